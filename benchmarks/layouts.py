@@ -209,7 +209,7 @@ def write_table(layout: Layout, data: Path, folder: Path) -> Path:
 def read(path: Path, overrides: Any, similar: Any) -> Any:
     """Read a file with our reader; with another one, replace this function and :func:`is_expected`."""
     from sbert_studio.data.choices.column_choices import read_roles
-    from sbert_studio.data.tables import read_table
+    from sbert_studio.data.loading.table import read_table
 
     table = read_table(path, encoding=overrides.encoding, delimiter=overrides.delimiter, header=overrides.header)
     return read_roles(table, overrides, (), similar)

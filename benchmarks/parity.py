@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from sbert_studio.data.tables import Table, read_table
+from sbert_studio.data.loading.table import Table, read_table
 from sbert_studio.errors import StudioError
 from sbert_studio.evaluation.encoding import MEASURES
 from sbert_studio.evaluation.evaluate import evaluate

@@ -15,7 +15,7 @@ from claims import Measured, Ratio, Setting, three_digits
 from synthetic import SyntheticVectors, neighbours, recombined, sentences
 from timing import compare, import_peer, seconds
 
-from sbert_studio.data.tables import read_table
+from sbert_studio.data.loading.table import read_table
 from sbert_studio.explore.bm25 import LexicalStore
 from sbert_studio.explore.exact_search import reciprocal_rank_fusion
 from sbert_studio.explore.index import IVFIndexStore

@@ -72,7 +72,7 @@ def mixed(setting: Setting) -> Measured:
 
 def texts_of_mixed_lengths(data: Path | None) -> list[str]:
     """Return short texts, and sentences joined to paragraphs of up to 256 tokens, in random order."""
-    from sbert_studio.data.tables import read_table
+    from sbert_studio.data.loading.table import read_table
 
     every = sentences(data)
     rng = np.random.default_rng(12)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sbert_studio.data.tables import read_table
+from sbert_studio.data.loading.table import read_table
 from sbert_studio.evaluation.encoding import pairwise_measures
 from sbert_studio.evaluation.tasks.sts import spearman
 from sbert_studio.services.base import Services

@@ -80,8 +80,8 @@ class Setup:
             StudioError: there are none.
         """
         from sbert_studio.data.corpus import text_columns
+        from sbert_studio.data.loading.table import read_table
         from sbert_studio.data.samples import samples
-        from sbert_studio.data.tables import read_table
 
         tables = [read_table(path) for path in ([self.options.data] if self.options.data else [one.path for one in samples()])]
         cells = (text for table in tables for column in text_columns(table) for text in table.column(column) if text.strip())
@@ -97,8 +97,8 @@ class Setup:
             StudioError: they have no scores.
         """
         from sbert_studio.data.examples import build_examples, detect_roles
+        from sbert_studio.data.loading.table import read_table
         from sbert_studio.data.samples import sample
-        from sbert_studio.data.tables import read_table
 
         table = read_table(path or sample("scored_pairs").path)
         examples, _ = build_examples(table, detect_roles(table))

@@ -20,8 +20,8 @@ from pathlib import Path
 
 import numpy as np
 
+from sbert_studio.data.loading.table import read_table
 from sbert_studio.data.samples import samples
-from sbert_studio.data.tables import read_table
 from sbert_studio.models.similarity import unit
 from sbert_studio.services.base import Services
 from sbert_studio.workspace import digest_texts

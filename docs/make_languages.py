@@ -39,7 +39,7 @@ SILENT = (
         "ui/look/gradio_patches.py",
         "ui/look/theme.py",
     ),
-    *("data/columns/targets.py", "data/readers/text/codepages.py", "data/readers/text/detector.py", "data/readers/text/latin.py"),
+    *("data/columns/targets.py", "data/loading/codepages.py"),
     *("data/values/forms.py", "data/values/no_answer.py", "data/values/written.py", "models/card.py"),
     *("explore/bm25.py", "runs/records/database.py"),
     *("services/results/__init__.py", "ui/visitors/hosts.py", "ui/visitors/refusals.py"),

@@ -18,7 +18,7 @@ from processes import started
 from tiny_studio import WORDS, quick, sentences, studio_at, write_pairs
 
 from sbert_studio.caches import LruCache, bytes_of, give_back, keep_little, note_mapped, unread, unread_noted
-from sbert_studio.data.tables import table_from_columns
+from sbert_studio.data.loading.table import table_from_columns
 from sbert_studio.services.janitor import Keeper
 from sbert_studio.training.schedule import resident_memory
 

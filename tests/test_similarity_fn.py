@@ -18,7 +18,7 @@ from sentence_transformers.util import SimilarityFunction
 from shards.shards import write_texts
 from tiny_studio import quick, sentences, studio_at, write_model, write_pairs
 
-from sbert_studio.data.tables import table_from_columns
+from sbert_studio.data.loading.table import table_from_columns
 from sbert_studio.errors import StudioError
 from sbert_studio.evaluation.evaluate import evaluate
 from sbert_studio.evaluation.tasks import main_score

@@ -17,7 +17,7 @@ from tiny_studio import quick, sentences, studio_at, write_pairs
 
 from sbert_studio.data.choices.column_choices import ColumnChoices
 from sbert_studio.data.corpus import Corpus
-from sbert_studio.data.tables import table_from_columns
+from sbert_studio.data.loading.table import table_from_columns
 from sbert_studio.errors import StudioError
 from sbert_studio.runs.records.record import Run
 from sbert_studio.services import Studio, TrainRequest
@@ -240,8 +240,8 @@ def counted(verb: Callable[..., Any], done: list[str]) -> Callable[..., Any]:
 
 @pytest.mark.slow
 def test_another_setting_reads_checks_and_builds_nothing_again(studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sbert_studio.data import tables
     from sbert_studio.data.doctor import diagnosis as doctor
+    from sbert_studio.data.loading import table as tables
 
     done: list[str] = []
     for module, name in ((tables, "read_table"), (doctor, "diagnose"), (doctor, "build_examples"), (doctor, "build_like")):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..data.public import is_public
+from ..data.loading.hub import is_hub_address
 from ..errors import StudioError
 from ..evaluation.report import describe_confusions, describe_metric, disambiguate_names
 from ..evaluation.suites import SUITES
@@ -220,7 +220,7 @@ def evaluate(
     json: Json = False,
 ) -> Answer:
     """Judge models on files, and compare them. What is uncertain of a file is asked, and answered by the same options as for a training."""
-    from ..data.readers.content import SUFFIXES
+    from ..data.loading.formats import SUFFIXES
 
     named = [name for name in models if not _is_file(name)]
     files = [*(data or ()), *(name for name in models if _is_file(name))]
@@ -256,14 +256,14 @@ def _of_report(report: Report) -> Answer:
 
 
 def _is_file(name: str) -> bool:
-    if is_public(name):
+    if is_hub_address(name):
         return True
     found = existing(name)
     return found is not None and found.is_file()
 
 
 def _is_folder(name: str) -> bool:
-    found = None if is_public(name) else existing(name)
+    found = None if is_hub_address(name) else existing(name)
     return found is not None and found.is_dir()
 
 

@@ -14,7 +14,7 @@ from .output import say
 if TYPE_CHECKING:
     from ..data.choices.column_choices import ColumnChoices
     from ..data.corpus import Corpus
-    from ..data.tables import Table
+    from ..data.loading.table import Table
     from ..services import Studio
 
 
@@ -105,7 +105,7 @@ def model_for(studio: Studio, named: str | None, texts: Sequence[str] | Corpus |
     """Return ``named``, or the usual model for the language of the texts; where that is not the default, stderr says so."""
     from ..data.corpus import Corpus
     from ..data.language import NAMES, languages_in, mostly_foreign
-    from ..data.tables import Table
+    from ..data.loading.table import Table
 
     if named:
         return named

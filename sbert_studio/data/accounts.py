@@ -12,7 +12,7 @@ from ..errors import describe_rows
 from .findings import Finding, count
 
 if TYPE_CHECKING:
-    from .tables import Table
+    from .loading.table import Table
 
 DROPPED = "left out as asked"
 UNTOLD = "needed for nothing"

@@ -14,7 +14,7 @@ from ..workspace import digest_texts
 from .accounts import LeftOut, RowAccount, account_of
 from .findings import Finding, count
 from .language import languages_in
-from .tables import Table
+from .loading.table import Table
 from .values.no_answer import quoted, unanswered
 from .values.profile import ColumnProfile, no_text, profile_table
 

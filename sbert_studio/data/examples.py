@@ -13,7 +13,7 @@ from ..workspace import digest_texts
 from .columns.detection import detect_roles
 from .columns.roles import KINDS, Kind, Roles
 from .findings import Finding, count, drop_rows
-from .tables import Table
+from .loading.table import Table
 from .values.no_answer import quoted, unanswered
 from .values.profile import numbers_of
 from .values.scales import NO_LABEL, NOISE, label_key, same_class

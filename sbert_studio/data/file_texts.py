@@ -1,4 +1,4 @@
-"""One column of a file's texts, and where they stand in it: what encoding a million rows needs of them, and no more."""
+"""The texts of one column with their positions, in little memory even for millions of rows."""
 
 from __future__ import annotations
 
@@ -10,19 +10,18 @@ import numpy as np
 from ..workspace import digest_texts
 from .accounts import RowAccount
 from .corpus import places_in_file, rows_with_text
-from .tables import Table
-from .text_column import TextColumn
+from .loading.table import Table, TextColumn
 
 
 @dataclass(frozen=True)
 class FileTexts:
-    """The texts of a file.
+    """Texts of a file and their positions.
 
     Attributes:
-        texts: the n that are not blank, in the order of the file.
-        places: (n,) int64, ascending: which of the file's rows each stands in, from 0; see :meth:`Corpus.places`.
-        rows: how many rows the file has, those without text counted.
-        account: what became of them.
+        texts: the n texts that are not blank, in file order.
+        places: (n,) int64, ascending: the row of each text, from 0; see :meth:`Corpus.places`.
+        rows: the number of rows of the file, including those without text.
+        account: which rows are used, and why others are not.
     """
 
     texts: TextColumn
@@ -31,13 +30,13 @@ class FileTexts:
     account: RowAccount
 
     def digest(self) -> str:
-        """32 hex digits that name the texts and their places."""
+        """Return 32 hex digits that identify the texts and their positions."""
         places = hashlib.sha256(self.places.astype("<i8").tobytes()).hexdigest()
         return digest_texts((f"{self.rows}", places, digest_texts(self.texts)))
 
 
 def texts_of_table(table: Table, column: str | None = None) -> FileTexts:
-    """The texts of one column (found out if None), the other columns let go.
+    """Return the texts of one column (detected if None) without the other columns.
 
     Raises:
         StudioError: there is no such column, none holds text, or all its cells are blank.

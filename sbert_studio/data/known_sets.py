@@ -12,7 +12,7 @@ from ..errors import StudioError
 from .accounts import RowAccount, account_of
 from .columns.roles import Roles
 from .distributions import SPLITS, Distribution, Folder, Part, Split, known_distributions
-from .tables import Table
+from .loading.table import Table
 
 _DEEPEST = 8
 _MOST_FILES = 100_000

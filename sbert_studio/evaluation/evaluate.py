@@ -20,8 +20,8 @@ from .tasks.base import ClassRoles, category_names, class_roles, class_roles_fro
 from .tasks.categories import ReferenceTexts
 
 if TYPE_CHECKING:
+    from ..data.loading.table import Table
     from ..data.progress import Progress
-    from ..data.tables import Table
     from ..models.prompts import Role
     from ..models.trainable import Trainable
     from .report import Report

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import unquote, urlsplit
 
-from ..data.hub_answers import hub_status, hub_trouble
+from ..data.loading.hub import describe_hub_failure, http_status
 from ..data.progress import KeyLocks, checkpoint, stop_wish
 from ..errors import StudioError, is_network
 from ..identity import Identity
@@ -224,7 +224,7 @@ def _in_words(hub_id: str, identity: Identity) -> Iterator[None]:
     except unreachable as error:
         if isinstance(error, OSError) and error.errno is not None and not is_network(error):
             raise  # of the disk or the memory
-        if hub_status(error) in _REFUSALS:
+        if http_status(error) in _REFUSALS:
             raise _NoAccessError(hub_id, identity) from error
         raise _not_sent(hub_id, error) from error
 
@@ -233,13 +233,13 @@ def _not_sent(hub_id: str, error: BaseException) -> _UnreachableError:
     """Why the Hub does not send a model that is open to whoever asks."""
     from huggingface_hub.errors import RemoteEntryNotFoundError
 
-    status = hub_status(error)
+    status = http_status(error)
     if isinstance(error, RemoteEntryNotFoundError):
         file = unquote(urlsplit(str(error.response.url)).path).partition("/resolve/")[2].partition("/")[2]
         return _UnreachableError(
             f"the Hugging Face Hub lists the file {file} of {hub_id}, but does not have it", "try again later, or choose another model"
         )
-    if (trouble := hub_trouble(status)) is not None:
+    if (trouble := describe_hub_failure(status)) is not None:
         return _UnreachableError(*trouble)
     if status:
         return _UnreachableError(f"the Hugging Face Hub does not send the model {hub_id} (status {status})", "try again later")
@@ -261,7 +261,7 @@ def _listing(hub_id: str, token: str | bool | None) -> _Listing | Exception:
     except (GatedRepoError, RepositoryNotFoundError):
         raise
     except HfHubHTTPError as error:
-        if hub_status(error) in _REFUSALS:
+        if http_status(error) in _REFUSALS:
             raise
         return error
     except away as error:

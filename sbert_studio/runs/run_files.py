@@ -12,9 +12,9 @@ from typing import Any
 
 from ..data.accounts import RowAccount
 from ..data.examples import Examples, Roles, build_examples
+from ..data.loading.table import Table, read_table
 from ..data.splits.held_out import build_like
 from ..data.stored import read_examples, write_examples
-from ..data.tables import Table, read_table
 from ..errors import StudioError
 from ..models.io.digests import digest_of
 from ..training.pins import TrackedExamples
@@ -34,7 +34,7 @@ class Given:
         roles: what its columns are.
         examples: the rows that were made of it.
         account: what became of every row, before any is held out.
-        read: its encoding, delimiter and header, where a person said so; as :func:`~sbert_studio.data.tables.read_table` takes them.
+        read: its encoding, delimiter and header, where a person said so; as :func:`~sbert_studio.data.loading.table.read_table` takes them.
     """
 
     file: Path | Table

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from ..data.file_texts import FileTexts
     from ..data.findings import Finding, Mend
     from ..data.known_sets import Found
+    from ..data.loading.table import Table
     from ..data.progress import Progress
-    from ..data.tables import Table
     from ..models.base import Encoder
 
 
@@ -79,15 +79,15 @@ class Reading(Part):
             StudioError: there is no such file, it is too large, or it cannot be read.
         """
         from ..data.choices.column_choices import ColumnChoices
-        from ..data.public import is_public, public_file
-        from ..data.tables import read_table
+        from ..data.loading.hub import fetch_hub_file, is_hub_address
+        from ..data.loading.table import read_table
 
         if not isinstance(path, str | Path):
             return path
-        if is_public(path):
+        if is_hub_address(path):
             most = self.settings.max_upload_mb << 20
             # Who types a command is logged in with what is theirs; a visitor sees what everybody sees.
-            with public_file(path, most, progress, identity=self.catalog.identity) as (file, called):
+            with fetch_hub_file(path, most, progress, identity=self.catalog.identity) as (file, called):
                 return read_table(file, name=called, max_bytes=most)
         if (folder := existing_folder(path)) is not None:
             return self._set_in(folder)
@@ -311,7 +311,7 @@ class Reading(Part):
 
 def existing_folder(path: str | Path) -> Path | None:
     """``path`` if a folder stands there, else ``None``."""
-    found = existing(path)
+    found = _existing(path)
     return found if found is not None and found.is_dir() else None
 
 
@@ -324,7 +324,7 @@ def existing_file(path: str | Path, *, in_full: bool = False) -> Path:
     Raises:
         StudioError: nothing does, or a folder, or what is no file, such as a device.
     """
-    found = existing(path)
+    found = _existing(path)
     if found is not None and found.is_dir():
         raise _is_folder(found)
     name = str(path) if in_full else Path(path).name or str(path)
@@ -337,3 +337,10 @@ def existing_file(path: str | Path, *, in_full: bool = False) -> Path:
 
 def _is_folder(path: Path) -> StudioError:
     return StudioError(f"{path.name or path} is a folder", "name a file: csv, tsv, jsonl, xlsx, parquet or txt")
+
+
+def _existing(path: str | Path) -> Path | None:
+    """Return the file or folder at ``path``; of a folder that is laid out like a dataset of BEIR, the file of its texts."""
+    found = existing(path)
+    corpus = found / "corpus.jsonl" if found is not None else None
+    return corpus if corpus is not None and corpus.is_file() else found

@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
-from ..data.public import is_public
+from ..data.loading.hub import is_hub_address
 from ..errors import StudioError, ended
 from .base import Part
 from .evaluation_data import Given, as_known_set, in_halves, is_everybodys, names_of, of_splits, place_of, tables_at
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from ..data.choices.column_choices import ColumnChoices
     from ..data.evidence.similarity import Similar
     from ..data.examples import Roles
+    from ..data.loading.table import Table
     from ..data.progress import Progress
-    from ..data.tables import Table
     from ..evaluation.comparison import EvaluationFile, SuiteAverage
     from ..evaluation.encoding import CachingEncoder
     from ..evaluation.evaluate import EvaluatedModel
@@ -332,10 +332,10 @@ class Evaluating(Judging):
             raise StudioError("there is nothing to judge by", "give files or a folder of tables, or name a suite")
         for (path, alone), name in zip(paths, names_of([path for path, _ in paths]), strict=True):
             try:
-                show = begin("fetching the set", "bytes") if begin is not None and is_public(path) else None
+                show = begin("fetching the set", "bytes") if begin is not None and is_hub_address(path) else None
                 own, title = in_halves(path, task)
                 given = self._given(path, own, asked, known, title or name, show)
-                called = given.table.name if is_public(path) else title or name
+                called = given.table.name if is_hub_address(path) else title or name
                 file, table, roles = self._judged_file(called, given, own, asked, encoders)
                 noted = (*of_splits(path, [one for one, _ in paths]), *file.notes)
                 files.append((replace(file, public=is_everybodys(path) and known is None, notes=noted), table, roles))

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..data.known_sets import own_splits_at
-from ..data.public import is_public
-from ..data.readers.content import SUFFIXES
+from ..data.loading.formats import SUFFIXES
+from ..data.loading.hub import is_hub_address
 from ..data.samples import samples
 from ..errors import StudioError
 from ..workspace import existing
@@ -18,7 +18,7 @@ from .data import existing_file
 if TYPE_CHECKING:
     from ..data.examples import Roles
     from ..data.known_sets import OwnSplits
-    from ..data.tables import Table
+    from ..data.loading.table import Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,9 +116,9 @@ def tables_at(path: str | Path, task: str) -> list[tuple[str | Path, bool]]:
     Raises:
         StudioError: there is neither, or the folder holds no table.
     """
-    from ..data.readers.content import SUFFIXES
+    from ..data.loading.formats import SUFFIXES
 
-    if is_public(path):
+    if is_hub_address(path):
         return [(str(path), True)]
     found = existing(path)
     if found is None or not found.is_dir():
@@ -143,13 +143,13 @@ def _with_sets(tables: list[Path], folder: Path) -> list[Path]:
 def names_of(paths: Sequence[str | Path]) -> list[str]:
     """What files are called in the answer: by their names, with their folder where two have the same; samples by their titles."""
     titles = {sample.path.resolve(): sample.title for sample in samples()}
-    names = [str(path) if is_public(path) else titles.get(Path(path).resolve(), Path(path).name) for path in paths]
+    names = [str(path) if is_hub_address(path) else titles.get(Path(path).resolve(), Path(path).name) for path in paths]
     return [
-        name if names.count(name) == 1 or is_public(path) else f"{Path(path).resolve().parent.name}/{name}"
+        name if names.count(name) == 1 or is_hub_address(path) else f"{Path(path).resolve().parent.name}/{name}"
         for path, name in zip(paths, names, strict=True)
     ]
 
 
 def is_everybodys(path: str | Path) -> bool:
     """Whether a file is nobody's own: a public set, or a sample of ours."""
-    return is_public(path) or Path(path).resolve() in {sample.path.resolve() for sample in samples()}
+    return is_hub_address(path) or Path(path).resolve() in {sample.path.resolve() for sample in samples()}

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from ..data.choices.column_choices import ColumnChoices
     from ..data.doctor.diagnosis import Diagnosis
     from ..data.examples import Examples, Roles
+    from ..data.loading.table import Table
     from ..data.progress import Progress
-    from ..data.tables import Table
     from ..training.advisor import Advice
     from ..training.estimate import Estimate
     from ..training.spec import TrainSpec

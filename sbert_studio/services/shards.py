@@ -107,7 +107,7 @@ class Scaling(Part):
         file = existing(path)
         if file is None or not file.is_file() or file.suffix.lower() == ".parquet":
             return find_sources(path), column, known
-        from ..data.tables import table_from_columns
+        from ..data.loading.table import table_from_columns
 
         corpus = self._read.corpus(file, column)
         if known is not None and known not in corpus.fields:

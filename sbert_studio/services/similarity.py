@@ -27,8 +27,8 @@ from .results import Agreement, Encoded, FileEncoded, Gap, PairScore, PairScores
 if TYPE_CHECKING:
     from ..data.corpus import Corpus
     from ..data.file_texts import FileTexts
+    from ..data.loading.table import Table
     from ..data.progress import Progress
-    from ..data.tables import Table
     from ..explore.explain import ScoreDistribution, WordAlignment
     from ..models.base import Encoder
     from ..models.prompts import Role

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from ..data.choices.column_choices import ColumnChoices
     from ..data.doctor.diagnosis import Diagnosis
     from ..data.examples import Examples, Roles
+    from ..data.loading.table import Table
     from ..data.questions import Question
-    from ..data.tables import Table
     from ..runs.records.record import Run
     from ..runs.run_files import RunFiles
     from ..training.pins import TrackedExamples

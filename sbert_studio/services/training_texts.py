@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ..errors import StudioError
 
 if TYPE_CHECKING:
-    from ..data.tables import Table
+    from ..data.loading.table import Table
     from ..models.base import Encoder
     from ..models.catalog import Catalog
     from ..runs.records.record import Run

@@ -12,8 +12,8 @@ import numpy as np
 
 from ..data.columns.roles import Roles
 from ..data.examples import build_examples
+from ..data.loading.table import table_from_columns
 from ..data.progress import checkpoint
-from ..data.tables import table_from_columns
 from ..errors import StudioError
 from ..evaluation.encoding import MEASURES, encode_columns, similarities
 from ..explore.paraphrase_mining import TopPairs

@@ -175,8 +175,8 @@ def _no_column(file: str, name: str, names: Sequence[str]) -> StudioError:
 
 
 def sample(sources: Sequence[SourceFile]) -> Any:
-    """The first rows, as a :class:`~sbert_studio.data.tables.Table`, by which columns are told apart."""
-    from ..data.tables import table_from_columns
+    """The first rows, as a :class:`~sbert_studio.data.loading.table.Table`, by which columns are told apart."""
+    from ..data.loading.table import table_from_columns
 
     source = next(one for one in sources if one.rows)
     columns = [name for name, kind in _kinds(source.path).items() if kind != "nested"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from ..data.readers.content import SUFFIXES
+from ..data.loading.formats import SUFFIXES
 from ..errors import StudioError
 from .panels.basket.baskets import Baskets
 from .visitors import arranged

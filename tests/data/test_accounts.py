@@ -17,8 +17,8 @@ from sbert_studio.data.corpus import corpus_from_table
 from sbert_studio.data.doctor.diagnosis import diagnose
 from sbert_studio.data.examples import build_examples, detect_roles
 from sbert_studio.data.findings import Finding
+from sbert_studio.data.loading.table import Table, read_table, table_from_columns
 from sbert_studio.data.splits.splitting import split
-from sbert_studio.data.tables import Table, read_table, table_from_columns
 from sbert_studio.errors import StudioError
 
 _WORDS = ["cat", "dog", "mat", "park", "red", "blue", "fast", "slow", "hello", "world", "bank", "card", "lost", "found", "river"]

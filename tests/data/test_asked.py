@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sbert_studio.data.choices.column_choices import ColumnChoices, in_one_line, parse_columns, parse_scale, roles_as_asked, scale_in_words
-from sbert_studio.data.tables import Table, read_table, table_from_columns
+from sbert_studio.data.loading.table import Table, read_table, table_from_columns
 from sbert_studio.errors import StudioError
 
 N = 60

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sbert_studio.data.tables import read_table, safe_cell, table_from_columns, write_csv
+from sbert_studio.data.loading.table import read_table, safe_cell, table_from_columns, write_csv
 from sbert_studio.data.values.cells import cell_text, parse_number
 
 CELLS = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\0"), max_size=30) | st.sampled_from(

@@ -9,7 +9,7 @@ import pytest
 
 from sbert_studio.data.conversion.conversions import convert, examples_to_table, offers, pairs_to_triplets, scored_to_labelled
 from sbert_studio.data.examples import Examples, build_examples, detect_roles
-from sbert_studio.data.tables import read_table
+from sbert_studio.data.loading.table import read_table
 from sbert_studio.errors import StudioError
 
 NLI = ("contradiction", "neutral", "entailment")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sbert_studio.data.corpus import corpus_from_table, text_columns
-from sbert_studio.data.tables import read_table, table_from_columns
+from sbert_studio.data.loading.table import read_table, table_from_columns
 from sbert_studio.errors import StudioError
 from sbert_studio.workspace import digest_texts
 

@@ -9,7 +9,7 @@ import pytest
 
 from sbert_studio.data.examples import Roles, detect_roles
 from sbert_studio.data.lexicon.label_words import order_by_words
-from sbert_studio.data.tables import Table, read_table, table_from_columns
+from sbert_studio.data.loading.table import Table, read_table, table_from_columns
 from sbert_studio.data.values.scales import describe_scale, detect_scale, find_classes
 from sbert_studio.errors import StudioError
 

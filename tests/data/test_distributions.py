@@ -11,7 +11,7 @@ import pytest
 from sbert_studio.data.columns.detection import read_columns
 from sbert_studio.data.examples import build_examples
 from sbert_studio.data.known_sets import Found, distributions_at
-from sbert_studio.data.tables import read_table
+from sbert_studio.data.loading.table import read_table
 from sbert_studio.errors import StudioError
 
 

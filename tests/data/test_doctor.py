@@ -16,7 +16,7 @@ from sbert_studio.data.doctor.diagnosis import Diagnosis, diagnose, mend
 from sbert_studio.data.doctor.fixing import fix_all
 from sbert_studio.data.examples import Examples, Roles, detect_roles
 from sbert_studio.data.findings import Finding, Mend
-from sbert_studio.data.tables import Table, read_table, table_from_columns
+from sbert_studio.data.loading.table import Table, read_table, table_from_columns
 from sbert_studio.errors import StudioError
 
 N = 120

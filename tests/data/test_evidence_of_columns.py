@@ -9,7 +9,7 @@ import pytest
 
 from sbert_studio.data.choices.column_choices import ColumnChoices, parse_order, read_roles
 from sbert_studio.data.examples import build_examples
-from sbert_studio.data.tables import Table, table_from_columns
+from sbert_studio.data.loading.table import Table, table_from_columns
 from sbert_studio.data.values.scales import detect_scale
 from sbert_studio.training.spec import default_objective
 

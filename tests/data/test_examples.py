@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from sbert_studio.data.examples import Roles, build_examples, detect_roles
+from sbert_studio.data.loading.table import read_table, table_from_columns
 from sbert_studio.data.splits.held_out import build_like
-from sbert_studio.data.tables import read_table, table_from_columns
 from sbert_studio.errors import StudioError
 
 SCORED = Roles("scored_pairs", ("a", "b"), "score", 1.0, 5.0)

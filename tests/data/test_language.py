@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from sbert_studio.data.language import foreign_note, guess_language, languages_in, main_language, mostly_foreign
+from sbert_studio.data.loading.table import read_table
 from sbert_studio.data.samples import sample
-from sbert_studio.data.tables import read_table
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from sbert_studio.data.corpus import corpus_from_table
 from sbert_studio.data.doctor.diagnosis import diagnose
 from sbert_studio.data.examples import Examples, Roles, build_examples
 from sbert_studio.data.findings import Finding
-from sbert_studio.data.tables import Table, table_from_columns
+from sbert_studio.data.loading.table import Table, table_from_columns
 from sbert_studio.data.values.no_answer import says_nothing, unanswered
 from sbert_studio.evaluation.tasks.base import ClassRoles, class_row_report, labelled_texts
 

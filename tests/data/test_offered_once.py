@@ -8,7 +8,7 @@ from sbert_studio.data.choices.column_choices import read_roles
 from sbert_studio.data.conversion.conversions import converted
 from sbert_studio.data.doctor.diagnosis import diagnose, mend
 from sbert_studio.data.examples import build_examples
-from sbert_studio.data.tables import Table, table_from_columns
+from sbert_studio.data.loading.table import Table, table_from_columns
 
 
 def _table() -> Table:

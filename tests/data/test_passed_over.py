@@ -12,7 +12,7 @@ import pytest
 from sbert_studio.data.choices.column_choices import read_roles
 from sbert_studio.data.evidence.similarity import Similar
 from sbert_studio.data.lexicon.vocabulary import category_standing, parts
-from sbert_studio.data.tables import Table, read_table, table_from_columns
+from sbert_studio.data.loading.table import Table, read_table, table_from_columns
 
 TOPICS = {
     "cards": ["card", "chip", "bank", "limit", "cash", "pin"],

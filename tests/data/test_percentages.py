@@ -9,7 +9,7 @@ from data.test_passed_over import _pairs, _similar
 from sbert_studio.data.choices.column_choices import ColumnChoices, read_roles
 from sbert_studio.data.doctor.diagnosis import diagnose
 from sbert_studio.data.examples import build_examples
-from sbert_studio.data.tables import Table, table_from_columns
+from sbert_studio.data.loading.table import Table, table_from_columns
 from sbert_studio.data.values.profile import numbers_of
 
 

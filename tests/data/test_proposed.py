@@ -9,7 +9,7 @@ import pytest
 
 from sbert_studio.data.choices.column_choices import read_roles
 from sbert_studio.data.columns.reading import Reading
-from sbert_studio.data.tables import Table, table_from_columns
+from sbert_studio.data.loading.table import Table, table_from_columns
 
 WORDS = [f"{first}{last}" for first in ("ri", "sto", "clo", "gree") for last in ("ver", "ne", "ud", "mos")]
 

@@ -15,9 +15,9 @@ from sbert_studio.data.columns.roles import Roles
 from sbert_studio.data.doctor.diagnosis import diagnose
 from sbert_studio.data.evidence.similarity import Similar, SimilarBy
 from sbert_studio.data.examples import build_examples
+from sbert_studio.data.loading.table import Table, table_from_columns
 from sbert_studio.data.questions import Option
 from sbert_studio.data.splits.held_out import build_like
-from sbert_studio.data.tables import Table, table_from_columns
 from sbert_studio.errors import StudioError
 from sbert_studio.models.catalog import Catalog
 from sbert_studio.workspace import Workspace

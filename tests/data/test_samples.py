@@ -12,9 +12,9 @@ from sbert_studio.data import samples as module
 from sbert_studio.data.corpus import corpus_from_table
 from sbert_studio.data.doctor.diagnosis import diagnose
 from sbert_studio.data.language import main_language
+from sbert_studio.data.loading.table import read_table
 from sbert_studio.data.samples import Sample, examples, first_sample, sample, samples
 from sbert_studio.data.splits.splitting import split
-from sbert_studio.data.tables import read_table
 from sbert_studio.errors import StudioError
 
 

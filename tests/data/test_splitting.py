@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from leakage import leakage
 
 from sbert_studio.data.examples import Examples, build_examples, detect_roles
+from sbert_studio.data.loading.table import read_table
 from sbert_studio.data.splits.splitting import components, folds, leaking, plain, split
-from sbert_studio.data.tables import read_table
 from sbert_studio.errors import StudioError
 
 

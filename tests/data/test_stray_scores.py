@@ -9,7 +9,7 @@ import pytest
 
 from sbert_studio.data.choices.column_choices import ColumnChoices, read_roles
 from sbert_studio.data.doctor.diagnosis import diagnose
-from sbert_studio.data.tables import Table, table_from_columns
+from sbert_studio.data.loading.table import Table, table_from_columns
 from sbert_studio.data.values.scales import detect_scale, stray_scores
 
 ROWS = 200

@@ -6,7 +6,7 @@ import pytest
 
 from sbert_studio.data.choices.column_choices import asked_in_words, read_roles
 from sbert_studio.data.columns.detection import read_columns
-from sbert_studio.data.tables import Table, table_from_columns
+from sbert_studio.data.loading.table import Table, table_from_columns
 from sbert_studio.data.values.forms import are_tags
 
 TOPICS = ["card arrival", "top up failed", "lost phone", "exchange rate", "cash withdrawal", "age limit", "refund", "direct debit", "pin"]

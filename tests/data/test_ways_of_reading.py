@@ -11,7 +11,7 @@ import pytest
 from sbert_studio.data.choices.column_choices import ColumnChoices, read_roles
 from sbert_studio.data.doctor.diagnosis import diagnose
 from sbert_studio.data.lexicon.label_words import order_by_words
-from sbert_studio.data.tables import Table, table_from_columns
+from sbert_studio.data.loading.table import Table, table_from_columns
 
 WORDS = [f"{first}{last}" for first in ("ri", "sto", "clo", "gree", "pla", "mu") for last in ("ver", "ne", "ud", "mos")]
 

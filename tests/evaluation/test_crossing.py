@@ -11,7 +11,7 @@ from scipy.stats import pearsonr, spearmanr
 from sklearn.metrics import accuracy_score, average_precision_score, f1_score
 
 from sbert_studio.data.examples import Examples
-from sbert_studio.data.tables import Table, table_from_columns
+from sbert_studio.data.loading.table import Table, table_from_columns
 from sbert_studio.errors import StudioError
 from sbert_studio.evaluation.bootstrap import resample_weights
 from sbert_studio.evaluation.evaluate import evaluate, evaluate_examples

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from sbert_studio.data.tables import Table, table_from_columns
+from sbert_studio.data.loading.table import Table, table_from_columns
 from sbert_studio.evaluation.bootstrap import bootstrap_mean
 from sbert_studio.evaluation.comparison import (
     Comparison,

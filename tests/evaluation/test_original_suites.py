@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sbert_studio.data.known_sets import own_splits_at
-from sbert_studio.data.tables import read_table
+from sbert_studio.data.loading.table import read_table
 from sbert_studio.errors import StudioError
 from sbert_studio.evaluation.suites import SUITES, PartFound, find_parts, suite_named, suites_in
 

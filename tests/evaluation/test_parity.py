@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sbert_studio.data.tables import read_table, table_from_columns
+from sbert_studio.data.loading.table import read_table, table_from_columns
 from sbert_studio.evaluation.encoding import MEASURES, pairwise_measures
 from sbert_studio.evaluation.evaluate import evaluate
 from sbert_studio.models.catalog import Catalog

@@ -12,7 +12,7 @@ from sentence_transformers import SentenceTransformer
 from training.tiny import positive_pairs, scored_pairs
 from training.tiny import tiny_encoder as trainable
 
-from sbert_studio.data.tables import table_from_columns
+from sbert_studio.data.loading.table import table_from_columns
 from sbert_studio.evaluation.encoding import EncodedColumns, pair_similarities
 from sbert_studio.evaluation.evaluate import EvaluationSet, evaluate, evaluate_sets
 from sbert_studio.evaluation.tasks import get_task

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sbert_studio.data.examples import build_examples, detect_roles
-from sbert_studio.data.tables import Table, read_table, table_from_columns
+from sbert_studio.data.loading.table import Table, read_table, table_from_columns
 from sbert_studio.errors import StudioError
 from sbert_studio.evaluation.evaluate import SCORED_KINDS, detect_task, evaluate, evaluate_examples, main_score
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sbert_studio.data.tables import Table, read_table
+from sbert_studio.data.loading.table import Table, read_table
 from sbert_studio.errors import StudioError
 from sbert_studio.evaluation import suites
 from sbert_studio.evaluation.suites import SUITES, PartFound, find_parts, suite_named, suites_in

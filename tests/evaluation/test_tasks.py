@@ -72,7 +72,7 @@ class Odd(Task):
 USE = """
 import numpy as np
 from sbert_studio.cli.main import run
-from sbert_studio.data.tables import table_from_columns
+from sbert_studio.data.loading.table import table_from_columns
 from sbert_studio.models.base import Encoder
 from sbert_studio.evaluation.evaluate import evaluate, main_score
 class Ones(Encoder):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from sbert_studio.data.tables import Table, table_from_columns
+from sbert_studio.data.loading.table import Table, table_from_columns
 from sbert_studio.errors import StudioError
 from sbert_studio.evaluation.comparison import Comparison, EvaluationFile, compare_models, evaluate_model
 from sbert_studio.evaluation.evaluate import evaluate, main_score, with_reference

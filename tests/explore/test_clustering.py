@@ -9,7 +9,7 @@ from scipy.spatial.distance import pdist
 from sklearn.cluster import AgglomerativeClustering
 from sklearn.metrics import adjusted_rand_score, v_measure_score
 
-from sbert_studio.data.tables import read_table
+from sbert_studio.data.loading.table import read_table
 from sbert_studio.errors import StudioError
 from sbert_studio.explore import clusters
 from sbert_studio.explore.bm25 import LexicalIndex

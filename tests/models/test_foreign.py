@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sbert_studio.data.loading.table import read_table
 from sbert_studio.data.progress import StoppedError, stoppable
-from sbert_studio.data.tables import read_table
 from sbert_studio.errors import StudioError
 from sbert_studio.evaluation.evaluate import evaluate
 from sbert_studio.models import external

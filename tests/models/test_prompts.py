@@ -11,7 +11,7 @@ import pytest
 from sentence_transformers import SentenceTransformer
 from tiny_studio import write_static
 
-from sbert_studio.data.tables import table_from_columns
+from sbert_studio.data.loading.table import table_from_columns
 from sbert_studio.errors import StudioError
 from sbert_studio.models.catalog import Catalog
 from sbert_studio.models.io.load import load_folder

@@ -15,9 +15,8 @@ import pytest
 from tiny_studio import sentences, studio_at
 
 from sbert_studio.cli.main import run
+from sbert_studio.data.loading.table import TextColumn, read_table, table_from_columns
 from sbert_studio.data.progress import StoppedError, stoppable
-from sbert_studio.data.tables import read_table, table_from_columns
-from sbert_studio.data.text_column import TextColumn
 from sbert_studio.errors import StudioError
 from sbert_studio.models.sentence_encoder import SentenceEncoder
 from sbert_studio.services import Studio

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from sbert_studio.data.examples import build_examples, detect_roles
+from sbert_studio.data.loading.table import table_from_columns
 from sbert_studio.data.splits.held_out import build_like
-from sbert_studio.data.tables import table_from_columns
 from sbert_studio.losses import build_objective
 from sbert_studio.training.distributed import Processes
 from sbert_studio.training.events import Evaluated

@@ -13,7 +13,7 @@ from sentence_transformers import SentenceTransformer
 from tiny_studio import studio_at, write_static
 
 from sbert_studio.cli.main import run
-from sbert_studio.data.tables import table_from_columns
+from sbert_studio.data.loading.table import table_from_columns
 from sbert_studio.errors import StudioError
 from sbert_studio.models.io.load import load_folder
 from sbert_studio.models.io.settings import EncoderConfig

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..columns.roles import Kind, Roles
+from ..loading.table import Table
 from ..questions import Option, Question, Shown
-from ..tables import Table
 from ..values.numbers import number_form, parse_number
 from ..values.profile import numbers_of
 from ..values.scales import BLANK, same_class

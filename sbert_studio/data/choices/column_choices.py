@@ -13,7 +13,7 @@ from ..columns.detection import Reading, read_columns
 from ..columns.roles import Kind, Roles
 from ..evidence.similarity import Similar
 from ..findings import Mend
-from ..tables import Table
+from ..loading.table import Table
 from ..values.scales import describe_scale
 from .asking import NO_ORDER, in_one_line, scale_in_words
 
@@ -46,7 +46,7 @@ class ColumnChoices:
         group: the column of topics or classes; ``""`` for none.
         scale: the score of what is least alike, and of what is most alike: (0, 5), or (5, 0) where 0 is most alike.
         order: the labels from least to most alike; an empty tuple says that they have no order.
-        encoding, delimiter, header: how the file is to be read (see :func:`~sbert_studio.data.tables.read_table`).
+        encoding, delimiter, header: how the file is to be read (see :func:`~sbert_studio.data.loading.table.read_table`).
         as_read: whether to go on with what was read though it is uncertain.
     """
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ...errors import StudioError
 from ..evidence.similarity import Evidence, Similar
-from ..tables import Table
+from ..loading.table import Table
 from ..values.profile import ColumnProfile, profile_table
 from .one_text import labelled_texts, one_text, sentences
 from .pairing import SURE, pairings

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from ..evidence.similarity import Evidence
 from ..lexicon.name_lexicon import CATEGORY, GROUP, LABEL, NEGATIVE
 from ..lexicon.vocabulary import target_standing
+from ..loading.table import Table
 from ..questions import Question
-from ..tables import Table
 from ..values.profile import ColumnProfile
 from .roles import Roles
 

@@ -14,7 +14,7 @@ from ...errors import StudioError
 from ..examples import Examples, Kind
 from ..findings import count
 from ..lexicon.label_words import nli_class
-from ..tables import Table, table_from_columns
+from ..loading.table import Table, table_from_columns
 from .carried import carried_note, left_behind
 
 _HIGH, _LOW = 0.6, 0.2

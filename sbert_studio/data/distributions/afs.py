@@ -10,7 +10,7 @@ from pathlib import Path
 from ...errors import StudioError
 from ..columns.roles import Roles
 from ..findings import Finding
-from ..readers.rows import Content
+from ..loading.content import Content
 from ..values.cells import LONGEST_CELL, parse_number
 from .base import DISTRIBUTIONS, Distribution, Folder, Part
 from .lines import Rows, codec_of, encoding_note, wrong

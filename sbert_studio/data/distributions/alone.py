@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..readers.rows import Content
+from ..loading.content import Content
 from .base import known_distributions
 
 

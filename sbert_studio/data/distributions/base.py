@@ -10,7 +10,7 @@ from typing import ClassVar, Literal, get_args
 
 from ...registry import Registry
 from ..columns.roles import Roles
-from ..readers.rows import Content
+from ..loading.content import Content
 
 Split = Literal["train", "dev", "test", "all"]
 SPLITS: tuple[Split, ...] = get_args(Split)

@@ -7,10 +7,9 @@ from pathlib import Path
 
 from ...errors import StudioError, describe_rows
 from ..findings import Finding, Severity, count
+from ..loading.content import ColumnBuilder, Content
+from ..loading.encoding import decodes
 from ..progress import checkpoint
-from ..readers.columns import Columns
-from ..readers.rows import Content
-from ..readers.text.encoding import decodes
 
 _LONGEST = 1 << 25  # characters of a line
 AGAIN = "fetch the file again; it may have been opened and saved by another program"
@@ -102,7 +101,7 @@ class Rows:
 
     def __init__(self, *names: str) -> None:
         self._names = names
-        self._columns = Columns(len(names))
+        self._columns = ColumnBuilder(len(names))
         self._left: dict[tuple[str, str], list[int]] = {}
         self._starts: dict[str, int] = {}
         self._file, self._before, self._last = "", 0, 0

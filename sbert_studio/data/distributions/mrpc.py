@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from ..columns.roles import Roles
-from ..readers.rows import Content
+from ..loading.content import Content
 from .base import DISTRIBUTIONS, Distribution, Folder, Part, Split
 from .lines import BLANK, Rows, codec_of, tabbed, wrong
 from .unquoted import as_it_stands

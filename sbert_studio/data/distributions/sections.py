@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ..columns.roles import Roles
+from ..loading.content import Content
 from ..progress import checkpoint
-from ..readers.rows import Content
 from ..values.cells import LONGEST_CELL
 from .base import DISTRIBUTIONS, Distribution, Folder, Part, Split
 from .lines import Rows, codec_of, text_lines, wrong

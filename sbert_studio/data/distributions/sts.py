@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ...errors import StudioError
 from ..columns.roles import Roles
-from ..readers.rows import Content
+from ..loading.content import Content
 from ..values.cells import parse_number
 from .base import DISTRIBUTIONS, Distribution, Folder, Part, Split
 from .lines import Rows, missing, text_lines, wrong

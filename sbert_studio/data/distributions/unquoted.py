@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..readers.rows import Content
+from ..loading.content import Content
 from .lines import BLANK, Rows, encoding_note, text_lines
 
 

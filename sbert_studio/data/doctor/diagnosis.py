@@ -16,10 +16,10 @@ from ..conversion.conversions import Offer, offers
 from ..evidence.similarity import Similar
 from ..examples import Examples, build_examples
 from ..findings import Finding, Severity, count, drop_rows
+from ..loading.table import Table
 from ..progress import Progress
 from ..questions import Question
 from ..splits.held_out import build_like, opposed
-from ..tables import Table
 from .checks.amounts import imbalance, lonely, too_few
 from .checks.columns import constant_columns, swapped_cells, swapped_columns
 from .checks.context import CheckContext

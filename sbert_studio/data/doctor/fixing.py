@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from ..choices.column_choices import ColumnChoices
 from ..findings import Finding, drop_rows
-from ..tables import Table
+from ..loading.table import Table
 from .mends import mend
 
 

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..tables import Table
+from ..loading.table import Table
 from ..values.no_answer import answered
 from ..values.profile import numbers_of
 from ..values.scales import off_scale, same_class

@@ -13,7 +13,7 @@ from ..evidence.apart import Ranked
 from ..evidence.similarity import Evidence, Similar
 from ..examples import Examples, build_examples
 from ..findings import Finding, count
-from ..tables import Table, table_from_columns
+from ..loading.table import Table, table_from_columns
 from ..values.profile import numbers_of
 from ..values.scales import NOISE, detect_scale, same_class
 

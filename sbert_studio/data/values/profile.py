@@ -13,7 +13,7 @@ import numpy as np
 from ...errors import StudioError
 from ..lexicon.label_words import nli_class, squeeze
 from ..lexicon.name_lexicon import ANCHOR, FIRST, GROUP, IDENTIFIER, LABEL, NEGATIVE, POSITIVE, SCORE, SECOND, SPLITS, TEXT
-from ..tables import Table
+from ..loading.table import Table
 from .forms import are_tags, count_words, is_code, is_language, is_nested, machine_made
 from .scales import off_scale
 from .written import numbers_written

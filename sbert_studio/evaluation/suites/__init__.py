@@ -18,7 +18,7 @@ from .original import originals
 from .plain import tables
 
 if TYPE_CHECKING:
-    from ...data.tables import Table
+    from ...data.loading.table import Table
 
 for _module in sorted(module.name for module in pkgutil.iter_modules(__path__)):
     importlib.import_module(f"{__name__}.{_module}")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ...data.columns.roles import Kind, Roles
     from ...data.distributions import Split
     from ...data.known_sets import OwnSplits
-    from ...data.tables import Table
+    from ...data.loading.table import Table
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from .base import Part, PartFound, Search, Suite
 
 if TYPE_CHECKING:
     from ...data.known_sets import Found, OwnSplits
-    from ...data.tables import Table
+    from ...data.loading.table import Table
 
 
 def originals(suite: type[Suite], search: Search) -> Iterator[PartFound]:

@@ -61,7 +61,7 @@ def _shared(part: Part) -> bool:
 
 
 def _tables_in(folder: Path) -> list[Path]:
-    from ...data.readers.content import SUFFIXES
+    from ...data.loading.formats import SUFFIXES
 
     return sorted(one for one in folder.iterdir() if one.is_file() and one.suffix.lower() in SUFFIXES)
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from ...data.columns.roles import Roles
     from ...data.examples import Examples
+    from ...data.loading.table import Table
     from ...data.progress import Progress
-    from ...data.tables import Table
     from ...models.pair_scorer import PairScorer
     from ..report import Report
     from .categories import ReferenceTexts

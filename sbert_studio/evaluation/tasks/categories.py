@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ...data.examples import Examples, Roles
-    from ...data.tables import Table
+    from ...data.loading.table import Table
     from .base import ClassRoles
 
 

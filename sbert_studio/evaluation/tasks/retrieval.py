@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ...data.examples import Examples, Roles
+    from ...data.loading.table import Table
     from ...data.progress import Progress
-    from ...data.tables import Table
     from ...models.pair_scorer import PairScorer
     from .base import ClassRoles
     from .categories import ReferenceTexts

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sklearn.linear_model import LogisticRegression
 
     from ...data.examples import Examples, Roles
-    from ...data.tables import Table
+    from ...data.loading.table import Table
     from .base import ClassRoles
     from .categories import ReferenceTexts
 

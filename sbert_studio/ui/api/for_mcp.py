@@ -17,7 +17,7 @@ from gradio.processing_utils import save_base64_to_cache, save_bytes_to_cache, s
 from gradio.utils import get_upload_folder
 from gradio_client import handle_file
 
-from ...data.readers.content import SUFFIXES
+from ...data.loading.formats import SUFFIXES
 from ...errors import StudioError
 from ..visitors.callers import OF_SERVER, SELF, signed
 from ..visitors.uploads import Ledger, largest_message

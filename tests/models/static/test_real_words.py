@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sbert_studio.data.tables import Table, read_table
+from sbert_studio.data.loading.table import Table, read_table
 from sbert_studio.evaluation.tasks.sts import spearman
 from sbert_studio.models.static import PACKAGED, GloVe, WordVectors, common_component, load_pretrained, neighbours, removal, word_weights
 from sbert_studio.models.static.vectors import is_installed

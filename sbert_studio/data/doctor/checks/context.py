@@ -13,7 +13,7 @@ import numpy as np
 from ...columns.roles import Roles
 from ...examples import Examples
 from ...lexicon.label_words import nli_class
-from ...tables import Table
+from ...loading.table import Table
 
 _MARKS = re.compile(r"[\W_]+")
 # What near makes of each byte of a text in ASCII; a NUL stands between texts that are put together.

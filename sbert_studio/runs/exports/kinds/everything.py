@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ....data.tables import write_csv
+from ....data.loading.table import write_csv
 from ....models.card import THIS_FOLDER
 from ....training.artifacts import HELD_OUT, REFERENCE
 from ...records.record import Run

@@ -19,8 +19,8 @@ from ..basket.gather import SAID, mark
 from ..basket.pairs import Pair
 
 if TYPE_CHECKING:
+    from ....data.loading.table import Table
     from ....data.samples import Sample
-    from ....data.tables import Table
     from ....services import Studio
     from ....services.results import PairScores
     from ...places import Place

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ....data.choices.column_choices import ColumnChoices
-from ....data.public import parsed
+from ....data.loading.hub import parse_hub_address
 from ....errors import StudioError
 from ....services.training_questions import Unanswered, answered
 from ...page import Page
@@ -104,7 +104,7 @@ def public_set(address: str | None) -> Judged:
     """
     text = (address or "").strip()
     text = text if text.startswith("hf:/") else f"hf://datasets/{text.removeprefix('https://huggingface.co/').removeprefix('datasets/')}"
-    repository, file = parsed(text)
+    repository, file = parse_hub_address(text)
     return Judged(text, f"{repository}/{file}".rstrip("/"))
 
 

@@ -16,8 +16,8 @@ from .follow import sentence
 
 if TYPE_CHECKING:
     from ....data.doctor.diagnosis import Diagnosis
+    from ....data.loading.table import Table
     from ....data.progress import Progress
-    from ....data.tables import Table
     from ....runs.records.record import Run
     from ....services import Studio
     from ....services.training_plan import TrainPlan

@@ -1,0 +1,1 @@
+"""Files of every supported format, read into a table of text columns."""

@@ -1,0 +1,204 @@
+"""The product of every reader: columns of text, row numbers, and a log of the rows that needed repair."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...errors import StudioError
+from ..findings import Finding, Severity, count, drop_rows
+from ..questions import Question
+from ..values.cells import LONGEST_CELL, clean
+
+Record = tuple[int, Sequence[str]]
+"""(row number as a spreadsheet shows it, cells); a record without cells is a blank row."""
+
+MOST_COLUMNS = 1_000
+MOST_ROWS = 10_000_000
+MOST_CHARACTERS = 500_000_000
+"""Of all cells together, each row counted: a small file can repeat one text until it fills all memory."""
+
+_CHUNK_ROWS = 8_192
+_CHUNK_CHARACTERS = 1 << 24
+_SPANS_SHOWN = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Content:
+    """The content of a file.
+
+    Attributes:
+        names: the column names, all different.
+        data: a pyarrow table of strings.
+        lines: (n,) int64, the number of each row.
+        notes: observations about the file.
+        doubts: questions that its owner has to answer.
+    """
+
+    names: tuple[str, ...]
+    data: Any
+    lines: np.ndarray
+    notes: tuple[Finding, ...]
+    doubts: tuple[Question, ...] = ()
+
+
+@dataclass
+class RowLog:
+    """Row numbers by the event that happened while the row was read.
+
+    Attributes:
+        rows: the row numbers of each event of ``_EVENTS``.
+        spans: how many lines of the file a row was read from, for rows whose lines could be rows of their own.
+    """
+
+    rows: dict[str, list[int]] = field(default_factory=dict)
+    spans: dict[int, int] = field(default_factory=dict)
+    _gap: range = range(0)
+
+    def add(self, event: str, row: int) -> None:
+        """Log an event of a row."""
+        self.rows.setdefault(event, []).append(row)
+
+    def add_blank(self, row: int) -> None:
+        """Log a blank row; it is reported only if :meth:`end_gap` follows, because blank rows at the end of a file do not matter."""
+        self._gap = range(self._gap.start if self._gap else row, row + 1)
+
+    def end_gap(self) -> bool:
+        """Report the blank rows logged since the last call. Return whether there were any."""
+        if not self._gap:
+            return False
+        self.rows.setdefault("blank", []).extend(self._gap)
+        self._gap = range(0)
+        return True
+
+    def findings(self) -> tuple[Finding, ...]:
+        """Return one finding for each kind of event, with all its rows."""
+        found = []
+        for event, (severity, text, removable, left_out) in _EVENTS.items():
+            if rows := tuple(self.rows.get(event, ())):
+                message = f"{count(len(rows), 'row')} {text}"
+                found.append(Finding(severity, message, rows, drop_rows(rows) if removable else None, left_out))
+        if self.spans:
+            each = ", ".join(f"row {row} from {lines:,} lines" for row, lines in list(self.spans.items())[:_SPANS_SHOWN])
+            more = " and so on" if len(self.spans) > _SPANS_SHOWN else ""
+            message = f"{count(len(self.spans), 'row')} read from several lines that may be rows of their own, within quotes: {each}{more}"
+            found.append(Finding("warning", message, rows := tuple(self.spans), drop_rows(rows)))
+        return tuple(found)
+
+
+_EVENTS: dict[str, tuple[Severity, str, bool, str]] = {
+    "short": ("warning", "with fewer cells than there are columns; the missing cells were left empty", True, ""),
+    "long": ("warning", "with more cells than there are columns; the surplus was joined to the last column", True, ""),
+    "joined": ("warning", "with unquoted separators inside texts; those before a blank were read as part of the text", True, ""),
+    "blank": ("info", "without any cell, left out", False, "blank"),
+    "header": ("info", "that repeat the header, left out", False, "repeats the header"),
+    "nul": ("warning", "that held NUL characters, which were taken out", True, ""),
+    "broken": ("warning", "that held bytes which do not fit the file's encoding; they read as \ufffd", True, ""),
+    "quote": ("warning", "with a quotation mark that is never closed; it was read as part of the text", True, ""),
+    "literal": ("info", "with quotation marks that do not pair up; they were read as part of the text", False, ""),
+}
+"""Event → severity, message behind "n rows", whether a fix offers to leave the rows out, why they are left out already."""
+
+
+class ColumnBuilder:
+    """Collect rows into chunked pyarrow string columns, holding at most one chunk as Python strings.
+
+    Args:
+        width: the number of columns.
+    """
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self.lines = array("q")
+        self._rows: list[Sequence[str]] = []
+        self._in_chunk = self._total = 0
+        self._chunks: list[list[Any]] = []
+
+    def append(self, line: int, cells: Sequence[str]) -> None:
+        """Add a row of ``width`` cells.
+
+        Raises:
+            StudioError: a cell, or the text read so far, is too long.
+        """
+        self._rows.append(cells)
+        self.lines.append(line)
+        size = sum(map(len, cells))
+        if size > LONGEST_CELL:
+            check_cell_length(max(map(len, cells)), line)
+        self._total += size
+        check_total_length(self._total, line)
+        self._in_chunk += size
+        if len(self._rows) >= _CHUNK_ROWS or self._in_chunk >= _CHUNK_CHARACTERS:
+            self._flush()
+
+    def widen(self, width: int) -> None:
+        """Expect ``width`` cells a row from here on; the rows so far are blank in the new columns.
+
+        Raises:
+            StudioError: there are too many columns.
+        """
+        if width > MOST_COLUMNS:
+            raise too_many_columns()
+        self._flush()
+        self.width = width
+
+    def finish(self, names: Sequence[str]) -> tuple[Any, np.ndarray]:
+        """Return the pyarrow table and the row numbers."""
+        import pyarrow as pa
+
+        self._flush()
+        blank = {size: pa.array([""] * size, pa.string()) for size in {len(chunk[0]) for chunk in self._chunks}}
+        columns = [
+            pa.chunked_array([chunk[at] if at < len(chunk) else blank[len(chunk[0])] for chunk in self._chunks], type=pa.string())
+            for at in range(len(names))
+        ]
+        return pa.table(columns, names=list(names)), np.array(self.lines, dtype=np.int64)
+
+    def _flush(self) -> None:
+        if self._rows and self.width:
+            self._chunks.append([string_array(cells) for cells in zip(*self._rows, strict=True)])
+        self._rows, self._in_chunk = [], 0
+
+
+def string_array(cells: Sequence[str]) -> Any:
+    """Return a pyarrow string array; lone surrogates become U+FFFD."""
+    import pyarrow as pa
+
+    try:
+        return pa.array(cells, pa.string())
+    except UnicodeEncodeError:
+        return pa.array([clean(cell) for cell in cells], pa.string())
+
+
+def check_cell_length(characters: int, row: int) -> None:
+    """Raise a StudioError that names the row if a cell has more characters than ``LONGEST_CELL``."""
+    if characters > LONGEST_CELL:
+        message = f"a cell holds {characters:,} characters; at most {LONGEST_CELL:,} are read"
+        raise StudioError(message, "cut that text, or check that its quotation marks pair up", [row])
+
+
+def check_total_length(characters: int, row: int) -> None:
+    """Raise a StudioError if the rows up to ``row`` hold more than :data:`MOST_CHARACTERS` characters together."""
+    if characters > MOST_CHARACTERS:
+        message = f"the texts come to {characters:,} characters by row {row:,}; at most {MOST_CHARACTERS:,} are read from one file"
+        raise StudioError(message, "keep the rows and columns that are needed, or split the file")
+
+
+def too_many_columns() -> StudioError:
+    """Return the error for a table with more than :data:`MOST_COLUMNS` columns."""
+    return StudioError(f"the table has more than {MOST_COLUMNS:,} columns", "keep the text, score and label columns only")
+
+
+def join_split_texts(cells: Sequence[str], separator: str) -> list[str]:
+    """Rejoin cells that were cut inside a text: at a separator before a blank, or before ``" `` as in ``"I will," she said``."""
+    joined = [cells[0]]
+    for cell in cells[1:]:
+        if cell.startswith((" ", '" ')):
+            joined[-1] += separator + cell
+        else:
+            joined.append(cell)
+    return joined

@@ -1,0 +1,285 @@
+"""Delimited text: CSV, TSV and the like, with stray quotes and decimal commas repaired."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, combinations
+
+from ...errors import StudioError
+from ..findings import Finding
+from ..lexicon.label_words import squeeze
+from ..lexicon.name_lexicon import SCORE
+from ..progress import Progress
+from ..questions import Option, Question, Shown
+from ..values.cells import LONGEST_CELL, parse_number
+from .content import Content, Record, RowLog, check_cell_length, join_split_texts
+from .dialect import DELIMITER_NAMES, NO_DELIMITER, Dialect, detect_dialect, expected_delimiter
+from .headers import mostly_numbers
+from .layout import Layout, build_content, find_layout, take_sample
+from .source import InputFile, Lines
+
+_MOST_DECIMAL_COLUMNS = 3
+_INTEGER_PART = re.compile(r"[+-]?\d{1,3}")
+_DECIMAL_PART = re.compile(r"\d{1,8}")
+
+
+def read_csv(source: InputFile, progress: Progress | None = None) -> Content:
+    """Read a delimited text file in one pass, in bounded memory.
+
+    Rows are numbered by record, as a spreadsheet counts: line breaks inside quotes do not count, blank lines do.
+
+    Raises:
+        StudioError: the file is binary, holds no rows or two tables, or a cell is too long.
+    """
+    csv.field_size_limit(LONGEST_CELL)  # the module's own limit is 131,072
+    start = source.first_lines()
+    if not any(line.strip() for line in start):
+        raise StudioError(f"{source.path.name} holds no text", "give a file with at least one row of text")
+    declared = _declared_delimiter(start[0])
+    skip = int(declared is not None)
+    dialect, questions = detect_dialect(start[skip:], source.suffix, source.delimiter or declared)
+    log = RowLog()
+    notes: list[Finding] = []
+    with Lines(source, progress) as lines:
+        records = _records(lines, dialect, log, _RecordShape.measure(start[skip:], dialect), skip)
+        if dialect.delimiter == "," and dialect.decimals is not False:
+            sample, filled = take_sample(records)
+            records = chain(sample, records)
+            layout = find_layout(filled, source.header) if filled else None
+            halved = _decimal_columns(layout, dialect.decimals) if layout else ()
+            if layout and dialect.decimals is None:
+                questions = (*questions, *_ask_decimals(layout, halved))
+            if layout and halved:
+                width = len(layout.header) or max(len(cells) for _, cells in layout.body) - len(halved)
+                names = ", ".join(repr(layout.names[column]) for column in halved)
+                message = f"decimal commas are not in quotation marks; the two halves of each number in {names} were joined"
+                notes.append(Finding("info", message))
+                records = _join_decimals(records, width, halved)
+        separator = " " if dialect.character == NO_DELIMITER else dialect.character
+        content = build_content(records, log, header=source.header, separator=separator)
+    notes = [*source.encoding_notes(), *_dialect_notes(dialect, source.suffix, len(content.names)), *notes, *content.notes]
+    return replace(content, notes=tuple(notes), doubts=(*source.ask_encoding(), *questions, *content.doubts))
+
+
+def _dialect_notes(dialect: Dialect, suffix: str, width: int) -> Iterator[Finding]:
+    if width > 1 and dialect.delimiter != (expected_delimiter(suffix) or dialect.delimiter):
+        yield Finding("info", f"the columns are separated by {DELIMITER_NAMES.get(dialect.delimiter, repr(dialect.delimiter))}")
+    if dialect.quote != '"':
+        yield Finding("info", "single quotation marks around cells were taken off")
+    if dialect.curly:
+        yield Finding("info", "typographic quotation marks around cells were taken off")
+    if dialect.strip and dialect.delimiter != "|":
+        yield Finding("info", "blanks beside the separators were taken off")
+
+
+def _declared_delimiter(line: str) -> str | None:
+    text = line.strip().strip('"')  # such as sep=; in the first line of a file for Excel
+    return text[4] if len(text) == 5 and text.lower().startswith("sep=") and text[4] in DELIMITER_NAMES else None
+
+
+# Stray quotation marks -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _RecordShape:
+    """The shape of a line that is a whole record.
+
+    Attributes:
+        dialect: the rules that cut it.
+        width: its number of cells.
+        numeric: the positions of cells that are numbers in nearly every line.
+    """
+
+    dialect: Dialect
+    width: int
+    numeric: tuple[int, ...] = ()
+
+    @classmethod
+    def measure(cls, start: Sequence[str], dialect: Dialect) -> _RecordShape:
+        """Measure the first lines of a file, each cut on its own."""
+        rows = [join_split_texts(cells, "") for line in start if len(cells := dialect.split(line)) > 1]
+        if not rows:
+            return cls(dialect, 0)
+        widths = [len(row) for row in rows]
+        width = max(set(widths), key=lambda one: (widths.count(one), one))
+        columns = [[row[at].strip() for row in rows if len(row) == width and row[at].strip()] for at in range(width)]
+        return cls(dialect, width, tuple(at for at, texts in enumerate(columns) if len(texts) > 3 and mostly_numbers(texts)))
+
+    def fits(self, line: str) -> bool:
+        """Return whether a line by itself is a record, with numbers where records have numbers."""
+        for cells in (self.dialect.split(line), self.dialect.split(line, strict=True)):
+            whole = cells if len(cells) == self.width else join_split_texts(cells, "") if cells else []
+            if len(whole) == self.width > 1:
+                return all(not whole[at].strip() or not math.isnan(parse_number(whole[at])) for at in self.numeric)
+        return False
+
+    def are_records(self, lines: Sequence[str]) -> bool:
+        """Return whether the lines of one record are records themselves, swallowed by a stray quotation mark."""
+        fitting = sum(map(self.fits, lines))
+        if self.numeric:
+            return fitting >= max(2, 0.6 * len(lines))
+        # Without numbers the evidence is weaker, most of all for two cells, as any sentence with a comma has.
+        return len(lines) >= (4 if self.width > 2 else 6) and fitting >= 0.8 * len(lines)
+
+    def may_be_records(self, lines: Sequence[str]) -> bool:
+        """Return whether some of the lines of one record could be records themselves."""
+        return sum(map(self.fits, lines)) >= (3 if self.width == 2 else 2)
+
+
+def _records(lines: Lines, dialect: Dialect, log: RowLog, shape: _RecordShape, skip: int) -> Iterator[Record]:
+    """Yield records with their numbers. If quotes do not pair up, the record's first line is cut again with literal quotes."""
+    stream = iter(lines)
+    for _ in range(skip):
+        next(stream)
+        lines.pending.clear()
+    number = width = 0
+    pending = lines.pending
+    reader = dialect.reader(stream)
+    while True:
+        number += 1
+        try:
+            cells = next(reader, None)
+        except csv.Error:  # a cell beyond the limit, or a quote that was opened and not closed for a million characters
+            _check_first_line(pending, dialect, width, number)
+            cells, unclosed = [], True
+        else:
+            unclosed = lines.exhausted
+        if cells is None:
+            return
+        if len(pending) > 1 or unclosed or (len(cells) != width and dialect.quote in pending[0]):
+            literal = _cut_literally(pending, dialect, width, unclosed, shape)
+            if literal is not None:
+                log.add("quote" if unclosed else "literal", number)
+                cells = literal
+                lines.put_back(pending[1:])
+                reader = dialect.reader(iter(lines))
+            elif len(pending) > 1 and shape.may_be_records(pending):
+                log.spans[number] = len(pending)
+        width = width or len(cells)
+        lines.end_record(number, log)
+        yield number, dialect.cells(cells)
+
+
+def _cut_literally(pending: Sequence[str], dialect: Dialect, width: int, unclosed: bool, shape: _RecordShape) -> list[str] | None:
+    """Return the cells of the first pending line with literal quotes if the record's quotes cannot be meant, else None.
+
+    They cannot if a quote is never closed or the lines of the record are records themselves. If the first line is whole without
+    them, they cannot either if they make the record too short or too long, if text follows a closing quote, or if every line of a
+    tabbed record is whole.
+    """
+    cells = dialect.split(pending[0])
+    if unclosed or (len(pending) > 1 and shape.are_records(pending)):
+        return cells
+    if len(cells) != width or width < 2:
+        return None
+    if len(pending) == 1 or (dialect.delimiter == "\t" and all(len(dialect.split(line)) == width for line in pending)):
+        return cells
+    try:
+        next(dialect.reader(pending, strict=True))
+    except csv.Error:
+        return cells
+    return None
+
+
+def _check_first_line(pending: Sequence[str], dialect: Dialect, width: int, row: int) -> None:
+    """Raise a StudioError for a cell that is too long, unless its first line is a whole row once its quotes are literal."""
+    for line in pending[:1]:
+        cells = [] if len(line) > LONGEST_CELL else dialect.split(line)
+        if not cells or (width > 1 and len(cells) != width):
+            check_cell_length(max(LONGEST_CELL + 1, sum(map(len, pending))), row)
+
+
+# Decimal commas in a file that is separated by commas ----------------------------------------------------------------
+
+
+def _decimal_columns(layout: Layout, chosen: bool | None) -> tuple[int, ...]:
+    """Return the positions of the columns whose numbers were cut at their decimal commas.
+
+    They are the only ones for which every row of the sample gets as many cells as the header has names once the halves are joined.
+    Without a header, they are looked for only if the owner chose decimal commas.
+
+    Raises:
+        StudioError: several columns fit.
+    """
+    rows = [cells for _, cells in layout.body]
+    if not rows or not (layout.header or chosen):
+        return ()
+    width = len(layout.header) or max(map(len, rows)) - 1
+    surplus = [len(row) - width for row in rows]
+    most = max(surplus)
+    if not 0 < most <= _MOST_DECIMAL_COLUMNS or min(surplus) < 0 or width < 1 or sum(more > 0 for more in surplus) < 0.3 * len(rows):
+        return ()
+    fitting = [columns for columns in combinations(range(width), most) if all(_join_halves(row, width, columns) for row in rows)]
+    if len(fitting) > 1:
+        fitting = [columns for columns in fitting if _are_scores(layout, columns)] or fitting
+    if len(fitting) > 1 and not layout.header:
+        return fitting[-1]
+    if len(fitting) > 1:
+        raise StudioError(
+            "the rows have more cells than the header has names, and more than one of their columns could hold decimal commas",
+            "put numbers with a comma in quotation marks, or save the file with semicolons; --delimiter , takes every comma as a separator",
+            [line for line, cells in layout.body if len(cells) > width],
+        )
+    return fitting[0] if fitting else ()
+
+
+def _join_decimals(records: Iterator[Record], width: int, columns: tuple[int, ...]) -> Iterator[Record]:
+    for line, cells in records:
+        yield line, (_join_halves(cells, width, columns) or cells) if len(cells) > width else cells
+
+
+def _join_halves(row: Sequence[str], width: int, columns: tuple[int, ...]) -> list[str] | None:
+    """Return the row with as many of ``columns`` joined as it has surplus cells, or None if that is not possible."""
+    surplus = len(row) - width
+    if not 0 <= surplus <= len(columns):
+        return None
+    for cut in combinations(columns, surplus):
+        cells: list[str] = []
+        at = 0
+        for column in range(width):
+            whole = row[at].strip()
+            if column in cut and _INTEGER_PART.fullmatch(whole) and _DECIMAL_PART.fullmatch(row[at + 1]):
+                cells.append(f"{whole},{row[at + 1]}")
+                at += 2
+            elif column in cut or (column in columns and whole and not re.fullmatch(r"[+-]?\d+", whole)):
+                break
+            else:
+                cells.append(row[at])
+                at += 1
+        else:
+            return cells
+    return None
+
+
+def _ask_decimals(layout: Layout, columns: tuple[int, ...]) -> tuple[Question, ...]:
+    """Ask whether two neighbouring whole numbers are one number, unless the file makes it certain."""
+    rows = layout.body
+    width = len(layout.names)
+    if columns:
+        decimals = [cells[-1].strip() for _, cells in rows] if columns == (len(layout.header) - 1,) else []
+        uneven = len({len(cells) for _, cells in rows}) > 1 or len(set(map(len, decimals))) > 1
+        leading_zeros = any(len(part) > 1 and part.startswith("0") for part in decimals)
+        if uneven or leading_zeros or _are_scores(layout, columns):
+            return ()
+    elif layout.header or width < 3 or len(rows) < 2 or not all(_ends_in_two_numbers(cells, width) for _, cells in rows):
+        return ()
+    decimal = Option("one number with a decimal comma", "--delimiter decimal-comma", {"delimiter": "decimal-comma"})
+    two = Option("two columns", "--delimiter ,", {"delimiter": ","})
+    first = rows[0][1]
+    at = columns[0] if columns else len(first) - 2
+    text = f"Are {first[at]},{first[at + 1]} and the like one number, or two columns?"
+    why = "each row has a number cut in two by a comma, or two whole numbers side by side"
+    shown = tuple(Shown(line, tuple(cells)) for line, cells in rows[:3])
+    return (Question("delimiter", text, (decimal, two) if columns else (two, decimal), why, shown),)
+
+
+def _ends_in_two_numbers(cells: Sequence[str], width: int) -> bool:
+    return len(cells) == width and bool(_INTEGER_PART.fullmatch(cells[-2]) and re.fullmatch(r"\d{1,2}", cells[-1]))
+
+
+def _are_scores(layout: Layout, columns: tuple[int, ...]) -> bool:
+    return all(column < len(layout.header) and squeeze(layout.header[column]) in SCORE for column in columns)

@@ -1,0 +1,305 @@
+"""Excel workbooks (.xlsx): the first sheet that holds a table, after a check that no part exceeds what a spreadsheet can hold."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+from xml.parsers import expat
+
+from ...errors import StudioError
+from ..findings import OF_SHEETS, Finding
+from ..progress import Progress
+from ..values.cells import LONGEST_CELL, cell_text
+from .content import MOST_COLUMNS, Content, Record, RowLog, check_cell_length
+from .headers import is_familiar
+from .layout import build_content, find_layout, take_sample
+from .source import InputFile
+
+_MOST_ROWS = 1 << 20  # of a sheet; no spreadsheet has more
+_MOST_CELLS = 1 << 14
+_MOST_MERGES = 1 << 17
+_LARGEST_STRINGS, _LARGEST_SHEET, _LARGEST_OTHER = 1 << 30, 1 << 32, 1 << 26
+_BLOCK = 1 << 18
+_REPORT_EVERY = 5_000
+_MOST_TITLES = 5
+_FEW_ROWS = 30  # a sheet without well-known names that has more is not a legend
+_MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+_ROW, _STRING, _MERGE = (f"{_MAIN} {tag}" for tag in ("row", "si", "mergeCell"))
+_COLUMN_LETTERS = re.compile("[^0-9]*")
+_MERGED_RANGE = re.compile(r"([A-Z]{1,3})(\d{1,7}):[A-Z]{1,3}(\d{1,7})")
+_SAVE_AGAIN = "open it in a spreadsheet and save it again"
+# What openpyxl and the zip and XML readers below it raise for a damaged file.
+_DAMAGE: tuple[type[Exception], ...] = (
+    *(LookupError, ValueError, TypeError, AttributeError, OSError, EOFError, SyntaxError, RuntimeError),
+    *(zipfile.BadZipFile, zlib.error, expat.ExpatError),
+)
+
+Merges = Mapping[int, Sequence[tuple[int, int]]]
+"""First row of merged cells → (column from 0, last row) of each."""
+
+
+@dataclass
+class SheetShape:
+    """Findings of the scan of a workbook part.
+
+    Attributes:
+        disordered: the number of the first row whose number does not rise, which readers would skip silently; 0 for none.
+        merges: the merged cells that span several rows.
+    """
+
+    disordered: int = 0
+    merges: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+
+
+def is_workbook(path: Path) -> bool:
+    """Return whether a zip archive is a workbook, or a damaged one that is called so."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return any(name.startswith("xl/") for name in archive.namelist())
+    except (zipfile.BadZipFile, ValueError, OSError):
+        return path.suffix.lower() in {".xlsx", ".xlsm"}
+
+
+def read_workbook(source: InputFile, progress: Progress | None = None) -> Content:
+    """Read the first sheet that holds a table; row numbers are the sheet's own, formulas have the value last calculated.
+
+    That is the first sheet with something in it, unless it holds no table (remarks, a legend) and a later one does.
+
+    Raises:
+        StudioError: the workbook is damaged, locked, far too large once unpacked, or empty.
+    """
+    name = source.path.name
+    damaged = StudioError(f"{name} is not a workbook that can be read", _SAVE_AGAIN)
+    shapes = scan_workbook(source.path)
+    from openpyxl import load_workbook
+
+    with source.path.open("rb") as file:  # given a path, openpyxl goes by the extension
+        try:
+            book = load_workbook(file, read_only=True, data_only=True)
+            sheets = [sheet for sheet in book.worksheets if _holds_anything(sheet)]
+            if not sheets:
+                raise StudioError(f"{name} holds no text", "give a workbook with at least one row of text")
+            chosen = _choose_sheet(sheets, name)
+            shape = shapes.get(str(getattr(chosen, "_worksheet_path", "")).lstrip("/"), SheetShape())
+            if row := shape.disordered:
+                message = f"the rows of {name} are not in order: row {row} stands twice, or below one of a higher number"
+                raise StudioError(message, _SAVE_AGAIN, [row])
+            others = [sheet for sheet in sheets if sheet is not chosen]
+            filled: list[int] = []
+            try:
+                rows = _fill_merged(_rows(chosen, name, progress), shape.merges, filled)
+                content = build_content(rows, RowLog(), header=source.header, separator=" ", aligned=True)
+            except StudioError as error:
+                if not others:
+                    raise
+                hint = f"{error.hint}; it is the sheet {chosen.title!r} that was read, the workbook also holds {_titles(others)}"
+                raise StudioError(error.message, hint, error.rows) from error
+        except _DAMAGE as error:
+            raise damaged from error
+    notes = content.notes
+    if filled:
+        notes = (Finding("info", "cells merged over several rows were filled with their value", tuple(filled)), *notes)
+    if others:
+        why = f", for {sheets[0].title!r} holds no table" if chosen is not sheets[0] else ""
+        notes = (Finding("info", f"{OF_SHEETS}{chosen.title!r} was read{why}; the workbook also holds {_titles(others)}"), *notes)
+    return replace(content, notes=notes)
+
+
+def _titles(sheets: Sequence[Any]) -> str:
+    return ", ".join(repr(sheet.title) for sheet in sheets[:_MOST_TITLES]) + (" …" if len(sheets) > _MOST_TITLES else "")
+
+
+def _choose_sheet(sheets: Sequence[Any], name: str) -> Any:
+    """Return the first sheet, or a later one that looks like a table if the first is only a few lines that do not."""
+    if len(sheets) == 1:
+        return sheets[0]
+    first = _SheetPreview.of(sheets[0], name)
+    if first.has_familiar_name or first.rows > _FEW_ROWS:
+        return sheets[0]
+    for sheet in sheets[1:]:
+        other = _SheetPreview.of(sheet, name)
+        if other.rows > first.rows and (other.has_familiar_name or (other.has_header and not first.has_header)):
+            return sheet
+    return sheets[0]
+
+
+@dataclass(frozen=True)
+class _SheetPreview:
+    """The first rows of a sheet.
+
+    Attributes:
+        rows: the number of rows with most cells filled, or of texts below a name that people give to texts.
+        has_header: names stand above them.
+        has_familiar_name: people call columns by one of these names.
+    """
+
+    rows: int
+    has_header: bool
+    has_familiar_name: bool
+
+    @classmethod
+    def of(cls, sheet: Any, name: str) -> _SheetPreview:
+        """Look at a sheet."""
+        filled = take_sample(_rows(sheet, name, None))[1]
+        layout = find_layout(filled, aligned=True)
+        header = [cell.strip() for cell in layout.header if cell.strip()]
+        if len(layout.names) < 2:
+            texts = len(header) == 1 and is_familiar(header[0]) and len(filled) > 1
+            return cls(len(filled) - 1 if texts else 0, texts, texts)
+        rows = sum(sum(bool(cell.strip()) for cell in cells) > len(layout.names) / 2 for _, cells in layout.body)
+        return cls(rows, bool(header), rows > 1 and any(map(is_familiar, header)))
+
+
+def _holds_anything(sheet: Any) -> bool:
+    sheet.reset_dimensions()  # the stated size is often wrong
+    return any(value is not None and str(value).strip() for row in sheet.iter_rows(values_only=True) for value in row)
+
+
+def _rows(sheet: Any, name: str, progress: Progress | None) -> Iterator[Record]:
+    for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
+        if number > _MOST_ROWS:
+            raise StudioError(f"{name} has more than {_MOST_ROWS:,} rows", "remove what stands far below, or save the sheet as CSV")
+        if len(row) > MOST_COLUMNS and any(value is not None for value in row[MOST_COLUMNS:]):
+            raise StudioError(f"{name} has more than {MOST_COLUMNS:,} columns", "keep the text, score and label columns only", [number])
+        cells = [cell_text(value) for value in row[:MOST_COLUMNS]]
+        while cells and not cells[-1].strip():
+            cells.pop()
+        if progress and number % _REPORT_EVERY == 0:
+            progress(number, 0)
+        yield number, cells
+
+
+def _fill_merged(rows: Iterator[Record], merges: Merges, filled: list[int]) -> Iterator[Record]:
+    """Repeat the value of merged cells in each of their rows that holds something else; the numbers of these rows go to ``filled``."""
+    active: dict[int, tuple[int, str]] = {}  # column → last row, value
+    for number, row in rows:
+        cells = list(row)
+        active = {column: (last, value) for column, (last, value) in active.items() if last >= number}
+        if active and cells:
+            cells += [""] * (max(active) + 1 - len(cells))
+            for column, (_, value) in active.items():
+                cells[column] = cells[column] or value
+            filled.append(number)
+        for column, last in merges.get(number, ()):
+            if column < len(cells) and cells[column].strip():
+                active[column] = (last, cells[column])
+        yield number, cells
+
+
+def scan_workbook(path: Path) -> dict[str, SheetShape]:
+    """Scan the parts of a workbook block by block, in memory that does not grow with them.
+
+    Returns:
+        the shape of each part by its name.
+
+    Raises:
+        StudioError: it is damaged, or a part, a text, a row or a row's number is larger than any spreadsheet writes.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return {entry.filename: _scan_part(path.name, archive, entry) for entry in archive.infolist()}
+    except (zipfile.BadZipFile, zlib.error, ValueError, OSError, EOFError, RuntimeError, expat.ExpatError) as error:
+        raise StudioError(f"{path.name} is not a workbook that can be read", _SAVE_AGAIN) from error
+
+
+def _scan_part(workbook: str, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> SheetShape:
+    name = entry.filename.lower()
+    strings, sheet = name.endswith("sharedstrings.xml"), "worksheets/" in name and name.endswith(".xml")
+    if entry.file_size > (_LARGEST_STRINGS if strings else _LARGEST_SHEET if sheet else _LARGEST_OTHER):
+        raise StudioError(f"{workbook} would unpack to {entry.file_size / 2**30:.1f} GiB", "save the sheet as CSV instead")
+    scanner = _PartScanner(workbook, strings or sheet)
+    with archive.open(entry) as file, suppress(expat.ExpatError):
+        # What is not XML (a picture, a macro) ends here at its first bytes, and a truncated part where it breaks off: openpyxl's parser,
+        # which is the same, gets no further.
+        while block := file.read(_BLOCK):
+            scanner.parser.Parse(block, False)
+        scanner.parser.Parse(b"", True)
+    return scanner.shape
+
+
+class _PartScanner:
+    """Count what an XML parser meets in a part of a workbook, and refuse what is too large."""
+
+    def __init__(self, workbook: str, has_texts: bool) -> None:
+        self.workbook = workbook
+        self.shape = SheetShape()
+        self.parser: Any = expat.ParserCreate(namespace_separator=" ")
+        self.parser.StartElementHandler = self._start
+        self.parser.EndElementHandler = self._end
+        self.parser.EntityDeclHandler = self._refuse_entity
+        if has_texts:
+            self.parser.CharacterDataHandler = self._count_text
+        self._row = self._cells = self._characters = self._merges = 0
+        self._depth = 0  # below the open row; 0 outside of rows
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        if self._depth:
+            if self._depth == 1:
+                self._start_cell(attributes.get("r", ""))
+            self._depth += 1
+        elif tag == _ROW:
+            self._depth, self._cells, self._characters = 1, 0, 0
+            number = self._check_row(_parse_row_number(attributes["r"]) if "r" in attributes else self._row + 1)
+            self.shape.disordered = self.shape.disordered or (number if number <= self._row else 0)
+            self._row = number
+        elif tag == _STRING:
+            self._characters = 0
+        elif tag == _MERGE and (found := _MERGED_RANGE.fullmatch(attributes.get("ref", ""))) and found[2] != found[3]:
+            self._merges += 1
+            if self._merges > _MOST_MERGES:
+                raise StudioError(f"{self.workbook} has more than {_MOST_MERGES:,} merged cells", "save the sheet as CSV instead")
+            column = sum((ord(letter) - 64) * 26**power for power, letter in enumerate(reversed(found[1]))) - 1
+            self.shape.merges.setdefault(int(found[2]), []).append((column, int(found[3])))
+
+    def _end(self, _: str) -> None:
+        self._depth = max(self._depth - 1, 0)
+
+    def _start_cell(self, reference: str) -> None:
+        self._cells += 1
+        self._characters = 0
+        if self._cells > _MOST_CELLS:
+            message = f"{self.workbook} has more than {_MOST_CELLS:,} columns"
+            raise StudioError(message, "keep the text, score and label columns only", [self._row])
+        if reference:
+            self._check_row(int(_COLUMN_LETTERS.sub("", reference, count=1)))
+
+    def _check_row(self, number: int) -> int:
+        if number < 1:
+            raise ValueError(f"a row of the number {number}")
+        if number > _MOST_ROWS:
+            shown = f"{number:,}" if number < 10**15 else "a thousand million million or more"
+            message = f"{self.workbook} has a row of the number {shown}; a sheet has at most {_MOST_ROWS:,} rows"
+            raise StudioError(message, "remove that row, or save the sheet as CSV")
+        return number
+
+    def _count_text(self, text: str) -> None:
+        self._characters += len(text)
+        if self._characters > LONGEST_CELL:
+            if self._row:
+                check_cell_length(self._characters, self._row)
+            raise StudioError(f"{self.workbook} holds a text of more than {LONGEST_CELL:,} characters", "cut that text")
+
+    def _refuse_entity(self, *_: object) -> None:
+        # Entities can unfold to gigabytes, and no spreadsheet writes them.
+        raise StudioError(f"{self.workbook} is not a workbook that can be read", _SAVE_AGAIN)
+
+
+def _parse_row_number(text: str) -> int:
+    """Return a row's number as openpyxl understands it: ``+7``, `` 7 `` and ``7.0`` are 7.
+
+    Raises:
+        ValueError: it is not a whole number.
+    """
+    try:
+        return int(text)
+    except ValueError:
+        number = float(text)
+        if not number.is_integer():
+            raise
+        return int(number)

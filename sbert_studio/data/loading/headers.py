@@ -1,0 +1,233 @@
+"""Decide whether a first row names the columns, and give each column a name."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from ..findings import Finding
+from ..lexicon.vocabulary import known
+from ..values.cells import parse_number
+from ..values.forms import of_a_form
+from ..values.scales import NO_LABEL
+
+COMMENT_MARKS = ("#", "%", "//")
+"""What lines of remarks begin with."""
+
+_LONGEST_NAME = 60
+_LONGEST_SHORT_NAME = 30
+_SHORT_TEXT = 12  # characters: cells whose median is below are words
+_ENOUGH_TEXTS = 8  # fewer texts could all be longer than their name by chance
+_ABBREVIATION = re.compile(
+    r"(?:[^\W\d]{1,5}\. ?){1,3}(?:[^\W\d]{1,12})?|[^\W\d]{1,12} (?:[^\W\d]{1,5}\. ?){1,2}"
+    r"|[^\W\d]{2,14}(?:nr|no|num|str|bez)\.",
+    re.IGNORECASE,
+)
+_INDEX_NAME = re.compile("(Unnamed: 0|index)?")  # above the row numbers that pandas writes
+_QUALTRICS_ID = '{"ImportId"'
+
+
+def has_header(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether the first of some rows names the columns.
+
+    Numbers do not, except 0, 1, 2, … above texts, which pandas writes. Well-known column names do, unless they occur again below;
+    a cell may then be empty. Otherwise the first row is a header if it differs in kind from the rows below: a word above numbers, dates
+    or codes, a few short words above sentences, or a word above a few others that occur again and again. If a cell occurs again
+    below, like the name of a column called after one of its labels, the other columns decide. A row of long questions, as forms
+    write them, is a header above numbers, dates or codes only.
+    """
+    first, rest = [cell.strip() for cell in rows[0]], rows[1:]
+    named = [cell for cell in first if cell]
+    if has_import_ids(rows[1:3]) or not named or any(map(_is_number, named)) or counts_columns(rows):
+        return bool(named) and (has_import_ids(rows[1:3]) or counts_columns(rows))
+    below = filled_cells(rest, len(first))
+    pairs = list(zip(first, below, strict=True))
+    if not all(map(_may_be_name, named)):
+        return _is_form_header(first, below, len(rest))
+    repeated = any(cell and cell in texts for cell, texts in pairs)
+    familiar = sum(map(is_familiar, named))
+    if familiar < len(named):
+        familiar = sum(is_familiar(cell) for cell in named if len(cell) > 1)  # a single "a" or "b" is a label as well
+    if familiar == len(named) > 1 or (familiar and not repeated and not any(map(is_sentence, named))):
+        return True
+    if not rest or len(set(named)) < len(named) or len(named) < len(first) / 2:
+        return False
+    if repeated:
+        return _is_named_after_label(pairs)
+    second_header = len(rest[0]) > 1 and all(is_familiar(cell.strip()) for cell in rest[0])
+    above_numbers = any(cell and mostly_numbers(texts) for cell, texts in pairs)
+    return second_header or above_numbers or _is_above_forms(pairs) or _is_above_categories(pairs) or _is_short_above_long(named, rest)
+
+
+def is_uncertain_header(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether the first row could be names as well as data: a few short words like those of the rows below."""
+    first = [cell.strip() for cell in rows[0]]
+    if len(first) < 2 or len(rows) < 2 or not looks_like_names(first) or all(map(is_familiar, first)):
+        return False
+    pairs = list(zip(first, filled_cells(rows[1:], len(first)), strict=True))
+    repeated = any(cell in texts for cell, texts in pairs)
+    if any(mostly_numbers(texts) for _, texts in pairs) or (repeated and _is_named_after_label(pairs)):
+        return False
+    if not repeated and (_is_above_categories(pairs) or any(map(is_familiar, first))):
+        return False
+    others = [(cell, texts) for cell, texts in pairs if texts and cell not in texts]
+    if repeated and others and all(_is_short_above(cell, texts) for cell, texts in others):
+        return True
+    return bool(others) and max(_median_length(texts) for _, texts in others) <= 3 * max(len(cell) for cell, _ in others)
+
+
+def counts_columns(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether the first row is 0, 1, 2, … (behind a blank cell above row numbers, if any) and texts stand below it."""
+    first = [cell.strip() for cell in rows[0]]
+    counted = first[1:] if len(first) > 1 and _INDEX_NAME.fullmatch(first[0]) else first
+    texts = filled_cells(rows[1:], len(first))[len(first) - len(counted) :]
+    return counted == [str(place) for place in range(len(counted))] and any(cells and not mostly_numbers(cells) for cells in texts)
+
+
+def names_one_column(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether the first row names a single column beside the row numbers that pandas writes, whose own name is blank."""
+    return len(rows) > 2 and len(rows[0]) == 2 and [row[:1] for row in rows] == [[""], *([str(number)] for number in range(len(rows) - 1))]
+
+
+def has_import_ids(rows: Iterable[Sequence[str]]) -> bool:
+    """Return whether a row is the last header row of Qualtrics; the first one has the names."""
+    return any(cell.strip().startswith(_QUALTRICS_ID) for row in rows for cell in row)
+
+
+def looks_like_names(cells: Sequence[str]) -> bool:
+    """Return whether a row could name columns: no number, no sentence, nothing twice, and most cells filled."""
+    named = [cell.strip() for cell in cells if cell.strip()]
+    if len(named) <= len(cells) / 2 or len(set(named)) < len(named):
+        return False
+    return all(_may_be_name(cell) and not is_sentence(cell) for cell in named)
+
+
+def is_familiar(cell: str) -> bool:
+    """Return whether people, or this program for a column without a name, call a column so."""
+    return known(cell) or (cell.startswith("column_") and cell[7:].isdecimal())
+
+
+def is_sentence(cell: str) -> bool:
+    """Return whether a cell reads as a sentence; ``Lfd. Nr.`` and ``Obs.`` are abbreviated names."""
+    if _ABBREVIATION.fullmatch(cell):
+        return False
+    return cell.endswith((".", "?", "!", "。", "？", "！", "…")) or len(cell.split()) > 6
+
+
+def mostly_numbers(texts: Sequence[str]) -> bool:
+    """Return whether three in four of the cells or more are numbers."""
+    return bool(texts) and sum(map(_is_number, texts)) >= 0.75 * len(texts)
+
+
+def filled_cells(rows: Sequence[Sequence[str]], width: int) -> list[list[str]]:
+    """Return the stripped cells of each of ``width`` columns that are not blank."""
+    return [[cell for row in rows if len(row) > at and (cell := row[at].strip())] for at in range(width)]
+
+
+def name_columns(header: Sequence[str], width: int, row: int = 1) -> tuple[list[str], list[Finding]]:
+    """Return a name for each column, and notes: the header's names, made distinct, and ``column_3`` for one without a name.
+
+    Args:
+        header: the cells of the header; empty if there is none.
+        width: the number of columns.
+        row: the header's row number.
+    """
+    names: dict[str, None] = {}
+    copies: Counter[str] = Counter()
+    notes: list[Finding] = []
+    unnamed: list[str] = []
+    for at in range(width):
+        name = " ".join(header[at].split()) if at < len(header) else ""
+        if not name:
+            name = f"column_{at + 1}"
+            unnamed.append(name)
+        base = name
+        while name in names:
+            copies[base] += 1
+            name = f"{base}_{copies[base] + 1}"
+        if name != base:
+            notes.append(Finding("warning", f"two columns are called {base!r}; the later one is read as {name!r}", (row,)))
+        names[name] = None
+    listed = ", ".join(unnamed[:4]) + ("…" if len(unnamed) > 4 else "")
+    if not header:
+        listed = ", ".join(list(names)[:4]) + ("…" if width > 4 else "")
+        notes.append(Finding("info", f"no header row was found; the columns are called {listed}"))
+    elif unnamed:
+        subject = "a column without a name is" if len(unnamed) == 1 else "columns without a name are"
+        notes.append(Finding("info", f"{subject} called {listed}", (row,)))
+    return list(names), notes
+
+
+Pairs = Sequence[tuple[str, Sequence[str]]]
+"""(cell of the first row, cells below it) of each column."""
+
+
+def _is_above_categories(pairs: Pairs) -> bool:
+    """Return whether few words stand above a column of few values that occur several times each."""
+    cells = [cell for cell, _ in pairs]
+    if any((cell.endswith((".", "。", "!")) and not _ABBREVIATION.fullmatch(cell)) or len(cell.split()) > 4 for cell in cells):
+        return False
+    counts = [Counter(texts) for cell, texts in pairs if cell and len(texts) >= 5]
+    return any(2 * len(times) <= times.total() and len(times) <= 20 and min(times.values()) > 1 for times in counts)
+
+
+def _is_named_after_label(pairs: Pairs) -> bool:
+    """Return whether a first row with a cell that occurs again below is a header all the same.
+
+    The other columns decide: a word above numbers or codes and no text above texts, a well-known name above longer texts, or two or
+    more names that are shorter than every text below them.
+    """
+    if any(is_sentence(cell) for cell, _ in pairs):
+        return False
+    others = [(cell, texts) for cell, texts in pairs if cell and texts and cell not in texts]
+    above_numbers = any(len(texts) >= 3 and mostly_numbers(texts) and cell.casefold() not in NO_LABEL for cell, texts in others)
+    unlike = all(_is_short_above(cell, texts) or _median_length(texts) < _SHORT_TEXT or mostly_numbers(texts) for cell, texts in others)
+    if unlike and (above_numbers or _is_above_forms(others)):
+        return True
+    if any(len(cell) > 1 and is_familiar(cell) and _is_short_above(cell, texts) for cell, texts in others):
+        return True
+    return (
+        len(others) > 1
+        and len(others[0][1]) >= _ENOUGH_TEXTS
+        and all(_is_short_above(cell, texts) and len(cell) < min(map(len, texts)) for cell, texts in others)
+    )
+
+
+def _is_short_above(cell: str, texts: Sequence[str]) -> bool:
+    """Return whether a few words are above texts, of which 90 % are longer and half are twice as long."""
+    short = len(cell) <= _LONGEST_SHORT_NAME and len(cell.split()) <= 3 and not is_sentence(cell)
+    return short and sorted(map(len, texts))[len(texts) // 10] > len(cell) and _median_length(texts) > 2 * len(cell)
+
+
+def _is_short_above_long(named: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    texts = [text for row in rows for cell in row if (text := cell.strip())]
+    if not texts or any(map(is_sentence, named)):
+        return False
+    longest = max(map(len, named))
+    return longest <= _LONGEST_SHORT_NAME and all(len(cell.split()) <= 3 for cell in named) and _median_length(texts) > 2 * longest
+
+
+def _is_above_forms(pairs: Pairs) -> bool:
+    return any(cell and len(texts) >= 3 and of_a_form(texts) and not of_a_form([cell]) for cell, texts in pairs)
+
+
+def _is_form_header(first: Sequence[str], below: Sequence[Sequence[str]], rows: int) -> bool:
+    """Return whether long cells, all different, stand above a column of nothing but numbers, or of dates, codes and the like."""
+    if rows < 3 or not all(first) or len(set(first)) < len(first):
+        return False
+    above_numbers = any(texts and all(map(_is_number, texts)) for texts in below)
+    return above_numbers or _is_above_forms(list(zip(first, below, strict=True)))
+
+
+def _is_number(cell: str) -> bool:
+    return not math.isnan(parse_number(cell))
+
+
+def _may_be_name(cell: str) -> bool:
+    return len(cell) <= _LONGEST_NAME and "\n" not in cell and not _is_number(cell)
+
+
+def _median_length(texts: Sequence[str]) -> int:
+    return sorted(map(len, texts))[len(texts) // 2]

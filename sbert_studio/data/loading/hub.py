@@ -1,0 +1,166 @@
+"""Datasets on the Hugging Face Hub: fetch one Parquet file of ``hf://datasets/OWNER/NAME``.
+
+The file comes over :class:`huggingface_hub.HfFileSystem`; any other file system of fsspec works as well.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ...errors import StudioError, is_of_machine
+from ...identity import OWNER, Identity
+from ..progress import Progress, checkpoint
+
+_NAME = r"[A-Za-z0-9][\w.-]{0,95}"
+_ADDRESS = re.compile(rf"hf:/{{1,2}}datasets/({_NAME}/{_NAME}(?:@[\w.-]{{1,100}})?)((?:/[\w=. -]{{1,200}}){{1,12}})?/?", re.ASCII)
+_SPLITS = ("test", "validation", "dev", "train")
+_BLOCK = 1 << 20
+_MOST_LISTED = 8
+_CHECK_SPELLING = "check its spelling on huggingface.co/datasets"
+_UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _TOO_MANY_REQUESTS, _SERVER_ERROR = 401, 403, 404, 429, 500
+
+
+def is_hub_address(name: object) -> bool:
+    """Return whether this is meant as the address of a dataset on the Hub."""
+    return isinstance(name, str | Path) and str(name).startswith("hf:/")
+
+
+def parse_hub_address(address: str | Path) -> tuple[str, str]:
+    """Return ``OWNER/NAME`` and the path of the file in it, or ``""``.
+
+    Raises:
+        StudioError: it is not such an address.
+    """
+    found = _ADDRESS.fullmatch(str(address).strip())
+    file = (found[2] or "").strip("/") if found else ""
+    if found is None or ".." in str(address) or (file and not file.lower().endswith(".parquet")):
+        raise StudioError(
+            f"{str(address)[:200]!r} is no address of a public set", "write hf://datasets/OWNER/NAME, or …/NAME/FOLDER/file.parquet"
+        )
+    return found[1], file
+
+
+@contextmanager
+def fetch_hub_file(
+    address: str | Path, most: int, progress: Progress | None = None, *, identity: Identity = OWNER, filesystem: Any = None
+) -> Iterator[tuple[Path, str]]:
+    """Fetch a file into a temporary folder that is deleted afterwards, and yield its path and its name for people.
+
+    Args:
+        address: of a file, or of a dataset, whose test split is taken, or else its validation or training split.
+        most: bytes; a larger file is refused before it is fetched.
+        progress: called with the bytes fetched and their total.
+        identity: whose token is sent to the Hub.
+        filesystem: of fsspec; the Hub's by default.
+
+    Raises:
+        StudioError: there is no such dataset or file, it is too large or gated, or the Hub cannot be reached.
+    """
+    repository, file = parse_hub_address(address)
+    base = f"datasets/{repository}"
+    with tempfile.TemporaryDirectory(prefix="sbert-studio-public-") as folder:
+        target = Path(folder) / "set.parquet"
+        try:
+            files = filesystem if filesystem is not None else _hub(identity)
+            source = f"{base}/{file}" if file else _choose_file(repository, files.glob(f"{base}/**/*.parquet"), base)
+            _download(files, source, target, most, progress)
+        except StudioError:
+            raise
+        except Exception as error:
+            if is_of_machine(error) or (explained := _explain(error, repository, file)) is None:
+                raise
+            raise explained from error
+        yield target, f"{repository}/{_relative(source, base)}"
+
+
+def http_status(error: BaseException) -> int:
+    """Return the HTTP status in an error or in one that caused it; 0 if there was no answer."""
+    statuses = (int(getattr(getattr(one, "response", None), "status_code", 0) or 0) for one in _causes(error))
+    return next(filter(None, statuses), 0)
+
+
+def describe_hub_failure(status: int) -> tuple[str, str] | None:
+    """Return message and hint for an HTTP status that means a problem of the Hub itself; None for any other."""
+    if status == _TOO_MANY_REQUESTS:
+        return "the Hugging Face Hub gets too many requests from here", "try again in a few minutes"
+    if status >= _SERVER_ERROR:
+        return f"the Hugging Face Hub has a problem of its own (status {status})", "try again later"
+    return None
+
+
+def _hub(identity: Identity) -> Any:
+    from huggingface_hub import HfFileSystem
+
+    return HfFileSystem(token=identity.hub_token, skip_instance_cache=True, use_listings_cache=False)
+
+
+def _choose_file(repository: str, paths: Sequence[str], base: str) -> str:
+    """Return the only file of the first split that has files, or the only file of the dataset."""
+    found = {_relative(path, base): path for path in sorted(paths)}
+    for split in _SPLITS:
+        of_split = {name: path for name, path in found.items() if re.search(rf"(?:^|[/_-]){split}(?![a-z])", name.lower())}
+        if of_split:
+            found = of_split
+            break
+    if not found:
+        raise StudioError(f"{repository} holds no Parquet file", "choose another set, or download it and give the file")
+    if len(found) > 1:
+        listed = ", ".join(list(found)[:_MOST_LISTED]) + ("…" if len(found) > _MOST_LISTED else "")
+        hint = f"name one: hf://datasets/{repository}/{next(iter(found))}"
+        raise StudioError(f"{repository} holds {len(found)} files to judge by: {listed}", hint)
+    return next(iter(found.values()))
+
+
+def _relative(path: str, base: str) -> str:
+    return path.strip("/").removeprefix(base).strip("/")
+
+
+def _download(files: Any, source: str, target: Path, most: int, progress: Progress | None) -> None:
+    size = int(files.info(source).get("size") or 0)
+    name = source.rsplit("/", 1)[-1]
+    too_large = StudioError(f"{name} has more than {most >> 20:,} MiB, as many as are accepted", "choose a smaller file of the set")
+    if size > most:
+        raise too_large
+    done = 0
+    with files.open(source, "rb") as remote, target.open("wb") as local:
+        while block := remote.read(_BLOCK):
+            checkpoint()
+            done += len(block)
+            if done > most:  # whatever the Hub says about its size
+                raise too_large
+            local.write(block)
+            if progress is not None:
+                progress(done, size)
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    causes = [error]
+    while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None and cause not in causes:
+        causes.append(cause)
+    return causes
+
+
+def _explain(error: BaseException, repository: str, file: str) -> StudioError | None:
+    """Return what went wrong and what to do; None for an error of neither the network nor the disk."""
+    from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, OfflineModeIsEnabled
+
+    status, causes = http_status(error), _causes(error)
+    explained: tuple[str, str] | None = describe_hub_failure(status)
+    if status == _FORBIDDEN or any(isinstance(one, GatedRepoError) for one in causes):
+        gated = f"the set {repository} asks for a licence to be accepted first"
+        explained = gated, "accept it on huggingface.co, and log in with `hf auth login`"
+    elif any(isinstance(one, OfflineModeIsEnabled) for one in causes):
+        offline = f"the set {repository} cannot be fetched: this machine is set to be offline"
+        explained = offline, "unset HF_HUB_OFFLINE, or give a file of your own"
+    elif isinstance(error, FileNotFoundError) or status in (_UNAUTHORIZED, _NOT_FOUND):
+        no_set = f"there is no set {repository!r} that is open to all"
+        explained = f"{repository} holds no file {file!r}, or there is no such set" if file else no_set, _CHECK_SPELLING
+    elif explained is None and (isinstance(error, OSError | HfHubHTTPError) or type(error).__module__.startswith("httpx")):
+        unreachable = f"the set {repository} cannot be fetched: the Hugging Face Hub cannot be reached"
+        explained = unreachable, "go online and try again, or give a file of your own"
+    return StudioError(*explained) if explained else None

@@ -1,0 +1,222 @@
+"""JSON: one value a line, one array of rows, or one object that holds rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+from ...errors import StudioError
+from ..progress import Progress
+from ..values.cells import LONGEST_CELL
+from .content import Content, RowLog
+from .nested import collect_rows
+from .source import InputFile, Lines
+
+_HINT = 'write one JSON object a line, such as {"text": "…"}'
+_LARGEST_OBJECT = 1 << 26
+_LONGEST_ELEMENT = 32 * LONGEST_CELL
+_FIRST_CHUNKS = 16
+_BLANK = " \t\r\n\ufeff"
+_ROW_KEYS = ("rows", "data", "examples", "records", "items", "instances", "pairs", "train")
+# Numbers are kept as written: 5.000 stays 5.000, and an id of 30 digits loses none.
+_DECODER = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=str)
+
+Refuse = Callable[[str, int], StudioError]
+"""Return the error for a reason and the number of the element at fault."""
+
+
+def read_json(source: InputFile, progress: Progress | None = None) -> Content:
+    """Read JSON lines (rows have the numbers of their lines), or an array or object of rows (numbered from 1).
+
+    An object has a cell for each key, an array a cell for each element, a text one cell. Lists and objects are spread over rows and
+    columns (see :mod:`~sbert_studio.data.loading.nested`); a key that a row lacks is an empty cell.
+
+    Raises:
+        StudioError: a line is not JSON (the row is named), there are no rows, or a value is too long.
+    """
+    start = "".join(islice(source.chunks(), _FIRST_CHUNKS)).lstrip()
+    if not start:
+        raise StudioError(f"{source.path.name} holds no text", _HINT)
+    log = RowLog()
+    if _is_one_document(start, source.suffix == ".json"):
+        content = collect_rows(enumerate(_read_document(source, start[0] == "[", progress), start=1))
+    else:
+        with Lines(source, progress) as lines:
+            content = collect_rows(_read_lines(lines, log))
+    return replace(content, notes=(*source.encoding_notes(), *content.notes, *log.findings()), doubts=source.ask_encoding())
+
+
+def are_json_lines(lines: Sequence[str]) -> bool:
+    """Return whether the first lines of a file are JSON objects."""
+    filled = [line for line in lines if line.strip()]
+    try:
+        return bool(filled) and all(isinstance(json.loads(line), dict) for line in filled)
+    except (ValueError, RecursionError):
+        return False
+
+
+def parse_elements(chunks: Iterable[str], decoder: json.JSONDecoder, refuse: Refuse) -> Iterator[Any]:
+    """Yield the elements of a JSON array one at a time, holding a single one in memory.
+
+    Args:
+        chunks: parts of the text, in order.
+        decoder: reads an element.
+        refuse: returns the error to raise.
+
+    Raises:
+        StudioError: the text is not an array, an element is not JSON, or one is too long.
+    """
+    text = _ArrayText(iter(chunks), refuse)
+    text.expect("[", "it is no array")
+    if text.peek() != "]":
+        while True:
+            yield text.parse_value(decoder)
+            text.number += 1
+            if text.peek() != ",":
+                break
+            text.expect(",", "")
+    text.expect("]", "',' or ']' is missing")
+    if text.peek():
+        raise refuse("something follows the array", text.number)
+
+
+class _ArrayText:
+    """The text of an array from the place up to which it was read; more chunks are added as they are needed."""
+
+    def __init__(self, source: Iterator[str], refuse: Refuse) -> None:
+        self.source, self.refuse = source, refuse
+        self.buffer, self.at, self.number = "", 0, 1
+
+    def peek(self) -> str:
+        """Return the next character that is not blank, or ``""`` at the end."""
+        while True:
+            while self.at < len(self.buffer):
+                if self.buffer[self.at] not in _BLANK:
+                    return self.buffer[self.at]
+                self.at += 1
+            if not self._grow(1):
+                return ""
+
+    def expect(self, mark: str, otherwise: str) -> None:
+        if self.peek() != mark:
+            raise self.refuse(otherwise, self.number)
+        self.at += 1
+
+    def parse_value(self, decoder: json.JSONDecoder) -> Any:
+        """Return the next value. While it may go on in the next chunk, the text grows to twice its length and is parsed again."""
+        self.peek()
+        while True:
+            reason, end = "the array is not closed", len(self.buffer)
+            try:
+                value, end = decoder.raw_decode(self.buffer, self.at)
+            except json.JSONDecodeError as error:
+                reason = error.msg
+            except RecursionError:
+                raise self.refuse("it is nested too deeply", self.number) from None
+            if end < len(self.buffer):
+                self.at = end
+                return value
+            length = len(self.buffer) - self.at
+            if length > _LONGEST_ELEMENT:
+                raise self.refuse(f"an element is longer than {_LONGEST_ELEMENT:,} characters", self.number)
+            if not self._grow(length):
+                raise self.refuse(reason, self.number)
+
+    def _grow(self, by: int) -> bool:
+        """Add chunks of at least ``by`` characters to what is left. Return False at the end of the text."""
+        parts, size = [self.buffer[self.at :]], 0
+        while size < by and (chunk := next(self.source, None)) is not None:
+            parts.append(chunk)
+            size += len(chunk)
+        self.buffer, self.at = "".join(parts), 0
+        return size > 0
+
+
+def _is_one_document(start: str, named_json: bool) -> bool:
+    """Return whether a file is one array or object rather than a value a line; a single line with lists only if it is called JSON."""
+    try:
+        value = _DECODER.decode(start.split("\n", 1)[0].strip().removeprefix("\ufeff"))
+    except (ValueError, RecursionError):
+        return start[0] in "[{"
+    if "\n" in start.strip():
+        return False
+    if isinstance(value, list):
+        return all(isinstance(part, dict | list) for part in value)
+    return named_json and isinstance(value, dict) and any(isinstance(part, dict | list) for part in value.values())
+
+
+def _read_document(source: InputFile, array: bool, progress: Progress | None) -> Iterator[Any]:
+    name = source.path.name
+
+    def refuse(reason: str, place: int) -> StudioError:
+        return StudioError(f"{name} is not valid JSON: {reason} (in element {place:,})", _HINT, [place])
+
+    chunks = source.chunks(progress)
+    if array:
+        yield from parse_elements(chunks, _DECODER, refuse)
+        return
+    if source.path.stat().st_size > _LARGEST_OBJECT:
+        limit = _LARGEST_OBJECT >> 20
+        raise StudioError(f"{name} is one JSON object of more than {limit} MiB", "write one JSON object a line (JSONL) instead")
+    try:
+        value = _DECODER.decode("".join(chunks).removeprefix("\ufeff"))
+    except (ValueError, RecursionError) as error:
+        row = getattr(error, "lineno", None)
+        reason = getattr(error, "msg", "nested too deeply")
+        raise StudioError(f"{name} is not valid JSON: {reason}", _HINT, [row] if row else []) from None
+    yield from _rows_of_document(value, name)
+
+
+def _read_lines(lines: Lines, log: RowLog) -> Iterator[tuple[int, Any]]:
+    for number, line in lines.numbered(log):
+        try:
+            value = _DECODER.decode(line.removeprefix("\ufeff"))
+        except ValueError as error:
+            raise StudioError(f"a line is not valid JSON: {getattr(error, 'msg', error)}", _HINT, [number]) from None
+        except RecursionError:
+            raise StudioError("a line of JSON is nested too deeply", _HINT, [number]) from None
+        yield number, value
+
+
+def _rows_of_document(value: Any, name: str) -> Iterable[Any]:
+    """Return the rows of a JSON document: the Hub's viewer, pandas' ``to_json``, or a list of objects under some key.
+
+    ``{"data": […]}`` and the like, whatever else is there; ``{"rows": [{"row": {…}}], "features": …}``; columns as lists of one length,
+    ``{"a": […], "b": […]}``; ``{"columns", "index", "data"}``, ``{"a": {"0": …}}`` and ``{"0": {"a": …}}``. Any other object is one row.
+
+    Raises:
+        StudioError: several lists could be the rows.
+    """
+    if not isinstance(value, Mapping) or not value:
+        return [value]
+    if all(isinstance(part, Mapping) for part in value.values()):
+        return _rows_of_objects(value)
+    if isinstance(columns := value.get("columns"), list) and isinstance(data := value.get("data"), list):
+        return (dict(zip(map(str, columns), row, strict=False)) if isinstance(row, list) else row for row in data)
+    return _rows_of_lists(value, name)
+
+
+def _rows_of_lists(value: Mapping[str, Any], name: str) -> Iterable[Any]:
+    lists = {key: part for key, part in value.items() if isinstance(part, list)}
+    keys = [key for key, part in lists.items() if part and all(isinstance(row, Mapping) for row in part)]
+    if keys:
+        usual = [key for key in _ROW_KEYS if key in keys]
+        if len(keys) > 1 and not {"rows", "data"} & set(usual):
+            raise StudioError(f"{name} holds several lists of rows: {', '.join(keys)}", "give each a file of its own")
+        return lists[(usual or keys)[0]]
+    if len(lists) < len(value) or len(set(map(len, lists.values()))) > 1:
+        return [value]
+    parts = list(lists.values())
+    if len(parts) == 1 and parts[0] and all(isinstance(row, list) for row in parts[0]):
+        return parts[0]
+    return (dict(zip(lists, row, strict=True)) for row in zip(*parts, strict=True))
+
+
+def _rows_of_objects(value: Mapping[str, Any]) -> Iterable[Any]:
+    inner = list(dict.fromkeys(key for part in value.values() for key in part))
+    if inner and all(str(key).isdecimal() for key in inner):
+        return ({column: part.get(key, "") for column, part in value.items()} for key in inner)
+    return value.values() if all(str(key).isdecimal() for key in value) else [value]

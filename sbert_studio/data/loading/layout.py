@@ -1,0 +1,425 @@
+"""Turn the records of any format into columns: find where the table begins, its header rows and its width, and fit rows that differ."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, dropwhile
+from typing import NoReturn
+
+from ...errors import StudioError
+from ..findings import Finding, count
+from ..lexicon.label_words import squeeze
+from ..lexicon.name_lexicon import IDENTIFIER
+from ..questions import Option, Question, Shown
+from ..values.cells import LONGEST_CELL, parse_number
+from ..values.forms import of_a_form
+from ..values.scales import NO_LABEL
+from .annotations import read_conventions
+from .content import MOST_COLUMNS, ColumnBuilder, Content, Record, RowLog, check_cell_length, join_split_texts, too_many_columns
+from .headers import (
+    COMMENT_MARKS,
+    counts_columns,
+    filled_cells,
+    has_header,
+    has_import_ids,
+    is_familiar,
+    is_uncertain_header,
+    looks_like_names,
+    mostly_numbers,
+    name_columns,
+    names_one_column,
+)
+from .words import WORDS
+
+Row = tuple[int, list[str]]
+
+_SAMPLE_ROWS = 200
+_SAMPLE_CHARACTERS = 1 << 25
+_MOST_LEADING_BLANKS = 1 << 21
+_MOST_PREAMBLE = 30
+_MOST_HEADER_ROWS = 4
+_NEAR_GAP = 4  # rows after a blank one in which a second table may begin
+_SHOWN = 60
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The position of the table within its file.
+
+    Attributes:
+        first: rows of lower numbers are not data.
+        header: the cells of the header, aligned with the columns; empty if there is none.
+        names: a name for each column.
+        numeric: the positions of columns of numbers.
+        notes, doubts: what to report, and what to ask.
+        aligned: cells stand in their columns however many there are, as in a workbook.
+        body: the data rows of the sample.
+    """
+
+    first: int
+    header: tuple[str, ...]
+    names: tuple[str, ...]
+    numeric: tuple[int, ...]
+    notes: tuple[Finding, ...]
+    doubts: tuple[Question, ...]
+    aligned: bool
+    body: tuple[Row, ...]
+
+
+def build_content(
+    records: Iterable[Record], log: RowLog, *, header: bool | None = None, separator: str = ",", aligned: bool = False
+) -> Content:
+    """Turn records into columns.
+
+    Args:
+        records: row numbers and cells, in order; blank rows have no cells.
+        log: what the reader logs while the records are consumed.
+        header: whether the first record names the columns; None is detected from the first 200 rows that hold anything.
+        separator: put between the surplus cells of a row that is too long.
+        aligned: cells stand in their columns however many there are, as in a workbook.
+
+    Raises:
+        StudioError: there is no row, or only a header; there are two tables, or a cell is too long.
+    """
+    source = iter(records)
+    sample, filled = take_sample(source)
+    if not filled:
+        raise StudioError("the file holds no text", "give a file with at least one row of text")
+    no_rows = StudioError("the file holds a header but no rows", "add rows below the header", [filled[0][0]])
+    if header is None and len(filled) == 1 and len(filled[0][1]) > 1 and looks_like_names(filled[0][1]):
+        raise no_rows
+    layout = find_layout(filled, header, aligned=aligned)
+    if len(layout.names) > MOST_COLUMNS:
+        raise too_many_columns()
+    columns = ColumnBuilder(len(layout.names))
+    _append_rows(columns, dropwhile(lambda record: record[0] < layout.first, chain(sample, source)), log, separator, layout)
+    data, lines = columns.finish(layout.names)
+    if not len(lines):
+        raise no_rows
+    return read_conventions(Content(layout.names, data, lines, (*layout.notes, *log.findings()), layout.doubts))
+
+
+def take_sample(source: Iterator[Record]) -> tuple[list[Record], list[Row]]:
+    """Return the first records, up to 200 that are not blank, and those that are not."""
+    sample: list[Record] = []
+    filled: list[Row] = []
+    characters = 0
+    for line, cells in source:
+        size = sum(map(len, cells))
+        if size > LONGEST_CELL:
+            check_cell_length(max(map(len, cells)), line)
+        characters += size
+        sample.append((line, cells))
+        if any(cell.strip() for cell in cells):
+            filled.append((line, list(cells)))
+            if len(filled) >= _SAMPLE_ROWS or characters > _SAMPLE_CHARACTERS:
+                break
+        elif len(sample) - len(filled) > _MOST_LEADING_BLANKS:
+            break
+    return sample, filled
+
+
+def find_layout(rows: Sequence[Row], header: bool | None = None, *, aligned: bool = False) -> Layout:
+    """Find the table in the first rows of a file.
+
+    Args:
+        rows: (row number, cells) of the first rows with something in them, at least one.
+        header: whether there is a header; None is detected.
+        aligned: see :class:`Layout`.
+
+    Raises:
+        StudioError: there are too many columns.
+    """
+    cells = [row for _, row in rows]
+    if min(map(len, cells)) > MOST_COLUMNS:
+        raise too_many_columns()
+    start = _skip_preamble(rows, header)
+    named = has_header(cells[start:]) if header is None else header
+    if start and not named and not _is_set_apart(rows, start):
+        start = 0
+    names: list[str] = []
+    notes: list[Finding] = []
+    doubts: list[Question] = []
+    if start:
+        words = " ".join(cell.strip() for cell in cells[0] if cell.strip())
+        message = f"{count(start, 'row')} before the table ({words[:_SHOWN]!r}{'…' if start > 1 else ''}), left out"
+        notes.append(Finding("info", message, tuple(line for line, _ in rows[:start])))
+    at = start
+    if named:
+        names, at, more = _read_header_rows(rows, start)
+        notes += more
+    body = rows[at:]
+    usual, raw = _usual_width([row for _, row in body], 0.6 if named else 0.5)
+    if named and not aligned:
+        names, more, doubts = _align(names, usual, raw, rows[start], body, header)
+        notes += more
+    width = max(usual, len(names), 1)
+    called, more = name_columns(names, width, rows[start][0])
+    if header is None and width > 1 and is_uncertain_header(cells[start:]):
+        doubts.append(_ask_header(rows[start:], named))
+    first = rows[at - 1][0] + 1 if named else rows[start][0] if start else 0
+    columns = filled_cells([row for _, row in body], width)
+    numeric = tuple(place for place, texts in enumerate(columns) if len(texts) >= 3 and mostly_numbers(texts))
+    return Layout(first, tuple(names), tuple(called), numeric, (*notes, *more), tuple(doubts), aligned, tuple(body))
+
+
+def _skip_preamble(rows: Sequence[Row], header: bool | None) -> int:
+    """Return how many rows stand above the table: remarks, a title, a date."""
+    cells = [row for _, row in rows]
+    width = _usual_width(cells, 0.5)[0]
+    if width < 2:
+        return 0
+    start = _count_remarks(cells, width)
+    for index in range(start, min(len(rows), _MOST_PREAMBLE)):
+        if _count_filled(cells[index]) > width / 2 or header is False or names_one_column(cells[index:]):
+            break
+    else:
+        return start
+    if header is None and not has_header(cells[index:]) and _count_filled(cells[index]) < width:
+        full = (at for at in range(index, min(len(rows), index + _MOST_PREAMBLE)) if _count_filled(cells[at]) >= width)
+        return next((at for at in full if has_header(cells[at:])), index)
+    return index
+
+
+def _count_remarks(cells: Sequence[Sequence[str]], width: int) -> int:
+    """Return how many of the first rows are remarks behind a ``#``, ``%`` or ``//``; a header may stand behind such a mark too."""
+    run = 0
+    while run < len(cells) - 1 and cells[run] and cells[run][0].lstrip().startswith(COMMENT_MARKS):
+        run += 1
+    return run if run == 0 or has_header(cells[run:]) or all(len(row) < width for row in cells[:run]) else 0
+
+
+def _is_set_apart(rows: Sequence[Row], start: int) -> bool:
+    """Return whether the rows above ``start`` are marked as remarks, or end with a blank row."""
+    remarks = all(row and row[0].lstrip().startswith(COMMENT_MARKS) for _, row in rows[:start])
+    return remarks or (start < len(rows) and rows[start][0] - rows[start - 1][0] > 1)
+
+
+def _read_header_rows(rows: Sequence[Row], start: int) -> tuple[list[str], int, list[Finding]]:
+    """Return the names from one header row or several, the position of the first row below them, and notes."""
+    cells = [row for _, row in rows]
+    names, at = list(cells[start]), start + 1
+    notes = []
+    if counts_columns(cells[start:]):
+        message = "the first row only counts the columns, as pandas writes it for columns without names; it was read as the header"
+        notes.append(Finding("info", message, (rows[start][0],)))
+        names[0] = names[0] or "index"
+    if names[0].startswith("#"):
+        names[0] = names[0].lstrip("# ")
+    while at < len(rows) - 1 and at - start < _MOST_HEADER_ROWS:
+        row, other = cells[at], cells[at]
+        if has_import_ids(cells[at : at + 2]):
+            pass
+        elif _is_survey_subheader(names, row, cells[at + 1 :]):
+            names = _fill_gaps(names, row)
+        elif _is_second_header(row, cells[at + 1 :]):
+            names, other = _merge_headers(names, row)
+        else:
+            break
+        words = ", ".join(cell.strip() for cell in other if cell.strip())
+        notes.append(Finding("info", f"a second header row, left out: {words[:_SHOWN]}", (rows[at][0],)))
+        at += 1
+    while names and not names[-1].strip():
+        names.pop()
+    return names, at, notes
+
+
+def _is_second_header(row: Sequence[str], rest: Sequence[Sequence[str]]) -> bool:
+    """Return whether a row below a header is one too: names, or short words above numbers."""
+    row = [cell.strip() for cell in row]
+    if len(rest) < 3 or any(cell.lower() in NO_LABEL or cell == "?" for cell in row):
+        return False
+    if looks_like_names(row) and sum(map(is_familiar, row)) >= 2:
+        return True
+    columns = filled_cells(rest, len(row))
+    numeric = [place for place, texts in enumerate(columns) if len(texts) >= 3 and mostly_numbers(texts)]
+    lengths = sorted(len(cell) for place, texts in enumerate(columns) if place not in numeric for cell in texts)
+    median = lengths[len(lengths) // 2] if lengths else 0
+    short = all(len(cell) <= 30 for cell in row) and 2 * max(map(len, row)) < max(median, 1)
+    return bool(numeric) and short and all(row[place] and math.isnan(parse_number(row[place])) for place in numeric)
+
+
+def _is_survey_subheader(names: Sequence[str], row: Sequence[str], rest: Sequence[Sequence[str]]) -> bool:
+    """Return whether a row is the second header row of a survey export, such as SurveyMonkey's.
+
+    It names kinds of answers ("Open-Ended Response"), or the options of a question whose name is above the first option only. It is
+    blank in columns that always have a respondent, a date or the like.
+    """
+    row = [cell.strip() for cell in row]
+    columns = filled_cells(rest, len(row))
+    skipped = [place for place, cell in enumerate(row) if not cell and len(columns[place]) >= 0.9 * len(rest)]
+    if len(rest) < 3 or not skipped:
+        return False
+    kinds = sum(squeeze(cell) in WORDS["survey_subheaders"] for cell in row if cell)
+    unnamed = [place for place, name in enumerate(names) if not name.strip() and place < len(row)]
+    respondents = [place for place in skipped if mostly_numbers(columns[place]) or of_a_form(columns[place])]
+    options = bool(unnamed) and all(row[place] and math.isnan(parse_number(row[place])) for place in unnamed)
+    return (options and len(respondents) > 1) or 0 < _count_filled(row) <= 2 * kinds
+
+
+def _merge_headers(first: list[str], second: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the header row with more well-known names, its gaps filled from the other, and the other."""
+
+    def rank(row: Sequence[str]) -> tuple[int, int]:
+        return sum(is_familiar(cell.strip()) for cell in row if cell.strip()), _count_filled(row)
+
+    chosen, other = (list(second), first) if rank(second) > rank(first) else (first, list(second))
+    return _fill_gaps(chosen, other), other
+
+
+def _fill_gaps(names: Sequence[str], others: Sequence[str]) -> list[str]:
+    longest = max(len(names), len(others))
+    padded = [[*row, *[""] * (longest - len(row))] for row in (names, others)]
+    return [name if name.strip() else other for name, other in zip(*padded, strict=True)]
+
+
+def _align(
+    names: list[str], usual: int, raw: int, header: Row, body: Sequence[Row], chosen: bool | None
+) -> tuple[list[str], list[Finding], list[Question]]:
+    """Return the names above the columns that they mean if the header has more or fewer cells than the rows, with notes and questions."""
+    line = header[0]
+    surplus = raw - len(names)
+    filled = [name for name in names if name.strip()]
+    if surplus == 1 and squeeze(names[0]) not in IDENTIFIER and _counts_rows(body):
+        note = "the header has one name less than the rows have cells; the first column, of row numbers, is taken to have none"
+        return ["", *names], [Finding("info", note, (line,))], []
+    if surplus > 0 and usual > len(names):
+        note = f"the rows have {raw} cells, the header {count(len(names), 'name')}; the last columns are taken to have no name"
+        return names, [Finding("warning", note, (line,))], []
+    if surplus < 0 and raw > 1 and len(filled) == raw:
+        note = f"the header has {len(names)} cells, the rows {raw}; its empty cells are left out"
+        return filled, [Finding("warning", note, (line,))], []
+    if surplus < 0 and raw > 1 and len(body) > 1 and chosen is None:
+        why = f"the first row has {len(names)} cells, the rows below have {raw}"
+        shown = tuple(Shown(number, tuple(cells)) for number, cells in (header, *body[:1]))
+        options = (Option("yes, the last columns are empty", "--header", {"header": True}), Option("no", "--no-header", {"header": False}))
+        return names, [], [Question("header", "Does the first row name the columns, from the left?", options, why, shown)]
+    return names, [], []
+
+
+def _counts_rows(body: Sequence[Row]) -> bool:
+    first = [row[0].strip() for _, row in body if row]
+    return len(first) > 1 and first[0] in ("0", "1") and all(cell == str(int(first[0]) + place) for place, cell in enumerate(first))
+
+
+def _ask_header(rows: Sequence[Row], named: bool) -> Question:
+    yes = Option("yes", "--header", {"header": True})
+    no = Option("no, it is a row like the others", "--no-header", {"header": False})
+    shown = tuple(Shown(line, tuple(cell[:_SHOWN] for cell in cells)) for line, cells in rows[:2])
+    why = "nothing tells its words from those of the rows below"
+    return Question("header", "Does the first row name the columns?", (yes, no) if named else (no, yes), why, shown)
+
+
+def _usual_width(rows: Sequence[Sequence[str]], share: float) -> tuple[int, int]:
+    """Return the most frequent width without and with the columns at its end that are blank in all rows.
+
+    Both are 1 if less than ``share`` of the rows have it.
+    """
+    if not rows:
+        return 1, 1
+    raw, times = max(Counter(map(len, rows)).items(), key=lambda item: (item[1], item[0]))
+    if times < share * len(rows):
+        return 1, 1
+    usual = raw
+    while usual > 1 and all(len(row) < usual or not row[usual - 1].strip() for row in rows):
+        usual -= 1
+    return usual, raw
+
+
+def _count_filled(row: Sequence[str]) -> int:
+    return sum(bool(cell.strip()) for cell in row)
+
+
+def _append_rows(columns: ColumnBuilder, records: Iterable[Record], log: RowLog, separator: str, layout: Layout) -> None:
+    """Append every record, fitted to the width; blank rows are left out, and logged unless they end the file."""
+    append, width = columns.append, columns.width
+    names = frozenset(cell for cell in layout.header if cell.strip()) if width > 1 else frozenset()
+    detector = _SecondTableDetector(layout, names)
+    for line, cells in records:
+        if not cells or (len(cells) == 1 and not cells[0].strip()):
+            log.add_blank(line)
+            continue
+        if log.end_gap():
+            detector.enter_gap()
+        if names and (cells[0] in names or detector.near) and detector.repeats_header(line, cells):
+            log.add("header", line)
+        else:
+            append(line, cells if len(cells) == width else _fit(line, list(cells), width, log, separator))
+
+
+def _fit(line: int, cells: list[str], width: int, log: RowLog, separator: str) -> list[str]:
+    if len(cells) < width:
+        log.add("short", line)
+        return cells + [""] * (width - len(cells))
+    if any(cell.strip() for cell in cells[width:]):
+        if width > 1 and len(whole := join_split_texts(cells, separator)) == width:
+            log.add("joined", line)
+            return whole
+        if width > 1:
+            log.add("long", line)
+        return [*cells[: width - 1], separator.join(cells[width - 1 :])]
+    return cells[:width]
+
+
+class _SecondTableDetector:
+    """Refuse a second table: a header anywhere, and other names or another width soon after a blank row."""
+
+    def __init__(self, layout: Layout, names: frozenset[str]) -> None:
+        self.layout, self.names = layout, names
+        self.near = 0
+        self._previous = (0, 0)  # width and row number
+
+    def enter_gap(self) -> None:
+        self.near, self._previous = _NEAR_GAP, (0, 0)
+
+    def repeats_header(self, line: int, cells: Sequence[str]) -> bool:
+        """Return whether a row repeats the header.
+
+        Raises:
+            StudioError: it begins another table.
+        """
+        filled = [cell for cell in cells if cell.strip()]
+        if len(self.names) > 1 and set(filled) == self.names:
+            if filled != [cell for cell in self.layout.header if cell.strip()]:
+                _refuse_second_table(line, cells)
+            return True
+        if self.near:
+            self.near -= 1
+            if _begins_table(cells, self.layout):
+                _refuse_second_table(line, cells)
+            if not self.layout.aligned and 1 < len(cells) == self._previous[0] != len(self.layout.names):
+                _refuse_second_table(self._previous[1], cells)
+            self._previous = (len(cells), line)
+        return False
+
+
+def _begins_table(cells: Sequence[str], layout: Layout) -> bool:
+    """Return whether a row soon after a blank one names columns: well-known names, or a name in every cell.
+
+    A word instead of a number is a missing score, not a header: without well-known names, every cell has to be a word where numbers
+    were, or far shorter than the texts of its column.
+    """
+    filled = [cell.strip() for cell in cells if cell.strip()]
+    if len(filled) < 2 or not looks_like_names(cells):
+        return False
+    if sum(map(is_familiar, filled)) >= 2:
+        return True
+    numeric = [place for place in layout.numeric if place < len(cells)]
+    if not numeric or len(filled) < len(cells) or any(not math.isnan(parse_number(cells[place])) for place in numeric):
+        return False
+    columns = filled_cells([row for _, row in layout.body], min(len(cells), len(layout.names)))
+    others = ((cells[place].strip(), texts) for place, texts in enumerate(columns) if place not in numeric)
+    return all(_is_short_for_column(cell, texts) for cell, texts in others)
+
+
+def _is_short_for_column(cell: str, texts: Sequence[str]) -> bool:
+    sizes = (len, lambda text: len(text.split()))  # half the usual letters or words
+    return bool(texts) and any(2 * size(cell) <= sorted(map(size, texts))[len(texts) // 2] for size in sizes)
+
+
+def _refuse_second_table(line: int, cells: Sequence[str]) -> NoReturn:
+    words = ", ".join(cell.strip() for cell in cells if cell.strip())
+    raise StudioError(f"a second table seems to begin within the file ({words[:80]})", "give each table a file of its own", [line])

@@ -1,0 +1,392 @@
+"""Lists and objects in JSON and Parquet, flattened into rows and columns.
+
+Supported are the layouts that people train with: FlagEmbedding's ``{"query", "pos": […], "neg": […]}``, sentence-transformers'
+``{"set": […]}``, ``{"query", "pos": […]}`` and ``{"texts": [a, b], "score"}``, ``{"anchor", "positive", "negatives": […]}``, the Hub's
+``{"translation": {"en", "de"}}`` and ``{"row": {…}}``, MS MARCO's passages, BEIR's corpora, and the annotations of Argilla, Label Studio
+and Prodigy. A list whose name does not tell is read by what the first rows of the file hold.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
+from itertools import chain, islice, zip_longest
+from typing import Any
+
+from ...errors import StudioError
+from ..findings import Finding, Severity, count
+from ..lexicon.label_words import squeeze
+from ..lexicon.name_lexicon import NEGATIVE, POSITIVE
+from ..lexicon.vocabulary import target_standing
+from ..values.cells import cell_text, parse_number
+from ..values.forms import count_words
+from .annotations import agree, answer_of, answers_of, is_beir_corpus, read_conventions
+from .content import ColumnBuilder, Content
+from .headers import is_familiar
+from .words import WORDS
+
+Row = dict[str, Any]
+
+_SAMPLE = 50
+_NESTED = (dict, list, tuple)
+_WRAPPER = "row"
+_WRAPPER_KEYS = {_WRAPPER, "row_idx", "truncated_cells"}
+_TEXT_KEYS = ("text", "content", "sentence", "passage", "body", "title")
+_SPEAKER_KEYS = ("role", "from", "speaker", "author")
+_POSITIVES = POSITIVE | WORDS["positive_lists"]
+_PAIRS, _DOCUMENTS, _IGNORED = WORDS["pair_lists"], WORDS["document_lists"], WORDS["ignored_lists"]
+_WORDS_OF_TEXT = 2.0
+_MOST_SIDE_BY_SIDE = 3
+
+_NOTES: dict[str, tuple[Severity, Callable[[str, str], str], bool]] = {
+    "rows": (
+        "info", lambda keys, n: f"each text in a list of {keys} became a row of its own ({n}); rows of one line share its number", True,
+    ),
+    "same_meaning": (
+        "info",
+        lambda keys, n: f"the texts in a list of {keys} are taken to belong together: each makes a pair with the first of its list ({n}); "
+        "rows of one line share its number",
+        False,
+    ),
+    "parallel": (
+        "info", lambda keys, n: f"the elements of {keys} at one place make a row ({n}); rows of one line share its number", True,
+    ),
+    "columns": ("info", lambda keys, _: f"the lists of {keys} became columns", True),
+    "objects": ("info", lambda keys, _: f"the parts of {keys} became columns", True),
+    "ignored": ("info", lambda keys, _: f"{keys} belong to the texts of other lists and were left out", True),
+    "annotated": ("info", lambda keys, _: f"annotations read: {keys} (the mean of numbers, or the label that most annotators chose)", True),
+    "disagreeing": ("warning", lambda keys, _: f"annotators disagree about {keys}; it was left empty", False),
+    "kept": ("warning", lambda keys, _: f"{keys} holds lists or objects that cannot be spread; they stay as JSON text", False),
+}  # fmt: skip
+"""Event → severity, message from the keys and the number of lines, whether one finding names all keys."""
+
+
+def collect_rows(values: Iterable[tuple[int, Any]]) -> Content:
+    """Return the content of (row number, value) pairs, with columns in the order in which keys first occur.
+
+    If the rows are lists, a first one of well-known names is their header.
+
+    Raises:
+        StudioError: there is no row.
+    """
+    source = iter(values)
+    sample = list(islice(source, _SAMPLE))
+    spreader = _Spreader([value for _, value in sample])
+    numbered = chain(sample, source)
+    header: list[str] = []
+    first = sample[0][1] if sample else None
+    if isinstance(first, list) and len(first) > 1 and all(isinstance(cell, str) and is_familiar(cell) for cell in first):
+        header = first
+        next(numbered)
+    places: dict[str, int] = {}
+    columns = ColumnBuilder(0)
+    for line, value in numbered:
+        named = dict(zip(header, value, strict=False)) if isinstance(value, list) and len(value) <= len(header) else value
+        for row in spreader.spread(line, named):
+            if new := [key for key in row if key not in places]:
+                for key in new:
+                    places[key] = len(places)
+                columns.widen(len(places))
+            cells = [""] * len(places)
+            for key, cell in row.items():
+                cells[places[key]] = cell_text(cell)
+            columns.append(line, cells)
+    if not places:
+        raise StudioError("the file holds no rows", 'write one JSON object a line, such as {"text": "…"}')
+    names = [cell_text(key) or "column_1" for key in places]
+    data, lines = columns.finish(names)
+    notes = (Finding("info", "this is the corpus of a BEIR dataset: each title was put before its text"),) if spreader.is_beir else ()
+    return read_conventions(Content(tuple(names), data, lines, (*spreader.notes(), *notes)))
+
+
+class _Spreader:
+    """Flatten the nested values of a file into rows and columns, and count them for the notes.
+
+    Args:
+        sample: the first values of the file, which tell what lists of unknown names are for.
+    """
+
+    def __init__(self, sample: Sequence[Any]) -> None:
+        self._times: dict[str, Counter[str]] = {event: Counter() for event in _NOTES}
+        self._rows: dict[tuple[str, str], list[int]] = {}
+        self._lines_spread = 0
+        self.is_beir = bool(sample) and is_beir_corpus(sample)
+        rows = [self._flatten(0, value) for value in sample]
+        self._labelled = _find_labelled_objects(rows)
+        self._uses = _find_list_uses([_unpack(row, self._labelled) for row in rows])
+        self._rows.clear()
+        for times in self._times.values():
+            times.clear()
+
+    def spread(self, line: int, value: Any) -> Iterator[Row]:
+        """Yield the rows of plain values for a value of the file."""
+        if type(value) is dict and not self.is_beir and not any(type(cell) in _NESTED for cell in value.values()):
+            yield _as_row(value)  # by far most rows are plain
+            return
+        flat = self._flatten(line, value)
+        row = _unpack({key: cell for key, cell in flat.items() if cell is not None or _squeeze(key) not in _IGNORED}, self._labelled)
+        rows: list[Row] = [{}]
+        shared: Row = {}
+        parallel = [key for key, cell in row.items() if isinstance(cell, list | tuple) and self._uses.get(key) == "parallel"]
+        if parallel:
+            elements = zip_longest(*(row[key] for key in parallel), fillvalue="")
+            rows = [dict(zip(parallel, map(_text, parts), strict=True)) for parts in elements] or rows
+        for key, cell in row.items():
+            use = self._use(key, cell, row) if isinstance(cell, list | tuple) else "unknown"
+            texts = [_text(part) for part in cell] if use != "unknown" else []
+            if use in ("ignored", "parallel"):
+                self._note(use, key, line)
+                if use == "parallel":
+                    shared[key] = ""
+            elif use == "rows" and len(rows) == 1 and texts:
+                self._note("rows", key, line)
+                rows, shared[key] = [{key: text} for text in texts], ""
+            elif use == "pairs_with_first":
+                self._note("rows", key, line)
+                rows = [{"text1": texts[0], "text2": text} for text in texts[1:]]
+                shared |= {"text1": "", "text2": ""}
+            elif use == "same_meaning":
+                self._note(use, key, line)
+                rows = [{key: texts[0], f"{key}_2": text} for text in texts[1:] or [""]]
+                shared |= {key: "", f"{key}_2": ""}
+            elif use == "side_by_side":
+                self._note("columns", key, line)
+                shared |= {f"text{at}": text for at, text in enumerate(texts, start=1)}
+            elif use in ("rows", "columns"):
+                self._note("columns", key, line)
+                shared |= {(key if at == 1 else f"{key}_{at}"): text for at, text in enumerate(texts or [""], start=1)}
+            else:
+                shared[key] = cell
+        self._lines_spread += len(rows) > 1
+        for part in rows:
+            yield self._plain(line, {**shared, **part})
+
+    def notes(self) -> tuple[Finding, ...]:
+        """Report what was done with nested values."""
+        notes = []
+        for event, (severity, message_of, together) in _NOTES.items():
+            keys = self._times[event]
+            if event == "rows" and not self._lines_spread:
+                continue  # every list held a single text
+            for group in [list(keys)] if together and keys else [[key] for key in keys]:
+                lines = count(self._lines_spread if together else keys[group[0]], "line")
+                message = message_of(", ".join(map(repr, group)), lines)
+                notes.append(Finding(severity, message, tuple(dict.fromkeys(self._rows.get((event, group[0]), ())))))
+        return tuple(notes)
+
+    def _note(self, event: str, key: str, line: int) -> None:
+        self._times[event][key] += 1
+        if _NOTES[event][0] == "warning":
+            self._rows.setdefault((event, key), []).append(line)
+
+    def _flatten(self, line: int, value: Any) -> Row:
+        """Return the row of a value with its objects taken apart and its annotations read."""
+        row = _as_row(value)
+        if isinstance(row.get(_WRAPPER), Mapping) and set(row) <= _WRAPPER_KEYS:
+            return self._flatten(line, row[_WRAPPER])
+        if self.is_beir:
+            row["text"] = f"{row.pop('title') or ''} {row['text'] or ''}".strip()
+        flat = _without_objects(row, partial(self._note, line=line)) if any(isinstance(cell, Mapping) for cell in row.values()) else row
+        nested = [
+            key for key, cell in flat.items() if type(cell) is list and cell and (isinstance(cell[0], Mapping) or ".responses" in key)
+        ]
+        for key in nested:
+            if (found := answers_of(key, flat[key])) is not None and (found[0] or found[1]):
+                answers, complete = found
+                if complete:
+                    del flat[key]
+                for name, given in answers.items():
+                    agreed = agree(given)
+                    self._note("annotated" if agreed is not None else "disagreeing", name, line)
+                    flat[name] = agreed or ""
+        return flat
+
+    def _use(self, key: str, cell: Any, row: Mapping[str, Any]) -> str:
+        """Return what a list is for, by what the file's lists are, else by its name."""
+        use = self._uses.get(key)
+        if use == "parallel":
+            return use
+        if _is_conversation(cell) or (use and not _are_texts(cell)):
+            return "unknown"
+        if use == "same_meaning" and cell:
+            return use
+        return "rows" if use == "rows" else _use_by_name(_squeeze(key), cell, len(row) == 1)
+
+    def _plain(self, line: int, row: Row) -> Row:
+        """Return the row with single values for lists and objects of one; others stay as they are, and are noted."""
+        plain = {key: _single(cell) for key, cell in row.items()}
+        for key, cell in plain.items():
+            if isinstance(cell, Mapping | list | tuple):
+                self._note("kept", key, line)
+        return plain
+
+
+def _without_objects(row: Row, note: Callable[[str, str], None]) -> Row:
+    """Take objects apart: ``translation: {en, de}`` → ``en``, ``de``, behind the object's name if two names clash."""
+    flat: Row = {}
+    for key, cell in row.items():
+        if not isinstance(cell, Mapping) or not cell:
+            flat[key] = "" if isinstance(cell, Mapping) else cell
+        elif len(cell) == 1 and "choices" in cell and (answer := answer_of(cell)) is not None:
+            note("annotated", key)
+            flat[key] = answer
+        else:
+            note("objects", key)
+            text = _text_of(cell) if len(cell) <= 3 else None
+            for name, part in cell.items() if text is None else {key: text}.items():
+                clash = name != key and (name in row or name in flat)
+                flat[f"{key}_{name}" if clash else str(name)] = part
+    return flat
+
+
+def _use_by_name(name: str, cell: Any, alone: bool) -> str:
+    """Return what a list is for by its squeezed name.
+
+    ``rows``: a row for each text; ``pairs_with_first``: a row for each text but the first, together with the first; ``columns``: a
+    column for each text; ``side_by_side``: columns of texts; ``ignored``; ``unknown`` if it is not a list of texts.
+    """
+    if name in _IGNORED or not _are_texts(cell):
+        return "ignored" if name in _IGNORED else "unknown"
+    if _is_negative(name) or (name in _POSITIVES and not alone):
+        return "columns" if _is_negative(name) else "rows"
+    if len(cell) < 2 or not (name in _PAIRS or alone):
+        return "unknown"
+    if len(cell) == 2 or (len(cell) == 3 and name not in _PAIRS):
+        return "side_by_side"
+    return "pairs_with_first" if name in _PAIRS - _DOCUMENTS else "rows"
+
+
+def _find_list_uses(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the use of each list with an ambiguous name, by key; lists without evidence are absent.
+
+    ``same_meaning``: its texts belong together; ``rows``: each of its texts belongs to the text beside the list; ``parallel``: each
+    element belongs to the one at the same place of other lists; ``turns``: a conversation.
+    """
+    lists = list(dict.fromkeys(key for row in rows for key, cell in row.items() if isinstance(cell, list | tuple) and cell))
+    uses = {key: "turns" for key in lists if any(_is_conversation(row.get(key)) for row in rows)}
+    texts = [key for key in lists if key not in uses and _holds_texts(key, rows)]
+    values = [key for key in lists if key not in uses and key not in texts and _holds_values(key, rows)]
+    beside_text = sum(any(_is_text(cell) for key, cell in row.items() if key not in lists) for row in rows) > 0.5 * len(rows)
+    for key in texts:
+        others = [other for other in (*texts, *values) if other != key and _have_equal_lengths(key, other, rows)]
+        lengths = {len(row[key]) for row in rows if isinstance(row.get(key), list | tuple)}
+        labelled = any(other in texts or target_standing(other) != "never" for other in others)
+        if labelled and (len(lengths) > 1 or max(lengths) > 2 or beside_text):
+            return {**uses, **dict.fromkeys((key, *others), "parallel")}
+    if len(texts) == 1:
+        (key,) = texts
+        lengths = {len(row[key]) for row in rows if isinstance(row.get(key), list | tuple)}
+        same = _squeeze(key) in WORDS["same_meaning_lists"]
+        alone = len({other for row in rows for other in row}) == 1
+        columns = len(lengths) == 1 and max(lengths) <= _MOST_SIDE_BY_SIDE
+        if beside_text:
+            uses |= {key: "rows"} if same else {}
+        elif _squeeze(key) not in _DOCUMENTS and (same or not alone or not columns):
+            uses[key] = "same_meaning"
+    return uses
+
+
+def _find_labelled_objects(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the lists of unknown names that hold objects of a text and a label or score, each with the name of the latter."""
+    found: dict[str, str] = {}
+    for key in dict.fromkeys(key for row in rows for key, cell in row.items() if isinstance(cell, list | tuple)):
+        parts = [part for row in rows if isinstance(cell := row.get(key), list | tuple) for part in cell]
+        if not parts or not all(isinstance(part, Mapping) and _text_of(part) is not None for part in parts) or not _is_unknown(key):
+            continue
+        names = [name for name, value in parts[0].items() if name not in _TEXT_KEYS and not isinstance(value, Mapping | list | tuple)]
+        targets = [name for name in names if target_standing(name) in ("certain", "likely") and all(name in part for part in parts)]
+        if len(targets) == 1 and not any(targets[0] in row for row in rows):
+            found[key] = targets[0]
+    return found
+
+
+def _unpack(row: Row, labelled: Mapping[str, str]) -> Row:
+    """Return the row with its lists of labelled objects as two lists of one length: texts, and labels or scores."""
+    unpacked = dict(row)
+    for key, name in labelled.items():
+        cell = row.get(key)
+        if isinstance(cell, list | tuple) and all(isinstance(part, Mapping) for part in cell):
+            unpacked[key] = [_text_of(part) or "" for part in cell]
+            unpacked[name] = [part.get(name, "") for part in cell]
+    return unpacked
+
+
+def _as_row(value: Any) -> Row:
+    if isinstance(value, Mapping):
+        return {str(key).strip() or "column_1": cell for key, cell in value.items()} or {"text": ""}
+    if isinstance(value, list | tuple):
+        return {f"column_{at}": cell for at, cell in enumerate(value, start=1)} or {"text": ""}
+    return {"text": value}
+
+
+def _single(cell: Any) -> Any:
+    """Return the only value in a list or object of text, ``""`` for an empty one, and any other value as it is."""
+    if isinstance(cell, Mapping):
+        text = _text_of(cell) if len(cell) <= 3 else None
+        return (cell or "") if text is None else text
+    if isinstance(cell, list | tuple):
+        return "" if not cell else cell[0] if len(cell) == 1 and not isinstance(cell[0], Mapping | list | tuple) else cell
+    return cell
+
+
+def _is_conversation(cell: Any) -> bool:
+    return (
+        isinstance(cell, list | tuple)
+        and bool(cell)
+        and all(isinstance(part, Mapping) and any(key in part for key in _SPEAKER_KEYS) and len(part) > 1 for part in cell)
+    )
+
+
+def _are_texts(cell: Any) -> bool:
+    return isinstance(cell, list | tuple) and all(
+        isinstance(part, str) or (isinstance(part, Mapping) and _text_of(part) is not None) for part in cell
+    )
+
+
+def _text_of(cell: Mapping[str, Any]) -> str | None:
+    return next((text for key in _TEXT_KEYS if isinstance(text := cell.get(key), str)), None)
+
+
+def _text(part: Any) -> Any:
+    return _text_of(part) if isinstance(part, Mapping) else part
+
+
+def _is_text(cell: Any) -> bool:
+    return isinstance(cell, str) and count_words(cell) >= _WORDS_OF_TEXT
+
+
+def _holds_texts(key: str, rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether a list of an unknown name holds texts: of several words, and mostly different ones."""
+    cells = [cell for row in rows if (cell := row.get(key)) not in (None, "", [], ())]
+    if not _is_unknown(key) or not cells or not all(map(_are_texts, cells)) or max(map(len, cells)) < 2:
+        return False
+    texts = [text for cell in cells for part in cell if (text := _text(part).strip())]
+    if not texts or sum(not math.isnan(parse_number(text)) for text in texts) > 0.5 * len(texts):
+        return False
+    wordy = sum(map(count_words, texts)) >= _WORDS_OF_TEXT * len(texts) or _squeeze(key) in WORDS["same_meaning_lists"]
+    return len(set(texts)) >= 0.5 * len(texts) and wordy
+
+
+def _holds_values(key: str, rows: Sequence[Mapping[str, Any]]) -> bool:
+    parts = (part for row in rows if isinstance(cell := row.get(key), list | tuple) for part in cell)
+    named = _squeeze(key) in _IGNORED | _POSITIVES | WORDS["negative_lists"] | _PAIRS
+    return not named and not any(isinstance(part, Mapping | list | tuple) for part in parts)
+
+
+def _have_equal_lengths(key: str, other: str, rows: Sequence[Mapping[str, Any]]) -> bool:
+    both = [(row.get(key), row.get(other)) for row in rows]
+    return all(isinstance(a, list | tuple) and isinstance(b, list | tuple) and len(a) == len(b) for a, b in both)
+
+
+def _is_unknown(key: str) -> bool:
+    name = _squeeze(key)
+    return name not in _POSITIVES | _IGNORED | (_PAIRS - _DOCUMENTS) and not _is_negative(name)
+
+
+def _is_negative(name: str) -> bool:
+    return name in WORDS["negative_lists"] or bool(NEGATIVE.fullmatch(name))
+
+
+_squeeze = lru_cache(maxsize=4096)(squeeze)

@@ -1,0 +1,207 @@
+"""A file to be read: its first bytes, its encoding, its lines, and the choices of its owner."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import islice
+from pathlib import Path
+
+from ...errors import StudioError
+from ..findings import Finding
+from ..progress import Progress
+from ..questions import Option, Question, Shown
+from .codepages import LABELS
+from .content import RowLog
+from .encoding import Encoding, detect_encoding, named_encoding
+
+LONGEST_LINE = 1 << 25
+"""Characters; a longer line is refused, so that one file cannot fill all memory."""
+
+_HEAD = 512
+_CHUNK = 1 << 16
+_REPORT_EVERY = 20_000
+_SHOWN_LINES = 2
+_LONGEST_SHOWN = 120
+
+
+@dataclass(frozen=True)
+class InputFile:
+    """A file to be read.
+
+    Attributes:
+        path: its path.
+        name: its name for people.
+        head: its first bytes.
+        encoding_name, delimiter, header: the choices of its owner; None is detected.
+    """
+
+    path: Path
+    name: str
+    head: bytes
+    encoding_name: str | None = None
+    delimiter: str | None = None
+    header: bool | None = None
+
+    @classmethod
+    def open(cls, path: Path, name: str | None = None, *, encoding: str | None, delimiter: str | None, header: bool | None) -> InputFile:
+        """Read the first bytes of a file.
+
+        Raises:
+            StudioError: it is missing, empty, a folder, or cannot be read.
+        """
+        if path.is_dir():
+            raise StudioError(f"{path.name} is a folder", "give a file")
+        try:
+            with path.open("rb") as file:
+                head = file.read(_HEAD)
+        except FileNotFoundError:
+            raise StudioError(f"there is no file {path}", "check the path") from None
+        except OSError as error:
+            raise StudioError(f"{path} cannot be read: {error.strerror}", "check the path and its permissions") from None
+        if not head:
+            raise StudioError(f"{path.name} is empty", "give a file with at least one row of text")
+        return cls(path, name or path.name, head, encoding, delimiter, header)
+
+    @property
+    def suffix(self) -> str:
+        """The extension of the path, with the dot, in lower case."""
+        return self.path.suffix.lower()
+
+    @cached_property
+    def encoding(self) -> Encoding:
+        """The chosen or detected encoding.
+
+        Raises:
+            StudioError: the file is not text, or there is no such encoding.
+        """
+        return named_encoding(self.encoding_name) if self.encoding_name else detect_encoding(self.path)
+
+    def encoding_notes(self) -> tuple[Finding, ...]:
+        """Report an encoding that is not UTF-8."""
+        label = self.encoding.label
+        return () if label.startswith("UTF-8") else (Finding("info", f"the file is in {label}, not UTF-8; it was converted"),)
+
+    def ask_encoding(self) -> tuple[Question, ...]:
+        """Ask for the encoding if the bytes fit several, with lines of the file under each."""
+        if not self.encoding.rivals:
+            return ()
+        codecs = (self.encoding.codec, *self.encoding.rivals)
+        lines = _lines_that_differ(self.path, codecs)
+        shown = tuple(Shown(number, (_decode_line(line, codec),), read_as=LABELS[codec]) for number, line in lines for codec in codecs)
+        options = tuple(Option(LABELS[codec], f"--encoding {codec}", {"encoding": codec}) for codec in codecs)
+        why = "the file is not in UTF-8, and its letters read well in more than one encoding"
+        return (Question("encoding", "In which of these encodings do the lines read right?", options, why, shown),)
+
+    def first_lines(self, most: int = 500, characters: int = 1 << 18) -> list[str]:
+        """Return at most ``most`` physical lines, and no more once they have ``characters``."""
+        lines: list[str] = []
+        left = characters
+        with Lines(self) as source:
+            for line in islice(source, most):
+                lines.append(line)
+                left -= len(line)
+                if left <= 0:
+                    break
+        return lines
+
+    def chunks(self, progress: Progress | None = None) -> Iterator[str]:
+        """Yield the text in parts of 64 Ki characters, without NUL characters."""
+        size = self.path.stat().st_size
+        with self.path.open("rb") as raw, io.TextIOWrapper(raw, self.encoding.codec, errors="replace", newline="") as text:
+            for number, chunk in enumerate(iter(partial(text.read, _CHUNK), ""), start=1):
+                if progress and number % 50 == 0:
+                    progress(min(raw.tell(), size), size)
+                yield chunk.replace("\0", "")
+        if progress:
+            progress(size, size)
+
+
+class Lines:
+    """Iterate over the physical lines of a text file, with their line ends and without NUL characters.
+
+    Args:
+        source: the file.
+        progress: called with the bytes read and their total.
+
+    Attributes:
+        pending: the lines yielded since the reader last cleared the list: those of the record being read.
+        exhausted: the end of the file was reached.
+    """
+
+    def __init__(self, source: InputFile, progress: Progress | None = None) -> None:
+        encoding = source.encoding
+        self._raw = source.path.open("rb")
+        self._text = io.TextIOWrapper(self._raw, encoding.codec, errors="replace", newline="")
+        self._size = source.path.stat().st_size
+        self._progress = progress
+        self._may_be_damaged = encoding.damaged or encoding.codec.startswith("utf-16")
+        self._put_back: list[str] = []
+        self._had_nul = self._had_damage = False
+        self.pending: list[str] = []
+        self.exhausted = False
+
+    def __enter__(self) -> Lines:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._text.close()
+
+    def __iter__(self) -> Iterator[str]:
+        may_be_damaged, pending, put_back = self._may_be_damaged, self.pending, self._put_back
+        read = partial(self._text.readline, LONGEST_LINE)
+        number = 0
+        while line := put_back.pop() if put_back else read():
+            number += 1
+            if "\0" in line:
+                line = line.replace("\0", "")
+                self._had_nul = True
+            if may_be_damaged and "\ufffd" in line:
+                self._had_damage = True
+            if len(line) >= LONGEST_LINE and not line.endswith(("\n", "\r")):
+                message = f"line {number} is longer than {LONGEST_LINE:,} characters"
+                raise StudioError(message, "check that the file is a table of text, one row a line")
+            if self._progress and number % _REPORT_EVERY == 0:
+                self._progress(min(self._raw.tell(), self._size), self._size)
+            pending.append(line)
+            yield line
+        self.exhausted = True
+        if self._progress:
+            self._progress(self._size, self._size)
+
+    def put_back(self, lines: list[str]) -> None:
+        """Yield ``lines`` again, in their order, before any other."""
+        self._put_back.extend(reversed(lines))
+        self.exhausted = False
+
+    def end_record(self, row: int, log: RowLog) -> None:
+        """Clear the pending lines, and log what was wrong with their bytes as events of ``row``."""
+        if self._had_nul:
+            log.add("nul", row)
+        if self._had_damage:
+            log.add("broken", row)
+        self._had_nul = self._had_damage = False
+        self.pending.clear()
+
+    def numbered(self, log: RowLog) -> Iterator[tuple[int, str]]:
+        """Yield (line number, line) of the lines that are not blank; blank ones are logged."""
+        for number, line in enumerate(self, start=1):
+            self.end_record(number, log)
+            if line.strip():
+                log.end_gap()
+                yield number, line
+            else:
+                log.add_blank(number)
+
+
+def _lines_that_differ(path: Path, codecs: Sequence[str]) -> list[tuple[int, bytes]]:
+    with path.open("rb") as file:
+        numbered = enumerate(iter(partial(file.readline, 1 << 16), b""), start=1)
+        differing = (item for item in numbered if not item[1].isascii() and len({_decode_line(item[1], codec) for codec in codecs}) > 1)
+        return list(islice(differing, _SHOWN_LINES))
+
+
+def _decode_line(line: bytes, codec: str) -> str:
+    return line.decode(codec, "replace").strip()[:_LONGEST_SHOWN]

@@ -1,0 +1,223 @@
+"""Tables of text that keep the row numbers of their file, and the function that reads one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+
+from ...errors import StudioError
+from ...workspace import atomic_file
+from ..findings import OF_SHEETS, Finding
+from ..progress import Progress
+from ..questions import Question
+from ..values.cells import cell_text, safe_cell, write_csv, write_rows
+from .content import string_array
+
+__all__ = ["Table", "TextColumn", "read_table", "safe_cell", "table_from_columns", "write_csv"]
+
+_BLOCK = 8_192
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Columns of text, held outside Python's own memory.
+
+    Attributes:
+        name: the file's name, for people.
+        columns: the column names, all different.
+        lines: (n,) int64, the number of each row as a spreadsheet shows it (the header is row 1).
+        notes: observations about the file.
+        doubts: questions about the file that its owner has to answer, such as its encoding.
+        dropped: the numbers of rows that :meth:`without_lines` removed.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    lines: np.ndarray
+    notes: tuple[Finding, ...] = ()
+    doubts: tuple[Question, ...] = field(default=(), kw_only=True)
+    dropped: tuple[int, ...] = field(default=(), kw_only=True)
+    _data: Any = field(default=None, repr=False, compare=False)
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def column(self, name: str) -> list[str]:
+        """Return the n cells of a column.
+
+        Raises:
+            StudioError: there is no such column.
+        """
+        self.require(name)
+        cells: list[str] = self._data.column(self.columns.index(name)).to_pylist()
+        return cells
+
+    def texts(self, name: str) -> TextColumn:
+        """Return the n cells of a column as a lazy sequence.
+
+        Raises:
+            StudioError: there is no such column.
+        """
+        self.require(name)
+        return TextColumn(self._data.column(self.columns.index(name)))
+
+    def require(self, *names: str) -> None:
+        """Raise a StudioError that lists the existing columns unless all of ``names`` are among them."""
+        for name in names:
+            if name not in self.columns:
+                listed = ", ".join(self.columns[:20]) + ("…" if len(self.columns) > 20 else "")
+                raise StudioError(f"{self.name} has no column {name!r}", f"its columns are: {listed}")
+
+    @property
+    def elsewhere(self) -> str:
+        """End of a hint that names the other sheets of the workbook, or ``""``."""
+        return "".join(f"; {note.message}" for note in self.notes if note.message.startswith(OF_SHEETS))
+
+    def head(self, n: int) -> list[list[str]]:
+        """Return the first ``n`` rows, each a list of cells."""
+        return [list(row) for row in self._rows(0, n)]
+
+    def select(self, rows: Sequence[int] | np.ndarray) -> Table:
+        """Return the rows at these positions (from 0), in this order; they keep their row numbers."""
+        positions = np.asarray(rows, dtype=np.int64)
+        return replace(self, lines=self.lines[positions], _data=self._data.take(positions))
+
+    def without_lines(self, lines: Sequence[int]) -> Table:
+        """Return the table without the rows of these numbers, which disappear from the fixes of its notes too."""
+        removed = np.asarray(lines, dtype=np.int64)
+        leaving = np.isin(self.lines, removed)
+        notes = tuple(left for note in self.notes if (left := note.without(removed)) is not None)
+        return replace(self.select(np.flatnonzero(~leaving)), notes=notes, dropped=(*self.dropped, *self.lines[leaving].tolist()))
+
+    def with_column(self, name: str, cells: Sequence[str]) -> Table:
+        """Return the table with a column of n cells that replaces the one of that name, or is added at the end."""
+        columns = {known: self._data.column(index) for index, known in enumerate(self.columns)}
+        columns[name] = string_array([cell_text(cell) for cell in cells])
+        return replace(self, columns=tuple(columns), _data=_arrow_table(columns))
+
+    def without_column(self, name: str) -> Table:
+        """Return the table without one column."""
+        self.require(name)
+        columns = {known: self._data.column(index) for index, known in enumerate(self.columns) if known != name}
+        return replace(self, columns=tuple(columns), _data=_arrow_table(columns))
+
+    def to_csv(self, path: Path, *, guarded: bool = True) -> None:
+        """Write the table as UTF-8 CSV, atomically.
+
+        Args:
+            path: the file to create or replace.
+            guarded: escape formulas (see :func:`safe_cell`), as every file that people open in a spreadsheet needs; without it,
+                as in a training file, every cell is read back unchanged.
+        """
+        rows = (row for start in range(0, len(self), _BLOCK) for row in self._rows(start, _BLOCK))
+        write_rows(path, self.columns, rows, guarded=guarded)
+
+    def to_parquet(self, path: Path) -> None:
+        """Write the cells unchanged as Parquet, atomically; row numbers are not written."""
+        import pyarrow.parquet as pq
+
+        with atomic_file(path) as part:
+            pq.write_table(self._data, part)
+
+    def _rows(self, start: int, size: int) -> list[tuple[str, ...]]:
+        return list(zip(*(column.to_pylist() for column in self._data.slice(start, size).columns), strict=True))
+
+
+class TextColumn(Sequence[str]):
+    """Lazy sequence of a column's cells, converted to strings a block at a time, in constant memory.
+
+    Args:
+        cells: a pyarrow array of strings, chunked or not.
+        rows: (k,) int64, the positions to take and their order; all by default.
+    """
+
+    def __init__(self, cells: Any, rows: np.ndarray | None = None) -> None:
+        self._cells, self._rows = cells, rows
+
+    def at(self, rows: np.ndarray) -> TextColumn:
+        """Return the cells at (k,) positions of this column, from 0."""
+        return TextColumn(self._cells, rows if self._rows is None else self._rows[rows])
+
+    def __len__(self) -> int:
+        return len(self._cells) if self._rows is None else len(self._rows)
+
+    @overload
+    def __getitem__(self, position: int) -> str: ...
+
+    @overload
+    def __getitem__(self, position: slice) -> list[str]: ...
+
+    def __getitem__(self, position: int | slice) -> str | list[str]:
+        if isinstance(position, int):
+            row = range(len(self))[position]
+            return str(self._cells[row if self._rows is None else int(self._rows[row])].as_py())
+        wanted = range(len(self))[position]
+        if not wanted:
+            return []
+        if self._rows is None and wanted.step == 1:
+            return list(self._cells.slice(wanted.start, len(wanted)).to_pylist())
+        rows = np.arange(wanted.start, wanted.stop, wanted.step) if self._rows is None else self._rows[position]
+        low, high = int(rows.min()), int(rows.max()) + 1
+        # Positions close together are read in one slice: taking single cells of many chunks would first concatenate the chunks.
+        if high - low <= 2 * len(rows) + _BLOCK:
+            near = self._cells.slice(low, high - low).to_pylist()
+            return [near[row] for row in (rows - low).tolist()]
+        return [self._cells[row].as_py() for row in rows.tolist()]
+
+    def __iter__(self) -> Iterator[str]:
+        for start in range(0, len(self), _BLOCK):
+            yield from self[start : start + _BLOCK]
+
+
+def read_table(
+    path: Path,
+    *,
+    name: str | None = None,
+    progress: Progress | None = None,
+    max_bytes: int | None = None,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
+) -> Table:
+    """Read CSV, TSV, JSONL, JSON, XLSX, Parquet or plain text, compressed or not, in one streaming pass.
+
+    No row is dropped silently: blank, short and long rows and cleaned cells are named in the table's notes.
+
+    Args:
+        path: the file.
+        name: the name of the table; the file's name by default.
+        progress: called with the bytes (for XLSX and Parquet: rows) read and their total.
+        max_bytes: larger files are refused.
+        encoding: the codec's name; detected by default.
+        delimiter: one character, or a word such as ``tab`` or ``none``; detected by default.
+        header: whether the first row names the columns; detected by default.
+
+    Raises:
+        StudioError: the file is missing, empty, binary, damaged, too large, or holds no rows.
+    """
+    from .formats import read_content
+
+    path = Path(path)
+    if max_bytes is not None and path.is_file() and path.stat().st_size > max_bytes:
+        size, limit = path.stat().st_size / 2**20, max_bytes / 2**20
+        raise StudioError(f"{path.name} has {size:,.0f} MiB; at most {limit:,.0f} MiB are accepted", "give a smaller file")
+    content = read_content(path, name=name, progress=progress, max_bytes=max_bytes, encoding=encoding, delimiter=delimiter, header=header)
+    return Table(name or path.name, content.names, content.lines, content.notes, content.data, doubts=content.doubts)
+
+
+def table_from_columns(name: str, columns: Mapping[str, Sequence[str]], lines: Sequence[int] | np.ndarray | None = None) -> Table:
+    """Return a table of columns of equal length; its rows are numbered from 2 (below a header) unless ``lines`` are given."""
+    arrays = {column: string_array([cell_text(cell) for cell in cells]) for column, cells in columns.items()}
+    data = _arrow_table(arrays)
+    numbers = np.arange(2, data.num_rows + 2, dtype=np.int64) if lines is None else np.asarray(lines, dtype=np.int64)
+    return Table(name, tuple(arrays), numbers, (), data)
+
+
+def _arrow_table(columns: Mapping[str, Any]) -> Any:
+    import pyarrow as pa
+
+    return pa.table(list(columns.values()), names=list(columns))

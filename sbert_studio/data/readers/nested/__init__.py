@@ -1,1 +1,0 @@
-"""Files whose values hold lists and objects: JSON, JSON lines and Parquet, spread to plain cells."""

@@ -1,1 +1,0 @@
-"""Text files: bytes → characters → lines → records of cells."""

@@ -1,0 +1,145 @@
+"""Workbooks keep the sheet's row numbers; damaged, huge and disordered ones are refused quickly and in little memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from sbert_studio.data.corpus import corpus_from_table
+from sbert_studio.data.loading.excel import scan_workbook
+from sbert_studio.data.loading.table import read_table
+from sbert_studio.errors import StudioError
+from tests.data.loading.files import ROWS_XML, contents, replace_part, sheet_xml, write_book, write_raw_book
+
+Measure = Callable[[Path], tuple[int, str]]
+_SHEET = "xl/worksheets/sheet1.xml"
+_PAIRS: list[list[object]] = [["sentence1", "sentence2", "score"], *([f"one {n} is said", f"two {n} is said", n % 6] for n in range(20))]
+
+
+def test_a_workbook_keeps_the_sheets_row_numbers(tmp_path: Path) -> None:
+    rows = [["sentence1", "sentence2", "score", "when"], ["one", "two\nlines", 5, datetime(2024, 5, 1)], [], [], ["three", "=1+1", 0.25]]
+    table = read_table(write_book(tmp_path / "pairs.xlsx", Pairs=rows, notes=[["something else"]]))
+    assert table.lines.tolist() == [2, 5]
+    assert contents(table) == [("one", "two\nlines", "5", "2024-05-01T00:00:00"), ("three", "", "0.25", "")]
+    assert any("'notes'" in note.message for note in table.notes)
+    assert next(note.rows for note in table.notes if "without any cell" in note.message) == (3, 4)
+
+
+def test_blank_rows_and_a_title_above_the_table_are_skipped(tmp_path: Path) -> None:
+    rows = [*[[]] * 300, ["Results"], ["text", "label"], ["some words", "a"], ["more words", "b"], ["last", "c"]]
+    table = read_table(write_book(tmp_path / "f.xlsx", S=rows))
+    assert (table.columns, table.lines.tolist()) == (("text", "label"), [303, 304, 305])
+
+
+def test_merged_cells_are_filled_down(tmp_path: Path) -> None:
+    rows = [
+        ["topic", "text"],
+        ["cards", "my card is lost"],
+        [None, "where is my card"],
+        [],
+        [None, "new card"],
+        ["fees", "what does it cost"],
+    ]
+    table = read_table(write_book(tmp_path / "f.xlsx", merged=["A2:A5"], S=rows))
+    assert table.column("topic") == ["cards", "cards", "cards", "fees"]
+    assert next(note.rows for note in table.notes if "merged" in note.message) == (3, 5)
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        [["Notes about this export"], ["made by HR, March"]],
+        [["Author", "Jane Doe"], ["Date", "2024-05-01"], ["Version", 2]],
+        [["Field", "Meaning"], ["sentence1", "the first text"], ["sentence2", "the second"], ["score", "0 to 5"]],
+    ],
+    ids=["remarks", "facts", "legend"],
+)
+def test_the_sheet_with_the_table_is_read_and_named(tmp_path: Path, before: list[list[object]]) -> None:
+    table = read_table(write_book(tmp_path / "book.xlsx", About=before, Rows=_PAIRS))
+    assert (table.columns, len(table)) == (("sentence1", "sentence2", "score"), 20)
+    assert any("'Rows' was read" in note.message and "also holds 'About'" in note.message for note in table.notes)
+
+
+def test_a_first_sheet_with_a_table_is_preferred(tmp_path: Path) -> None:
+    assert read_table(write_book(tmp_path / "a.xlsx", Texts=[["text"], ["one text"], ["another one"]], More=_PAIRS)).columns == ("text",)
+    numbers = [["Frage", "Anzahl"], *([f"Was ist das {n}?", n] for n in range(40))]
+    assert read_table(write_book(tmp_path / "b.xlsx", First=numbers, More=_PAIRS)).columns == ("Frage", "Anzahl")
+
+
+def test_an_error_names_the_other_sheets(tmp_path: Path) -> None:
+    with pytest.raises(StudioError) as refused:
+        read_table(write_book(tmp_path / "head.xlsx", Form=[["sentence1", "sentence2"]], Zahlen=[[1], [2]]))
+    assert "'Zahlen'" in refused.value.hint
+    book = write_book(tmp_path / "numbers.xlsx", Sums=[["a", "b"], *([n, n + 1] for n in range(40))], Texts=[["text"], ["one two"]])
+    with pytest.raises(StudioError) as refused:
+        corpus_from_table(read_table(book))
+    assert "'Texts'" in refused.value.hint
+
+
+@pytest.mark.parametrize(
+    "number", ["2000000000", "+2000000000", " 2000000000 ", "2e9", "0002000000000", str(10**16), "1e300", "２０００００００００"]
+)
+def test_a_row_number_beyond_a_sheet_is_refused(tmp_path: Path, number: str) -> None:
+    path = write_raw_book(tmp_path / "far.xlsx", rows=ROWS_XML + f'<row r="{number}"><c t="s"><v>1</v></c></row>')
+    with pytest.raises(StudioError, match="at most 1,048,576 rows"):
+        read_table(path)
+
+
+@pytest.mark.parametrize("reference", ["A2000000000", "A+2000000000", "A" + "9" * 5000, "A0", "A"])
+def test_a_cell_reference_beyond_a_sheet_is_refused(tmp_path: Path, reference: str) -> None:
+    path = write_raw_book(tmp_path / "far.xlsx", rows=ROWS_XML + f'<row r="3"><c r="{reference}" t="s"><v>1</v></c></row>')
+    with pytest.raises(StudioError, match=r"at most 1,048,576 rows|not a workbook"):
+        scan_workbook(path)
+
+
+@pytest.mark.parametrize("number", ["many", "-5", "0", "1.5", "nan", "inf", "9" * 5000])
+def test_an_invalid_row_number_is_refused(tmp_path: Path, number: str) -> None:
+    with pytest.raises(StudioError, match="not a workbook"):
+        scan_workbook(write_raw_book(tmp_path / "odd.xlsx", rows=ROWS_XML + f'<row r="{number}"><c t="s"><v>1</v></c></row>'))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "iso-8859-1", "cp1252"])
+def test_a_part_is_scanned_in_its_own_encoding(tmp_path: Path, encoding: str) -> None:
+    sound = write_raw_book(tmp_path / "sound.xlsx")
+    assert len(read_table(sound)) == len(read_table(replace_part(sound, _SHEET, sheet_xml(ROWS_XML), encoding))) == 1
+    with pytest.raises(StudioError, match="2,000,000,000"):
+        scan_workbook(replace_part(sound, _SHEET, sheet_xml(ROWS_XML + '<row r="2000000000"/>'), encoding))
+    with pytest.raises(StudioError, match="not a workbook"):
+        scan_workbook(replace_part(sound, _SHEET, '<!DOCTYPE x [<!ENTITY a "aaaa">]>' + sheet_xml(ROWS_XML), encoding))
+
+
+def test_other_parts_are_not_scanned_as_sheets(tmp_path: Path) -> None:
+    chain = sheet_xml("").replace("worksheet", "calcChain").replace("<sheetData></sheetData>", '<c r="A2" i="1"/>' * 20_000)
+    path = replace_part(write_raw_book(tmp_path / "chain.xlsx"), "xl/calcChain.xml", chain)
+    assert len(read_table(replace_part(path, "customXml/item1.xml", '<rows><row r="abc"/></rows>'))) == 1
+
+
+def test_entities_of_a_workbook_are_refused(tmp_path: Path) -> None:
+    bomb = '<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;">]><sst><si><t>&b;</t></si></sst>'
+    with pytest.raises(StudioError, match="not a workbook"):
+        read_table(replace_part(write_raw_book(tmp_path / "lol.xlsx"), "xl/sharedStrings.xml", bomb))
+
+
+def test_rows_out_of_order_are_refused(tmp_path: Path) -> None:
+    rows = ROWS_XML + '<row r="2"><c r="A2" t="s"><v>1</v></c></row>'
+    with pytest.raises(StudioError, match="not in order: row 2"):
+        read_table(write_raw_book(tmp_path / "twice.xlsx", rows=rows))
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    "strings",
+    [
+        [b"<si><t>", *[b"a" * (1 << 20)] * 150, b"</t></si>"],
+        [b"<si>", *[b"<r><rPr><b/></rPr><t>" + b"a" * 1000 + b"</t></r>"] * 20_000, b"</si>"],
+        [b"<si><t>", *[b"&amp;" * (1 << 18)] * 20, b"</t></si>"],
+    ],
+    ids=["one text", "many runs", "entities"],
+)
+def test_a_shared_text_that_is_too_long_is_refused_without_loading_it(tmp_path: Path, strings: list[bytes], measure: Measure) -> None:
+    mebibytes, answer = measure(write_raw_book(tmp_path / "long.xlsx", strings=strings))
+    assert "characters" in answer
+    assert mebibytes < 40

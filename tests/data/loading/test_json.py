@@ -1,0 +1,202 @@
+"""Lists and objects in JSON become rows and columns, and nothing becomes JSON text silently."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sbert_studio.data.corpus import corpus_from_table
+from sbert_studio.data.doctor.diagnosis import diagnose
+from sbert_studio.data.loading.json import parse_elements
+from sbert_studio.errors import StudioError
+from tests.data.loading.files import contents, read
+
+FLAG = [{"query": "q1", "pos": ["p1", "p2"], "neg": ["n1", "n2"], "pos_scores": [0.9, 0.8]}, {"query": "q2", "pos": ["p3"], "neg": ["n3"]}]
+Rows = list[list[str]]
+
+LINES: dict[str, tuple[list[Any], tuple[str, ...], Rows, list[int]]] = {
+    "FlagEmbedding": (
+        FLAG, ("query", "pos", "neg", "neg_2"), [["q1", "p1", "n1", "n2"], ["q1", "p2", "n1", "n2"], ["q2", "p3", "n3", ""]], [1, 1, 2],
+    ),
+    "query and pos": ([{"query": "q", "pos": ["a", "b"]}], ("query", "pos"), [["q", "a"], ["q", "b"]], [1, 1]),
+    "set of two": ([{"set": ["a", "b"]}, {"set": ["c", "d"]}], ("text1", "text2"), [["a", "b"], ["c", "d"]], [1, 2]),
+    "set of three": ([{"set": ["a", "b", "c"]}], ("text1", "text2"), [["a", "b"], ["a", "c"]], [1, 1]),
+    "texts and score": ([{"texts": ["a", "b"], "score": 3}], ("text1", "text2", "score"), [["a", "b", "3"]], [1]),
+    "negatives": (
+        [{"anchor": "a", "positive": "p", "negatives": ["x", "y"]}],
+        ("anchor", "positive", "negatives", "negatives_2"), [["a", "p", "x", "y"]], [1],
+    ),
+    "translation": ([{"translation": {"en": "hello", "de": "hallo"}}], ("en", "de"), [["hello", "hallo"]], [1]),
+    "passages": (
+        [{"question": "q", "positive_ctxs": [{"title": "T", "text": "p"}], "hard_negative_ctxs": [{"title": "U", "text": "n"}]}],
+        ("question", "positive_ctxs", "hard_negative_ctxs"), [["q", "p", "n"]], [1],
+    ),
+    "arrays with a header": ([["sentence1", "sentence2"], ["a", "b"]], ("sentence1", "sentence2"), [["a", "b"]], [2]),
+    "lists of one": ([{"text": "a", "label": [1]}, {"text": "b", "label": [0]}], ("text", "label"), [["a", "1"], ["b", "0"]], [1, 2]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LINES)
+@pytest.mark.parametrize("suffix", [".jsonl", ".json"])
+def test_lists_are_spread(tmp_path: Path, name: str, suffix: str) -> None:
+    values, columns, rows, lines = LINES[name]
+    table = read(tmp_path, values if suffix == ".jsonl" else json.dumps(values), f"rows{suffix}")
+    assert (table.columns, table.head(99), table.lines.tolist()) == (columns, rows, lines)
+
+
+DOCUMENTS: dict[str, tuple[Any, tuple[str, ...], Rows]] = {
+    "the Hub's viewer": (
+        {"features": [{"name": "a"}], "rows": [{"row_idx": 0, "row": {"a": "x", "b": 1.5}, "truncated_cells": []}], "num_rows_total": 1},
+        ("a", "b"), [["x", "1.5"]],
+    ),
+    "data": ({"version": "1", "data": [{"text": "a"}, {"text": "b"}]}, ("text",), [["a"], ["b"]]),
+    "columns": ({"text": ["a", "b"], "label": ["x", "y"]}, ("text", "label"), [["a", "x"], ["b", "y"]]),
+    "pandas columns": ({"text": {"0": "a", "1": "b"}, "n": {"0": 1, "1": 2}}, ("text", "n"), [["a", "1"], ["b", "2"]]),
+    "pandas index": ({"0": {"text": "a"}, "1": {"text": "b"}}, ("text",), [["a"], ["b"]]),
+    "pandas split": ({"columns": ["text", "n"], "index": [0], "data": [["a", 1]]}, ("text", "n"), [["a", "1"]]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+@pytest.mark.parametrize("indent", [None, 1])
+def test_documents_of_rows_are_found(tmp_path: Path, name: str, indent: int | None) -> None:
+    value, columns, rows = DOCUMENTS[name]
+    table = read(tmp_path, json.dumps(value, indent=indent), "rows.json")
+    assert (table.columns, table.head(99)) == (columns, rows)
+
+
+def test_json_lines_keep_line_numbers_and_numbers_as_written(tmp_path: Path) -> None:
+    text = '{"text": "a", "score": 5.000}\n\n{"text": "b", "more": [1, {"x": null}]}\n{"score": null, "text": true}\n'
+    table = read(tmp_path, text, "rows.jsonl")
+    assert table.columns == ("text", "score", "more")
+    assert contents(table) == [("a", "5.000", ""), ("b", "", '["1", {"x": null}]'), ("true", "", "")]
+    assert table.lines.tolist() == [1, 3, 4]
+
+
+def test_json_lines_under_another_name_and_lone_surrogates_are_read(tmp_path: Path) -> None:
+    text = '{"text": "a, b", "label": "x"}\n{"text": "bad \\ud800 pair", "label": "y"}\n'
+    assert contents(read(tmp_path, text, "rows.csv")) == [("a, b", "x"), ("bad \ufffd pair", "y")]
+
+
+@pytest.mark.parametrize("line", ['{"text": ', "[" * 100_000, "nonsense"])
+def test_a_line_that_is_not_json_is_named(tmp_path: Path, line: str) -> None:
+    with pytest.raises(StudioError) as caught:
+        read(tmp_path, '{"text": "a"}\n{"text": "b"}\n' + line + "\n", "rows.jsonl")
+    assert caught.value.rows == (3,)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('[{"a": 1}, {"a": 2} {"a": 3}]', "missing"),
+        ('[{"a": 1}] [', "follows"),
+        ('[{"a": 1},', "valid JSON"),
+        ('[{"a": "x', "valid JSON"),
+        ('{"train": [{"text": "a"}], "test": [{"text": "b"}]}', "several lists"),
+    ],
+)
+def test_a_broken_or_ambiguous_document_is_refused(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(StudioError, match=words):
+        read(tmp_path, text, "rows.json")
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 50, 1000])
+def test_an_array_is_the_same_wherever_its_chunks_are_cut(size: int) -> None:
+    values = [{"a": 1, "b": ["x]", '"']}, "t,[", 12, [], {}, None, 1.5e3, "é\\"]
+    text = " " + json.dumps(values, indent=1) + "\n"
+    chunks = [text[at : at + size] for at in range(0, len(text), size)]
+    assert list(parse_elements(chunks, json.JSONDecoder(), lambda reason, place: StudioError(reason))) == values
+
+
+def test_a_file_of_flag_embedding_becomes_triplets(tmp_path: Path) -> None:
+    rows = [
+        {"query": f"what is number {n}?", "pos": [f"it is the number {n}.", f"a number, {n}."], "neg": [f"a colour {n}", f"a day {n}"]}
+        for n in range(30)
+    ]
+    found = diagnose(read(tmp_path, rows, "rows.jsonl"))
+    assert (found.roles.kind, found.roles.texts, len(found.examples)) == ("triplets", ("query", "pos", "neg", "neg_2"), 60)
+
+
+def test_what_cannot_be_spread_is_reported_with_its_rows(tmp_path: Path) -> None:
+    rows = [{"text": "a b", "tags": ["x", "y"]}, {"text": "c d", "tags": []}, {"text": "e", "tags": ["z", "w"]}]
+    table = read(tmp_path, rows, "rows.jsonl")
+    assert [(note.severity, note.rows) for note in table.notes] == [("warning", (1, 3))]
+    assert "'tags'" in table.notes[0].message
+
+
+@pytest.mark.parametrize("name", ["ways_to_ask", "paraphrases", "questions", "anything"])
+@pytest.mark.parametrize("most", [2, 3, 4])
+def test_a_list_of_texts_is_spread_whatever_it_is_called(tmp_path: Path, name: str, most: int) -> None:
+    values = [{"faq_id": n, name: [f"how do I ask {n} and {m}?" for m in range(2 if n % 5 == 0 else most)]} for n in range(20)]
+    table = read(tmp_path, values, "rows.jsonl")
+    assert table.columns == ("faq_id", name, f"{name}_2")
+    assert table.head(99) == [[str(value["faq_id"]), value[name][0], other] for value in values for other in value[name][1:]]
+    found = diagnose(table)
+    assert (found.roles.kind, found.roles.texts) == ("positive_pairs", (name, f"{name}_2"))
+    assert any(repr(name) in note.message and "belong together" in note.message for note in table.notes)
+
+
+@pytest.mark.parametrize(
+    ("value", "pairs"),
+    [
+        ({"paraphrases": ["one text {0}", "another {0}", "a third {0}"]}, [["one text 0", "another 0"], ["one text 0", "a third 0"]]),
+        (
+            {"question": "what is {0} now?", "paraphrases": ["say it {0}", "it {0} is?"]},
+            [["what is 0 now?", "say it 0"], ["what is 0 now?", "it 0 is?"]],
+        ),
+    ],
+    ids=["alone", "beside a text"],
+)
+def test_paraphrases_make_pairs_with_the_text_beside_them_or_the_first(tmp_path: Path, value: Any, pairs: Rows) -> None:
+    rows = [json.loads(json.dumps(value).replace("{0}", str(n))) for n in range(9)]
+    assert read(tmp_path, rows, "rows.jsonl").head(2) == pairs
+
+
+CANDIDATES: list[list[str]] = [[f"a candidate {m} of {n}" for m in range(2 + n % 3)] for n in range(30)]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        lambda n, texts, labels: {"q": f"what is asked in {n}?", "candidates": texts, "labels": labels},
+        lambda n, texts, labels: {"query": f"what is asked in {n}?", "passages": {"is_selected": labels, "passage_text": texts}},
+        lambda n, texts, labels: {
+            "query": f"what is asked in {n}?",
+            "docs": [{"text": text, "label": label} for text, label in zip(texts, labels, strict=True)],
+        },
+    ],
+    ids=["lists", "MS MARCO", "objects"],
+)
+def test_candidates_stand_beside_the_label_of_the_same_place(tmp_path: Path, value: Any) -> None:
+    values = [value(n, texts, [int(m == n % len(texts)) for m in range(len(texts))]) for n, texts in enumerate(CANDIDATES)]
+    table = read(tmp_path, values, "rows.jsonl")
+    assert len(table) == sum(map(len, CANDIDATES))
+    roles = diagnose(table).roles
+    assert roles.kind == "labelled_pairs"
+    first, second = (table.column(name) for name in roles.texts)
+    labels = {(a, b): label for a, b, label in zip(first, second, table.column(roles.target or ""), strict=True)}
+    for n, texts in enumerate(CANDIDATES):
+        assert [labels[f"what is asked in {n}?", text] for text in texts] == [str(int(m == n % len(texts))) for m in range(len(texts))]
+
+
+def test_a_list_that_is_shorter_than_the_one_beside_it_loses_no_text_silently(tmp_path: Path) -> None:
+    values: list[Any] = [
+        {"q": f"what is asked in {n % 30}?", "candidates": CANDIDATES[n % 30], "labels": [1, 0, 0, 0][: 2 + n % 3]} for n in range(60)
+    ]
+    values.append({"q": "what is asked last?", "candidates": ["a candidate one", "a candidate two"], "labels": [1]})
+    found = diagnose(read(tmp_path, values, "rows.jsonl"))
+    assert [(one.message, one.rows) for one in found.findings if one.left_out] == [("1 row without a label, left out", (61,))]
+    assert found.examples.texts[1][-1] == "a candidate one"
+
+
+@pytest.mark.parametrize("more", [{}, {"rating": 4}])
+def test_conversations_are_refused(tmp_path: Path, more: dict[str, int]) -> None:
+    turns = [{"role": "user", "content": "how are you today?"}, {"role": "assistant", "content": "I am very well."}]
+    table = read(tmp_path, [{"messages": turns, **more}] * 9, "rows.jsonl")
+    with pytest.raises(StudioError, match=r"'messages' of rows\.jsonl holds lists or objects"):
+        diagnose(table)
+    with pytest.raises(StudioError, match="lists or objects"):
+        corpus_from_table(table)
