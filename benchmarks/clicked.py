@@ -22,9 +22,10 @@ from layouts import Layout, collected, meant, write
 from page import page
 from playwright.sync_api import Page, sync_playwright
 
-from sbert_studio.data.choices.column_choices import ColumnChoices, read_roles
-from sbert_studio.data.evidence.similarity import similar_by
 from sbert_studio.data.questions import Option
+from sbert_studio.data.schema.evidence import EncoderSimilarity
+from sbert_studio.data.schema.inference import infer_schema
+from sbert_studio.data.schema.overrides import SchemaOverrides
 from sbert_studio.data.tables import read_table
 from sbert_studio.encoders.catalog import Catalog
 from sbert_studio.errors import StudioError
@@ -49,7 +50,7 @@ _ANSWERED = "before => document.querySelector('#tune-questions .sb-view:not([hid
 _OPEN = "#tune-questions .sb-view:not([hidden]) .sb-question"
 
 
-def answer(layout: Layout, path: Path, asked: ColumnChoices, similar: Any) -> tuple[ColumnChoices, Option] | None:
+def answer(layout: Layout, path: Path, asked: SchemaOverrides, similar: Any) -> tuple[SchemaOverrides, Option] | None:
     """What the owner would answer to the first open question; ``None`` where nothing is asked, or no answer fits."""
     found = _read(path, asked, similar)
     for option in found.questions[0].options if found.questions else ():
@@ -63,15 +64,15 @@ def answer(layout: Layout, path: Path, asked: ColumnChoices, similar: Any) -> tu
     return None
 
 
-def _after(asked: ColumnChoices, option: Option) -> ColumnChoices:
-    known = {field.name for field in fields(ColumnChoices)}
+def _after(asked: SchemaOverrides, option: Option) -> SchemaOverrides:
+    known = {field.name for field in fields(SchemaOverrides)}
     chosen = {name: tuple(value) if isinstance(value, list) else value for name, value in option.choice.items() if name in known}
     return replace(asked, **chosen)
 
 
-def _read(path: Path, asked: ColumnChoices, similar: Any) -> Any:
+def _read(path: Path, asked: SchemaOverrides, similar: Any) -> Any:
     table = read_table(path, encoding=asked.encoding, delimiter=asked.delimiter, header=asked.header)
-    return read_roles(table, asked, (), similar)
+    return infer_schema(table, asked, (), similar)
 
 
 def clicked(browser: Page, layout: Layout, path: Path, similar: Any) -> tuple[bool, str]:
@@ -80,7 +81,7 @@ def clicked(browser: Page, layout: Layout, path: Path, similar: Any) -> tuple[bo
     browser.wait_for_selector("#tune-file input[type=file]", state="attached")
     browser.set_input_files("#tune-file input[type=file]", path)
     browser.wait_for_selector("#tune-findings .sb-verdict, #tune-questions .sb-question")
-    asked, answers = ColumnChoices(), list[str]()
+    asked, answers = SchemaOverrides(), list[str]()
     for _ in range(_MOST_QUESTIONS):
         if not browser.locator(_OPEN).count():
             break
@@ -122,7 +123,7 @@ def main(arguments: list[str]) -> int:
     data, names = Path(arguments[0]), tuple(arguments[1:]) or TEN
     right = 0
     with tempfile.TemporaryDirectory() as folder, page() as (address, _), sync_playwright() as playwright:
-        similar = similar_by(Catalog(Workspace(Path(folder) / "home"), device="cpu").load("all-MiniLM-L6-v2").encode)
+        similar = EncoderSimilarity(Catalog(Workspace(Path(folder) / "home"), device="cpu").load("all-MiniLM-L6-v2").encode)
         chromium = playwright.chromium.launch(executable_path=find_chromium(), args=FLAGS)
         chosen = [layout for layout in collected() if layout.name in names]
         for layout in chosen:

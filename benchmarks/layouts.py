@@ -146,16 +146,17 @@ def write(layout: Layout, data: Path, folder: Path) -> Path:
 
 def judge(layout: Layout, path: Path, similar: Any) -> tuple[str, str]:
     """(right, asked or misread; what was found)."""
-    from sbert_studio.data.choices.column_choices import ColumnChoices, read_roles
+    from sbert_studio.data.schema.inference import infer_schema
+    from sbert_studio.data.schema.overrides import SchemaOverrides
     from sbert_studio.data.tables import read_table
     from sbert_studio.errors import StudioError
 
-    known = {field.name for field in fields(ColumnChoices)}
+    known = {field.name for field in fields(SchemaOverrides)}
 
-    def read(asked: ColumnChoices) -> Any:
-        return read_roles(read_table(path, encoding=asked.encoding, delimiter=asked.delimiter, header=asked.header), asked, (), similar)
+    def read(asked: SchemaOverrides) -> Any:
+        return infer_schema(read_table(path, encoding=asked.encoding, delimiter=asked.delimiter, header=asked.header), asked, (), similar)
 
-    def leads(asked: ColumnChoices, questions: Sequence[Any], depth: int = 0) -> bool:
+    def leads(asked: SchemaOverrides, questions: Sequence[Any], depth: int = 0) -> bool:
         for option in questions[0].options:
             choice = {name: tuple(value) if isinstance(value, list) else value for name, value in option.choice.items() if name in known}
             try:
@@ -169,7 +170,7 @@ def judge(layout: Layout, path: Path, similar: Any) -> tuple[str, str]:
         return False
 
     try:
-        found = read(ColumnChoices())
+        found = read(SchemaOverrides())
     except StudioError as error:
         return "misread", str(error)
     roles = found.roles
@@ -178,7 +179,7 @@ def judge(layout: Layout, path: Path, similar: Any) -> tuple[str, str]:
     if not found.questions:
         return ("right" if meant(layout, roles) else "misread"), f"{shown}; {' | '.join(found.why)}"
     told = f"{found.questions[0].text} [{found.questions[0].why}] read {shown}"
-    return ("asked" if leads(ColumnChoices(), found.questions) else "misread"), told
+    return ("asked" if leads(SchemaOverrides(), found.questions) else "misread"), told
 
 
 def meant(layout: Layout, roles: Any) -> bool:
@@ -203,7 +204,7 @@ def collected() -> list[Layout]:
 
 def main(arguments: list[str]) -> int:
     """Print a line a layout, and the totals."""
-    from sbert_studio.data.evidence.similarity import similar_by
+    from sbert_studio.data.schema.evidence import EncoderSimilarity
     from sbert_studio.encoders.catalog import Catalog
     from sbert_studio.workspace import Workspace
 
@@ -215,7 +216,7 @@ def main(arguments: list[str]) -> int:
     counts: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder:
         encoder = Catalog(Workspace(Path(folder) / "home"), device="cpu").load("all-MiniLM-L6-v2")
-        similar = None if "--none" in rest else similar_by(encoder.encode)
+        similar = None if "--none" in rest else EncoderSimilarity(encoder.encode)
         for layout in collected():
             if begins and not layout.name.startswith(begins):
                 continue

@@ -21,10 +21,12 @@ from pathlib import Path
 import numpy as np
 from measure import studio
 
-from sbert_studio.data.examples import Examples, build_examples, detect_roles
+from sbert_studio.data.cells import write_csv
+from sbert_studio.data.examples import Examples, build_examples
 from sbert_studio.data.samples import sample
+from sbert_studio.data.schema.inference import infer_roles
 from sbert_studio.data.splits.splitting import leaking
-from sbert_studio.data.tables import read_table, write_csv
+from sbert_studio.data.tables import read_table
 from sbert_studio.encoders.catalog import Catalog
 from sbert_studio.encoders.storage.reading import load_folder
 from sbert_studio.encoders.transformer import TransformerEncoder
@@ -90,7 +92,7 @@ def cases(data: Path, quick: bool) -> Iterator[Case]:
 def read(path: Path) -> Examples:
     """The examples of a file, as they are found."""
     table = read_table(path)
-    return build_examples(table, detect_roles(table))[0]
+    return build_examples(table, infer_roles(table))[0]
 
 
 def measured(case: Case, folder: Path, untuned: TransformerEncoder, options: tuple[str, ...]) -> tuple[str, bool]:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from ..errors import StudioError
 from .accounts import RowAccount, account_of
-from .columns.roles import Roles
 from .distributions import SPLITS, Distribution, Folder, Part, Split, known_distributions
+from .schema.roles import Roles
 from .tables import Table
 
 _DEEPEST = 8

@@ -11,11 +11,11 @@ import numpy as np
 
 from ..errors import StudioError
 from ..workspace import atomic_file
+from .cells import cell_text, safe_cell, write_csv, write_rows
 from .findings import OF_SHEETS, Finding
 from .progress import Progress
 from .questions import Question
 from .text_column import TextColumn
-from .values.cells import cell_text, safe_cell, write_csv, write_rows
 
 __all__ = ["Table", "read_table", "safe_cell", "table_from_columns", "write_csv"]
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..data.accounts import RowAccount, account_of
-from ..data.examples import detect_roles
 from ..data.findings import Finding
-from ..data.values.no_answer import answered
+from ..data.schema.content import blank_missing
+from ..data.schema.inference import infer_roles
 from ..errors import StudioError, describe_rows
 
 if TYPE_CHECKING:
-    from ..data.examples import Roles
+    from ..data.schema.roles import Roles
     from ..data.tables import Table
 
 
@@ -34,10 +34,10 @@ def class_roles(table: Table) -> ClassRoles:
         StudioError: the table has no text, or no column that can hold classes.
     """
     with contextlib.suppress(StudioError):
-        found = detect_roles(table)
+        found = infer_roles(table)
         if found.kind == "labelled_texts" and found.target is not None:
             return ClassRoles(found.texts[0], found.target)
-    roles = detect_roles(table, "sentences")
+    roles = infer_roles(table, "sentences")
     if roles.group is None:
         raise StudioError(
             f"no column of {table.name} can hold classes",
@@ -54,7 +54,7 @@ def class_roles_of(roles: Roles) -> ClassRoles | None:
 
 def class_account(table: Table, roles: ClassRoles) -> RowAccount:
     """What became of the rows: those with a text and a class are judged."""
-    both = zip(answered(table.column(roles.text)), table.column(roles.label), strict=True)
+    both = zip(blank_missing(table.column(roles.text)), table.column(roles.label), strict=True)
     blank = [not (text.strip() and label.strip()) for text, label in both]
     rows = tuple(table.lines[np.array(blank, dtype=bool)].tolist())
     left = [Finding("warning", "left out", rows, left_out="no text or no class")] if rows else []
@@ -68,7 +68,7 @@ def classed_texts(table: Table, roles: ClassRoles) -> tuple[list[str], list[str]
         StudioError: fewer than two classes are left.
     """
     texts, labels, blank = [], [], []
-    for text, label, line in zip(answered(table.column(roles.text)), table.column(roles.label), table.lines, strict=True):
+    for text, label, line in zip(blank_missing(table.column(roles.text)), table.column(roles.label), table.lines, strict=True):
         if text.strip() and label.strip():
             texts.append(text)
             labels.append(label.strip())

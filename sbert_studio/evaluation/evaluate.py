@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..data.examples import Examples, Roles, detect_roles
+from ..data.examples import Examples
+from ..data.schema.inference import infer_roles
+from ..data.schema.roles import Roles
 from ..encoders.base import Encoder
 from ..encoders.scorers.pair_scorer import PairScorer
 from ..errors import StudioError
@@ -129,7 +131,7 @@ def evaluate_examples(encoder: Judged, examples: Examples, progress: Progress | 
 def _automatic(table: Table, roles: Roles | None) -> tuple[Task, Roles | ClassRoles]:
     """The task that fits a table, for a model that gives vectors, and the columns that serve it."""
     try:
-        roles = roles or detect_roles(table)
+        roles = roles or infer_roles(table)
     except StudioError:
         return task_for(Shape("sentences", classed=True)), class_roles(table)
     if roles.kind in ("labelled_texts", "sentences"):

@@ -17,7 +17,7 @@ from .relation import Relation
 from .similarity import cosine, unit
 
 if TYPE_CHECKING:
-    from ..data.examples import Kind
+    from ..data.schema.roles import Kind
 
 OBJECTIVES: Registry[Objective] = Registry("objective")
 

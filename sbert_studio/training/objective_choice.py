@@ -10,7 +10,8 @@ from ..objectives import objectives_of
 from .spec import TrainSpec
 
 if TYPE_CHECKING:
-    from ..data.examples import Examples, Kind
+    from ..data.examples import Examples
+    from ..data.schema.roles import Kind
 
 SMALL = 1_000
 """Rows up to which a set counts as small."""

@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sbert_studio.data.examples import Roles, detect_roles
-from sbert_studio.data.lexicon.label_words import order_by_words
+from sbert_studio.data.schema.inference import infer_roles
+from sbert_studio.data.schema.labels import find_classes, order_by_words
+from sbert_studio.data.schema.roles import Roles
+from sbert_studio.data.schema.scales import describe_scale, detect_scale
 from sbert_studio.data.tables import Table, read_table, table_from_columns
-from sbert_studio.data.values.scales import describe_scale, detect_scale, find_classes
 from sbert_studio.errors import StudioError
 
 N = 40
@@ -46,7 +47,7 @@ def table(**columns: list[str]) -> Table:
     ],
 )
 def test_kind_columns_and_target_are_found(columns: dict[str, list[str]], kind: str, texts: tuple[str, ...], target: str | None) -> None:
-    roles = detect_roles(table(**columns))
+    roles = infer_roles(table(**columns))
     assert (roles.kind, roles.texts, roles.target) == (kind, texts, target)
 
 
@@ -54,24 +55,24 @@ def test_scores_win_over_labels_unless_labels_are_asked_for() -> None:
     sick = table(
         sentence1=A, sentence2=B, score=[str(1 + i % 5) for i in range(N)], label=["ENTAILMENT", "NEUTRAL", "CONTRADICTION", "NEUTRAL"] * 10
     )
-    assert detect_roles(sick).target == "score"
-    for roles in (detect_roles(sick, kind="labelled_pairs"), detect_roles(sick, target="label")):
+    assert infer_roles(sick).target == "score"
+    for roles in (infer_roles(sick, kind="labelled_pairs"), infer_roles(sick, target="label")):
         assert (roles.kind, roles.target) == ("labelled_pairs", "label")
         assert roles.labels == ("CONTRADICTION", "NEUTRAL", "ENTAILMENT")
-    assert detect_roles(sick, kind="positive_pairs").target is None
-    assert detect_roles(sick, kind="sentences", columns=["sentence2"]).texts == ("sentence2",)
+    assert infer_roles(sick, kind="positive_pairs").target is None
+    assert infer_roles(sick, kind="sentences", columns=["sentence2"]).texts == ("sentence2",)
 
 
 def test_groups_are_found_by_name_and_for_sentences_by_content() -> None:
     topics = ["sport", "music"] * 20
-    assert detect_roles(table(text=A, category=topics), "sentences").group == "category"
-    assert detect_roles(table(text=A, kind=topics)).group == "kind"
-    assert detect_roles(table(sentence1=A, sentence2=B, topic=topics, score=SCORES)).group == "topic"
-    assert detect_roles(table(sentence1=A, sentence2=B, score=SCORES)).group is None
+    assert infer_roles(table(text=A, category=topics), "sentences").group == "category"
+    assert infer_roles(table(text=A, kind=topics)).group == "kind"
+    assert infer_roles(table(sentence1=A, sentence2=B, topic=topics, score=SCORES)).group == "topic"
+    assert infer_roles(table(sentence1=A, sentence2=B, score=SCORES)).group is None
 
 
 def test_snlis_own_numbers_are_ordered_by_similarity() -> None:
-    roles = detect_roles(table(premise=A, hypothesis=B, label=["0", "1", "2", "-1"] * 10))
+    roles = infer_roles(table(premise=A, hypothesis=B, label=["0", "1", "2", "-1"] * 10))
     assert roles.labels == ("2", "1", "0")
 
 
@@ -90,24 +91,24 @@ def test_snlis_own_numbers_are_ordered_by_similarity() -> None:
 )
 def test_what_cannot_be_had_is_refused_in_words(arguments: dict[str, object], words: str) -> None:
     with pytest.raises(StudioError, match=words):
-        detect_roles(table(text=A, label=["x", "y"] * 20), **arguments)  # type: ignore[arg-type]
+        infer_roles(table(text=A, label=["x", "y"] * 20), **arguments)  # type: ignore[arg-type]
 
 
 def test_a_column_called_score_may_hold_a_few_words_for_no_score() -> None:
     cells = ["n/a" if row % 5 == 0 else str(row % 6) for row in range(40)]
-    assert detect_roles(table(sentence1=A, sentence2=B, score=cells)).kind == "scored_pairs"
+    assert infer_roles(table(sentence1=A, sentence2=B, score=cells)).kind == "scored_pairs"
     cells = ["n/a" if row % 5 == 0 else f"{row / 8:.3f}" for row in range(40)]
-    assert detect_roles(table(sentence1=A, sentence2=B, similarity=cells)).target == "similarity"
+    assert infer_roles(table(sentence1=A, sentence2=B, similarity=cells)).target == "similarity"
 
 
 def test_words_are_refused_as_scores_and_sentences_as_labels() -> None:
     pairs = table(sentence1=A, sentence2=B, label=["x", "y"] * 20, remark=C)
     with pytest.raises(StudioError, match="words, not scores"):
-        detect_roles(pairs, kind="scored_pairs", target="label")
+        infer_roles(pairs, kind="scored_pairs", target="label")
     with pytest.raises(StudioError, match="too many to be classes"):
-        detect_roles(pairs, kind="labelled_pairs", columns=["sentence1", "sentence2"], target="remark")
+        infer_roles(pairs, kind="labelled_pairs", columns=["sentence1", "sentence2"], target="remark")
     with pytest.raises(StudioError, match="no column of scores"):
-        detect_roles(table(sentence1=A, sentence2=B), kind="scored_pairs")
+        infer_roles(table(sentence1=A, sentence2=B), kind="scored_pairs")
 
 
 @pytest.mark.parametrize(
@@ -153,7 +154,7 @@ def test_the_scale_is_found_and_one_typing_error_does_not_stretch_it(scores: lis
 def test_labels_come_in_an_order_that_means_something(cells: list[str], labels: tuple[str, ...]) -> None:
     names = find_classes(cells)
     known = order_by_words(names)
-    found = known.order if known else names
+    found = known.labels if known else names
     assert tuple(label.replace("1.0", "1") for label in found) == labels
 
 
@@ -180,5 +181,5 @@ def test_a_scale_without_extent_is_refused() -> None:
     ],
 )
 def test_public_sets_are_understood(real_data: Path, file: str, kind: str, note: str, group: str | None) -> None:
-    roles = detect_roles(read_table(real_data / file))
+    roles = infer_roles(read_table(real_data / file))
     assert (roles.kind, roles.group) == (kind, group) and roles.note.startswith(note)

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from sbert_studio.data.choices.column_choices import ColumnChoices, parse_order, read_roles
 from sbert_studio.data.examples import build_examples
+from sbert_studio.data.schema.inference import infer_schema
+from sbert_studio.data.schema.overrides import SchemaOverrides, parse_order
+from sbert_studio.data.schema.scales import detect_scale
 from sbert_studio.data.tables import Table, table_from_columns
-from sbert_studio.data.values.scales import detect_scale
 from sbert_studio.training.objective_choice import default_objective
 
 WORDS = [f"{first}{last}" for first in ("ri", "sto", "clo", "gree") for last in ("ver", "ne", "ud", "mos")]
@@ -46,7 +47,7 @@ def _three(names: Sequence[str], pool: bool = True) -> Table:
 
 @pytest.mark.parametrize("names", [("Anker", "gut", "schlecht"), ("u", "v", "w"), ("query", "pos_passage", "neg_passage")])
 def test_triplets_are_found_whatever_they_are_called(names: tuple[str, str, str]) -> None:
-    reading = read_roles(_three(names), similar=_similar)
+    reading = infer_schema(_three(names), similar=_similar)
     assert reading.roles.kind == "triplets"
     assert reading.roles.texts == names
     assert reading.certain
@@ -55,7 +56,7 @@ def test_triplets_are_found_whatever_they_are_called(names: tuple[str, str, str]
 def test_a_third_text_is_never_left_out_in_silence() -> None:
     table = _three(("u", "v", "w"), pool=False)
     for similar in (_similar, None):
-        reading = read_roles(table, similar=similar)
+        reading = infer_schema(table, similar=similar)
         assert not reading.certain
         kinds = {option.choice.get("kind") for option in reading.questions[0].options}
         assert {"triplets", "positive_pairs"} <= kinds or reading.questions[0].name == "columns"
@@ -71,18 +72,18 @@ def _graded(labels: Sequence[str], shares: Sequence[float]) -> Table:
 
 def test_a_mark_or_nothing_makes_two_classes() -> None:
     table = _graded(("", "x"), (0.1, 0.9))
-    reading = read_roles(table, similar=_similar)
+    reading = infer_schema(table, similar=_similar)
     assert (reading.roles.kind, reading.roles.labels) == ("labelled_pairs", ("", "x"))
     examples, findings = build_examples(table, reading.roles)
     assert len(examples) == 300
     assert not [finding for finding in findings if finding.left_out]
-    assert not read_roles(table).certain
-    assert read_roles(table, ColumnChoices(target="zzz", order=parse_order("x,"))).roles.labels == ("x", "")
+    assert not infer_schema(table).certain
+    assert infer_schema(table, SchemaOverrides(target="zzz", order=parse_order("x,"))).roles.labels == ("x", "")
 
 
 def test_grades_far_apart_are_read_and_tied_ones_offered_both_ways() -> None:
-    assert read_roles(_graded(("ga", "bu", "zo"), (0.0, 0.5, 1.0)), similar=_similar).roles.labels == ("ga", "bu", "zo")
-    tied = read_roles(_graded(("ga", "bu", "zo", "ri"), (0.0, 0.5, 0.5, 1.0)), similar=_similar)
+    assert infer_schema(_graded(("ga", "bu", "zo"), (0.0, 0.5, 1.0)), similar=_similar).roles.labels == ("ga", "bu", "zo")
+    tied = infer_schema(_graded(("ga", "bu", "zo", "ri"), (0.0, 0.5, 0.5, 1.0)), similar=_similar)
     orders = [option.choice["order"] for option in tied.questions[0].options]
     assert ["ga", "bu", "zo", "ri"] in orders
     assert ["ga", "zo", "bu", "ri"] in orders
@@ -110,7 +111,7 @@ def _few(rows: int, target: str, turned: bool) -> Table:
 @pytest.mark.parametrize("target", ["score", "label"])
 @pytest.mark.parametrize("rows", [8, 14, 16, 30])
 def test_a_few_rows_that_say_the_opposite_are_asked_about_and_plain_ones_are_not(rows: int, target: str) -> None:
-    asked = read_roles(_few(rows, target, turned=True), similar=_similar)
+    asked = infer_schema(_few(rows, target, turned=True), similar=_similar)
     assert [question.name for question in asked.questions] == [{"score": "scale", "label": "order"}[target]]
     assert not asked.certain
-    assert read_roles(_few(rows, target, turned=False), similar=_similar).certain
+    assert infer_schema(_few(rows, target, turned=False), similar=_similar).certain

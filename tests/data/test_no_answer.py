@@ -6,10 +6,11 @@ import pytest
 
 from sbert_studio.data.corpus import corpus_from_table
 from sbert_studio.data.doctor.diagnosis import diagnose
-from sbert_studio.data.examples import Examples, Roles, build_examples
+from sbert_studio.data.examples import Examples, build_examples
 from sbert_studio.data.findings import Finding
+from sbert_studio.data.schema.content import find_missing, is_missing
+from sbert_studio.data.schema.roles import Roles
 from sbert_studio.data.tables import Table, table_from_columns
-from sbert_studio.data.values.no_answer import says_nothing, unanswered
 from sbert_studio.evaluation.classes import ClassRoles, class_account, classed_texts
 
 N = 40
@@ -52,7 +53,7 @@ def test_a_cell_that_says_there_is_no_answer_is_no_text(cell: str) -> None:
     "text", ["Nothing.", "No", "a", "none of them", "N/A in the second round", "NASA", "-5", "1/2", "nan bread", "非常好"]
 )
 def test_a_short_text_is_a_text(text: str) -> None:
-    assert not says_nothing(text)
+    assert not is_missing(text)
     assert len(diagnose(pairs(text)).examples) == N
 
 
@@ -68,7 +69,7 @@ def test_a_short_text_is_a_text(text: str) -> None:
 )
 def test_a_word_among_words_stays_and_is_told(others: list[str], cell: str, kept: bool) -> None:
     cells = [cell if n % 10 == 0 else others[n % len(others)] for n in range(60)]
-    found = unanswered(cells)
+    found = find_missing(cells)
     assert (len(found.kept), len(found.places)) == ((6, 0) if kept else (0, 6))
     table = table_from_columns("file.csv", {"text": cells, "b": (A * 2)[:60]})
     _, findings = built(table, Roles("positive_pairs", ("text", "b")))

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sbert_studio.data.doctor.diagnosis import diagnose
+from sbert_studio.data.schema.numbers import number_form, parse_number
 from sbert_studio.data.tables import table_from_columns
-from sbert_studio.data.values.cells import number_form, parse_number
 
 MINUS = "-\u2212\u2010\u2011\u2012\u2013\u2014\ufe63\uff0d"
 BLANKS = " \u00a0\u2009\u202f"

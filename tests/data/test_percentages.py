@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sbert_studio.data.choices.column_choices import ColumnChoices, read_roles
 from sbert_studio.data.doctor.diagnosis import diagnose
 from sbert_studio.data.examples import build_examples
+from sbert_studio.data.schema.inference import infer_schema
+from sbert_studio.data.schema.numbers import numbers_of
+from sbert_studio.data.schema.overrides import SchemaOverrides
 from sbert_studio.data.tables import Table, table_from_columns
-from sbert_studio.data.values.profile import numbers_of
 from tests.data.test_passed_over import _pairs, _similar
 
 
@@ -23,7 +24,7 @@ def _table(plain: str, every: int = 2) -> Table:
 @pytest.mark.parametrize("similar", [_similar, None])
 def test_percentages_beside_parts_of_one_are_of_one_scale(every: int, similar: object) -> None:
     table = _table("{:.2f}", every)
-    reading = read_roles(table, similar=similar)  # type: ignore[arg-type]
+    reading = infer_schema(table, similar=similar)  # type: ignore[arg-type]
     assert reading.certain and (reading.roles.low, reading.roles.high) == (0, 1)
     assert np.allclose(build_examples(table, reading.roles)[0].targets, _pairs(160)[2], atol=0.0051)
     (told,) = [finding for finding in diagnose(table, reading).findings if "60% as 0.6" in finding.message]
@@ -35,15 +36,15 @@ def test_plain_numbers_that_do_not_fit_as_parts_of_one_are_asked_about() -> None
     table = _table("{:.2f}").with_column(
         "score", [f"{100 * one:.0f}%" if one > 0.01 * place / 2 else f"{0.9 - one:.2f}" for place, one in enumerate(share)]
     )
-    (question,) = read_roles(table, similar=_similar).questions
+    (question,) = infer_schema(table, similar=_similar).questions
     assert question.name == "scale" and [option.choice["scale"] for option in question.options] == [[0, 1], [0, 100]]
-    as_they_are = read_roles(table, ColumnChoices(scale=(0.0, 100.0)), similar=_similar)
+    as_they_are = infer_schema(table, SchemaOverrides(scale=(0.0, 100.0)), similar=_similar)
     examples, _ = build_examples(table, as_they_are.roles)
     assert as_they_are.certain and examples.targets is not None and np.isclose(examples.targets, 0.009, atol=0.009).sum() > 10
 
 
 def test_whole_numbers_beside_percentages_are_asked_about_without_a_model() -> None:
-    assert [one.name for one in read_roles(_table("{:.0f}", 5)).questions] == ["scale"]
+    assert [one.name for one in infer_schema(_table("{:.0f}", 5)).questions] == ["scale"]
 
 
 @pytest.mark.parametrize(

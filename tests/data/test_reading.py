@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sbert_studio.data.choices.column_choices import ColumnChoices, parse_order, read_roles
-from sbert_studio.data.columns.detection import Reading
-from sbert_studio.data.columns.roles import Roles
 from sbert_studio.data.doctor.diagnosis import diagnose
-from sbert_studio.data.evidence.similarity import Similar, SimilarBy
 from sbert_studio.data.examples import build_examples
 from sbert_studio.data.questions import Option
+from sbert_studio.data.schema.evidence import EncoderSimilarity, SimilarityFunction
+from sbert_studio.data.schema.inference import infer_schema
+from sbert_studio.data.schema.overrides import SchemaOverrides, parse_order
+from sbert_studio.data.schema.roles import InferredSchema, Roles
 from sbert_studio.data.splits.held_out import build_like
 from sbert_studio.data.tables import Table, table_from_columns
 from sbert_studio.encoders.catalog import Catalog
@@ -27,10 +27,10 @@ TEXTS = ("sentence1", "sentence2")
 
 
 @pytest.fixture(scope="session")
-def similar(tmp_path_factory: pytest.TempPathFactory) -> Similar:
+def similar(tmp_path_factory: pytest.TempPathFactory) -> SimilarityFunction:
     """The bundled model's cosines, each text encoded once for all tests."""
     encoder = Catalog(Workspace(tmp_path_factory.mktemp("home")), device="cpu").load("all-MiniLM-L6-v2")
-    return SimilarBy(encoder.encode)
+    return EncoderSimilarity(encoder.encode)
 
 
 def sample(name: str) -> dict[str, list[str]]:
@@ -59,11 +59,11 @@ def scored(column: str, write: object = None, **more: Sequence[str]) -> Table:
     return table_from_columns("t.csv", {**{name: found[name] for name in TEXTS}, column: cells, **more})
 
 
-def answered(option: Option) -> ColumnChoices:
-    return ColumnChoices(**{name: tuple(value) if isinstance(value, list) else value for name, value in option.choice.items()})
+def answered(option: Option) -> SchemaOverrides:
+    return SchemaOverrides(**{name: tuple(value) if isinstance(value, list) else value for name, value in option.choice.items()})
 
 
-def kinds_of_questions(reading: Reading) -> list[str]:
+def kinds_of_questions(reading: InferredSchema) -> list[str]:
     return [question.name for question in reading.questions]
 
 
@@ -90,56 +90,58 @@ def kinds_of_questions(reading: Reading) -> list[str]:
         ("✗", "✓"),
     ],
 )
-def test_two_words_in_any_language_stand_in_the_right_order_or_are_asked_for(similar: Similar, no: str, yes: str) -> None:
+def test_two_words_in_any_language_stand_in_the_right_order_or_are_asked_for(similar: SimilarityFunction, no: str, yes: str) -> None:
     table = two_words(no, yes)
-    reading = read_roles(table, similar=similar)
+    reading = infer_schema(table, similar=similar)
     assert (reading.roles.kind, reading.roles.labels, reading.roles.ordered) == ("labelled_pairs", (no, yes), True)
-    blind = read_roles(table)
+    blind = infer_schema(table)
     assert blind.roles.labels == (no, yes) or kinds_of_questions(blind) == ["order"], "without a model it is known or asked"
 
 
-def test_known_words_against_the_model_are_asked_and_each_answer_is_taken(similar: Similar) -> None:
+def test_known_words_against_the_model_are_asked_and_each_answer_is_taken(similar: SimilarityFunction) -> None:
     table = two_words("yes", "no")  # turned round
-    reading = read_roles(table, similar=similar)
+    reading = infer_schema(table, similar=similar)
     assert not reading.certain
     (question,) = reading.questions
     assert [option.answer for option in question.options] == ["yes", "the other way round", "they have no order"]
     assert {shown.read_as for shown in question.rows} == {"most alike", "least alike"}
     assert all(shown.value and len(shown.texts) == 2 for shown in question.rows)
-    found = [read_roles(table, answered(option), similar=similar) for option in question.options]
+    found = [infer_schema(table, answered(option), similar=similar) for option in question.options]
     assert [(one.roles.labels, one.roles.ordered, one.certain) for one in found] == [
         (("no", "yes"), True, True),
         (("yes", "no"), True, True),
         (("no", "yes"), False, True),
     ]
     assert question.options[1].flag == "--order yes,no"
-    assert read_roles(table, ColumnChoices(as_read=True), similar=similar).certain
+    assert infer_schema(table, SchemaOverrides(as_read=True), similar=similar).certain
 
 
 @pytest.mark.slow
-def test_ordered_classes_are_ordered_by_words_and_model(similar: Similar) -> None:
+def test_ordered_classes_are_ordered_by_words_and_model(similar: SimilarityFunction) -> None:
     for names in (("low", "medium", "high"), ("niedrig", "mittel", "hoch"), ("rot", "gelb", "grün"), ("低", "中", "高")):
         table = scored("label", lambda score, names=names: names[int(min(score, 4.9) * 3 / 5)])
-        reading = read_roles(table, similar=similar)
+        reading = infer_schema(table, similar=similar)
         assert (reading.roles.labels, reading.certain) == (names, True), names
-    unknown = read_roles(scored("label", lambda score: ("tav", "rek", "sof")[int(min(score, 4.9) * 3 / 5)]), similar=similar)
+    unknown = infer_schema(scored("label", lambda score: ("tav", "rek", "sof")[int(min(score, 4.9) * 3 / 5)]), similar=similar)
     assert unknown.roles.labels == ("tav", "rek", "sof")
     assert kinds_of_questions(unknown) == ["order"], "three unknown classes may be those of inference"
 
 
 @pytest.mark.slow
-def test_inference_labels_are_believed_in_any_language_and_numbers_are_not(similar: Similar) -> None:
+def test_inference_labels_are_believed_in_any_language_and_numbers_are_not(similar: SimilarityFunction) -> None:
     found = sample("nli_pairs.csv")
     for names in (("contradiction", "neutral", "entailment"), ("Widerspruch", "neutral", "Folgerung"), ("矛盾", "中立", "蕴含")):
         cells = [names[("contradiction", "neutral", "entailment").index(label)] for label in found["label"]]
-        reading = read_roles(table_from_columns("t.csv", {**found, "label": cells}), similar=similar)
+        reading = infer_schema(table_from_columns("t.csv", {**found, "label": cells}), similar=similar)
         assert (reading.roles.labels, reading.certain) == (names, True)
 
 
-def test_relations_have_no_order(similar: Similar) -> None:
+def test_relations_have_no_order(similar: SimilarityFunction) -> None:
     names = ["cause", "part-of", "is-a", "example"]
     cells = [names[at % 4] for at in range(len(sample("scored_pairs.csv")["score"]))]
-    reading = read_roles(table_from_columns("t.csv", {**sample("scored_pairs.csv"), "relation": cells}), ColumnChoices(target="relation"))
+    reading = infer_schema(
+        table_from_columns("t.csv", {**sample("scored_pairs.csv"), "relation": cells}), SchemaOverrides(target="relation")
+    )
     assert (reading.roles.kind, reading.roles.ordered, reading.certain) == ("labelled_pairs", False, True)
 
 
@@ -158,26 +160,26 @@ BESIDE = {
 @pytest.mark.parametrize(
     "column", ["human_score", "sim_mean", "Bewertung", "puntuación", "оценка", "类似得分", "How similar are they?", "dolor"]
 )
-def test_a_score_is_found_under_any_name_beside_other_columns(similar: Similar, column: str) -> None:
-    reading = read_roles(scored(column, **BESIDE), similar=similar)
+def test_a_score_is_found_under_any_name_beside_other_columns(similar: SimilarityFunction, column: str) -> None:
+    reading = infer_schema(scored(column, **BESIDE), similar=similar)
     assert (reading.roles.kind, reading.roles.texts, reading.roles.target, reading.certain) == ("scored_pairs", TEXTS, column, True)
     assert "not learned from" in " ".join(reading.why), "what is left aside is said"
 
 
 @pytest.mark.parametrize("column", ["date", "comment", "annotator", "year", "user_id", "split"])
-def test_what_stands_beside_question_and_answer_is_no_target(similar: Similar, column: str) -> None:
+def test_what_stands_beside_question_and_answer_is_no_target(similar: SimilarityFunction, column: str) -> None:
     a, b, scores = pairs(most=-1, least=3.0)
     table = table_from_columns("t.csv", {"question": a, "answer": b, column: BESIDE[column][: len(scores)]})
-    reading = read_roles(table, similar=similar)
+    reading = infer_schema(table, similar=similar)
     assert (reading.roles.kind, reading.roles.texts, reading.certain) == ("positive_pairs", ("question", "answer"), True)
 
 
-def test_reversed_scores_are_asked_for_and_distances_are_read(similar: Similar) -> None:
-    reading = read_roles(scored("score", lambda score: f"{5 - score:g}"), similar=similar)
+def test_reversed_scores_are_asked_for_and_distances_are_read(similar: SimilarityFunction) -> None:
+    reading = infer_schema(scored("score", lambda score: f"{5 - score:g}"), similar=similar)
     (question,) = reading.questions
     assert (question.name, question.options[1].flag) == ("scale", "--scale 5-0")
     table = scored("distance", lambda score: f"{5 - score:g}")
-    distance = read_roles(table, similar=similar)
+    distance = infer_schema(table, similar=similar)
     assert (distance.roles.low, distance.roles.high, distance.certain) == (5.0, 0.0, True)
     examples, _ = build_examples(table, distance.roles)
     truth = np.array([float(score) for score in sample("scored_pairs.csv")["score"]]) / 5
@@ -185,44 +187,44 @@ def test_reversed_scores_are_asked_for_and_distances_are_read(similar: Similar) 
 
 
 @pytest.mark.slow
-def test_texts_with_a_category(similar: Similar) -> None:
+def test_texts_with_a_category(similar: SimilarityFunction) -> None:
     found = {column: cells[:240] for column, cells in sample("support_requests.csv").items()}
     table = table_from_columns("t.csv", {"text": found["text"], "topic": found["topic"]})
-    reading = read_roles(table, similar=similar)
+    reading = infer_schema(table, similar=similar)
     assert (reading.roles.kind, reading.roles.texts, reading.roles.target, reading.certain) == ("labelled_texts", ("text",), "topic", True)
-    blind = read_roles(table)
+    blind = infer_schema(table)
     assert (blind.roles.kind, kinds_of_questions(blind)) == ("labelled_texts", ["kind"])
     assert blind.questions[0].text.endswith("should texts of one category lie together?")
-    assert read_roles(table, answered(blind.questions[0].options[1])).roles.kind == "sentences"
+    assert infer_schema(table, answered(blind.questions[0].options[1])).roles.kind == "sentences"
     aside = {name: BESIDE[name][:200] for name in ("date", "annotator")}
-    alone = read_roles(table_from_columns("t.csv", {"text": found["text"][:200], **aside}), similar=similar)
+    alone = infer_schema(table_from_columns("t.csv", {"text": found["text"][:200], **aside}), similar=similar)
     assert (alone.roles.kind, alone.certain) == ("sentences", True)
 
 
-def test_swapped_triplets_are_asked_for(similar: Similar) -> None:
+def test_swapped_triplets_are_asked_for(similar: SimilarityFunction) -> None:
     a, b, _ = pairs(most=-1, least=4.0)
     table = table_from_columns("t.csv", {"anchor": a, "negative": b, "positive": b[5:] + b[:5]})
-    (question,) = read_roles(table, similar=similar).questions
+    (question,) = infer_schema(table, similar=similar).questions
     assert question.options[1].choice == {"columns": ["anchor", "negative", "positive"]}
 
 
 def test_a_held_out_file_follows_the_order_and_the_scale() -> None:
-    roles = read_roles(two_words("wug", "blick"), ColumnChoices(order=("wug", "blick"))).roles
+    roles = infer_schema(two_words("wug", "blick"), SchemaOverrides(order=("wug", "blick"))).roles
     a, b, scores = pairs()
     other = table_from_columns("dev.csv", {"text_a": a, "text_b": b, "verdict": ["1" if score > 3 else "0" for score in scores]})
     examples, _ = build_like(other, roles)
     assert examples.targets is not None
     assert examples.targets.tolist() == [int(score > 3) for score in scores]
-    turned = read_roles(scored("distance"), ColumnChoices(scale=(5.0, 0.0))).roles
+    turned = infer_schema(scored("distance"), SchemaOverrides(scale=(5.0, 0.0))).roles
     named = table_from_columns("dev.csv", {"text_a": a, "text_b": b, "score": [f"{score:g}" for score in scores]})
     assert build_like(named, turned)[0].targets == pytest.approx(1 - np.array(scores) / 5, abs=1e-6)
 
 
 def test_an_order_must_name_every_label_once() -> None:
     with pytest.raises(StudioError, match="does not name each label"):
-        read_roles(two_words("wug", "blick"), ColumnChoices(order=("wug", "other")))
+        infer_schema(two_words("wug", "blick"), SchemaOverrides(order=("wug", "other")))
     with pytest.raises(StudioError, match="have no order of labels"):
-        read_roles(scored("score"), ColumnChoices(order=("a", "b")))
+        infer_schema(scored("score"), SchemaOverrides(order=("a", "b")))
     assert parse_order("none") == parse_order("") == ()
     assert parse_order('no, "yes, surely"') == ("no", "yes, surely")
     with pytest.raises(StudioError, match="no order"):
@@ -241,17 +243,17 @@ def test_a_diagnosis_says_whether_it_is_certain_and_usable() -> None:
     blind = diagnose(two_words("wug", "blick"))
     told = blind.to_json()
     assert (told["certain"], [question["name"] for question in told["questions"]]) == (False, ["order"])
-    assert diagnose(two_words("wug", "blick"), ColumnChoices(as_read=True)).certain
+    assert diagnose(two_words("wug", "blick"), SchemaOverrides(as_read=True)).certain
     short = diagnose(table_from_columns("t.csv", {"sentence1": ["a man sings"], "sentence2": ["someone sings"], "score": ["5"]}))
     assert not short.usable and short.to_json()["usable"] is False
 
 
-def test_nothing_is_offered_that_would_make_a_guess_come_true(similar: Similar) -> None:
+def test_nothing_is_offered_that_would_make_a_guess_come_true(similar: SimilarityFunction) -> None:
     table = scored("note", lambda score: f"{5 - score:g}")
     found = diagnose(table, similar=similar)
     assert found.questions and not found.offers
     assert all(finding.mend is None for finding in found.findings if "unlike itself" in finding.message)
-    turned = diagnose(table, ColumnChoices(scale=(5.0, 0.0)), similar=similar)
+    turned = diagnose(table, SchemaOverrides(scale=(5.0, 0.0)), similar=similar)
     assert not turned.questions
     assert turned.offers
 
@@ -263,7 +265,7 @@ def held_out(no: str, yes: str, *names: str) -> Table:
 
 
 @pytest.mark.parametrize("names", [("x", "y", "etikett"), (*TEXTS, "label")])
-def test_labels_of_a_held_out_file_are_never_put_in_the_order_of_the_alphabet(similar: Similar, names: tuple[str, ...]) -> None:
+def test_labels_of_a_held_out_file_are_never_put_in_the_order_of_the_alphabet(similar: SimilarityFunction, names: tuple[str, ...]) -> None:
     dev, table = held_out("glorp", "blarg", *names), two_words("no", "yes")
     found = diagnose(table, dev=dev)
     assert found.held_out is None
@@ -279,7 +281,7 @@ def test_labels_of_a_held_out_file_are_never_put_in_the_order_of_the_alphabet(si
 @pytest.mark.parametrize("names", [("x", "y", "verdict"), (*TEXTS, "label")])
 def test_known_words_of_a_held_out_file_are_laid_upon_the_labels(names: tuple[str, ...]) -> None:
     dev = held_out("0", "1", *names)
-    examples, _ = build_like(dev, read_roles(two_words("wug", "blick"), ColumnChoices(order=("wug", "blick"))).roles)
+    examples, _ = build_like(dev, infer_schema(two_words("wug", "blick"), SchemaOverrides(order=("wug", "blick"))).roles)
     assert examples.targets is not None
     assert examples.targets.tolist() == [int(score > 3) for score in pairs()[2]]
 
@@ -292,7 +294,7 @@ def test_categories_of_a_held_out_file_that_are_called_otherwise_are_refused() -
 
 
 @pytest.mark.parametrize("column", ["score", "wert"])
-def test_scores_of_a_held_out_file_that_run_the_other_way_round_are_refused(similar: Similar, column: str) -> None:
+def test_scores_of_a_held_out_file_that_run_the_other_way_round_are_refused(similar: SimilarityFunction, column: str) -> None:
     dev = scored(column, lambda score: f"{5 - score:g}")
     found = diagnose(scored("score"), dev=dev, similar=similar)
     assert found.held_out is None

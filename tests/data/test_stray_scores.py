@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from sbert_studio.data.choices.column_choices import ColumnChoices, read_roles
 from sbert_studio.data.doctor.diagnosis import diagnose
+from sbert_studio.data.schema.inference import infer_schema
+from sbert_studio.data.schema.overrides import SchemaOverrides
+from sbert_studio.data.schema.scales import detect_scale, find_outliers
 from sbert_studio.data.tables import Table, table_from_columns
-from sbert_studio.data.values.scales import detect_scale, stray_scores
 
 ROWS = 200
 WORDS = [f"w{number}" for number in range(40)]
@@ -51,7 +52,7 @@ def test_numbers_far_beyond_all_scores_are_left_out_where_their_texts_do_not_fit
     top: float, codes: list[float], every: int, digits: int
 ) -> None:
     table = _table(top, codes, every, digits)
-    reading = read_roles(table, similar=_similar)
+    reading = infer_schema(table, similar=_similar)
     assert reading.certain and (reading.roles.low, reading.roles.high) == (0, top)
     assert any("stands for no answer" in why for why in reading.why)
     told = next(finding for finding in diagnose(table, reading).findings if "outside" in finding.message)
@@ -61,20 +62,20 @@ def test_numbers_far_beyond_all_scores_are_left_out_where_their_texts_do_not_fit
 @pytest.mark.parametrize(("top", "codes", "every", "digits"), CASES)
 def test_without_a_model_numbers_far_beyond_all_scores_are_asked_about(top: float, codes: list[float], every: int, digits: int) -> None:
     table = _table(top, codes, every, digits)
-    (question,) = read_roles(table).questions
+    (question,) = infer_schema(table).questions
     assert question.name == "scale" and f"{codes[0]:g}" in question.text and "no answer" in question.text
-    out, score = (read_roles(table, ColumnChoices(scale=tuple(option.choice["scale"]))) for option in question.options)
+    out, score = (infer_schema(table, SchemaOverrides(scale=tuple(option.choice["scale"]))) for option in question.options)
     assert out.certain and (out.roles.low, out.roles.high) == (0, top)
     assert score.certain and (score.roles.low, score.roles.high) == (min(0, *codes), max(top, *codes))
 
 
 def test_a_number_whose_texts_are_as_alike_as_its_place_says_is_asked_about() -> None:
-    assert [one.name for one in read_roles(_table(100, [999], 15, fitting=True), similar=_similar).questions] == ["scale"]
+    assert [one.name for one in infer_schema(_table(100, [999], 15, fitting=True), similar=_similar).questions] == ["scale"]
 
 
 def test_a_single_minus_one_in_a_few_rows_does_not_stretch_the_scale_in_silence() -> None:
     scores = np.array([*np.linspace(0, 1, 29).round(2), -1.0])
-    assert stray_scores(scores).tolist() == [-1] and detect_scale(scores) == (0, 1)
+    assert find_outliers(scores).tolist() == [-1] and detect_scale(scores) == (0, 1)
 
 
 @pytest.mark.parametrize(
@@ -90,4 +91,4 @@ def test_a_single_minus_one_in_a_few_rows_does_not_stretch_the_scale_in_silence(
     ],
 )
 def test_scores_on_one_scale_hold_no_such_number(scores: list[float]) -> None:
-    assert not len(stray_scores(np.array(scores, dtype=float)))
+    assert not len(find_outliers(np.array(scores, dtype=float)))

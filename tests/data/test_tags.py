@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from sbert_studio.data.choices.column_choices import asked_in_words, read_roles
-from sbert_studio.data.columns.detection import read_columns
+from sbert_studio.data.schema.content import are_tags
+from sbert_studio.data.schema.inference import infer_columns, infer_schema
+from sbert_studio.data.schema.overrides import parse_overrides
 from sbert_studio.data.tables import Table, table_from_columns
-from sbert_studio.data.values.forms import are_tags
 
 TOPICS = ["card arrival", "top up failed", "lost phone", "exchange rate", "cash withdrawal", "age limit", "refund", "direct debit", "pin"]
 MESSAGES = [f"I would like to know what happens with number {n}, please help me." for n in range(90)]
@@ -27,22 +27,22 @@ def table(name: str, cells: list[str]) -> Table:
 @pytest.mark.parametrize("name", ["Tags", "Topics", "Schlagworte", "x"])
 @pytest.mark.parametrize("sign", [",", ";", " |", "，"])
 def test_several_tags_a_cell_are_asked_about(name: str, sign: str) -> None:
-    reading = read_columns(table(name, tags(sign)))
+    reading = infer_columns(table(name, tags(sign)))
     (question,) = reading.questions
     assert reading.roles.kind != "positive_pairs"
     assert [option.choice["kind"] for option in question.options] == ["labelled_texts", "sentences", "positive_pairs"]
     assert question.proposed is None
     for option in question.options:
         choice = option.choice
-        asked = asked_in_words(kind=choice["kind"], columns=",".join(choice["columns"]), target=choice.get("target"))
-        told = read_roles(table(name, tags(sign)), asked)
+        asked = parse_overrides(kind=choice["kind"], columns=",".join(choice["columns"]), target=choice.get("target"))
+        told = infer_schema(table(name, tags(sign)), asked)
         assert (told.roles.kind, told.questions) == (choice["kind"], ())
 
 
 def test_tags_that_never_come_twice_together_leave_the_texts_alone() -> None:
     cells = [f"{TOPICS[n % 9]}, {TOPICS[n // 9 % 9]}" + ", urgent" * (n == 89) for n in range(90)]
     cells = [cell if n < 81 else f"{cell}, {TOPICS[(n + 3) % 9]}" for n, cell in enumerate(cells)]
-    reading = read_columns(table("Tags", cells))
+    reading = infer_columns(table("Tags", cells))
     assert reading.roles.kind == "sentences"
     assert [option.choice["kind"] for option in reading.questions[0].options] == ["sentences", "positive_pairs"]
 

@@ -8,9 +8,10 @@ from functools import cache
 import numpy as np
 import pytest
 
-from sbert_studio.data.choices.column_choices import ColumnChoices, read_roles
 from sbert_studio.data.doctor.diagnosis import diagnose
-from sbert_studio.data.lexicon.label_words import order_by_words
+from sbert_studio.data.schema.inference import infer_schema
+from sbert_studio.data.schema.labels import order_by_words
+from sbert_studio.data.schema.overrides import SchemaOverrides
 from sbert_studio.data.tables import Table, table_from_columns
 
 WORDS = [f"{first}{last}" for first in ("ri", "sto", "clo", "gree", "pla", "mu") for last in ("ver", "ne", "ud", "mos")]
@@ -66,13 +67,13 @@ def test_several_negatives_are_found_whatever_they_are_called(names: tuple[str, 
     base = _texts(120, 1)
     near = [_changed(text, 0.85, generator) for text in base]
     columns = [" ".join(text) for text in base], near, near[17:] + near[:17], near[31:] + near[:31]
-    reading = read_roles(_table(dict(zip(names, columns, strict=True))), similar=_similar)
+    reading = infer_schema(_table(dict(zip(names, columns, strict=True))), similar=_similar)
     assert (reading.roles.kind, reading.roles.texts, reading.certain) == ("triplets", names, True)
 
 
 def test_good_and_bad_are_asked_about_without_a_model() -> None:
     base = [" ".join(text) for text in _texts(60, 1)]
-    reading = read_roles(_table({"Frage": base, "richtig": base[1:] + base[:1], "falsch": base[9:] + base[:9]}))
+    reading = infer_schema(_table({"Frage": base, "richtig": base[1:] + base[:1], "falsch": base[9:] + base[:9]}))
     assert reading.roles.texts == ("Frage", "richtig", "falsch")
     assert not reading.certain
 
@@ -83,7 +84,7 @@ def test_a_column_that_follows_from_the_lengths_is_no_score(name: str) -> None:
     columns["two"] = [text + " and so on" * (row % 7) for row, text in enumerate(columns["two"])]
     columns[name] = [str(abs(len(a) - len(b))) for a, b in zip(columns["one"], columns["two"], strict=True)]
     columns["zz"] = [str(place) for place in places]
-    reading = read_roles(_table(columns), similar=_similar)
+    reading = infer_schema(_table(columns), similar=_similar)
     assert (reading.roles.target, reading.certain) == ("zz", True)
 
 
@@ -93,28 +94,28 @@ def test_the_mean_of_several_marks_is_the_score_on_their_scale() -> None:
     marks = {who: [min(7, max(1, place + 1 + int(generator.integers(-1, 2)))) for place in places] for who in ("Ana", "Bo", "Çem")}
     columns |= {who: [str(mark) for mark in given] for who, given in marks.items()}
     columns["ζ"] = [f"{sum(row) / 3:.2f}" for row in zip(*marks.values(), strict=True)]
-    reading = read_roles(_table(columns), similar=_similar)
+    reading = infer_schema(_table(columns), similar=_similar)
     assert (reading.roles.target, reading.roles.low, reading.roles.high, reading.certain) == ("ζ", 1.0, 7.0, True)
 
 
 @pytest.mark.parametrize("name", ["Note", "derece", "Stufe", "xyz"])
 def test_a_name_that_leaves_the_direction_open_is_read_by_overwhelming_evidence(name: str) -> None:
     columns, places = _pairs((0.97, 0.8, 0.6, 0.4, 0.2, 0.05))
-    reading = read_roles(_table({**columns, name: [str(place + 1) for place in places]}), similar=_similar)
+    reading = infer_schema(_table({**columns, name: [str(place + 1) for place in places]}), similar=_similar)
     assert (reading.roles.low, reading.roles.high, reading.certain) == (6.0, 1.0, True)
 
 
 @pytest.mark.parametrize("name", ["score", "similarity", "Ähnlichkeit", "сходство", "相似度"])
 def test_a_name_that_says_the_opposite_of_the_evidence_is_asked_about(name: str) -> None:
     columns, places = _pairs((0.97, 0.8, 0.6, 0.4, 0.2, 0.05))
-    reading = read_roles(_table({**columns, name: [str(place + 1) for place in places]}), similar=_similar)
+    reading = infer_schema(_table({**columns, name: [str(place + 1) for place in places]}), similar=_similar)
     assert [question.name for question in reading.questions] == ["scale"]
 
 
 @pytest.mark.parametrize("name", ["diferença", "różnica", "Skillnad", "farklılık", "Abweichung", "fark", "differenza"])
 def test_a_difference_in_any_language_is_turned_round_without_a_question_where_the_model_agrees(name: str) -> None:
     columns, places = _pairs((0.97, 0.8, 0.6, 0.4, 0.2, 0.05))
-    reading = read_roles(_table({**columns, name: [str(place) for place in places]}), similar=_similar)
+    reading = infer_schema(_table({**columns, name: [str(place) for place in places]}), similar=_similar)
     assert (reading.roles.low, reading.roles.high, reading.certain) == (5.0, 0.0, True)
 
 
@@ -123,7 +124,7 @@ def test_two_labels_that_say_nothing_of_similarity_are_asked_about(labels: tuple
     columns, _ = _pairs((0.85,))
     generator = np.random.default_rng(8)
     cells = [labels[int(generator.integers(2))] for _ in columns["one"]]
-    reading = read_roles(_table({**columns, "zz": cells}), similar=_similar)
+    reading = infer_schema(_table({**columns, "zz": cells}), similar=_similar)
     assert [question.name for question in reading.questions] == ["target"]
     assert {option.choice.get("target") or option.choice.get("kind") for option in reading.questions[0].options} == {"zz", "positive_pairs"}
 
@@ -140,10 +141,10 @@ def test_two_labels_that_say_nothing_of_similarity_are_asked_about(labels: tuple
 )
 def test_claims_that_are_checked_have_their_order_in_any_language(labels: tuple[str, ...]) -> None:
     columns, places = _pairs((0.2, 0.45, 0.8))
-    reading = read_roles(_table({**columns, "zz": [labels[place] for place in places]}), similar=_similar)
+    reading = infer_schema(_table({**columns, "zz": [labels[place] for place in places]}), similar=_similar)
     assert (reading.roles.labels, reading.certain) == (labels, True)
     mixed, places = _pairs((0.6, 0.3, 0.85))  # contradictions in the same words, as in SICK
-    reading = read_roles(_table({**mixed, "zz": [labels[place] for place in places]}), similar=_similar)
+    reading = infer_schema(_table({**mixed, "zz": [labels[place] for place in places]}), similar=_similar)
     assert reading.roles.labels == labels
 
 
@@ -159,10 +160,10 @@ def test_claims_that_are_checked_have_their_order_in_any_language(labels: tuple[
 )
 def test_degrees_stars_and_numerals_are_ordered(labels: tuple[str, ...]) -> None:
     columns, places = _pairs((0.05, 0.35, 0.65, 0.95))
-    reading = read_roles(_table({**columns, "zz": [labels[place] for place in places]}), similar=_similar)
+    reading = infer_schema(_table({**columns, "zz": [labels[place] for place in places]}), similar=_similar)
     assert (reading.roles.labels, reading.certain) == (labels, True)
     named = order_by_words(sorted(labels))
-    assert labels[0] == "E" or (named is not None and named.order == labels)
+    assert labels[0] == "E" or (named is not None and named.labels == labels)
 
 
 @pytest.mark.parametrize("name", ["Zuständig", "emoção", "유형", "column_1"])
@@ -170,11 +171,11 @@ def test_categories_of_any_name_are_read_where_neighbours_share_them_and_others_
     generator = np.random.default_rng(4)
     topics = [generator.choice(WORDS, 6, replace=False).tolist() for _ in range(4)]
     texts = [" ".join([*generator.choice(topics[row % 4], 4, replace=False), *generator.choice(WORDS, 3)]) for row in range(200)]
-    reading = read_roles(_table({"text": texts, name: [f"Art {'abcd'[row % 4]}" for row in range(200)]}), similar=_similar)
+    reading = infer_schema(_table({"text": texts, name: [f"Art {'abcd'[row % 4]}" for row in range(200)]}), similar=_similar)
     assert (reading.roles.kind, reading.roles.target, reading.certain) == ("labelled_texts", name, True)
-    assert not reading.known, "some are mixed up"
+    assert not reading.saturation, "some are mixed up"
     thrown = [["one", "two", "three"][int(generator.integers(3))] for _ in texts]
-    assert read_roles(_table({"text": texts, name: thrown}), similar=_similar).roles.kind == "sentences"
+    assert infer_schema(_table({"text": texts, name: thrown}), similar=_similar).roles.kind == "sentences"
 
 
 def test_categories_that_the_model_tells_apart_already_are_told_before_anything_trains() -> None:
@@ -189,5 +190,5 @@ def test_categories_that_the_model_tells_apart_already_are_told_before_anything_
 def test_a_rank_is_asked_about_without_a_model() -> None:
     columns, places = _pairs((0.97, 0.6, 0.3, 0.05))
     table = _table({**columns, "rank": [str(place + 1) for place in places]})
-    assert [question.name for question in read_roles(table).questions] == ["target", "scale"]
-    assert [question.name for question in read_roles(table, ColumnChoices(target="rank")).questions] == ["scale"]
+    assert [question.name for question in infer_schema(table).questions] == ["target", "scale"]
+    assert [question.name for question in infer_schema(table, SchemaOverrides(target="rank")).questions] == ["scale"]

@@ -7,10 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from sbert_studio.data.lexicon.explained import explained_direction, explained_ends, without_explanation
-from sbert_studio.data.lexicon.vocabulary import is_reversed
-from sbert_studio.data.values.scales import detect_scale
-from sbert_studio.data.values.written import numbers_written
+from sbert_studio.data.schema.names import explained_ends, explained_reversal, is_distance_name, strip_explanation
+from sbert_studio.data.schema.numbers import parse_column
+from sbert_studio.data.schema.scales import detect_scale
 
 
 @pytest.mark.parametrize(
@@ -28,27 +27,27 @@ from sbert_studio.data.values.written import numbers_written
     ],
 )
 def test_a_unit_in_every_cell_is_left_out(cells: list[str]) -> None:
-    assert list(numbers_written(cells).values()) == [0.0, 3.0, 5.0]
+    assert list(parse_column(cells).values()) == [0.0, 3.0, 5.0]
 
 
 @pytest.mark.parametrize("cells", [["topic 1", "topic 2"], ["3 cats sat", "4 dogs sat"], ["3分", "4 km", "5 pts"], ["A12", "B13"]])
 def test_words_with_numbers_in_them_are_no_numbers(cells: list[str]) -> None:
-    assert all(math.isnan(value) for value in numbers_written(cells).values())
+    assert all(math.isnan(value) for value in parse_column(cells).values())
 
 
 @pytest.mark.parametrize("form", ["{} из 10", "{} out of 10", "{} von 10", "{} sur 10", "{} / 10"])
 def test_so_much_of_the_highest_is_a_part_of_a_whole(form: str) -> None:
-    assert list(numbers_written([form.format(7), form.format(10)]).values()) == [0.7, 1.0]
+    assert list(parse_column([form.format(7), form.format(10)]).values()) == [0.7, 1.0]
 
 
 @pytest.mark.parametrize("sign", [",", ".", "'", " "])
 def test_thousands_are_told_by_the_whole_column(sign: str) -> None:
     cells = [f"{number:,}".replace(",", sign) for number in (8230, 35, 412, 1204, 10000, 77)]
-    assert list(numbers_written(cells).values()) == [8230, 35, 412, 1204, 10000, 77]
+    assert list(parse_column(cells).values()) == [8230, 35, 412, 1204, 10000, 77]
 
 
 def test_decimals_of_three_digits_stay_decimals() -> None:
-    assert list(numbers_written(["0,125", "1,250", "3", "4,875", "2,100"]).values()) == [0.125, 1.25, 3, 4.875, 2.1]
+    assert list(parse_column(["0,125", "1,250", "3", "4,875", "2,100"]).values()) == [0.125, 1.25, 3, 4.875, 2.1]
 
 
 @pytest.mark.parametrize(
@@ -71,10 +70,10 @@ def test_a_name_that_explains_its_numbers(name: str, ends: tuple[float | None, f
 
 def test_what_a_name_explains_is_no_part_of_what_it_is_called() -> None:
     name = "How similar? (1 = completely different, 5 = the same)"
-    assert without_explanation(name) == "How similar?"
-    assert not is_reversed(name) and is_reversed("difference (0-5)")
-    assert explained_direction("Rank (1 = most similar)", 1, 400) is True
-    assert explained_direction("score (5 = same)", 0, 5) is False
+    assert strip_explanation(name) == "How similar?"
+    assert not is_distance_name(name) and is_distance_name("difference (0-5)")
+    assert explained_reversal("Rank (1 = most similar)", 1, 400) is True
+    assert explained_reversal("score (5 = same)", 0, 5) is False
 
 
 @pytest.mark.parametrize("code", [99, 999, -9, -1, 9, 88])

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import sbert_studio
-from sbert_studio.data.columns.roles import KINDS
+from sbert_studio.data.schema.roles import KINDS
 from sbert_studio.errors import StudioError
 from sbert_studio.evaluation.tasks import SCORED_KINDS, TASKS, Shape, all_tasks, kinds_of_task, task_for, task_named
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tiny_studio import write_doubtful, write_pairs
 
-from sbert_studio.data.choices.column_choices import ColumnChoices
+from sbert_studio.data.schema.overrides import SchemaOverrides
 from sbert_studio.errors import StudioError
 from sbert_studio.studio.tuning.questions import Unanswered
 from sbert_studio.ui.api import judging as api
@@ -30,8 +30,8 @@ def test_a_scale_that_looks_reversed_is_asked_and_answered(page: Page, turned: P
     with pytest.raises(Unanswered) as caught:
         studio.judge.evaluate(None, turned)
     assert caught.value.questions[0].name == "scale" and "--as-read" in caught.value.hint
-    right = studio.judge.evaluate(None, turned, asked=ColumnChoices(scale=(5.0, 0.0))).scores["cosine"]["spearman"]
-    as_read = studio.judge.evaluate(None, turned, asked=ColumnChoices(as_read=True))
+    right = studio.judge.evaluate(None, turned, asked=SchemaOverrides(scale=(5.0, 0.0))).scores["cosine"]["spearman"]
+    as_read = studio.judge.evaluate(None, turned, asked=SchemaOverrides(as_read=True))
     assert right > 0.3 and as_read.scores["cosine"]["spearman"] == pytest.approx(-right)
     assert any("uncertain" in note and "right?" in note for note in as_read.notes)
     assert studio.judge.evaluate(None, turned.parent / "pairs.csv").notes == ()

@@ -144,11 +144,12 @@ def pairs_of(bench: Bench, path: Path | None, limit: int | None) -> Examples:
     Raises:
         StudioError: they have no scores.
     """
-    from ...data.examples import build_examples, detect_roles
+    from ...data.examples import build_examples
     from ...data.samples import sample
+    from ...data.schema.inference import infer_roles
 
     table = bench.table(path or sample("scored_pairs").path)
-    examples, _ = build_examples(table, detect_roles(table))
+    examples, _ = build_examples(table, infer_roles(table))
     if examples.kind != "scored_pairs":
         raise StudioError(f"{table.name} holds {examples.kind.replace('_', ' ')}", "the training bench needs pairs with a score")
     count = min(len(examples), limit or len(examples))

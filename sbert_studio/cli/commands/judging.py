@@ -22,7 +22,7 @@ from ..sharded import Address, Engine, ShardRows, Threads, Workers, how_of, requ
 from ..studio import open_studio
 
 if TYPE_CHECKING:
-    from ...data.choices.column_choices import ColumnChoices
+    from ...data.schema.overrides import SchemaOverrides
     from ...evaluation.report import Report
 
 _SAID_APART = ("confused", "interval", "intervals")
@@ -55,7 +55,7 @@ def evaluate(
     workers: Workers = 0,
     threads: Threads = 1,
     shard_rows: ShardRows = ROWS,
-    said: ColumnChoices,
+    said: SchemaOverrides,
     json: Json = False,
 ) -> Answer:
     """Judge models on files, and compare them. What is uncertain of a file is asked, and answered by the same options as for a training."""

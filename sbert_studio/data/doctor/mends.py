@@ -9,8 +9,8 @@ import numpy as np
 
 from ...errors import StudioError
 from ..findings import Mend
+from ..schema.numbers import numbers_of
 from ..tables import Table
-from ..values.profile import numbers_of
 
 _Apply = Callable[[Table, Mapping[str, Any]], Table]
 

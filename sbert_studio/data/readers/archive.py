@@ -11,7 +11,7 @@ from typing import Any
 from xml.parsers import expat
 
 from ...errors import StudioError
-from ..values.cells import LONGEST_CELL
+from ..cells import LONGEST_CELL
 from .columns import refuse_long
 
 MOST_ROWS = 1 << 20

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import StudioError
-from ..values.cells import LONGEST_CELL, clean
+from ..cells import LONGEST_CELL, clean
 from .rows import MOST_COLUMNS
 
 MOST_CHARACTERS = 500_000_000

@@ -8,7 +8,8 @@ from itertools import chain, dropwhile
 from typing import NoReturn
 
 from ...errors import StudioError
-from ..values.cells import LONGEST_CELL, parse_number
+from ..cells import LONGEST_CELL
+from ..schema.numbers import parse_number
 from .columns import Columns, refuse_long
 from .headers import familiar_name, looks_like_names
 from .layout import Layout, lay_out

@@ -8,10 +8,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ..findings import Finding
-from ..lexicon.vocabulary import known
-from ..values.cells import parse_number
-from ..values.forms import of_a_form
-from ..values.scales import NO_LABEL
+from ..schema.content import MISSING_LABELS, have_code_form
+from ..schema.names import is_known_name
+from ..schema.numbers import parse_number
 
 _LONGEST_NAME = 60
 _LONGEST_IDENTIFIER = 30
@@ -90,7 +89,7 @@ def looks_like_names(cells: Sequence[str]) -> bool:
 
 def familiar_name(cell: str) -> bool:
     """Whether people, or this program for a column without a name, call a column so."""
-    return known(cell) or (cell.startswith("column_") and cell[7:].isdecimal())
+    return is_known_name(cell) or (cell.startswith("column_") and cell[7:].isdecimal())
 
 
 def is_sentence(cell: str) -> bool:
@@ -125,7 +124,9 @@ def _named_after_a_label(first: Sequence[str], below: Sequence[Sequence[str]]) -
     others = [(cell, texts) for cell, texts in zip(first, below, strict=True) if cell and texts and cell not in texts]
     if any(map(is_sentence, first)):
         return False
-    numbers = [(cell, texts) for cell, texts in others if len(texts) >= 3 and mostly_numbers(texts) and cell.casefold() not in NO_LABEL]
+    numbers = [
+        (cell, texts) for cell, texts in others if len(texts) >= 3 and mostly_numbers(texts) and cell.casefold() not in MISSING_LABELS
+    ]
     unlike = [(cell, texts) for cell, texts in others if _short_above(cell, texts) or _median(texts) < _LONG or mostly_numbers(texts)]
     if len(unlike) == len(others) and (numbers or _above_forms([cell for cell, _ in others], [texts for _, texts in others])):
         return True
@@ -152,7 +153,9 @@ def _median(texts: Sequence[str]) -> int:
 
 def _above_forms(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
     """Whether words stand above a column of dates, codes, addresses and the like."""
-    return any(cell and len(texts) >= 3 and of_a_form(texts) and not of_a_form([cell]) for cell, texts in zip(first, below, strict=True))
+    return any(
+        cell and len(texts) >= 3 and have_code_form(texts) and not have_code_form([cell]) for cell, texts in zip(first, below, strict=True)
+    )
 
 
 def _asks_above_numbers(rows: Sequence[Sequence[str]]) -> bool:

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..findings import Finding, count
-from ..lexicon.label_words import squeeze
-from ..lexicon.name_lexicon import IDENTIFIER
 from ..questions import Option, Question, Shown
-from ..values.cells import parse_number
-from ..values.scales import NO_LABEL
+from ..schema.content import MISSING_LABELS
+from ..schema.names import IDENTIFIER
+from ..schema.numbers import parse_number
+from ..schema.words import normalize
 from .columns import too_wide
 from .headers import familiar_name, has_header, import_ids, looks_like_names, mostly_numbers, name_columns, uncertain_header
 from .rows import MOST_COLUMNS
@@ -138,7 +138,7 @@ def _second_header(cells: Sequence[Sequence[str]], at: int) -> bool:
     row, rest = [cell.strip() for cell in cells[at]], cells[at + 1 :]
     if any(map(import_ids, cells[at : at + 2])):
         return True
-    if len(rest) < 3 or any(cell.lower() in NO_LABEL or cell == "?" for cell in row):
+    if len(rest) < 3 or any(cell.lower() in MISSING_LABELS or cell == "?" for cell in row):
         return False
     if looks_like_names(row) and sum(map(familiar_name, row)) >= 2:
         return True
@@ -165,7 +165,7 @@ def _align(
     """The header's names above the columns that they mean, where it has more or fewer of them than the rows have cells."""
     line = header[0]
     more = raw - len(names)
-    if more == 1 and squeeze(names[0]) not in IDENTIFIER and _counts_rows(body):
+    if more == 1 and normalize(names[0]) not in IDENTIFIER and _counts_rows(body):
         note = "the header has one name less than the rows have cells; the first column, of row numbers, is taken to have none"
         return ["", *names], [Finding("info", note, (line,))], []
     if more > 0 and usual > len(names):

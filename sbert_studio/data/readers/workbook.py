@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import StudioError
+from ..cells import cell_text
 from ..findings import OF_SHEETS, Finding
 from ..progress import Progress
-from ..values.cells import cell_text
 from .archive import MOST_ROWS, examine
 from .gather import gather, take_filled
 from .headers import familiar_name

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...data.values.scales import label_key
+from ...data.schema.labels import label_key
 from ...errors import StudioError
 from ..answers.answers import of_classes, of_labels, of_margins, of_scores
 from ..bootstrap import interval, interval_of_share, resampled, resampled_mean

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from ...data.columns.roles import Kind
+from ...data.schema.roles import Kind
 from ...errors import StudioError
 from ...registry import Registry
 from ..report import COMPARED_BY
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ...data.accounts import RowAccount
-    from ...data.columns.roles import Roles
     from ...data.examples import Examples
     from ...data.progress import Progress
+    from ...data.schema.roles import Roles
     from ...data.tables import Table
     from ...encoders.scorers.pair_scorer import PairScorer
     from ..classes import ClassRoles
@@ -220,17 +220,18 @@ class Task(ABC):
         Raises:
             StudioError: it has not what the task needs.
         """
-        from ...data.examples import Roles, detect_roles
+        from ...data.schema.inference import infer_roles
+        from ...data.schema.roles import Roles
 
         said = known if isinstance(known, Roles) else None
-        roles = said or detect_roles(table)
+        roles = said or infer_roles(table)
         if roles.kind not in self.kinds:
             if said is not None:
                 wanted = " or ".join(kind.replace("_", " ") for kind in self.kinds)
                 raise StudioError(
                     f"these rows are {roles.kind.replace('_', ' ')}, and {self.name} needs {wanted}", "choose another task or kind"
                 )
-            roles = detect_roles(table, self.kinds[0])
+            roles = infer_roles(table, self.kinds[0])
         self.require(roles)
         return roles
 

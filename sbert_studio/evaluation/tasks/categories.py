@@ -13,7 +13,8 @@ from .of_texts import OfTexts, categories_of
 if TYPE_CHECKING:
     import numpy as np
 
-    from ...data.examples import Examples, Roles
+    from ...data.examples import Examples
+    from ...data.schema.roles import Roles
     from ...data.tables import Table
     from ..classes import ClassRoles
     from ..measures.categories import Known

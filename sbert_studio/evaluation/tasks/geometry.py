@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ...data.columns.roles import KINDS
+from ...data.schema.roles import KINDS
 from ...errors import StudioError
 from .base import REGISTRY, Rows, Shape, Task
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from ...data.examples import Examples, Roles
+    from ...data.examples import Examples
+    from ...data.schema.roles import Roles
     from ...data.tables import Table
     from ..classes import ClassRoles
     from ..measures.categories import Known
@@ -42,14 +43,16 @@ class Geometry(Task):
     def read(self, table: Table, known: Roles | ClassRoles | None = None) -> Rows:
         """Whatever rows the table has; a table without pairs or classes is one of bare texts."""
         from ...data.accounts import account_of
-        from ...data.examples import Roles, build_examples, detect_roles
+        from ...data.examples import build_examples
+        from ...data.schema.inference import infer_roles
+        from ...data.schema.roles import Roles
 
         roles = known if isinstance(known, Roles) else None
         if roles is None:
             try:
-                roles = detect_roles(table)
+                roles = infer_roles(table)
             except StudioError:
-                roles = detect_roles(table, "sentences")
+                roles = infer_roles(table, "sentences")
         examples, findings = build_examples(table, roles)
         return Rows(examples, tuple(finding.in_words() for finding in findings), account_of(table, findings, examples.lines))
 

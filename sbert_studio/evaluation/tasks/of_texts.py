@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 from .base import Rows, Task
 
 if TYPE_CHECKING:
-    from ...data.columns.roles import Kind
-    from ...data.examples import Examples, Roles
+    from ...data.examples import Examples
+    from ...data.schema.roles import Kind, Roles
     from ...data.tables import Table
     from ..classes import ClassRoles
 

@@ -11,8 +11,9 @@ from .base import REGISTRY, Rows, Shape, Task
 if TYPE_CHECKING:
     import numpy as np
 
-    from ...data.examples import Examples, Roles
+    from ...data.examples import Examples
     from ...data.progress import Progress
+    from ...data.schema.roles import Roles
     from ...data.tables import Table
     from ...encoders.scorers.pair_scorer import PairScorer
     from ..classes import ClassRoles

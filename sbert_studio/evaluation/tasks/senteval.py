@@ -13,7 +13,8 @@ from .of_texts import OfTexts, categories_of
 if TYPE_CHECKING:
     import numpy as np
 
-    from ...data.examples import Examples, Roles
+    from ...data.examples import Examples
+    from ...data.schema.roles import Roles
     from ...data.tables import Table
     from ..classes import ClassRoles
     from ..measures.categories import Known
@@ -38,11 +39,12 @@ class SentEval(OfTexts):
 
     def read(self, table: Table, known: Roles | ClassRoles | None = None) -> Rows:
         """Labelled pairs where the table has them, else texts with a class."""
-        from ...data.examples import Roles, detect_roles
+        from ...data.schema.inference import infer_roles
+        from ...data.schema.roles import Roles
 
         if known is None:
             with contextlib.suppress(StudioError):
-                known = detect_roles(table)
+                known = infer_roles(table)
         if isinstance(known, Roles) and known.kind == "labelled_pairs":
             return Task.read(self, table, known)
         return super().read(table, known)

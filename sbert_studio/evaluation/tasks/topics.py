@@ -11,8 +11,8 @@ from .base import REGISTRY, Shape, Task
 if TYPE_CHECKING:
     import numpy as np
 
-    from ...data.columns.roles import Roles
     from ...data.examples import Examples
+    from ...data.schema.roles import Roles
     from ..measures.categories import Known
     from ..report import Report
 

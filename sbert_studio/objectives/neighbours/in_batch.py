@@ -16,7 +16,7 @@ from ..relation import Relation
 from ..similarity import unit
 
 if TYPE_CHECKING:
-    from ...data.examples import Kind
+    from ...data.schema.roles import Kind
 
 
 @OBJECTIVES.register("in_batch")

@@ -11,7 +11,7 @@ from torch import Tensor
 from ..base import Objective
 
 if TYPE_CHECKING:
-    from ...data.examples import Kind
+    from ...data.schema.roles import Kind
 
 
 class SiblingObjective(Objective):

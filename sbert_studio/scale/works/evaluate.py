@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...data.columns.roles import Roles
 from ...data.examples import build_examples
+from ...data.schema.roles import Roles
 from ...data.tables import table_from_columns
 from ...errors import StudioError
 from ...evaluation.similarity import MEASURES, encode_columns, similarities
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @WORKS.register("evaluate")
 class Evaluate(Work):
-    """Settings: ``{model, task, roles, threads}``, the roles as :meth:`~sbert_studio.data.columns.roles.Roles.to_json` gives them."""
+    """Settings: ``{model, task, roles, threads}``, the roles as :meth:`~sbert_studio.data.schema.roles.Roles.to_json` gives them."""
 
     def bytes_of(self, rows: int) -> int:
         """See :meth:`Work.bytes_of`."""

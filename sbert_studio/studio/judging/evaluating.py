@@ -19,10 +19,10 @@ from .leaderboard import LOCAL
 from .sources import is_everybodys, names_of, place_of, tables_at
 
 if TYPE_CHECKING:
-    from ...data.choices.column_choices import ColumnChoices
-    from ...data.evidence.similarity import Similar
-    from ...data.examples import Roles
     from ...data.progress import Progress
+    from ...data.schema.evidence import SimilarityFunction
+    from ...data.schema.overrides import SchemaOverrides
+    from ...data.schema.roles import Roles
     from ...data.tables import Table
     from ...encoders.base import Encoder
     from ...evaluation.judging import Judged
@@ -45,7 +45,7 @@ class Evaluating(Judging):
         path: str | Path | Table,
         task: str = "auto",
         progress: Progress | None = None,
-        asked: ColumnChoices | None = None,
+        asked: SchemaOverrides | None = None,
         known: str | Path | Table | None = None,
         owner: str = LOCAL,
     ) -> Report:
@@ -82,7 +82,7 @@ class Evaluating(Judging):
         task: str = "auto",
         suite: str = "",
         progress: Progress | None = None,
-        asked: ColumnChoices | None = None,
+        asked: SchemaOverrides | None = None,
         known: str | Path | Table | None = None,
         owner: str = LOCAL,
         begin: Begin | None = None,
@@ -163,7 +163,7 @@ class Evaluating(Judging):
         self,
         data: Sequence[str | Path],
         task: str,
-        asked: ColumnChoices | None,
+        asked: SchemaOverrides | None,
         encoders: _Encoders,
         known: Table | None,
         begin: Begin | None,
@@ -196,7 +196,7 @@ class Evaluating(Judging):
             )
         return files, tuple(left_out)
 
-    def _judged_file(self, name: str, given: Given, task: str, asked: ColumnChoices | None, encoders: _Encoders) -> _Read:
+    def _judged_file(self, name: str, given: Given, task: str, asked: SchemaOverrides | None, encoders: _Encoders) -> _Read:
         from ...evaluation.evaluate import beside, task_of
         from ...evaluation.several import JudgedFile
 
@@ -209,7 +209,7 @@ class Evaluating(Judging):
         return JudgedFile(name, rows, chosen, task == "auto", notes=(*open_, *of_reading(table), *rows.notes)), table, roles
 
     def _suite(
-        self, name: str, data: Sequence[str | Path], asked: ColumnChoices | None
+        self, name: str, data: Sequence[str | Path], asked: SchemaOverrides | None
     ) -> tuple[list[_Read], list[Average], tuple[Missing, ...]]:
         """The files of a suite, the averages over suites, and what is missing."""
         from ...evaluation.several import Average
@@ -226,7 +226,7 @@ class Evaluating(Judging):
         averages = [Average(suite.name, there, len(suite.suites))] if suite.suites else []
         return files, averages, tuple(missing)
 
-    def _part(self, found: PartFound, asked: ColumnChoices | None, public: bool) -> _Read:
+    def _part(self, found: PartFound, asked: SchemaOverrides | None, public: bool) -> _Read:
         from ...evaluation.evaluate import beside
         from ...evaluation.several import JudgedFile
         from ...evaluation.tasks import task_named
@@ -256,15 +256,15 @@ class _Encoders:
         self._called = ""
         self._shown: Remembered | None = None
 
-    def similar(self) -> Similar:
+    def similar(self) -> SimilarityFunction:
         """How alike texts are by the first model before it was tuned."""
-        from ...data.evidence.similarity import SimilarBy
+        from ...data.schema.evidence import EncoderSimilarity
         from ...evaluation.remembered import Remembered
 
         if self._shown is None:
             self._called, encoder = self._witness()
             self._shown = Remembered(encoder)
-        return SimilarBy(self._shown.for_role("symmetric").encode, PurePath(self._called).name)
+        return EncoderSimilarity(self._shown.for_role("symmetric").encode, PurePath(self._called).name)
 
     def of(self, name: str) -> Judged:
         """The model of that name."""
@@ -272,12 +272,13 @@ class _Encoders:
         return self._shown if self._shown is not None and self._shown.encoder is model else model
 
 
-def _roles(table: Table, suite: type[Suite], asked: ColumnChoices | None) -> Roles:
+def _roles(table: Table, suite: type[Suite], asked: SchemaOverrides | None) -> Roles:
     """What the columns of a suite's file are: its task and its scale are known, and names tell the rest."""
-    from ...data.choices.column_choices import ColumnChoices, roles_as_asked
+    from ...data.schema.inference import infer_schema
+    from ...data.schema.overrides import SchemaOverrides
     from ...evaluation.tasks import task_named
 
-    asked = asked or ColumnChoices()
+    asked = asked or SchemaOverrides()
     group = suite.group if asked.group is None and suite.group in table.columns else asked.group
     said = replace(asked, kind=suite.kind or task_named(suite.task).kinds[0], scale=suite.scale, group=group, as_read=True)
-    return roles_as_asked(table, said)
+    return infer_schema(table, said).roles

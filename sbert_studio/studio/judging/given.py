@@ -11,8 +11,8 @@ from ...data.readers.content import SUFFIXES
 from ...workspace import existing
 
 if TYPE_CHECKING:
-    from ...data.examples import Roles
     from ...data.known_sets import OwnSplits
+    from ...data.schema.roles import Roles
     from ...data.tables import Table
 
 

@@ -18,10 +18,10 @@ from .given import Given, as_known_set
 from .leaderboard import Leaderboard
 
 if TYPE_CHECKING:
-    from ...data.choices.column_choices import ColumnChoices
-    from ...data.evidence.similarity import Similar
-    from ...data.examples import Roles
     from ...data.progress import Progress
+    from ...data.schema.evidence import SimilarityFunction
+    from ...data.schema.overrides import SchemaOverrides
+    from ...data.schema.roles import Roles
     from ...data.tables import Table
     from ..reading import Reading
     from ..services import Services
@@ -46,7 +46,7 @@ class Judging(Part):
         self,
         path: str | Path | Table,
         task: str,
-        asked: ColumnChoices | None,
+        asked: SchemaOverrides | None,
         known: str | Path | Table | None,
         name: str | None = None,
         progress: Progress | None = None,
@@ -58,7 +58,7 @@ class Judging(Part):
         return Given(self.read.table(path, name, progress, asked=asked), others)
 
     def _roles_of(
-        self, given: Given, task: str, asked: ColumnChoices | None, evidence: Callable[[], Similar]
+        self, given: Given, task: str, asked: SchemaOverrides | None, evidence: Callable[[], SimilarityFunction]
     ) -> tuple[Roles | None, list[str]]:
         return (given.roles, []) if given.roles is not None else self._roles_to_judge_by(given.table, task, asked, evidence)
 
@@ -129,25 +129,26 @@ class Judging(Part):
         ]
 
     def _roles_to_judge_by(
-        self, table: Table, task: str, asked: ColumnChoices | None, evidence: Callable[[], Similar]
+        self, table: Table, task: str, asked: SchemaOverrides | None, evidence: Callable[[], SimilarityFunction]
     ) -> tuple[Roles | None, list[str]]:
         """What the columns are, ``None`` where a task of texts finds its own; and what was left open with ``as_read``.
 
         Args:
             evidence: gives what tells how alike texts are, once it is needed.
         """
-        from ...data.choices.column_choices import ColumnChoices, read_roles
+        from ...data.schema.inference import infer_schema
+        from ...data.schema.overrides import SchemaOverrides
         from ...evaluation.evaluate import kinds_of_task
 
-        kinds, asked = kinds_of_task(task), asked or ColumnChoices()
+        kinds, asked = kinds_of_task(task), asked or SchemaOverrides()
         if kinds == ("labelled_texts",) and not replace(asked, as_read=False):
             return None, []
         similar = evidence()
         said = replace(asked, as_read=False)
         try:
-            reading = read_roles(table, said, (), similar)
+            reading = infer_schema(table, said, (), similar)
             if kinds and said.kind is None and reading.roles.kind not in kinds:
-                reading = read_roles(table, replace(said, kind=kinds[0]), (), similar)
+                reading = infer_schema(table, replace(said, kind=kinds[0]), (), similar)
         except StudioError:
             if said or kinds:
                 raise

@@ -106,7 +106,7 @@ class Duplicates:
 
     def write_clean(self, groups: Sequence[AlikeGroup], path: Path) -> None:
         """The texts that stay, with all their columns, as a CSV without live formulas."""
-        from ...data.tables import write_csv
+        from ...data.cells import write_csv
 
         write_csv(path, self.clean(groups).columns())
 
@@ -116,7 +116,7 @@ class Duplicates:
         Behind them stand, by their numbers, the rows that were left out before, such as those without a text: with the clean file, that
         is all of the file.
         """
-        from ...data.tables import write_csv
+        from ...data.cells import write_csv
 
         corpus = self.corpus
         found = [

@@ -159,7 +159,7 @@ class PairScores:
 
         The file's own scores or labels stand there as it has them, and by which share of all ranks the pair stands higher by its cosine.
         """
-        from ...data.tables import write_csv
+        from ...data.cells import write_csv
 
         cells, names = [row.to_json() for row in self.rows], {key: key for key in ("row", *_MEASURES)}
         for key, own in zip("ab", self.columns, strict=True):

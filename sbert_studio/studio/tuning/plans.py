@@ -12,10 +12,11 @@ from .questions import Unanswered
 
 if TYPE_CHECKING:
     from ...data.accounts import RowAccount
-    from ...data.choices.column_choices import ColumnChoices
     from ...data.doctor.diagnosis import Diagnosis
-    from ...data.examples import Examples, Roles
+    from ...data.examples import Examples
     from ...data.questions import Question
+    from ...data.schema.overrides import SchemaOverrides
+    from ...data.schema.roles import Roles
     from ...data.tables import Table
     from ...training.pins import Pins
     from ...training.spec import TrainSpec
@@ -57,7 +58,7 @@ class TrainRequest:
     data: Path | str | Table | None = None
     dev: Path | str | Table | None = None
     first: Path | str | Table | None = None
-    choices: ColumnChoices | None = None
+    choices: SchemaOverrides | None = None
     overrides: Mapping[str, Any] = field(default_factory=dict)
     model: str | None = None
     owner: str = "local"
@@ -82,7 +83,7 @@ class Source:
 
     given: Path | Table
     table: Table
-    choices: ColumnChoices
+    choices: SchemaOverrides
     roles: Roles
     examples: Examples
     account: RowAccount

@@ -7,7 +7,7 @@ from itertools import chain, islice
 from typing import Any
 
 from ....errors import StudioError
-from ...values.cells import cell_text
+from ...cells import cell_text
 from ..columns import Columns
 from ..headers import familiar_name
 from ..rows import Content

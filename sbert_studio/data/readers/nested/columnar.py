@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ....errors import StudioError
+from ...cells import LONGEST_CELL, cell_text, clean
 from ...progress import Progress
-from ...values.cells import LONGEST_CELL, cell_text, clean
 from ..columns import Columns, refuse_long, refuse_much
 from ..rows import MOST_COLUMNS, MOST_ROWS, Content
 from .collect import collect

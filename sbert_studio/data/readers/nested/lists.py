@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from ...lexicon.label_words import squeeze
-from ...lexicon.name_lexicon import NEGATIVE, POSITIVE
-from ...lexicon.vocabulary import target_standing
-from ...values.forms import count_words
-from ...values.numbers import parse_number
+from ...schema.content import count_words
+from ...schema.names import NEGATIVE, POSITIVE, rate_target_name
+from ...schema.numbers import parse_number
+from ...schema.words import normalize
 
 Part = Literal["together", "each", "abreast", "turns"]
 """What a list is for.
@@ -50,7 +49,7 @@ def parts_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, Part]:
     beside = _has_text(rows, lists)
     for key in texts:
         others = [other for other in (*texts, *plain) if other != key and _abreast(key, other, rows)]
-        told = [other for other in others if other in texts or target_standing(other) != "never"]
+        told = [other for other in others if other in texts or rate_target_name(other) != "never"]
         if told and (len(_lengths(key, rows)) > 1 or max(_lengths(key, rows)) > 2 or beside):
             found.update(dict.fromkeys((key, *others), "abreast"))
             return found
@@ -58,9 +57,9 @@ def parts_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, Part]:
         (key,) = texts
         alone = len({other for row in rows for other in row}) == 1
         if beside:
-            if squeeze(key) in _SAME:
+            if normalize(key) in _SAME:
                 found[key] = "each"
-        elif squeeze(key) not in DOCUMENT and (not alone or squeeze(key) in _SAME or not _side_by_side(key, rows)):
+        elif normalize(key) not in DOCUMENT and (not alone or normalize(key) in _SAME or not _side_by_side(key, rows)):
             found[key] = "together"
     return found
 
@@ -73,7 +72,7 @@ def labelled_objects(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
         if not parts or not all(isinstance(part, Mapping) and text_of(part) is not None for part in parts) or not _is_unknown(key):
             continue
         names = [name for name, value in parts[0].items() if name not in TEXT_KEYS and not isinstance(value, Mapping | list | tuple)]
-        told = [name for name in names if target_standing(name) in ("certain", "likely") and all(name in part for part in parts)]
+        told = [name for name in names if rate_target_name(name) in ("certain", "likely") and all(name in part for part in parts)]
         if len(told) == 1 and not any(told[0] in row for row in rows):
             found[key] = told[0]
     return found
@@ -125,19 +124,19 @@ def _holds_texts(key: str, rows: Sequence[Mapping[str, Any]]) -> bool:
     if not said or sum(parse_number(text) == parse_number(text) for text in said) > 0.5 * len(said):
         return False
     words = sum(map(count_words, said)) / len(said)
-    return len(set(said)) >= _DIFFERENT * len(said) and (words >= _WORDS or squeeze(key) in _SAME)
+    return len(set(said)) >= _DIFFERENT * len(said) and (words >= _WORDS or normalize(key) in _SAME)
 
 
 def _is_unknown(key: str) -> bool:
     """Whether the name of a list does not tell what it is for."""
-    name = squeeze(key)
+    name = normalize(key)
     return name not in POSITIVES | NEGATIVES | IGNORED | (PAIRS - DOCUMENT) and not NEGATIVE.fullmatch(name)
 
 
 def _holds_values(key: str, rows: Sequence[Mapping[str, Any]]) -> bool:
     """Whether a list holds plain values, such as a label or a score an element."""
     cells = [cell for row in rows if isinstance(cell := row.get(key), list | tuple)]
-    return squeeze(key) not in IGNORED | POSITIVES | NEGATIVES | PAIRS and not any(
+    return normalize(key) not in IGNORED | POSITIVES | NEGATIVES | PAIRS and not any(
         isinstance(part, Mapping | list | tuple) for cell in cells for part in cell
     )
 

@@ -14,8 +14,8 @@ from itertools import zip_longest
 from typing import Any
 
 from ...findings import Finding, count
-from ...lexicon.label_words import squeeze
-from ...lexicon.name_lexicon import NEGATIVE
+from ...schema.names import NEGATIVE
+from ...schema.words import normalize
 from .lists import (
     DOCUMENT,
     IGNORED,
@@ -217,7 +217,7 @@ def _role(key: str, cell: Any, row: Mapping[str, Any]) -> str:
 
 @lru_cache(maxsize=4096)
 def _squeezed(key: str) -> str:
-    return squeeze(key)
+    return normalize(key)
 
 
 def _text(part: Any) -> Any:

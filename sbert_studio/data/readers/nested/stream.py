@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ....errors import StudioError
-from ...values.cells import LONGEST_CELL
+from ...cells import LONGEST_CELL
 
 _LARGEST = 32 * LONGEST_CELL
 _BLANK = " \t\r\n\ufeff"

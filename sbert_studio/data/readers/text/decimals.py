@@ -8,9 +8,9 @@ from itertools import combinations
 
 from ....errors import StudioError
 from ...findings import Finding
-from ...lexicon.label_words import squeeze
-from ...lexicon.name_lexicon import SCORE
 from ...questions import Option, Question, Shown
+from ...schema.names import SCORE
+from ...schema.words import normalize
 from ..layout import Layout
 from ..rows import Record
 
@@ -88,7 +88,7 @@ def _ends_in_two(cells: Sequence[str], width: int) -> bool:
 
 
 def _is_score(layout: Layout, place: int) -> bool:
-    return place < len(layout.header) and squeeze(layout.header[place]) in SCORE
+    return place < len(layout.header) and normalize(layout.header[place]) in SCORE
 
 
 def _join(row: list[str], width: int, places: tuple[int, ...]) -> list[str] | None:

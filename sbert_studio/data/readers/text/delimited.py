@@ -9,10 +9,10 @@ from itertools import chain
 from pathlib import Path
 
 from ....errors import StudioError
+from ...cells import LONGEST_CELL
 from ...findings import Finding
 from ...progress import Progress
 from ...questions import Question
-from ...values.cells import LONGEST_CELL
 from ..columns import refuse_long
 from ..gather import gather, take_filled
 from ..layout import lay_out

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ....errors import StudioError
-from ...lexicon.vocabulary import known
+from ...schema.names import is_known_name
 from ..headers import looks_like_names
 
 NONE = "\x1f"
@@ -158,7 +158,7 @@ def records(lines: Sequence[str], dialect: Dialect) -> list[list[str]]:
     read: Any = reader
     try:
         for record in reader:
-            within = dialect.quote in lines[-1] or (bool(found) and sum(map(known, found[0])) > 1)
+            within = dialect.quote in lines[-1] or (bool(found) and sum(map(is_known_name, found[0])) > 1)
             cut = read.line_num == len(lines) and within and record and "\n" in record[-1]
             if any(cell.strip() for cell in record) and not cut:
                 found.append(dialect.cells(record))
@@ -199,12 +199,12 @@ def _measure(rows: Sequence[list[str]], dialect: Dialect, suffix: str) -> Survey
     if not looks_like_names(rows[lead]):  # a title, a date, remarks
         full = (index for index in range(lead, min(len(rows), 30)) if filled[index] >= width and looks_like_names(rows[index]))
         lead = next((index for index in full if filled[lead] < width or rows[0][0].startswith(("#", "%", "//"))), lead)
-    if lead == 1 and len(rows[0]) == 1 and known(rows[0][0]):
+    if lead == 1 and len(rows[0]) == 1 and is_known_name(rows[0][0]):
         return None  # one text a line, below its name
     first, body = rows[lead], rows[lead:]
     share = min(1.0, times / len(body))
     named = looks_like_names(first)
-    familiar = sum(map(known, first)) if named else 0
+    familiar = sum(map(is_known_name, first)) if named else 0
     if share < _CONSISTENT and not (familiar > 1 and sum(len(row) >= len(first) for row in body) >= 0.6 * len(body)):
         return None
     sure = share >= _SURE and width > 2

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...values.cells import parse_number
+from ...schema.numbers import parse_number
 from ..headers import mostly_numbers
 from ..rows import glued
 from .dialects import Dialect

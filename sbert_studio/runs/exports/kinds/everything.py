@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ....data.tables import write_csv
+from ....data.cells import write_csv
 from ....encoders.storage.card import THIS_FOLDER
 from ....training.artifacts import HELD_OUT, KNOWN
 from ...records.record import Run

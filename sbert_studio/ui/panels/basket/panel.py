@@ -9,7 +9,7 @@ from typing import Any
 
 import gradio as gr
 
-from ....data.tables import write_csv
+from ....data.cells import write_csv
 from ....errors import StudioError
 from ...page import Page
 from ...pieces.controls import download_button
