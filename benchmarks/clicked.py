@@ -18,6 +18,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for where Chromium is
 
+from browser.chromium import FLAGS, find_chromium
 from layouts import Layout, collected, meant, write
 from page import page
 from playwright.sync_api import Page, sync_playwright
@@ -27,11 +28,10 @@ from sbert_studio.data.schema.evidence import EncoderSimilarity
 from sbert_studio.data.schema.inference import infer_schema
 from sbert_studio.data.schema.overrides import SchemaOverrides
 from sbert_studio.data.tables import read_table
-from sbert_studio.encoders.catalog import Catalog
 from sbert_studio.errors import StudioError
+from sbert_studio.models.catalog import Catalog
 from sbert_studio.ui.panels.tuning.drafts import KIND_WORDS
 from sbert_studio.workspace import Workspace
-from tests.browser.chromium import FLAGS, find_chromium
 
 TEN = (
     "german excel, decimal comma",

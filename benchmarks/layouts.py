@@ -205,7 +205,7 @@ def collected() -> list[Layout]:
 def main(arguments: list[str]) -> int:
     """Print a line a layout, and the totals."""
     from sbert_studio.data.schema.evidence import EncoderSimilarity
-    from sbert_studio.encoders.catalog import Catalog
+    from sbert_studio.models.catalog import Catalog
     from sbert_studio.workspace import Workspace
 
     if not arguments:

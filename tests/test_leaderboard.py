@@ -19,8 +19,8 @@ from sbert_studio.errors import StudioError
 from sbert_studio.runs.records import migrations, scores
 from sbert_studio.runs.records.scores import Score
 from sbert_studio.runs.records.store import Store
-from sbert_studio.studio import Studio
-from sbert_studio.studio.judging.leaderboard import ranked, set_names, write_leaderboard
+from sbert_studio.services import Studio
+from sbert_studio.services.leaderboard import ranked, set_names, write_leaderboard
 
 ENTRY = Score(
     "local",

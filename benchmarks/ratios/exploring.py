@@ -11,10 +11,9 @@ import searching
 import words_search
 from drawn import Drawn
 
-from sbert_studio.explore.maps.layout import EPOCHS, EPOCHS_OF_MANY, MANY
-
-from .base import Ratio, Setting, number
-from .encoding import PEER
+from benchmarks.ratios.base import Ratio, Setting, number
+from benchmarks.ratios.encoding import PEER
+from sbert_studio.explore.umap import EPOCHS, EPOCHS_OF_MANY, MANY
 
 _SEARCHED, _MANY, _MINED, _QUERIES, _WORDED = 100_000, 1_000_000, 10_000, 300, 200
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .rows import MRPC, Row, stsb_training
+from benchmarks.reproduction.rows import MRPC, Row, stsb_training
 
 CONTRASTIVE, SIMCSE = "contrastive", "simcse"
 SEEDS = (1, 2, 3)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .rows import FOLDS, Row
+from benchmarks.reproduction.rows import FOLDS, Row
 
 SECTION = "folds"
 _TRAIN = (

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .rows import Row
+from benchmarks.reproduction.rows import Row
 
 
 class Results:

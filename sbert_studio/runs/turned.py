@@ -9,7 +9,7 @@ from typing import Any
 from ..data.questions import Option
 from ..data.schema.overrides import format_names, format_scale
 from ..data.schema.roles import Roles
-from ..training.judging.alarm import OPPOSITE
+from ..training.alarms import OPPOSITE
 
 
 def with_turns(question: Mapping[str, Any], roles: Roles, *, of_held_out_file: bool = False) -> dict[str, Any]:

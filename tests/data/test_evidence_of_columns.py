@@ -12,7 +12,7 @@ from sbert_studio.data.schema.inference import infer_schema
 from sbert_studio.data.schema.overrides import SchemaOverrides, parse_order
 from sbert_studio.data.schema.scales import detect_scale
 from sbert_studio.data.tables import Table, table_from_columns
-from sbert_studio.training.objective_choice import default_objective
+from sbert_studio.training.spec import default_objective
 
 WORDS = [f"{first}{last}" for first in ("ri", "sto", "clo", "gree") for last in ("ver", "ne", "ud", "mos")]
 

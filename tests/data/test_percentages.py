@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from data.test_passed_over import _pairs, _similar
 
 from sbert_studio.data.doctor.diagnosis import diagnose
 from sbert_studio.data.examples import build_examples
@@ -11,7 +12,6 @@ from sbert_studio.data.schema.inference import infer_schema
 from sbert_studio.data.schema.numbers import numbers_of
 from sbert_studio.data.schema.overrides import SchemaOverrides
 from sbert_studio.data.tables import Table, table_from_columns
-from tests.data.test_passed_over import _pairs, _similar
 
 
 def _table(plain: str, every: int = 2) -> Table:

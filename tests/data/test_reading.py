@@ -18,8 +18,8 @@ from sbert_studio.data.schema.overrides import SchemaOverrides, parse_order
 from sbert_studio.data.schema.roles import InferredSchema, Roles
 from sbert_studio.data.splits.held_out import build_like
 from sbert_studio.data.tables import Table, table_from_columns
-from sbert_studio.encoders.catalog import Catalog
 from sbert_studio.errors import StudioError
+from sbert_studio.models.catalog import Catalog
 from sbert_studio.workspace import Workspace
 
 SAMPLES = Path(__file__).resolve().parents[2] / "assets" / "samples"

@@ -10,10 +10,8 @@ import pytest
 
 from sbert_studio.data.progress import StoppedError, stoppable
 from sbert_studio.errors import StudioError
-from sbert_studio.explore.lexical import keeping, postings
-from sbert_studio.explore.lexical.index import LexicalIndex
-from sbert_studio.explore.lexical.keeping import LexicalStore
-from sbert_studio.explore.terms import words
+from sbert_studio.explore import bm25 as module
+from sbert_studio.explore.bm25 import LexicalIndex, LexicalStore, words
 from sbert_studio.workspace import Workspace, digest_texts
 
 
@@ -102,23 +100,23 @@ def test_the_first_hits_are_those_of_bm25s_and_of_all_hits_in_order() -> None:
 
 def test_texts_are_counted_in_parts_and_the_work_tells_how_far_it_is_and_can_be_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     texts, told = many_texts(500, 1), list[tuple[int, int]]()
-    whole = postings.postings(texts)
-    monkeypatch.setattr(postings, "_AT_ONCE", 64)
-    monkeypatch.setattr(postings, "_EVERY", 50)
-    parts = postings.postings(texts, lambda done, total: told.append((done, total)))
+    whole = module.postings(texts)
+    monkeypatch.setattr(module, "_AT_ONCE", 64)
+    monkeypatch.setattr(module, "_EVERY", 50)
+    parts = module.postings(texts, lambda done, total: told.append((done, total)))
     assert parts.vocabulary == whole.vocabulary
     assert all(np.array_equal(getattr(parts, name), getattr(whole, name)) for name in ("starts", "at", "weights"))
     assert told == [*((done, 500) for done in range(0, 500, 50)), (500, 500)]
     asked = iter([False, False] + [True] * 100)
     with pytest.raises(StoppedError), stoppable(lambda: next(asked)):
-        postings.postings(texts)
+        module.postings(texts)
 
 
 def test_an_index_is_kept_on_disk_and_a_damaged_one_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    texts, made = [*many_texts(300, 2), *TEXTS], list[int]()
-    monkeypatch.setattr(keeping, "_WORTH", 100)
-    monkeypatch.setattr(keeping, "postings", lambda *given: made.append(1) or postings.postings(*given))
+    texts, made, build = [*many_texts(300, 2), *TEXTS], list[int](), module.postings
     digest, plain = digest_texts(texts), LexicalIndex(texts)
+    monkeypatch.setattr(module, "_WORTH", 100)
+    monkeypatch.setattr(module, "postings", lambda *given: made.append(1) or build(*given))
     for expected, damage in ((1, False), (1, True), (2, False)):
         index = LexicalStore(Workspace(tmp_path), 1 << 20).get(texts, digest)  # as another start would
         assert index.search("银行卡 card w3", 50) == plain.search("银行卡 card w3", 50) != []

@@ -18,7 +18,7 @@ from sbert_studio.runs.records.mirror import Mirror
 from sbert_studio.runs.records.record import Run, new_run_id, now
 from sbert_studio.runs.records.row import COLUMNS
 from sbert_studio.runs.records.store import Store
-from sbert_studio.studio import Studio, TrainRequest
+from sbert_studio.services import Studio, TrainRequest
 
 
 def added(store: Store, **values: object) -> Run:

@@ -12,10 +12,10 @@ import pytest
 from tiny_studio import quick, sentences, studio_at, write_pairs
 from waiting import wait_until
 
-from sbert_studio.encoders.scorers.cross_storage import load_cross
 from sbert_studio.errors import StudioError
+from sbert_studio.models.cross_encoder import load_cross
 from sbert_studio.runs.records.record import Run
-from sbert_studio.studio import Studio, TrainRequest
+from sbert_studio.services import Studio, TrainRequest
 
 from .verified import verified
 

@@ -13,7 +13,7 @@ from tiny_studio import quick, studio_at, write_pairs
 
 from sbert_studio.errors import StudioError
 from sbert_studio.runs.records.record import Run
-from sbert_studio.studio import Studio, TrainRequest
+from sbert_studio.services import Studio, TrainRequest
 
 
 def cut(model: Path) -> None:
@@ -164,7 +164,7 @@ def test_a_full_disk_after_the_last_training_of_several_is_told_as_one(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("sbert_studio.training.trials.trials.shutil.copytree", full)
+        patch.setattr("sbert_studio.training.trials.shutil.copytree", full)
         with pytest.raises(StudioError, match="disk was full") as caught:
             studio.tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(seeds=2)))
     (run,) = studio.tune.runs()
@@ -180,7 +180,7 @@ def test_a_full_disk_within_the_training_names_the_folder_and_the_run(
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("sbert_studio.training.checkpoint.Checkpoints.write", full)
+    monkeypatch.setattr("sbert_studio.training.checkpoints.Checkpoints.write", full)
     with pytest.raises(StudioError, match="disk is full") as caught:
         studio.tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()))
     (run,) = studio.tune.runs()
@@ -306,7 +306,7 @@ def test_the_page_lists_models_though_the_list_of_runs_is_locked(runs: Path, tin
 
 
 def test_a_full_disk_speaks_of_a_checkpoint_only_where_there_is_one(tmp_path: Path) -> None:
-    from sbert_studio.training.checkpoint import disk_space
+    from sbert_studio.training.checkpoints import disk_space
 
     with pytest.raises(StudioError, match="no checkpoint yet"), disk_space("the checkpoint", tmp_path):
         raise OSError(28, "No space left on device")

@@ -12,11 +12,11 @@ import pytest
 from tiny_studio import quick, sentences, studio_at, write_pairs
 
 from sbert_studio.cli.main import run as run_command
-from sbert_studio.encoders.scorers.poly_storage import load_poly
-from sbert_studio.encoders.sentence import SentenceEncoder
 from sbert_studio.errors import StudioError
+from sbert_studio.models.poly_encoder import load_poly
+from sbert_studio.models.sentence_encoder import SentenceEncoder
 from sbert_studio.runs.records.record import Run
-from sbert_studio.studio import Studio, TrainRequest
+from sbert_studio.services import Studio, TrainRequest
 
 from .verified import verified
 

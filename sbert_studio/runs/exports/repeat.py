@@ -9,7 +9,7 @@ from typing import Any
 
 from ...data.schema.overrides import NO_ORDER, format_names, format_scale
 from ...data.schema.roles import Roles
-from ...encoders.storage.card import plain_text
+from ...models.card import plain_text
 from ...training.artifacts import HELD_OUT
 from ...training.spec import SHAPE, TrainSpec
 from ..run_files import RunFiles

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ...encoders.storage.backbone import read_json
-from ...encoders.storage.card import opens_elsewhere
+from ...models.card import opens_elsewhere
+from ...models.io.backbone import read_json
 from ...training.spec import TrainSpec
 from . import verify_cross, verify_poly
 

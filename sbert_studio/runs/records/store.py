@@ -222,7 +222,7 @@ class Store:
             try:
                 if self._give_up(run_id):
                     lost.append(run_id)
-                from ...training.checkpoint import sweep
+                from ...training.checkpoints import sweep
 
                 sweep(self._runs / run_id)
             finally:

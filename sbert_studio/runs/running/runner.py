@@ -24,7 +24,7 @@ from ..records.store import Store
 from .work import perform
 
 if TYPE_CHECKING:
-    from ...encoders.catalog import Catalog
+    from ...models.catalog import Catalog
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...encoders.borrowed import gpu
 from ...identity import Identity, use_identity
+from ...models.inference import zerogpu
 from ...training.events import Event, Notice, Started, Stopped
 from .training import train_run
 
 if TYPE_CHECKING:
-    from ...encoders.catalog import Catalog, CatalogSettings
+    from ...models.catalog import Catalog, CatalogSettings
     from ...training.trainer import Outcome
 
 
@@ -27,8 +27,8 @@ def train_in_slices(folder: Path, catalog: Catalog, should_stop: Callable[[], bo
     known: set[str] = set()
     first = True
     while True:
-        given = (folder, catalog.settings, catalog.identity, gpu.lent(), gpu.SECONDS)
-        events, outcome = gpu.on_gpu(_slice, *given)
+        given = (folder, catalog.settings, catalog.identity, zerogpu.lent(), zerogpu.SECONDS)
+        events, outcome = zerogpu.on_gpu(_slice, *given)
         over = outcome.status != "stopped" or should_stop()
         for event in events:
             again = isinstance(event, Notice) and event.message in known

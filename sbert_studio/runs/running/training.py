@@ -13,14 +13,14 @@ from ..run_files import RunFiles
 from ..turned import with_turns
 
 if TYPE_CHECKING:
-    from ...encoders.catalog import Catalog
+    from ...models.catalog import Catalog
     from ...training.trainer import Outcome
 
 
 def train_run(folder: Path, catalog: Catalog, should_stop: Callable[[], bool], emit: Callable[[Event], None]) -> Outcome:
     """Train the run in ``folder``, from its last checkpoint on where it has any."""
-    from ...training.fresh import fresh
-    from ...training.trials.trials import run_trials
+    from ...training.prepare import fresh
+    from ...training.trials import run_trials
 
     materials = RunFiles(folder)
     examples, dev = materials.examples()

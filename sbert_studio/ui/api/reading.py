@@ -10,7 +10,7 @@ from typing import Any
 
 from ...data.schema.overrides import SchemaOverrides, parse_overrides
 from ...errors import StudioError
-from ...studio.tuning.questions import Unanswered, answers_in_words, typed
+from ...services.training_questions import Unanswered, answers_in_words, typed
 
 Verb = Callable[..., dict[str, Any]]
 _SAID = "        said: what the owner says of the file.\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ....data.cells import write_csv
-from ....encoders.storage.card import THIS_FOLDER
+from ....models.card import THIS_FOLDER
 from ....training.artifacts import HELD_OUT, KNOWN
 from ...records.record import Run
 from ...run_files import RunFiles

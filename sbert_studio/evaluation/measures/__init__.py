@@ -1,1 +1,0 @@
-"""What is measured, a file each: rows and vectors become a report."""
