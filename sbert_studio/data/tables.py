@@ -16,6 +16,7 @@ from .findings import OF_SHEETS, Finding
 from .progress import Progress
 from .questions import Question
 from .text_column import TextColumn
+from .unpack import unpack_cells
 
 __all__ = ["Table", "read_table", "safe_cell", "table_from_columns", "write_csv"]
 
@@ -161,7 +162,7 @@ def read_table(
         size, limit = path.stat().st_size / 2**20, max_bytes / 2**20
         raise StudioError(f"{path.name} has {size:,.0f} MiB; at most {limit:,.0f} MiB are accepted", "give a smaller file")
     content = read_content(path, name=name, progress=progress, encoding=encoding, delimiter=delimiter, header=header)
-    return Table(name or path.name, content.names, content.lines, content.notes, content.data, doubts=content.doubts)
+    return unpack_cells(Table(name or path.name, content.names, content.lines, content.notes, content.data, doubts=content.doubts))
 
 
 def table_from_columns(name: str, columns: Mapping[str, Sequence[str]], lines: Sequence[int] | np.ndarray | None = None) -> Table:

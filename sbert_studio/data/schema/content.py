@@ -20,14 +20,28 @@ _SOUTH_EAST_ASIAN = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")  # 
 _MACHINE_MADE = re.compile(
     r"(https?://|www\.)\S+|\S+@\S+\.\w+|[0-9a-f]{12,}|[0-9a-f-]{32,36}|(/|[A-Za-z]:\\)\S+"
     r"|\S+\.(txt|csv|json|jpg|jpeg|png|pdf|html?|xml|mp3|wav)"
-    r"|\d{1,4}[-./年]\d{1,2}[-./月]\d{1,4}日?([T ]\d{1,2}:\d{2}\S*)?( ?[AP]M)?|\d{1,2}:\d{2}(:\d{2})?"
-    r"|(\d{1,2}\.? \w{3,9}\.?,? \d{4}|\w{3,9}\.? \d{1,2},? \d{4})(,? \d{1,2}:\d{2}\S*)?( ?[AP]M)?|@\w+",
+    r"|\d{1,4}[-./]\d{1,2}[-./]\d{1,4}([T ]\d{1,2}:\d{2}\S*)?|(\d{1,2}\.? \w{3,9}\.?,? \d{4}|\w{3,9}\.? \d{1,2},? \d{4})|@\w+",
     re.IGNORECASE,
 )
 _NESTED = re.compile(r"\[\s*(?:[\"'{\[].*|[\d.,\s-]*)\]|\{\s*[\"'].*\}", re.DOTALL)
 _LISTS = {key: word_set(words) for key, words in word_lists("cells").items()}
 _TAG_SEPARATORS = ";|,、，；"
 _LONGEST_TAG, _WORDS_OF_A_TAG = 50, 4.0
+
+
+_DATE_FORM = re.compile(r"\d{1,4}\s?[-./年년]\s?\d{1,2}\s?[-./月월]\s?\d{1,4}|\d{1,2}[:时時点點시]\d{2}")
+_LONGEST_DATE = 50
+
+
+def is_date(text: str) -> bool:
+    """Return True for a date or a time as people and programs write it: ``3/1/2023 9:00 PM``, ``Wed Mar 01 10:00:00 +0000 2023``."""
+    if len(text) > _LONGEST_DATE or sum(map(str.isdigit, text)) < 3:
+        return False
+    words = re.findall(r"[^\W\d_]+", unicodedata.normalize("NFKC", text).casefold())
+    months = [word for word in words if word[:3] in _LISTS["month"] and len(word) < 10]
+    if not all(word in _LISTS["date"] or word in months for word in words):
+        return False
+    return bool(_DATE_FORM.search(text)) or (bool(months) and len(re.findall(r"\d+", text)) > 1)
 
 
 def count_words(text: str) -> float:
@@ -53,7 +67,7 @@ def is_code(text: str) -> bool:
 def are_machine_made(texts: Sequence[str], most: int = 500) -> bool:
     """Return True if nearly all cells are dates, addresses, file names, hashes and the like."""
     head = texts[:most]
-    return bool(head) and sum(bool(_MACHINE_MADE.fullmatch(text)) for text in head) > 0.8 * len(head)
+    return bool(head) and sum(bool(_MACHINE_MADE.fullmatch(text)) or is_date(text) for text in head) > 0.8 * len(head)
 
 
 def have_code_form(texts: Sequence[str]) -> bool:

@@ -260,7 +260,8 @@ class Evidence:
         """Return how much more similar two columns are row by row than shuffled: the AUC, 0.5 if they are unrelated."""
         if self.similar is None or len(self.sample) < _LEAST_ROWS:
             return None
-        straight, shifted = self.cosines(first, second), self.cosines(first, second, max(1, len(self.sample) // 2))
+        # Not half of the rows, which may be where a file of two passes over the same texts begins again.
+        straight, shifted = self.cosines(first, second), self.cosines(first, second, max(1, round(0.382 * len(self.sample))))
         return _auc(straight[~np.isnan(straight)], shifted[~np.isnan(shifted)])
 
     def positive_share(self, anchor: str, positive: str, negative: str) -> float | None:

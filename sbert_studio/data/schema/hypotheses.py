@@ -91,9 +91,11 @@ class SchemaContext:
 
     @property
     def texts(self) -> list[ColumnProfile]:
-        """The text columns; one of tags counts only if there is no other."""
+        """The text columns; one of tags counts only if there is no other, and credit lines not beside two others."""
         texts = [profile for profile in self.profiles if profile.is_text and not profile.is_entity]
-        return [text for text in texts if text.is_named_text or not text.is_tags] or texts
+        texts = [text for text in texts if text.is_named_text or not text.is_tags] or texts
+        own = [text for text in texts if text.is_named_text or not text.is_boilerplate]
+        return own if len(own) > 1 else texts
 
     def find_group(self, used: Sequence[str | None], *, or_labels: bool = False) -> str | None:
         """Return the column of topics, by its name; with ``or_labels`` a column of labels or any categories will do."""
@@ -105,8 +107,12 @@ class SchemaContext:
                     return profile.name
         return next((profile.name for profile in free if profile.is_category), None) if or_labels else None
 
+    def find_split(self, used: Sequence[str | None] = ()) -> str | None:
+        """Return the column that says which rows are for training, validation and test."""
+        return next((one.name for one in self.profiles if one.is_split and one.name not in used), None)
+
     def describe_unused(self, roles: Roles) -> tuple[str, ...]:
         """Return a sentence that lists the columns without a part, if there are any."""
-        parts = (*roles.texts, roles.target, roles.group)
+        parts = (*roles.texts, roles.target, roles.group, self.find_split())
         left = [one.name for one in self.profiles if one.name not in parts and one.filled and not NEGATIVE.fullmatch(one.key)]
         return (f"{UNUSED}{', '.join(left[:8])}{' …' if len(left) > 8 else ''}",) if left else ()

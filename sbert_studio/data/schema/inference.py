@@ -89,7 +89,8 @@ def infer_columns(
         best = specified_labelled_texts(context, None, target)
     else:
         best = specified_pairs(context, columns, kind, target)
-    return InferredSchema(best.roles, best.questions, best.why, best.saturation)
+    roles = replace(best.roles, split=context.find_split((*best.roles.texts, best.roles.target, best.roles.group)))
+    return InferredSchema(roles, best.questions, best.why, best.saturation)
 
 
 def infer_roles(

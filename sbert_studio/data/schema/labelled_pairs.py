@@ -30,6 +30,7 @@ from .roles import Roles
 
 _INFERENCE_NAMES = ({"premise", "hypothesis"}, {"前提", "假设"}, {"前提", "假設"}, {"前提", "仮説"}, {"전제", "가설"})
 _MOST_ORDERED = 12
+_BY_CHANCE = 0.05
 _FAR = 0.3  # an effect against the words that is asked about
 _OVERWHELMING, _WITHOUT_NAME = 0.5, 0.4  # effects that decide against numbers, and if neither words nor names say anything
 _REVERSED_BY_NAME = ("yes/no", "numbers", "degrees", "steps")
@@ -77,7 +78,11 @@ def labelled_pairs(context: SchemaContext, texts: tuple[str, str], target: str) 
     why = (f"{target}: {found.why}",) if found.why else ()
     if found.is_certain:
         return Hypothesis(roles, EXPLICIT, (*why, *context.describe_unused(roles)))
-    question = ask_order(context.table, roles, found.why, _alternative_orders(context, roles), is_favored=found.is_favored)
+    separation = context.evidence.class_separation(texts, target, classes)
+    is_unrelated = separation is not None and separation.strength in ("open", "none") and separation.p >= _BY_CHANCE
+    category_of = max(texts, key=lambda name: context.profile(name).words) if is_unrelated else None
+    orders = _alternative_orders(context, roles)
+    question = ask_order(context.table, roles, found.why, orders, category_of=category_of, is_favored=found.is_favored)
     return Hypothesis(roles, EXPLICIT, why, (question,))
 
 

@@ -236,7 +236,8 @@ def _with_best_target(context: SchemaContext, pair: TextPair, targets: Sequence[
         question = ask_target(context.table, pair.texts, names, why, is_favored=False)
         return replace(found, score=PAIRS, questions=(question, *found.questions))
     is_favored = all(one.model_score < 0 for one in doubtful)
-    question = ask_target(context.table, pair.texts, names, why, is_used=False, is_favored=is_favored)
+    category_of = None if doubtful[0].is_scores else max(pair.texts, key=lambda name: context.profile(name).words)
+    question = ask_target(context.table, pair.texts, names, why, is_used=False, category_of=category_of, is_favored=is_favored)
     return Hypothesis(_positive_pairs(context, pair.texts), PAIRS, (why,), (question,))
 
 
@@ -308,21 +309,35 @@ def _positive_pairs(context: SchemaContext, texts: tuple[str, str]) -> Roles:
     return Roles("positive_pairs", texts, group=context.find_group(texts))
 
 
+def _doubt_of_pairs(context: SchemaContext, texts: tuple[str, str], alignment: float | None) -> str:
+    """Return why the two texts of a row may not belong together; empty if nothing speaks against it."""
+    named = [one for one in context.profiles if rate_target_name(one.name) in ("certain", "likely")]
+    if empty := [one.name for one in named if not one.filled]:
+        return f"the column {empty[0]!r} holds no value; formulas do not, before a spreadsheet has calculated and saved them"
+    if nested := [one.name for one in named if one.is_nested]:
+        return f"the column {nested[0]!r} holds lists or objects, of which no score or label was read"
+    if rejected := [name for name in texts if is_negative_name(name)]:
+        return f"the column {rejected[0]!r} is named like a negative, and no column holds its anchor"
+    if alignment is not None and alignment < _AT_CHANCE:
+        return f"by {context.evidence.model} the two texts of a row are hardly more alike than any others"
+    if few := [one for name in texts if (one := context.profile(name)).is_category]:
+        return f"the column {few[0].name!r} holds only {few[0].distinct:,} different texts"
+    return ""
+
+
 def _without_target(context: SchemaContext, pair: TextPair) -> Hypothesis:
     texts = pair.texts
     roles = _positive_pairs(context, texts)
     alignment = context.evidence.alignment(*texts)
-    empty = [one.name for one in context.profiles if not one.filled and rate_target_name(one.name) in ("certain", "likely")]
-    doubt = ""
-    if empty:
-        doubt = f"the column {empty[0]!r} holds no value; formulas do not, before a spreadsheet has calculated and saved them"
-    elif alignment is not None and alignment < _AT_CHANCE and pair.name_score < NAMED:
-        doubt = f"by {context.evidence.model} the two texts of a row are hardly more alike than any others"
-    if doubt:
-        others: list[Reading] = [("sentences", (main_text(context),), None)]
+    if doubt := _doubt_of_pairs(context, texts, alignment):
+        text = main_text(context)
+        others: list[Reading] = [("sentences", (text,), None)]
+        category = next((name for name in texts if context.profile(name).is_category and name != text), None)
+        if category is not None:
+            others.insert(0, ("labelled_texts", (text,), category))
         question = ask_kind(context.table, roles, others, "Do the two texts of a row belong together?", doubt, is_favored=False)
         return Hypothesis(roles, PAIRS, (doubt,), (question,))
-    third = next((text.name for text in context.texts if text.name not in texts and are_comparable(context, text, texts)), None)
+    third = next((one.name for one in context.texts if one.name not in texts and are_comparable(context, one, texts)), None)
     if third is not None:
         question = ask_third_text(context, roles, third)
         return Hypothesis(roles, PAIRS, (question.why,), (question,))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,6 +28,7 @@ _PATH = re.compile(r"[^/>→»|\\]+?(?:\s*(?:>|→|»|::|/|\||\\|›|＞)\s*[^/>
 _SAMPLE_ROWS = 20_000
 _MOST_VALUES = 300
 _MANY_NUMBERS = 4
+_BOILERPLATE_ROWS = 500
 _WORDS_OF_TEXT = 4.0
 
 
@@ -41,9 +43,11 @@ class ColumnProfile:
         distinct: the number of distinct filled cells.
         words: the mean number of words of a filled cell (see :func:`~.content.count_words`).
         is_sequence: whole numbers that rise from row to row, such as row numbers or ids.
+        is_consecutive: each is one more than the number before.
         is_inference: every filled cell is an inference label.
         is_code: nearly every cell is one word with a digit in it, a date or an address.
         is_nested: the cells are lists or objects as JSON or Python writes them.
+        is_boilerplate: nearly all words are the same in every cell, as in credit lines.
         is_tags: some cells hold several short tags, which recur.
         is_marked: the cells that are not numbers hold one or two marks, such as ``n/a``, among many distinct numbers.
         is_whole: every number is a whole one.
@@ -59,6 +63,8 @@ class ColumnProfile:
     is_sequence: bool
     is_inference: bool
     is_code: bool
+    is_consecutive: bool = False
+    is_boilerplate: bool = False
     is_nested: bool = False
     is_tags: bool = False
     is_marked: bool = False
@@ -166,6 +172,8 @@ def profile_column(name: str, cells: Sequence[str]) -> ColumnProfile:
         distinct=len(distinct),
         words=sum(count_words(text) for text in filled) / count if count else 0.0,
         is_sequence=count > 10 and len(values) == count and whole and bool((np.diff(values) > 0).all()),
+        is_consecutive=count > 10 and len(values) == count and bool((np.diff(values) == 1).all()),
+        is_boilerplate=_are_boilerplate(filled[:_BOILERPLATE_ROWS]),
         is_inference=1 < len(distinct) <= 12 and all(inference_class(text) or text == "-" for text in distinct),
         is_code=(codes or are_machine_made(filled)) and len(values) < count,
         is_nested=are_nested(filled),
@@ -176,6 +184,13 @@ def profile_column(name: str, cells: Sequence[str]) -> ColumnProfile:
         least=float(scores.min()) if len(values) else math.nan,
         most=float(scores.max()) if len(values) else math.nan,
     )
+
+
+def _are_boilerplate(cells: Sequence[str]) -> bool:
+    words = [set(re.findall(r"[^\W\d_]+", cell.casefold())) for cell in cells]
+    times = Counter(word for found in words for word in found)
+    common = {word for word, number in times.items() if number >= 0.9 * len(cells)}
+    return len(cells) > 4 and len(common) > 3 and all(len(found & common) >= 0.6 * len(found) for found in words)
 
 
 def profile_table(table: Table) -> tuple[ColumnProfile, ...]:

@@ -81,16 +81,28 @@ def ask_kind(
     return Question("kind", text, tuple(options), why, rows, 0 if is_favored else None)
 
 
-def ask_target(table: Table, texts: Sequence[str], names: Sequence[str], why: str, *, is_used: bool = True, is_favored: bool) -> Question:
+def ask_target(
+    table: Table,
+    texts: Sequence[str],
+    names: Sequence[str],
+    why: str,
+    *,
+    is_used: bool = True,
+    category_of: str | None = None,
+    is_favored: bool,
+) -> Question:
     """Ask which column holds the scores or labels of pairs.
 
     Args:
         names: the columns to choose from, the likeliest first.
         is_used: the first is used if nobody answers; else none, and the texts of a row belong together.
+        category_of: the text that the first column may categorize instead.
         is_favored: name and evidence speak for what is used, and nothing against it.
     """
     options = _target_options(names)
     options = (*options, PAIRS_ALONE) if is_used else (PAIRS_ALONE, *options)
+    if category_of is not None:
+        options = (*options, _category_option(category_of, names[0]))
     text = (
         "Which column holds the score or the label?" if len(names) > 1 else f"Does the column {names[0]!r} say how alike the two texts are?"
     )
@@ -103,11 +115,25 @@ def ask_category(table: Table, text: str, names: Sequence[str], why: str) -> Que
     return Question("target", "Which column holds the categories of the texts?", options, why, _rows_with_values(table, [text], names))
 
 
-def ask_order(table: Table, roles: Roles, why: str, others: Sequence[Sequence[str]] = (), *, is_favored: bool = True) -> Question:
+def _category_option(text: str, target: str) -> Option:
+    flag = f"--kind labelled_texts --columns {shlex.quote(format_names([text]))} --target {shlex.quote(target)}"
+    return Option(f"it is a category of {text!r}", flag, {"kind": "labelled_texts", "columns": [text], "target": target})
+
+
+def ask_order(
+    table: Table,
+    roles: Roles,
+    why: str,
+    others: Sequence[Sequence[str]] = (),
+    *,
+    category_of: str | None = None,
+    is_favored: bool = True,
+) -> Question:
     """Ask whether the classes of labelled pairs are in the right order.
 
     Args:
         others: further orders to choose from.
+        category_of: the text that the labels may categorize instead.
         is_favored: something speaks for the order of the roles, and nothing against it.
     """
     assert roles.target is not None
@@ -123,6 +149,8 @@ def ask_order(table: Table, roles: Roles, why: str, others: Sequence[Sequence[st
     orders += [(f"rather {' < '.join(map(_quote, order))}", tuple(order)) for order in others]
     options = [_list_option(answer, "--order", order, "order") for answer, order in orders]
     options.insert(len(options) if roles.ordered else 0, Option("they have no order", f"--order {NO_ORDER}", {"order": []}))
+    if category_of is not None:
+        options.append(_category_option(category_of, roles.target))
     cells = table.column(roles.target)
     place = {cell: class_index(cell, labels) for cell in set(cells)}
     complete = _complete_rows(table, roles.texts)

@@ -35,6 +35,7 @@ class Roles:
             two for distances and other reversed scores.
         labels: the class names, a class's index being its id; ordered classes from least to most similar.
         group: the column of topics or classes, for splits that keep a group together.
+        split: the column that says which rows are for training, validation and test.
         note: the scale or the labels in words.
         ordered: a larger class id means more similar (contradiction, neutral, entailment; low, medium, high; no, yes).
 
@@ -51,6 +52,7 @@ class Roles:
     group: str | None = None
     note: str = ""
     ordered: bool = True
+    split: str | None = None
 
     def __post_init__(self) -> None:
         require_kind(self.kind)
@@ -88,6 +90,7 @@ class Roles:
             group=value.get("group"),
             note=str(value.get("note", "")),
             ordered=bool(value.get("ordered", True)),
+            split=value.get("split"),
         )
 
 

@@ -143,7 +143,8 @@ def _rate_numbers(
         if _follows_lengths(cells(texts[0]), cells(texts[1]), numbers_of(cells(profile.name))):
             target, found = replace(target, name_score=NAME_SCORES["never"]), None
     is_close = found is not None and found.strength == "strong" and found.effect >= _CLOSE
-    if profile.is_sequence and profile.filled > 30 and not is_close:
+    is_numbering = profile.is_consecutive and target.rating != "certain" and not has_open_direction(profile.name)
+    if is_numbering or (profile.is_sequence and profile.filled > 30 and not is_close):
         return None
     target = replace(target, is_scores=reads_as_scores(profile, is_inference), value_score=_rate_number_values(profile), association=found)
     if found is None or target.rating != "mixed":

@@ -17,6 +17,9 @@ _COMBINING = (
 BETWEEN_WORDS = re.compile(rf"(?:(?![{_COMBINING}])[\W_])+")
 CJK = re.compile(r"[\u3040-\u9fff\uac00-\ud7a3]")
 """A character of Chinese, Japanese or Korean."""
+_WITH_ID = frozenset(
+    ["answer", "question", "sentence", "text", "query", "doc", "document", "passage", "pair", "user", "row", "item", "caption"]
+)
 _VOWEL_POINTS = re.compile("[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u0610-\u061a\u0640\u064b-\u065f\u0670]")
 
 
@@ -41,7 +44,8 @@ def split_words(name: str) -> tuple[str, ...]:
     text = _without_vowel_points(unicodedata.normalize("NFKC", name))
     text = re.sub(r"(?<=[a-zà-ÿ0-9])(?=[A-ZÀ-Þ])", " ", text)
     text = re.sub(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])", " ", text)
-    return tuple(word.casefold() for word in BETWEEN_WORDS.split(text) if word)
+    words = [word.casefold() for word in BETWEEN_WORDS.split(text) if word]
+    return tuple(part for word in words for part in ((word[:-2], "id") if word[:-2] in _WITH_ID and word.endswith("id") else (word,)))
 
 
 def _without_vowel_points(text: str) -> str:

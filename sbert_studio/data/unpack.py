@@ -1,0 +1,72 @@
+"""Unpack cells that hold several texts: the two lines of a pair, or the turns of a chat."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from .findings import Finding
+
+if TYPE_CHECKING:
+    from .tables import Table
+
+_SAMPLE_ROWS = 200
+_LEAST_ROWS = 5
+_TEXT_KEYS = ("content", "value", "text")
+_SPEAKER_KEYS = ("role", "from")
+
+
+def unpack_cells(table: Table) -> Table:
+    """Return the table with a column of its own for each text, and a note on each column that was unpacked."""
+    if len(table) < _LEAST_ROWS:
+        return table
+    columns = {name: table.texts(name) for name in table.columns}
+    for name in table.columns:
+        head = columns[name][:_SAMPLE_ROWS]
+        if all(len(_lines(cell)) == 2 for cell in head):
+            table = _replace(table, name, (f"{name}_1", f"{name}_2"), [_lines(cell) for cell in table.column(name)], "two lines")
+    chats = [name for name in table.columns if all(_turns(cell) for cell in table.texts(name)[:_SAMPLE_ROWS])]
+    for name in chats:
+        # "chosen" and "rejected" repeat the prompt before their last turn.
+        turns = [_turns(cell) for cell in table.column(name)]
+        names = ("prompt",) if all(len(one) == 1 for one in turns) else ("prompt", "response" if len(chats) == 1 else name)
+        cells = [("\n".join(one[:-1]) or "".join(one), "".join(one[-1:])) for one in turns]
+        table = _replace(table, name, names, cells, "the turns of a chat")
+    return table
+
+
+def _replace(table: Table, name: str, names: Sequence[str], rows: Sequence[Sequence[str]], what: str) -> Table:
+    from dataclasses import replace
+
+    from .tables import table_from_columns
+
+    columns: dict[str, Sequence[str]] = {}
+    for known in table.columns:
+        if known != name:
+            columns.setdefault(known, table.column(known))
+            continue
+        for place, new in enumerate(names):
+            columns.setdefault(new, [row[place] if place < len(row) else "" for row in rows])
+    unpacked = table_from_columns(table.name, columns, table.lines)
+    made = " and ".join(repr(new) for new in names)
+    notes = (*table.notes, Finding("info", f"each cell of {name!r} holds {what}, which became {made}"))
+    return replace(unpacked, notes=notes, doubts=table.doubts, dropped=table.dropped)
+
+
+def _lines(cell: str) -> list[str]:
+    return [line.strip() for line in cell.splitlines() if line.strip()]
+
+
+def _turns(cell: str) -> list[str]:
+    """Return the texts of a JSON list of chat turns; empty if a cell is something else."""
+    if not cell.startswith("[{"):
+        return []
+    try:
+        turns = json.loads(cell)
+    except ValueError:
+        return []
+    if not all(isinstance(turn, dict) and any(key in turn for key in _SPEAKER_KEYS) for turn in turns):
+        return []
+    texts = [next((turn[key] for key in _TEXT_KEYS if isinstance(turn.get(key), str)), "") for turn in turns]
+    return texts if all(texts) else []
