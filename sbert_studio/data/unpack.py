@@ -1,12 +1,14 @@
-"""Unpack cells that hold several texts: the two lines of a pair, or the turns of a chat."""
+"""Unpack cells that hold several texts: the two lines of a pair, or the chats of preference data."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .findings import Finding
+from .schema.names import is_negative_name
 
 if TYPE_CHECKING:
     from .tables import Table
@@ -26,32 +28,25 @@ def unpack_cells(table: Table) -> Table:
         head = columns[name][:_SAMPLE_ROWS]
         if all(len(_lines(cell)) == 2 for cell in head):
             table = _replace(table, name, (f"{name}_1", f"{name}_2"), [_lines(cell) for cell in table.column(name)], "two lines")
+    if not any(map(is_negative_name, table.columns)):
+        return table  # chats without a rejected answer are not training examples
     chats = [name for name in table.columns if all(_turns(cell) for cell in table.texts(name)[:_SAMPLE_ROWS])]
     for name in chats:
         # "chosen" and "rejected" repeat the prompt before their last turn.
         turns = [_turns(cell) for cell in table.column(name)]
-        names = ("prompt",) if all(len(one) == 1 for one in turns) else ("prompt", "response" if len(chats) == 1 else name)
+        names = ("prompt",) if all(len(one) == 1 for one in turns) else ("prompt", name)
         cells = [("\n".join(one[:-1]) or "".join(one), "".join(one[-1:])) for one in turns]
         table = _replace(table, name, names, cells, "the turns of a chat")
     return table
 
 
 def _replace(table: Table, name: str, names: Sequence[str], rows: Sequence[Sequence[str]], what: str) -> Table:
-    from dataclasses import replace
-
-    from .tables import table_from_columns
-
-    columns: dict[str, Sequence[str]] = {}
-    for known in table.columns:
-        if known != name:
-            columns.setdefault(known, table.column(known))
-            continue
-        for place, new in enumerate(names):
-            columns.setdefault(new, [row[place] if place < len(row) else "" for row in rows])
-    unpacked = table_from_columns(table.name, columns, table.lines)
-    made = " and ".join(repr(new) for new in names)
-    notes = (*table.notes, Finding("info", f"each cell of {name!r} holds {what}, which became {made}"))
-    return replace(unpacked, notes=notes, doubts=table.doubts, dropped=table.dropped)
+    table = table.without_column(name)
+    for place, new in enumerate(names):
+        if new not in table.columns:
+            table = table.with_column(new, [row[place] if place < len(row) else "" for row in rows])
+    made = " and ".join(map(repr, names))
+    return replace(table, notes=(*table.notes, Finding("info", f"each cell of {name!r} holds {what}, which became {made}")))
 
 
 def _lines(cell: str) -> list[str]:

@@ -41,7 +41,7 @@ def test_a_scale_is_read_as_people_write_it(text: str, scale: tuple[float, float
 
 @pytest.mark.parametrize("text", ["", "5", "a-b", "0-5-9", "0,5"])
 def test_what_is_no_scale_is_refused(text: str) -> None:
-    with pytest.raises(StudioError, match="no scale"):
+    with pytest.raises(StudioError, match="not a scale"):
         parse_scale(text)
 
 
@@ -58,7 +58,7 @@ def test_what_the_objective_learns_from_decides_between_scores_and_labels(kinds:
     both = table(score=SCORES, label=LABELS)
     roles = infer_schema(both, None, kinds).roles  # type: ignore[arg-type]
     assert (roles.kind, roles.target) == (kind, target)
-    assert ("not from 'score'" in roles.note) == (target == "label")
+    assert ("not 'score'" in roles.note) == (target == "label")
     assert infer_schema(both, SchemaOverrides(target="score"), kinds).roles.target == "score"  # type: ignore[arg-type]
 
 

@@ -83,10 +83,10 @@ def test_snlis_own_numbers_are_ordered_by_similarity() -> None:
         ({"kind": "positive_pairs"}, "one column of text"),
         ({"kind": "triplets"}, "triplets need"),
         ({"columns": ["text", "nothing"]}, "no column 'nothing'"),
-        ({"columns": ["text", "text"]}, "two parts"),
-        ({"columns": ["text", "label"], "target": "text"}, "two parts"),
+        ({"columns": ["text", "text"]}, "two roles"),
+        ({"columns": ["text", "label"], "target": "text"}, "two roles"),
         ({"kind": "sentences", "columns": ["text", "label"]}, "need 1 text column"),
-        ({"kind": "quadruplets", "columns": ["text", "label"]}, "no kind"),
+        ({"kind": "quadruplets", "columns": ["text", "label"]}, "not a kind"),
     ],
 )
 def test_what_cannot_be_had_is_refused_in_words(arguments: dict[str, object], words: str) -> None:

@@ -259,5 +259,5 @@ def test_the_mean_of_raters_who_nearly_agree_is_the_score() -> None:
 
 def test_a_score_column_without_a_value_is_asked_about() -> None:
     reading = infer_schema(_table("score", [""] * 160), similar=_similar)
-    assert reading.questions and "'score' holds no value" in reading.questions[0].why
+    assert reading.questions and "'score' is empty" in reading.questions[0].why
     assert not infer_schema(_table("remarks", [""] * 160), similar=_similar).questions

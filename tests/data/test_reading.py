@@ -104,7 +104,7 @@ def test_known_words_against_the_model_are_asked_and_each_answer_is_taken(simila
     assert not reading.certain
     (question,) = reading.questions
     assert [option.answer for option in question.options] == ["yes", "the other way round", "they have no order"]
-    assert {shown.read_as for shown in question.rows} == {"most alike", "least alike"}
+    assert {shown.read_as for shown in question.rows} == {"most similar", "least similar"}
     assert all(shown.value and len(shown.texts) == 2 for shown in question.rows)
     found = [infer_schema(table, answered(option), similar=similar) for option in question.options]
     assert [(one.roles.labels, one.roles.ordered, one.certain) for one in found] == [
@@ -163,7 +163,7 @@ BESIDE = {
 def test_a_score_is_found_under_any_name_beside_other_columns(similar: SimilarityFunction, column: str) -> None:
     reading = infer_schema(scored(column, **BESIDE), similar=similar)
     assert (reading.roles.kind, reading.roles.texts, reading.roles.target, reading.certain) == ("scored_pairs", TEXTS, column, True)
-    assert "not learned from" in " ".join(reading.why), "what is left aside is said"
+    assert "not used for training" in " ".join(reading.why), "what is left aside is said"
 
 
 @pytest.mark.parametrize("column", ["date", "comment", "annotator", "year", "user_id", "split"])
@@ -194,7 +194,7 @@ def test_texts_with_a_category(similar: SimilarityFunction) -> None:
     assert (reading.roles.kind, reading.roles.texts, reading.roles.target, reading.certain) == ("labelled_texts", ("text",), "topic", True)
     blind = infer_schema(table)
     assert (blind.roles.kind, kinds_of_questions(blind)) == ("labelled_texts", ["kind"])
-    assert blind.questions[0].text.endswith("should texts of one category lie together?")
+    assert blind.questions[0].text.endswith("should texts of one category be similar?")
     assert infer_schema(table, answered(blind.questions[0].options[1])).roles.kind == "sentences"
     aside = {name: BESIDE[name][:200] for name in ("date", "annotator")}
     alone = infer_schema(table_from_columns("t.csv", {"text": found["text"][:200], **aside}), similar=similar)
@@ -223,11 +223,11 @@ def test_a_held_out_file_follows_the_order_and_the_scale() -> None:
 def test_an_order_must_name_every_label_once() -> None:
     with pytest.raises(StudioError, match="does not name each label"):
         infer_schema(two_words("wug", "blick"), SchemaOverrides(order=("wug", "other")))
-    with pytest.raises(StudioError, match="have no order of labels"):
+    with pytest.raises(StudioError, match="have no label order"):
         infer_schema(scored("score"), SchemaOverrides(order=("a", "b")))
     assert parse_order("none") == parse_order("") == ()
     assert parse_order('no, "yes, surely"') == ("no", "yes, surely")
-    with pytest.raises(StudioError, match="no order"):
+    with pytest.raises(StudioError, match="not an order"):
         parse_order("yes")
 
 

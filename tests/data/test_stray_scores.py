@@ -54,7 +54,7 @@ def test_numbers_far_beyond_all_scores_are_left_out_where_their_texts_do_not_fit
     table = _table(top, codes, every, digits)
     reading = infer_schema(table, similar=_similar)
     assert reading.certain and (reading.roles.low, reading.roles.high) == (0, top)
-    assert any("stands for no answer" in why for why in reading.why)
+    assert any("means no answer" in why for why in reading.why)
     told = next(finding for finding in diagnose(table, reading).findings if "outside" in finding.message)
     assert list(told.rows) == [2 + place for place in range(0, ROWS, every)]
 

@@ -114,7 +114,7 @@ MISSING_LABELS = _LISTS["missing_label"] | _LISTS["rare_missing_label"]
 CERTAINLY_MISSING_LABELS = _LISTS["missing_label"]
 _MISSING = _LISTS["missing_label"] | _LISTS["missing_sign"] | _LISTS["missing_word"]
 _MISSING_SIGNS = (_LISTS["missing_label"] | _LISTS["missing_sign"]) - _LISTS["missing_word"]
-_KEPT = "kept as a text: its other texts are as short"
+_KEPT = "kept as a text because the other texts are as short"
 _LONGEST_MISSING = 40
 _BLOCK = 8_192
 _FRAMES = re.compile(r"[\s(\[{<«\"'“„]*(.*?)[\s)\]}>»\"'”“]*", re.DOTALL)
@@ -142,8 +142,7 @@ class MissingTexts:
         if not len(self.kept):
             return ()
         rows = tuple(lines[self.kept].tolist())
-        verb = "says" if len(rows) == 1 else "say"
-        return (Finding("info", f"{count(len(rows), 'row')} of {column!r} {verb} {quote_cells(self.kept_values)}, {_KEPT}", rows),)
+        return (Finding("info", f"{count(len(rows), 'row')} with only {quote_cells(self.kept_values)} in {column!r}, {_KEPT}", rows),)
 
 
 def kept_as_texts(findings: Iterable[Finding]) -> tuple[str, ...]:

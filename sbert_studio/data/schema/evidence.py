@@ -175,8 +175,8 @@ class NeighborAgreement:
         return self.is_clear and self.share >= 0.98
 
     def describe(self) -> str:
-        """Return ``the text most like it is of the same category for 71% of 200 texts, 22% by chance``."""
-        return f"the text most like it is of the same category for {self.share:.0%} of {self.rows} texts, {self.chance:.0%} by chance"
+        """Return ``the nearest neighbor has the same category for 71% of 200 texts (by chance 22%)``."""
+        return f"the nearest neighbor has the same category for {self.share:.0%} of {self.rows} texts (by chance {self.chance:.0%})"
 
 
 class Evidence:

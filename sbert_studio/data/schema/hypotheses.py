@@ -23,7 +23,7 @@ ASK = 0.9
 """The score from which the owner is asked about a hypothesis."""
 EXPLICIT, BY_EVIDENCE, PAIRS, TEXTS = 6.0, 2.3, 1.0, 0.5
 """Scores of hypotheses without a target: the file names its parts; the model finds them; two texts a row; one text a row."""
-UNUSED = "not learned from: "
+UNUSED = "not used for training: "
 """How the sentence begins that lists the columns without a part."""
 
 

@@ -44,9 +44,7 @@ def infer_schema(
         schema = _with_target_of_kinds(table, given, schema, kinds, similar)
     roles = schema.roles
     if given.order is not None and roles.kind != "labelled_pairs":
-        raise StudioError(
-            f"{roles.kind.replace('_', ' ')} have no order of labels", "leave the order out, or choose the kind labelled_pairs"
-        )
+        raise StudioError(f"{roles.kind.replace('_', ' ')} have no label order", "remove the order, or choose the kind labelled_pairs")
     if given.scale is not None:
         roles = with_scale(roles, given.scale)
     if given.group is not None:
@@ -73,7 +71,7 @@ def infer_columns(
         require_kind(kind)
     table.require(*(columns or ()), *((target,) if target else ()))
     if columns is not None and target in columns:
-        raise StudioError(f"the column {target!r} is chosen for two parts", "choose a column of its own for each part")
+        raise StudioError(f"the column {target!r} has two roles", "choose a different column for each role")
     context = SchemaContext(table, profile_table(table), Evidence(table, similar), order, scale)
     if kind is None and columns is not None and len(columns) != 2:
         kind = "triplets" if len(columns) > 2 else "labelled_texts" if target else "sentences"
@@ -123,7 +121,7 @@ def _with_target_of_kinds(
                 continue  # there is none
             if other.roles.target != found.target:
                 what = "labels" if kind == "labelled_pairs" else "scores"
-                note = f"{other.roles.note}, from {other.roles.target!r}: the objective learns from {what}, not from {found.target!r}"
+                note = f"{other.roles.note}, from {other.roles.target!r}: the loss uses {what}, not {found.target!r}"
                 return replace(other, roles=replace(other.roles, note=note))
     return schema
 
@@ -132,5 +130,5 @@ def _with_group(table: Table, roles: Roles, group: str) -> Roles:
     if group:
         table.require(group)
         if group in (*roles.texts, roles.target):
-            raise StudioError(f"the column {group!r} is chosen for two parts", "choose a column of its own for the group")
+            raise StudioError(f"the column {group!r} has two roles", "choose a different column for the group")
     return replace(roles, group=group or None)

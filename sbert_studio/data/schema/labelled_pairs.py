@@ -64,7 +64,7 @@ def labelled_pairs(context: SchemaContext, texts: tuple[str, str], target: str) 
     elif len(classes) < 2:
         found = LabelOrder(classes, True, True, "")
     elif len(classes) > _MOST_ORDERED:
-        found = LabelOrder(classes, False, True, "so many labels have no order")
+        found = LabelOrder(classes, False, True, "too many labels to be ordered")
     else:
         evidence = context.evidence
         found = _order_of_column(evidence, texts, target, classes, is_inference)
@@ -117,7 +117,7 @@ def order_classes(
     if words is None:
         return _order_by_evidence(tuple(names), evidence, is_named and not is_inference)
     if words.family == "relations":
-        return LabelOrder(words.labels, False, True, "the labels are kinds of relations")
+        return LabelOrder(words.labels, False, True, "the labels are types of relations")
     return _order_by_words(words, names, evidence, is_named=is_named, is_reversed=is_reversed, is_similarity=is_similarity)
 
 
@@ -137,14 +137,14 @@ def _order_of_column(evidence: Evidence, texts: tuple[str, str], target: str, cl
 def _specified_order(classes: Sequence[str], order: Sequence[str], target: str) -> LabelOrder:
     """Return an override in the spelling of the file."""
     if not order:
-        return LabelOrder(tuple(classes), False, True, "said to have no order")
+        return LabelOrder(tuple(classes), False, True, "specified to have no order")
     places = [class_index(label, classes) for label in order]
     if sorted(places) != list(range(len(classes))):
         raise StudioError(
             f"the order {', '.join(order)} does not name each label of {target!r} once",
-            f"its labels are: {format_names(list(classes))}; write all of them, least alike first",
+            f"its labels are: {format_names(list(classes))}; list all of them, least similar first",
         )
-    return LabelOrder(tuple(classes[place] for place in places), True, True, "as said")
+    return LabelOrder(tuple(classes[place] for place in places), True, True, "as specified")
 
 
 def _order_by_words(
@@ -162,15 +162,15 @@ def _order_by_words(
     confirmation = f"; {evidence.describe()}" if confirms and evidence is not None else ""
     if words.is_certain and (is_named or confirms or words.family in ("nli", "yes/no")):
         is_certain = not is_reversed or confirms
-        return LabelOrder(order, True, is_certain, f"what the labels mean{confirmation}", is_favored=is_favored)
+        return LabelOrder(order, True, is_certain, f"the meaning of the labels{confirmation}", is_favored=is_favored)
     if confirms:
-        return LabelOrder(order, True, True, f"what the labels suggest{confirmation}")
-    return LabelOrder(order, True, False, "the labels suggest it, and nothing confirms it", is_favored=is_favored)
+        return LabelOrder(order, True, True, f"the words suggest this order{confirmation}")
+    return LabelOrder(order, True, False, "the words suggest this order, and nothing confirms it", is_favored=is_favored)
 
 
 def _order_by_evidence(names: tuple[str, ...], evidence: ClassSeparation | None, is_named: bool) -> LabelOrder:
     if evidence is None:
-        return LabelOrder(names, True, False, "the labels' words are not known, and no model was asked", is_favored=False)
+        return LabelOrder(names, True, False, "the labels are not known words, and no model was used", is_favored=False)
     if (middle := neutral_of_three(names)) is not None:
         return _order_around_neutral(names, middle, evidence)
     order = _add_rare(evidence.order, names)
@@ -186,9 +186,9 @@ def _order_around_neutral(names: tuple[str, ...], middle: str, evidence: ClassSe
     ends = [name for name in names if name != middle]
     means = [mean for name in ends if (mean := evidence.mean_of(name)) is not None]
     if len(means) < 2:
-        return LabelOrder((ends[0], middle, ends[1]), True, False, "too few rows of a class to tell", is_favored=False)
+        return LabelOrder((ends[0], middle, ends[1]), True, False, "too few rows of one class", is_favored=False)
     low, high = sorted(means, key=lambda one: one.mean)
-    why = f"{middle} stands in the middle; {evidence.describe()}"
+    why = f"{middle} is the middle class; {evidence.describe()}"
     return LabelOrder((low.label, middle, high.label), True, high.exceeds(low, 3.0), why, is_favored=high.exceeds(low, 2.0))
 
 

@@ -61,7 +61,7 @@ def find_classes(cells: Sequence[str]) -> tuple[str, ...]:
         raise StudioError("the label column is blank in every row", "choose another column")
     if len(spellings) > _MOST_CLASSES or (len(spellings) > 20 and len(spellings) > total / 3):
         raise StudioError(
-            f"the label column holds {len(spellings):,} different values, too many to be classes", "choose another column or kind"
+            f"the label column has {len(spellings):,} different values, too many to be classes", "choose another column or kind"
         )
     names = sorted(found.most_common(1)[0][0] for found in spellings.values())
     numbers = {name: parse_number(name) for name in names}

@@ -103,9 +103,7 @@ def parse_order(text: str) -> tuple[str, ...]:
         return ()
     labels = tuple(label.strip() for label in _parse_list(text))
     if len(labels) < 2 or len(set(labels)) < len(labels):
-        raise StudioError(
-            f"{text!r} is no order of labels", "write all of them with commas between them, least alike first, such as no,yes"
-        )
+        raise StudioError(f"{text!r} is not an order of labels", "list all labels separated by commas, least similar first, such as no,yes")
     return labels
 
 
@@ -113,7 +111,7 @@ def parse_columns(text: str) -> tuple[str, ...]:
     """Parse column names separated by commas; one that holds a comma is quoted, as in a CSV."""
     names = [name.strip() for name in _parse_list(text)]
     if not names or not all(names):
-        raise StudioError(f"{text!r} names no columns", "write their names with commas between them, such as sentence1,sentence2")
+        raise StudioError(f"{text!r} does not name any columns", "list column names separated by commas, such as sentence1,sentence2")
     return tuple(names)
 
 
@@ -128,7 +126,7 @@ def parse_scale(text: str) -> tuple[float, float]:
     """Parse ``0-5`` as (0.0, 5.0); ``-1 to 1`` and, if 0 is most similar, ``5-0`` work too."""
     found = _SCALE.fullmatch(text)
     if not found or not all(math.isfinite(float(end)) for end in found.groups()):
-        raise StudioError(f"{text[:80]!r} is no scale of scores", "write the lowest and the highest score, such as 0-5")
+        raise StudioError(f"{text[:80]!r} is not a scale", "give the lowest and the highest score, such as 0-5")
     return float(found[1]), float(found[2])
 
 
@@ -142,6 +140,4 @@ def _parse_list(text: str) -> list[str]:
     try:
         return next(csv.reader([text], skipinitialspace=True), [])
     except csv.Error as error:
-        raise StudioError(
-            f"{text[:80]!r} cannot be read as a list: {error}", "write it in one line, with commas between its parts"
-        ) from None
+        raise StudioError(f"{text[:80]!r} cannot be read as a list: {error}", "write it on one line, separated by commas") from None

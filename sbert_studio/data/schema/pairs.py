@@ -122,8 +122,9 @@ def find_pairs(context: SchemaContext, kind: Kind | None = None, target: str | N
         found = f"one column of text ({texts[0].name!r})" if texts else "no column of text"
         names = ", ".join(context.table.columns[:20])
         raise StudioError(
-            f"{context.table.name} has {found}; pairs need two",
-            f"add the second text, or name two of its columns: {names}; one column trains as the kind sentences{context.table.elsewhere}",
+            f"{context.table.name} has {found}, but pairs need two",
+            f"add the second text, or name two of its columns: {names}; "
+            f"a single column can be used as kind sentences{context.table.elsewhere}",
         )
 
     def effect(pair: tuple[str, str]) -> float:
@@ -201,7 +202,7 @@ def _ask_columns(context: SchemaContext, pairs: Sequence[TextPair]) -> Question 
     if has_evidence and one - other > 0.1:
         return None
     is_favored = (not has_evidence or one >= other) and (first.name_score > second.name_score or one > other)
-    why = "more than two columns hold texts"
+    why = "more than two columns contain texts"
     return ask_columns(context.table, [pair.texts for pair in pairs[:3]], why, is_favored=is_favored)
 
 
@@ -251,7 +252,7 @@ def _with_accepted_target(context: SchemaContext, texts: tuple[str, str], target
         rivals += [one for one in rest if one not in rivals and one.effect >= _CLOSE and one.score >= ASK]
     if not rivals and best.is_certain:
         return found
-    why = _doubt(best) if best.is_contradicted or not rivals else "more than one column may hold it"
+    why = _doubt(best) if best.is_contradicted or not rivals else "more than one column may contain it"
     points = best.name_score + best.model_score
     is_favored = best.model_score >= 0 and best.name_score >= 0 and points > 0
     is_favored = is_favored and all(points > one.name_score + one.model_score and best.effect >= one.effect for one in rivals)
@@ -278,8 +279,8 @@ def _is_worth_asking(context: SchemaContext, one: PairTarget) -> bool:
 def _doubt(one: PairTarget) -> str:
     evidence = f"; {one.association.describe()}" if one.association is not None else ""
     if one.rating == "unknown":
-        return f"the column {one.column!r} is not called a score or a label{evidence}"
-    return f"the column {one.column!r} may be something else{evidence}"
+        return f"the column {one.column!r} does not have the name of a score or a label{evidence}"
+    return f"the column {one.column!r} may be neither a score nor a label{evidence}"
 
 
 def _category_instead(context: SchemaContext, pair: TextPair, targets: Sequence[PairTarget]) -> Hypothesis | None:
@@ -313,13 +314,13 @@ def _doubt_of_pairs(context: SchemaContext, texts: tuple[str, str], alignment: f
     """Return why the two texts of a row may not belong together; empty if nothing speaks against it."""
     named = [one for one in context.profiles if rate_target_name(one.name) in ("certain", "likely")]
     if empty := [one.name for one in named if not one.filled]:
-        return f"the column {empty[0]!r} holds no value; formulas do not, before a spreadsheet has calculated and saved them"
+        return f"the column {empty[0]!r} is empty; formulas have no value until a spreadsheet has calculated and saved them"
     if nested := [one.name for one in named if one.is_nested]:
         return f"the column {nested[0]!r} holds lists or objects, of which no score or label was read"
     if rejected := [name for name in texts if is_negative_name(name)]:
         return f"the column {rejected[0]!r} is named like a negative, and no column holds its anchor"
     if alignment is not None and alignment < _AT_CHANCE:
-        return f"by {context.evidence.model} the two texts of a row are hardly more alike than any others"
+        return f"by {context.evidence.model}, the two texts of a row are hardly more similar than texts of different rows"
     if few := [one for name in texts if (one := context.profile(name)).is_category]:
         return f"the column {few[0].name!r} holds only {few[0].distinct:,} different texts"
     return ""
@@ -341,5 +342,7 @@ def _without_target(context: SchemaContext, pair: TextPair) -> Hypothesis:
     if third is not None:
         question = ask_third_text(context, roles, third)
         return Hypothesis(roles, PAIRS, (question.why,), (question,))
-    why = () if alignment is None else (f"the two texts of a row are more alike than those of two rows in {alignment:.0%} of comparisons",)
-    return Hypothesis(roles, PAIRS, (*why, *context.describe_unused(roles)))
+    why = context.describe_unused(roles)
+    if alignment is not None:
+        why = (f"the two texts of a row are more similar than texts of different rows in {alignment:.0%} of comparisons", *why)
+    return Hypothesis(roles, PAIRS, why)

@@ -205,5 +205,5 @@ def no_text_error(table: Table, profiles: Sequence[ColumnProfile], hint: str) ->
         return StudioError(f"no column of {table.name} looks like text", f"{hint}{table.elsewhere}")
     return StudioError(
         f"{', '.join(map(repr, nested[:3]))} of {table.name} holds lists or objects, not texts",
-        'write each text of them as a value of its own, such as {"question": "…", "answer": "…"} for what was said in turns',
+        'write each text as a separate value, such as {"question": "…", "answer": "…"}',
     )

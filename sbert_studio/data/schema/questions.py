@@ -24,12 +24,12 @@ _KINDS: dict[Kind, str] = {
     "scored_pairs": "pairs with a score",
     "labelled_pairs": "pairs with a label",
     "positive_pairs": "pairs that belong together",
-    "triplets": "an anchor, what is like it, and what is not",
-    "labelled_texts": "texts with a category: those of one category should lie together",
-    "sentences": "texts alone",
+    "triplets": "an anchor, a similar text and a dissimilar one",
+    "labelled_texts": "texts with a category: texts of one category are similar",
+    "sentences": "texts without labels",
 }
-TEXTS_ALONE = Option("none of them: they are texts alone", "--kind sentences", {"kind": "sentences"})
-PAIRS_ALONE = Option("none of them: the texts of a row belong together", "--kind positive_pairs", {"kind": "positive_pairs"})
+TEXTS_ALONE = Option("none of them: the texts have no category", "--kind sentences", {"kind": "sentences"})
+PAIRS_ALONE = Option("none of them: the two texts of a row belong together", "--kind positive_pairs", {"kind": "positive_pairs"})
 
 Reading = tuple[Kind, Sequence[str], str | None]
 """A kind, its text columns and its target."""
@@ -45,7 +45,7 @@ def ask_columns(table: Table, candidates: Sequence[Sequence[str]], why: str, *, 
     options = tuple(_list_option(" and ".join(names), "--columns", names, "columns") for names in candidates)
     every = list(dict.fromkeys(name for names in candidates for name in names))
     rows = _example_rows(table, every, _spread(table, every, 2))
-    return Question("columns", "Which columns hold the texts that are compared?", options, why, tuple(rows), 0 if is_favored else None)
+    return Question("columns", "Which columns contain the two texts?", options, why, tuple(rows), 0 if is_favored else None)
 
 
 def ask_kind(
@@ -70,10 +70,10 @@ def ask_kind(
             flag, choice = f"{flag} --target {shlex.quote(target)}", {**choice, "target": target}
         if [one for one, _, _ in others].count(kind) + (roles.kind == kind) > 1:
             answer = f"{_KINDS[kind]}: {format_names(texts)}"
-        elif text.endswith("lie together?") and kind == "labelled_texts":
+        elif text.endswith("be similar?") and kind == "labelled_texts":
             answer = "yes"
         else:
-            answer = _KINDS[kind] if kind != "sentences" else "no, they are texts alone"
+            answer = _KINDS[kind] if kind != "sentences" else "no, use the texts without labels"
         options.append(Option(answer, flag, choice))
     target = roles.target or next((name for _, _, name in others if name), None)
     names = columns or roles.texts
@@ -103,16 +103,16 @@ def ask_target(
     options = (*options, PAIRS_ALONE) if is_used else (PAIRS_ALONE, *options)
     if category_of is not None:
         options = (*options, _category_option(category_of, names[0]))
-    text = (
-        "Which column holds the score or the label?" if len(names) > 1 else f"Does the column {names[0]!r} say how alike the two texts are?"
-    )
+    text = "Which column contains the score or the label?"
+    if len(names) == 1:
+        text = f"Does the column {names[0]!r} say how similar the two texts are?"
     return Question("target", text, options, why, _rows_with_values(table, texts, names), 0 if is_favored else None)
 
 
 def ask_category(table: Table, text: str, names: Sequence[str], why: str) -> Question:
     """Ask which column holds the categories of texts."""
     options = (*_target_options(names), TEXTS_ALONE)
-    return Question("target", "Which column holds the categories of the texts?", options, why, _rows_with_values(table, [text], names))
+    return Question("target", "Which column contains the categories of the texts?", options, why, _rows_with_values(table, [text], names))
 
 
 def _category_option(text: str, target: str) -> Option:
@@ -140,13 +140,13 @@ def ask_order(
     labels = roles.labels
     names = ", ".join(map(_quote, labels[:_MOST_LABELS])) + (" …" if len(labels) > _MOST_LABELS else "")
     if not roles.ordered:
-        text = f"The labels {names} have no order, as kinds of relations have none: right?"
+        text = f"Are the labels {names} without an order, as kinds of relations are?"
     elif len(labels) == 2:
-        text = f"Pairs labelled {_quote(labels[1])} count as most alike, those labelled {_quote(labels[0])} as least: right?"
+        text = f"Are pairs labelled {_quote(labels[1])} more similar than pairs labelled {_quote(labels[0])}?"
     else:
-        text = f"From least to most alike: {names}: right?"
+        text = f"Is this the order from least to most similar: {names}?"
     orders = [("yes", labels), ("the other way round", labels[::-1])]
-    orders += [(f"rather {' < '.join(map(_quote, order))}", tuple(order)) for order in others]
+    orders += [(f"no, {' < '.join(map(_quote, order))}", tuple(order)) for order in others]
     options = [_list_option(answer, "--order", order, "order") for answer, order in orders]
     options.insert(len(options) if roles.ordered else 0, Option("they have no order", f"--order {NO_ORDER}", {"order": []}))
     if category_of is not None:
@@ -156,7 +156,7 @@ def ask_order(
     complete = _complete_rows(table, roles.texts)
     rows = [
         example
-        for wanted, read_as in ((len(labels) - 1, "most alike"), (0, "least alike"))
+        for wanted, read_as in ((len(labels) - 1, "most similar"), (0, "least similar"))
         for example in _example_rows(
             table, roles.texts, [row for row in complete if place[cells[row]] == wanted][:1], roles.target, read_as
         )
@@ -172,11 +172,11 @@ def ask_direction(table: Table, roles: Roles, why: str, proposed: int | None) ->
     places = np.array([place for place in _complete_rows(table, roles.texts) if not np.isnan(scores[place])], int)
     by_score = places[np.argsort(scores[places] * (1 if high > low else -1), kind="stable")].tolist()
     rows = [
-        *_example_rows(table, roles.texts, by_score[-1:], roles.target, "most alike"),
-        *_example_rows(table, roles.texts, by_score[:1], roles.target, "least alike"),
+        *_example_rows(table, roles.texts, by_score[-1:], roles.target, "most similar"),
+        *_example_rows(table, roles.texts, by_score[:1], roles.target, "least similar"),
     ]
     options = (_scale_option("yes", low, high), _scale_option("the other way round", high, low))
-    text = f"A {roles.target} of {high:g} counts as most alike, one of {low:g} as least: right?"
+    text = f"Does a {roles.target} of {high:g} mean most similar, and one of {low:g} least similar?"
     return Question("scale", text, options, why, tuple(rows), proposed)
 
 
@@ -184,10 +184,10 @@ def ask_zero(table: Table, roles: Roles, why: str) -> Question:
     """Ask whether 0 is the lowest score, or stands for no answer."""
     assert roles.target is not None and roles.high is not None
     options = (
-        _scale_option("it is no answer: leave its rows out", 1.0, roles.high),
-        _scale_option("it is the lowest score", 0.0, roles.high),
+        _scale_option("yes, skip these rows", 1.0, roles.high),
+        _scale_option("no, it is the lowest score", 0.0, roles.high),
     )
-    text = f"Does a {roles.target} of 0 say that there is no answer?"
+    text = f"Does a {roles.target} of 0 mean that there is no answer?"
     return Question("scale", text, options, why, _rows_of_numbers(table, roles, [0.0]))
 
 
@@ -203,12 +203,12 @@ def ask_missing_code(table: Table, roles: Roles, outliers: np.ndarray, why: str,
     least, most = min(roles.low, roles.high), max(roles.low, roles.high)
     wide = (min(least, float(outliers.min())), max(most, float(outliers.max())))
     options = []
-    for answer, ends in (("no answer: leave the rows out", (least, most)), ("a score like the others", wide)):
+    for answer, ends in (("no answer: skip the rows", (least, most)), ("an ordinary score", wide)):
         for is_reversed in (roles.low > roles.high, roles.low <= roles.high)[: 2 if is_direction_open else 1]:
             low, high = ends[::-1] if is_reversed else ends
-            options.append(_scale_option(f"{answer}; {high:g} is most alike" if is_direction_open else answer, low, high))
+            options.append(_scale_option(f"{answer}; {high:g} is most similar" if is_direction_open else answer, low, high))
     numbers = " or ".join(f"{one:g}" for one in outliers)
-    text = f"Does a {roles.target} of {numbers} say that there is no answer?"
+    text = f"Does a {roles.target} of {numbers} mean that there is no answer?"
     return Question("scale", text, tuple(options), why, _rows_of_numbers(table, roles, outliers), 0 if is_favored else None)
 
 

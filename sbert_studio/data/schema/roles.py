@@ -64,13 +64,13 @@ class Roles:
                 "choose the columns, or another kind",
             )
         if len(set(self.texts)) < len(self.texts) or self.target in self.texts:
-            raise StudioError("one column is chosen for two parts", "choose a column of its own for each part")
+            raise StudioError("one column has two roles", "choose a different column for each role")
         if self.kind in _TARGETS and self.target is None:
             raise StudioError(f"{self.kind.replace('_', ' ')} need a column of {_TARGETS[self.kind]}", "choose it")
         if self.kind == "scored_pairs" and not (self.low is not None and self.high is not None and self.low != self.high):
             raise StudioError(
                 f"the score scale from {self.low} to {self.high} is empty",
-                "give two different scores: of what is least alike, and of what is most alike",
+                "give two different scores, for least similar and most similar",
             )
 
     def to_json(self) -> dict[str, Any]:
@@ -119,4 +119,4 @@ class InferredSchema:
 def require_kind(kind: str) -> None:
     """Raise a StudioError unless ``kind`` is one of :data:`KINDS`."""
     if kind not in KINDS:
-        raise StudioError(f"there is no kind of examples called {kind!r}", f"choose one of {', '.join(KINDS)}")
+        raise StudioError(f"{kind!r} is not a kind of examples", f"choose one of {', '.join(KINDS)}")

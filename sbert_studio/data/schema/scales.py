@@ -40,7 +40,7 @@ def detect_scale(scores: np.ndarray) -> tuple[float, float]:
 def describe_scale(low: float, high: float) -> str:
     """Describe a scale in words: ``scores 0–5, divided by 5``; if ``low`` is the higher number, reversed."""
     if low > high:
-        return f"scores {high:g}–{low:g}, the other way round: {low:g} is least alike and becomes 0, {high:g} is most alike and becomes 1"
+        return f"scores {high:g}–{low:g}, reversed: {low:g} is least similar and becomes 0, {high:g} is most similar and becomes 1"
     span = f"scores {low:g}–{high:g}"
     if (low, high) == (0.0, 1.0):
         return f"{span}, taken as they are"

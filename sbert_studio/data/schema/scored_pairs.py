@@ -37,7 +37,7 @@ def scored_pairs(context: SchemaContext, texts: tuple[str, str], target: str) ->
     good = scores[~np.isnan(scores)]
     if len(good) * 2 < len(scores) or not len(good):
         bad = context.table.lines[np.isnan(scores)][:100].tolist()
-        raise StudioError(f"the column {target!r} holds words, not scores", "choose the kind labelled_pairs, or another column", bad)
+        raise StudioError(f"the column {target!r} contains words, not scores", "choose the kind labelled_pairs, or another column", bad)
     found = context.evidence.rank_correlation(texts, target)
     outliers = find_outliers(good)
     known = without_codes(good[~np.isin(good, outliers)])
@@ -92,18 +92,21 @@ def _check_direction(context: SchemaContext, roles: Roles, found: RankCorrelatio
 def _doubt_of_direction(evidence: Evidence, roles: Roles, found: RankCorrelation | None) -> str:
     assert roles.target is not None and roles.low is not None and roles.high is not None
     target, is_reversed = roles.target, roles.low > roles.high
-    if found is None and evidence.similar is not None:
-        return ""
     if found is None:
-        why = "may begin at the best or at the worst" if has_open_direction(target) else "is the name of a distance" if is_reversed else ""
-        return why and f"{target!r} {why}, and no model was asked"
+        return _doubt_without_model(target, is_reversed) if evidence.similar is None else ""
     is_opposite = (found.rho < 0) != is_reversed
     if explained_reversal(target, min(roles.low, roles.high), max(roles.low, roles.high)) is not None:
         return f"its name explains the scale, but {found.describe()}" if found.strength == "strong" and is_opposite else ""
     if (found.is_faint or found.strength in ("strong", "some")) and is_opposite:
-        return f"higher scores stand beside {'more' if is_reversed else 'less'} alike texts: {found.describe()}"
+        return f"higher scores belong to {'more' if is_reversed else 'less'} similar texts: {found.describe()}"
     is_unconfirmed = is_reversed and is_distance_name(target) and found.rho > -0.15
     return f"{target!r} is the name of a distance, and the model does not confirm it" if is_unconfirmed else ""
+
+
+def _doubt_without_model(target: str, is_reversed: bool) -> str:
+    if has_open_direction(target):
+        return f"{target!r} may begin at the best or at the worst, and no model was used"
+    return f"{target!r} is the name of a distance, and no model was used" if is_reversed else ""
 
 
 def _favored_direction(found: RankCorrelation | None, roles: Roles) -> int | None:
@@ -119,13 +122,13 @@ def _check_percentages(context: SchemaContext, roles: Roles, found: RankCorrelat
     """Return the question whether 0.6 is 60% or 0.6%, unless the values or the model tell; and how the scores are read."""
     assert roles.target is not None
     cells = context.table.column(roles.target)
-    reason = f"{roles.target}: percentages and parts of 1 are read as one scale: 60% as 0.6"
+    reason = f"{roles.target}: percentages and fractions are read on one scale: 60% as 0.6"
     as_written = context.evidence.rank_correlation(roles.texts, roles.target, as_written=True)
     if found is None or as_written is None:
         is_clear = any(number_form(cell) == "number" and 0 < parse_number(cell) < 1 for cell in set(cells))
-        why = "some are written as percentages, and 0 or 1 beside them as plain numbers"
+        why = "some are written as percentages, others as plain 0 or 1"
         return (None if is_clear else ask_percentages(context.table, roles, why)), reason
-    why = f"so read the rank correlation with the similarity by {found.model} is {found.rho:.2f}, as they are written {as_written.rho:.2f}"
+    why = f"read so, the rank correlation with the similarity by {found.model} is {found.rho:.2f}, as they are written {as_written.rho:.2f}"
     if found.effect > as_written.effect:
         return None, f"{reason}; {why}"
     return ask_percentages(context.table, roles, why), reason
@@ -142,7 +145,7 @@ def _check_zero(context: SchemaContext, roles: Roles, scores: np.ndarray) -> Que
     zero, one = means.get(0.0), means.get(1.0)
     if zero is None or one is None or not zero.exceeds(one, _ERRORS):
         return None
-    why = f"pairs of 0 are more alike than those of 1: {zero.mean:.2f} and {one.mean:.2f} by {context.evidence.model}"
+    why = f"pairs of 0 are more similar than pairs of 1: {zero.mean:.2f} and {one.mean:.2f} by {context.evidence.model}"
     return ask_zero(context.table, roles, why)
 
 
@@ -155,8 +158,8 @@ def _check_outliers(
     contradictions = [_contradict_scale_end(context.evidence, roles.texts, scores, side, found) for side in sides]
     numbers = " and ".join(f"{one:g}" for one in outliers)
     if all(contradictions):
-        return None, f"{roles.target}: {numbers} stands for no answer; {', '.join(contradictions)}"
-    why = f"{numbers} lies far beyond all other scores, {others.min():g} to {others.max():g}"
+        return None, f"{roles.target}: {numbers} means no answer; {', '.join(contradictions)}"
+    why = f"{numbers} is far outside all other scores, {others.min():g} to {others.max():g}"
     is_open = bool(_doubt_of_direction(context.evidence, roles, found))
     return (
         ask_missing_code(context.table, roles, outliers, why, is_direction_open=is_open, is_favored=is_usual_code(outliers)),
@@ -196,7 +199,7 @@ def _contradict_scale_end(
     if mannwhitneyu(odd, end, alternative="less" if is_most_similar else "greater").pvalue >= 0.01:
         return ""
     which = "highest" if is_above else "lowest"
-    return f"mean similarity of its pairs {odd.mean():.2f}, of those with the {which} other scores {end.mean():.2f}"
+    return f"mean similarity of its pairs {odd.mean():.2f}, of pairs with the {which} other scores {end.mean():.2f}"
 
 
 def _similarities(evidence: Evidence, texts: Sequence[str], places: np.ndarray) -> np.ndarray:
@@ -214,5 +217,5 @@ def with_scale(roles: Roles, scale: tuple[float, float]) -> Roles:
         StudioError: they have no scores.
     """
     if roles.kind != "scored_pairs":
-        raise StudioError(f"{roles.kind.replace('_', ' ')} have no scale of scores", "leave the scale out, or choose the kind scored_pairs")
+        raise StudioError(f"{roles.kind.replace('_', ' ')} have no scale", "remove the scale, or choose the kind scored_pairs")
     return replace(roles, low=scale[0], high=scale[1], note=describe_scale(*scale))

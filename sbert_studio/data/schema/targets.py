@@ -319,13 +319,13 @@ class CategoryTarget(ColumnHypothesis):
     def describe(self) -> str:
         """Return what the model says of it."""
         if not isinstance(self.association, ClassSeparation):
-            return f"{self.column}: no model was asked"
+            return f"{self.column}: no model was used"
         if self.neighbors is not None and self.neighbors.is_clear:
-            return f"{self.column}: by {self.model} {self.neighbors.describe()}"
+            return f"{self.column}: by {self.model}, {self.neighbors.describe()}"
         means = {one.label: one.mean for one in self.association.means}
         return (
-            f"{self.column}: by {self.model} two texts of one category have the similarity {means['same']:.2f}, "
-            f"of two {means['different']:.2f}"
+            f"{self.column}: similarity by {self.model} of two texts of the same category {means['same']:.2f}, "
+            f"of different categories {means['different']:.2f}"
         )
 
     @property

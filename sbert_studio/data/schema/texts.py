@@ -41,7 +41,7 @@ def text_hypotheses(context: SchemaContext) -> list[Hypothesis]:
     rivals = [one.column for one in rest if one.score > best.score - 0.6]
     questions: tuple[Question, ...] = ()
     if rivals:
-        questions = (ask_category(context.table, text, [best.column, *rivals], "more than one column may hold them"),)
+        questions = (ask_category(context.table, text, [best.column, *rivals], "more than one column may contain them"),)
     elif not best.is_certain:
         questions = (ask_category_kind(context, roles, best),)
     return [Hypothesis(roles, best.score, (best.describe(), *context.describe_unused(roles)), questions, best.saturation)]
@@ -92,7 +92,7 @@ def labelled_texts(context: SchemaContext, text: str, target: str) -> Roles:
     """
     counts = Counter(cell.strip() for cell in context.table.column(target) if cell.strip())
     if len(counts) < 2:
-        raise StudioError(f"the column {target!r} holds fewer than two categories", "choose another column or kind")
+        raise StudioError(f"the column {target!r} has fewer than two categories", "choose another column or kind")
     if max(counts.values()) < 2:
         raise StudioError(f"every category of the column {target!r} has a single text", "choose another column or kind")
     labels = tuple(sorted(counts, key=lambda name: (len(name), name) if name.isdigit() else (0, name)))
@@ -103,7 +103,7 @@ def labelled_texts(context: SchemaContext, text: str, target: str) -> Roles:
 def ask_category_kind(context: SchemaContext, roles: Roles, best: CategoryTarget, others: Sequence[Reading] = ()) -> Question:
     """Ask whether texts of one category belong together; the roles say what is used if nobody answers."""
     is_used = roles.kind == "labelled_texts"
-    text = f"{best.classes:,} categories in the column {best.column!r}: should texts of one category lie together?"
+    text = f"{best.classes:,} categories in the column {best.column!r}: should texts of one category be similar?"
     others = others or [("sentences", roles.texts, None) if is_used else ("labelled_texts", roles.texts, best.column)]
     return ask_kind(context.table, roles, others, text, best.describe(), is_favored=is_used and best.is_favored)
 
@@ -160,7 +160,7 @@ def _with_tags(context: SchemaContext, text: str, tags: str, found: CategoryTarg
     if len(cells) > 1 and cells.most_common(1)[0][1] > 1:
         roles, others = labelled_texts(context, text, tags), [("sentences", (text,), None), *others]
     why = () if found is None else (found.describe(),)
-    reason = f"the column {tags!r} holds several tags in a cell; to learn by one of them, keep that one alone in the column"
-    question = f"The column {tags!r} holds tags, several in some cells: should texts with the same tags lie together?"
+    reason = f"the column {tags!r} holds several tags in some cells; to use one tag per text, keep only that one in each cell"
+    question = f"The column {tags!r} contains tags, several in some cells: should texts with the same tags be similar?"
     asked = ask_kind(context.table, roles, others, question, "; ".join((reason, *why)), (text,), is_favored=False)
     return Hypothesis(roles, TEXTS if found is None else found.score, why, (asked,))

@@ -73,8 +73,8 @@ def ask_third_text(context: SchemaContext, roles: Roles, third: str) -> Question
     every = tuple(one.name for one in context.texts if one.name in texts or are_comparable(context, one, texts))
     negatives = (*texts, third) if set(every) == {*texts, third} else every
     others: list[Reading] = [("triplets", negatives, None)]
-    text = f"Is {third!r} a text that {texts[0]!r} is unlike, or has it no part?"
-    why = f"{third!r} holds texts of the same sort, and nothing tells what they are there for"
+    text = f"Is {third!r} a negative of {texts[0]!r}, or should it be ignored?"
+    why = f"{third!r} contains similar texts, and nothing tells their role"
     return ask_kind(context.table, roles, others, text, why, (*texts, third), is_favored=False)
 
 
@@ -106,15 +106,15 @@ def _judge_names(context: SchemaContext, named: tuple[str, ...]) -> Hypothesis |
         # Called good and bad, which may mean something else.
         if (share is not None and share < 0.5) or _has_target(context, named):
             return None
-        why = (
-            "their names suggest it, and no model was asked" if share is None else f"the model finds it so in {share:.0%} of the rows only"
-        )
+        why = "the column names suggest triplets, and no model was used"
+        if share is not None:
+            why = f"the model agrees in only {share:.0%} of the sampled rows"
         others: list[Reading] = [("triplets", (named[1], named[0], *named[2:]), None), ("positive_pairs", named[:2], None)]
         return _ask_negative(context, roles, others, why, is_favored=share is not None)
     if share is None or share > 0.35:
-        return Hypothesis(roles, EXPLICIT, ("a column is called negative", *context.describe_unused(roles)))
+        return Hypothesis(roles, EXPLICIT, ("a column is named as a negative", *context.describe_unused(roles)))
     swapped = (named[0], named[2], named[1], *named[3:])
-    why = f"the anchor is more like {named[2]!r} than like {named[1]!r} in {1 - share:.0%} of the rows looked at"
+    why = f"the anchor is more similar to {named[2]!r} than to {named[1]!r} in {1 - share:.0%} of the sampled rows"
     return Hypothesis(roles, EXPLICIT, (why,), (ask_columns(context.table, [named, swapped], why, is_favored=False),))
 
 
@@ -124,11 +124,11 @@ def _judge_numbered(context: SchemaContext, names: tuple[str, ...]) -> Hypothesi
         return None
     share = context.evidence.positive_share(*names[:3])
     if share is not None and share >= _CLEAR:
-        why = f"{names[0]!r} is more like {names[1]!r} than like {names[2]!r} in {share:.0%} of the rows looked at"
+        why = f"{names[0]!r} is more similar to {names[1]!r} than to {names[2]!r} in {share:.0%} of the sampled rows"
         return Hypothesis(_triplets(context, names), BY_EVIDENCE, (why,))
-    why = "nothing says which text is unlike the others"
+    why = "nothing tells which text is the negative"
     if share is not None:
-        why = f"the second text is nearer than the third in {share:.0%} of the rows"
+        why = f"the second text is more similar to the first than the third is in {share:.0%} of the sampled rows"
     order, other = names, (names[0], names[2], names[1])
     if share is not None and share <= 0.3:
         order, other = other, order
@@ -155,12 +155,11 @@ def _find_by_evidence(context: SchemaContext) -> Hypothesis | None:
     names = (first, second, *negatives)
     roles = _triplets(context, names)
     quoted = " and ".join(map(repr, negatives))
-    verb = "is the text" if len(negatives) == 1 else "are the texts"
-    why = f"{quoted} {verb} unlike {first!r} and {second!r} in {share:.0%} of the rows looked at"
+    why = f"{first!r} and {second!r} are more similar to each other than to {quoted} in {share:.0%} of the sampled rows"
     is_shared = all(_shares_texts(context, name, texts) for name in negatives)
     stems = {normalize(name).rstrip("0123456789abc") for name in negatives}
     if is_shared or all(map(is_bad_name, negatives)) or (len(negatives) > 1 and len(stems) == 1):
-        reason = f"{why}, and stands beside others as one of theirs" if is_shared else why
+        reason = f"{why}, and its texts recur in the other columns" if is_shared else why
         return Hypothesis(roles, BY_EVIDENCE, (reason, *context.describe_unused(roles)))
     others: list[Reading] = [("positive_pairs", (first, second), None), ("triplets", (second, first, *negatives), None)]
     return _ask_negative(context, roles, others, why, is_favored=True)
@@ -168,7 +167,7 @@ def _find_by_evidence(context: SchemaContext) -> Hypothesis | None:
 
 def _ask_negative(context: SchemaContext, roles: Roles, others: Sequence[Reading], why: str, *, is_favored: bool) -> Hypothesis:
     anchor, positive, *negatives = roles.texts
-    text = f"Is {positive!r} like {anchor!r}, and {' and '.join(map(repr, negatives))} not?"
+    text = f"Is {positive!r} similar to {anchor!r}, and {' and '.join(map(repr, negatives))} not?"
     question = ask_kind(context.table, roles, others, text, why, is_favored=is_favored)
     return Hypothesis(roles, BY_EVIDENCE, (why,), (question,))
 
