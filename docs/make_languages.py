@@ -32,7 +32,6 @@ SILENT = (
         "__main__.py",
         "bench/",
         "cli/",
-        "data/lexicon/",
         "runs/exports/",
         "training/distributed",
         "ui/api/",

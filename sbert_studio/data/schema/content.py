@@ -1,4 +1,4 @@
-"""What single cells contain: words, dates and codes, tags, nested data, or no answer at all."""
+"""Content of single cells: words, dates and codes, tags, nested data, or no answer at all."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _are_separated_by(cells: Sequence[str], sign: str) -> bool:
 # --- cells without an answer: N/A, k.A., (empty), —
 
 MISSING_LABELS = _LISTS["missing_label"] | _LISTS["rare_missing_label"]
-"""Labels that may say that there is none."""
+"""Labels that may mean a missing label."""
 CERTAINLY_MISSING_LABELS = _LISTS["missing_label"]
 _MISSING = _LISTS["missing_label"] | _LISTS["missing_sign"] | _LISTS["missing_word"]
 _MISSING_SIGNS = (_LISTS["missing_label"] | _LISTS["missing_sign"]) - _LISTS["missing_word"]
@@ -123,7 +123,7 @@ _ONE_WORD, _FEW_WORDS = 1.5, 3.0
 
 @dataclass(frozen=True)
 class MissingTexts:
-    """Cells of a text column that say there is no text.
+    """Cells of a text column without an answer, such as ``N/A``.
 
     Attributes:
         places: (k,) int64, the rows (from 0) that count as blank.
@@ -161,9 +161,9 @@ def is_missing(cell: str) -> bool:
 
 
 def find_missing(cells: Sequence[str]) -> MissingTexts:
-    """Find the cells of a text column that say there is no text.
+    """Find the cells of a text column without an answer.
 
-    If the other texts are single words, a sign may be one of them, and if they have three words or fewer, a word such as ``none`` may be.
+    If the other texts are single words, so may be a sign; if they have three words or fewer, so may be a word such as ``none``.
     """
     found: set[str] = set()
     for start in range(0, len(cells), _BLOCK):  # a set of the whole column would take its memory once more
@@ -181,7 +181,7 @@ def find_missing(cells: Sequence[str]) -> MissingTexts:
 
 
 def blank_missing(cells: Sequence[str]) -> list[str]:
-    """Return the cells of a text column, blank where one says that there is no text."""
+    """Return the cells of a text column, with those without an answer blank."""
     texts = list(cells)
     for place in find_missing(cells).places.tolist():
         texts[place] = ""

@@ -36,7 +36,7 @@ _LONGEST_TEXT = 1_000  # characters that are compared
 
 @dataclass(frozen=True, kw_only=True)
 class Association:
-    """How closely a column is associated with similarity.
+    """Strength of a column's association with similarity.
 
     Attributes:
         effect: its size, in [0, 1].
@@ -53,7 +53,7 @@ class Association:
 
     @property
     def strength(self) -> Strength:
-        """``strong``, ``some``, ``none``, or ``open`` where there are too few rows to tell."""
+        """``strong``, ``some``, ``none``, or ``open`` with too few rows to decide."""
         if self.effect >= 0.3 and self.p < 1e-4:
             return "strong"
         if self.effect >= 0.15 and self.p < 1e-3:
@@ -98,7 +98,7 @@ class ClassMean:
 
 @dataclass(frozen=True, kw_only=True)
 class ClassSeparation(Association):
-    """How far the classes of a column differ in similarity.
+    """Differences in similarity between the classes of a column.
 
     The effect is |2 AUC − 1| of two classes, the square root of Kruskal and Wallis' ε² of more.
 
@@ -125,8 +125,8 @@ class ClassSeparation(Association):
     def is_graded(self) -> bool:
         """The classes differ as grades do, and more than contradiction, neutral and entailment.
 
-        In standard deviations: each from the next by 0.85, the first from the last by 2.3. SICK's classes, of which neutral is the
-        least similar, have 0.8 and 1.7, SNLI's 0.8 and 1.9, STSb's scores cut in three about 0.9 and 2.6.
+        In standard deviations: each from the next by 0.85, the first from the last by 2.3. SICK's classes (neutral is the
+        least similar) have 0.8 and 1.7, SNLI's 0.8 and 1.9, STSb's scores cut in three about 0.9 and 2.6.
         """
         gaps = [_cohens_d(low, high) for low, high in pairwise(self.means)]
         return min(one.rows for one in self.means) >= 25 and min(gaps) >= 0.85 and _cohens_d(self.means[0], self.means[-1]) >= 2.3
@@ -151,7 +151,7 @@ class ClassSeparation(Association):
 
 @dataclass(frozen=True)
 class NeighborAgreement:
-    """How often the most similar other text is of the same category.
+    """Share of texts whose nearest neighbour has the same category.
 
     Attributes:
         share: of the texts in the sample.
@@ -366,7 +366,7 @@ def separate(classes: dict[str, np.ndarray], model: str = UNNAMED_MODEL) -> Clas
 
 
 def _auc(high: np.ndarray, low: np.ndarray) -> float:
-    """Return the probability that a value of ``high`` is above one of ``low``; 0.5 if one of them is empty."""
+    """Return the probability that a value of ``high`` is above one of ``low``; 0.5 if either is empty."""
     from scipy.stats import rankdata
 
     if not len(high) or not len(low):

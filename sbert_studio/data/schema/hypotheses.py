@@ -52,7 +52,7 @@ class ColumnHypothesis:
 
     Attributes:
         column: its name.
-        rating: what the name says.
+        rating: the rating of its name.
         name_score, value_score, model_score: points for its name, its values, and the model's evidence.
         association: how closely it is associated with the similarity of the texts; None if that was not examined.
     """
@@ -108,7 +108,7 @@ class SchemaContext:
         return next((profile.name for profile in free if profile.is_category), None) if or_labels else None
 
     def find_split(self, used: Sequence[str | None] = ()) -> str | None:
-        """Return the column that says which rows are for training, validation and test."""
+        """Return the column of training, validation and test parts."""
         return next((one.name for one in self.profiles if one.is_split and one.name not in used), None)
 
     def describe_unused(self, roles: Roles) -> tuple[str, ...]:

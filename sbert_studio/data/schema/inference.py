@@ -32,24 +32,24 @@ def infer_schema(
         table: the file; what loading it left open is among the questions.
         overrides: what a person specified, which is not asked about; with ``as_read`` no question is left.
         kinds: the kinds that the loss learns from. If no kind is specified, they decide between scores and labels where the table has
-            both, and the note of the roles says so.
+            both, which the note of the roles mentions.
         similar: the similarity function of a model; None: names and values only, which leaves more questions.
 
     Raises:
         StudioError: the table has nothing that the overrides specify.
     """
-    given = overrides or SchemaOverrides()
-    schema = infer_columns(table, given.kind, given.columns, given.target, given.order, given.scale, similar=similar)
-    if given.kind is None and given.target is None and kinds and schema.roles.kind not in kinds:
-        schema = _with_target_of_kinds(table, given, schema, kinds, similar)
+    overrides = overrides or SchemaOverrides()
+    schema = infer_columns(table, overrides.kind, overrides.columns, overrides.target, overrides.order, overrides.scale, similar=similar)
+    if overrides.kind is None and overrides.target is None and kinds and schema.roles.kind not in kinds:
+        schema = _with_target_of_kinds(table, overrides, schema, kinds, similar)
     roles = schema.roles
-    if given.order is not None and roles.kind != "labelled_pairs":
+    if overrides.order is not None and roles.kind != "labelled_pairs":
         raise StudioError(f"{roles.kind.replace('_', ' ')} have no label order", "remove the order, or choose the kind labelled_pairs")
-    if given.scale is not None:
-        roles = with_scale(roles, given.scale)
-    if given.group is not None:
-        roles = _with_group(table, roles, given.group)
-    return replace(schema, roles=roles, questions=() if given.as_read else (*table.doubts, *schema.questions))
+    if overrides.scale is not None:
+        roles = with_scale(roles, overrides.scale)
+    if overrides.group is not None:
+        roles = _with_group(table, roles, overrides.group)
+    return replace(schema, roles=roles, questions=() if overrides.as_read else (*table.doubts, *schema.questions))
 
 
 def infer_columns(
@@ -109,14 +109,14 @@ def _best_hypothesis(context: SchemaContext) -> Hypothesis:
 
 
 def _with_target_of_kinds(
-    table: Table, given: SchemaOverrides, schema: InferredSchema, kinds: Sequence[Kind], similar: SimilarityFunction | None
+    table: Table, overrides: SchemaOverrides, schema: InferredSchema, kinds: Sequence[Kind], similar: SimilarityFunction | None
 ) -> InferredSchema:
     """Use labels in place of scores, or scores in place of labels, if the table has another column for them."""
     found = schema.roles
     for kind in kinds:
         if found.kind in _WITH_TARGET and kind in _WITH_TARGET:
             try:
-                other = infer_columns(table, kind, given.columns, None, given.order, given.scale, similar=similar)
+                other = infer_columns(table, kind, overrides.columns, None, overrides.order, overrides.scale, similar=similar)
             except StudioError:
                 continue  # there is none
             if other.roles.target != found.target:

@@ -79,7 +79,7 @@ def labelled_pairs(context: SchemaContext, texts: tuple[str, str], target: str) 
     if found.is_certain:
         return Hypothesis(roles, EXPLICIT, (*why, *context.describe_unused(roles)))
     separation = context.evidence.class_separation(texts, target, classes)
-    is_unrelated = separation is not None and separation.strength in ("open", "none") and separation.p >= _BY_CHANCE
+    is_unrelated = len(classes) > 2 and separation is not None and separation.strength in ("open", "none") and separation.p >= _BY_CHANCE
     category_of = max(texts, key=lambda name: context.profile(name).words) if is_unrelated else None
     orders = _alternative_orders(context, roles)
     question = ask_order(context.table, roles, found.why, orders, category_of=category_of, is_favored=found.is_favored)
@@ -109,7 +109,7 @@ def order_classes(
         is_named: the column has a usual name for labels.
         is_inference: the texts are premise and hypothesis.
         is_reversed: the column is called a difference, so that yes means not similar.
-        is_similarity: the column is called something of which more means more similar; else numbers do not tell their direction.
+        is_similarity: a higher value means more similar, by the column's name; else numbers leave the direction open.
     """
     if is_inference and {label_key(name) for name in names} == {"0", "1", "2"}:
         return _order_inference_numbers(tuple(names), evidence)
@@ -175,7 +175,7 @@ def _order_by_evidence(names: tuple[str, ...], evidence: ClassSeparation | None,
         return _order_around_neutral(names, middle, evidence)
     order = _add_rare(evidence.order, names)
     is_apart = evidence.is_distinct and len(evidence.means) == len(names)
-    # Three may be those of inference, of which contradictions can be more similar than what is neutral.
+    # Three may be inference labels, where contradictions can be more similar than neutral pairs.
     is_graded = evidence.effect >= 0.6 and (len(names) > 3 or evidence.is_graded)
     is_large = evidence.effect >= (_FAR if is_named else _WITHOUT_NAME) if len(names) == 2 else is_graded or are_rising(order)
     is_certain = evidence.strength == "strong" and is_apart and is_large
@@ -227,7 +227,7 @@ def _contradicts(order: Sequence[str], evidence: ClassSeparation | None, family:
     """Return True if the model clearly finds another order.
 
     Of inference only the ends count: contradictions are often about the same thing in the same words (SICK), and more similar than
-    what is neutral. Of degrees each step that is significantly reversed counts. Of few rows the ends tell, and less is clear enough.
+    what is neutral. Of degrees, each significantly reversed step counts. With few rows, the ends decide, and less is clear enough.
     """
     if evidence is None or not (evidence.is_faint or (evidence.p < 1e-3 and evidence.effect >= 0.15)):
         return False

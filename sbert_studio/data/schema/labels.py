@@ -43,8 +43,8 @@ Family = Literal["nli", "yes/no", "numbers", "negation", "steps", "degrees", "re
 def find_classes(cells: Sequence[str]) -> tuple[str, ...]:
     """Return the classes in a column of labels, each in its most frequent spelling: numbers ascending, words in alphabetical order.
 
-    A blank is a class of its own where it can be (see :func:`is_blank_class`). Cells that say "no label" are not classes: ``-``,
-    ``n/a`` and the like; and ``none`` or −1 if few rows say so, or if the others are inference labels, or yes and no.
+    A blank is a class of its own where it can be (see :func:`is_blank_class`). Missing labels are not classes: ``-``,
+    ``n/a`` and the like; and ``none`` or −1 if they are rare, or if the others are inference labels, or yes and no.
 
     Raises:
         StudioError: there is no label, or so many that they cannot be classes.
@@ -190,7 +190,7 @@ class WordOrder:
 
 
 def order_by_words(labels: Sequence[str]) -> WordOrder | None:
-    """Return the order of labels by what their words mean, least similar first; None if the words do not tell."""
+    """Return the order of labels by what their words mean, least similar first; None if the words are unknown."""
     distinct = tuple(dict.fromkeys(labels))
     if len(distinct) < 2:
         return None
@@ -206,7 +206,7 @@ def _inference(labels: tuple[str, ...]) -> WordOrder | None:
 
 
 def _fact_checking(labels: tuple[str, ...]) -> WordOrder | None:
-    """Order three labels of which each can be one of the inference classes: refutes, not enough info, supports."""
+    """Order three labels that can be read as the inference classes: refutes, not enough info, supports."""
     if len(labels) != 3:
         return None
     orders = [order for order in permutations(labels) if all(map(_may_be_inference, order, INFERENCE_ORDER))]

@@ -1,4 +1,4 @@
-"""What a column's name says about its content: texts, scores, labels, categories, or something else."""
+"""Column names: which content they suggest (texts, scores, labels, categories, or something else)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def is_known_name(name: str) -> bool:
 def rate_target_name(name: str) -> NameRating:
     """Rate how much a column's name speaks for scores or labels.
 
-    ``certain``: such columns are called so. ``likely``: one of its words says so. ``mixed``: one does and another speaks against it,
+    ``certain``: the usual name of such a column. ``likely``: one word suggests it. ``mixed``: one does and another contradicts it,
     as in ``sim_std``. ``never``: its words name something else (an id, a date, a length, a person, a split).
     """
     key, words = normalize(name), set(split_words(name))
@@ -194,7 +194,7 @@ def explained_ends(name: str) -> tuple[float | None, float | None]:
 
 
 def explained_reversal(name: str, low: float, high: float) -> bool | None:
-    """Return True if a name says that the highest number is least similar, False if most similar, None if it does not say."""
+    """Return True if a name explains the highest number as least similar, False if as most similar, None if it does neither."""
     least, most = explained_ends(name)
     if least is not None and most is not None:
         return least > most

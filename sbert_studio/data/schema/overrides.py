@@ -1,4 +1,4 @@
-"""What a person specifies about a file's schema, as values and as typed on a command line."""
+"""Overrides of a file's schema by a person, as values and as typed on a command line."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe":
 
 @dataclass(frozen=True)
 class SchemaOverrides:
-    """What a person specifies; the rest (None) is inferred.
+    """Overrides by a person; fields that are None are inferred.
 
     Attributes:
         kind: the kind of examples.
@@ -77,7 +77,7 @@ def parse_overrides(
     ``comma``, ``semicolon``, ``pipe``.
 
     Raises:
-        StudioError: one of them cannot be parsed.
+        StudioError: an argument cannot be parsed.
     """
     return SchemaOverrides(
         kind=None if kind is None else kind.strip().replace("-", "_").replace(" ", "_"),  # type: ignore[arg-type]

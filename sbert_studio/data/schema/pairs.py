@@ -75,7 +75,7 @@ def pair_hypotheses(context: SchemaContext) -> list[Hypothesis]:
 
 
 def specified_pairs(context: SchemaContext, columns: Sequence[str] | None, kind: Kind | None, target: str | None) -> Hypothesis:
-    """Return pairs of which the columns, the kind or the target are specified.
+    """Return pairs with specified columns, kind or target.
 
     Raises:
         StudioError: the table has no such pairs.
@@ -99,7 +99,7 @@ def specified_pairs(context: SchemaContext, columns: Sequence[str] | None, kind:
 
 
 def with_target(context: SchemaContext, texts: tuple[str, str], target: str, kind: Kind | None = None) -> Hypothesis:
-    """Return pairs with the scores or labels of a column, by its values unless ``kind`` says which."""
+    """Return pairs with the scores or labels of a column, depending on its values unless ``kind`` is given."""
     if kind is not None:
         is_scored = kind == "scored_pairs"
     else:
@@ -191,7 +191,7 @@ def _are_name_and_text(context: SchemaContext, texts: Sequence[ColumnProfile]) -
 
 
 def _ask_columns(context: SchemaContext, pairs: Sequence[TextPair]) -> Question | None:
-    """Return the question which columns are meant, if neither names nor model tell."""
+    """Return the question which columns are meant, if names and model leave it open."""
     if len(pairs) < 2 or (pairs[0].name_score >= NAMED and pairs[1].name_score < pairs[0].name_score):
         return None
     first, second = pairs[:2]
@@ -269,7 +269,7 @@ def _is_worth_asking(context: SchemaContext, one: PairTarget) -> bool:
     is_strong = one.association is not None and one.association.strength == "strong" and one.rating != "mixed"
     if is_strong and one.effect >= (_CLOSE_DESPITE_NAME if one.rating == "never" else _CLOSE):
         return True
-    # A few values under a name that says nothing may be labels even if the model does not separate them.
+    # A few values under an unknown name may be labels even if the model does not separate them.
     profile = context.profile(one.column)
     if one.rating in ("never", "mixed") or one.name_score <= -2.0 or is_comment_name(one.column) or profile.is_year:
         return False

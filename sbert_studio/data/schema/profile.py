@@ -1,4 +1,4 @@
-"""What kind of values each column of a table holds."""
+"""Statistics of the values in each column of a table."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ def profile_table(table: Table) -> tuple[ColumnProfile, ...]:
 
 
 def no_text_error(table: Table, profiles: Sequence[ColumnProfile], hint: str) -> StudioError:
-    """Return the error for a table without a column of text; ``hint`` says how to fix it unless its texts are in lists or objects."""
+    """Return the error for a table without a column of text; ``hint`` is the fix unless its texts are in lists or objects."""
     nested = [profile.name for profile in profiles if profile.is_nested]
     if not nested:
         return StudioError(f"no column of {table.name} looks like text", f"{hint}{table.elsewhere}")

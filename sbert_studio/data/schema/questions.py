@@ -181,7 +181,7 @@ def ask_direction(table: Table, roles: Roles, why: str, proposed: int | None) ->
 
 
 def ask_zero(table: Table, roles: Roles, why: str) -> Question:
-    """Ask whether 0 is the lowest score, or stands for no answer."""
+    """Ask whether 0 is the lowest score, or means no answer."""
     assert roles.target is not None and roles.high is not None
     options = (
         _scale_option("yes, skip these rows", 1.0, roles.high),
@@ -196,7 +196,7 @@ def ask_missing_code(table: Table, roles: Roles, outliers: np.ndarray, why: str,
 
     Args:
         outliers: the numbers.
-        is_direction_open: each answer also says which end of the scale is most similar.
+        is_direction_open: each answer also chooses the end of the scale that is most similar.
         is_favored: they usually stand for no answer.
     """
     assert roles.target is not None and roles.low is not None and roles.high is not None

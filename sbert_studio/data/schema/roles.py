@@ -25,7 +25,7 @@ _TARGETS = {"scored_pairs": "scores", "labelled_pairs": "labels", "labelled_text
 
 @dataclass(frozen=True)
 class Roles:
-    """Which column plays which part.
+    """Parts that the columns of a table play.
 
     Attributes:
         kind: the kind of examples.
@@ -35,7 +35,7 @@ class Roles:
             two for distances and other reversed scores.
         labels: the class names, a class's index being its id; ordered classes from least to most similar.
         group: the column of topics or classes, for splits that keep a group together.
-        split: the column that says which rows are for training, validation and test.
+        split: the column of training, validation and test parts.
         note: the scale or the labels in words.
         ordered: a larger class id means more similar (contradiction, neutral, entailment; low, medium, high; no, yes).
 
@@ -96,7 +96,7 @@ class Roles:
 
 @dataclass(frozen=True)
 class InferredSchema:
-    """What a table is.
+    """Inferred meaning of a table.
 
     Attributes:
         roles: the parts of its columns.

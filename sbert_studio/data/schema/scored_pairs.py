@@ -113,13 +113,13 @@ def _favored_direction(found: RankCorrelation | None, roles: Roles) -> int | Non
     """Return 0 for the direction of the roles, 1 for the opposite, None if name and model contradict each other."""
     assert roles.target is not None and roles.low is not None and roles.high is not None
     is_negative = None if found is None or found.p >= _BY_CHANCE else found.rho < 0
-    if roles.low > roles.high:  # as the name alone says
+    if roles.low > roles.high:  # by its name alone
         return 0 if is_negative in (None, True) else None
     return 1 if is_negative and not is_similarity_name(roles.target) else None
 
 
 def _check_percentages(context: SchemaContext, roles: Roles, found: RankCorrelation | None) -> tuple[Question | None, str]:
-    """Return the question whether 0.6 is 60% or 0.6%, unless the values or the model tell; and how the scores are read."""
+    """Return the question whether 0.6 is 60% or 0.6%, unless values or model decide it; and how the scores are read."""
     assert roles.target is not None
     cells = context.table.column(roles.target)
     reason = f"{roles.target}: percentages and fractions are read on one scale: 60% as 0.6"
@@ -152,7 +152,7 @@ def _check_zero(context: SchemaContext, roles: Roles, scores: np.ndarray) -> Que
 def _check_outliers(
     context: SchemaContext, roles: Roles, scores: np.ndarray, outliers: np.ndarray, found: RankCorrelation | None
 ) -> tuple[Question | None, str]:
-    """Return the question whether numbers far beyond all others are scores, unless the texts tell that they are not; and why."""
+    """Return the question whether numbers far beyond all others are scores, unless the texts rule it out; and the reason."""
     others = scores[~np.isnan(scores) & ~np.isin(scores, outliers)]
     sides = [side for side in (outliers[outliers > others.max()], outliers[outliers < others.min()]) if len(side)]
     contradictions = [_contradict_scale_end(context.evidence, roles.texts, scores, side, found) for side in sides]

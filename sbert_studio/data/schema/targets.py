@@ -57,7 +57,7 @@ class PairTarget(ColumnHypothesis):
 
     @property
     def is_certain(self) -> bool:
-        """The owner need not be asked about it."""
+        """No question is needed."""
         if self.rating == "certain":
             return not self.is_contradicted
         if self.rating == "likely":
@@ -149,7 +149,7 @@ def _rate_numbers(
     target = replace(target, is_scores=reads_as_scores(profile, is_inference), value_score=_rate_number_values(profile), association=found)
     if found is None or target.rating != "mixed":
         return target
-    # The name says both a score and something else: the model decides.
+    # The name suggests both a score and something else: the model decides.
     if is_close and has_open_direction(profile.name):
         return replace(target, rating="likely", name_score=0.0, value_score=1.0)  # places in a ranking
     if is_close:
@@ -195,7 +195,7 @@ def _separation(name: str, texts: tuple[str, str], evidence: Evidence) -> ClassS
 
 
 def find_means(columns: Mapping[str, np.ndarray]) -> dict[str, tuple[str, ...]]:
-    """Find the columns that are the mean, the median or the sum of two others or more, and of which.
+    """Find the columns that are the mean, the median or the sum of two others or more; map them to these.
 
     Args:
         columns: the numbers of each column, (n,) each.
@@ -299,7 +299,7 @@ class CategoryTarget(ColumnHypothesis):
 
     @property
     def is_certain(self) -> bool:
-        """The owner need not be asked about it: its name says so and the model agrees, or the model is very sure."""
+        """No question is needed: name and model agree, or the model is very sure."""
         if self.association is None or not self.is_cohesive:
             return False
         has_clear_neighbors = self.neighbors is not None and self.neighbors.is_clear
@@ -311,13 +311,13 @@ class CategoryTarget(ColumnHypothesis):
 
     @property
     def is_favored(self) -> bool:
-        """Name or model say that texts of one category belong together, and neither says otherwise."""
+        """Name or model suggest that texts of one category belong together, and neither contradicts."""
         if self.association is None:
             return self.rating in ("certain", "likely")
         return self.is_cohesive and self.association.p < 0.01 and self.rating != "mixed"
 
     def describe(self) -> str:
-        """Return what the model says of it."""
+        """Return the model's evidence in words."""
         if not isinstance(self.association, ClassSeparation):
             return f"{self.column}: no model was used"
         if self.neighbors is not None and self.neighbors.is_clear:

@@ -101,7 +101,7 @@ def labelled_texts(context: SchemaContext, text: str, target: str) -> Roles:
 
 
 def ask_category_kind(context: SchemaContext, roles: Roles, best: CategoryTarget, others: Sequence[Reading] = ()) -> Question:
-    """Ask whether texts of one category belong together; the roles say what is used if nobody answers."""
+    """Ask whether texts of one category belong together; the roles are the default answer."""
     is_used = roles.kind == "labelled_texts"
     text = f"{best.classes:,} categories in the column {best.column!r}: should texts of one category be similar?"
     others = others or [("sentences", roles.texts, None) if is_used else ("labelled_texts", roles.texts, best.column)]
@@ -115,8 +115,7 @@ def _sentences(context: SchemaContext, text: str) -> Roles:
 def _merge_equivalent(context: SchemaContext, found: list[CategoryTarget]) -> tuple[CategoryTarget, list[CategoryTarget]]:
     """Return the column to use and the remaining candidates.
 
-    Of two columns of which one renames the other's values, the one with words is used; of several annotators' columns, the one that
-    is called the final one.
+    Of two columns with the same classes under other names, the one with words is used; of several annotators' columns, the final one.
     """
     best = found[0]
     same = [one for one in found if one is best or _renames(context, best.column, one.column)]
@@ -153,7 +152,7 @@ def _mostly_agree(context: SchemaContext, one: str, other: str) -> bool:
 
 
 def _with_tags(context: SchemaContext, text: str, tags: str, found: CategoryTarget | None) -> Hypothesis:
-    """Return a text beside a column of several tags a cell, of which the owner must say what is to be learned."""
+    """Return a text beside a column of several tags a cell, and the question what is to be learned."""
     roles = Roles("sentences", (text,))
     others: list[Reading] = [("positive_pairs", (text, tags), None)]
     cells = Counter(cell.strip() for cell in context.table.column(tags) if cell.strip())

@@ -133,8 +133,9 @@ def test_the_proposed_order_is_the_models_unless_it_is_by_chance() -> None:
     for similar in (overlap, None):
         (question,) = infer_schema(by_chance, similar=similar).questions
         assert question.proposed is None
-    (question,) = infer_schema(by_chance, similar=overlap).questions
-    assert question.options[-1].choice["kind"] == "labelled_texts", "labels unrelated to the similarity may be categories"
+    satisfaction = pair_table("score", np.random.default_rng(7).permutation(["good", "bad", "unoffered"] * 20).tolist())
+    options = infer_schema(satisfaction, similar=overlap).questions[-1].options
+    assert options[-1].choice["kind"] == "labelled_texts", "labels unrelated to the similarity may be categories"
 
 
 def test_a_mark_or_nothing_makes_two_classes() -> None:
