@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.ratios.base import HEAD, Ratio
 from sbert_studio.workspace import write_json
+
+from .base import HEAD, Ratio
 
 _WIDTHS = ("float32", "bfloat16", "int8")
 _ALIKE = 1.4  # one machine's rates differ by less from hour to hour

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from before import BEFORE, LIMITS, compare, known
 
-from benchmarks.ratios.base import Ratio, Setting
+from .base import Ratio, Setting
 
 _GOALS = {("encode", "bfloat16"): 2.2, ("train", "bfloat16"): 1.6}
 _WHAT = {"encode": "encode {} sentences of STSb", "train": "tune on {} pairs of STSb, batch 16"}

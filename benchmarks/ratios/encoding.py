@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from drawn import sentences
 
-from benchmarks.ratios.base import Ratio, Setting, studio
+from .base import Ratio, Setting, studio
 
 PEER = "sentence-transformers"
 _TEXTS, _FEW, _MIXED, _LONG = 10_000, 1_500, 4_000, 1_000

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchmarks.ratios.base import Ratio, Setting, studio
-from benchmarks.ratios.encoding import PEER
 from sbert_studio.models.io.bundled import bundled_folder
 from sbert_studio.settings import Settings
 from sbert_studio.workspace import Workspace
+
+from .base import Ratio, Setting, studio
+from .encoding import PEER
 
 
 def start(setting: Setting) -> Iterator[Ratio]:

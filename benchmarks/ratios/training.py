@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import training_memory
 
-from benchmarks.ratios.base import Ratio, Setting, studio
-from benchmarks.ratios.encoding import PEER
+from .base import Ratio, Setting, studio
+from .encoding import PEER
 
 _GOALS = {("public", "float32"): 2.7, ("samples", "float32"): 2.2}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.reproduction.rows import HUB_GPU, Row, stsb_training
+from .rows import HUB_GPU, Row, stsb_training
 
 POOLING, CONCATENATION, OBJECTIVE = "pooling", "concatenation", "objective"
 SEEDS = (1, 2, 3)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.reproduction.rows import Row, Sets, stsb_training
+from .rows import Row, Sets, stsb_training
 
 SCORED, CANDIDATES, TIMES = "poly-scored", "poly-ranked", "poly-times"
 SEEDS = (1, 2, 3)

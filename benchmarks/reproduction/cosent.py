@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.reproduction.rows import HUB, HUB_GPU, MRPC, STSB_ZH, Row, Sets
+from .rows import HUB, HUB_GPU, MRPC, STSB_ZH, Row, Sets
 
 BINARY, GRADED = "cosent-binary", "cosent-graded"
 SEEDS = (1, 2, 3)

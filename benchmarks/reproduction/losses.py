@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.reproduction.rows import MRPC, Row, stsb_training
+from .rows import MRPC, Row, stsb_training
 
 CONTRASTIVE, SIMCSE = "contrastive", "simcse"
 SEEDS = (1, 2, 3)

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.reproduction import derived
-from benchmarks.reproduction.derived import read_rows, write_rows
+from . import derived
+from .derived import read_rows, write_rows
 
 ROOT = Path(__file__).parents[2]
 

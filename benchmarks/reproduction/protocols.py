@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.reproduction.rows import FOLDS, Row
+from .rows import FOLDS, Row
 
 SECTION = "folds"
 _TRAIN = (

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.reproduction.results import Results
-from benchmarks.reproduction.rows import Row
-from benchmarks.reproduction.running import circumstances
+from .results import Results
+from .rows import Row
+from .running import circumstances
 
 if TYPE_CHECKING:
     from sbert_studio.models.base import Encoder

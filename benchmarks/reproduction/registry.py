@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchmarks.reproduction import ablations, architectures, batching, comparison, cosent, losses, protocols, triplets
-from benchmarks.reproduction.rows import Row
+from . import ablations, architectures, batching, comparison, cosent, losses, protocols, triplets
+from .rows import Row
 
 SECTIONS = {
     comparison.SECTION: "STS Benchmark: the comparison's Table 1",

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import mean, stdev
 from typing import Any
 
-from benchmarks.reproduction.registry import ROWS, SECTIONS
-from benchmarks.reproduction.results import Results, measures
-from benchmarks.reproduction.rows import Row, evaluations
+from .registry import ROWS, SECTIONS
+from .results import Results, measures
+from .rows import Row, evaluations
 
 _HEAD = """# Results
 

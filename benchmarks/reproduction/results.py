@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reproduction.rows import Row
+from .rows import Row
 
 
 class Results:

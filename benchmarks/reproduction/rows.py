@@ -109,7 +109,7 @@ class Row:
 
     def absent(self, data: Path) -> list[str]:
         """Return the sets, as folders below ``data``, that the row reads and that are not there."""
-        from benchmarks.reproduction.prepared import PREPARED
+        from .prepared import PREPARED
 
         read = {word.split("/")[1] for command in self.typed for word in command.split() if word.startswith("DATA/")}
         read |= {name for file in self.prepared for name in PREPARED[file].sets}

@@ -16,11 +16,11 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reproduction.commands import CommandError, placed, sbert_studio
-from benchmarks.reproduction.judging import cross_validated, described, judged
-from benchmarks.reproduction.prepared import ROOT, prepare
-from benchmarks.reproduction.results import Results
-from benchmarks.reproduction.rows import Row
+from .commands import CommandError, placed, sbert_studio
+from .judging import cross_validated, described, judged
+from .prepared import ROOT, prepare
+from .results import Results
+from .rows import Row
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,13 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.reproduction.commands import sbert_studio
-from benchmarks.reproduction.prepared import prepare
-from benchmarks.reproduction.ranking import take_ranking_times
-from benchmarks.reproduction.registry import ROWS
-from benchmarks.reproduction.results import Results
-from benchmarks.reproduction.rows import Row
-from benchmarks.reproduction.running import Places, circumstances
+from .commands import sbert_studio
+from .prepared import prepare
+from .ranking import take_ranking_times
+from .registry import ROWS
+from .results import Results
+from .rows import Row
+from .running import Places, circumstances
 
 if TYPE_CHECKING:
     from sbert_studio.models.base import Encoder

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.reproduction.rows import Row, Sets
+from .rows import Row, Sets
 
 SECTION = "triplets"
 SEEDS = (1, 2, 3)

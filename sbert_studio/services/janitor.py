@@ -107,11 +107,11 @@ class Keeper:
 
     def _folders(self) -> None:
         """Keep what can be made again within its part of the disk."""
-        from ..explore.vector_store import keep_below
+        from ..explore.vector_store import evict_files
 
         part = self._studio.settings.disk_mb * (1 << 20) // 10
-        keep_below(self._studio.workspace.home / "projections", part, Path())
-        keep_below(self._studio.workspace.home / "exports", part, Path(), "*.zip")
+        evict_files(self._studio.workspace.home / "projections", part, Path())
+        evict_files(self._studio.workspace.home / "exports", part, Path(), "*.zip")
 
     def _parts(self) -> None:
         """Remove what was being written, under a temporary name, when a process was killed an hour ago or earlier."""

@@ -16,7 +16,7 @@ from ..data.schema.roles import Roles
 from ..data.tables import table_from_columns
 from ..errors import StudioError
 from ..evaluation.encoding import MEASURES, encode_columns, similarities
-from ..explore.paraphrase_mining import Best
+from ..explore.paraphrase_mining import TopPairs
 from ..models.base import finite
 from ..registry import Registry
 from ..workspace import digest_texts
@@ -162,7 +162,7 @@ class Mine(Work):
         import pyarrow as pa
 
         vectors = self._vectors(shard)
-        best = Best(int(self.job.settings["top"]), 1.0)
+        best = TopPairs(int(self.job.settings["top"]), 1.0)
         later = self.job.shards[shard.number :]
         for place, other in enumerate(later):
             checkpoint()
