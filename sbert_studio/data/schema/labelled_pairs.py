@@ -92,46 +92,21 @@ def are_inference_texts(context: SchemaContext, texts: Sequence[str]) -> bool:
     return any(pair <= names for pair in _INFERENCE_NAMES) or any("hypoth" in name or "hypót" in name for name in names)
 
 
-def order_classes(
-    names: Sequence[str],
-    evidence: ClassSeparation | None,
-    *,
-    is_named: bool = True,
-    is_inference: bool = False,
-    is_reversed: bool = False,
-    is_similarity: bool = True,
-) -> LabelOrder:
-    """Decide the order of classes.
-
-    Args:
-        names: the classes, numbers ascending.
-        evidence: the similarity of each class by a model; None if there is none.
-        is_named: the column has a usual name for labels.
-        is_inference: the texts are premise and hypothesis.
-        is_reversed: the column is called a difference, so that yes means not similar.
-        is_similarity: a higher value means more similar, by the column's name; else numbers leave the direction open.
-    """
-    if is_inference and {label_key(name) for name in names} == {"0", "1", "2"}:
-        return _order_inference_numbers(tuple(names), evidence)
-    words = order_by_words(names) if all(names) else None
+def _order_of_column(evidence: Evidence, texts: tuple[str, str], target: str, classes: tuple[str, ...], is_inference: bool) -> LabelOrder:
+    found = evidence.class_separation(texts, target, classes)
+    if is_inference and {label_key(name) for name in classes} == {"0", "1", "2"}:
+        return _order_inference_numbers(classes, found)
+    is_named = rate_target_name(target) in ("certain", "likely")
+    words = order_by_words(classes) if all(classes) else None
     if words is None:
-        return _order_by_evidence(tuple(names), evidence, is_named and not is_inference)
+        return _order_by_evidence(classes, found, is_named and not is_inference)
     if words.family == "relations":
         return LabelOrder(words.labels, False, True, "the labels are types of relations")
-    return _order_by_words(words, names, evidence, is_named=is_named, is_reversed=is_reversed, is_similarity=is_similarity)
-
-
-def _order_of_column(evidence: Evidence, texts: tuple[str, str], target: str, classes: tuple[str, ...], is_inference: bool) -> LabelOrder:
     numbers = numbers_of(classes)
     explained = None if np.isnan(numbers).any() else explained_reversal(target, numbers.min(), numbers.max())
-    return order_classes(
-        classes,
-        evidence.class_separation(texts, target, classes),
-        is_named=rate_target_name(target) in ("certain", "likely"),
-        is_inference=is_inference,
-        is_reversed=is_distance_name(target) if explained is None else explained,
-        is_similarity=is_similarity_name(target) or explained is not None,
-    )
+    is_reversed = is_distance_name(target) if explained is None else explained
+    is_similarity = is_similarity_name(target) or explained is not None
+    return _order_by_words(words, classes, found, is_named=is_named, is_reversed=is_reversed, is_similarity=is_similarity)
 
 
 def _specified_order(classes: Sequence[str], order: Sequence[str], target: str) -> LabelOrder:
