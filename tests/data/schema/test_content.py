@@ -1,4 +1,4 @@
-"""A cell of a column of texts that says nothing but that there is no answer is no text; where it may be one, it stays and is told."""
+"""Cells without an answer are not texts; where they may be, they are kept and reported."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import pytest
 
 from sbert_studio.data.corpus import corpus_from_table
 from sbert_studio.data.doctor.diagnosis import diagnose
-from sbert_studio.data.examples import Examples, build_examples
-from sbert_studio.data.findings import Finding
+from sbert_studio.data.examples import build_examples
 from sbert_studio.data.schema.content import find_missing, is_missing
 from sbert_studio.data.schema.roles import Roles
 from sbert_studio.data.tables import Table, table_from_columns
@@ -16,28 +15,24 @@ from sbert_studio.evaluation.tasks.base import ClassRoles, class_row_report, lab
 N = 40
 A = [f"a man number {index} plays the guitar on stage" for index in range(N)]
 B = [f"someone called {index} makes music for people" for index in range(N)]
-_SAID = """
+_SIGNS = """
 N/A n/a NULL #N/A - (empty) k.A. none nan NaN None — – <NA> [null] n.a. n.d. ? … #NV
 #REF! н/д 无 なし 없음 該当なし <none>
 """
-SAID = _SAID.split()
-SAID += ["k. A.", "Keine Angabe", "not available", "No answer.", "sans objet", "нет данных", " N/A ", '"N/A"', "(leer)", "no data"]
+MISSING = _SIGNS.split()
+MISSING += ["k. A.", "Keine Angabe", "not available", "No answer.", "sans objet", "нет данных", " N/A ", '"N/A"', "(leer)", "no data"]
 
 
-def with_every_fifth(texts: list[str], cell: str) -> list[str]:
+def every_fifth(texts: list[str], cell: str) -> list[str]:
     return [cell if index % 5 == 0 else text for index, text in enumerate(texts)]
 
 
 def pairs(cell: str) -> Table:
-    return table_from_columns("file.csv", {"a": A, "b": with_every_fifth(B, cell), "score": [str(n % 6) for n in range(N)]})
+    return table_from_columns("file.csv", {"a": A, "b": every_fifth(B, cell), "score": [str(n % 6) for n in range(N)]})
 
 
-def built(table: Table, roles: Roles) -> tuple[Examples, tuple[Finding, ...]]:
-    return build_examples(table, roles)
-
-
-@pytest.mark.parametrize("cell", SAID)
-def test_a_cell_that_says_there_is_no_answer_is_no_text(cell: str) -> None:
+@pytest.mark.parametrize("cell", MISSING)
+def test_a_cell_without_an_answer_is_no_text(cell: str) -> None:
     table = pairs(cell)
     rows = tuple(range(2, N + 2, 5))
     found = diagnose(table)
@@ -67,12 +62,12 @@ def test_a_short_text_is_a_text(text: str) -> None:
         (["this is quite a sentence", "and so is this one"], "none", False),
     ],
 )
-def test_a_word_among_words_stays_and_is_told(others: list[str], cell: str, kept: bool) -> None:
+def test_a_word_among_words_is_kept_and_reported(others: list[str], cell: str, kept: bool) -> None:
     cells = [cell if n % 10 == 0 else others[n % len(others)] for n in range(60)]
     found = find_missing(cells)
     assert (len(found.kept), len(found.places)) == ((6, 0) if kept else (0, 6))
     table = table_from_columns("file.csv", {"text": cells, "b": (A * 2)[:60]})
-    _, findings = built(table, Roles("positive_pairs", ("text", "b")))
+    _, findings = build_examples(table, Roles("positive_pairs", ("text", "b")))
     (told,) = findings
     assert told.rows == tuple(range(2, 62, 10))
     assert repr(cell) in told.message
@@ -82,16 +77,16 @@ def test_a_word_among_words_stays_and_is_told(others: list[str], cell: str, kept
     assert any(note.rows == told.rows for note in corpus.notes)
 
 
-def test_a_further_negative_that_says_there_is_none_is_filled_as_a_blank_one_is() -> None:
-    columns = {"anchor": A, "positive": B, "negative": A[::-1], "negative_2": with_every_fifth(B[::-1], "N/A")}
-    examples, findings = built(table_from_columns("file.csv", columns), Roles("triplets", tuple(columns)))
+def test_a_further_negative_without_a_text_is_filled_like_a_blank_one() -> None:
+    columns = {"anchor": A, "positive": B, "negative": A[::-1], "negative_2": every_fifth(B[::-1], "N/A")}
+    examples, findings = build_examples(table_from_columns("file.csv", columns), Roles("triplets", tuple(columns)))
     assert len(examples) == N
     assert examples.texts[3][0] == A[-1]
     assert [finding.rows for finding in findings] == [tuple(range(2, N + 2, 5))]
 
 
-def test_texts_with_a_class_are_judged_without_those_that_say_there_is_none() -> None:
-    table = table_from_columns("file.csv", {"text": with_every_fifth(A, "n/a"), "topic": ["x", "y"] * (N // 2)})
+def test_labelled_texts_are_evaluated_without_missing_ones() -> None:
+    table = table_from_columns("file.csv", {"text": every_fifth(A, "n/a"), "topic": ["x", "y"] * (N // 2)})
     roles = ClassRoles("text", "topic")
     texts, _, notes = labelled_texts(table, roles)
     assert len(texts) == N - 8
@@ -99,7 +94,7 @@ def test_texts_with_a_class_are_judged_without_those_that_say_there_is_none() ->
     assert class_row_report(table, roles).left_out == 8
 
 
-def test_similarity_of_pairs_leaves_them_out_and_tells_those_it_keeps() -> None:
+def test_similarity_of_pairs_leaves_missing_texts_out_and_reports_those_it_keeps() -> None:
     from sbert_studio.services import Studio
 
     studio = Studio()
