@@ -208,11 +208,11 @@ def write_table(layout: Layout, data: Path, folder: Path) -> Path:
 
 def read(path: Path, overrides: Any, similar: Any) -> Any:
     """Read a file with our reader; with another one, replace this function and :func:`is_expected`."""
-    from sbert_studio.data.choices.column_choices import read_roles
     from sbert_studio.data.loading.table import read_table
+    from sbert_studio.data.schema.inference import infer_schema
 
     table = read_table(path, encoding=overrides.encoding, delimiter=overrides.delimiter, header=overrides.header)
-    return read_roles(table, overrides, (), similar)
+    return infer_schema(table, overrides, (), similar)
 
 
 def is_expected(layout: Layout, roles: Any) -> bool:
@@ -258,11 +258,11 @@ def find_answer(layout: Layout, path: Path, overrides: Any, similar: Any, depth:
 
 def check(layout: Layout, path: Path, similar: Any) -> tuple[str, str]:
     """Return (right, asked, misread or silent; a description of the reading)."""
-    from sbert_studio.data.choices.column_choices import ColumnChoices
+    from sbert_studio.data.schema.overrides import SchemaOverrides
     from sbert_studio.errors import StudioError
 
     try:
-        reading = read(path, ColumnChoices(), similar)
+        reading = read(path, SchemaOverrides(), similar)
     except StudioError as error:
         return "misread", str(error)
     roles = reading.roles
@@ -271,17 +271,17 @@ def check(layout: Layout, path: Path, similar: Any) -> tuple[str, str]:
     if not reading.questions:
         return ("right" if is_expected(layout, roles) else "silent"), f"{description}; {' | '.join(reading.why)}"
     question = reading.questions[0]
-    verdict = "asked" if find_answer(layout, path, ColumnChoices(), similar) else "misread"
+    verdict = "asked" if find_answer(layout, path, SchemaOverrides(), similar) else "misread"
     return verdict, f"{question.text} [{question.why}] read {description}"
 
 
 def model_similarity(folder: Path) -> Any:
     """Return the cosines of all-MiniLM-L6-v2, as the reader takes them."""
-    from sbert_studio.data.evidence.similarity import SimilarBy
+    from sbert_studio.data.schema.evidence import EncoderSimilarity
     from sbert_studio.models.catalog import Catalog
     from sbert_studio.workspace import Workspace
 
-    return SimilarBy(Catalog(Workspace(folder), device="cpu").load("all-MiniLM-L6-v2").encode)
+    return EncoderSimilarity(Catalog(Workspace(folder), device="cpu").load("all-MiniLM-L6-v2").encode)
 
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:

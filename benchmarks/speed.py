@@ -96,12 +96,13 @@ class Setup:
         Raises:
             StudioError: they have no scores.
         """
-        from sbert_studio.data.examples import build_examples, detect_roles
+        from sbert_studio.data.examples import build_examples
         from sbert_studio.data.loading.table import read_table
         from sbert_studio.data.samples import sample
+        from sbert_studio.data.schema.inference import infer_roles
 
         table = read_table(path or sample("scored_pairs").path)
-        examples, _ = build_examples(table, detect_roles(table))
+        examples, _ = build_examples(table, infer_roles(table))
         if examples.kind != "scored_pairs":
             raise StudioError(f"{table.name} holds {examples.kind.replace('_', ' ')}", "name a file of pairs with a score")
         count = min(len(examples), limit or len(examples))

@@ -31,7 +31,6 @@ SILENT = (
     *(
         "__main__.py",
         "cli/",
-        "data/lexicon/",
         "runs/exports/",
         "training/distributed",
         "ui/api/",

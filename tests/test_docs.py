@@ -11,7 +11,7 @@ import pytest
 import typer
 
 from sbert_studio.cli.main import app
-from sbert_studio.data.choices.column_choices import ColumnChoices
+from sbert_studio.data.schema.overrides import SchemaOverrides
 from sbert_studio.evaluation.suites import SUITES
 from sbert_studio.evaluation.tasks import all_tasks
 from sbert_studio.losses import OBJECTIVES
@@ -42,7 +42,7 @@ def test_the_guide_names_every_task_and_suite_in_its_own_words() -> None:
 def test_commands_in_the_documents_have_the_options_that_they_are_shown_with(document: str) -> None:
     commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     own = {item.name for item in TrainSpec.settings()} | {field.name for name in OBJECTIVES for field in fields_of(OBJECTIVES[name].Params)}
-    settings = own | {f"first.{name}" for name in own | {item.name for item in fields(ColumnChoices)}}
+    settings = own | {f"first.{name}" for name in own | {item.name for item in fields(SchemaOverrides)}}
     text = (ROOT / document).read_text(encoding="utf-8")
     shown = re.findall(r"^sbert-studio (\w+)(.*)$", text, re.MULTILINE)
     assert shown

@@ -133,7 +133,7 @@ SAID = [
     "Judging model 2 of 2 · 30 of 300 pairs",
     "Method full: 23 million weights are few enough to tune all of them, which is at least as good as adapters.",
     "3 rows, 7 left behind",
-    "what the labels mean.",
+    "the meaning of the labels.",
     "5 s",
 ]
 

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from tiny_studio import quick, studio_at, write_pairs
 
-from sbert_studio.data.choices.column_choices import ColumnChoices
 from sbert_studio.data.questions import Option, Question, Shown
+from sbert_studio.data.schema.overrides import SchemaOverrides
 from sbert_studio.errors import StudioError
 from sbert_studio.runs.run_files import RunFiles
 from sbert_studio.services import Studio, TrainRequest, Unanswered
@@ -77,7 +77,7 @@ def doubtful(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def diagnosed(self: Reading, table: Any, said: Any, *more: Any, **named: Any) -> Any:
         found = known(self, table, said, *more, **named)
-        return replace(found, questions=() if isinstance(said, ColumnChoices) and said.scale else (WHICH_WAY,))
+        return replace(found, questions=() if isinstance(said, SchemaOverrides) and said.scale else (WHICH_WAY,))
 
     monkeypatch.setattr(Reading, "diagnosed", diagnosed)
 
@@ -92,10 +92,10 @@ def test_what_is_uncertain_is_planned_but_not_trained_until_it_is_answered(studi
             verb(plan)
         assert "--scale 0-10 (no, a 10 would be)" in str(caught.value) and caught.value.rows == (3,)
     assert studio.tune.runs() == []
-    answered = studio.tune.plan(replace(plan.request, choices=ColumnChoices(scale=(0.0, 10.0))), plan)
+    answered = studio.tune.plan(replace(plan.request, choices=SchemaOverrides(scale=(0.0, 10.0))), plan)
     assert answered.certain and answered.table is plan.table
     assert studio.tune.train(answered).status == "finished"
-    kept = studio.tune.train(TrainRequest(path, choices=ColumnChoices(as_read=True), overrides=brief()))
+    kept = studio.tune.train(TrainRequest(path, choices=SchemaOverrides(as_read=True), overrides=brief()))
     assert RunFiles(studio.workspace.run(kept.id)).plan()["as_read"][0]["question"] == WHICH_WAY.text
     with zipfile.ZipFile(studio.tune.export(kept.id).path) as archive:
         card = archive.read("pairs/README.md").decode()
@@ -120,7 +120,7 @@ def test_the_parts_of_the_model_are_chosen_for_both_stages(studio: Studio, tmp_p
 @pytest.mark.usefixtures("doubtful")
 def test_a_question_about_the_first_stage_is_answered_by_a_setting_of_it(studio: Studio, tmp_path: Path) -> None:
     path, first = write_pairs(tmp_path / "pairs.csv", seed=10), write_pairs(tmp_path / "first.csv", seed=30)
-    said = TrainRequest(path, first=first, choices=ColumnChoices(scale=(0.0, 5.0)), overrides=brief(**{"first.epochs": 0.2}))
+    said = TrainRequest(path, first=first, choices=SchemaOverrides(scale=(0.0, 5.0)), overrides=brief(**{"first.epochs": 0.2}))
     (question,) = studio.tune.plan(said).questions
     assert question.text.startswith("In the file of the first stage: ")
     assert question.options[1].flag == "--set first.scale=0-10"
@@ -220,7 +220,7 @@ def test_a_run_of_an_earlier_version_still_opens(copied: Studio, planned: Planne
 def test_how_a_file_is_read_goes_into_its_run(studio: Studio, tmp_path: Path) -> None:
     path = tmp_path / "alt.csv"
     path.write_bytes(write_pairs(tmp_path / "pairs.csv").read_text().replace("cat", "кот").replace(",", ";").encode("cp866"))
-    run = studio.tune.train(TrainRequest(path, choices=ColumnChoices(encoding="cp866", delimiter=";"), overrides=brief()))
+    run = studio.tune.train(TrainRequest(path, choices=SchemaOverrides(encoding="cp866", delimiter=";"), overrides=brief()))
     materials = RunFiles(studio.workspace.run(run.id))
     assert any("кот" in text for text in materials.examples()[0].texts[0])
     (materials.folder / "learned.parquet").unlink()
@@ -238,7 +238,7 @@ def test_what_a_resumed_run_did_not_begin_with_is_refused_with_a_reason(studio: 
         (TrainRequest(dev=other), "began without --dev"),
         (TrainRequest(first=other), "began without --first"),
         (TrainRequest(name="yours"), "is called 'mine'"),
-        (TrainRequest(choices=ColumnChoices(scale=(0.0, 1.0))), "columns of its own"),
+        (TrainRequest(choices=SchemaOverrides(scale=(0.0, 1.0))), "columns of its own"),
         (TrainRequest(other), "another file"),
     ):
         with pytest.raises(StudioError, match=words):

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from tiny_studio import quick, sentences, studio_at, write_pairs
 
-from sbert_studio.data.choices.column_choices import ColumnChoices
 from sbert_studio.data.corpus import Corpus
 from sbert_studio.data.loading.table import table_from_columns
+from sbert_studio.data.schema.overrides import SchemaOverrides
 from sbert_studio.errors import StudioError
 from sbert_studio.runs.records.record import Run
 from sbert_studio.services import Studio, TrainRequest
@@ -257,7 +257,7 @@ def test_another_setting_reads_checks_and_builds_nothing_again(studio: Studio, t
     run = studio.tune.train(again)
     assert done == [], "what is trained are the rows that were planned"
     assert run.status == "finished" and run.spec == again.spec.to_json()
-    studio.tune.plan(replace(request, choices=ColumnChoices(scale=(0.0, 10.0))), again)
+    studio.tune.plan(replace(request, choices=SchemaOverrides(scale=(0.0, 10.0))), again)
     assert "read_table" not in done and "diagnose" in done, "read otherwise, it is checked again"
 
 

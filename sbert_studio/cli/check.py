@@ -15,9 +15,9 @@ from .options import asked, asks, model_for, open_studio
 from .output import Answer, Json, progress
 
 if TYPE_CHECKING:
-    from ..data.choices.column_choices import ColumnChoices
     from ..data.doctor.diagnosis import Diagnosis
     from ..data.findings import Finding
+    from ..data.schema.overrides import SchemaOverrides
 
 Dev = Annotated[Path | None, typer.Option(metavar="FILE", help="Held-out rows to judge by, in the same columns.")]
 
@@ -36,7 +36,7 @@ def check(
     *,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="csv, tsv, jsonl, xlsx, parquet or txt.")],
     dev: Dev = None,
-    said: ColumnChoices,
+    said: SchemaOverrides,
     mend: Annotated[bool, typer.Option("--mend", help="Apply every mend that the findings offer.")] = False,
     convert: Annotated[
         str | None, typer.Option(metavar="NAME", help="Make the rows into examples of another kind; check names those that fit.")

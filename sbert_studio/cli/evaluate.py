@@ -23,7 +23,7 @@ from .output import Answer, Json, one_line, progress, say
 from .shards import Address, Engine, ShardRows, Threads, Workers, how_of, require_alone, sharding_of
 
 if TYPE_CHECKING:
-    from ..data.choices.column_choices import ColumnChoices
+    from ..data.schema.overrides import SchemaOverrides
     from ..evaluation.comparison import Comparison
     from ..evaluation.report import Report
     from ..services.results import Evaluation
@@ -216,7 +216,7 @@ def evaluate(
     workers: Workers = 0,
     threads: Threads = 1,
     shard_rows: ShardRows = ROWS,
-    said: ColumnChoices,
+    said: SchemaOverrides,
     json: Json = False,
 ) -> Answer:
     """Judge models on files, and compare them. What is uncertain of a file is asked, and answered by the same options as for a training."""

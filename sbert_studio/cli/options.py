@@ -12,9 +12,9 @@ import typer
 from .output import say
 
 if TYPE_CHECKING:
-    from ..data.choices.column_choices import ColumnChoices
     from ..data.corpus import Corpus
     from ..data.loading.table import Table
+    from ..data.schema.overrides import SchemaOverrides
     from ..services import Studio
 
 
@@ -60,7 +60,7 @@ AsRead = Annotated[bool, typer.Option("--as-read", help="Go on with what was rea
 
 def asks(command: Callable[..., Any]) -> Callable[..., Any]:
     """``command`` with the options of :func:`asked` in the place of its parameter ``said``, which is then what they come to."""
-    signature, options = (inspect.signature(each, eval_str=True, locals={"ColumnChoices": object}) for each in (command, asked))
+    signature, options = (inspect.signature(each, eval_str=True, locals={"SchemaOverrides": object}) for each in (command, asked))
     every = [
         parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
         for name, own in signature.parameters.items()
@@ -88,15 +88,15 @@ def asked(
     delimiter: Delimiter = None,
     header: Header = None,
     as_read: AsRead = False,
-) -> ColumnChoices:
+) -> SchemaOverrides:
     """The options as one value.
 
     Raises:
         StudioError: one of them cannot be read.
     """
-    from ..data.choices.column_choices import asked_in_words
+    from ..data.schema.overrides import parse_overrides
 
-    return asked_in_words(
+    return parse_overrides(
         kind, columns, target, group, scale, order, encoding=encoding, delimiter=delimiter, header=header, as_read=as_read
     )
 

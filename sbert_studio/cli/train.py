@@ -21,7 +21,7 @@ from .options import asks, open_studio, say_model
 from .output import Answer, Json, Model, duration, say, shown
 
 if TYPE_CHECKING:
-    from ..data.choices.column_choices import ColumnChoices
+    from ..data.schema.overrides import SchemaOverrides
     from ..runs.records.record import Run
     from ..services.results import Forecast
     from ..training.events import Event
@@ -125,7 +125,7 @@ def train(
         typer.Option(help="none, or a text put before every text, saved with the model.", show_default="the model's, by the column's role"),
     ] = None,
     dev: Dev = None,
-    said: ColumnChoices,
+    said: SchemaOverrides,
     first: Annotated[Path | None, typer.Option(metavar="FILE", help="Learn from these rows before, in a stage of its own.")] = None,
     folds: Annotated[int | None, typer.Option(help="Cross-validation: train once for each fold.", show_default="one split")] = None,
     seeds: Annotated[int | None, typer.Option(help="Train with this many seeds, for a mean and its spread.", show_default="1")] = None,

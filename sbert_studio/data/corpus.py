@@ -15,8 +15,8 @@ from .accounts import LeftOut, RowAccount, account_of
 from .findings import Finding, count
 from .language import languages_in
 from .loading.table import Table
-from .values.no_answer import quoted, unanswered
-from .values.profile import ColumnProfile, no_text, profile_table
+from .schema.content import find_missing, quote_cells
+from .schema.profile import ColumnProfile, no_text_error, profile_table
 
 _FEW, _SHARE = 20, 0.5
 
@@ -108,7 +108,7 @@ def text_columns(table: Table) -> list[str]:
 
 def _rank(place: int, profile: ColumnProfile) -> tuple[bool, float, int]:
     # A known name first; then the wordier column, though a word or two of difference decides nothing.
-    return (not profile.named_text, 0.0 if profile.named_text else -round(profile.words / 5), place)
+    return (not profile.is_named_text, 0.0 if profile.is_named_text else -round(profile.words / 5), place)
 
 
 def corpus_from_table(table: Table, column: str | None = None) -> Corpus:
@@ -139,7 +139,7 @@ def rows_with_text(table: Table, column: str | None = None) -> tuple[str, np.nda
     if column is None:
         column = next(iter(text_columns(table)), None) or _only_column(table)
     texts = table.texts(column)
-    silent = unanswered(texts)
+    silent = find_missing(texts)
     told = np.zeros(len(texts), dtype=bool)
     told[silent.places] = True
     blank = np.fromiter((not text.strip() for text in texts), bool, len(texts))
@@ -152,8 +152,8 @@ def rows_with_text(table: Table, column: str | None = None) -> tuple[str, np.nda
         (blank, f"{empty} without text in {column!r}, left out", "no text"),
         (
             told,
-            f"{few} that say only {quoted(silent.said)} in {column!r}, left out",
-            f"the text says that there is none: {quoted(silent.said)}",
+            f"{few} that say only {quote_cells(silent.values)} in {column!r}, left out",
+            f"the text says that there is none: {quote_cells(silent.values)}",
         ),
     ):
         if which.any():
@@ -173,6 +173,6 @@ def places_in_file(lines: Sequence[int] | np.ndarray, account: RowAccount) -> tu
 def _only_column(table: Table) -> str:
     """The one column of a table of short labels or numbers, which its user must mean; an error for any wider table."""
     profiles = profile_table(table)
-    if len(table.columns) == 1 and any(profile.filled and not profile.is_number and not profile.nested for profile in profiles):
+    if len(table.columns) == 1 and any(profile.filled and not profile.is_number and not profile.is_nested for profile in profiles):
         return table.columns[0]
-    raise no_text(table, profiles, f"name one of its columns: {', '.join(table.columns[:20])}")
+    raise no_text_error(table, profiles, f"name one of its columns: {', '.join(table.columns[:20])}")

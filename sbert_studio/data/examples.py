@@ -10,15 +10,13 @@ import numpy as np
 
 from ..errors import StudioError
 from ..workspace import digest_texts
-from .columns.detection import detect_roles
-from .columns.roles import KINDS, Kind, Roles
 from .findings import Finding, count, drop_rows
 from .loading.table import Table
-from .values.no_answer import quoted, unanswered
-from .values.profile import numbers_of
-from .values.scales import NO_LABEL, NOISE, label_key, same_class
-
-__all__ = ["KINDS", "Examples", "Kind", "Roles", "build_examples", "detect_roles"]
+from .schema.content import MISSING_LABELS, find_missing, quote_cells
+from .schema.labels import class_index, label_key
+from .schema.numbers import numbers_of
+from .schema.roles import Kind, Roles
+from .schema.scales import SCALE_TOLERANCE
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +77,7 @@ def build_examples(table: Table, roles: Roles) -> tuple[Examples, tuple[Finding,
     """
     table.require(*roles.texts, *(name for name in (roles.target, roles.group) if name))
     columns = [table.column(name) for name in roles.texts]
-    silent = [unanswered(column) for column in columns]
+    silent = [find_missing(column) for column in columns]
     findings = [note for name, found in zip(roles.texts, silent, strict=True) for note in found.note(name, table.lines)]
     for column, found in zip(columns, silent, strict=True):
         for place in found.places.tolist():
@@ -101,7 +99,9 @@ def build_examples(table: Table, roles: Roles) -> tuple[Examples, tuple[Finding,
         told = np.zeros(len(table), dtype=bool)
         told[found.places] = True
         leave_out(
-            told & ~column, f"that say only {quoted(found.said)} in {name!r}", f"the text says that there is none: {quoted(found.said)}"
+            told & ~column,
+            f"that say only {quote_cells(found.values)} in {name!r}",
+            f"the text says that there is none: {quote_cells(found.values)}",
         )
     some: np.ndarray = np.logical_or.reduce(filled)
     every: np.ndarray = np.logical_and.reduce(filled)
@@ -144,11 +144,11 @@ def _targets(table: Table, roles: Roles, leave_out: Callable[..., None], finding
         ids = {label: place for place, label in enumerate(roles.labels)}
         known = {cell: ids.get(cell.strip(), -1) for cell in set(cells)}
     else:
-        known = {cell: same_class(cell, roles.labels) for cell in set(cells)}
+        known = {cell: class_index(cell, roles.labels) for cell in set(cells)}
     classes = np.fromiter((known[cell] for cell in cells), dtype=np.int64, count=len(cells))
     blank &= classes < 0  # a blank may be a class
     leave_out(blank, f"without a {what}", f"no {what}")
-    none = {cell for cell, found in known.items() if found < 0 and label_key(cell) in NO_LABEL}
+    none = {cell for cell, found in known.items() if found < 0 and label_key(cell) in MISSING_LABELS}
     unlabelled = np.fromiter((cell in none for cell in cells), dtype=bool, count=len(cells))
     shown = _shown(cells, unlabelled)
     leave_out(unlabelled, f"whose {what} says that there is none ({shown})", f"the {what} says that there is none: {shown}")
@@ -167,7 +167,7 @@ def _scores(
     leave_out(blank, "without a score", "no score")
     words = np.isnan(scores) & ~blank
     leave_out(words, "whose score is not a number", f"the score is not a number, such as {_shown(cells, words)}")
-    slack = NOISE * (most - least)
+    slack = SCALE_TOLERANCE * (most - least)
     rounded = ((scores < least) & (scores >= least - slack)) | ((scores > most) & (scores <= most + slack))
     if rounded.any():
         rows = tuple(table.lines[rounded].tolist())

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from ..errors import StudioError
 from .accounts import RowAccount, account_of
-from .columns.roles import Roles
 from .distributions import SPLITS, Distribution, Folder, Part, Split, known_distributions
 from .loading.table import Table
+from .schema.roles import Roles
 
 _DEEPEST = 8
 _MOST_FILES = 100_000

@@ -14,7 +14,7 @@ class Option:
     Attributes:
         answer: what the button says, such as ``yes`` or ``the other way round``.
         flag: the command line's way to give it, such as ``--order no,yes``; it can be put behind the command as it stands.
-        choice: the fields of :class:`~sbert_studio.data.choices.column_choices.ColumnChoices` that it sets, as plain JSON data.
+        choice: the fields of :class:`~sbert_studio.data.schema.overrides.SchemaOverrides` that it sets, as plain JSON data.
     """
 
     answer: str

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
 
-from ..data.examples import Examples, Roles, detect_roles
+from ..data.examples import Examples
+from ..data.schema.inference import infer_roles
+from ..data.schema.roles import Roles
 from ..errors import StudioError
 from ..models.base import Encoder
 from ..models.pair_scorer import PairScorer
@@ -253,7 +255,7 @@ def evaluate_examples(
 
 def _detect(table: Table, roles: Roles | None) -> tuple[Task, Roles | ClassRoles]:
     try:
-        roles = roles or detect_roles(table)
+        roles = roles or infer_roles(table)
     except StudioError:
         return find_task(DataShape("sentences", classed=True)), class_roles(table)
     if roles.kind in ("labelled_texts", "sentences"):

@@ -17,7 +17,7 @@ from ..registry import Registry
 from .similarity import cosine, unit
 
 if TYPE_CHECKING:
-    from ..data.examples import Kind
+    from ..data.schema.roles import Kind
 
 
 def process_count() -> int:

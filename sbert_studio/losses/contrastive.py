@@ -15,7 +15,7 @@ from .base import OBJECTIVES, Objective
 from .similarity import DISTANCES
 
 if TYPE_CHECKING:
-    from ..data.examples import Kind
+    from ..data.schema.roles import Kind
 
 
 @OBJECTIVES.register("contrastive")

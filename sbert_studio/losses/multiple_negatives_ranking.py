@@ -15,7 +15,7 @@ from .base import OBJECTIVES, Objective, Relation
 from .similarity import unit
 
 if TYPE_CHECKING:
-    from ..data.examples import Kind
+    from ..data.schema.roles import Kind
 
 
 @OBJECTIVES.register("in_batch")

@@ -13,7 +13,7 @@ from .base import OBJECTIVES, Objective
 from .multiple_negatives_ranking import in_batch_loss
 
 if TYPE_CHECKING:
-    from ..data.examples import Kind
+    from ..data.schema.roles import Kind
 
 
 @OBJECTIVES.register("simcse")

@@ -16,7 +16,7 @@ from .base import OBJECTIVES, Objective
 from .similarity import unit
 
 if TYPE_CHECKING:
-    from ..data.examples import Kind
+    from ..data.schema.roles import Kind
 
 
 class SiblingObjective(Objective):

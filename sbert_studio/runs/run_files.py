@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from ..data.accounts import RowAccount
-from ..data.examples import Examples, Roles, build_examples
+from ..data.examples import Examples, build_examples
 from ..data.loading.table import Table, read_table
+from ..data.schema.roles import Roles
 from ..data.splits.held_out import build_like
 from ..data.stored import read_examples, write_examples
 from ..errors import StudioError

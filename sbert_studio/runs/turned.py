@@ -6,9 +6,9 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from ..data.choices.column_choices import in_one_line, scale_in_words
-from ..data.columns.roles import Roles
 from ..data.questions import Option
+from ..data.schema.overrides import format_names, format_scale
+from ..data.schema.roles import Roles
 from ..training.alarms import OPPOSITE
 
 
@@ -30,10 +30,10 @@ def with_turns(question: Mapping[str, Any], roles: Roles, *, of_held_out_file: b
     if roles.kind == "scored_pairs" and roles.low is not None and roles.high is not None:
         low, high = roles.high, roles.low
         answer = f"no, turn the scores round: {high:g} counts as most alike"
-        options = [Option(answer, f"--scale {shlex.quote(scale_in_words(low, high))}", {"scale": [low, high]}).to_json(), *options]
+        options = [Option(answer, f"--scale {shlex.quote(format_scale(low, high))}", {"scale": [low, high]}).to_json(), *options]
     if roles.kind == "triplets" and len(roles.texts) == 3:
         anchor, positive, negative = roles.texts
         columns = (anchor, negative, positive)
         answer = f"no, {negative} holds what belongs to {anchor}"
-        options[0] = Option(answer, f"--columns {shlex.quote(in_one_line(columns))}", {"columns": list(columns)}).to_json()
+        options[0] = Option(answer, f"--columns {shlex.quote(format_names(columns))}", {"columns": list(columns)}).to_json()
     return {**asked, "options": options}

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..data.progress import checkpoint
+from ..data.schema.overrides import SchemaOverrides
+from ..data.schema.roles import Roles
 from ..errors import StudioError
 from ..workspace import existing
 from .base import Part
@@ -18,17 +20,15 @@ from .training_texts import rows_learned, said_of, title_of, untuned
 if TYPE_CHECKING:
     from collections import Counter
 
-    from ..data.choices.column_choices import ColumnChoices
-    from ..data.columns.detection import Reading as Read
     from ..data.corpus import Corpus
     from ..data.doctor.diagnosis import Diagnosis
-    from ..data.evidence.similarity import Similar
-    from ..data.examples import Kind, Roles
     from ..data.file_texts import FileTexts
     from ..data.findings import Finding, Mend
     from ..data.known_sets import Found
     from ..data.loading.table import Table
     from ..data.progress import Progress
+    from ..data.schema.evidence import SimilarityFunction
+    from ..data.schema.roles import InferredSchema, Kind
     from ..models.base import Encoder
 
 
@@ -67,7 +67,7 @@ class Reading(Part):
         path: str | Path | Table,
         name: str | None = None,
         progress: Progress | None = None,
-        asked: Roles | ColumnChoices | None = None,
+        asked: Roles | SchemaOverrides | None = None,
     ) -> Table:
         """A file, or a public set, as a table whose rows keep their spreadsheet numbers; a folder that holds one known set in several; a
         table as it is.
@@ -78,9 +78,9 @@ class Reading(Part):
         Raises:
             StudioError: there is no such file, it is too large, or it cannot be read.
         """
-        from ..data.choices.column_choices import ColumnChoices
         from ..data.loading.hub import fetch_hub_file, is_hub_address
         from ..data.loading.table import read_table
+        from ..data.schema.overrides import SchemaOverrides
 
         if not isinstance(path, str | Path):
             return path
@@ -92,7 +92,7 @@ class Reading(Part):
         if (folder := existing_folder(path)) is not None:
             return self._set_in(folder)
         path, said = existing_file(path, in_full=self._services.allow_folders), dict[str, Any]()
-        if isinstance(asked, ColumnChoices):
+        if isinstance(asked, SchemaOverrides):
             said = {name: getattr(asked, name) for name in ("encoding", "delimiter", "header")}
         try:
             return read_table(path, name=name, progress=progress, max_bytes=self.settings.max_upload_mb << 20, **said)
@@ -163,7 +163,7 @@ class Reading(Part):
         path: str | Path | Table,
         *,
         dev: str | Path | Table | None = None,
-        roles: Roles | ColumnChoices | None = None,
+        roles: Roles | SchemaOverrides | None = None,
         model: str | None = None,
         progress: Progress | None = None,
     ) -> Diagnosis:
@@ -205,54 +205,54 @@ class Reading(Part):
     def diagnosed(
         self,
         table: Table,
-        roles: Roles | ColumnChoices | None,
+        roles: Roles | SchemaOverrides | None,
         dev: Table | None,
         model: str,
         objective: str | None = None,
         progress: Progress | None = None,
     ) -> Diagnosis:
         """What a table is and what is wrong with it; ``objective`` decides between scores and labels where both are there."""
-        from ..data.choices.column_choices import read_roles
         from ..data.doctor.diagnosis import diagnose
-        from ..data.examples import Roles
+        from ..data.schema.inference import infer_schema
+        from ..data.schema.roles import Roles
 
         kinds = self.kinds_of(objective)
         if model.casefold() == NO_MODEL:
-            return diagnose(table, roles if isinstance(roles, Roles) else read_roles(table, roles, kinds), dev, progress=progress)
+            return diagnose(table, roles if isinstance(roles, Roles) else infer_schema(table, roles, kinds), dev, progress=progress)
         encoder = None if self.catalog.is_cross(model) else self.catalog.load_within(model)
         tokens, most = (encoder.tokens.counts, encoder.max_length) if encoder is not None and encoder.tokens is not None else (None, None)
         similar, note = self._witness(table, model, encoder)
-        read: Roles | Read = roles if isinstance(roles, Roles) else read_roles(table, roles, kinds, similar)
+        read: Roles | InferredSchema = roles if isinstance(roles, Roles) else infer_schema(table, roles, kinds, similar)
         languages = languages_of(self.catalog, model)
         found = diagnose(
             table, read, dev, tokens, most, languages=languages, multilingual=self.multilingual, similar=similar, progress=progress
         )
         return found.noting("info", note) if note else found
 
-    def _witness(self, table: Table, model: str, encoder: Encoder | None) -> tuple[Similar, str]:
+    def _witness(self, table: Table, model: str, encoder: Encoder | None) -> tuple[SimilarityFunction, str]:
         """(how alike texts are, why not by the model itself): beside a cross-encoder, which reads pairs, by the model that the program
         came with; and by what a run's model was before it was tuned on these rows, which would tell what it was taught."""
-        from ..data.evidence.similarity import SimilarBy
+        from ..data.schema.evidence import EncoderSimilarity
 
         default = self.settings.default_model
         if encoder is None:
-            return SimilarBy(self.catalog.load(default).for_role("symmetric").encode, title_of(lambda: self.store, default)), ""
+            return EncoderSimilarity(self.catalog.load(default).for_role("symmetric").encode, title_of(lambda: self.store, default)), ""
         found = next(rows_learned(lambda: self.store, self.workspace, model, table), None)
         if found is None:
-            return SimilarBy(encoder.for_role("symmetric").encode, title_of(lambda: self.store, model)), ""
+            return EncoderSimilarity(encoder.for_role("symmetric").encode, title_of(lambda: self.store, model)), ""
         name, before = untuned(lambda: self.store, self.workspace, self.catalog, model) or (default, self.catalog.load(default))
         (run, rows), asked = found, title_of(lambda: self.store, name)
         note = f"{said_of(rows, table, run)}, so how it orders them says nothing of what more they can teach it: {asked} was asked instead"
-        return SimilarBy(before.for_role("symmetric").encode, asked), note
+        return EncoderSimilarity(before.for_role("symmetric").encode, asked), note
 
-    def roles(self, table: Table, asked: Roles | ColumnChoices | None = None, objective: str | None = None) -> Roles:
+    def roles(self, table: Table, asked: Roles | SchemaOverrides | None = None, objective: str | None = None) -> Roles:
         """What the columns are: as asked, the rest detected; the objective decides between scores and labels where both are there."""
-        from ..data.choices.column_choices import roles_as_asked
-        from ..data.examples import Roles
+        from ..data.schema.inference import infer_schema
+        from ..data.schema.roles import Roles
 
         if isinstance(asked, Roles):
             return asked
-        return roles_as_asked(table, asked, self.kinds_of(objective))
+        return infer_schema(table, asked, self.kinds_of(objective)).roles
 
     @staticmethod
     def kinds_of(objective: str | None) -> tuple[Kind, ...]:
@@ -264,8 +264,8 @@ class Reading(Part):
         return next((known[objective].kinds for known in ARCHITECTURES.values() if objective in known), ())
 
     def fix_all(
-        self, path: str | Path | Table, *, dev: str | Path | Table | None = None, asked: ColumnChoices, model: str | None = None
-    ) -> tuple[Table, ColumnChoices, tuple[Finding, ...]]:
+        self, path: str | Path | Table, *, dev: str | Path | Table | None = None, asked: SchemaOverrides, model: str | None = None
+    ) -> tuple[Table, SchemaOverrides, tuple[Finding, ...]]:
         """The table with every mend applied that its findings offer, what of ``asked`` still holds, and what was mended, in order.
 
         Raises:
@@ -275,7 +275,7 @@ class Reading(Part):
 
         judged = None if dev is None else self.table(dev)
 
-        def findings(table: Table, asked: ColumnChoices) -> tuple[Finding, ...]:
+        def findings(table: Table, asked: SchemaOverrides) -> tuple[Finding, ...]:
             found = self.check(table, dev=judged, roles=asked, model=model)
             if found.questions:
                 raise Unanswered.of_file(table.name, found.questions)
@@ -283,7 +283,7 @@ class Reading(Part):
 
         return fix_all(self.table(path, asked=asked), asked, findings)
 
-    def convert(self, path: str | Path | Table, name: str, roles: Roles | ColumnChoices | None = None, model: str | None = None) -> Table:
+    def convert(self, path: str | Path | Table, name: str, roles: Roles | SchemaOverrides | None = None, model: str | None = None) -> Table:
         """The file's examples as those of another kind, in a table of their own (see :mod:`sbert_studio.data.conversion.conversions`).
 
         Raises:

@@ -20,11 +20,11 @@ from .training_questions import Unanswered
 from .training_texts import rows_learned, said_of, untuned
 
 if TYPE_CHECKING:
-    from ..data.choices.column_choices import ColumnChoices
-    from ..data.evidence.similarity import Similar
-    from ..data.examples import Roles
     from ..data.loading.table import Table
     from ..data.progress import Progress
+    from ..data.schema.evidence import SimilarityFunction
+    from ..data.schema.overrides import SchemaOverrides
+    from ..data.schema.roles import Roles
     from ..evaluation.comparison import EvaluationFile, SuiteAverage
     from ..evaluation.encoding import CachingEncoder
     from ..evaluation.evaluate import EvaluatedModel
@@ -58,7 +58,7 @@ class Judging(Part):
         self,
         path: str | Path | Table,
         task: str,
-        asked: ColumnChoices | None,
+        asked: SchemaOverrides | None,
         known: str | Path | Table | None,
         name: str | None = None,
         progress: Progress | None = None,
@@ -70,7 +70,7 @@ class Judging(Part):
         return Given(self.read.table(path, name, progress, asked=asked), others)
 
     def _roles_of(
-        self, given: Given, task: str, asked: ColumnChoices | None, evidence: Callable[[], Similar]
+        self, given: Given, task: str, asked: SchemaOverrides | None, evidence: Callable[[], SimilarityFunction]
     ) -> tuple[Roles | None, list[str]]:
         return (given.roles, []) if given.roles is not None else self._roles_to_judge_by(given.table, task, asked, evidence)
 
@@ -141,25 +141,26 @@ class Judging(Part):
         ]
 
     def _roles_to_judge_by(
-        self, table: Table, task: str, asked: ColumnChoices | None, evidence: Callable[[], Similar]
+        self, table: Table, task: str, asked: SchemaOverrides | None, evidence: Callable[[], SimilarityFunction]
     ) -> tuple[Roles | None, list[str]]:
         """What the columns are, ``None`` where a task of texts finds its own; and what was left open with ``as_read``.
 
         Args:
             evidence: gives what tells how alike texts are, once it is needed.
         """
-        from ..data.choices.column_choices import ColumnChoices, read_roles
+        from ..data.schema.inference import infer_schema
+        from ..data.schema.overrides import SchemaOverrides
         from ..evaluation.evaluate import task_kinds
 
-        kinds, asked = task_kinds(task), asked or ColumnChoices()
+        kinds, asked = task_kinds(task), asked or SchemaOverrides()
         if kinds == ("labelled_texts",) and not replace(asked, as_read=False):
             return None, []
         similar = evidence()
         said = replace(asked, as_read=False)
         try:
-            reading = read_roles(table, said, (), similar)
+            reading = infer_schema(table, said, (), similar)
             if kinds and said.kind is None and reading.roles.kind not in kinds:
-                reading = read_roles(table, replace(said, kind=kinds[0]), (), similar)
+                reading = infer_schema(table, replace(said, kind=kinds[0]), (), similar)
         except StudioError:
             if said or kinds:
                 raise
@@ -201,7 +202,7 @@ class Evaluating(Judging):
         path: str | Path | Table,
         task: str = "auto",
         progress: Progress | None = None,
-        asked: ColumnChoices | None = None,
+        asked: SchemaOverrides | None = None,
         known: str | Path | Table | None = None,
         owner: str = LOCAL,
     ) -> Report:
@@ -238,7 +239,7 @@ class Evaluating(Judging):
         task: str = "auto",
         suite: str = "",
         progress: Progress | None = None,
-        asked: ColumnChoices | None = None,
+        asked: SchemaOverrides | None = None,
         known: str | Path | Table | None = None,
         owner: str = LOCAL,
         begin: Begin | None = None,
@@ -319,7 +320,7 @@ class Evaluating(Judging):
         self,
         data: Sequence[str | Path],
         task: str,
-        asked: ColumnChoices | None,
+        asked: SchemaOverrides | None,
         encoders: _Encoders,
         known: Table | None,
         begin: Begin | None,
@@ -352,7 +353,7 @@ class Evaluating(Judging):
             )
         return files, tuple(left_out)
 
-    def _judged_file(self, name: str, given: Given, task: str, asked: ColumnChoices | None, encoders: _Encoders) -> _Read:
+    def _judged_file(self, name: str, given: Given, task: str, asked: SchemaOverrides | None, encoders: _Encoders) -> _Read:
         from ..evaluation.comparison import EvaluationFile
         from ..evaluation.evaluate import choose_task, with_reference
 
@@ -365,7 +366,7 @@ class Evaluating(Judging):
         return EvaluationFile(name, rows, chosen, task == "auto", notes=(*open_, *of_reading(table), *rows.notes)), table, roles
 
     def _suite(
-        self, name: str, data: Sequence[str | Path], asked: ColumnChoices | None
+        self, name: str, data: Sequence[str | Path], asked: SchemaOverrides | None
     ) -> tuple[list[_Read], list[SuiteAverage], tuple[Missing, ...]]:
         """The files of a suite, the averages over suites, and what is missing."""
         from ..evaluation.comparison import SuiteAverage
@@ -382,7 +383,7 @@ class Evaluating(Judging):
         averages = [SuiteAverage(suite.name, there, len(suite.suites))] if suite.suites else []
         return files, averages, tuple(missing)
 
-    def _part(self, found: PartFound, asked: ColumnChoices | None, public: bool) -> _Read:
+    def _part(self, found: PartFound, asked: SchemaOverrides | None, public: bool) -> _Read:
         from ..evaluation.comparison import EvaluationFile
         from ..evaluation.evaluate import with_reference
         from ..evaluation.tasks import get_task
@@ -412,15 +413,15 @@ class _Encoders:
         self._called = ""
         self._shown: CachingEncoder | None = None
 
-    def similar(self) -> Similar:
+    def similar(self) -> SimilarityFunction:
         """How alike texts are by the first model before it was tuned."""
-        from ..data.evidence.similarity import SimilarBy
+        from ..data.schema.evidence import EncoderSimilarity
         from ..evaluation.encoding import CachingEncoder
 
         if self._shown is None:
             self._called, encoder = self._witness()
             self._shown = CachingEncoder(encoder)
-        return SimilarBy(self._shown.for_role("symmetric").encode, PurePath(self._called).name)
+        return EncoderSimilarity(self._shown.for_role("symmetric").encode, PurePath(self._called).name)
 
     def of(self, name: str) -> EvaluatedModel:
         """The model of that name."""
@@ -428,12 +429,13 @@ class _Encoders:
         return self._shown if self._shown is not None and self._shown.encoder is model else model
 
 
-def _roles(table: Table, suite: type[Suite], asked: ColumnChoices | None) -> Roles:
+def _roles(table: Table, suite: type[Suite], asked: SchemaOverrides | None) -> Roles:
     """What the columns of a suite's file are: its task and its scale are known, and names tell the rest."""
-    from ..data.choices.column_choices import ColumnChoices, roles_as_asked
+    from ..data.schema.inference import infer_schema
+    from ..data.schema.overrides import SchemaOverrides
     from ..evaluation.tasks import get_task
 
-    asked = asked or ColumnChoices()
+    asked = asked or SchemaOverrides()
     group = suite.group if asked.group is None and suite.group in table.columns else asked.group
     said = replace(asked, kind=suite.kind or get_task(suite.task).kinds[0], scale=suite.scale, group=group, as_read=True)
-    return roles_as_asked(table, said)
+    return infer_schema(table, said).roles

@@ -16,9 +16,9 @@ from ..workspace import existing
 from .data import existing_file
 
 if TYPE_CHECKING:
-    from ..data.examples import Roles
     from ..data.known_sets import OwnSplits
     from ..data.loading.table import Table
+    from ..data.schema.roles import Roles
 
 
 @dataclass(frozen=True, eq=False)

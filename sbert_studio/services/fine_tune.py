@@ -118,10 +118,10 @@ class Settling(Part):
 
 def answered_request(materials: RunFiles, run: Run, question: Question, option: Option) -> TrainRequest:
     """What was asked for when the run was begun, with the answer to its question taken up."""
-    from ..data.choices.column_choices import ColumnChoices
+    from ..data.schema.overrides import SchemaOverrides
 
     told = materials.plan()
-    before = ColumnChoices(**from_json(_mapping(told, "choices", "data")))
+    before = SchemaOverrides(**from_json(_mapping(told, "choices", "data")))
     source = materials.source()
     return TrainRequest(
         materials.path("data"),

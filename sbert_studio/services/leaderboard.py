@@ -172,7 +172,7 @@ def write_leaderboard(path: Path, entries: Sequence[Score]) -> Path:
     Raises:
         StudioError: the ending is another, or the file cannot be written.
     """
-    from ..data.values.cells import write_rows
+    from ..data.cells import write_rows
 
     if path.suffix.lower() not in (".csv", ".md"):
         raise StudioError(f"a leaderboard is not written as {path.suffix or path.name!r}", "name a file that ends in .csv or .md")
@@ -206,7 +206,7 @@ def _cells(one: Score) -> list[Any]:
 
 
 def _markdown(entries: Sequence[Score]) -> Iterator[str]:
-    from ..data.values.cells import markdown_cell
+    from ..data.cells import markdown_cell
 
     names = set_names(entries)
     yield f"| {' | '.join(_SHOWN)} |"

@@ -7,6 +7,7 @@ from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..data.schema.overrides import SchemaOverrides
 from ..errors import StudioError
 from ..registry import parse_params
 from .base import Part
@@ -16,11 +17,11 @@ from .training_plan import FIRST, Source, TrainPlan, TrainRequest
 from .training_questions import from_json, of_first_stage, typed
 
 if TYPE_CHECKING:
-    from ..data.choices.column_choices import ColumnChoices
     from ..data.doctor.diagnosis import Diagnosis
-    from ..data.examples import Examples, Roles
+    from ..data.examples import Examples
     from ..data.loading.table import Table
     from ..data.progress import Progress
+    from ..data.schema.roles import Roles
     from ..training.advisor import Advice
     from ..training.estimate import Estimate
     from ..training.spec import TrainSpec
@@ -138,7 +139,7 @@ class Planning(Part):
         plan.require_settled()
         return plan
 
-    def _read_again(self, given: Path | str | Table, asked: ColumnChoices, known: Source | None, progress: Progress | None) -> Table:
+    def _read_again(self, given: Path | str | Table, asked: SchemaOverrides, known: Source | None, progress: Progress | None) -> Table:
         """The table of a file, read only if it was not read in the same way before."""
         if not isinstance(given, str | Path):
             return given
@@ -150,7 +151,7 @@ class Planning(Part):
         return self.read.table(path, progress=progress, asked=asked)
 
     def _same_rows(
-        self, before: TrainPlan, table: Table, judged: Table | None, asked: ColumnChoices, model: str, own: Mapping[str, Any]
+        self, before: TrainPlan, table: Table, judged: Table | None, asked: SchemaOverrides, model: str, own: Mapping[str, Any]
     ) -> bool:
         """Whether what was found out before holds still: another setting changes nothing in the rows."""
         held = None if before.dev is None else before.dev.table
@@ -223,19 +224,19 @@ class Planning(Part):
         return replace(advice, spec=advice.spec.replace(objective_params={name: checked[name] for name in given}))
 
 
-def _source(given: Path | str | Table, table: Table, asked: ColumnChoices, diagnosis: Diagnosis) -> Source:
+def _source(given: Path | str | Table, table: Table, asked: SchemaOverrides, diagnosis: Diagnosis) -> Source:
     whole = table if not isinstance(given, str | Path) or existing_folder(given) is not None else existing_file(given)
     return Source(whole, table, asked, diagnosis.roles, diagnosis.examples, diagnosis.account)
 
 
-def _said(asked: ColumnChoices | None, more: Mapping[str, Any] | None = None) -> ColumnChoices:
+def _said(asked: SchemaOverrides | None, more: Mapping[str, Any] | None = None) -> SchemaOverrides:
     """What was said of a file; whether to go on with what is uncertain says nothing of the file itself."""
-    from ..data.choices.column_choices import ColumnChoices
+    from ..data.schema.overrides import SchemaOverrides
 
-    return replace(asked or ColumnChoices(), **from_json(more or {}), as_read=False)
+    return replace(asked or SchemaOverrides(), **from_json(more or {}), as_read=False)
 
 
-def _how(asked: ColumnChoices) -> Sequence[Any]:
+def _how(asked: SchemaOverrides) -> Sequence[Any]:
     return [getattr(asked, name) for name in _READING]
 
 
@@ -246,9 +247,9 @@ def _columns_in_words(roles: Roles) -> tuple[str, ...]:
 
 def _by_stage(overrides: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     """The settings of the run; those of its first stage, whose names begin with ``first.``; and what is said of its file."""
-    from ..data.choices.column_choices import ColumnChoices
+    from ..data.schema.overrides import SchemaOverrides
 
-    said = {item.name for item in fields(ColumnChoices)}
+    said = {item.name for item in fields(SchemaOverrides)}
     own: dict[str, Any] = {}
     first: dict[str, Any] = {}
     asked: dict[str, Any] = {}

@@ -184,7 +184,7 @@ class Scaling(Part):
         Raises:
             StudioError: the files hold no such pairs, or the task needs all vectors in one place.
         """
-        from ..data.columns.roles import Roles
+        from ..data.schema.roles import Roles
         from ..evaluation.evaluate import choose_task
         from ..shards.executor import carry_out
         from ..shards.jobs import JobFolder

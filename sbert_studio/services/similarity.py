@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..data.columns.roles import Roles
 from ..data.progress import checkpoint
 from ..data.samples import ASSETS
-from ..data.values.no_answer import kept_as_texts
+from ..data.schema.content import kept_as_texts
+from ..data.schema.roles import Roles
 from ..errors import StudioError
 from ..models.base import finite
 from ..models.similarity import which_note
@@ -60,10 +60,11 @@ class Comparing(Part):
     def similarity_pairs(self, path: str | Path | Table, model: str | None = None, progress: Progress | None = None) -> PairScores:
         """Every row of a file of pairs compared that has both its texts; with the scores or labels that it holds, as far as it does."""
         from ..data.accounts import account_of
-        from ..data.examples import build_examples, detect_roles
+        from ..data.examples import build_examples
+        from ..data.schema.inference import infer_roles
 
         table = self.read.table(path)
-        roles = detect_roles(table)
+        roles = infer_roles(table)
         if len(roles.texts) < 2:
             raise StudioError("this file has one column of texts, pairs need two", "put the two texts of a pair into two columns")
         examples, findings = build_examples(table, Roles("positive_pairs", roles.texts[:2]))

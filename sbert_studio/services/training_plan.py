@@ -15,11 +15,12 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ..data.accounts import RowAccount
-    from ..data.choices.column_choices import ColumnChoices
     from ..data.doctor.diagnosis import Diagnosis
-    from ..data.examples import Examples, Roles
+    from ..data.examples import Examples
     from ..data.loading.table import Table
     from ..data.questions import Question
+    from ..data.schema.overrides import SchemaOverrides
+    from ..data.schema.roles import Roles
     from ..runs.records.record import Run
     from ..runs.run_files import RunFiles
     from ..training.pins import TrackedExamples
@@ -134,7 +135,7 @@ class TrainRequest:
     data: Path | str | Table | None = None
     dev: Path | str | Table | None = None
     first: Path | str | Table | None = None
-    choices: ColumnChoices | None = None
+    choices: SchemaOverrides | None = None
     overrides: Mapping[str, Any] = field(default_factory=dict)
     model: str | None = None
     owner: str = "local"
@@ -159,7 +160,7 @@ class Source:
 
     given: Path | Table
     table: Table
-    choices: ColumnChoices
+    choices: SchemaOverrides
     roles: Roles
     examples: Examples
     account: RowAccount

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from ..errors import StudioError, describe_rows
 
 if TYPE_CHECKING:
-    from ..data.choices.column_choices import ColumnChoices
     from ..data.questions import Option, Question
+    from ..data.schema.overrides import SchemaOverrides
 
 _YES, _NO = ("yes", "true", "1"), ("no", "false", "0")
 _TEXTS = 60  # characters of a row's text in a line
@@ -72,22 +72,22 @@ def question_from_json(value: Mapping[str, Any]) -> Question:
     return Question(str(value["name"]), str(value["question"]), options, str(value.get("why", "")), rows, value.get("proposed"))
 
 
-def answered(asked: ColumnChoices | None, choice: Mapping[str, Any]) -> ColumnChoices:
+def answered(asked: SchemaOverrides | None, choice: Mapping[str, Any]) -> SchemaOverrides:
     """What was said of a file, with an answer's choice (see :class:`~sbert_studio.data.questions.Option`) taken up."""
-    from ..data.choices.column_choices import ColumnChoices
+    from ..data.schema.overrides import SchemaOverrides
 
-    return replace(asked or ColumnChoices(), **from_json(choice))
+    return replace(asked or SchemaOverrides(), **from_json(choice))
 
 
 def from_json(choice: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of :class:`~sbert_studio.data.choices.column_choices.ColumnChoices` that plain JSON data sets; lists become tuples.
+    """The fields of :class:`~sbert_studio.data.schema.overrides.SchemaOverrides` that plain JSON data sets; lists become tuples.
 
     Raises:
         StudioError: there is no such field.
     """
-    from ..data.choices.column_choices import ColumnChoices
+    from ..data.schema.overrides import SchemaOverrides
 
-    known = [item.name for item in fields(ColumnChoices)]
+    known = [item.name for item in fields(SchemaOverrides)]
     for name in choice:
         if name not in known:
             raise StudioError(f"nothing called {name!r} can be said of a file", f"known: {', '.join(known)}")
@@ -107,14 +107,14 @@ def _first_option(option: Option) -> Option:
 
 def in_words(value: Any) -> str:
     """A chosen value as it is typed: names with commas between them, a scale as ``0-5``."""
-    from ..data.choices.asking import NO_ORDER, in_one_line, scale_in_words
+    from ..data.schema.overrides import NO_ORDER, format_names, format_scale
 
     if isinstance(value, list | tuple) and not value:
         return NO_ORDER
     if isinstance(value, list | tuple):
         if len(value) == 2 and all(isinstance(end, int | float) for end in value):
-            return scale_in_words(float(value[0]), float(value[1]))
-        return in_one_line([str(item) for item in value])
+            return format_scale(float(value[0]), float(value[1]))
+        return format_names([str(item) for item in value])
     return {True: "yes", False: "no", None: ""}.get(value, str(value)) if isinstance(value, bool | None) else str(value)
 
 
@@ -124,7 +124,7 @@ def typed(said: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         StudioError: a value is none of those known.
     """
-    from ..data.choices.column_choices import parse_columns, parse_order, parse_scale
+    from ..data.schema.overrides import parse_columns, parse_order, parse_scale
 
     readers: dict[str, Callable[[str], Any]] = {
         "columns": parse_columns,

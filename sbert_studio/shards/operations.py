@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from ..data.columns.roles import Roles
 from ..data.examples import build_examples
 from ..data.loading.table import table_from_columns
 from ..data.progress import checkpoint
+from ..data.schema.roles import Roles
 from ..errors import StudioError
 from ..evaluation.encoding import MEASURES, encode_columns, similarities
 from ..explore.paraphrase_mining import TopPairs
@@ -114,7 +114,7 @@ class Encode(Work):
 
 @WORKS.register("evaluate")
 class Evaluate(Work):
-    """Settings: ``{model, task, roles, threads}``, the roles as :meth:`~sbert_studio.data.columns.roles.Roles.to_json` gives them."""
+    """Settings: ``{model, task, roles, threads}``, the roles as :meth:`~sbert_studio.data.schema.roles.Roles.to_json` gives them."""
 
     def bytes_of(self, rows: int) -> int:
         """See :meth:`Work.bytes_of`."""

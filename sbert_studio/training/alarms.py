@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..data.choices.column_choices import in_one_line
 from ..data.questions import Option, Question, Shown
+from ..data.schema.overrides import format_names
 from ..evaluation.bootstrap import percentile_interval, resample_clusters
 from ..evaluation.encoding import pair_similarities
 from ..evaluation.tasks.sts import bootstrap_spearman, spearman
@@ -116,7 +116,7 @@ def _answer_options(held: Examples) -> tuple[Option, ...]:
         turned = (
             Option(
                 f"no, turn them round: {words}, from least to most alike",
-                f"--order {shlex.quote(in_one_line(order))}",
+                f"--order {shlex.quote(format_names(order))}",
                 {"order": list(order)},
             ),
         )

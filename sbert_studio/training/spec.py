@@ -13,7 +13,8 @@ from ..registry import Field, fields_of, setting
 from ..settings import DEFAULT_MODEL
 
 if TYPE_CHECKING:
-    from ..data.examples import Examples, Kind
+    from ..data.examples import Examples
+    from ..data.schema.roles import Kind
 
 
 Method = Literal["full", "lora"]

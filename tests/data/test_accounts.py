@@ -15,9 +15,10 @@ from openpyxl import Workbook
 from sbert_studio.data.accounts import LeftOut, RowAccount, account_of
 from sbert_studio.data.corpus import corpus_from_table
 from sbert_studio.data.doctor.diagnosis import diagnose
-from sbert_studio.data.examples import build_examples, detect_roles
+from sbert_studio.data.examples import build_examples
 from sbert_studio.data.findings import Finding
 from sbert_studio.data.loading.table import Table, read_table, table_from_columns
+from sbert_studio.data.schema.inference import infer_roles
 from sbert_studio.data.splits.splitting import split
 from sbert_studio.errors import StudioError
 
@@ -102,7 +103,7 @@ def test_every_row_of_a_file_is_accounted_for_once(tmp_path: Path, suffix: str, 
     account = diagnose(table).account
     _once(account)
     assert account.read == len(rows)
-    examples, findings = build_examples(table, detect_roles(table))
+    examples, findings = build_examples(table, infer_roles(table))
     learned, held_out = split(examples, 0.2)
     whole = account_of(table, findings, learned.lines, held_out.lines)
     _once(whole)
@@ -142,7 +143,7 @@ def test_why_a_row_was_left_out_shows_what_stood_there() -> None:
 
 
 def _as_scores():  # type: ignore[no-untyped-def]
-    from sbert_studio.data.columns.roles import Roles
+    from sbert_studio.data.schema.roles import Roles
 
     return Roles("scored_pairs", ("a", "b"), "score", low=0.0, high=5.0)
 

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sbert_studio.data.cells import cell_text
 from sbert_studio.data.loading.table import read_table, safe_cell, table_from_columns, write_csv
-from sbert_studio.data.values.cells import cell_text, parse_number
+from sbert_studio.data.schema.numbers import parse_number
 
 CELLS = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\0"), max_size=30) | st.sampled_from(
     ["=cmd|' /C calc'!A1", "@SUM(A1)", "+1+cmd", "-2+3", "-0.5", '"', "\r", "\n", "a,b;c\td", "'", " ", "", "\ufeff", "\u2028", "１"]

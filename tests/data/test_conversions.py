@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from sbert_studio.data.conversion.conversions import convert, examples_to_table, offers, pairs_to_triplets, scored_to_labelled
-from sbert_studio.data.examples import Examples, build_examples, detect_roles
+from sbert_studio.data.examples import Examples, build_examples
 from sbert_studio.data.loading.table import read_table
+from sbert_studio.data.schema.inference import infer_roles
 from sbert_studio.errors import StudioError
 
 NLI = ("contradiction", "neutral", "entailment")
@@ -84,19 +85,19 @@ def test_only_what_fits_is_offered() -> None:
 @pytest.mark.parametrize("name", ["nli_to_triplets", "labelled_to_positive", None])
 def test_converted_examples_read_back_from_their_table_as_the_same(real_data: Path, tmp_path: Path, name: str | None) -> None:
     table = read_table(real_data / "snli" / "train.csv")
-    examples, _ = build_examples(table, detect_roles(table))
+    examples, _ = build_examples(table, infer_roles(table))
     wanted = convert(examples, name) if name else examples
     path = tmp_path / "converted.parquet"
     examples_to_table(wanted, "converted").to_parquet(path)
     back = read_table(path)
-    again, findings = build_examples(back, detect_roles(back))
+    again, findings = build_examples(back, infer_roles(back))
     assert findings == ()
     assert (again.kind, again.texts, again.digest) == (wanted.kind, wanted.texts, wanted.digest)
 
 
 def test_nli_triplets_hold_what_the_file_says(real_data: Path) -> None:
     table = read_table(real_data / "snli" / "train.csv")
-    examples, _ = build_examples(table, detect_roles(table))
+    examples, _ = build_examples(table, infer_roles(table))
     said = {(a, b): label for a, b, label in zip(table.column("premise"), table.column("hypothesis"), table.column("label"), strict=True)}
     triplets = convert(examples, "nli_to_triplets")
     assert len(triplets) > 300

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from sbert_studio.data.columns.detection import read_columns
 from sbert_studio.data.examples import build_examples
 from sbert_studio.data.known_sets import Found, distributions_at
 from sbert_studio.data.loading.table import read_table
+from sbert_studio.data.schema.inference import infer_columns
 from sbert_studio.errors import StudioError
 
 
@@ -116,7 +116,7 @@ def test_sts_benchmark_keeps_its_quotation_marks_and_no_source_stands_in_a_sente
 def test_a_file_of_the_benchmark_by_itself_reads_the_same_and_leaves_no_question(tmp_path: Path) -> None:
     table = read_table(write(tmp_path / "whatever.tsv", STSB * 10))
     assert len(table) == 30 and table.column("sentence2")[1] == '"Yes," she said.'
-    reading = read_columns(table)
+    reading = infer_columns(table)
     assert reading.roles.kind == "scored_pairs" and reading.roles.texts == ("sentence1", "sentence2")
     assert (reading.roles.target, reading.roles.low, reading.roles.high, reading.questions) == ("score", 0.0, 5.0, ())
 

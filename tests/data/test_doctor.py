@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sbert_studio.data.choices.column_choices import ColumnChoices, roles_as_asked
 from sbert_studio.data.doctor.checks.context import CheckContext, near, near_all
 from sbert_studio.data.doctor.checks.repeats import duplicates
 from sbert_studio.data.doctor.diagnosis import Diagnosis, diagnose, mend
 from sbert_studio.data.doctor.fixing import fix_all
-from sbert_studio.data.examples import Examples, Roles, detect_roles
+from sbert_studio.data.examples import Examples
 from sbert_studio.data.findings import Finding, Mend
 from sbert_studio.data.loading.table import Table, read_table, table_from_columns
+from sbert_studio.data.schema.inference import infer_roles, infer_schema
+from sbert_studio.data.schema.overrides import SchemaOverrides
+from sbert_studio.data.schema.roles import Roles
 from sbert_studio.errors import StudioError
 
 N = 120
@@ -222,7 +224,7 @@ def test_a_score_that_nearly_all_rows_have_is_thinned_out() -> None:
 )
 def test_pairs_that_are_all_alike_can_be_taken_as_pairs_that_belong_together(column: str, cell: str, alike: bool) -> None:
     table = table_from_columns("t", {"sentence1": A, "sentence2": B, column: [cell] * N})
-    finding = the(diagnose(table, detect_roles(table, "scored_pairs" if column == "score" else "labelled_pairs")), "every row has the same")
+    finding = the(diagnose(table, infer_roles(table, "scored_pairs" if column == "score" else "labelled_pairs")), "every row has the same")
     assert (finding.mend is not None) == alike
     if alike:
         mended = diagnose(healed(table, finding))
@@ -269,7 +271,7 @@ def test_all_mends_one_after_the_other_leave_nothing_to_mend() -> None:
     second = changed(B, r14=B[0], r20=B[17])
     scores = changed(SCORES, r5="77", r14="5", r20=SCORES[17])
     table = table_from_columns("t", dict(zip(names, (first, second, scores), strict=True)))
-    mended, asked, done = fix_all(table, ColumnChoices(), lambda table, asked: diagnose(table, roles_as_asked(table, asked)).findings)
+    mended, asked, done = fix_all(table, SchemaOverrides(), lambda table, asked: diagnose(table, infer_schema(table, asked)).findings)
     messages = " | ".join(finding.message for finding in done)
     for words in ("look swapped", "contradict", "garbled", "outside 0–5", "one side only", "case, blanks"):
         assert words in messages
@@ -279,9 +281,9 @@ def test_all_mends_one_after_the_other_leave_nothing_to_mend() -> None:
 
 def test_what_was_asked_of_a_column_that_is_taken_away_no_longer_holds() -> None:
     table = pairs(score=["4"] * N)
-    asked = ColumnChoices(kind="scored_pairs", target="score", scale=(0.0, 5.0))
-    mended, left, done = fix_all(table, asked, lambda table, asked: diagnose(table, roles_as_asked(table, asked)).findings)
-    assert (mended.columns, left, len(done)) == (("sentence1", "sentence2"), ColumnChoices(), 1)
+    asked = SchemaOverrides(kind="scored_pairs", target="score", scale=(0.0, 5.0))
+    mended, left, done = fix_all(table, asked, lambda table, asked: diagnose(table, infer_schema(table, asked)).findings)
+    assert (mended.columns, left, len(done)) == (("sentence1", "sentence2"), SchemaOverrides(), 1)
 
 
 @pytest.mark.parametrize(("rows", "severity"), [(3, "error"), (50, "warning")])
@@ -345,7 +347,7 @@ def test_findings_of_a_public_set_name_rows_that_really_repeat(real_data: Path) 
     place = {line: index for index, line in enumerate(table.lines.tolist())}
     rows = [tuple(sorted(row[:2])) for row in table.head(len(table))]
     assert all(rows[place[line]] in rows[: place[line]] for line in finding.rows)
-    assert detect_roles(table).kind == "scored_pairs"
+    assert infer_roles(table).kind == "scored_pairs"
 
 
 def test_keys_of_many_rows_at_once_are_those_of_one_row_after_the_other() -> None:

@@ -9,8 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sbert_studio.data.examples import Roles, build_examples, detect_roles
+from sbert_studio.data.examples import build_examples
 from sbert_studio.data.loading.table import read_table, table_from_columns
+from sbert_studio.data.schema.inference import infer_roles
+from sbert_studio.data.schema.roles import Roles
 from sbert_studio.data.splits.held_out import build_like
 from sbert_studio.errors import StudioError
 
@@ -56,7 +58,7 @@ def test_a_triplet_with_fewer_negatives_keeps_its_place(tmp_path: Path) -> None:
     rows = [{"query": "a b", "positive": "c d", "negatives": ["e f", "g h"]}, {"query": "i j", "positive": "k l", "negatives": ["m n"]}]
     path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     table = read_table(path)
-    examples, findings = build_examples(table, detect_roles(table))
+    examples, findings = build_examples(table, infer_roles(table))
     assert examples.kind == "triplets"
     assert list(zip(*examples.texts, strict=True)) == [("a b", "c d", "e f", "g h"), ("i j", "k l", "m n", "m n")]
     assert [finding.rows for finding in findings] == [(2,)]
@@ -111,7 +113,7 @@ def test_bare_sentences_are_judged_by_scored_pairs(column: str) -> None:
             "score": [f"{index % 6}" for index in range(20)],
         },
     )
-    examples, _ = build_like(dev, detect_roles(sentences))
+    examples, _ = build_like(dev, infer_roles(sentences))
     assert examples.kind == "scored_pairs" and examples.targets is not None
 
 
@@ -123,6 +125,6 @@ def test_a_held_out_file_of_the_same_columns_keeps_the_scale() -> None:
 
 def test_stsb_scores_are_a_fifth_of_the_files(real_data: Path) -> None:
     table = read_table(real_data / "stsb" / "test.csv")
-    examples, findings = build_examples(table, detect_roles(table))
+    examples, findings = build_examples(table, infer_roles(table))
     assert findings == ()
     np.testing.assert_allclose(examples.targets, np.array([float(cell) for cell in table.column("score")]) / 5, atol=1e-6)

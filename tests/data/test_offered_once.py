@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from sbert_studio.data.choices.column_choices import read_roles
 from sbert_studio.data.conversion.conversions import converted
 from sbert_studio.data.doctor.diagnosis import diagnose, mend
 from sbert_studio.data.examples import build_examples
 from sbert_studio.data.loading.table import Table, table_from_columns
+from sbert_studio.data.schema.inference import infer_schema
 
 
 def _table() -> Table:
@@ -44,12 +44,12 @@ def test_a_conversion_tells_of_the_rows_that_it_cannot_carry() -> None:
         "pairs.csv",
         {"sentence1": [*anchors, "alone", "alone too"], "sentence2": [*others, "p", "q"], "label": [*labels, "1", "0"]},
     )
-    examples, _ = build_examples(table, read_roles(table).roles)
+    examples, _ = build_examples(table, infer_schema(table).roles)
     made = converted(examples, "pairs_to_triplets", "pairs.csv")
     assert len(made) == 10
     (note,) = made.notes
     assert "22 usable rows" in note.message and "2 rows left behind" in note.message and "22, 23" in note.message
-    offer = next(one for one in diagnose(table, read_roles(table).roles).offers if one.name == "pairs_to_triplets")
+    offer = next(one for one in diagnose(table, infer_schema(table).roles).offers if one.name == "pairs_to_triplets")
     assert (offer.rows, offer.left) == (10, 2) and offer.in_words().endswith("10 rows, 2 left behind")
     whole = converted(examples.take(np.arange(20)), "pairs_to_triplets", "pairs.csv")
     assert "none left behind" in whole.notes[0].message

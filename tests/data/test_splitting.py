@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from leakage import leakage
 
-from sbert_studio.data.examples import Examples, build_examples, detect_roles
+from sbert_studio.data.examples import Examples, build_examples
 from sbert_studio.data.loading.table import read_table
+from sbert_studio.data.schema.inference import infer_roles
 from sbert_studio.data.splits.splitting import components, folds, leaking, plain, split
 from sbert_studio.errors import StudioError
 
@@ -174,7 +175,7 @@ def test_leaking_rows_are_found_whatever_their_case_and_side() -> None:
 @pytest.mark.parametrize("file", ["stsb/train.csv", "sick/train.csv", "snli/train.csv", "mrpc/train.csv", "sts12/SMTeuroparl.csv"])
 def test_public_sets_split_without_leakage_at_the_size_asked_for(real_data: Path, file: str) -> None:
     table = read_table(real_data / file)
-    examples, _ = build_examples(table, detect_roles(table))
+    examples, _ = build_examples(table, infer_roles(table))
     train, dev = split(examples, 0.1)
     assert leakage(train, dev) == ()
     assert 0.07 * len(examples) <= len(dev) <= 0.1 * len(examples) + 1

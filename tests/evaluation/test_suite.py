@@ -5,8 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sbert_studio.data.examples import build_examples, detect_roles
+from sbert_studio.data.examples import build_examples
 from sbert_studio.data.loading.table import Table, read_table, table_from_columns
+from sbert_studio.data.schema.inference import infer_roles
 from sbert_studio.errors import StudioError
 from sbert_studio.evaluation.evaluate import SCORED_KINDS, detect_task, evaluate, evaluate_examples, main_score
 
@@ -54,14 +55,14 @@ def test_clustering_is_chosen_by_name_and_uses_the_classes(encoder) -> None:
 
 def test_examples_of_every_scored_kind_are_judged(encoder) -> None:
     for task in ("sts", "pairs", "triplets", "retrieval"):
-        examples, _ = build_examples(TABLES[task], detect_roles(TABLES[task]))
+        examples, _ = build_examples(TABLES[task], infer_roles(TABLES[task]))
         assert examples.kind in SCORED_KINDS
         assert evaluate_examples(encoder, examples).task == task
 
 
 def test_bare_sentences_cannot_judge_a_model(encoder) -> None:
     sentences = table(text=LEFT)
-    examples, _ = build_examples(sentences, detect_roles(sentences))
+    examples, _ = build_examples(sentences, infer_roles(sentences))
     assert examples.kind not in SCORED_KINDS
     with pytest.raises(StudioError, match="sentences"):
         evaluate_examples(encoder, examples)
@@ -107,12 +108,13 @@ def test_real_sets_are_recognised(real_data: Path) -> None:
 def test_two_labels_without_an_order_are_never_ranked(encoder) -> None:
     from dataclasses import replace
 
-    from sbert_studio.data.choices.column_choices import ColumnChoices, read_roles
     from sbert_studio.data.examples import build_examples
+    from sbert_studio.data.schema.inference import infer_schema
+    from sbert_studio.data.schema.overrides import SchemaOverrides
 
     labels = ["agrees", "quotes"] * 12
     data = table(sentence1=[f"{text} {n}" for n, text in enumerate(LEFT * 4)], sentence2=RIGHT * 4, label=labels)
-    roles = read_roles(data, ColumnChoices(kind="labelled_pairs", target="label", order=())).roles
+    roles = infer_schema(data, SchemaOverrides(kind="labelled_pairs", target="label", order=())).roles
     assert not roles.ordered
     examples, _ = build_examples(data, roles)
     report = evaluate_examples(encoder, examples)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import sbert_studio
-from sbert_studio.data.columns.roles import KINDS
+from sbert_studio.data.schema.roles import KINDS
 from sbert_studio.errors import StudioError
 from sbert_studio.evaluation.tasks import SCORED_KINDS, TASKS, DataShape, all_tasks, find_task, get_task, task_kinds
 

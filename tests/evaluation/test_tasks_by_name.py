@@ -113,7 +113,7 @@ class Overlap(PairScorer):
 
 
 def test_topics_are_judged_each_by_itself(encoder) -> None:
-    from sbert_studio.data.examples import Roles
+    from sbert_studio.data.schema.roles import Roles
 
     table = arguments()
     roles = Roles("scored_pairs", ("sentence1", "sentence2"), "score", 0.0, 5.0, group="topic")

@@ -17,7 +17,7 @@ from processes import started
 from tiny_studio import WORDS, quick, sentences, studio_at, write_pairs
 
 from sbert_studio.cli.main import run as run_command
-from sbert_studio.data.choices.column_choices import ColumnChoices
+from sbert_studio.data.schema.overrides import SchemaOverrides
 from sbert_studio.errors import StudioError
 from sbert_studio.runs.records.record import Run
 from sbert_studio.services import Studio, TrainRequest
@@ -232,7 +232,7 @@ def test_texts_with_a_category_and_labels_in_no_order_are_verified_too(
             writer.writerows(
                 [*([text] if name == "texts" else [text, sentences(80, 5)[row]]), "xyz"[row % 3]] for row, text in enumerate(texts)
             )
-        asked = ColumnChoices(kind="labelled_texts") if name == "texts" else ColumnChoices(kind="labelled_pairs", order=())
+        asked = SchemaOverrides(kind="labelled_texts") if name == "texts" else SchemaOverrides(kind="labelled_pairs", order=())
         run = studio.tune.train(TrainRequest(path, choices=asked, overrides=quick(objective="auto", dev_fraction=0.3)))
         assert run.after["metric"] == ("nearest_neighbour_accuracy" if name == "texts" else "accuracy")
         with zipfile.ZipFile(studio.tune.export(run.id, tmp_path / f"{name}.zip").path) as archive:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sbert_studio.data.choices.column_choices import parse_columns, parse_scale
-from sbert_studio.data.columns.roles import Roles
+from sbert_studio.data.schema.overrides import parse_columns, parse_scale
+from sbert_studio.data.schema.roles import Roles
 from sbert_studio.runs.turned import with_turns
 
 ASKED = {

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from sbert_studio.data.examples import build_examples, detect_roles
+from sbert_studio.data.examples import build_examples
 from sbert_studio.data.loading.table import table_from_columns
+from sbert_studio.data.schema.inference import infer_roles
 from sbert_studio.data.splits.held_out import build_like
 from sbert_studio.losses import build_objective
 from sbert_studio.training.distributed import Processes
@@ -76,7 +77,7 @@ def test_labels_may_be_judged_by_scores(tmp_path: Path) -> None:
         {"premise": labelled_pairs().texts[0], "hypothesis": labelled_pairs().texts[1], "label": words},
         labelled_pairs().lines,
     )
-    roles = detect_roles(labels)
+    roles = infer_roles(labels)
     examples, dev = build_examples(labels, roles)[0], build_like(table, roles)[0]
     assert (examples.kind, dev.kind) == ("labelled_pairs", "scored_pairs")
     told = Told()

@@ -11,7 +11,8 @@ import numpy as np
 import torch
 from transformers import BertConfig, BertModel, BertTokenizer
 
-from sbert_studio.data.examples import Examples, Kind
+from sbert_studio.data.examples import Examples
+from sbert_studio.data.schema.roles import Kind
 from sbert_studio.models.io.settings import EncoderConfig
 from sbert_studio.models.modules.word_embeddings import WordEmbeddings
 from sbert_studio.models.static.vectors import WordVectors

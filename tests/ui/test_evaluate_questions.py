@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tiny_studio import write_doubtful, write_pairs
 
-from sbert_studio.data.choices.column_choices import ColumnChoices
+from sbert_studio.data.schema.overrides import SchemaOverrides
 from sbert_studio.errors import StudioError
 from sbert_studio.services.training_questions import Unanswered
 from sbert_studio.ui.api import judging as api
@@ -30,10 +30,10 @@ def test_a_scale_that_looks_reversed_is_asked_and_answered(page: Page, turned: P
     with pytest.raises(Unanswered) as caught:
         studio.judge.evaluate(None, turned)
     assert caught.value.questions[0].name == "scale" and "--as-read" in caught.value.hint
-    right = studio.judge.evaluate(None, turned, asked=ColumnChoices(scale=(5.0, 0.0))).scores["cosine"]["spearman"]
-    as_read = studio.judge.evaluate(None, turned, asked=ColumnChoices(as_read=True))
+    right = studio.judge.evaluate(None, turned, asked=SchemaOverrides(scale=(5.0, 0.0))).scores["cosine"]["spearman"]
+    as_read = studio.judge.evaluate(None, turned, asked=SchemaOverrides(as_read=True))
     assert right > 0.3 and as_read.scores["cosine"]["spearman"] == pytest.approx(-right)
-    assert any("uncertain" in note and "right?" in note for note in as_read.notes)
+    assert any("uncertain" in note and "least similar" in note for note in as_read.notes)
     assert studio.judge.evaluate(None, turned.parent / "pairs.csv").notes == ()
 
 
@@ -53,7 +53,7 @@ def test_the_page_asks_where_scores_would_stand_and_one_click_answers(page: Page
 
 
 def test_the_api_says_why_and_takes_the_answer(page: Page, turned: Path, tmp_path: Path) -> None:
-    with pytest.raises(StudioError, match="right\\?") as caught:
+    with pytest.raises(StudioError, match="least similar") as caught:
         api.evaluate(page.studio, str(turned), "", "auto")
     assert 'scale="5-0"' in str(caught.value) and "as_read=true" in str(caught.value)
     assert api.evaluate(page.studio, str(turned), "", "auto", scale="5-0")["cosine"]["spearman"] > 0.3

@@ -9,7 +9,7 @@ import gradio as gr
 import pytest
 from tiny_studio import write_pairs
 
-from sbert_studio.data.choices.column_choices import ColumnChoices
+from sbert_studio.data.schema.overrides import SchemaOverrides
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panels.tuning import data_panel, drafts, settings_form
 from sbert_studio.ui.tabs import tune
@@ -157,7 +157,7 @@ def test_a_draft_that_was_let_go_of_is_left_to_start(browser: Browser, monkeypat
 
 
 def test_a_choice_outlives_columns_that_fit_no_kind(browser: Browser) -> None:
-    asked = browser.draft.asking(choices=ColumnChoices(kind="triplets", columns=("a", "b", "c")))
+    asked = browser.draft.asking(choices=SchemaOverrides(kind="triplets", columns=("a", "b", "c")))
     lost = drafts.checked(browser.page.studio, asked, None)
     assert lost.plan is None
     browser.page.drafts.put(lost, browser.key)
@@ -170,5 +170,5 @@ def test_a_choice_outlives_columns_that_fit_no_kind(browser: Browser) -> None:
 def test_what_was_typed_outlives_another_column(browser: Browser) -> None:
     browser.choose(seed="7", epochs="5")
     browser.settle()
-    again = drafts.checked(browser.page.studio, browser.draft.asking(choices=ColumnChoices(columns=("sentence2", "sentence1"))), None)
+    again = drafts.checked(browser.page.studio, browser.draft.asking(choices=SchemaOverrides(columns=("sentence2", "sentence1"))), None)
     assert again.overrides == {"seed": 7, "epochs": 5.0}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tiny_studio import write_pairs
 
-from sbert_studio.data.choices.column_choices import ColumnChoices
+from sbert_studio.data.schema.overrides import SchemaOverrides
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panels.tuning import changes, drafts, memory
 from sbert_studio.ui.panels.tuning.data_panel import samples, take
@@ -19,7 +19,7 @@ OWNER = {"owner": "visitor-0123456789abcdef"}
 def test_file_columns_settings_and_name_come_back(page: Page, tmp_path: Path) -> None:
     model = page.studio.settings.default_model
     draft = take(page, write_pairs(tmp_path / "mine.csv"), model)
-    chosen = ColumnChoices(kind="scored_pairs", columns=("sentence2", "sentence1"), target="score", group="", scale=(0.0, 5.0))
+    chosen = SchemaOverrides(kind="scored_pairs", columns=("sentence2", "sentence1"), target="score", group="", scale=(0.0, 5.0))
     draft = drafts.with_columns(page.studio, draft, chosen, model)
     draft = drafts.planned(page.studio, draft, model, {"epochs": 3.0, "objective": "cosent"})
     saved = json.loads(json.dumps(memory.remember(page, OWNER, draft, draft.overrides, "My model", ["cat", "dog"])))

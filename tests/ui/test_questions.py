@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tiny_studio import quick, write_doubtful, write_pairs
 
-from sbert_studio.data.choices.column_choices import ColumnChoices
+from sbert_studio.data.schema.overrides import SchemaOverrides
 from sbert_studio.errors import StudioError
 from sbert_studio.services import TrainRequest
 from sbert_studio.ui.api import training as api
@@ -73,8 +73,8 @@ def test_an_answer_that_is_none_is_refused(page: Page, doubtful: Path, which: An
 def test_columns_chosen_by_hand_keep_how_the_file_is_read(page: Page, tmp_path: Path) -> None:
     path = tmp_path / "alt.csv"
     path.write_bytes(write_pairs(tmp_path / "pairs.csv").read_text().replace("cat", "кот").encode("cp1251"))
-    draft = drafts.checked(page.studio, data_panel.take(page, path, None).asking(choices=ColumnChoices(encoding="cp1251")), None)
-    draft = drafts.with_columns(page.studio, draft, ColumnChoices("positive_pairs"), None)
+    draft = drafts.checked(page.studio, data_panel.take(page, path, None).asking(choices=SchemaOverrides(encoding="cp1251")), None)
+    draft = drafts.with_columns(page.studio, draft, SchemaOverrides("positive_pairs"), None)
     assert (draft.asked.kind, draft.asked.encoding) == ("positive_pairs", "cp1251")
     assert "--encoding cp1251" in told.command(draft, "m", "m")
 
@@ -82,7 +82,7 @@ def test_columns_chosen_by_hand_keep_how_the_file_is_read(page: Page, tmp_path: 
 def test_texts_with_a_category_are_a_kind_that_can_be_chosen_by_hand(page: Page, tmp_path: Path) -> None:
     path = tmp_path / "texts.csv"
     path.write_text("body,desk\n" + "".join(f"my card number {n} is {'lost' if n % 2 else 'new'},d{n % 4}\n" for n in range(60)))
-    draft = drafts.with_columns(page.studio, data_panel.take(page, path, None), ColumnChoices("labelled_texts"), None)
+    draft = drafts.with_columns(page.studio, data_panel.take(page, path, None), SchemaOverrides("labelled_texts"), None)
     assert draft.plan is not None, draft.problem
     assert (draft.plan.roles.kind, draft.plan.roles.texts, draft.plan.roles.target) == ("labelled_texts", ("body",), "desk")
     assert "Texts with a category" in told.findings(draft)["verdict"]
@@ -94,7 +94,7 @@ def test_the_api_refuses_what_is_uncertain_with_the_question_and_its_answers(pag
     assert checked["certain"] is False and checked["questions"][0]["options"][0]["choice"]["order"]
     with pytest.raises(StudioError, match="as_read=true") as caught:
         api.train(page, str(doubtful), "auto", "auto", settings, "", "")
-    assert 'order="blarg,glorp"' in str(caught.value) and "right?" in str(caught.value)
+    assert 'order="blarg,glorp"' in str(caught.value) and "more similar" in str(caught.value)
     assert page.studio.tune.runs() == []
     told = api.train(page, str(doubtful), "auto", "auto", settings, "", "", order="blarg,glorp")
     read = api.train(page, str(doubtful), "auto", "auto", settings, "", "", as_read=True)
@@ -161,7 +161,7 @@ def test_no_answer_is_filled_where_nothing_is_favoured_and_the_one_that_evidence
     )
     shown = told.questions(data_panel.take(page, path, None))
     assert shown is not None
-    asked = next(one for one in shown["questions"] if "count as" in one["question"] or "counts as" in one["question"])
+    asked = next(one for one in shown["questions"] if "most similar" in one["question"])
     assert asked["answers"][asked["proposed"]] == "the other way round"
 
 
@@ -181,7 +181,7 @@ def test_the_page_says_why_it_is_certain_and_what_is_left_aside(page: Page, tmp_
     path.write_text("\n".join([lines[0] + ",annotator", *(f"{line},ann" for line in lines[1:])]), encoding="utf-8")
     why = told.findings(data_panel.take(page, path, None))["why"]
     assert why.startswith("Read so because 'score' is") and "rank correlation" in why
-    assert why.endswith("Not learned from: annotator.")
+    assert why.endswith("Not used for training: annotator.")
 
 
 def test_a_question_in_a_sentence_ends_in_its_own_mark(page: Page, doubtful: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,7 +196,7 @@ def test_a_question_in_a_sentence_ends_in_its_own_mark(page: Page, doubtful: Pat
     guarded(lambda: tune.start(page, key, raw(draft), None, None, ""))()
     with pytest.raises(StudioError) as caught:
         page.studio.tune.submit(draft.request)
-    assert said and "right?" in said[0]
+    assert said and "more similar" in said[0]
     for words in (said[0], str(caught.value), sentence("is it right?"), sentence("done"), sentence("done.")):
         assert "?." not in words and ".." not in words
     assert sentence("is it right?") == "Is it right?" and sentence("done.") == "Done."
@@ -205,7 +205,7 @@ def test_a_question_in_a_sentence_ends_in_its_own_mark(page: Page, doubtful: Pat
 def test_the_line_for_a_terminal_takes_the_proposed_answer_and_works(page: Page, tmp_path: Path) -> None:
     import shlex
 
-    from sbert_studio.data.choices.column_choices import parse_scale
+    from sbert_studio.data.schema.overrides import parse_scale
 
     lines = write_pairs(tmp_path / "pairs.csv").read_text(encoding="utf-8").splitlines()
     path = tmp_path / "turned.csv"
@@ -223,4 +223,4 @@ def test_the_line_for_a_terminal_takes_the_proposed_answer_and_works(page: Page,
     assert shown is not None and "proposed" in shown["title"] and "--as-read" not in shown["command"]
     words = shlex.split(shown["command"])
     scale = parse_scale(words[words.index("--scale") + 1])
-    assert page.studio.tune.plan(TrainRequest(path, choices=ColumnChoices(scale=scale))).certain
+    assert page.studio.tune.plan(TrainRequest(path, choices=SchemaOverrides(scale=scale))).certain

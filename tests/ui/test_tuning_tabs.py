@@ -8,7 +8,7 @@ import gradio as gr
 import pytest
 from tiny_studio import write_pairs
 
-from sbert_studio.data.choices.column_choices import ColumnChoices
+from sbert_studio.data.schema.overrides import SchemaOverrides
 from sbert_studio.errors import StudioError
 from sbert_studio.services import TrainRequest
 from sbert_studio.ui.page import Page
@@ -50,7 +50,7 @@ def test_what_is_not_learned_from_is_said(page: Page, pairs: Path, tmp_path: Pat
     head, *rows = pairs.read_text(encoding="utf-8").splitlines()
     more = tmp_path / "more.csv"
     more.write_text("\n".join([f"{head},remark", *(f"{row},seen by {number}" for number, row in enumerate(rows))]), encoding="utf-8")
-    assert "Not learned from: remark" in told.findings(data_panel.take(page, more, None))["why"]
+    assert "Not used for training: remark" in told.findings(data_panel.take(page, more, None))["why"]
 
 
 def test_reading_and_checking_move_the_bar(page: Page, pairs: Path) -> None:
@@ -68,7 +68,7 @@ def test_reading_and_checking_move_the_bar(page: Page, pairs: Path) -> None:
 def test_a_file_of_the_wrong_shape_says_so_and_can_be_put_right_by_hand(page: Page, tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text("id,word\n" + "".join(f"{n},{n * 7}\n" for n in range(9)), encoding="utf-8")
-    draft = drafts.with_columns(page.studio, data_panel.take(page, path, None), ColumnChoices("scored_pairs"), None)
+    draft = drafts.with_columns(page.studio, data_panel.take(page, path, None), SchemaOverrides("scored_pairs"), None)
     assert draft.diagnosis is None
     assert told.findings(draft)["findings"][0]["severity"] == "error"
     controls = settings_form.updates(None, tune.shown_of(draft))
@@ -140,7 +140,7 @@ def test_a_converted_file_is_what_is_trained_on(page: Page, pairs: Path) -> None
     assert (done.status, done.objective, done.rows) == ("finished", "softmax", 60)
 
 
-def chosen(draft: drafts.Draft, **values: Any) -> ColumnChoices:
+def chosen(draft: drafts.Draft, **values: Any) -> SchemaOverrides:
     """What the controls of the columns hold for a draft, with some changed by hand."""
     held: dict[str, Any] = dict.fromkeys(("kind", "columns", "target", "low", "high", "group"))
     if draft.diagnosis is not None:
@@ -169,8 +169,8 @@ def odd(tmp_path: Path) -> Path:
 
 def test_columns_are_chosen_by_hand_one_after_the_other(page: Page, odd: Path) -> None:
     draft = data_panel.take(page, odd, None)
-    assert drafts.with_columns(page.studio, draft, chosen(draft, kind="positive_pairs"), None).asked == ColumnChoices("positive_pairs")
-    draft = drafts.with_columns(page.studio, draft, ColumnChoices("scored_pairs"), None)
+    assert drafts.with_columns(page.studio, draft, chosen(draft, kind="positive_pairs"), None).asked == SchemaOverrides("positive_pairs")
+    draft = drafts.with_columns(page.studio, draft, SchemaOverrides("scored_pairs"), None)
     for values in ({"columns": ['c "c"', "one, two"]}, {"target": "points"}, {"high": 10.0}, {"group": ""}):
         draft = drafts.with_columns(page.studio, draft, chosen(draft, **values), None)
     assert draft.diagnosis is not None
@@ -180,7 +180,7 @@ def test_columns_are_chosen_by_hand_one_after_the_other(page: Page, odd: Path) -
     assert drafts.shows(draft, chosen(draft)) and not drafts.shows(draft, chosen(draft, high=9.0))
     assert drafts.with_columns(page.studio, draft, chosen(draft), None).asked == draft.asked
     wrong = drafts.with_columns(page.studio, draft, chosen(draft, group="points"), None)
-    assert "two parts" in told.findings(wrong)["findings"][0]["message"]
+    assert "two roles" in told.findings(wrong)["findings"][0]["message"]
     held = ["scored_pairs", ['c "c"', "one, two"], "points", 0, 0]
     empty = drafts.with_columns(page.studio, draft, data_panel.asked(*held, ""), None)
     assert empty.diagnosis is None and not drafts.shows(empty, data_panel.asked(*held, ""))
@@ -200,7 +200,7 @@ def test_the_printed_command_gives_the_same_roles(
 
     held = write_pairs(odd.with_name("held out.csv"), seed=7)
     draft = data_panel.take(page, odd, None).asking(dev=held)
-    draft = drafts.with_columns(page.studio, drafts.checked(page.studio, draft, None), ColumnChoices("scored_pairs"), None)
+    draft = drafts.with_columns(page.studio, drafts.checked(page.studio, draft, None), SchemaOverrides("scored_pairs"), None)
     for values in ({"columns": ["$HOME", "one, two"]}, {"target": "points"}, changes):
         draft = drafts.with_columns(page.studio, draft, chosen(draft, **values), None)
     assert draft.diagnosis is not None

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from ...errors import StudioError
-from ..examples import Examples, Kind
+from ..examples import Examples
 from ..findings import count
-from ..lexicon.label_words import nli_class
 from ..loading.table import Table, table_from_columns
+from ..schema.labels import inference_class
+from ..schema.roles import Kind
 from .carried import carried_note, left_behind
 
 _HIGH, _LOW = 0.6, 0.2
@@ -233,7 +234,7 @@ def examples_to_table(examples: Examples, name: str) -> Table:
 
 
 def _nli_ids(examples: Examples) -> tuple[int, int] | None:
-    classes = [nli_class(label) for label in examples.labels]
+    classes = [inference_class(label) for label in examples.labels]
     if examples.kind != "labelled_pairs" or "entailment" not in classes or "contradiction" not in classes:
         return None
     return classes.index("contradiction"), classes.index("entailment")

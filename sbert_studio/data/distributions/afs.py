@@ -8,10 +8,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ...errors import StudioError
-from ..columns.roles import Roles
+from ..cells import LONGEST_CELL
 from ..findings import Finding
 from ..loading.content import Content
-from ..values.cells import LONGEST_CELL, parse_number
+from ..schema.numbers import parse_number
+from ..schema.roles import Roles
 from .base import DISTRIBUTIONS, Distribution, Folder, Part
 from .lines import Rows, codec_of, encoding_note, wrong
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import ClassVar, Literal, get_args
 
 from ...registry import Registry
-from ..columns.roles import Roles
 from ..loading.content import Content
+from ..schema.roles import Roles
 
 Split = Literal["train", "dev", "test", "all"]
 SPLITS: tuple[Split, ...] = get_args(Split)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from ..columns.roles import Roles
 from ..loading.content import Content
+from ..schema.roles import Roles
 from .base import DISTRIBUTIONS, Distribution, Folder, Part, Split
 from .lines import BLANK, Rows, codec_of, tabbed, wrong
 from .unquoted import as_it_stands

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from ..columns.roles import Roles
 from ..loading.content import Content
+from ..schema.roles import Roles
 from .base import DISTRIBUTIONS, Distribution, Folder, Part, Split
 from .lines import BLANK, Rows, codec_of, tabbed, text_lines, wrong
 from .unquoted import as_it_stands

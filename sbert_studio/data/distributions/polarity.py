@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from ..columns.roles import Roles
 from ..loading.content import Content
+from ..schema.roles import Roles
 from .base import DISTRIBUTIONS, Distribution, Folder, Part
 from .lines import BLANK, Rows, codec_of, encoding_note, missing, text_lines
 

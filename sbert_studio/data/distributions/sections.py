@@ -6,10 +6,10 @@ import csv
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from ..columns.roles import Roles
+from ..cells import LONGEST_CELL
 from ..loading.content import Content
 from ..progress import checkpoint
-from ..values.cells import LONGEST_CELL
+from ..schema.roles import Roles
 from .base import DISTRIBUTIONS, Distribution, Folder, Part, Split
 from .lines import Rows, codec_of, text_lines, wrong
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from ..columns.roles import Roles
 from ..loading.content import Content
-from ..values.cells import parse_number
+from ..schema.numbers import parse_number
+from ..schema.roles import Roles
 from .base import DISTRIBUTIONS, Distribution, Folder, Part, Split
 from .lines import BLANK, Rows, codec_of, tabbed, text_lines, wrong
 from .unquoted import as_it_stands

@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from ...errors import StudioError
-from ..columns.roles import Roles
 from ..loading.content import Content
-from ..values.cells import parse_number
+from ..schema.numbers import parse_number
+from ..schema.roles import Roles
 from .base import DISTRIBUTIONS, Distribution, Folder, Part, Split
 from .lines import Rows, missing, text_lines, wrong
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from ..columns.roles import Roles
 from ..loading.content import Content
-from ..values.cells import parse_number
+from ..schema.numbers import parse_number
+from ..schema.roles import Roles
 from .base import DISTRIBUTIONS, Distribution, Folder, Part, Split
 from .lines import BLANK, Rows, codec_of, text_lines, wrong
 

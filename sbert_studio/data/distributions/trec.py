@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from ..columns.roles import Roles
 from ..loading.content import Content
+from ..schema.roles import Roles
 from .base import DISTRIBUTIONS, Distribution, Folder, Part, Split
 from .lines import BLANK, Rows, codec_of, encoding_note, text_lines, wrong
 

@@ -9,16 +9,16 @@ from typing import Any
 
 from ...errors import StudioError
 from ..accounts import RowAccount, account_of
-from ..choices.column_choices import ColumnChoices, read_roles
-from ..columns.detection import Reading
-from ..columns.roles import Roles
 from ..conversion.conversions import Offer, offers
-from ..evidence.similarity import Similar
 from ..examples import Examples, build_examples
 from ..findings import Finding, Severity, count, drop_rows
 from ..loading.table import Table
 from ..progress import Progress
 from ..questions import Question
+from ..schema.evidence import SimilarityFunction
+from ..schema.inference import infer_schema
+from ..schema.overrides import SchemaOverrides
+from ..schema.roles import InferredSchema, Roles
 from ..splits.held_out import build_like, opposed
 from .checks.amounts import imbalance, lonely, too_few
 from .checks.columns import constant_columns, swapped_cells, swapped_columns
@@ -122,14 +122,14 @@ class Diagnosis:
 
 def diagnose(
     table: Table,
-    roles: Roles | ColumnChoices | Reading | None = None,
+    roles: Roles | SchemaOverrides | InferredSchema | None = None,
     dev: Table | None = None,
     tokenize: Callable[[Sequence[str]], list[int]] | None = None,
     max_tokens: int | None = None,
     *,
     languages: Sequence[str] | None = None,
     multilingual: str = "",
-    similar: Similar | None = None,
+    similar: SimilarityFunction | None = None,
     progress: Progress | None = None,
 ) -> Diagnosis:
     """Examine a training file.
@@ -149,15 +149,15 @@ def diagnose(
         StudioError: no kind of examples can be had from the table, or no row is usable.
     """
     if isinstance(roles, Roles):
-        reading = Reading(roles)
+        reading = InferredSchema(roles)
     else:
-        reading = roles if isinstance(roles, Reading) else read_roles(table, roles, similar=similar)
+        reading = roles if isinstance(roles, InferredSchema) else infer_schema(table, roles, similar=similar)
     roles = reading.roles
     examples, left_out = build_examples(table, roles)
     held_out, dev_findings, held_account = _held_out(dev, roles, examples, similar)
     known = tuple(languages) if languages else None
     patient = CheckContext(table, roles, examples, held_out, tokenize, max_tokens, known, multilingual)
-    found = [*table.notes, *left_out, *dev_findings, *([Finding("info", reading.known)] if reading.known else [])]
+    found = [*table.notes, *left_out, *dev_findings, *([Finding("info", reading.saturation)] if reading.saturation else [])]
     if progress is not None:
         progress(0, len(table))
     for done, check in enumerate(_CHECKS, 1):
@@ -191,7 +191,7 @@ def _still_to_offer(finding: Finding, offered: set[int]) -> Finding:
 
 
 def _held_out(
-    dev: Table | None, roles: Roles, learned: Examples, similar: Similar | None
+    dev: Table | None, roles: Roles, learned: Examples, similar: SimilarityFunction | None
 ) -> tuple[Examples | None, list[Finding], RowAccount | None]:
     if dev is None:
         return None, [], None

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..choices.column_choices import ColumnChoices
 from ..findings import Finding, drop_rows
 from ..loading.table import Table
+from ..schema.overrides import SchemaOverrides
 from .mends import mend
 
 
 def fix_all(
-    table: Table, asked: ColumnChoices, examine: Callable[[Table, ColumnChoices], Sequence[Finding]]
-) -> tuple[Table, ColumnChoices, tuple[Finding, ...]]:
+    table: Table, asked: SchemaOverrides, examine: Callable[[Table, SchemaOverrides], Sequence[Finding]]
+) -> tuple[Table, SchemaOverrides, tuple[Finding, ...]]:
     """Apply every mend that ``examine`` finds, and look again, until it finds none.
 
     What changes cells or columns comes first, one at a time and each but once, for what else is wrong may vanish with it;

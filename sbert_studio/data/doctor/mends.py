@@ -10,7 +10,7 @@ import numpy as np
 from ...errors import StudioError
 from ..findings import Mend
 from ..loading.table import Table
-from ..values.profile import numbers_of
+from ..schema.numbers import numbers_of
 
 _Apply = Callable[[Table, Mapping[str, Any]], Table]
 

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from ..cells import cell_text
 from ..findings import Finding, count
-from ..values.cells import cell_text, parse_number
+from ..schema.numbers import parse_number
 from .content import Content, string_array
 
 _SAMPLE = 50

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from ...errors import StudioError
+from ..cells import LONGEST_CELL, clean
 from ..findings import Finding, Severity, count, drop_rows
 from ..questions import Question
-from ..values.cells import LONGEST_CELL, clean
 
 Record = tuple[int, Sequence[str]]
 """(row number as a spreadsheet shows it, cells); a record without cells is a blank row."""

@@ -10,12 +10,13 @@ from dataclasses import dataclass, replace
 from itertools import chain, combinations
 
 from ...errors import StudioError
+from ..cells import LONGEST_CELL
 from ..findings import Finding
-from ..lexicon.label_words import squeeze
-from ..lexicon.name_lexicon import SCORE
 from ..progress import Progress
 from ..questions import Option, Question, Shown
-from ..values.cells import LONGEST_CELL, parse_number
+from ..schema.names import SCORE
+from ..schema.numbers import parse_number
+from ..schema.words import normalize
 from .content import Content, Record, RowLog, check_cell_length, join_split_texts
 from .dialect import DELIMITER_NAMES, NO_DELIMITER, Dialect, detect_dialect, expected_delimiter
 from .headers import mostly_numbers
@@ -282,4 +283,4 @@ def _ends_in_two_numbers(cells: Sequence[str], width: int) -> bool:
 
 
 def _are_scores(layout: Layout, columns: tuple[int, ...]) -> bool:
-    return all(column < len(layout.header) and squeeze(layout.header[column]) in SCORE for column in columns)
+    return all(column < len(layout.header) and normalize(layout.header[column]) in SCORE for column in columns)

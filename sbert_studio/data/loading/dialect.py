@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...errors import StudioError
-from ..lexicon.vocabulary import known
 from ..questions import Option, Question, Shown
+from ..schema.names import is_known_name
 from .headers import COMMENT_MARKS, looks_like_names, names_one_column
 
 NO_DELIMITER = "\x1f"
@@ -229,7 +229,7 @@ def _records(lines: Sequence[str], dialect: Dialect) -> list[list[str]]:
     reader: Any = dialect.reader(lines)
     try:
         for record in reader:
-            may_go_on = dialect.quote in lines[-1] or (bool(found) and sum(map(known, found[0])) > 1)
+            may_go_on = dialect.quote in lines[-1] or (bool(found) and sum(map(is_known_name, found[0])) > 1)
             is_cut = reader.line_num == len(lines) and may_go_on and record and "\n" in record[-1]
             if any(cell.strip() for cell in record) and not is_cut:
                 found.append(dialect.cells(record))
@@ -264,14 +264,14 @@ def _measure(rows: Sequence[list[str]], dialect: Dialect, suffix: str) -> Dialec
     first, body = rows[lead], rows[lead:]
     share = min(1.0, times / len(body))
     named = looks_like_names(first)
-    familiar = sum(map(known, first)) if named else 0
+    familiar = sum(map(is_known_name, first)) if named else 0
     if share < _CONSISTENT and not (familiar > 1 and sum(len(row) >= len(first) for row in body) >= _CONSISTENT * len(body)):
         return None
     # Below a single cell, commas mostly belong to the texts of one column: that cell is its name, unless the rows say otherwise.
     single = len(rows[0]) == 1
     remarks_above = lead < len(rows) / 2 and single and rows[0][0].lstrip().startswith(COMMENT_MARKS)
     is_table = named or (share >= _CERTAIN and width > 2) or remarks_above
-    if lead and (not is_table or (lead == 1 and single and known(rows[0][0]))):
+    if lead and (not is_table or (lead == 1 and single and is_known_name(rows[0][0]))):
         return None
     score = share + (_FAMILIAR_SCORE if familiar else _NAMED_SCORE if named and len(first) == width else 0.0)
     score += (_PREAMBLE_SCORE if lead else 0.0) + _DELIMITER_SCORE.get(dialect.delimiter, 0.0)

@@ -13,9 +13,9 @@ from typing import Any
 from xml.parsers import expat
 
 from ...errors import StudioError
+from ..cells import LONGEST_CELL, cell_text
 from ..findings import OF_SHEETS, Finding
 from ..progress import Progress
-from ..values.cells import LONGEST_CELL, cell_text
 from .content import MOST_COLUMNS, Content, Record, RowLog, check_cell_length
 from .headers import is_familiar
 from .layout import build_content, find_layout, take_sample

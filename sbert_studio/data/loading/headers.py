@@ -8,10 +8,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from ..findings import Finding
-from ..lexicon.vocabulary import known
-from ..values.cells import parse_number
-from ..values.forms import of_a_form
-from ..values.scales import NO_LABEL
+from ..schema.content import MISSING_LABELS, have_code_form
+from ..schema.names import is_known_name
+from ..schema.numbers import parse_number
 
 COMMENT_MARKS = ("#", "%", "//")
 """What lines of remarks begin with."""
@@ -106,7 +105,7 @@ def looks_like_names(cells: Sequence[str]) -> bool:
 
 def is_familiar(cell: str) -> bool:
     """Return whether people, or this program for a column without a name, call a column so."""
-    return known(cell) or (cell.startswith("column_") and cell[7:].isdecimal())
+    return is_known_name(cell) or (cell.startswith("column_") and cell[7:].isdecimal())
 
 
 def is_sentence(cell: str) -> bool:
@@ -182,7 +181,7 @@ def _is_named_after_label(pairs: Pairs) -> bool:
     if any(is_sentence(cell) for cell, _ in pairs):
         return False
     others = [(cell, texts) for cell, texts in pairs if cell and texts and cell not in texts]
-    above_numbers = any(len(texts) >= 3 and mostly_numbers(texts) and cell.casefold() not in NO_LABEL for cell, texts in others)
+    above_numbers = any(len(texts) >= 3 and mostly_numbers(texts) and cell.casefold() not in MISSING_LABELS for cell, texts in others)
     unlike = all(_is_short_above(cell, texts) or _median_length(texts) < _SHORT_TEXT or mostly_numbers(texts) for cell, texts in others)
     if unlike and (above_numbers or _is_above_forms(others)):
         return True
@@ -210,7 +209,7 @@ def _is_short_above_long(named: Sequence[str], rows: Sequence[Sequence[str]]) ->
 
 
 def _is_above_forms(pairs: Pairs) -> bool:
-    return any(cell and len(texts) >= 3 and of_a_form(texts) and not of_a_form([cell]) for cell, texts in pairs)
+    return any(cell and len(texts) >= 3 and have_code_form(texts) and not have_code_form([cell]) for cell, texts in pairs)
 
 
 def _is_form_header(first: Sequence[str], below: Sequence[Sequence[str]], rows: int) -> bool:

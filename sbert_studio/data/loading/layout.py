@@ -10,13 +10,13 @@ from itertools import chain, dropwhile
 from typing import NoReturn
 
 from ...errors import StudioError
+from ..cells import LONGEST_CELL
 from ..findings import Finding, count
-from ..lexicon.label_words import squeeze
-from ..lexicon.name_lexicon import IDENTIFIER
 from ..questions import Option, Question, Shown
-from ..values.cells import LONGEST_CELL, parse_number
-from ..values.forms import of_a_form
-from ..values.scales import NO_LABEL
+from ..schema.content import MISSING_LABELS, have_code_form
+from ..schema.names import IDENTIFIER
+from ..schema.numbers import parse_number
+from ..schema.words import normalize
 from .annotations import read_conventions
 from .content import MOST_COLUMNS, ColumnBuilder, Content, Record, RowLog, check_cell_length, join_split_texts, too_many_columns
 from .headers import (
@@ -230,7 +230,7 @@ def _read_header_rows(rows: Sequence[Row], start: int) -> tuple[list[str], int, 
 def _is_second_header(row: Sequence[str], rest: Sequence[Sequence[str]]) -> bool:
     """Return whether a row below a header is one too: names, or short words above numbers."""
     row = [cell.strip() for cell in row]
-    if len(rest) < 3 or any(cell.lower() in NO_LABEL or cell == "?" for cell in row):
+    if len(rest) < 3 or any(cell.lower() in MISSING_LABELS or cell == "?" for cell in row):
         return False
     if looks_like_names(row) and sum(map(is_familiar, row)) >= 2:
         return True
@@ -253,9 +253,9 @@ def _is_survey_subheader(names: Sequence[str], row: Sequence[str], rest: Sequenc
     skipped = [place for place, cell in enumerate(row) if not cell and len(columns[place]) >= 0.9 * len(rest)]
     if len(rest) < 3 or not skipped:
         return False
-    kinds = sum(squeeze(cell) in WORDS["survey_subheaders"] for cell in row if cell)
+    kinds = sum(normalize(cell) in WORDS["survey_subheaders"] for cell in row if cell)
     unnamed = [place for place, name in enumerate(names) if not name.strip() and place < len(row)]
-    respondents = [place for place in skipped if mostly_numbers(columns[place]) or of_a_form(columns[place])]
+    respondents = [place for place in skipped if mostly_numbers(columns[place]) or have_code_form(columns[place])]
     options = bool(unnamed) and all(row[place] and math.isnan(parse_number(row[place])) for place in unnamed)
     return (options and len(respondents) > 1) or 0 < _count_filled(row) <= 2 * kinds
 
@@ -283,7 +283,7 @@ def _align(
     line = header[0]
     surplus = raw - len(names)
     filled = [name for name in names if name.strip()]
-    if surplus == 1 and squeeze(names[0]) not in IDENTIFIER and _counts_rows(body):
+    if surplus == 1 and normalize(names[0]) not in IDENTIFIER and _counts_rows(body):
         note = "the header has one name less than the rows have cells; the first column, of row numbers, is taken to have none"
         return ["", *names], [Finding("info", note, (line,))], []
     if surplus > 0 and usual > len(names):

@@ -16,12 +16,12 @@ from itertools import chain, islice, zip_longest
 from typing import Any
 
 from ...errors import StudioError
+from ..cells import cell_text
 from ..findings import Finding, Severity, count
-from ..lexicon.label_words import squeeze
-from ..lexicon.name_lexicon import NEGATIVE, POSITIVE
-from ..lexicon.vocabulary import target_standing
-from ..values.cells import cell_text, parse_number
-from ..values.forms import count_words
+from ..schema.content import count_words
+from ..schema.names import NEGATIVE, POSITIVE, rate_target_name
+from ..schema.numbers import parse_number
+from ..schema.words import normalize
 from .annotations import agree, answer_of, answers_of, is_beir_corpus, read_conventions
 from .content import ColumnBuilder, Content
 from .headers import is_familiar
@@ -272,7 +272,7 @@ def _find_list_uses(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     for key in texts:
         others = [other for other in (*texts, *values) if other != key and _have_equal_lengths(key, other, rows)]
         lengths = {len(row[key]) for row in rows if isinstance(row.get(key), list | tuple)}
-        labelled = any(other in texts or target_standing(other) != "never" for other in others)
+        labelled = any(other in texts or rate_target_name(other) != "never" for other in others)
         if labelled and (len(lengths) > 1 or max(lengths) > 2 or beside_text):
             return {**uses, **dict.fromkeys((key, *others), "parallel")}
     if len(texts) == 1:
@@ -296,7 +296,7 @@ def _find_labelled_objects(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
         if not parts or not all(isinstance(part, Mapping) and _text_of(part) is not None for part in parts) or not _is_unknown(key):
             continue
         names = [name for name, value in parts[0].items() if name not in _TEXT_KEYS and not isinstance(value, Mapping | list | tuple)]
-        targets = [name for name in names if target_standing(name) in ("certain", "likely") and all(name in part for part in parts)]
+        targets = [name for name in names if rate_target_name(name) in ("certain", "likely") and all(name in part for part in parts)]
         if len(targets) == 1 and not any(targets[0] in row for row in rows):
             found[key] = targets[0]
     return found
@@ -389,4 +389,4 @@ def _is_negative(name: str) -> bool:
     return name in WORDS["negative_lists"] or bool(NEGATIVE.fullmatch(name))
 
 
-_squeeze = lru_cache(maxsize=4096)(squeeze)
+_squeeze = lru_cache(maxsize=4096)(normalize)

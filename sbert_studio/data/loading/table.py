@@ -11,10 +11,11 @@ import numpy as np
 
 from ...errors import StudioError
 from ...workspace import atomic_file
+from ..cells import cell_text, safe_cell, write_csv, write_rows
 from ..findings import OF_SHEETS, Finding
 from ..progress import Progress
 from ..questions import Question
-from ..values.cells import cell_text, safe_cell, write_csv, write_rows
+from ..unpack import unpack_cells
 from .content import string_array
 
 __all__ = ["Table", "TextColumn", "read_table", "safe_cell", "table_from_columns", "write_csv"]
@@ -206,7 +207,7 @@ def read_table(
         size, limit = path.stat().st_size / 2**20, max_bytes / 2**20
         raise StudioError(f"{path.name} has {size:,.0f} MiB; at most {limit:,.0f} MiB are accepted", "give a smaller file")
     content = read_content(path, name=name, progress=progress, max_bytes=max_bytes, encoding=encoding, delimiter=delimiter, header=header)
-    return Table(name or path.name, content.names, content.lines, content.notes, content.data, doubts=content.doubts)
+    return unpack_cells(Table(name or path.name, content.names, content.lines, content.notes, content.data, doubts=content.doubts))
 
 
 def table_from_columns(name: str, columns: Mapping[str, Sequence[str]], lines: Sequence[int] | np.ndarray | None = None) -> Table:

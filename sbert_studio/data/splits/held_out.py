@@ -7,15 +7,15 @@ from dataclasses import replace
 import numpy as np
 
 from ...errors import StudioError
-from ..columns.detection import Reading, detect_roles, read_columns
-from ..columns.roles import Roles
-from ..evidence.apart import Ranked
-from ..evidence.similarity import Evidence, Similar
 from ..examples import Examples, build_examples
 from ..findings import Finding, count
 from ..loading.table import Table, table_from_columns
-from ..values.profile import numbers_of
-from ..values.scales import NOISE, detect_scale, same_class
+from ..schema.evidence import Evidence, RankCorrelation, SimilarityFunction
+from ..schema.inference import infer_columns, infer_roles
+from ..schema.labels import class_index
+from ..schema.numbers import numbers_of
+from ..schema.roles import InferredSchema, Roles
+from ..schema.scales import SCALE_TOLERANCE, detect_scale
 
 __all__ = ["build_like", "opposed"]
 
@@ -24,7 +24,7 @@ _FEW = 20  # scores below which nothing is said of a scale of their own
 _BOTH = 0.5  # the share on the training file's scale above which the others are no other scale, but errors or a mixture
 
 
-def build_like(table: Table, roles: Roles, similar: Similar | None = None) -> tuple[Examples, tuple[Finding, ...]]:
+def build_like(table: Table, roles: Roles, similar: SimilarityFunction | None = None) -> tuple[Examples, tuple[Finding, ...]]:
     """Examples of a second file (a held-out one) for use beside those of the file that ``roles`` belong to.
 
     Where its columns have the same names they play the same parts; else they are found out anew. The kind, the labels and
@@ -41,32 +41,32 @@ def build_like(table: Table, roles: Roles, similar: Similar | None = None) -> tu
         StudioError: the file gives no such examples; its columns or labels cannot be told to mean what those of the training file
             mean; or more than a fifth of its scores lie off the scale.
     """
-    if roles.kind == "sentences" and (read := read_columns(table, similar=similar)).roles.kind != "sentences":
+    if roles.kind == "sentences" and (read := infer_columns(table, similar=similar)).roles.kind != "sentences":
         return build_examples(table, _settled(read, roles, similar).roles)  # bare sentences judge nothing
     wanted = (*roles.texts, *((roles.target,) if roles.target else ()))
     if all(name in table.columns for name in wanted):
         return _of_the_same_columns(table, roles, similar)
-    if roles.kind == "labelled_pairs" and (scored := read_columns(table, similar=similar)).roles.kind == "scored_pairs":
+    if roles.kind == "labelled_pairs" and (scored := infer_columns(table, similar=similar)).roles.kind == "scored_pairs":
         return build_examples(table, _settled(scored, roles, similar).roles)
     if roles.kind not in ("scored_pairs", "labelled_pairs", "labelled_texts"):
-        return build_examples(table, detect_roles(table, kind=roles.kind, similar=similar))
-    reading = _settled(read_columns(table, roles.kind, similar=similar), roles, similar)
+        return build_examples(table, infer_roles(table, kind=roles.kind, similar=similar))
+    reading = _settled(infer_columns(table, roles.kind, similar=similar), roles, similar)
     if roles.kind == "scored_pairs":
         return _scored(table, reading.roles, roles)
     own = replace(reading.roles, labels=roles.labels, ordered=roles.ordered)
     return build_examples(table, own) if _shares_labels(table, own) else _relabelled(table, reading, roles)
 
 
-def _of_the_same_columns(table: Table, roles: Roles, similar: Similar | None) -> tuple[Examples, tuple[Finding, ...]]:
+def _of_the_same_columns(table: Table, roles: Roles, similar: SimilarityFunction | None) -> tuple[Examples, tuple[Finding, ...]]:
     own = replace(roles, group=roles.group if roles.group in table.columns else None)
     if roles.kind == "scored_pairs":
         return _scored(table, own, roles)
     if roles.labels and not _shares_labels(table, own):
-        return _relabelled(table, read_columns(table, roles.kind, roles.texts, roles.target, similar=similar), roles)
+        return _relabelled(table, infer_columns(table, roles.kind, roles.texts, roles.target, similar=similar), roles)
     return build_examples(table, own)
 
 
-def opposed(learned: Examples, held: Examples, similar: Similar | None) -> str:
+def opposed(learned: Examples, held: Examples, similar: SimilarityFunction | None) -> str:
     """Why the rows to judge by seem to stand the other way round than those to learn from, by the model; else nothing."""
     if similar is None or any(part.kind not in ("scored_pairs", "labelled_pairs") or not part.ordered for part in (learned, held)):
         return ""
@@ -76,17 +76,17 @@ def opposed(learned: Examples, held: Examples, similar: Similar | None) -> str:
     other = _followed(learned, similar)
     if other is None or other.rho <= 0:
         return ""
-    return f"{found.in_words()}; that of the training file is {other.rho:.2f}"
+    return f"{found.describe()}; that of the training file is {other.rho:.2f}"
 
 
-def _followed(examples: Examples, similar: Similar) -> Ranked | None:
+def _followed(examples: Examples, similar: SimilarityFunction) -> RankCorrelation | None:
     assert examples.targets is not None
     cells = [f"{target:g}" for target in examples.targets.tolist()]
     columns = {"a": list(examples.texts[0]), "b": list(examples.texts[1]), "target": cells}
-    return Evidence(table_from_columns("rows", columns), similar).ranked(("a", "b"), "target")
+    return Evidence(table_from_columns("rows", columns), similar).rank_correlation(("a", "b"), "target")
 
 
-def _settled(reading: Reading, first: Roles, similar: Similar | None) -> Reading:
+def _settled(reading: InferredSchema, first: Roles, similar: SimilarityFunction | None) -> InferredSchema:
     """The reading, where nothing but the order of labels, which is decided later, is left open."""
     open_ = [question for question in reading.questions if question.name != "order"]
     if open_ and similar is not None:
@@ -102,10 +102,10 @@ def _settled(reading: Reading, first: Roles, similar: Similar | None) -> Reading
 
 def _shares_labels(table: Table, own: Roles) -> bool:
     assert own.target is not None
-    return any(same_class(cell, own.labels) >= 0 for cell in set(table.column(own.target)))
+    return any(class_index(cell, own.labels) >= 0 for cell in set(table.column(own.target)))
 
 
-def _relabelled(table: Table, reading: Reading, first: Roles) -> tuple[Examples, tuple[Finding, ...]]:
+def _relabelled(table: Table, reading: InferredSchema, first: Roles) -> tuple[Examples, tuple[Finding, ...]]:
     """Examples with labels of its own in the order that their words or the model tell.
 
     Raises:
@@ -133,7 +133,7 @@ def _scored(table: Table, own: Roles, first: Roles) -> tuple[Examples, tuple[Fin
     own = replace(own, low=first.low, high=first.high, note=first.note)
     if not len(good):
         return build_examples(table, own)
-    slack = NOISE * (most - least)
+    slack = SCALE_TOLERANCE * (most - least)
     off = (scores < least - slack) | (scores > most + slack)
     share = float(off.sum() / len(good))
     small = len(good) >= _FEW and good.max() <= least + 0.2 * (most - least)

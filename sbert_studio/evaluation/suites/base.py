@@ -13,10 +13,10 @@ from ...errors import StudioError
 from ...registry import Registry
 
 if TYPE_CHECKING:
-    from ...data.columns.roles import Kind, Roles
     from ...data.distributions import Split
     from ...data.known_sets import OwnSplits
     from ...data.loading.table import Table
+    from ...data.schema.roles import Kind, Roles
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import importlib
 import pkgutil
 from typing import TYPE_CHECKING, Any
 
-from ...data.columns.roles import KINDS, Kind
+from ...data.schema.roles import KINDS, Kind
 from ...errors import StudioError
 from .base import TASK_REGISTRY, DataShape, EncodedExamples, Task, TaskData
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from ...data.accounts import RowAccount, account_of
-from ...data.columns.roles import Kind
-from ...data.examples import detect_roles
 from ...data.findings import Finding
-from ...data.values.no_answer import answered
+from ...data.schema.content import blank_missing
+from ...data.schema.inference import infer_roles
+from ...data.schema.roles import Kind, Roles
 from ...errors import StudioError, describe_rows
 from ...registry import Registry
 from ..report import SIMILARITY_KEY
@@ -22,7 +22,6 @@ from ..report import SIMILARITY_KEY
 if TYPE_CHECKING:
     import numpy as np
 
-    from ...data.columns.roles import Roles
     from ...data.examples import Examples
     from ...data.loading.table import Table
     from ...data.progress import Progress
@@ -46,10 +45,10 @@ def class_roles(table: Table) -> ClassRoles:
         StudioError: the table has no text column, or no column of classes.
     """
     with contextlib.suppress(StudioError):
-        found = detect_roles(table)
+        found = infer_roles(table)
         if found.kind == "labelled_texts" and found.target is not None:
             return ClassRoles(found.texts[0], found.target)
-    roles = detect_roles(table, "sentences")
+    roles = infer_roles(table, "sentences")
     if roles.group is None:
         raise StudioError(
             f"no column of {table.name} can hold classes",
@@ -66,7 +65,7 @@ def class_roles_from(roles: Roles) -> ClassRoles | None:
 
 def class_row_report(table: Table, roles: ClassRoles) -> RowAccount:
     """What became of the rows: those with a text and a class are judged."""
-    both = zip(answered(table.column(roles.text)), table.column(roles.label), strict=True)
+    both = zip(blank_missing(table.column(roles.text)), table.column(roles.label), strict=True)
     blank = [not (text.strip() and label.strip()) for text, label in both]
     rows = tuple(table.lines[np.array(blank, dtype=bool)].tolist())
     left = [Finding("warning", "left out", rows, left_out="no text or no class")] if rows else []
@@ -80,7 +79,7 @@ def labelled_texts(table: Table, roles: ClassRoles) -> tuple[list[str], list[str
         StudioError: fewer than two classes are left.
     """
     texts, labels, blank = [], [], []
-    for text, label, line in zip(answered(table.column(roles.text)), table.column(roles.label), table.lines, strict=True):
+    for text, label, line in zip(blank_missing(table.column(roles.text)), table.column(roles.label), table.lines, strict=True):
         if text.strip() and label.strip():
             texts.append(text)
             labels.append(label.strip())
@@ -286,17 +285,18 @@ class Task(ABC):
         Raises:
             StudioError: the table lacks what the task needs.
         """
-        from ...data.examples import Roles, detect_roles
+        from ...data.schema.inference import infer_roles
+        from ...data.schema.roles import Roles
 
         said = known_roles if isinstance(known_roles, Roles) else None
-        roles = said or detect_roles(table)
+        roles = said or infer_roles(table)
         if roles.kind not in self.kinds:
             if said is not None:
                 wanted = " or ".join(kind.replace("_", " ") for kind in self.kinds)
                 raise StudioError(
                     f"these rows are {roles.kind.replace('_', ' ')}, and {self.name} needs {wanted}", "choose another task or kind"
                 )
-            roles = detect_roles(table, self.kinds[0])
+            roles = infer_roles(table, self.kinds[0])
         self.require(roles)
         return roles
 

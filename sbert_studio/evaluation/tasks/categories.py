@@ -23,8 +23,9 @@ from .clustering import evaluate_clustering
 if TYPE_CHECKING:
     import numpy as np
 
-    from ...data.examples import Examples, Roles
+    from ...data.examples import Examples
     from ...data.loading.table import Table
+    from ...data.schema.roles import Roles
     from .base import ClassRoles
 
 

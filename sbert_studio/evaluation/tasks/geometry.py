@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...data.columns.roles import KINDS
 from ...data.progress import checkpoint
+from ...data.schema.roles import KINDS
 from ...errors import StudioError
 from ...models.similarity import unit
 from ..bootstrap import bootstrap_scores, percentile_interval, resample_clusters
@@ -20,8 +20,9 @@ from .base import TASK_REGISTRY, DataShape, Task, TaskData
 if TYPE_CHECKING:
     import numpy as np
 
-    from ...data.examples import Examples, Roles
+    from ...data.examples import Examples
     from ...data.loading.table import Table
+    from ...data.schema.roles import Roles
     from .base import ClassRoles
     from .categories import ReferenceTexts
 
@@ -177,14 +178,16 @@ class GeometryTask(Task):
     def read(self, table: Table, known_roles: Roles | ClassRoles | None = None) -> TaskData:
         """Read any rows; a table without pairs or classes is read as sentences."""
         from ...data.accounts import account_of
-        from ...data.examples import Roles, build_examples, detect_roles
+        from ...data.examples import build_examples
+        from ...data.schema.inference import infer_roles
+        from ...data.schema.roles import Roles
 
         roles = known_roles if isinstance(known_roles, Roles) else None
         if roles is None:
             try:
-                roles = detect_roles(table)
+                roles = infer_roles(table)
             except StudioError:
-                roles = detect_roles(table, "sentences")
+                roles = infer_roles(table, "sentences")
         examples, findings = build_examples(table, roles)
         return TaskData(examples, tuple(finding.in_words() for finding in findings), account_of(table, findings, examples.lines))
 

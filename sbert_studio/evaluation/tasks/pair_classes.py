@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ...data.values.scales import label_key
+from ...data.schema.labels import label_key
 from ...errors import StudioError
 from ...models.similarity import unit
 from ..answers import predictions_from_classes

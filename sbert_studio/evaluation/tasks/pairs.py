@@ -17,8 +17,8 @@ from .base import TASK_REGISTRY, DataShape, Task, require_order
 if TYPE_CHECKING:
     import numpy as np
 
-    from ...data.columns.roles import Roles
     from ...data.examples import Examples
+    from ...data.schema.roles import Roles
     from .categories import ReferenceTexts
 
 

@@ -19,9 +19,10 @@ from .base import TASK_REGISTRY, DataShape, Task, TaskData
 if TYPE_CHECKING:
     import numpy as np
 
-    from ...data.examples import Examples, Roles
+    from ...data.examples import Examples
     from ...data.loading.table import Table
     from ...data.progress import Progress
+    from ...data.schema.roles import Roles
     from ...models.pair_scorer import PairScorer
     from .base import ClassRoles
     from .categories import ReferenceTexts

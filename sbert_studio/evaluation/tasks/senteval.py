@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     import numpy as np
     from sklearn.linear_model import LogisticRegression
 
-    from ...data.examples import Examples, Roles
+    from ...data.examples import Examples
     from ...data.loading.table import Table
+    from ...data.schema.roles import Roles
     from .base import ClassRoles
     from .categories import ReferenceTexts
 
@@ -189,11 +190,12 @@ class SentEvalTask(TextTask):
 
     def read(self, table: Table, known_roles: Roles | ClassRoles | None = None) -> TaskData:
         """Read labelled pairs if the table has them, otherwise labelled texts."""
-        from ...data.examples import Roles, detect_roles
+        from ...data.schema.inference import infer_roles
+        from ...data.schema.roles import Roles
 
         if known_roles is None:
             with contextlib.suppress(StudioError):
-                known_roles = detect_roles(table)
+                known_roles = infer_roles(table)
         if isinstance(known_roles, Roles) and known_roles.kind == "labelled_pairs":
             return Task.read(self, table, known_roles)
         return super().read(table, known_roles)

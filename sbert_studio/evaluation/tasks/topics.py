@@ -18,8 +18,8 @@ from .sts import bootstrap_spearman, pearson, spearman
 if TYPE_CHECKING:
     import numpy as np
 
-    from ...data.columns.roles import Roles
     from ...data.examples import Examples
+    from ...data.schema.roles import Roles
     from .categories import ReferenceTexts
 
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ...data.choices.asking import NO_ORDER, in_one_line, scale_in_words
-from ...data.columns.roles import Roles
+from ...data.schema.overrides import NO_ORDER, format_names, format_scale
+from ...data.schema.roles import Roles
 from ...models.card import plain_text
 from ...training.artifacts import HELD_OUT
 from ...training.spec import SHAPE, TrainSpec
@@ -78,11 +78,11 @@ def _rows(materials: RunFiles) -> str:
 
 
 def _columns(roles: Roles) -> list[str]:
-    words = ["--kind", roles.kind, "--columns", in_one_line(roles.texts)]
+    words = ["--kind", roles.kind, "--columns", format_names(roles.texts)]
     words += ["--target", roles.target] if roles.target is not None else []
     words += ["--group", roles.group or ""]
     words += ["--order", order] if (order := _order(roles)) else []
-    return words + (["--scale", scale_in_words(roles.low, roles.high)] if roles.low is not None and roles.high is not None else [])
+    return words + (["--scale", format_scale(roles.low, roles.high)] if roles.low is not None and roles.high is not None else [])
 
 
 def _chosen(spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -108,10 +108,10 @@ def _reading(entry: Mapping[str, Any]) -> list[str]:
 
 def _columns_of_first(roles: Roles, entry: Mapping[str, Any]) -> dict[str, Any]:
     """What is said of the first stage's file, as settings."""
-    said: dict[str, Any] = {"kind": roles.kind, "columns": in_one_line(roles.texts)}
+    said: dict[str, Any] = {"kind": roles.kind, "columns": format_names(roles.texts)}
     said |= {"target": roles.target} if roles.target is not None else {}
     said |= {"order": order} if (order := _order(roles)) else {}
-    said |= {"scale": scale_in_words(roles.low, roles.high)} if roles.low is not None and roles.high is not None else {}
+    said |= {"scale": format_scale(roles.low, roles.high)} if roles.low is not None and roles.high is not None else {}
     said |= {name: value if isinstance(value, str) else "yes" if value else "no" for name, value in entry.get("read", {}).items()}
     return {f"first.{name}": value for name, value in said.items()}
 
@@ -120,4 +120,4 @@ def _order(roles: Roles) -> str:
     """The order of the labels as it is typed; nothing where there are none."""
     if roles.kind != "labelled_pairs" or len(roles.labels) < 2:
         return ""
-    return in_one_line(roles.labels) if roles.ordered else NO_ORDER
+    return format_names(roles.labels) if roles.ordered else NO_ORDER

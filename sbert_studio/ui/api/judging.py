@@ -10,7 +10,7 @@ from ...services.leaderboard import LOCAL
 from .reading import reads, sent
 
 if TYPE_CHECKING:
-    from ...data.choices.column_choices import ColumnChoices
+    from ...data.schema.overrides import SchemaOverrides
     from ...services import Studio
 
 _MOST_MODELS = 6
@@ -23,7 +23,7 @@ def evaluate(
     model: str,
     task: str,
     *,
-    said: ColumnChoices,
+    said: SchemaOverrides,
     files: list[str] | None = None,
     models: str = "",
     suite: str = "",

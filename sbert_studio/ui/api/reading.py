@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ...data.choices.column_choices import ColumnChoices, asked_in_words
+from ...data.schema.overrides import SchemaOverrides, parse_overrides
 from ...errors import StudioError
 from ...services.training_questions import Unanswered, answers_in_words, typed
 
@@ -74,10 +74,10 @@ def _asked(
     delimiter: str = "",
     header: str = "",
     as_read: bool = False,
-) -> ColumnChoices:
+) -> SchemaOverrides:
     said = [value or None for value in (kind, columns, target, group, scale, order)]
     first_row = typed({"header": header})["header"] if header else None
-    return asked_in_words(*said, encoding=encoding or None, delimiter=delimiter or None, header=first_row, as_read=bool(as_read))
+    return parse_overrides(*said, encoding=encoding or None, delimiter=delimiter or None, header=first_row, as_read=bool(as_read))
 
 
 def sent(path: str | None) -> Path:

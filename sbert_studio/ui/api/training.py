@@ -11,7 +11,7 @@ from ...services.training_plan import TrainRequest
 from .reading import reads, sent
 
 if TYPE_CHECKING:
-    from ...data.choices.column_choices import ColumnChoices
+    from ...data.schema.overrides import SchemaOverrides
     from ...services import Studio
     from ..page import Page
 
@@ -25,7 +25,7 @@ def check(
     file: str,
     model: str = "",
     *,
-    said: ColumnChoices,
+    said: SchemaOverrides,
 ) -> dict[str, Any]:
     """Find out what kind of training examples a file holds and what is wrong with it.
 
@@ -53,7 +53,7 @@ def train(
     dev: str | None = None,
     first: str | None = None,
     *,
-    said: ColumnChoices,
+    said: SchemaOverrides,
 ) -> dict[str, Any]:
     """Start tuning a model on a file of examples. It goes on in the background: poll /run with the id.
 

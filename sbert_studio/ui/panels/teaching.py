@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...data.values.cells import write_rows
+from ...data.cells import write_rows
 from ...errors import StudioError
 
 if TYPE_CHECKING:

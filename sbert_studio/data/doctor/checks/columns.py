@@ -8,10 +8,10 @@ import re
 import numpy as np
 
 from ...findings import Finding, Mend, count
-from ...lexicon.label_words import is_yes
-from ...lexicon.name_lexicon import LABEL, SCORE
-from ...values.cells import parse_number
-from ...values.profile import numbers_of, profile_column
+from ...schema.labels import is_yes
+from ...schema.names import LABEL, SCORE
+from ...schema.numbers import numbers_of, parse_number
+from ...schema.profile import profile_column
 from .context import CheckContext
 
 _WORDS = re.compile(r"\w+")
@@ -23,7 +23,7 @@ def swapped_columns(patient: CheckContext) -> list[Finding]:
     """A text column called score and a score column called text; positives farther from their anchors than negatives."""
     roles, table = patient.roles, patient.table
     found = []
-    if roles.target and profile_column(roles.target, ()).named_text and not profile_column(roles.target, ()).named_target:
+    if roles.target and profile_column(roles.target, ()).is_named_text and not profile_column(roles.target, ()).is_named_target:
         for name in roles.texts:
             if profile_column(name, ()).key in SCORE | LABEL:
                 found.append(

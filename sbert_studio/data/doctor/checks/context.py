@@ -10,10 +10,10 @@ from functools import cached_property
 
 import numpy as np
 
-from ...columns.roles import Roles
 from ...examples import Examples
-from ...lexicon.label_words import nli_class
 from ...loading.table import Table
+from ...schema.labels import inference_class
+from ...schema.roles import Roles
 
 _MARKS = re.compile(r"[\W_]+")
 # What near makes of each byte of a text in ASCII; a NUL stands between texts that are put together.
@@ -48,7 +48,7 @@ class CheckContext:
     def directed(self) -> bool:
         """Whether (a, b) and (b, a) are different examples: entailment and triplets are, similarity is not."""
         if self.roles.kind == "labelled_pairs":
-            return any(nli_class(label) == "entailment" for label in self.roles.labels) or "entailment" in self.roles.note
+            return any(inference_class(label) == "entailment" for label in self.roles.labels) or "entailment" in self.roles.note
         return self.roles.kind in ("triplets", "sentences", "labelled_texts")
 
     def rows(self, chosen: np.ndarray | Sequence[int]) -> tuple[int, ...]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ...findings import Finding, count, drop_rows
-from ...values.numbers import number_form, parse_number
-from ...values.written import one_scale
+from ...schema.numbers import mixes_percentages, number_form, parse_number
 from .context import CheckContext
 
 _WORDS = {"percent": "as percentages", "fraction": "as fractions", "number": "as plain numbers"}
@@ -26,7 +25,7 @@ def mixed_forms(patient: CheckContext) -> list[Finding]:
         return []
     usual, *others = sorted(rows, key=lambda form: -len(rows[form]))
     found = []
-    if max(roles.low or 0.0, roles.high or 0.0) <= 1 and one_scale(known):
+    if max(roles.low or 0.0, roles.high or 0.0) <= 1 and mixes_percentages(known):
         odd = tuple(rows["percent"])
         return [Finding("info", f"{count(len(odd), 'row')} with the score written as percentages, read as parts of 1: 60% as 0.6", odd)]
     for form in others:

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from ....data.values.cells import clean
+from ....data.cells import clean
 from ....errors import StudioError
 
 MOST = 2_000

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ....data.choices.column_choices import ColumnChoices
 from ....data.loading.hub import parse_hub_address
+from ....data.schema.overrides import SchemaOverrides
 from ....errors import StudioError
 from ....services.training_questions import Unanswered, answered
 from ...page import Page
@@ -47,7 +47,7 @@ class Judged:
 
     path: Path | str
     name: str
-    asked: ColumnChoices = field(default_factory=ColumnChoices)
+    asked: SchemaOverrides = field(default_factory=SchemaOverrides)
     questions: tuple[Question, ...] = ()
     suite: str = ""
     known: Path | None = None
@@ -172,7 +172,13 @@ def judge_or_ask(
 
 
 def judge(
-    studio: Studio, models: Sequence[str], path: Path | str, task: str, name: str, progress: Any = None, asked: ColumnChoices | None = None
+    studio: Studio,
+    models: Sequence[str],
+    path: Path | str,
+    task: str,
+    name: str,
+    progress: Any = None,
+    asked: SchemaOverrides | None = None,
 ) -> tuple[Value, Value]:
     """Each model on one file, at once.
 

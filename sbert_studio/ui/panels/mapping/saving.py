@@ -71,7 +71,7 @@ def write_table(page: Page, map_key: str | None) -> Path:
 
 def rows_csv(page: Page, drawn: Drawn, rows: Sequence[int], word: str = "selection") -> Path:
     """The same of some rows."""
-    from ....data.values.cells import write_csv
+    from ....data.cells import write_csv
 
     now, corpus = drawn.edits.now, drawn.corpus
     made: dict[str, Any] = {

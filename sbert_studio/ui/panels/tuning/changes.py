@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ....data.choices.column_choices import ColumnChoices
+from ....data.schema.overrides import SchemaOverrides
 from ....errors import StudioError
 from .drafts import Draft, as_file, checked
 
@@ -50,5 +50,5 @@ def converted(studio: Studio, draft: Draft, name: Any, model: str | None) -> Dra
     if offer is None or diagnosis is None:
         raise StudioError("that conversion does not fit this file", "check the file again")
     table = studio.read.convert(draft.table, offer.name, diagnosis.roles, model)
-    done = draft.asking(changes=(*draft.changes, offer.in_words()), choices=ColumnChoices(kind=offer.kind)).without_objective()
+    done = draft.asking(changes=(*draft.changes, offer.in_words()), choices=SchemaOverrides(kind=offer.kind)).without_objective()
     return checked(studio, replace(done, table=table), model)

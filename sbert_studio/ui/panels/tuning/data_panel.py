@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from ....data.choices.column_choices import ColumnChoices
+from ....data.schema.overrides import SchemaOverrides
 from ...page import Page
 from ...pieces.controls import cancel_button, download_button, long_work
 from ...pieces.handlers import PROGRESS, guarded, told
@@ -83,10 +83,10 @@ def write_mended(page: Page, key: str | None) -> Path:
     return target
 
 
-def asked(kind: Any, columns: Any, target: Any, low: Any, high: Any, group: Any) -> ColumnChoices:
+def asked(kind: Any, columns: Any, target: Any, low: Any, high: Any, group: Any) -> SchemaOverrides:
     """The values of :attr:`DataPanel.parts` as one."""
     scale = (float(low), float(high)) if isinstance(low, int | float) and isinstance(high, int | float) else None
-    return ColumnChoices(kind or None, tuple(columns or ()) or None, target or None, group or "", scale)
+    return SchemaOverrides(kind or None, tuple(columns or ()) or None, target or None, group or "", scale)
 
 
 class DataPanel:

@@ -8,7 +8,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ....data.choices.column_choices import ColumnChoices
+from ....data.schema.overrides import SchemaOverrides
 from ....errors import StudioError, describe_rows
 from ....services.training_plan import TrainRequest
 from ...pieces.views import Value
@@ -61,9 +61,9 @@ class Draft:
         return self.plan.diagnosis if self.plan else None
 
     @property
-    def asked(self) -> ColumnChoices:
+    def asked(self) -> SchemaOverrides:
         """What was said of how the file is to be read."""
-        return self.request.choices or ColumnChoices()
+        return self.request.choices or SchemaOverrides()
 
     @property
     def overrides(self) -> Mapping[str, Any]:
@@ -143,7 +143,7 @@ def planned(studio: Studio, draft: Draft, model: str | None, overrides: Mapping[
     return replace(changed, plan=studio.tune.plan(changed.request, draft.plan, table=draft.table))
 
 
-def with_columns(studio: Studio, draft: Draft, chosen: ColumnChoices, model: str | None) -> Draft:
+def with_columns(studio: Studio, draft: Draft, chosen: SchemaOverrides, model: str | None) -> Draft:
     """The draft with its columns chosen by hand; another kind starts without columns and without an objective of one's own.
 
     What only repeats the group or the scale that was found is no choice, and another column of scores has a scale of its own.
@@ -165,13 +165,13 @@ def with_columns(studio: Studio, draft: Draft, chosen: ColumnChoices, model: str
     return checked(studio, draft.asking(choices=asked), model)
 
 
-def shows(draft: Draft, chosen: ColumnChoices) -> bool:
+def shows(draft: Draft, chosen: SchemaOverrides) -> bool:
     """Whether the columns are already what the controls hold, so that a field which was only visited changes nothing."""
     if draft.diagnosis is None:
         return False
     roles = draft.diagnosis.roles
     scale = None if roles.low is None or roles.high is None else (roles.low, roles.high)
-    return chosen == ColumnChoices(roles.kind, roles.texts, roles.target, roles.group or "", scale)
+    return chosen == SchemaOverrides(roles.kind, roles.texts, roles.target, roles.group or "", scale)
 
 
 def with_first(studio: Studio, draft: Draft, path: Path | None, model: str | None) -> Draft:
@@ -234,6 +234,6 @@ def _plan(draft: Draft) -> TrainPlan:
     return draft.plan
 
 
-def as_file(asked: ColumnChoices) -> ColumnChoices:
+def as_file(asked: SchemaOverrides) -> SchemaOverrides:
     """What was said of how the file itself is read; nothing of its columns."""
-    return ColumnChoices(encoding=asked.encoding, delimiter=asked.delimiter, header=asked.header)
+    return SchemaOverrides(encoding=asked.encoding, delimiter=asked.delimiter, header=asked.header)

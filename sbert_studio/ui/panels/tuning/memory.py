@@ -7,7 +7,7 @@ from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ....data.choices.column_choices import ColumnChoices
+from ....data.schema.overrides import SchemaOverrides
 from ....errors import StudioError
 from ...pieces.views import plain
 from . import drafts
@@ -64,7 +64,7 @@ def restore(page: Page, owner: Any, saved: Any, model: str | None) -> Draft | No
         return None  # written by another version, or by hand
 
 
-def as_mended(asked: ColumnChoices) -> ColumnChoices:
+def as_mended(asked: SchemaOverrides) -> SchemaOverrides:
     """What was said of the columns; a mended file is written anew, and read without being told how."""
     return replace(asked, encoding=None, delimiter=None, header=None)
 
@@ -110,12 +110,12 @@ def _found(page: Page, owner: Any, place: Any) -> tuple[Path, str] | None:
     return kept.path, kept.name
 
 
-def _choices(value: Any) -> ColumnChoices:
-    known = {item.name for item in fields(ColumnChoices)}
+def _choices(value: Any) -> SchemaOverrides:
+    known = {item.name for item in fields(SchemaOverrides)}
     given = {
         name: tuple(one) if name in _TUPLES and isinstance(one, list) else one for name, one in _mapping(value).items() if name in known
     }
-    return ColumnChoices(**given)  # type: ignore[arg-type]
+    return SchemaOverrides(**given)  # type: ignore[arg-type]
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ....data.choices.column_choices import ColumnChoices, in_one_line, scale_in_words
-from ....data.columns.reading import UNUSED
+from ....data.schema.hypotheses import UNUSED
+from ....data.schema.overrides import SchemaOverrides, format_names, format_scale
 from ....errors import StudioError, describe_rows
 from ....services.training_plan import FIRST, Answered, in_sentences
 from ....services.training_questions import answered, in_words
@@ -126,13 +126,13 @@ def command(draft: Draft, model: str, default_model: str) -> str:
     return shlex.join(words)
 
 
-def asked_in_flags(asked: ColumnChoices) -> list[str]:
+def asked_in_flags(asked: SchemaOverrides) -> list[str]:
     """What was said of a file, as options of the command line."""
     words = ["--kind", asked.kind] if asked.kind else []
-    words += ["--columns", in_one_line(asked.columns)] if asked.columns else []
+    words += ["--columns", format_names(asked.columns)] if asked.columns else []
     words += ["--target", asked.target] if asked.target else []
     words += ["--group", asked.group] if asked.group is not None else []
-    words += ["--scale", scale_in_words(*asked.scale)] if asked.scale else []
+    words += ["--scale", format_scale(*asked.scale)] if asked.scale else []
     words += ["--order", in_words(asked.order)] if asked.order is not None else []
     words += ["--encoding", asked.encoding] if asked.encoding else []
     words += ["--delimiter", asked.delimiter] if asked.delimiter else []

@@ -12,7 +12,7 @@ from ....runs.run_files import RunFiles
 from ...pieces.views import Value, plain
 
 if TYPE_CHECKING:
-    from ....data.examples import Roles
+    from ....data.schema.roles import Roles
     from ....runs.records.record import Run
     from ....services import Studio
 

@@ -1,1 +1,0 @@
-"""What a model's similarity says of a table."""

@@ -1,1 +1,0 @@
-"""The words of columns and labels in the languages that tables come in, and what they say."""

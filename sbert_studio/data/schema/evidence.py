@@ -1,0 +1,385 @@
+"""Evidence from an embedding model: its similarity of two texts compared with every other column, on a sample of the rows."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+
+from .content import blank_missing
+from .labels import BLANK, class_index
+from .numbers import numbers_of
+from .scales import off_scale
+
+if TYPE_CHECKING:
+    from ..loading.table import Table
+
+SimilarityFunction = Callable[[Sequence[str], Sequence[str]], np.ndarray]
+"""Return (n,) cosines in [-1, 1] of n texts with n others."""
+
+Strength = Literal["strong", "some", "open", "none"]
+
+UNNAMED_MODEL = "the model"
+SAMPLE_ROWS, LARGER_SAMPLE_ROWS = 300, 900
+_CATEGORY_ROWS = 20_000  # rows in which texts of one category are looked for
+_NEIGHBOR_ROWS, _LEAST_NEIGHBOR_ROWS = 200, 40  # texts of which each is compared with each
+_LEAST_ROWS = 8  # fewer say nothing
+_FEW_ROWS, _FAINT_P = 60, 0.1  # of so few rows the least sign counts: a one-sided probability of 0.05
+_LONGEST_TEXT = 1_000  # characters that are compared
+
+
+@dataclass(frozen=True, kw_only=True)
+class Association:
+    """Strength of a column's association with similarity.
+
+    Attributes:
+        effect: its size, in [0, 1].
+        p: the probability of one as large by chance.
+        rows: the rows it was computed on.
+        model: the name of the model whose similarity it is.
+    """
+
+    effect: float
+    p: float
+    rows: int
+    model: str = UNNAMED_MODEL
+    none_below: ClassVar[float]
+
+    @property
+    def strength(self) -> Strength:
+        """``strong``, ``some``, ``none``, or ``open`` with too few rows to decide."""
+        if self.effect >= 0.3 and self.p < 1e-4:
+            return "strong"
+        if self.effect >= 0.15 and self.p < 1e-3:
+            return "some"
+        return "none" if self.effect < self.none_below and self.rows >= 150 else "open"
+
+    def describe(self) -> str:
+        """Return the evidence in words."""
+        raise NotImplementedError
+
+    @property
+    def is_faint(self) -> bool:
+        """A sign as clear as a few rows can give; where it contradicts the reading, the owner is asked."""
+        return self.rows < _FEW_ROWS and self.p < _FAINT_P
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankCorrelation(Association):
+    """Spearman's rank correlation ``rho`` of a column of numbers with the similarity; its effect is |rho|."""
+
+    rho: float
+    none_below = 0.15
+
+    def describe(self) -> str:
+        """Return ``rank correlation 0.86 with the similarity by minilm, on 300 rows``."""
+        return f"rank correlation {self.rho:.2f} with the similarity by {self.model}, on {self.rows} rows"
+
+
+@dataclass(frozen=True)
+class ClassMean:
+    """The mean similarity of the pairs of one class, with its standard error."""
+
+    label: str
+    mean: float
+    error: float
+    rows: int
+
+    def exceeds(self, other: ClassMean, errors: float) -> bool:
+        """Return True if this mean is above another by more than ``errors`` standard errors."""
+        return bool(self.mean - other.mean > errors * (self.error**2 + other.error**2) ** 0.5)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassSeparation(Association):
+    """Differences in similarity between the classes of a column.
+
+    The effect is |2 AUC − 1| of two classes, the square root of Kruskal and Wallis' ε² of more.
+
+    Attributes:
+        means: the classes, the least similar first.
+        step_ps: the probability by chance of the difference between each class and the next (Mann–Whitney).
+    """
+
+    means: tuple[ClassMean, ...]
+    step_ps: tuple[float, ...]
+    none_below = 0.2
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The classes, the least similar first."""
+        return tuple(one.label for one in self.means)
+
+    @property
+    def is_distinct(self) -> bool:
+        """Each class differs from the next by more than chance."""
+        return all(p < 0.01 for p in self.step_ps)
+
+    @property
+    def is_graded(self) -> bool:
+        """The classes differ as grades do, and more than contradiction, neutral and entailment.
+
+        In standard deviations: each from the next by 0.85, the first from the last by 2.3. SICK's classes (neutral is the
+        least similar) have 0.8 and 1.7, SNLI's 0.8 and 1.9, STSb's scores cut in three about 0.9 and 2.6.
+        """
+        gaps = [_cohens_d(low, high) for low, high in pairwise(self.means)]
+        return min(one.rows for one in self.means) >= 25 and min(gaps) >= 0.85 and _cohens_d(self.means[0], self.means[-1]) >= 2.3
+
+    @property
+    def alternative_orders(self) -> tuple[tuple[str, ...], ...]:
+        """The order with two neighbours exchanged that may differ by chance alone, the least certain first; of three, any two."""
+        ranked = sorted(range(len(self.step_ps)), key=lambda place: -self.step_ps[place])
+        places = [place for place in ranked if self.step_ps[place] >= 0.01 or len(self.means) == 3][:3]
+        order = self.order
+        return tuple((*order[:place], order[place + 1], order[place], *order[place + 2 :]) for place in places if len(order) > 2)
+
+    def mean_of(self, label: str) -> ClassMean | None:
+        """Return the mean of one class; None if the sample has too few of its rows."""
+        return next((one for one in self.means if one.label == label), None)
+
+    def describe(self) -> str:
+        """Return ``mean similarity by minilm, on 300 rows: no 0.24, yes 0.90``."""
+        means = ", ".join(f"{one.label or BLANK} {one.mean:.2f}" for one in self.means[:6])
+        return f"mean similarity by {self.model}, on {self.rows} rows: {means}{', …' if len(self.means) > 6 else ''}"
+
+
+@dataclass(frozen=True)
+class NeighborAgreement:
+    """Share of texts whose nearest neighbour has the same category.
+
+    Attributes:
+        share: of the texts in the sample.
+        chance: the share expected at random.
+        rows: the size of the sample.
+    """
+
+    share: float
+    chance: float
+    rows: int
+
+    @property
+    def is_clear(self) -> bool:
+        """The share is far beyond chance."""
+        error = (self.chance * (1 - self.chance) / self.rows) ** 0.5
+        return (self.share - self.chance) / (1 - self.chance) >= 0.3 and self.share - self.chance > 6 * error
+
+    @property
+    def is_saturated(self) -> bool:
+        """The model separates the categories so well that next to nothing is left to learn."""
+        return self.is_clear and self.share >= 0.98
+
+    def describe(self) -> str:
+        """Return ``the nearest neighbor has the same category for 71% of 200 texts (by chance 22%)``."""
+        return f"the nearest neighbor has the same category for {self.share:.0%} of {self.rows} texts (by chance {self.chance:.0%})"
+
+
+class Evidence:
+    """A sample of a table's rows at even distances, compared by a model; each comparison is made once.
+
+    Args:
+        table: the file.
+        similar: the similarity function of a model; None: every answer is None.
+        rows: the size of the sample.
+    """
+
+    def __init__(self, table: Table, similar: SimilarityFunction | None, rows: int = SAMPLE_ROWS) -> None:
+        self.table, self.similar, self.rows = table, similar, rows
+        self._known: dict[tuple[str, ...], np.ndarray] = {}
+
+    @property
+    def model(self) -> str:
+        """The name of the model."""
+        return self.similar.model if isinstance(self.similar, EncoderSimilarity) else UNNAMED_MODEL
+
+    @cached_property
+    def sample(self) -> Table:
+        """The rows that are compared."""
+        return self.table.select(_spread(len(self.table), self.rows))
+
+    @cached_property
+    def larger(self) -> Evidence:
+        """The same on three times the rows, if there are more."""
+        more = self.rows < LARGER_SAMPLE_ROWS and len(self.table) > self.rows
+        return Evidence(self.table, self.similar, LARGER_SAMPLE_ROWS) if more else self
+
+    def cells(self, name: str) -> list[str]:
+        """Return the cells of a column in the sample, without surrounding blanks."""
+        return [cell.strip() for cell in self.sample.column(name)]
+
+    def cosines(self, first: str, second: str, shift: int = 0) -> np.ndarray:
+        """Return (rows,) similarity of two columns, the second shifted by ``shift`` rows; NaN where a text is blank."""
+        key = (first, second, str(shift))
+        if key not in self._known:
+            a, b = (blank_missing(self.cells(name)) for name in (first, second))
+            self._known[key] = self.compare(a, b[shift:] + b[:shift])
+        return self._known[key]
+
+    def compare(self, a: Sequence[str], b: Sequence[str]) -> np.ndarray:
+        """Return (n,) similarity of n texts with n others; NaN where one is blank."""
+        assert self.similar is not None
+        found = np.full(len(a), np.nan)
+        places = [place for place, (x, y) in enumerate(zip(a, b, strict=True)) if x and y]
+        if places:
+            found[places] = self.similar([a[place][:_LONGEST_TEXT] for place in places], [b[place][:_LONGEST_TEXT] for place in places])
+        return found
+
+    def rank_correlation(self, texts: Sequence[str], target: str, *, as_written: bool = False) -> RankCorrelation | None:
+        """Correlate a column of numbers with the similarity of two text columns; codes for no answer are left out."""
+        if self.similar is None:
+            return None
+        numbers = numbers_of(self.cells(target), as_written=as_written)
+        if (outside := off_scale(numbers)).any():
+            numbers = np.where(outside, np.nan, numbers)
+        good = ~np.isnan(cosines := self.cosines(texts[0], texts[1])) & ~np.isnan(numbers)
+        if good.sum() < _LEAST_ROWS or np.ptp(numbers[good]) == 0 or np.ptp(cosines[good]) == 0:
+            return None
+        from scipy.stats import spearmanr
+
+        rho, p = spearmanr(numbers[good], cosines[good])
+        return RankCorrelation(rho=float(rho), effect=abs(float(rho)), p=float(p), rows=int(good.sum()), model=self.model)
+
+    def class_separation(self, texts: Sequence[str], target: str, classes: Sequence[str]) -> ClassSeparation | None:
+        """Compare the similarity of two text columns between the classes of a third; cells of no class are left out."""
+        if self.similar is None:
+            return None
+        cosines, cells = self.cosines(texts[0], texts[1]), self.cells(target)
+        place = {cell: class_index(cell, classes) for cell in set(cells)}
+        members: dict[str, list[float]] = {}
+        for cell, cosine in zip(cells, cosines.tolist(), strict=True):
+            if place[cell] >= 0 and not math.isnan(cosine):
+                members.setdefault(classes[place[cell]], []).append(cosine)
+        return separate({name: np.array(values) for name, values in members.items()}, self.model)
+
+    def alignment(self, first: str, second: str) -> float | None:
+        """Return how much more similar two columns are row by row than shuffled: the AUC, 0.5 if they are unrelated."""
+        if self.similar is None or len(self.sample) < _LEAST_ROWS:
+            return None
+        # Not half of the rows, which may be where a file of two passes over the same texts begins again.
+        straight, shifted = self.cosines(first, second), self.cosines(first, second, max(1, round(0.382 * len(self.sample))))
+        return _auc(straight[~np.isnan(straight)], shifted[~np.isnan(shifted)])
+
+    def positive_share(self, anchor: str, positive: str, negative: str) -> float | None:
+        """Return the share of rows whose anchor is more similar to the positive than to the negative."""
+        if self.similar is None:
+            return None
+        gaps = self.cosines(anchor, positive) - self.cosines(anchor, negative)
+        gaps = gaps[~np.isnan(gaps)]
+        return float((gaps > 0).mean()) if len(gaps) >= _LEAST_ROWS else None
+
+    def category_separation(self, text: str, category: str) -> ClassSeparation | None:
+        """Compare pairs of texts of the ``same`` and of ``different`` categories; None if no two categories have two texts."""
+        if self.similar is None:
+            return None
+        part = self.table.select(_spread(len(self.table), _CATEGORY_ROWS))
+        members: dict[str, list[str]] = {}
+        for cell, name in zip(part.column(text), part.column(category), strict=True):
+            if cell.strip() and name.strip():
+                members.setdefault(name.strip(), []).append(cell.strip())
+        generator = np.random.default_rng(12)
+        several = [name for name in members if len(set(members[name])) > 1]
+        if len(several) < 2:
+            return None
+        sizes = np.array([len(members[name]) for name in several], dtype=float)
+        triples = []
+        for place in generator.choice(len(several), min(self.rows, int(sizes.sum())) // 2, p=sizes / sizes.sum()).tolist():
+            own = members[several[place]]
+            one, same = (own[at] for at in generator.choice(len(own), 2, replace=False).tolist())
+            rest = [index for index in range(len(several)) if index != place]
+            other = members[several[rest[int(generator.integers(len(rest)))]]]
+            triples.append((one, same, other[int(generator.integers(len(other)))]))
+        a, b, c = zip(*triples, strict=True)
+        return separate({"same": self.compare(a, b), "different": self.compare(a, c)}, self.model)
+
+    def neighbor_agreement(self, text: str, category: str) -> NeighborAgreement | None:
+        """Return how often the nearest neighbour of a text shares its category; None without a model or with too few texts."""
+        if self.similar is None:
+            return None
+        rows = list({a: b for a, b in zip(self.cells(text), self.cells(category), strict=True) if a and b}.items())
+        rows = [rows[place] for place in _spread(len(rows), _NEIGHBOR_ROWS)]
+        number = len(rows)
+        if number < _LEAST_NEIGHBOR_ROWS:
+            return None
+        texts, categories = [one for one, _ in rows], np.array([name for _, name in rows])
+        a, b = np.triu_indices(number, 1)
+        cosines = np.full((number, number), -np.inf)
+        cosines[a, b] = cosines[b, a] = self.compare([texts[place] for place in a.tolist()], [texts[place] for place in b.tolist()])
+        nearest = np.nan_to_num(cosines, nan=-np.inf).argmax(axis=1)
+        _, counts = np.unique(categories, return_counts=True)
+        chance = float((counts * (counts - 1)).sum() / (number * (number - 1)))
+        return NeighborAgreement(float((categories == categories[nearest]).mean()), chance, number)
+
+
+class EncoderSimilarity:
+    """Cosines of an encoder that encodes each text only once.
+
+    Args:
+        encode: returns (n, d) vectors of n texts, which are normalized.
+        model: the name of the model.
+    """
+
+    def __init__(self, encode: Callable[[list[str]], np.ndarray], model: str = UNNAMED_MODEL) -> None:
+        self.encode, self.model = encode, model
+        self._known: dict[bytes, np.ndarray] = {}
+
+    def __call__(self, first: Sequence[str], second: Sequence[str]) -> np.ndarray:
+        """Return (n,) cosines in [-1, 1] of n texts with n others."""
+        known = self._known
+        keys = [hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).digest() for text in (*first, *second)]
+        new = {key: text for key, text in zip(keys, (*first, *second), strict=True) if key not in known}
+        if new:
+            vectors = np.asarray(self.encode(list(new.values())), dtype=np.float32)
+            lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+            known.update(zip(new, vectors / np.where(lengths > 0, lengths, 1), strict=True))
+        a, b = (np.stack([known[key] for key in part]) for part in (keys[: len(first)], keys[len(first) :]))
+        cosines: np.ndarray = np.einsum("ij,ij->i", a, b).astype(np.float64)
+        return cosines
+
+
+def separate(classes: dict[str, np.ndarray], model: str = UNNAMED_MODEL) -> ClassSeparation | None:
+    """Compare the similarities of classes; those of fewer than four rows (three in a small sample) are left out."""
+    from scipy.stats import kruskal, mannwhitneyu
+
+    least = 3 if sum(map(len, classes.values())) < _FEW_ROWS else 4
+    kept = {label: values for label, values in classes.items() if len(values) >= least}
+    rows = sum(map(len, kept.values()))
+    if len(kept) < 2 or rows < _LEAST_ROWS or np.ptp(np.concatenate(list(kept.values()))) == 0:
+        return None
+    means = [
+        ClassMean(label, float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values))), len(values))
+        for label, values in kept.items()
+    ]
+    means.sort(key=lambda one: one.mean)
+    steps = tuple(float(mannwhitneyu(kept[a.label], kept[b.label]).pvalue) for a, b in pairwise(means))
+    if len(kept) == 2:
+        low, high = (kept[one.label] for one in means)
+        effect, p = abs(2 * _auc(high, low) - 1), steps[0]
+    else:
+        statistic, p = kruskal(*kept.values())
+        effect = float(np.sqrt(max(0.0, (statistic - len(kept) + 1) / (rows - len(kept)))))
+    return ClassSeparation(means=tuple(means), effect=effect, p=float(p), step_ps=steps, rows=rows, model=model)
+
+
+def _auc(high: np.ndarray, low: np.ndarray) -> float:
+    """Return the probability that a value of ``high`` is above one of ``low``; 0.5 if either is empty."""
+    from scipy.stats import rankdata
+
+    if not len(high) or not len(low):
+        return 0.5
+    ranks = rankdata(np.concatenate([high, low]))[: len(high)]
+    return float((ranks.sum() - len(high) * (len(high) + 1) / 2) / (len(high) * len(low)))
+
+
+def _cohens_d(low: ClassMean, high: ClassMean) -> float:
+    spread = math.sqrt((low.error**2 * low.rows + high.error**2 * high.rows) / 2)
+    return (high.mean - low.mean) / spread if spread else math.inf
+
+
+def _spread(number: int, most: int) -> np.ndarray:
+    """Return the places of at most ``most`` of ``number`` rows, at even distances."""
+    return np.linspace(0, number - 1, min(most, number)).astype(np.int64) if number else np.array([], np.int64)

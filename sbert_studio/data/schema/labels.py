@@ -1,0 +1,295 @@
+"""The classes in a column of labels, and the order that their words suggest: entailment, yes and no, degrees, negation."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Literal
+
+from ...errors import StudioError
+from .content import CERTAINLY_MISSING_LABELS, MISSING_LABELS
+from .numbers import parse_number
+from .words import CJK, normalize, word_lists, word_set
+
+BLANK = "(blank)"
+"""How a class without a label is shown."""
+INFERENCE_ORDER = ("contradiction", "neutral", "entailment")
+_MOST_CLASSES = 200
+_RARE = 0.1
+
+_LISTS = word_lists("labels")
+_ANSWERS = {key: word_set(words) for key, words in _LISTS["answers"].items()}
+_INFERENCE = {name: tuple(normalize(word) for word in words.split()) for name, words in _LISTS["inference"].items()}
+_FACT_CHECKING = {name: tuple(normalize(word) for word in words.split()) for name, words in _LISTS["fact_checking"].items()}
+_LETTERS = {"c": "contradiction", "n": "neutral", "e": "entailment"}
+_DEGREES = {word: float(degree) for degree, words in _LISTS["degrees"].items() for word in words.split()}
+_DEGREE_SIGNS = [(row["degree"], row["signs"].split()) for row in _LISTS["degree_signs"]]
+_STRONGER, _DENIALS = (word_set(_LISTS["degree_modifiers"][key]) for key in ("stronger", "negation"))
+_RELATIONS = word_set(_LISTS["relations"]["words"])
+_ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x")
+_STARS = re.compile(r"[★⭐*✮✯☆✩✰•●○+]+\ufe0f?")
+
+Family = Literal["nli", "yes/no", "numbers", "negation", "steps", "degrees", "relations"]
+
+
+# --- classes
+
+
+def find_classes(cells: Sequence[str]) -> tuple[str, ...]:
+    """Return the classes in a column of labels, each in its most frequent spelling: numbers ascending, words in alphabetical order.
+
+    A blank is a class of its own where it can be (see :func:`is_blank_class`). Missing labels are not classes: ``-``,
+    ``n/a`` and the like; and ``none`` or −1 if they are rare, or if the others are inference labels, or yes and no.
+
+    Raises:
+        StudioError: there is no label, or so many that they cannot be classes.
+    """
+    spellings: dict[str, Counter[str]] = {}
+    for cell, times in Counter(cells).items():
+        if cell.strip():
+            spellings.setdefault(label_key(cell), Counter())[cell.strip()] += times
+    total = sum(sum(found.values()) for found in spellings.values())
+    for key in list(spellings):
+        if len(spellings) > 2 and _is_missing_label(key, spellings, total):
+            del spellings[key]
+    if not spellings:
+        raise StudioError("the label column is blank in every row", "choose another column")
+    if len(spellings) > _MOST_CLASSES or (len(spellings) > 20 and len(spellings) > total / 3):
+        raise StudioError(
+            f"the label column has {len(spellings):,} different values, too many to be classes", "choose another column or kind"
+        )
+    names = sorted(found.most_common(1)[0][0] for found in spellings.values())
+    numbers = {name: parse_number(name) for name in names}
+    if not any(math.isnan(number) for number in numbers.values()):
+        names.sort(key=lambda name: numbers[name])
+    return ("", *names) if is_blank_class(cells) else tuple(names)
+
+
+def label_key(cell: str) -> str:
+    """Return what makes two label cells the same class: their number, or their letters without case."""
+    text = unicodedata.normalize("NFKC", cell).strip()
+    number = parse_number(text)
+    return text.casefold() if math.isnan(number) else f"{number:g}"
+
+
+def is_blank_class(cells: Sequence[str]) -> bool:
+    """Return True for a column of one mark or nothing, such as ``x`` and blank, each in at least one row of twenty."""
+    marks = {label_key(cell) for cell in set(cells) if cell.strip()}
+    blank = sum(not cell.strip() for cell in cells)
+    return len(marks) == 1 and min(blank, len(cells) - blank) >= max(4, len(cells) / 20)
+
+
+def class_index(cell: str, labels: Sequence[str]) -> int:
+    """Return the index of a cell's class, by its key, else by the inference class that it alone names; −1 if there is none."""
+    keys = [label_key(label) for label in labels]
+    if (key := label_key(cell)) in keys:
+        return keys.index(key)
+    meaning = inference_class(cell)
+    places = [place for place, label in enumerate(labels) if meaning is not None and inference_class(label) == meaning]
+    return places[0] if len(places) == 1 else -1
+
+
+def describe_labels(labels: Sequence[str], ordered: bool = True) -> str:
+    """Describe classes in words: ``labels no, yes``."""
+    text = ", ".join(label or BLANK for label in labels[:6]) + ("…" if len(labels) > 6 else "")
+    return f"labels {text}" if ordered else f"labels {text}, without an order"
+
+
+def _is_missing_label(key: str, spellings: dict[str, Counter[str]], total: int) -> bool:
+    if key in CERTAINLY_MISSING_LABELS:
+        return True
+    if key not in MISSING_LABELS:
+        return False
+    others = [found.most_common(1)[0][0] for other, found in spellings.items() if other != key]
+    rows = sum(spellings[key].values())
+    if key == "-1":
+        numbers = {parse_number(name) for name in others}
+        if any(math.isnan(number) or number < 0 for number in numbers):
+            return False
+        return numbers >= {0.0, 1.0, 2.0} or rows < _RARE * total
+    order = order_by_words(others)
+    return (order is not None and order.is_certain and order.family in ("nli", "yes/no")) or rows < _RARE * total / 2
+
+
+# --- what the words mean
+
+
+def inference_class(label: str) -> str | None:
+    """Return ``contradiction``, ``neutral`` or ``entailment`` for a label in any of two dozen languages, else None."""
+    word = normalize(label)
+    if word in _LETTERS:
+        return _LETTERS[word]
+    if word == "unrelated":
+        return "neutral"
+    return next((name for name, beginnings in _INFERENCE.items() if word.startswith(beginnings)), None)
+
+
+def is_yes(label: str) -> bool:
+    """Return True for labels such as 1, yes, true, duplicate and entailment."""
+    return normalize(label) in _ANSWERS["yes"] or inference_class(label) == "entailment"
+
+
+def is_no(label: str) -> bool:
+    """Return True for labels such as 0, no, false and different."""
+    return normalize(label) in _ANSWERS["no"] or label.strip() in ("-1", "−1")
+
+
+def neutral_of_three(labels: Sequence[str]) -> str | None:
+    """Return the one of three labels that is called neutral, whatever the other two are called."""
+    middle = [label for label in labels if _may_be_inference(label, "neutral") and len(normalize(label)) > 1]
+    return middle[0] if len(labels) == 3 and len(middle) == 1 else None
+
+
+def degree_of(label: str) -> float | None:
+    """Return how much the words of a label express, in [0, 1]; None if they are not a degree."""
+    words = [word for word in re.split(r"[\W_]+", unicodedata.normalize("NFKC", label).casefold()) if word]
+    key = normalize(label)
+    if key in _DEGREES:
+        return _DEGREES[key]
+    degrees = {_DEGREES[word] for word in words if word in _DEGREES}
+    denied = any(word in _DENIALS for word in words)
+    if not degrees and re.search(r"[\u3040-\u30ff\u3400-\u9fff]", label):
+        return next((degree for degree, signs in _DEGREE_SIGNS if any(sign in key for sign in signs)), None)
+    if len(degrees) != 1:
+        return 0.0 if denied and not degrees else None
+    if denied:
+        return 0.05
+    degree = degrees.pop()
+    if any(word in _STRONGER for word in words):
+        degree += 0.1 if degree > 0.5 else -0.1
+    return degree
+
+
+def are_rising(labels: Sequence[str]) -> bool:
+    """Return True if at least two labels are degrees, and those that are rise in this order."""
+    degrees = [degree for label in labels if (degree := degree_of(label)) is not None]
+    return len(degrees) > 1 and degrees == sorted(set(degrees))
+
+
+# --- the order of labels
+
+
+@dataclass(frozen=True)
+class WordOrder:
+    """The order of labels by their words.
+
+    Attributes:
+        labels: from least to most similar.
+        is_certain: the words mean this order; else they only suggest it.
+        family: what kind of words they are.
+    """
+
+    labels: tuple[str, ...]
+    is_certain: bool
+    family: Family
+
+
+def order_by_words(labels: Sequence[str]) -> WordOrder | None:
+    """Return the order of labels by what their words mean, least similar first; None if the words are unknown."""
+    distinct = tuple(dict.fromkeys(labels))
+    if len(distinct) < 2:
+        return None
+    ways = (_inference, _fact_checking, _yes_and_no, _numbers, _negation, _leading_numbers, _steps, _degrees, _relations)
+    return next((found for way in ways if (found := way(distinct))), None)
+
+
+def _inference(labels: tuple[str, ...]) -> WordOrder | None:
+    classes = [inference_class(label) for label in labels]
+    if not all(classes) or len(set(classes)) < len(labels) or all(normalize(label) in "ne" for label in labels):
+        return None
+    return WordOrder(tuple(sorted(labels, key=lambda label: INFERENCE_ORDER.index(str(inference_class(label))))), True, "nli")
+
+
+def _fact_checking(labels: tuple[str, ...]) -> WordOrder | None:
+    """Order three labels that can be read as the inference classes: refutes, not enough info, supports."""
+    if len(labels) != 3:
+        return None
+    orders = [order for order in permutations(labels) if all(map(_may_be_inference, order, INFERENCE_ORDER))]
+    return WordOrder(orders[0], False, "nli") if len(orders) == 1 else None
+
+
+def _may_be_inference(label: str, name: str) -> bool:
+    word = normalize(label)
+    return inference_class(label) == name or ((len(word) > 2 or not word.isascii()) and word.startswith(_FACT_CHECKING[name]))
+
+
+def _yes_and_no(labels: tuple[str, ...]) -> WordOrder | None:
+    if len(labels) != 2:
+        return None
+    no = [label for label in labels if is_no(label)]
+    yes = [label for label in labels if is_yes(label) and label not in no]
+    return WordOrder((no[0], yes[0]), True, "yes/no") if len(no) == len(yes) == 1 else None
+
+
+def _numbers(labels: tuple[str, ...]) -> WordOrder | None:
+    numbers = {label: parse_number(label) for label in labels}
+    if any(math.isnan(number) for number in numbers.values()):
+        return None
+    known = set(numbers.values()) in ({0.0, 1.0}, {-1.0, 1.0}) or len(labels) > 3
+    return WordOrder(tuple(sorted(labels, key=lambda label: numbers[label])), known, "numbers")
+
+
+def _negation(labels: tuple[str, ...]) -> WordOrder | None:
+    if len(labels) != 2:
+        return None
+    for denied, plain in (labels, labels[::-1]):
+        if _negates(denied, plain):
+            if is_no(plain):
+                return WordOrder((plain, denied), True, "negation")
+            return WordOrder((denied, plain), is_yes(plain), "negation")
+    return None
+
+
+def _negates(denied: str, plain: str) -> bool:
+    """Return True if one label is the other with a negation before or after it: not_equivalent, mismatch, kein Treffer, 不同义."""
+    long, short = normalize(denied), normalize(plain)
+    if len(short) < 2 and not CJK.match(short):
+        return False
+    if long.endswith(short) and (rest := long.removesuffix(short)) and rest in _ANSWERS["negation"]:
+        return True
+    behind = long.removeprefix(short) if long.startswith(short) else ""
+    return bool(behind) and behind in _ANSWERS["negation"] | _ANSWERS["negative_ending"]
+
+
+def _leading_numbers(labels: tuple[str, ...]) -> WordOrder | None:
+    """Order ``0 - nothing in common``, ``1 (related)``, ``2: the same``."""
+    numbers = {label: int(match[1]) for label in labels if (match := re.match(r"\W*(\d+)\W+\w", label))}
+    if len(numbers) < len(labels) or len(set(numbers.values())) < len(labels):
+        return None
+    return WordOrder(tuple(sorted(labels, key=lambda label: numbers[label])), False, "numbers")
+
+
+def _steps(labels: tuple[str, ...]) -> WordOrder | None:
+    """Order stars, Roman numerals, or one sign repeated."""
+    plain = {label: "".join(label.split()).casefold() for label in labels}
+    if len(labels) < 3:
+        return None
+    if all(_STARS.fullmatch(text) for text in plain.values()):
+        steps = {label: sum(text.count(sign) for sign in "★⭐*✮✯•●+") for label, text in plain.items()}
+    elif all(text in _ROMAN for text in plain.values()):
+        steps = {label: _ROMAN.index(text) for label, text in plain.items()}
+    elif len(set("".join(plain.values()))) == 1 and all(text and not text.isalnum() for text in plain.values()):
+        steps = {label: len(text) for label, text in plain.items()}
+    else:
+        return None
+    if len(set(steps.values())) < len(labels):
+        return None
+    return WordOrder(tuple(sorted(labels, key=lambda label: steps[label])), False, "steps")
+
+
+def _degrees(labels: tuple[str, ...]) -> WordOrder | None:
+    degrees = {label: degree for label in labels if (degree := degree_of(label)) is not None}
+    if len(degrees) < len(labels) or len(set(degrees.values())) < len(labels):
+        return None
+    return WordOrder(tuple(sorted(labels, key=lambda label: degrees[label])), False, "degrees")
+
+
+def _relations(labels: tuple[str, ...]) -> WordOrder | None:
+    """Kinds of relations, such as cause and part-of, are not degrees of one thing."""
+    known = sum(normalize(label) in _RELATIONS for label in labels)
+    return WordOrder(tuple(sorted(labels)), True, "relations") if len(labels) > 2 and known >= 2 / 3 * len(labels) else None

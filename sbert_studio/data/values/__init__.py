@@ -1,1 +1,0 @@
-"""What cells and columns hold: numbers, classes, dates, codes, and no answer."""
