@@ -237,7 +237,8 @@ def _with_best_target(context: SchemaContext, pair: TextPair, targets: Sequence[
         question = ask_target(context.table, pair.texts, names, why, is_favored=False)
         return replace(found, score=PAIRS, questions=(question, *found.questions))
     is_favored = all(one.model_score < 0 for one in doubtful)
-    category_of = None if doubtful[0].is_scores else max(pair.texts, key=lambda name: context.profile(name).words)
+    can_be_category = not doubtful[0].is_scores and context.profile(names[0]).distinct > 1
+    category_of = max(pair.texts, key=lambda name: context.profile(name).words) if can_be_category else None
     question = ask_target(context.table, pair.texts, names, why, is_used=False, category_of=category_of, is_favored=is_favored)
     return Hypothesis(_positive_pairs(context, pair.texts), PAIRS, (why,), (question,))
 
