@@ -32,7 +32,7 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from sbert_studio.errors import StudioError
-from sbert_studio.runs.records.record import Run
+from sbert_studio.runs.run import Run
 from sbert_studio.studio import Studio, TrainRequest
 from tests.tiny_studio import quick, studio_at, write_model, write_pairs
 

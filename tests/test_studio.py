@@ -19,7 +19,7 @@ from sbert_studio.data.choices.column_choices import ColumnChoices
 from sbert_studio.data.corpus import Corpus
 from sbert_studio.data.tables import table_from_columns
 from sbert_studio.errors import StudioError
-from sbert_studio.runs.records.record import Run
+from sbert_studio.runs.run import Run
 from sbert_studio.settings import Settings
 from sbert_studio.studio import Studio, TrainRequest
 

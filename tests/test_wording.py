@@ -24,13 +24,13 @@ from sbert_studio.evaluation.in_words import (
     scores_in_words,
 )
 from sbert_studio.explore.mining.approximate import Recall
-from sbert_studio.runs.records.record import Run
+from sbert_studio.runs.run import Run
 from sbert_studio.settings import Limits
 from sbert_studio.studio import exploring
 from sbert_studio.studio.learned import said_of
 from sbert_studio.studio.limits import require_within
 
-RUN = Run("run-0000000001", "ann", "pairs", "running", "2026-11-22T10:00:00+00:00", "tiny", rows=60)
+RUN = Run(id="run-0000000001", owner="ann", name="pairs", status="running", created="2026-11-22T10:00:00+00:00", model="tiny", rows=60)
 
 SEARCH = {
     "exact": (exploring._told(None, False), ()),

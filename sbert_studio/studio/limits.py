@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import StudioError
-from ..runs.records.record import Run
+from ..runs.run import Run
 from ..settings import Limits
 
 

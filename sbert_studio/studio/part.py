@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from collections import Counter
 
     from ..encoders.catalog import Catalog
-    from ..runs.records.store import Store
-    from ..runs.running.runner import Runner
+    from ..runs.runner import Runner
+    from ..runs.store import RunStore
     from ..settings import Settings
     from ..workspace import Workspace
     from .services import Services
@@ -54,7 +54,7 @@ class Part:
         return usual_model(self.catalog, self.settings, found)
 
     @property
-    def store(self) -> Store:
+    def store(self) -> RunStore:
         """The memory of runs."""
         return self._services.store
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from ..explore.nearest.files import CellFiles
     from ..explore.search import SemanticIndex
     from ..explore.vectors import VectorStore
-    from ..runs.records.store import Store
-    from ..runs.running.runner import Runner
+    from ..runs.runner import Runner
+    from ..runs.store import RunStore
     from ..scale.serving import ServedVectors
     from ..wordvectors.tokens import Coverage
     from .jobs import Jobs
@@ -153,14 +153,14 @@ class Services:
         return self._once("usuals", lambda: LruCache(_SMALL, bytes_of))
 
     @property
-    def store(self) -> Store:
+    def store(self) -> RunStore:
         """The memory of runs; what a dead process left behind is marked as interrupted when it is first opened."""
         return self._once("store", self._open_store)
 
     @property
     def runner(self) -> Runner:
         """The thread that trains in the background."""
-        from ..runs.running.runner import Runner
+        from ..runs.runner import Runner
 
         return self._once("runner", lambda: Runner(self.store, self.workspace, lambda: self.catalog))
 
@@ -225,11 +225,11 @@ class Services:
         """Bytes of disk that one kind of files may take."""
         return self.settings.disk_mb * (1 << 20) * tenths // 10
 
-    def _open_store(self) -> Store:
-        from ..runs.records.store import Store
+    def _open_store(self) -> RunStore:
+        from ..runs.store import RunStore
 
         self.workspace.require_writable()
-        store = Store(self.workspace.database)
+        store = RunStore(self.workspace.home)
         store.recover()
         return store
 

@@ -14,7 +14,7 @@ from waiting import wait_until
 
 from sbert_studio.encoders.scorers.cross_storage import load_cross
 from sbert_studio.errors import StudioError
-from sbert_studio.runs.records.record import Run
+from sbert_studio.runs.run import Run
 from sbert_studio.studio import Studio, TrainRequest
 
 from .verified import verified

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import pytest
 from tiny_studio import quick, studio_at, write_pairs
 
 from sbert_studio.errors import StudioError
-from sbert_studio.runs.records.record import Run
+from sbert_studio.runs.run import Run
 from sbert_studio.studio import Studio, TrainRequest
 
 
@@ -50,10 +49,6 @@ def no_folder(model: Path) -> None:
     shutil.rmtree(model)
 
 
-def no_run_folder(model: Path) -> None:
-    shutil.rmtree(model.parent)
-
-
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> Path:
     """A home with two finished runs."""
@@ -70,7 +65,7 @@ def runs(trained: Path, home: Path) -> Path:
     return home
 
 
-HARMS = [cut, garble, no_config, odd_modules, odd_pooling, odd_width, no_weights, no_folder, no_run_folder]
+HARMS = [cut, garble, no_config, odd_modules, odd_pooling, odd_width, no_weights, no_folder]
 
 
 @pytest.mark.parametrize("harm", HARMS)
@@ -110,10 +105,9 @@ def test_the_app_starts_and_its_page_says_what_is_damaged(runs: Path, tiny_model
         assert known is not None and any("damaged" in note for note in known["notes"])
         assert broken.id not in [name for _, name in page.model_choices(None)]
         assert "damaged" not in str(models.blank(page))
-        studio.store.close()
-        studio.settings.home.joinpath("studio.db").write_bytes(b"no database" * 1000)
-        assert len(studio.tune.runs()) == 2
-        assert "studio.db.damaged-1" in str(models.blank(page))
+        (studio.workspace.runs / whole.id / "run.json").write_bytes(b"no run" * 1000)
+        assert [run.id for run in studio.tune.runs()] == [broken.id]
+        assert whole.id in str(models.blank(page))
 
 
 def test_the_command_line_lists_it_too(
@@ -230,7 +224,7 @@ def test_a_thread_that_cannot_be_started_leaves_no_run_waiting(studio: Studio, t
     run = studio.tune.train(TrainRequest(path, overrides=quick()))
     studio.store.record(run.id, status="stopped")
     with monkeypatch.context() as patch:
-        patch.setattr("sbert_studio.runs.running.runner.threading.Thread.start", refuse)
+        patch.setattr("sbert_studio.runs.runner.threading.Thread.start", refuse)
         with pytest.raises(RuntimeError):
             studio.tune.resume(run.id)
     assert studio.tune.runs()[0].status == "interrupted"
@@ -246,20 +240,6 @@ def at_command_line(capsys: pytest.CaptureFixture[str], *arguments: str) -> tupl
     return code, *capsys.readouterr()
 
 
-def test_models_are_listed_though_the_list_of_runs_is_locked(
-    runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("sbert_studio.runs.records.database.PATIENCE", 0.1)
-    kept = sqlite3.connect(runs / "studio.db", isolation_level=None)
-    kept.execute("BEGIN EXCLUSIVE")
-    code, out, err = at_command_line(capsys, "models", "--json")
-    kept.close()
-    told = json.loads(out)
-    assert code == 0
-    assert [card["kind"] for card in told["models"]] == ["bundled", "bundled", "run", "run"]
-    assert "locked" in told["notices"][0] and "locked" in err
-
-
 def test_a_home_that_cannot_be_written_serves_what_only_reads(
     runs: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -272,26 +252,23 @@ def test_a_home_that_cannot_be_written_serves_what_only_reads(
     assert code == 0 and "not writable" in json.loads(out)["notices"][0]
 
 
-@pytest.mark.parametrize("status", ["finished", "stopped", "interrupted"])
-def test_a_run_whose_folder_was_deleted_says_so(runs: Path, tiny_model: Path, capsys: pytest.CaptureFixture[str], status: str) -> None:
+def test_a_run_whose_folder_was_deleted_is_gone(runs: Path, tiny_model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with studio_at(runs, tiny_model) as studio:
-        broken, _ = studio.tune.runs()
-        studio.store.record(broken.id, status=status)
+        broken, whole = studio.tune.runs()
     shutil.rmtree(runs / "runs" / broken.id)
-    listed = {run["id"]: run["damaged"] for run in json.loads(at_command_line(capsys, "runs", "--json")[1])["runs"]}
-    assert "folder is gone" in listed[broken.id]
+    assert [run["id"] for run in json.loads(at_command_line(capsys, "runs", "--json")[1])["runs"]] == [whole.id]
     code, _, err = at_command_line(capsys, "similarity", "cat", "dog", "--model", broken.id)
-    assert code == 2 and "folder is gone" in err and "wait" not in err
+    assert code == 2 and broken.id in err and "wait" not in err
 
 
-def test_the_page_lists_models_though_the_list_of_runs_is_locked(runs: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_lists_models_though_the_runs_cannot_be_read(runs: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from sbert_studio.ui.page import Page
     from sbert_studio.ui.tabs import models
 
     with studio_at(runs, tiny_model) as studio:
         page = Page(studio)
         usual = page.model_choices(None)
-        locked = StudioError("the list of runs is locked by another program", "wait")
+        locked = StudioError("the folder of runs is locked by another program", "wait")
 
         def refuse(*_: object, **__: object) -> None:
             raise locked

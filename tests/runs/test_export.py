@@ -19,7 +19,7 @@ from tiny_studio import WORDS, quick, sentences, studio_at, write_pairs
 from sbert_studio.cli.main import run as run_command
 from sbert_studio.data.choices.column_choices import ColumnChoices
 from sbert_studio.errors import StudioError
-from sbert_studio.runs.records.record import Run
+from sbert_studio.runs.run import Run
 from sbert_studio.studio import Studio, TrainRequest
 
 from .verified import verified

@@ -15,7 +15,7 @@ from sbert_studio.cli.main import run as run_command
 from sbert_studio.encoders.scorers.poly_storage import load_poly
 from sbert_studio.encoders.sentence import SentenceEncoder
 from sbert_studio.errors import StudioError
-from sbert_studio.runs.records.record import Run
+from sbert_studio.runs.run import Run
 from sbert_studio.studio import Studio, TrainRequest
 
 from .verified import verified

@@ -11,7 +11,7 @@ from waiting import wait_until
 
 from sbert_studio.errors import StudioError
 from sbert_studio.identity import use_address
-from sbert_studio.runs.records.record import Run
+from sbert_studio.runs.run import Run
 from sbert_studio.settings import Limits
 from sbert_studio.studio import Studio, TrainRequest
 

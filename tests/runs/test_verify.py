@@ -11,7 +11,8 @@ from encoders.families import words
 
 from sbert_studio.encoders.modules.recurrent import GRU, LSTM
 from sbert_studio.evaluation.measures.retrieval import evaluate_retrieval
-from sbert_studio.runs.exports import verify, verify_poly
+from sbert_studio.runs.export import verify
+from sbert_studio.runs.export import verify as verify_poly
 from sbert_studio.training.spec import TrainSpec
 
 ANCHORS = ["Card lost", "card  LOST", "pin", "fee", "fee"]
@@ -63,6 +64,6 @@ def test_a_poly_encoders_script_reads_such_texts_as_they_are_spelt_first(tmp_pat
         def score(self, query: np.ndarray, candidates: np.ndarray) -> np.ndarray:
             return np.asarray((query @ candidates.T)[0])
 
-    score = functions(verify_poly.SCRIPT, tmp_path)["mrr_at_10"](Poly(), [ANCHORS, POSITIVES], [None] * 5)
+    score = functions(verify_poly.POLY_SCRIPT, tmp_path)["mrr_at_10"](Poly(), [ANCHORS, POSITIVES], [None] * 5)
     assert score == 1
     assert seen == [["stolen card", "my code", "what it costs", "price"], ["Card lost", "pin", "fee"]]

@@ -12,7 +12,7 @@ from ..answers import Answer, Json, one_line, say
 from ..studio import open_studio
 
 if TYPE_CHECKING:
-    from ...runs.records.scores import Score
+    from ...runs.scores import Score
 
 
 def leaderboard(

@@ -21,7 +21,7 @@ from .checking import Dev
 
 if TYPE_CHECKING:
     from ...data.choices.column_choices import ColumnChoices
-    from ...runs.records.record import Run
+    from ...runs.run import Run
     from ...studio.results import Forecast
 
 
@@ -58,7 +58,7 @@ def train(
 ) -> Answer | None:
     """Tune a model on a file. Ctrl-C stops politely and keeps what was learned; --resume goes on."""
     from ...evaluation.in_words import confused_in_words, metric_in_words, outcome_in_words, scores_in_words
-    from ...runs.running.distributed import is_main
+    from ...runs.training import is_main_process
 
     overrides = {"objective": objective, "method": method, "epochs": epochs, "batch_size": batch_size, "learning_rate": lr, "seed": seed}
     overrides |= {"folds": folds, "seeds": seeds, "prompt": prompt}
@@ -78,7 +78,7 @@ def train(
 
         told: Any = {"out": out, "emit": follower.emit, "should_stop": should_stop, "began": began}
         run = studio.tune.train(request, **told) if resume is None else studio.tune.go_on(resume, request, **told)
-        if not is_main():
+        if not is_main_process():
             return None
         studio.settle.require_no_alarm(run.id)
         accounts = studio.tune.accounts(run.id)

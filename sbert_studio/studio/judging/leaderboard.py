@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ...data.examples import Examples
     from ...evaluation.report import Report
     from ...evaluation.several import JudgedFile, ModelScores
-    from ...runs.records.scores import Score
+    from ...runs.scores import Score
     from ..results import Evaluation
 
 LOCAL = "local"
@@ -34,7 +34,7 @@ class Leaderboard(Part):
     """Evaluations → entries, best first."""
 
     def keep(self, found: Evaluation, owner: str = LOCAL) -> tuple[str, ...]:
-        """Store what every model got on every file, suite and average; never raises for a database that takes nothing.
+        """Store what every model got on every file, suite and average; never raises if the file cannot be written.
 
         Args:
             owner: whose entries they are; empty: nobody's, and nothing is stored.
@@ -42,11 +42,11 @@ class Leaderboard(Part):
         Returns:
             A note where it was not stored.
         """
-        from ...runs.records.scores import now
+        from ...runs.run import utc_now
 
         if not owner:
             return ()
-        when = now()
+        when = utc_now()
         try:
             self.store.scores.add([score for model in found.models for score in self._scores(found, model, owner, when)])
         except StudioError as error:
@@ -60,9 +60,9 @@ class Leaderboard(Part):
         """The entries (that one owner may see), of one set where it is named: set by set, the best first.
 
         Raises:
-            StudioError: the database cannot be read, or there is no such set.
+            StudioError: the leaderboard cannot be read, or there is no such set.
         """
-        found = self.store.scores.seen_by(owner)
+        found = self.store.scores.visible_to(owner)
         if data:
             wanted = data.strip().casefold()
             known = sorted({one.data for one in found})
@@ -78,12 +78,12 @@ class Leaderboard(Part):
         """Remove an entry (of one owner).
 
         Raises:
-            StudioError: there is none, or the database cannot be written.
+            StudioError: there is none, or the leaderboard cannot be written.
         """
         self.store.scores.remove(entry_id, owner)
 
     def _scores(self, found: Evaluation, model: ModelScores, owner: str, when: str) -> Iterator[Score]:
-        from ...runs.records.scores import Score
+        from ...runs.scores import Score
 
         ours = self._is_everybodys(model.model)
         title = self._title(model.model)
@@ -91,8 +91,9 @@ class Leaderboard(Part):
         def one(data: str, digest: str, metric: str, score: float, interval: Any, task: str, rows: int, public: bool) -> Score:
             low, high = interval or (None, None)
             return Score(
-                owner, ours and public, whole(model.model), whole(title), model.fingerprint, whole(data), digest, task, metric, score, low,
-                high, rows, round(model.rate, 2), model.dim, round(model.seconds, 3), when,
+                owner=owner, public=ours and public, model=whole(model.model), title=whole(title), fingerprint=model.fingerprint,
+                data=whole(data), digest=digest, task=task, metric=metric, score=score, low=low, high=high, rows=rows,
+                rate=round(model.rate, 2), dim=model.dim, seconds=round(model.seconds, 3), created=when,
             )  # fmt: skip
 
         digests = [_digest(file) for file in found.files]

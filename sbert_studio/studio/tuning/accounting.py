@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from ...data.accounts import RowAccount
     from ...data.examples import Examples
-    from ...runs.records.record import Run
-    from ...runs.run_files import RunFiles
+    from ...runs.files import RunFiles
+    from ...runs.run import Run
 
 
 def run_accounts(run: Run, materials: RunFiles) -> dict[str, RowAccount]:

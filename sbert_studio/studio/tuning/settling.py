@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...errors import StudioError
-from ...runs.records.record import Run
+from ...runs.run import Run
 from ..part import Part
 from .plans import Answered, TrainRequest
 from .questions import Unanswered, answered, from_json, question_from_json
@@ -14,7 +14,7 @@ from .starting import ALARM
 
 if TYPE_CHECKING:
     from ...data.questions import Option, Question
-    from ...runs.run_files import RunFiles
+    from ...runs.files import RunFiles
     from ..services import Services
     from .tuning import Tuning
 
@@ -74,7 +74,7 @@ class Settling(Part):
         Raises:
             StudioError: the strength is out of range, the run is not finished, or its model has nothing to be blended with.
         """
-        from ...runs.run_files import RunFiles
+        from ...runs.files import RunFiles
         from ...training.events import to_json
         from ...training.fresh import fresh
         from ...training.judging.strength import set_strength
@@ -94,7 +94,7 @@ class Settling(Part):
 
     def _anew(self, run_id: str, question: Question, option: Option) -> Run:
         """A new run of the same files and settings, with the table read as the answer says; the old one is left."""
-        from ...runs.run_files import RunFiles
+        from ...runs.files import RunFiles
 
         run, materials = self.store.get(run_id), RunFiles(self.workspace.run(run_id))
         request = answered_request(materials, run, question, option)

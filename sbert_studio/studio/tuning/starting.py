@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import StudioError
-from ...runs.records.record import Run, new_run_id, now
+from ...runs.run import Run, new_run_id, utc_now
 from ...workspace import digest_file, file_name
 from ..reading import existing_file
 from .accounting import in_sentences, unseen
 from .plans import FIRST, Source, TrainPlan, TrainRequest
 
 if TYPE_CHECKING:
-    from ...runs.run_files import Given, RunFiles
+    from ...runs.files import InputFile, RunFiles
 
 ALARM = "accept_alarm"
 """The setting by which an alarm is answered; a run that is gone on with may be given it."""
@@ -29,7 +29,7 @@ def new_run(plan: TrainPlan) -> Run:
         owner=request.owner,
         name=(request.name or file_name(plan.table.name).rsplit(".", 1)[0]).encode("utf-8", "replace").decode("utf-8"),
         status="queued",
-        created=now(),
+        created=utc_now(),
         model=spec.model,
         objective=spec.objective,
         method=spec.method,
@@ -67,12 +67,12 @@ def require_same(run: Run, materials: RunFiles, said: TrainRequest | None) -> No
         _require_same_file(run, source.get(part), given, what)
 
 
-def _given(source: Source) -> Given:
-    from ...runs.run_files import Given
+def _given(source: Source) -> InputFile:
+    from ...runs.files import InputFile
 
     asked = source.choices
     read = {"encoding": asked.encoding, "delimiter": asked.delimiter, "header": asked.header}
-    return Given(source.given, source.roles, source.examples, source.account, read)
+    return InputFile(source.given, source.roles, source.examples, source.account, read)
 
 
 def _told(plan: TrainPlan) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from ...pieces.plots import speed_value
 from ...pieces.views import Value, column, nothing, table, view
 
 if TYPE_CHECKING:
-    from ....runs.records.scores import Score
+    from ....runs.scores import Score
 
 _ALL = "All sets"
 _BLANK = "Nothing was evaluated yet. Every evaluation above leaves its scores here."

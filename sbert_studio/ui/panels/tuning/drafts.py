@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ....data.doctor.diagnosis import Diagnosis
     from ....data.progress import Progress
     from ....data.tables import Table
-    from ....runs.records.record import Run
+    from ....runs.run import Run
     from ....studio import Studio
     from ....studio.tuning.plans import TrainPlan
     from ....training.pins import Pins

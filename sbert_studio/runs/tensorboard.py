@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ...workspace import file_name
-from ..run_files import RunFiles
+from ..workspace import file_name
+from .files import RunFiles
 
 FOLDER = "tensorboard"
 _CURVES = {"loss": "train/loss", "learning_rate": "train/learning_rate", "grad_norm": "train/gradient_norm"}

@@ -26,7 +26,7 @@ _SUFFIX = re.compile(r"\.[a-z0-9]{1,8}")
 
 
 @dataclass(frozen=True)
-class Given:
+class InputFile:
     """One file of a run, as its plan has it.
 
     Attributes:
@@ -60,7 +60,7 @@ class RunFiles:
     def write(
         self,
         spec: TrainSpec,
-        files: Mapping[str, Given],
+        files: Mapping[str, InputFile],
         reasons: Sequence[str] = (),
         plan: Mapping[str, Any] | None = None,
         pins: Pins | None = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sbert_studio.data.choices.column_choices import parse_columns, parse_scale
 from sbert_studio.data.columns.roles import Roles
-from sbert_studio.runs.turned import with_turns
+from sbert_studio.runs.training import add_alarm_options
 
 ASKED = {
     "name": "alarm",
@@ -16,7 +16,7 @@ ASKED = {
 
 
 def test_scores_are_turned_by_their_scale() -> None:
-    found = with_turns(ASKED, Roles("scored_pairs", ("a", "b"), "distance", low=0.0, high=5.0))
+    found = add_alarm_options(ASKED, Roles("scored_pairs", ("a", "b"), "distance", low=0.0, high=5.0))
     first = found["options"][0]
     assert (first["flag"], first["choice"]) == ("--scale 5-0", {"scale": [5.0, 0.0]})
     assert parse_scale("5-0") == (5.0, 0.0)
@@ -24,7 +24,7 @@ def test_scores_are_turned_by_their_scale() -> None:
 
 
 def test_triplets_are_turned_by_their_columns() -> None:
-    found = with_turns(ASKED, Roles("triplets", ("a", "far one", "near")))
+    found = add_alarm_options(ASKED, Roles("triplets", ("a", "far one", "near")))
     first = found["options"][0]
     assert first["choice"] == {"columns": ["a", "near", "far one"]}
     assert first["flag"] == "--columns 'a,near,far one'"
@@ -34,23 +34,23 @@ def test_triplets_are_turned_by_their_columns() -> None:
 
 def test_no_other_question_is_changed() -> None:
     roles = Roles("scored_pairs", ("a", "b"), "score", low=0.0, high=5.0)
-    assert with_turns({}, roles) == {}
+    assert add_alarm_options({}, roles) == {}
     forgets = {"options": [{"answer": "go on", "flag": "", "choice": {"accept_alarm": "general"}}]}
-    assert with_turns(forgets, roles) == forgets
+    assert add_alarm_options(forgets, roles) == forgets
 
 
 def test_labels_are_turned_only_where_they_are_those_of_the_training_file() -> None:
     turn = {"answer": "turn", "flag": "--order blarg,glorp", "choice": {"order": ["blarg", "glorp"]}}
     asked = {**ASKED, "question": "Do these rows stand the right way round?", "why": "", "options": [turn, *ASKED["options"]]}
-    own = with_turns(asked, Roles("labelled_pairs", ("a", "b"), "label", labels=("glorp", "blarg")))
+    own = add_alarm_options(asked, Roles("labelled_pairs", ("a", "b"), "label", labels=("glorp", "blarg")))
     assert own["options"] == asked["options"]
-    other = with_turns(asked, Roles("labelled_pairs", ("a", "b"), "label", labels=("no", "yes")))
+    other = add_alarm_options(asked, Roles("labelled_pairs", ("a", "b"), "label", labels=("no", "yes")))
     assert other["options"] == ASKED["options"]
 
 
 def test_rows_of_the_held_out_file_are_said_to_be_those() -> None:
     roles = Roles("labelled_pairs", ("a", "b"), "label", labels=("no", "yes"))
     asked = {**ASKED, "question": "Do these rows stand the right way round?"}
-    assert with_turns(asked, roles)["question"] == asked["question"]
-    assert with_turns(asked, roles, of_held_out_file=True)["question"] == f"In the held-out file: {asked['question']}"
-    assert with_turns({}, roles, of_held_out_file=True) == {}
+    assert add_alarm_options(asked, roles)["question"] == asked["question"]
+    assert add_alarm_options(asked, roles, is_dev_file=True)["question"] == f"In the held-out file: {asked['question']}"
+    assert add_alarm_options({}, roles, is_dev_file=True) == {}

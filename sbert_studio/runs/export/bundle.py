@@ -7,18 +7,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ....data.tables import write_csv
-from ....encoders.storage.card import THIS_FOLDER
-from ....training.artifacts import HELD_OUT, KNOWN
-from ...records.record import Run
-from ...run_files import RunFiles
-from ..repeat import portable, section
-from ..verify import script_for
+from ...data.tables import write_csv
+from ...encoders.storage.card import THIS_FOLDER
+from ...training.artifacts import HELD_OUT, KNOWN
+from ..files import RunFiles
+from ..run import Run
 from .base import EXPORTS, Export, below
+from .card import portable, section
+from .verify import script_for
 
 
 @EXPORTS.register("all")
-class Everything(Export):
+class BundleExport(Export):
     """``model/`` (LoRA merged), ``adapter/`` of a LoRA run, ``spec.json``, ``scores.json``,
     ``data.json`` (names, sizes and SHA-256 of the files, not the files), the held-out rows as ``held_out.jsonl`` and as a
     CSV without live formulas, the model card as ``README.md``, and ``verify.py``, but for

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from ....errors import StudioError
-from ...records.record import Run
+from ...errors import StudioError
+from ..run import Run
 from .base import EXPORTS, Export, below
 
 
 @EXPORTS.register("model")
-class Model(Export):
+class ModelExport(Export):
     """The folder that sentence-transformers opens, a LoRA merged into it, with its card."""
 
     help = "the model's folder alone, as sentence-transformers opens it"
@@ -22,7 +22,7 @@ class Model(Export):
 
 
 @EXPORTS.register("adapter")
-class Adapter(Export):
+class AdapterExport(Export):
     """What a LoRA run has learned beside its base model, as peft opens it."""
 
     help = "the LoRA adapter alone, a few megabytes"

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar
 
-from ....encoders.storage.digests import require_whole
-from ....errors import StudioError
-from ....registry import Registry
-from ....workspace import atomic_file, file_name
-from ...records.record import Run
+from ...encoders.storage.digests import require_whole
+from ...errors import StudioError
+from ...registry import Registry
+from ...workspace import atomic_file, file_name
+from ..run import Run
 
 _EPOCH = (2020, 1, 1, 0, 0, 0)
 

@@ -12,7 +12,7 @@ from ...data.columns.roles import Roles
 from ...encoders.storage.card import plain_text
 from ...training.artifacts import HELD_OUT
 from ...training.spec import SHAPE, TrainSpec
-from ..run_files import RunFiles
+from ..files import RunFiles
 from .verify import script_for
 
 # What the advisor chose by the rows is written out, so that another version cannot choose otherwise.
