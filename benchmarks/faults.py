@@ -13,9 +13,9 @@ import ctypes
 import multiprocessing
 import os
 import random
+import re
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -30,6 +30,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from filelock import FileLock
 
 from sbert_studio.errors import StudioError
 from sbert_studio.runs.run import Run
@@ -295,48 +297,42 @@ def damaged_cache(bench: Bench, found: Found, number: int) -> None:
     found.statuses.append("made anew")
 
 
-def locked_database(bench: Bench, found: Found, number: int) -> None:
-    """Another program holds the database while a run trains, past its end."""
+def locked_runs(bench: Bench, found: Found, number: int) -> None:
+    """Another program holds the lock of the run folders while a run trains, past its end."""
     home = bench.home()
     with bench.studio(home) as studio:
         run = bench.submit(studio)
-        other = sqlite3.connect(home / "studio.db", isolation_level=None, timeout=30)
-        other.execute("BEGIN EXCLUSIVE")
-        if not studio.runner.wait(run.id, 60):
-            found.lost.append("the run did not end")
-        other.execute("ROLLBACK")
-        other.close()
+        with FileLock(home / ".runs.lock"):
+            if not studio.runner.wait(run.id, 60):
+                found.lost.append("the run did not end")
         ended = studio.tune.run(run.id).run
         found.statuses.append(ended.status)
         if ended.status != "finished" or bench.weights(ended) != bench.whole:
             found.lost.append(f"{ended.status}: {ended.message}")
     with bench.studio(home) as studio:
         if studio.tune.run(run.id).run.status != "finished" or studio.tune.run(run.id).events[-1][1]["type"] != "finished":
-            found.lies.append("what was told meanwhile is gone")
+            found.lies.append("what was recorded meanwhile is gone")
 
 
-def damaged_database(bench: Bench, found: Found, number: int) -> None:
-    """The database is overwritten, cut, or gone."""
+def damaged_records(bench: Bench, found: Found, number: int) -> None:
+    """A run's record is overwritten or cut, or its event log is."""
     home = bench.copied()
     with bench.studio(home) as studio:
-        before = [(run, studio.tune.run(run.id).events) for run in studio.tune.runs()]
-    told = [[event["type"] for _, event in events] for _, events in before]
-    path = home / "studio.db"
-    if number % 3 == 0:
-        path.write_bytes(os.urandom(path.stat().st_size))
-    elif number % 3 == 1:
-        path.write_bytes(path.read_bytes()[:6000])
-    else:
-        path.unlink()
+        before = studio.tune.runs()
+    name = "run.json" if number % 3 < 2 else "events.jsonl"
+    path = home / "runs" / before[0].id / name
+    path.write_bytes(os.urandom(path.stat().st_size) if number % 3 == 0 else path.read_bytes()[:-200].rstrip())
     with bench.studio(home) as studio:
-        after = [(run, studio.tune.run(run.id).events) for run in studio.tune.runs()]
-        found.statuses += [run.status for run, _ in after]
-        if [run for run, _ in after] != [run for run, _ in before]:
-            found.lost.append("runs")
-        if [[event["type"] for _, event in events] for _, events in after] != told:
-            found.lost.append("events")
-        if number % 3 != 2 and not studio.store.notices:
+        after = studio.tune.runs()
+        for run in after:
+            studio.tune.run(run.id)
+        found.statuses += [run.status for run in after]
+        if [run.id for run in after if run.id != before[0].id] != [run.id for run in before[1:]]:
+            found.lost.append("other runs")
+        if name == "run.json" and not any(before[0].id in notice for notice in studio.store.notices):
             found.lies.append("nothing was said")
+        if name == "events.jsonl" and after[0].status != before[0].status:
+            found.lies.append(f"{before[0].status} reads as {after[0].status}")
 
 
 def resumed_by_two(bench: Bench, found: Found, number: int) -> None:
@@ -392,10 +388,10 @@ def clock_set_back(bench: Bench, found: Found, number: int) -> None:
     """All that was written bears a time of next year; a run trains, another process looks, and a new run is listed first."""
     home = bench.copied()
     later = time.time() + 365 * 86400
-    with sqlite3.connect(home / "studio.db", isolation_level=None) as db:
-        db.execute("UPDATE runs SET created = '2099-01-01T00:00:00+00:00'")
-        db.execute("UPDATE events SET time = time + 31536000")
-    db.close()
+    for path in home.glob("runs/*/run.json"):
+        path.write_text(re.sub('"created": "20[0-9]{2}', '"created": "2099', path.read_text(encoding="utf-8")), encoding="utf-8")
+    for path in home.glob("runs/*/events.jsonl"):
+        path.write_text(path.read_text(encoding="utf-8").replace('{"time":1', '{"time":2'), encoding="utf-8")
     for path in home.rglob("*"):
         os.utime(path, (later, later))
     with bench.studio(home) as studio, bench.studio(home) as other:
@@ -451,8 +447,8 @@ FAULTS = {
     "a file of it cut short or gone": cut_checkpoint,
     "a damaged model": damaged_model,
     "a damaged cache": damaged_cache,
-    "a locked database": locked_database,
-    "a damaged or lost database": damaged_database,
+    "a lock on the run folders": locked_runs,
+    "a damaged record of a run": damaged_records,
     "two that resume one run": resumed_by_two,
     "another container on the volume": container,
     "a clock set back": clock_set_back,

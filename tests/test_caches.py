@@ -265,7 +265,7 @@ def test_every_cache_of_the_studio_has_a_budget_in_bytes_and_tells_what_it_holds
             assert held["meanings"] <= studio.meanings.budget and held["wordings"] <= max(studio.wordings.budget, 1 << 20)
         assert len(studio.meanings) < 12, "the first ones went"
         assert studio.catalog.bytes == held["models"] > 0
-        tell = Janitor(studio, holds=lambda: {"visitors": 7})
+        tell = Janitor(studio, extra_memory=lambda: {"visitors": 7})
         with caplog.at_level(logging.DEBUG, "sbert_studio.studio.janitor"):
             tell.run_once()
         (told,) = [json.loads(line.removeprefix("memory ")) for line in caplog.messages if line.startswith("memory ")]

@@ -16,18 +16,18 @@ from sbert_studio.cli.main import run
 from sbert_studio.data.samples import samples
 from sbert_studio.errors import StudioError
 from sbert_studio.runs import lease, scores
-from sbert_studio.runs.scores import Score
+from sbert_studio.runs.scores import LeaderboardEntry
 from sbert_studio.runs.store import RunStore
 from sbert_studio.studio import Studio
 from sbert_studio.studio.judging.leaderboard import ranked, set_names, write_leaderboard
 
-ENTRY = Score(
+ENTRY = LeaderboardEntry(
     owner="local", public=False, model="m", title="m", fingerprint="f" * 16, data="pairs.csv", digest="d" * 32, task="sts",
     metric="cosine_spearman", score=0.5, low=0.4, high=0.6, rows=60, rate=900.0, dim=32, seconds=1.5, created="2026-11-22T10:00:00+00:00",
 )  # fmt: skip
 
 
-def replace(entry: Score, **changes: object) -> Score:
+def replace(entry: LeaderboardEntry, **changes: object) -> LeaderboardEntry:
     return entry.model_copy(update=changes)
 
 

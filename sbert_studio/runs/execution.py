@@ -43,7 +43,7 @@ def execute_run(
     should_stop: Callable[[], bool],
     emit: Callable[[Event], None] | None = None,
 ) -> Exception | None:
-    """Train a run here and now, from its last checkpoint if it has one; on return its status is final, whatever went wrong.
+    """Train a run in this thread, from its last checkpoint if it has one. On return its status is final, whatever went wrong.
 
     A disk that is full, a TensorBoard log or a listener that fails does not end the run.
 

@@ -1,4 +1,4 @@
-"""What a run needs to be carried out or repeated, as files in its folder: the data's copy, the roles of its columns, the spec."""
+"""The input files of a run in its folder: copies of its data, the roles of their columns, its spec and its plan."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _SUFFIX = re.compile(r"\.[a-z0-9]{1,8}")
 
 @dataclass(frozen=True)
 class InputFile:
-    """One file of a run, as its plan has it.
+    """One data file of a run.
 
     Attributes:
-        file: the file as it came, or a table that was mended.
-        roles: what its columns are.
-        examples: the rows that were made of it.
+        file: the file as uploaded, or a table with fixes applied.
+        roles: of its columns.
+        examples: built from its rows.
         account: what became of every row, before any is held out.
-        read: its encoding, delimiter and header, where a person said so; as :func:`~sbert_studio.data.tables.read_table` takes them.
+        read: encoding, delimiter and header as chosen by a person, arguments of :func:`~sbert_studio.data.tables.read_table`.
     """
 
     file: Path | Table
@@ -46,13 +46,13 @@ class InputFile:
 
 @dataclass(frozen=True)
 class RunFiles:
-    """The folder of a run, read and written.
+    """Reader and writer of a run's input files.
 
-    ``data.*``, ``dev.*`` and ``first.*`` are the uploaded files, byte for byte (a table that was mended is kept as Parquet);
-    ``source.json`` holds their names and digests, ``roles.json`` and ``first_roles.json`` what their columns are,
-    ``reasons.json`` the advisor's reasons. ``learned.parquet``, ``judged.parquet`` and ``learned_first.parquet`` are the rows as
-    they were built, ``account.json`` what became of every row, ``plan.json`` what was found, asked and answered, and ``pins.json``
-    what the training is watched by. Runs of earlier versions lack these; their rows are built from the files.
+    ``data.*``, ``dev.*`` and ``first.*`` are the uploaded files, byte for byte (a table with fixes applied is stored as Parquet);
+    ``source.json`` has their names and digests, ``roles.json`` and ``first_roles.json`` the roles of their columns, ``reasons.json``
+    the advisor's reasons. ``learned.parquet``, ``judged.parquet`` and ``learned_first.parquet`` are the examples built from them,
+    ``account.json`` reports on every row, ``plan.json`` has findings, questions and answers, and ``pins.json`` what the owner pinned
+    to follow the training by. Runs of version 1 lack the last four kinds; their examples are built from the files.
     """
 
     folder: Path
@@ -65,23 +65,23 @@ class RunFiles:
         plan: Mapping[str, Any] | None = None,
         pins: Pins | None = None,
     ) -> None:
-        """Copy the files and write the rest; each file is whole or absent.
+        """Copy the data files and write the rest; each file is complete or absent.
 
         Args:
-            files: ``data`` and, where given, ``dev`` and ``first``.
-            plan: what was found, asked and answered, as plain data.
-            pins: what the training is to be watched by.
+            files: ``data`` and optionally ``dev`` and ``first``.
+            plan: findings, questions and answers, as plain data.
+            pins: what to follow the training by.
         """
         source: dict[str, Any] = {}
-        for part, given in files.items():
-            read = {name: value for name, value in given.read.items() if value is not None}
-            source[part] = {**self._keep(given.file, part), **({"read": read} if read and isinstance(given.file, Path) else {})}
-            write_examples(given.examples, self.folder / _ROWS[part])
+        for part, file in files.items():
+            read = {name: value for name, value in file.read.items() if value is not None}
+            source[part] = {**self._copy(file.file, part), **({"read": read} if read and isinstance(file.file, Path) else {})}
+            write_examples(file.examples, self.folder / _ROWS[part])
         write_json(self.folder / "source.json", source)
         write_json(self.folder / "roles.json", files["data"].roles.to_json())
         if "first" in files:
             write_json(self.folder / "first_roles.json", files["first"].roles.to_json())
-        self.keep_accounts({part: given.account for part, given in files.items()})
+        self.keep_accounts({part: file.account for part, file in files.items()})
         write_json(self.folder / "plan.json", dict(plan or {}))
         if pins is not None:
             write_json(self.folder / "pins.json", pins.to_json())
@@ -89,41 +89,41 @@ class RunFiles:
         write_json(self.folder / "spec.json", spec.to_json())
 
     def spec(self) -> TrainSpec:
-        """The run's spec."""
+        """Return the spec."""
         return TrainSpec.from_json(self._json("spec.json"))
 
     def roles(self) -> Roles:
-        """What each column of the data is."""
+        """Return the column roles of the training file."""
         return Roles.from_json(self._json("roles.json"))
 
     def reasons(self) -> tuple[str, ...]:
-        """Why the spec is what it is, a sentence each."""
+        """Return the reasons for the spec, a sentence each."""
         return tuple(self._json("reasons.json"))
 
     def source(self) -> dict[str, dict[str, Any]]:
-        """Of ``data`` and, where given, ``dev`` and ``first``: ``file`` (in this folder), ``name`` (as uploaded), ``sha256``, ``bytes``."""
+        """Return ``file`` (in this folder), ``name`` (as uploaded), ``sha256`` and ``bytes`` of each data file, by part."""
         found: dict[str, dict[str, Any]] = self._json("source.json")
         return found
 
     def path(self, part: str) -> Path:
-        """The copy of the file that is ``data``, ``dev`` or ``first``."""
+        """Return the path of the copy of ``data``, ``dev`` or ``first``."""
         return self.folder / str(self.source()[part]["file"])
 
     def accounts(self) -> dict[str, RowAccount]:
-        """What became of every row of each file, by its part; empty of runs of earlier versions."""
+        """Return the report on every row of each file; empty for runs of version 1."""
         return {part: RowAccount.from_json(found) for part, found in (self._json("account.json", {})).items()}
 
     def keep_accounts(self, accounts: Mapping[str, RowAccount]) -> None:
-        """Write what became of every row of each file."""
+        """Write the report on every row of each file."""
         write_json(self.folder / "account.json", {part: account.to_json() for part, account in accounts.items()})
 
     def plan(self) -> dict[str, Any]:
-        """What was found, asked and answered; empty of runs of earlier versions."""
+        """Return findings, questions and answers; empty for runs of version 1."""
         found: dict[str, Any] = self._json("plan.json", {})
         return found
 
     def pins(self) -> Pins | None:
-        """What the training is watched by; ``None`` where nothing is, or it cannot be read: no training ends for it."""
+        """Return what to follow the training by; ``None`` if nothing was pinned or it cannot be read, which is no reason to fail."""
         try:
             found = self._json("pins.json", {})
         except StudioError:
@@ -131,7 +131,7 @@ class RunFiles:
         return Pins.from_json(found) if isinstance(found, dict) else None
 
     def examples(self) -> tuple[Examples, Examples | None]:
-        """The examples to learn from, and those to be judged by where a file of them was given.
+        """Return the examples for training, and those for evaluation if they come from a file of their own.
 
         Raises:
             StudioError: a file is missing or damaged, or holds no usable row.
@@ -139,15 +139,15 @@ class RunFiles:
         return self._rows("data"), self._rows("dev") if "dev" in self.source() else None
 
     def first(self) -> Examples | None:
-        """The examples of the first stage, where there is one.
+        """Return the examples of the first stage, if there is one.
 
         Raises:
             StudioError: the file is missing or damaged, or holds no usable row.
         """
         return self._rows("first") if "first" in self.source() else None
 
-    def learned(self) -> list[tuple[tuple[str, ...], set[tuple[str, ...]]]]:
-        """Of each file that is learned from: its text columns, and the texts of every row in them as its cells hold them.
+    def training_texts(self) -> list[tuple[tuple[str, ...], set[tuple[str, ...]]]]:
+        """Return, for each training file, its text columns and the texts of every row in them, as written in its cells.
 
         Raises:
             StudioError: a file is missing.
@@ -162,14 +162,13 @@ class RunFiles:
         return found
 
     def first_roles(self) -> Roles:
-        """What each column of the first stage's file is."""
+        """Return the column roles of the first stage's file."""
         return Roles.from_json(self._json("first_roles.json"))
 
     def _rows(self, part: str) -> Examples:
-        """The rows as they were built; of a run of an earlier version they are built from its file."""
-        kept = self.folder / _ROWS[part]
-        if kept.is_file():
-            return read_examples(kept)
+        path = self.folder / _ROWS[part]
+        if path.is_file():
+            return read_examples(path)
         table = self._table(self.source()[part])
         if part == "dev":
             return build_like(table, self.roles())[0]
@@ -178,10 +177,10 @@ class RunFiles:
     def _table(self, entry: dict[str, Any]) -> Table:
         path = self.folder / entry["file"]
         try:
-            whole = digest_of(path) == entry["sha256"]
+            is_whole = digest_of(path) == entry["sha256"]
         except OSError:
             raise StudioError(f"the run's copy of {entry['name']} is gone", "its folder was changed by hand; start a new run") from None
-        if not whole:
+        if not is_whole:
             raise StudioError(f"the run's copy of {entry['name']} is not what was given to it", "start a new run with the file")
         return read_table(path, name=entry["name"], **entry.get("read", {}))
 
@@ -195,7 +194,7 @@ class RunFiles:
         except (OSError, ValueError) as error:
             raise StudioError(f"the run's {name} is damaged", "start a new run with the same file") from error
 
-    def _keep(self, data: Path | Table, stem: str) -> dict[str, Any]:
+    def _copy(self, data: Path | Table, stem: str) -> dict[str, Any]:
         if isinstance(data, Path):
             suffix = data.suffix.lower()
             target = self.folder / f"{stem}{suffix if _SUFFIX.fullmatch(suffix) else ''}"

@@ -110,11 +110,11 @@ class WriteLock:
 
     Args:
         path: the lock file.
-        what: what is locked, for the message.
+        message: the error if another process holds it.
     """
 
-    def __init__(self, path: Path, what: str) -> None:
-        self._what = what
+    def __init__(self, path: Path, message: str) -> None:
+        self._message = message
         self._threads = threading.RLock()
         self._processes = _file_lock(path, SHORT)
 
@@ -130,7 +130,7 @@ class WriteLock:
             try:
                 self._processes.acquire()
             except Timeout:
-                raise StudioError(f"{self._what} is locked by another program", "close what has it open, then try again") from None
+                raise StudioError(self._message, "close the other program, or wait, then try again") from None
             except OSError:  # no locks here, or no permission, which writing then reports
                 locked = False
             try:

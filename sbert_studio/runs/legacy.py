@@ -12,7 +12,7 @@ from ..errors import StudioError
 from ..workspace import atomic_file, write_json
 from .event_log import EVENTS_FILE
 from .run import RUN_FILE, is_run_id
-from .scores import Score, ScoreStore
+from .scores import LeaderboardEntry, ScoreStore
 
 log = logging.getLogger(__name__)
 
@@ -42,8 +42,8 @@ def import_database(home: Path, scores: ScoreStore) -> None:
         if damaged:
             _set_aside(database, "damaged")
         raise StudioError(
-            f"{DATABASE}, in which an earlier version kept the leaderboard, cannot be read: {error}",
-            f"it is kept as {DATABASE}.damaged" if damaged else "close what has it open, and look at the room on the disk",
+            f"studio.db, the leaderboard of an earlier version, cannot be read: {error}",
+            "it is kept as studio.db.damaged" if damaged else "close the other program, or wait, then try again",
         ) from error
     _set_aside(database, "imported")
 
@@ -62,11 +62,11 @@ def _import_runs(db: sqlite3.Connection, home: Path) -> None:
         write_json(folder / RUN_FILE, values)
 
 
-def _read_scores(db: sqlite3.Connection) -> list[Score]:
-    found = list[Score]()
+def _read_scores(db: sqlite3.Connection) -> list[LeaderboardEntry]:
+    found = list[LeaderboardEntry]()
     for row in db.execute("SELECT * FROM scores ORDER BY id") if _has_table(db, "scores") else ():
         try:
-            found.append(Score.model_validate({**dict(row), "public": bool(row["public"])}, strict=True))
+            found.append(LeaderboardEntry.model_validate({**dict(row), "public": bool(row["public"])}, strict=True))
         except ValueError:
             log.warning("a damaged entry of the leaderboard in %s is left out", DATABASE)
     return found

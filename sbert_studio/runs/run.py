@@ -22,6 +22,7 @@ RESUMABLE: tuple[Status, ...] = ("interrupted", "stopped", "failed", "asks")
 
 RUN_FILE = "run.json"
 MAX_DEPTH = 40  # of nested lists and objects; what a run writes has five levels
+_LARGEST = 1 << 63
 _ID = re.compile(r"run-[0-9a-f]{10}")
 
 
@@ -40,24 +41,30 @@ def to_plain(value: Any, depth: int = 0) -> Any:
     Raises:
         ValueError: a string cannot be written as UTF-8, an integer has more than 63 bits, or the nesting is too deep.
     """
-    if depth > MAX_DEPTH:
-        raise ValueError(f"nested more than {MAX_DEPTH} levels deep")
-    if isinstance(value, Mapping):
-        return {to_plain(str(name)): to_plain(item, depth + 1) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [to_plain(item, depth + 1) for item in value]
-    if isinstance(value, str) and not is_text(value):
-        raise ValueError("a text with lone surrogates")
     if isinstance(value, float):
         return value if math.isfinite(value) else None
-    if isinstance(value, int) and abs(value) >= 1 << 63:
-        raise ValueError("an integer of more than 63 bits")
+    if isinstance(value, str):
+        if not is_text(value):
+            raise ValueError("a text with lone surrogates")
+    elif isinstance(value, int):
+        if not -_LARGEST < value < _LARGEST:
+            raise ValueError("an integer of more than 63 bits")
+    elif isinstance(value, dict | list | tuple | Mapping):
+        if depth > MAX_DEPTH:
+            raise ValueError(f"nested more than {MAX_DEPTH} levels deep")
+        if isinstance(value, list | tuple):
+            return [to_plain(item, depth + 1) for item in value]
+        return {to_plain(str(name)): to_plain(item, depth + 1) for name, item in value.items()}
     return value
 
 
 def _to_object(value: Any) -> Any:
     # Version 2 stored these objects as JSON texts within run.json.
     return parse_json(value) if isinstance(value, str) else to_plain(value)
+
+
+def _to_number(value: Any) -> Any:
+    return 0.0 if value is None or (isinstance(value, float) and not math.isfinite(value)) else value
 
 
 def _check_score(scores: dict[str, Any]) -> dict[str, Any]:
@@ -74,6 +81,7 @@ def _check_time(text: str) -> str:
 
 Count = Annotated[int, Field(ge=0, le=1 << 53)]
 Number = Annotated[float, Field(gt=-1e300, lt=1e300, allow_inf_nan=False)]
+Rate = Annotated[Number, BeforeValidator(_to_number)]
 JsonObject = Annotated[dict[str, Any], BeforeValidator(_to_object)]
 Scores = Annotated[JsonObject, AfterValidator(_check_score)]
 
@@ -116,8 +124,8 @@ class Run(BaseModel):
     after: Scores = {}
     step: Count = 0
     steps: Count = 0
-    seconds: Number = 0.0
-    pairs_per_second: Number = 0.0
+    seconds: Rate = 0.0
+    pairs_per_second: Rate = 0.0
     message: str = ""
     hint: str = ""
     model_path: Path | None = None
@@ -173,7 +181,7 @@ def load_run(text: bytes, run_id: str, home: Path) -> Run:
     Raises:
         ValueError: it is damaged, or describes another run.
     """
-    values = parse_json(text)
+    values = from_json(text)  # its parts are checked field by field
     if not isinstance(values, dict) or values.get("id") != run_id:
         raise ValueError("not the run of this folder")
     path = values.get("model_path")

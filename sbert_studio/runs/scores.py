@@ -16,10 +16,11 @@ from .run import Count, Number, parse_json
 
 MOST = 2_000
 """Scores that one owner keeps; beyond it the oldest are removed."""
+_CHECK = "check leaderboard.jsonl in the data folder: its owner and its permissions"
 _IDENTITY = ("owner", "model", "fingerprint", "data", "digest", "task", "metric")
 
 
-class Score(BaseModel):
+class LeaderboardEntry(BaseModel):
     """The score of one model on one set of rows.
 
     Attributes:
@@ -62,7 +63,7 @@ class Score(BaseModel):
 
 
 class ScoreStore:
-    """Scores of all owners in one file of JSON lines.
+    """The leaderboard of all owners, in one file of JSON lines.
 
     Args:
         path: the file.
@@ -72,9 +73,9 @@ class ScoreStore:
     def __init__(self, path: Path, notices: MutableMapping[str, str]) -> None:
         self.path = path
         self._notices = notices
-        self._lock = WriteLock(path.with_name(f".{path.name}.lock"), path.name)
+        self._lock = WriteLock(path.with_name(f".{path.name}.lock"), "the leaderboard is locked by another program")
 
-    def add(self, scores: Sequence[Score]) -> None:
+    def add(self, scores: Sequence[LeaderboardEntry]) -> None:
         """Store scores; each replaces an earlier one of its owner for the same model, rows and metric.
 
         Raises:
@@ -93,7 +94,7 @@ class ScoreStore:
                     del kept[key]
             self._write(kept.values())
 
-    def visible_to(self, owner: str | None = None) -> list[Score]:
+    def visible_to(self, owner: str | None = None) -> list[LeaderboardEntry]:
         """Return all scores, or those that one owner may see, the newest first.
 
         An owner sees their own scores and, for models and sets they have not evaluated themselves, the public ones.
@@ -104,7 +105,7 @@ class ScoreStore:
         found = self._read()[::-1]
         if owner is None:
             return found
-        shown: dict[tuple[object, ...], Score] = {}
+        shown: dict[tuple[object, ...], LeaderboardEntry] = {}
         for score in found:
             key = _key(score, _IDENTITY[1:])
             if (score.public or score.owner == owner) and (key not in shown or (score.owner == owner and shown[key].owner != owner)):
@@ -124,38 +125,34 @@ class ScoreStore:
                 raise StudioError("this entry of the leaderboard is not there, or is not yours", "look at the list again")
             self._write(kept)
 
-    def _write(self, scores: Iterable[Score]) -> None:
+    def _write(self, scores: Iterable[LeaderboardEntry]) -> None:
         try:
             with atomic_file(self.path) as part:
                 part.write_text("".join(f"{json.dumps(dict(score), ensure_ascii=False)}\n" for score in scores), encoding="utf-8")
         except OSError as error:
-            raise _to_user_error(error, self.path.name, "written") from error
+            if is_disk_full(error):
+                raise StudioError("the disk is full: the leaderboard cannot be written", "make room, then try again") from error
+            raise StudioError(f"the leaderboard cannot be written: {error.strerror}", _CHECK) from error
 
-    def _read(self) -> list[Score]:
+    def _read(self) -> list[LeaderboardEntry]:
         try:
             lines = self.path.read_bytes().splitlines()
         except FileNotFoundError:
             return []
         except OSError as error:
-            raise _to_user_error(error, self.path.name, "read") from error
-        found, damaged = list[Score](), 0
+            raise StudioError(f"the leaderboard cannot be read: {error.strerror}", _CHECK) from error
+        found, damaged = list[LeaderboardEntry](), 0
         for line in filter(bytes.strip, lines):
             try:
-                found.append(Score.model_validate(parse_json(line), strict=True))
+                found.append(LeaderboardEntry.model_validate(parse_json(line), strict=True))
             except ValueError:
                 damaged += 1
         if damaged:
-            self._notices[self.path.name] = f"{damaged:,} damaged lines of {self.path.name} are left out"
+            self._notices[self.path.name] = f"{damaged:,} damaged lines of leaderboard.jsonl are left out"
         else:
             self._notices.pop(self.path.name, None)
         return found
 
 
-def _key(score: Score, names: Sequence[str]) -> tuple[object, ...]:
+def _key(score: LeaderboardEntry, names: Sequence[str]) -> tuple[object, ...]:
     return tuple(getattr(score, name) for name in names)
-
-
-def _to_user_error(error: OSError, name: str, verb: str) -> StudioError:
-    if is_disk_full(error):
-        return StudioError(f"the disk is full: {name} cannot be {verb}", "make room, then try again")
-    return StudioError(f"{name} cannot be {verb}: {error.strerror}", "look at the folder, its owner and the room on its disk")

@@ -28,14 +28,14 @@ _RETRY = 15.0  # seconds between two attempts to write what the disk refused
 _MOST_LINES = 20_000
 _BLOCK = 4096
 _LIVE = {"step", "pairs_per_second"}  # fields that the event log tells while a run trains
-_RACY = 2.0  # seconds in which two changes of a file may have the same time
+_RACY = 0.5  # seconds after a change in which another one may bear the same time
 _INTERRUPTED = "the program ended while this run was under way; resume it to go on from its last checkpoint"
 log = logging.getLogger(__name__)
 
 
 @dataclass
 class _Unsaved:
-    """What the disk has not taken yet of one run."""
+    """Lines and changes of one run that could not be written yet."""
 
     lines: deque[bytes] = field(default_factory=lambda: deque(maxlen=_MOST_LINES))
     changes: dict[str, Any] = field(default_factory=dict)
@@ -56,19 +56,19 @@ class RunStore:
     def __init__(self, home: Path) -> None:
         self._home, self._runs = home, home / "runs"
         self._lock = threading.RLock()
-        self._write_lock = WriteLock(self._runs / ".lock", "the folder of runs")
+        self._write_lock = WriteLock(home / ".runs.lock", "the folder of runs is locked by another program")
         self._leases = RunLeases(self._runs)
         self._notices: dict[str, str] = {}
         self._scores = ScoreStore(home / "leaderboard.jsonl", self._notices)
         self._is_prepared = False
-        self._cache: dict[str, tuple[tuple[int, int, int], Run]] = {}
+        self._cache: dict[str, tuple[tuple[int, int, int] | None, Run]] = {}
         self._logs: dict[str, EventLog] = {}
         self._unsaved: dict[str, _Unsaved] = {}
         self._abandoned: set[str] = set()  # runs without a process whose end could not be written
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What is damaged or could not be read so far, for people."""
+        """Messages about damaged or unreadable files found so far."""
         return tuple(self._notices.values())
 
     @property
@@ -196,11 +196,11 @@ class RunStore:
         return self._leases.is_held(run_id) or self._leases.try_acquire(run_id, SHORT)
 
     def is_lost(self, run_id: str) -> bool:
-        """Return True if another process took over a run from this one, which must write no more of it."""
+        """Return True if another process took over a run from this one, which must stop writing to it."""
         return self._leases.is_lost(run_id)
 
     def release(self, run_id: str) -> None:
-        """Release a run's lock, as soon as everything recorded of it is written."""
+        """Release a run's lock once everything recorded is written."""
         with self._lock:
             if run_id in self._unsaved:
                 self._unsaved[run_id].released = True
@@ -298,12 +298,11 @@ class RunStore:
         """Return the run of a folder, or ``None`` if it has none, or a damaged one, which is then in the notices."""
         path = self._runs / run_id / RUN_FILE
         with self._lock:
-            _, known = self._cache.get(run_id, (None, None))
+            known_key, known = self._cache.get(run_id, (None, None))
             try:
                 state = path.stat()
                 key = (state.st_mtime_ns, state.st_size, state.st_ino)
-                # A file that was just written may be written again within the resolution of its time.
-                if known is not None and self._cache[run_id][0] == key and abs(time.time() - state.st_mtime) > _RACY:
+                if known is not None and known_key == key:
                     return known
                 run = load_run(path.read_bytes(), run_id, self._home)
                 if run.status in ("failed", "interrupted"):  # version 2 did not write the last step into the file
@@ -316,7 +315,7 @@ class RunStore:
                     self._notices[run_id] = f"the run {run_id} is not shown: the run.json in its folder is damaged"
                 return None
             self._notices.pop(run_id, None)
-            self._cache[run_id] = key, run
+            self._remember(run, state)
             return run
 
     def _current(self, run: Run) -> Run:
@@ -341,7 +340,7 @@ class RunStore:
         with self._lock, self._write_lock.held():
             run = self._read(run_id)
             if run is None:
-                raise FileNotFoundError(errno.ENOENT, "its run.json is missing or damaged")
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), RUN_FILE)
             updated = self._current(run).updated(**changes) if changes.keys() - _LIVE else None
             if lines:
                 self._log(run_id).append(lines)
@@ -354,7 +353,7 @@ class RunStore:
         text = text.ljust(-(-(len(text) + 1) // _BLOCK) * _BLOCK - 1) + b"\n"
         path = self._runs / run.id / RUN_FILE
         if not path.parent.is_dir():
-            raise FileNotFoundError(errno.ENOENT, "its folder is missing")
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path.parent))
         try:
             with atomic_file(path) as part:
                 part.write_bytes(text)
@@ -369,9 +368,13 @@ class RunStore:
                     os.fsync(target.fileno())
             except OSError:
                 raise error from None
-        state = path.stat()
-        self._cache[run.id] = (state.st_mtime_ns, state.st_size, state.st_ino), run
         self._notices.pop(run.id, None)
+        self._remember(run, path.stat())
+
+    def _remember(self, run: Run, state: os.stat_result) -> None:
+        # What was read just after a change is read again next time: the file may change once more and bear the same time.
+        is_settled = time.time() - state.st_mtime > _RACY
+        self._cache[run.id] = (state.st_mtime_ns, state.st_size, state.st_ino) if is_settled else None, run
 
     def _flush(self, run_id: str, at_once: bool = False) -> None:
         """Write what is unsaved of a run; after a refusal not before a while has passed, unless ``at_once``."""
@@ -388,6 +391,8 @@ class RunStore:
                     log.warning("the run %s goes on though its folder cannot be written, which is tried again: %s", run_id, error)
                 unsaved.next_try = time.monotonic() + _RETRY
                 return
+            except (ValueError, TypeError):  # a bug, which must not keep the run from being listed
+                log.exception("the run %s could not be changed", run_id)
             del self._unsaved[run_id]
             if unsaved.released:
                 self._leases.release(run_id)
@@ -421,5 +426,5 @@ def _to_user_errors(run_id: str) -> Iterator[None]:
         if is_disk_full(error):
             raise StudioError(f"the disk is full: the run {run_id} cannot be written", "make room, then try again") from error
         raise StudioError(
-            f"the run {run_id} cannot be written: {error.strerror}", "look at the folder, its owner and the room on its disk"
+            f"the run {run_id} cannot be written: {error.strerror}", "check its folder: the owner, the permissions and the free space"
         ) from error

@@ -1,4 +1,4 @@
-"""The events of a run as TensorBoard reads them: ``tensorboard --logdir <home>/runs`` draws all runs side by side."""
+"""TensorBoard log of a run: ``tensorboard --logdir <home>/runs`` draws all runs side by side."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class TensorBoardLog:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._materials = RunFiles(folder)
+        self._files = RunFiles(folder)
         self._root = self._folder = folder / FOLDER
         self._writer: Any = None
         self._step = self._notes = 0
@@ -38,10 +38,10 @@ class TensorBoardLog:
         self._broken = False
 
     def write(self, body: Mapping[str, Any]) -> str:
-        """Log one event, as :func:`~sbert_studio.training.events.to_json` gives it.
+        """Log one event, as :func:`~sbert_studio.training.events.to_json` returns it. Never raises.
 
         Returns:
-            Why nothing can be logged from now on, told once; else nothing. The run is never ended by its log.
+            Once, why nothing can be logged from now on; otherwise an empty text.
         """
         if self._broken:
             return ""
@@ -55,13 +55,13 @@ class TensorBoardLog:
         return ""
 
     def close(self) -> None:
-        """Write what is still in memory and close the file."""
+        """Flush and close the file."""
         writer, self._writer = self._writer, None
         if writer is not None:
             try:
                 writer.close()
             except Exception:
-                self._broken = True  # the disk is full, as the last event has told or nobody needs to know any more
+                self._broken = True  # a full disk, which the last event has reported
 
     def _log(self, body: Mapping[str, Any]) -> None:
         from tensorboardX import summary
@@ -91,26 +91,26 @@ class TensorBoardLog:
             self._flushed = time.monotonic()
 
     def _begin(self, step: int) -> None:
-        """A new file for a training that begins, or goes on after ``step``."""
         from tensorboardX import summary
         from tensorboardX.proto.event_pb2 import Event, SessionLog
 
         self.close()
-        before = len(list(self._folder.glob("events.*"))) if self._folder.is_dir() else 0
-        self._open(before)
-        if before:
+        if self._open():
             session = SessionLog(status=SessionLog.START)
             self._writer.write_event(Event(wall_time=time.time(), step=step + 1 if step else 0, session_log=session))
         if not step:
-            rows = "".join(f"| {name} | `{value}` |\n" for name, value in self._materials.spec().to_json().items())
+            rows = "".join(f"| {name} | `{value}` |\n" for name, value in self._files.spec().to_json().items())
             self._add(summary.text("spec", f"| setting | value |\n| --- | --- |\n{rows}"), step=0)
 
-    def _open(self, before: int) -> None:
+    def _open(self) -> int:
+        """Open a new file. Return the number of earlier ones."""
         from tensorboardX.event_file_writer import EventsWriter
 
         self._folder.mkdir(parents=True, exist_ok=True)
+        earlier = len(list(self._folder.glob("events.*")))
         # The library names a file by the second; the number keeps two of one second apart, and in order.
-        self._writer = EventsWriter(str(self._folder / "events"), f".{before:03d}")
+        self._writer = EventsWriter(str(self._folder / "events"), f".{earlier:03d}")
+        return earlier
 
     def _scalar(self, tag: str, value: Any) -> None:
         from tensorboardX import summary
@@ -118,16 +118,16 @@ class TensorBoardLog:
         if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
             self._add(summary.scalar(tag, float(value)))
 
-    def _add(self, what: Any, step: int | None = None) -> None:
+    def _add(self, summary: Any, step: int | None = None) -> None:
         from tensorboardX.proto.event_pb2 import Event
 
         if self._writer is None:  # a run that failed before its first step
-            self._open(len(list(self._folder.glob("events.*"))) if self._folder.is_dir() else 0)
-        self._writer.write_event(Event(wall_time=time.time(), step=self._step if step is None else step, summary=what))
+            self._open()
+        self._writer.write_event(Event(wall_time=time.time(), step=self._step if step is None else step, summary=summary))
 
 
 def _numbers(scores: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, float]]:
-    """(path, value) of every number of a report but its main score, which goes by its own name, and the count of rows."""
+    """Yield (path, value) of every number of a report except its main score, which has a name of its own, and the row count."""
     for name, value in scores.items():
         if isinstance(value, Mapping):
             yield from _numbers(value, f"{above}{name}/")

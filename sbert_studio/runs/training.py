@@ -53,7 +53,7 @@ def train_run(folder: Path, catalog: Catalog, should_stop: Callable[[], bool], e
 
 
 def add_alarm_options(question: Mapping[str, Any], roles: Roles, *, is_dev_file: bool = False) -> dict[str, Any]:
-    """Return an alarm's question with the answer that reverses the scores or swaps the columns, which needs the table's ``roles``.
+    """Add to an alarm's question the answer that reverses the scores or swaps the columns, which depends on the table's ``roles``.
 
     Args:
         question: as :class:`~sbert_studio.training.events.Asks` has it; may be empty.
@@ -130,7 +130,7 @@ def is_main_process() -> bool:
 
 
 def broadcast_from_main(make: Callable[[], str], device: str) -> str:
-    """Call ``make`` in the main process and return its result in all of them.
+    """Call ``make`` in the main process and return its result in every process.
 
     Processes on several machines need a home folder that all of them see.
 

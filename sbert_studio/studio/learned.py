@@ -39,7 +39,7 @@ def learned_by(store: Callable[[], RunStore], workspace: Workspace, model: str) 
         model = run.model
         # Where its folder was tidied by hand, what it learned can no longer be told.
         with contextlib.suppress(StudioError):
-            yield run, RunFiles(workspace.run(run.id)).learned()
+            yield run, RunFiles(workspace.run(run.id)).training_texts()
 
 
 def title_of(store: Callable[[], RunStore], model: str) -> str:

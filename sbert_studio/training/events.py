@@ -205,12 +205,6 @@ def from_json(values: Mapping[str, Any]) -> Event:
     return kind(**given)
 
 
-def kinds_of(name: str) -> dict[str, str]:
-    """The fields of an event's type, each with its Python type as it is written; none for an unknown type."""
-    kind = _TYPES.get(name)
-    return {} if kind is None else {item.name: str(item.type) for item in dataclasses.fields(kind)}
-
-
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(name): _plain(item) for name, item in value.items()}

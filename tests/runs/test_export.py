@@ -9,7 +9,7 @@ import shlex
 import shutil
 import sys
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -21,8 +21,6 @@ from sbert_studio.data.choices.column_choices import ColumnChoices
 from sbert_studio.errors import StudioError
 from sbert_studio.runs.run import Run
 from sbert_studio.studio import Studio, TrainRequest
-
-from .verified import verified
 
 pytestmark = pytest.mark.slow
 
@@ -163,11 +161,11 @@ def test_a_lora_run_brings_its_adapter_and_on_the_base_it_is_the_merged_model(st
     assert abs(after - merged.encode(texts)).max() < 1e-5
 
 
-def test_of_several_trainings_the_kept_one_is_verified(studio: Studio, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_of_several_trainings_the_kept_one_is_verified(studio: Studio, tmp_path: Path, verify_export: Callable[[Path], str]) -> None:
     run = studio.tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv", 40), overrides=quick(seeds=2, dev_fraction=0.3)))
     with zipfile.ZipFile(studio.tune.export(run.id, tmp_path / "run.zip").path) as archive:
         archive.extractall(tmp_path)
-    assert f"reported {run.after['kept']['score']:.4f}: the same" in verified(tmp_path / "pairs", capsys)
+    assert f"reported {run.after['kept']['score']:.4f}: the same" in verify_export(tmp_path / "pairs")
 
 
 def test_the_card_has_scores_with_intervals_and_a_command_that_trains_the_same_model(
@@ -220,7 +218,7 @@ def test_a_run_without_a_model_cannot_be_exported(studio: Studio, tmp_path: Path
 
 
 def test_texts_with_a_category_and_labels_in_no_order_are_verified_too(
-    studio: Studio, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    studio: Studio, tmp_path: Path, verify_export: Callable[[Path], str]
 ) -> None:
     texts = [f"{' '.join(WORDS[5 * (row % 3) : 5 * (row % 3) + 2])} {text}" for row, text in enumerate(sentences(80))]
     kinds = {"texts": ["text", "category"], "labels": ["sentence1", "sentence2", "label"]}
@@ -237,7 +235,7 @@ def test_texts_with_a_category_and_labels_in_no_order_are_verified_too(
         assert run.after["metric"] == ("nearest_neighbour_accuracy" if name == "texts" else "accuracy")
         with zipfile.ZipFile(studio.tune.export(run.id, tmp_path / f"{name}.zip").path) as archive:
             archive.extractall(tmp_path)
-        assert f"reported {run.after['score']:.4f}: the same" in verified(tmp_path / name, capsys)
+        assert f"reported {run.after['score']:.4f}: the same" in verify_export(tmp_path / name)
 
 
 def test_a_part_of_a_run_is_packed_alone(studio: Studio, trained: Run, tmp_path: Path) -> None:

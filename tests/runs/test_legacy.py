@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tiny_studio import quick, studio_at, write_pairs
 
-from sbert_studio.runs.scores import Score
+from sbert_studio.runs.scores import LeaderboardEntry
 from sbert_studio.runs.store import RunStore
 from sbert_studio.studio import Studio, TrainRequest
 
@@ -85,7 +85,7 @@ def test_runs_events_and_scores_of_an_old_home_are_read(tmp_path: Path, version:
         assert (run.step, run.steps, run.pairs_per_second) == (5, 18, 40.0), "a failed run of version 2 has its step in its events alone"
         assert run.model_path == tmp_path / "runs" / run.id / "model"
         assert store.events(run.id) == [(1, {"time": 1.7e9, **STEP})]
-        expected = [] if is_lost or version == 1 else [Score(**SCORE, id=1)]
+        expected = [] if is_lost or version == 1 else [LeaderboardEntry(**SCORE, id=1)]
         assert store.scores.visible_to() == expected and store.notices == ()
     assert is_lost or ((tmp_path / "studio.db.imported").is_file() and not (tmp_path / "studio.db").exists())
     assert store.add(run.updated(id="run-aaaaaaaaaa")).number > run.number and store.claim(run.id).status == "queued"
@@ -94,7 +94,7 @@ def test_runs_events_and_scores_of_an_old_home_are_read(tmp_path: Path, version:
 def test_a_database_that_reappears_adds_no_second_copy_of_a_score(tmp_path: Path) -> None:
     write_old_home(tmp_path, 2)
     shutil.copy(tmp_path / "studio.db", tmp_path / "again")
-    RunStore(tmp_path).scores.add([Score(**{**SCORE, "model": "other"})])
+    RunStore(tmp_path).scores.add([LeaderboardEntry(**{**SCORE, "model": "other"})])
     (tmp_path / "again").rename(tmp_path / "studio.db")
     assert [score.model for score in RunStore(tmp_path).scores.visible_to()] == ["m", "other"]
 

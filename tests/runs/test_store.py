@@ -254,7 +254,7 @@ def test_a_folder_that_another_program_locks_is_an_error_in_words_and_reading_go
     run = kept.add(new_run())
     monkeypatch.setattr(lease, "SHORT", 0.05)
     other = RunStore(kept._home)
-    with FileLock(kept._runs / ".lock"):
+    with FileLock(kept._home / ".runs.lock"):
         with pytest.raises(StudioError, match="locked by another program") as caught:
             other.record(run.id, status="running")
         assert caught.value.hint and other.get(run.id).status == other.runs()[0].status == "queued"
@@ -379,6 +379,15 @@ def test_no_value_of_an_event_hides_its_run(tmp_path: Path, kind: str, name: str
     Follow(run_id).absorb(events)
     found.record(run_id, {"type": "step", "step": 8})
     assert found.get(run_id).step == 8, "the line that was cut off does not take the next one with it"
+
+
+def test_a_change_that_is_a_bug_hides_no_run(kept: RunStore, caplog: pytest.LogCaptureFixture) -> None:
+    run = kept.add(new_run())
+    kept.try_record(run.id, status="no such status", pairs_per_second=math.inf)
+    kept.try_record(run.id, {"type": object()})
+    assert kept.get(run.id) == kept.runs()[0] == run and len(caplog.records) == 2
+    kept.try_record(run.id, status="finished", pairs_per_second=math.nan, seconds=None)
+    assert RunStore(kept._home).get(run.id).status == "finished"
 
 
 def test_numbers_without_a_json_word_become_null_and_other_values_come_back(kept: RunStore) -> None:

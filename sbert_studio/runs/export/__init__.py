@@ -1,13 +1,6 @@
-"""The ways to hand on a run; each file adds one."""
+"""Export formats of a run. A format is one file here, imported below."""
 
-from __future__ import annotations
-
-import importlib
-import pkgutil
-
+from . import bundle, model
 from .base import EXPORTS, Export, write_zip
 
-for _module in sorted(module.name for module in pkgutil.iter_modules(__path__)):
-    importlib.import_module(f"{__name__}.{_module}")
-
-__all__ = ["EXPORTS", "Export", "write_zip"]
+__all__ = ["EXPORTS", "Export", "bundle", "model", "write_zip"]

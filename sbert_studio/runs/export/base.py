@@ -1,4 +1,4 @@
-"""What every export promises: files of a finished run in one zip, whole or not at all, the same run giving the same bytes."""
+"""The export contract: files of a finished run in one zip, written completely or not at all, the same run giving the same bytes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ...encoders.storage.digests import require_whole
 from ...errors import StudioError
@@ -15,14 +15,15 @@ from ...workspace import atomic_file, file_name
 from ..run import Run
 
 _EPOCH = (2020, 1, 1, 0, 0, 0)
+_TEMPLATES = Path(__file__).parent / "templates"
 
 
 class Export(ABC):
-    """One way to hand on a run.
+    """One export format.
 
     Attributes:
-        name: the registry sets it.
-        help: one sentence of what is in the zip.
+        name: set by the registry.
+        help: one phrase on what the zip contains.
     """
 
     name: ClassVar[str]
@@ -30,33 +31,44 @@ class Export(ABC):
 
     @abstractmethod
     def members(self, run: Run, folder: Path) -> Iterator[tuple[str, Path | str]]:
-        """The name within the zip, and the content, of each file; every damaged one of ``folder``, the run's own, was refused before.
+        """Yield the name within the zip and the content of each file. The files of ``folder``, the run's, were checked before.
 
         Raises:
-            StudioError: the run lacks what is to be handed on.
+            StudioError: the run lacks what is to be exported.
         """
 
 
 EXPORTS: Registry[Export] = Registry("export")
 
 
-def below(folder: Path, stem: str) -> Iterator[tuple[str, Path | str]]:
-    """Every file below a folder of a run, by its name from ``folder`` on."""
-    for path in sorted((folder / stem).rglob("*")):
+def folder_members(folder: Path, name: str) -> Iterator[tuple[str, Path | str]]:
+    """Yield every file below the folder ``name`` of a run, by its path from ``folder``."""
+    for path in sorted((folder / name).rglob("*")):
         if path.is_file():
             yield path.relative_to(folder).as_posix(), path
 
 
-def write_zip(kind: Export, run: Run, folder: Path, target: Path) -> None:
-    """Write the zip of a run that has a model; it holds one folder, and no path of this machine.
+def render(template: str, **values: Any) -> str:
+    """Return the text of a template in ``templates/``."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    # Scripts and Markdown, whose texts are escaped by whoever passes them.
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES), trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, undefined=StrictUndefined
+    )
+    return environment.get_template(template).render(values)
+
+
+def write_zip(export: Export, run: Run, folder: Path, target: Path) -> None:
+    """Write the zip of a run that has a model. It contains one folder, and no path of this machine.
 
     Raises:
         StudioError: the run has no model yet, its files are damaged, or ``target`` cannot be written.
     """
     if not (folder / "model").is_dir():
-        done = run.status == "finished"
-        gone = "its folder was changed by hand; delete the run, and train it again" if done else "export it once it is finished"
-        raise StudioError(f"the run {run.id} is {run.status} and has no model", gone)
+        is_finished = run.status == "finished"
+        hint = "its folder was changed by hand; delete the run, and train it again" if is_finished else "export it once it is finished"
+        raise StudioError(f"the run {run.id} is {run.status} and has no model", hint)
     for stem in ("model", "adapter"):
         if (folder / stem).is_dir():
             require_whole(folder / stem, run.id)
@@ -65,7 +77,7 @@ def write_zip(kind: Export, run: Run, folder: Path, target: Path) -> None:
     top = file_name(run.name, "model").replace(" ", "-")
     try:
         with atomic_file(target) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_STORED) as archive:
-            for name, content in kind.members(run, folder):
+            for name, content in export.members(run, folder):
                 entry = zipfile.ZipInfo(f"{top}/{name}", _EPOCH)
                 entry.external_attr = 0o644 << 16
                 entry.compress_type = zipfile.ZIP_STORED if name.endswith(".safetensors") else zipfile.ZIP_DEFLATED

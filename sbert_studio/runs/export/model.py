@@ -1,4 +1,4 @@
-"""The model, or the adapter, of a run by itself: what a person uploads, or puts beside a base model that others have."""
+"""Export of a run's model, or of its LoRA adapter, alone."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ...errors import StudioError
 from ..run import Run
-from .base import EXPORTS, Export, below
+from .base import EXPORTS, Export, folder_members
 
 
 @EXPORTS.register("model")
@@ -18,12 +18,12 @@ class ModelExport(Export):
 
     def members(self, run: Run, folder: Path) -> Iterator[tuple[str, Path | str]]:
         """See :meth:`Export.members`."""
-        yield from below(folder, "model")
+        yield from folder_members(folder, "model")
 
 
 @EXPORTS.register("adapter")
 class AdapterExport(Export):
-    """What a LoRA run has learned beside its base model, as peft opens it."""
+    """The adapter of a LoRA run, as peft opens it."""
 
     help = "the LoRA adapter alone, a few megabytes"
 
@@ -31,4 +31,4 @@ class AdapterExport(Export):
         """See :meth:`Export.members`."""
         if not (folder / "adapter").is_dir():
             raise StudioError(f"{run.name} was tuned whole and has no adapter", "choose model")
-        yield from below(folder, "adapter")
+        yield from folder_members(folder, "adapter")
