@@ -321,7 +321,7 @@ def damaged_records(bench: Bench, found: Found, number: int) -> None:
         before = studio.tune.runs()
     name = "run.json" if number % 3 < 2 else "events.jsonl"
     path = home / "runs" / before[0].id / name
-    path.write_bytes(os.urandom(path.stat().st_size) if number % 3 == 0 else path.read_bytes()[:-200].rstrip())
+    path.write_bytes(os.urandom(path.stat().st_size) if number % 3 == 0 else path.read_bytes()[: path.stat().st_size // 4])
     with bench.studio(home) as studio:
         after = studio.tune.runs()
         for run in after:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -78,12 +80,14 @@ class EventLog:
         """
         if not self._path.parent.is_dir():
             raise FileNotFoundError(f"{self._path.parent} is missing")
-        with self._path.open("ab+") as target:
+        with self._path.open("ab+", buffering=0) as target:
             if size := target.seek(0, 2):
                 target.seek(size - 1)
                 if target.read(1) != b"\n":  # a process was killed while it wrote the last line
                     lines = b"\n" + lines
-            target.write(lines)
+            if target.write(lines) != len(lines):  # the disk is full: all of the lines are appended, or none
+                target.truncate(size)
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path))
 
     def read(self, after: int = 0, limit: int = 100_000) -> list[tuple[int, dict[str, Any]]]:
         """Return the events numbered above ``after``, each with its number. Damaged lines are skipped; they count as numbers."""

@@ -175,6 +175,7 @@ class RunStore:
         Raises:
             StudioError: the run is finished, or another process holds it.
         """
+        self._flush(run_id, at_once=True)  # which may release it
         run = self.get(run_id)
         if run.resumable and self._leases.try_acquire(run_id, SHORT):
             try:
@@ -253,6 +254,7 @@ class RunStore:
             StudioError: a process works on it, or it cannot be deleted.
         """
         folder = self._runs / run_id
+        self._flush(run_id, at_once=True)
         if folder.is_dir() and not self._leases.try_acquire(run_id, 0.5):
             raise StudioError(f"the run {run_id} is under way", "stop it before deleting it")
         gone = folder.with_name(f"{DELETED}{run_id}")
@@ -342,10 +344,12 @@ class RunStore:
             if run is None:
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), RUN_FILE)
             updated = self._current(run).updated(**changes) if changes.keys() - _LIVE else None
-            if lines:
-                self._log(run_id).append(lines)
-            if updated is not None:
-                self._write(updated)
+            try:
+                if lines:
+                    self._log(run_id).append(lines)
+            finally:  # on a full disk the end of a run can still be written, in place
+                if updated is not None:
+                    self._write(updated)
 
     def _write(self, run: Run) -> None:
         """Write a ``run.json``, filled up to whole blocks of the disk: on a full one it can still be overwritten in place."""

@@ -227,13 +227,11 @@ def test_what_the_disk_refuses_is_seen_here_and_written_later_and_only_then_is_t
         kept.try_record(run.id, {"type": "failed", "message": "m", "hint": ""}, status="failed", message="no memory")
         kept.release(run.id)
         assert kept.get(run.id).status == kept.runs()[0].status == "failed" and kept.get(run.id).step == 2
-        assert other.get(run.id).status == "queued" and other.recover() == [], "it is not released before its end is written"
-    kept._flush(run.id, at_once=True)
-    assert (other.get(run.id).status, other.get(run.id).message, other.get(run.id).step) == ("failed", "no memory", 2)
+        assert other.get(run.id).status == "failed" and other.events(run.id) == [], "there is room for the end alone"
+        assert not other.try_acquire(run.id), "it is not released before all is written"
+    assert kept.claim(run.id).status == "queued", "now it is written, released and claimed at once"
+    assert (other.get(run.id).status, other.get(run.id).step) == ("queued", 2)
     assert [event["type"] for _, event in other.events(run.id)] == ["step"] * 3 + ["failed"]
-    assert other.claim(run.id).status == "queued"
-    kept.close()
-    assert other.get(run.id).status == "queued"
 
 
 def test_a_lost_run_is_shown_as_interrupted_though_that_cannot_be_written(kept: RunStore, monkeypatch: pytest.MonkeyPatch) -> None:
