@@ -18,7 +18,7 @@ setup: .venv/.runtime
 	$(BIN)/python -m pip install --disable-pip-version-check -r requirements.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	@echo "Compiling the loops of the map, which takes a few seconds once."
-	$(BIN)/python -c 'from pathlib import Path; from sbert_studio.explore.maps.layout import warm_up; warm_up(Path())' # compiles the loops of the map once
+	$(BIN)/python -c 'from pathlib import Path; from sbert_studio.explore.umap import warm_up; warm_up(Path())' # compiles the loops of the map once
 	@touch $@
 
 .venv/.dev: .venv/.runtime requirements-dev.txt

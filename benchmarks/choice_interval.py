@@ -22,10 +22,10 @@ import numpy as np
 
 from sbert_studio.evaluation.bootstrap import gain
 from sbert_studio.evaluation.evaluate import primary
-from sbert_studio.evaluation.measures.sts import evaluate_sts_alike
-from sbert_studio.training.judging.blend import MARKS, best
-from sbert_studio.training.judging.candidates import Candidates, name_of_step
-from sbert_studio.training.judging.folded import Candidate, judged_by_others, pooled
+from sbert_studio.evaluation.tasks.sts import evaluate_sts_alike
+from sbert_studio.training.blend import MARKS, best
+from sbert_studio.training.evaluator import Candidates, name_of_step
+from sbert_studio.training.fold_scores import Candidate, judged_by_others, pooled
 
 ERROR = 0.8  # standard deviation of the untuned model's error, in those of the gold scores
 MOST_ABOVE = 0.04

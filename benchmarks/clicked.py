@@ -18,6 +18,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for where Chromium is
 
+from browser.chromium import FLAGS, find_chromium
 from layouts import Layout, collected, meant, write
 from page import page
 from playwright.sync_api import Page, sync_playwright
@@ -26,11 +27,10 @@ from sbert_studio.data.choices.column_choices import ColumnChoices, read_roles
 from sbert_studio.data.evidence.similarity import similar_by
 from sbert_studio.data.questions import Option
 from sbert_studio.data.tables import read_table
-from sbert_studio.encoders.catalog import Catalog
 from sbert_studio.errors import StudioError
+from sbert_studio.models.catalog import Catalog
 from sbert_studio.ui.panels.tuning.drafts import KIND_WORDS
 from sbert_studio.workspace import Workspace
-from tests.browser.chromium import FLAGS, find_chromium
 
 TEN = (
     "german excel, decimal comma",

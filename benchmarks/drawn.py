@@ -23,8 +23,8 @@ import numpy as np
 
 from sbert_studio.data.samples import samples
 from sbert_studio.data.tables import read_table
-from sbert_studio.encoders.unit import unit
-from sbert_studio.studio.services import Services
+from sbert_studio.models.similarity import unit
+from sbert_studio.services.base import Services
 from sbert_studio.workspace import digest_texts
 
 _SETS = ("banking77", "mrpc", "sick", "snli", "sts12", "sts13", "sts14", "stsb", "trec")

@@ -107,8 +107,8 @@ def train_in_page(process: subprocess.Popen[str]) -> None:
 
 def left_behind(place: Path) -> list[str]:
     """Half-written files, and runs that read as if they went on."""
+    from sbert_studio.services import Studio
     from sbert_studio.settings import Settings
-    from sbert_studio.studio import Studio
 
     parts = [path.name for path in place.rglob(".part-*")]
     with Studio(Settings(home=place / "home", device="cpu"), allow_folders=True) as studio:

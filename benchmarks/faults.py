@@ -32,11 +32,11 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from filelock import FileLock
+from tiny_studio import quick, studio_at, write_model, write_pairs
 
 from sbert_studio.errors import StudioError
 from sbert_studio.runs.run import Run
-from sbert_studio.studio import Studio, TrainRequest
-from tests.tiny_studio import quick, studio_at, write_model, write_pairs
+from sbert_studio.services import Studio, TrainRequest
 
 ROOT = Path(__file__).parents[1]
 # Children come from a server that has imported everything and computed nothing: a process that has must not be forked.
@@ -427,7 +427,7 @@ def bug(bench: Bench, found: Found, number: int) -> None:
 
     trouble = (IndexError("x"), MemoryError(), SystemExit(1), KeyboardInterrupt(), RuntimeError("y"))[number % 5]
     with bench.studio(bench.home()) as studio:
-        with mock.patch("sbert_studio.training.trials.trials.train", side_effect=trouble):
+        with mock.patch("sbert_studio.training.trials.train", side_effect=trouble):
             broken = bench.trained(studio)
         found.statuses.append(broken.status)
         if broken.status not in ("failed", "interrupted") or not broken.message:
@@ -463,7 +463,7 @@ def main(arguments: list[str]) -> int:
     logging.disable(logging.ERROR)
     os.environ["PYTHONPATH"] = str(ROOT)
     _FORKS.set_forkserver_preload(
-        ["benchmarks.faults", "sbert_studio.training.trials.trials", "sbert_studio.encoders.catalog", "transformers.models.bert"]
+        ["benchmarks.faults", "sbert_studio.training.trials", "sbert_studio.models.catalog", "transformers.models.bert"]
     )
     times = int(arguments[0]) if arguments and arguments[0].isdigit() else 5
     chosen = [name for name in FAULTS if not arguments[1:] or any(word in name for word in arguments[1:])]

@@ -18,7 +18,7 @@ from playwright.sync_api import sync_playwright
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for where Chromium is
 
-from tests.browser.chromium import FLAGS, find_chromium
+from browser.chromium import FLAGS, find_chromium
 
 _WAIT = 600_000
 _DRAWN = """() => document.querySelector('#map-view [data-drawn]') && document.querySelectorAll('#map-view .sb-legend button').length > 2"""

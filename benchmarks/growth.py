@@ -41,7 +41,7 @@ def encode(data: Path, _vectors: Path, rows: int) -> Point:
     from drawn import sentences
     from words_search import recombined
 
-    from sbert_studio.studio.services import Services
+    from sbert_studio.services.base import Services
 
     texts = recombined(sentences(data), rows)
     with Services() as services:
@@ -52,8 +52,7 @@ def encode(data: Path, _vectors: Path, rows: int) -> Point:
 
 def search(_data: Path, vectors: Path, rows: int) -> Point:
     """The ten nearest, the median over queries."""
-    from sbert_studio.explore.nearest.cells import Cells
-    from sbert_studio.explore.nearest.recall import measured
+    from sbert_studio.explore.index import Cells, measured
     from sbert_studio.explore.search import LARGE, SemanticIndex
 
     found = np.load(vectors, mmap_mode="r")[:rows]
@@ -76,8 +75,8 @@ def search(_data: Path, vectors: Path, rows: int) -> Point:
 
 def mine(_data: Path, vectors: Path, rows: int) -> Point:
     """The ten closest pairs, as the studio finds them: exactly, or of very many approximately."""
-    from sbert_studio.explore.mining.approximate import EXACT_BELOW, nearly_most_similar_pairs
-    from sbert_studio.explore.mining.closest import most_similar_pairs
+    from sbert_studio.explore.approximate_mining import EXACT_BELOW, nearly_most_similar_pairs
+    from sbert_studio.explore.paraphrase_mining import most_similar_pairs
 
     found = np.load(vectors, mmap_mode="r")[:rows]
     most_similar_pairs(found[:1000])
@@ -90,7 +89,7 @@ def mine(_data: Path, vectors: Path, rows: int) -> Point:
 
 def map(_data: Path, vectors: Path, rows: int) -> Point:
     """Neighbours and layout in 2-D, compiled code there."""
-    from sbert_studio.explore.maps.projection import ProjectionParams, project
+    from sbert_studio.explore.projection import ProjectionParams, project
     from sbert_studio.workspace import Workspace
 
     found = np.load(vectors, mmap_mode="r")[:rows]

@@ -17,11 +17,12 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from sbert_studio.encoders.catalog import Catalog
-from sbert_studio.encoders.sentence import SentenceEncoder
+from training import killed
+from training.tiny import tiny_encoder
+
+from sbert_studio.models.catalog import Catalog
+from sbert_studio.models.sentence_encoder import SentenceEncoder
 from sbert_studio.workspace import Workspace
-from tests.training import killed
-from tests.training.tiny import tiny_encoder
 
 
 def bundled() -> SentenceEncoder:

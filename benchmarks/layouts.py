@@ -204,7 +204,7 @@ def collected() -> list[Layout]:
 def main(arguments: list[str]) -> int:
     """Print a line a layout, and the totals."""
     from sbert_studio.data.evidence.similarity import similar_by
-    from sbert_studio.encoders.catalog import Catalog
+    from sbert_studio.models.catalog import Catalog
     from sbert_studio.workspace import Workspace
 
     if not arguments:

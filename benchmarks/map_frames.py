@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from playwright.sync_api import sync_playwright
 
-from sbert_studio.studio.results import ClusterInfo, MapView
+from sbert_studio.services.results import ClusterInfo, MapView
 from sbert_studio.ui.panels.mapping.saving import map_html
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for where Chromium is
 
-from tests.browser.chromium import FLAGS, find_chromium
+from browser.chromium import FLAGS, find_chromium
 
 _FRAMES = """() => { window.frames_ = []; let last = performance.now();
   const look = (now) => { window.frames_.push(now - last); last = now; requestAnimationFrame(look); }; requestAnimationFrame(look); }"""

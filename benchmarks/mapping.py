@@ -23,12 +23,11 @@ import numpy as np
 from drawn import Drawn
 
 from sbert_studio.data.tables import read_table
-from sbert_studio.encoders.unit import unit
-from sbert_studio.explore.groups.clustering import ClusterParams, cluster
-from sbert_studio.explore.maps.neighbourhood import Neighbourhoods
-from sbert_studio.explore.maps.placing import place
-from sbert_studio.explore.maps.projection import ProjectionParams, project, warm_up
-from sbert_studio.studio.facade import Studio
+from sbert_studio.explore.clusters import ClusterParams, cluster
+from sbert_studio.explore.neighbors import Neighbourhoods
+from sbert_studio.explore.projection import ProjectionParams, place, project, warm_up
+from sbert_studio.models.similarity import unit
+from sbert_studio.services.studio import Studio
 from sbert_studio.workspace import Workspace, digest_texts
 
 _K, _SAMPLE, _BLOCK = 15, 5000, 200

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from sbert_studio.data.tables import read_table
-from sbert_studio.evaluation.measures.sts import spearman
-from sbert_studio.evaluation.similarity import measures
-from sbert_studio.studio.services import Services
+from sbert_studio.evaluation.encoding import measures
+from sbert_studio.evaluation.tasks.sts import spearman
+from sbert_studio.services.base import Services
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "PERFORMANCE.md"
 _PRECISIONS, _BEGIN, _END = ("float32", "bfloat16", "int8"), "<!-- meaning -->", "<!-- /meaning -->"

@@ -21,9 +21,9 @@ import numpy as np
 from drawn import sentences
 
 from sbert_studio.bench.duel import Duel, duel, peer_library
-from sbert_studio.explore.mining.closest import most_similar_pairs
-from sbert_studio.explore.mining.products import eight_pays
-from sbert_studio.studio.services import Services
+from sbert_studio.explore.paraphrase_mining import most_similar_pairs
+from sbert_studio.explore.products import eight_pays
+from sbert_studio.services.base import Services
 from sbert_studio.workspace import digest_texts
 
 Found = list[tuple[int, int, float]]

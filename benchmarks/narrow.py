@@ -25,12 +25,12 @@ from sbert_studio.data.examples import Examples, build_examples, detect_roles
 from sbert_studio.data.samples import sample
 from sbert_studio.data.splits.splitting import leaking
 from sbert_studio.data.tables import read_table, write_csv
-from sbert_studio.encoders.catalog import Catalog
-from sbert_studio.encoders.storage.reading import load_folder
-from sbert_studio.encoders.transformer import TransformerEncoder
 from sbert_studio.evaluation.bootstrap import gain
 from sbert_studio.evaluation.evaluate import evaluate_examples, primary
-from sbert_studio.evaluation.in_words import outcome_in_words, verdict
+from sbert_studio.evaluation.report import outcome_in_words, verdict
+from sbert_studio.models.catalog import Catalog
+from sbert_studio.models.io.load import load_folder
+from sbert_studio.models.transformer import TransformerEncoder
 from sbert_studio.workspace import Workspace
 
 MODEL = "all-MiniLM-L6-v2"

@@ -35,7 +35,7 @@ _TELLING = """
 import logging, sys
 from sbert_studio.cli import main
 logging.basicConfig(stream=sys.stderr, format="%(message)s")
-logging.getLogger("sbert_studio.studio.janitor").setLevel(logging.DEBUG)
+logging.getLogger("sbert_studio.services.janitor").setLevel(logging.DEBUG)
 main(["app", *sys.argv[1:]])
 """
 

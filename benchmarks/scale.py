@@ -45,15 +45,15 @@ def digest(folder: Path) -> str:
 
 
 def encode(home: Path, rows: int, file: Path | None, times: int) -> None:
-    from sbert_studio.scale.engines import How
+    from sbert_studio.services import Studio
+    from sbert_studio.services.shards import Sharding
     from sbert_studio.settings import Settings, keep_ray_quiet
-    from sbert_studio.studio import Studio
-    from sbert_studio.studio.scaling import Sharding
+    from sbert_studio.shards.executor import How
 
     keep_ray_quiet(alone=True)
     import ray
 
-    from sbert_studio.scale.engines.cluster import _start
+    from sbert_studio.shards.executor import _start
 
     many = {rows * twice: write(home / f"texts-{twice}", sentences(rows * twice, file)) for twice in (1, 2)}
     began = time.perf_counter()
@@ -84,10 +84,9 @@ def index(home: Path, rows: int, dim: int = 384) -> None:
     """Vectors around 2,000 centres, in shards as ``encode`` writes them; no text is encoded."""
     import pyarrow as pa
 
-    from sbert_studio.scale.folder import JobFolder
-    from sbert_studio.scale.job import Job
-    from sbert_studio.scale.serving import ServedVectors
-    from sbert_studio.scale.sources import find_sources
+    from sbert_studio.shards.jobs import Job, JobFolder
+    from sbert_studio.shards.serving import ServedVectors
+    from sbert_studio.shards.sources import find_sources
 
     source = write(home / "texts", ["a text"] * rows)
     job = Job("encode", find_sources(source), {"model": {"dim": dim}, "text": "text", "id": None, "threads": 1})

@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 from drawn import Drawn, neighbours
 
-from sbert_studio.explore.nearest.exact import Exact
-from sbert_studio.explore.nearest.files import CellFiles
+from sbert_studio.explore.exact_search import Exact
+from sbert_studio.explore.index import CellFiles
 from sbert_studio.explore.search import SemanticIndex
 from sbert_studio.workspace import Workspace, digest_texts
 

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from sbert_studio.encoders.catalog import Catalog
-from sbert_studio.encoders.similarity import similarity
 from sbert_studio.errors import StudioError
+from sbert_studio.models.catalog import Catalog
+from sbert_studio.models.similarity import similarity
 from sbert_studio.settings import Settings
 from sbert_studio.workspace import Workspace
 

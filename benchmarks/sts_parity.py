@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 
 from sbert_studio.data.tables import Table, read_table
+from sbert_studio.evaluation.encoding import MEASURES
 from sbert_studio.evaluation.evaluate import evaluate
-from sbert_studio.evaluation.similarity import MEASURES
+from sbert_studio.services import Studio
 from sbert_studio.settings import Settings
-from sbert_studio.studio import Studio
 
 MOST = 1e-6
 _FOLDERS = ("sts12", "sts13", "sts14")

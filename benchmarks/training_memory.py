@@ -35,7 +35,7 @@ def alone(side: str, data: Path | None, pairs: int, batch_size: int) -> float:
     """Tune in this process; the most MiB that it held."""
     from sbert_studio.bench.base import Bench, BenchOptions
     from sbert_studio.bench.works.train import Match, pairs_of
-    from sbert_studio.studio import Studio
+    from sbert_studio.services import Studio
 
     with Studio(allow_folders=True) as studio:
         options = BenchOptions("train", data=data and data / "stsb" / "train.csv", limit=pairs, batch_size=batch_size)

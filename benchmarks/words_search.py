@@ -25,12 +25,12 @@ import numpy as np
 from drawn import Drawn, sentences
 from searching import timed
 
-from sbert_studio.encoders.base import Encoder
-from sbert_studio.explore.hits import Hit, fuse
-from sbert_studio.explore.lexical.keeping import LexicalStore
-from sbert_studio.explore.nearest.files import CellFiles
+from sbert_studio.explore.bm25 import LexicalStore
+from sbert_studio.explore.exact_search import Hit, fuse
+from sbert_studio.explore.index import CellFiles
 from sbert_studio.explore.search import LARGE, SemanticIndex
-from sbert_studio.studio.services import Services
+from sbert_studio.models.base import Encoder
+from sbert_studio.services.base import Services
 from sbert_studio.workspace import Workspace, digest_texts
 
 _DEEP = 100  # hits of each ranking that a search by both fuses

@@ -9,8 +9,8 @@ import typing
 from pathlib import Path
 from typing import Any
 
+from sbert_studio.services import Studio
 from sbert_studio.settings import Settings
-from sbert_studio.studio import Studio
 from sbert_studio.ui.api.answers import ANSWERS
 from sbert_studio.ui.visitors.streams import UNHEARD
 

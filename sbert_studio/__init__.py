@@ -1,8 +1,8 @@
 """SBERT Studio: explore sentences in a browser and tune the model that compares them.
 
-Text comes in (:mod:`~sbert_studio.data`), becomes vectors (:mod:`~sbert_studio.encoders`), is compared, searched and
+Text comes in (:mod:`~sbert_studio.data`), becomes vectors (:mod:`~sbert_studio.models`), is compared, searched and
 drawn (:mod:`~sbert_studio.explore`), is judged (:mod:`~sbert_studio.evaluation`) and teaches a better encoder
-(:mod:`~sbert_studio.objectives`, :mod:`~sbert_studio.training`). :class:`sbert_studio.studio.Studio` is where the
+(:mod:`~sbert_studio.losses`, :mod:`~sbert_studio.training`). :class:`sbert_studio.services.Studio` is where the
 page, the command line and the API meet these rooms.
 """
 

@@ -1,11 +1,16 @@
-"""One file registers one thing; its ``Params`` dataclass describes itself to the command line, the panel and the docs."""
+"""One file registers one thing; its ``Params`` dataclass describes itself to the command line, the panel and the docs.
+
+Settings that are checked against their own bounds, and have a short name.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import json
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Generic, TypeVar
 
 from .errors import StudioError
@@ -142,3 +147,23 @@ def parse_params(params: type[P], values: Mapping[str, Any]) -> P:
         if name not in known:
             raise StudioError(f"there is no setting {name!r} here", f"known: {', '.join(known) or 'none'}")
     return params(**{name: known[name].parse(raw) for name, raw in values.items()})
+
+
+class KeyedSettings:
+    """What a frozen dataclass of :func:`~sbert_studio.registry.setting` fields inherits, so that what it makes can be kept by its name.
+
+    Raises:
+        StudioError: a value is of the wrong type, out of bounds, or not a choice.
+    """
+
+    def __post_init__(self) -> None:
+        for field in fields_of(type(self)):
+            # from a form a whole number may come as 15.0
+            object.__setattr__(self, field.name, field.parse(getattr(self, field.name)))
+
+    @property
+    def key(self) -> str:
+        """16 hex digits that differ where any value differs."""
+        values: Any = self
+        text = json.dumps([type(self).__name__, asdict(values)], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]

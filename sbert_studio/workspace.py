@@ -15,8 +15,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from .ending import UNFINISHED
 from .errors import StudioError
+from .shutdown import UNFINISHED
 
 _SECRET = 32
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sbert_studio.encoders.borrowed import gpu
+from sbert_studio.models.inference import zerogpu
 
 _PACKAGE = """
 import atexit, functools, multiprocessing, os, pickle
@@ -56,11 +56,11 @@ def lending(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
     (place / "spaces.py").write_text(_PACKAGE, encoding="utf-8")
     monkeypatch.syspath_prepend(str(place))
     monkeypatch.delitem(sys.modules, "spaces", raising=False)
-    assert gpu.borrow("cpu")
+    assert zerogpu.borrow("cpu")
     package = sys.modules["spaces"]
     try:
         yield package
     finally:
-        gpu.give_back()
+        zerogpu.give_back()
         package.close()
         sys.modules.pop("spaces", None)

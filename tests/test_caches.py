@@ -19,8 +19,8 @@ from tiny_studio import WORDS, quick, sentences, studio_at, write_pairs
 
 from sbert_studio.caches import LruCache, bytes_of, give_back, keep_little, note_mapped, unread, unread_noted
 from sbert_studio.data.tables import table_from_columns
-from sbert_studio.studio.janitor import Janitor
-from sbert_studio.training.loop.memory import resident_bytes
+from sbert_studio.services.janitor import Janitor
+from sbert_studio.training.schedule import resident_bytes
 
 
 def test_a_value_is_made_once_at_once_and_the_least_used_goes() -> None:
@@ -220,9 +220,9 @@ def print_what_trainings_left(home: Path) -> None:
     import torch
     from transformers import BertConfig, BertModel, BertTokenizer
 
-    from sbert_studio.encoders.storage.config import EncoderConfig
-    from sbert_studio.encoders.transformer import TransformerEncoder
-    from sbert_studio.studio import TrainRequest
+    from sbert_studio.models.io.settings import EncoderConfig
+    from sbert_studio.models.transformer import TransformerEncoder
+    from sbert_studio.services import TrainRequest
 
     keep_little()
     torch.manual_seed(0)
@@ -266,7 +266,7 @@ def test_every_cache_of_the_studio_has_a_budget_in_bytes_and_tells_what_it_holds
         assert len(studio.meanings) < 12, "the first ones went"
         assert studio.catalog.bytes == held["models"] > 0
         tell = Janitor(studio, extra_memory=lambda: {"visitors": 7})
-        with caplog.at_level(logging.DEBUG, "sbert_studio.studio.janitor"):
+        with caplog.at_level(logging.DEBUG, "sbert_studio.services.janitor"):
             tell.run_once()
         (told,) = [json.loads(line.removeprefix("memory ")) for line in caplog.messages if line.startswith("memory ")]
         assert told["visitors"] == 7 and told["meanings"] == held["meanings"] and told["resident"] > 1 << 20

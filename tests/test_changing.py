@@ -12,10 +12,10 @@ import pytest
 from tiny_studio import quick, sentences, studio_at, write_pairs
 
 from sbert_studio.data.corpus import Corpus
-from sbert_studio.encoders.unit import unit
 from sbert_studio.errors import StudioError
-from sbert_studio.studio import Studio, TrainRequest
-from sbert_studio.studio.learned import learned_texts
+from sbert_studio.models.similarity import unit
+from sbert_studio.services import Studio, TrainRequest
+from sbert_studio.services.training_texts import learned_texts
 
 pytestmark = pytest.mark.slow
 
@@ -102,7 +102,7 @@ def test_what_cannot_be_compared_is_said(studio: Studio, run: str, corpus: Corpu
 def test_the_first_map_is_that_of_the_map_tab_and_the_second_grew_out_of_it(
     studio: Studio, run: str, corpus: Corpus, tmp_path: Path
 ) -> None:
-    from sbert_studio.explore.maps.projection import ProjectionParams
+    from sbert_studio.explore.projection import ProjectionParams
 
     base = str(studio.settings.default_model)
     found = studio.explore.changes(corpus, base, run)

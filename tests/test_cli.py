@@ -29,11 +29,11 @@ from waiting import wait_until
 
 from sbert_studio import __version__
 from sbert_studio.cli import main as entry
-from sbert_studio.cli.answers import Answer, duration, plain, write
 from sbert_studio.cli.main import app, run
+from sbert_studio.cli.output import Answer, duration, plain, write
 from sbert_studio.data.samples import sample
 from sbert_studio.errors import StudioError
-from sbert_studio.studio.reading import existing_file
+from sbert_studio.services.data import existing_file
 
 QUICK = ["--objective", "cosine", "--epochs", "1", "--batch-size", "8", "--lr", "1e-3"]
 QUICK += ["--set", "precision=float32", "--set", "judge=split"]
@@ -510,7 +510,7 @@ def test_a_disk_that_says_no_is_no_bug(cli: Any, monkeypatch: pytest.MonkeyPatch
     def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", "/somewhere")
 
-    monkeypatch.setattr("sbert_studio.studio.exploring.Exploring.similarity", full)
+    monkeypatch.setattr("sbert_studio.services.search.Exploring.similarity", full)
     assert refused(cli("similarity", "a", "b", "--json")).startswith("error: the disk is full (/somewhere). hint: ")
 
 
@@ -538,7 +538,7 @@ def test_a_disk_that_is_full_at_the_end_of_a_training_says_where_the_model_is(cl
         raise shutil.Error([("a", "b", "[Errno 28] No space left on device: 'b'")])
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sbert_studio.studio.tuning.tuning.shutil.copytree", full)
+        patch.setattr("sbert_studio.services.fine_tune.shutil.copytree", full)
         told = refused(cli("train", pairs, *QUICK, "--out", tmp_path / "mine", "--json"))
     assert told.startswith("error: the disk is full") and "sbert-studio export run-" in told
 
@@ -592,7 +592,7 @@ def test_a_bug_is_one_line_exit_code_1_and_a_report_in_a_file(cli: Any, monkeypa
     def stumble(*_: object, **__: object) -> None:
         raise ZeroDivisionError("division by zero")
 
-    monkeypatch.setattr("sbert_studio.studio.exploring.Exploring.similarity", stumble)
+    monkeypatch.setattr("sbert_studio.services.search.Exploring.similarity", stumble)
     told = cli("similarity", "a", "b", "--json")
     assert told.code == 1
     assert told.err.count("\n") == 1
@@ -604,7 +604,7 @@ def test_a_bug_is_one_line_exit_code_1_and_a_report_in_a_file(cli: Any, monkeypa
 
 
 def test_what_a_library_prints_does_not_spoil_the_json(cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sbert_studio.studio.exploring import Exploring
+    from sbert_studio.services.search import Exploring
 
     whole = Exploring.similarity
 
@@ -645,16 +645,16 @@ def test_spans_of_time_in_words(seconds: float, words: str) -> None:
 
 def fit_and_wait_while_writing(corpus: str, out: str) -> None:
     """Fit static embeddings, but stop for good when the model is about to be written."""
-    from sbert_studio import ending
-    from sbert_studio.encoders.storage import saving
+    from sbert_studio import shutdown
+    from sbert_studio.models.io import save
 
-    ending.PATIENCE = 0.3
+    shutdown.PATIENCE = 0.3
 
     def wait(_: Path) -> None:
         print("writing", flush=True)
         time.sleep(60)
 
-    saving.seal = wait
+    save.seal = wait
     entry(["fit", corpus, "--kind", "tfidf", "--out", out])
 
 
@@ -863,7 +863,7 @@ def test_the_interval_of_a_score_names_the_score(cli: Any, pairs: Path, tmp_path
 
 
 def test_progress_of_several_parts_begins_each_where_it_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    from sbert_studio.cli import answers
+    from sbert_studio.cli import output
 
     events = list[tuple[object, ...]]()
 
@@ -873,8 +873,8 @@ def test_progress_of_several_parts_begins_each_where_it_is_told_of(monkeypatch: 
         yield lambda done, total: events.append((label, done, total))
         events.append(("end", label))
 
-    monkeypatch.setattr(answers, "progress", noted)
-    with answers.progress_in_turn(("encoding", "texts"), ("comparing", "pairs")) as (first, second):
+    monkeypatch.setattr(output, "progress", noted)
+    with output.progress_in_turn(("encoding", "texts"), ("comparing", "pairs")) as (first, second):
         assert events == []
         first(1, 2)
         second(3, 4)

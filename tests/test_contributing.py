@@ -26,10 +26,10 @@ def use_examples(package: Path, home: Path, model: Path, pairs: Path) -> None:
     sys.path.insert(0, str(package))
     import sbert_studio
     from sbert_studio.cli.main import run
-    from sbert_studio.encoders.storage.peek import peek
-    from sbert_studio.encoders.storage.reading import load_folder
+    from sbert_studio.models.io.load import load_folder
+    from sbert_studio.models.io.sources import peek
+    from sbert_studio.services import Studio, TrainRequest
     from sbert_studio.settings import Settings
-    from sbert_studio.studio import Studio, TrainRequest
     from sbert_studio.ui.app import build
 
     assert Path(sbert_studio.__file__).is_relative_to(package)
@@ -46,7 +46,7 @@ def use_examples(package: Path, home: Path, model: Path, pairs: Path) -> None:
 
         listed = json.loads((model / "modules.json").read_text())
         at = next(place for place, one in enumerate(listed) if one["type"].endswith("Normalize"))
-        listed.insert(at, {"idx": at, "name": "cut", "path": "cut", "type": "sbert_studio.encoders.modules.Truncate"})
+        listed.insert(at, {"idx": at, "name": "cut", "path": "cut", "type": "sbert_studio.models.modules.Truncate"})
         cut = home / "cut"
         shutil.copytree(model, cut)
         (cut / "digests.json").unlink(missing_ok=True)

@@ -15,10 +15,10 @@ from processes import command_line, started
 from tiny_studio import WORDS, studio_at, write_pairs
 from waiting import wait_until
 
-from sbert_studio import ending as module
+from sbert_studio import shutdown as module
 from sbert_studio.cli.main import main, run
 from sbert_studio.data.progress import StoppedError, checkpoint, stoppable, unasked
-from sbert_studio.ending import UNFINISHED, Ending
+from sbert_studio.shutdown import UNFINISHED, Ending
 from sbert_studio.workspace import atomic_file, atomic_folder
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")

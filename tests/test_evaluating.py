@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from tiny_studio import studio_at, write_doubtful, write_pairs
 
-from sbert_studio.cli.judged import short_names
+from sbert_studio.cli.evaluate import short_names
 from sbert_studio.cli.main import run
 from sbert_studio.errors import StudioError
+from sbert_studio.services import Studio
+from sbert_studio.services.training_questions import Unanswered
 from sbert_studio.settings import Settings
-from sbert_studio.studio import Studio
-from sbert_studio.studio.tuning.questions import Unanswered
 from sbert_studio.ui.api import judging as api
 
 
@@ -26,7 +26,7 @@ def models(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> tuple[
     """The tiny model, and the same with other words for its weights."""
     import torch
 
-    from sbert_studio.encoders.storage.reading import load_folder
+    from sbert_studio.models.io.load import load_folder
 
     encoder = load_folder(tiny_model)
     with torch.no_grad():
@@ -111,7 +111,7 @@ def test_a_model_that_knows_nothing_does_not_change_how_the_file_is_read(
 ) -> None:
     import torch
 
-    from sbert_studio.encoders.storage.reading import load_folder
+    from sbert_studio.models.io.load import load_folder
 
     encoder = load_folder(Path(models[0]))
     with torch.no_grad():

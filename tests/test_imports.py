@@ -45,7 +45,7 @@ def help():
     assert run(["train", "--help"]) == 0
 
 def studio():
-    from sbert_studio.studio import Studio
+    from sbert_studio.services import Studio
     return list(Studio().workspace.home.iterdir())
 
 def similarity():
@@ -55,7 +55,7 @@ def similarity():
 
 def page():
     from sbert_studio.settings import Settings
-    from sbert_studio.studio import Studio
+    from sbert_studio.services import Studio
     from sbert_studio.ui.app import build
     build(Studio(Settings(folder / "page")))
     from gradio import component_meta

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from waiting import wait_until
 
 from sbert_studio.identity import ANONYMOUS, Identity, current_identity, signed_in, use_identity
+from sbert_studio.services.jobs import Begin, Jobs
 from sbert_studio.settings import Limits
-from sbert_studio.studio.jobs import Begin, Jobs
 
 
 @dataclass

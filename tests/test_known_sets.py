@@ -8,7 +8,7 @@ import pytest
 from tiny_studio import quick, sentences, studio_at
 
 from sbert_studio.errors import StudioError
-from sbert_studio.studio import TrainRequest
+from sbert_studio.services import TrainRequest
 
 
 @pytest.fixture

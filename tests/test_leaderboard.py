@@ -18,8 +18,8 @@ from sbert_studio.errors import StudioError
 from sbert_studio.runs import lease, scores
 from sbert_studio.runs.scores import LeaderboardEntry
 from sbert_studio.runs.store import RunStore
-from sbert_studio.studio import Studio
-from sbert_studio.studio.judging.leaderboard import ranked, set_names, write_leaderboard
+from sbert_studio.services import Studio
+from sbert_studio.services.leaderboard import ranked, set_names, write_leaderboard
 
 ENTRY = LeaderboardEntry(
     owner="local", public=False, model="m", title="m", fingerprint="f" * 16, data="pairs.csv", digest="d" * 32, task="sts",

@@ -13,10 +13,10 @@ from waiting import wait_until
 
 from sbert_studio.errors import StudioError
 from sbert_studio.runs.run import Run
+from sbert_studio.services import Studio
+from sbert_studio.services.janitor import Janitor, remove_old_runs
+from sbert_studio.services.training_plan import TrainRequest
 from sbert_studio.settings import SHARED_LIMITS, Limits, Settings
-from sbert_studio.studio import Studio
-from sbert_studio.studio.janitor import Janitor, remove_old_runs
-from sbert_studio.studio.tuning.plans import TrainRequest
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 

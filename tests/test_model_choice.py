@@ -13,10 +13,10 @@ from tiny_studio import WORDS, sentences, studio_at, write_static
 
 from sbert_studio.cli.main import run
 from sbert_studio.data.language import languages_in
-from sbert_studio.encoders.storage.bundled import BUNDLED
+from sbert_studio.models.io.bundled import BUNDLED
+from sbert_studio.services import Studio
+from sbert_studio.services.training_plan import TrainRequest
 from sbert_studio.settings import Settings
-from sbert_studio.studio import Studio
-from sbert_studio.studio.tuning.plans import TrainRequest
 from sbert_studio.ui.api import exploring as api
 
 CHINESE = ["我的银行卡什么时候到", "今天天气很好", "他在公园里跑步", "怎么申请退款", "手机无法开机"]

@@ -18,9 +18,9 @@ from sbert_studio.data.choices.column_choices import ColumnChoices
 from sbert_studio.data.questions import Option, Question, Shown
 from sbert_studio.errors import StudioError
 from sbert_studio.runs.files import RunFiles
-from sbert_studio.studio import Studio, TrainRequest, Unanswered
-from sbert_studio.studio.reading import Reading
-from sbert_studio.studio.tuning.plans import TrainPlan
+from sbert_studio.services import Studio, TrainRequest, Unanswered
+from sbert_studio.services.data import Reading
+from sbert_studio.services.training_plan import TrainPlan
 
 WHICH_WAY = Question(
     "scale",

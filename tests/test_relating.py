@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from tiny_studio import sentences, studio_at, write_static
 
-from sbert_studio.encoders.word_states import word_states
 from sbert_studio.errors import StudioError
-from sbert_studio.studio import Studio
+from sbert_studio.models.word_encoder import word_states
+from sbert_studio.services import Studio
 
 
 @pytest.fixture(scope="module")

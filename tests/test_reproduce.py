@@ -16,7 +16,7 @@ import typer
 
 from sbert_studio.cli.main import app
 from sbert_studio.data.choices.column_choices import ColumnChoices
-from sbert_studio.objectives import OBJECTIVES
+from sbert_studio.losses import OBJECTIVES
 from sbert_studio.registry import fields_of
 from sbert_studio.training.spec import TrainSpec
 

@@ -264,7 +264,7 @@ def test_times_are_compared_by_the_round_and_the_slow_one_asks_once(monkeypatch:
 
 @pytest.mark.slow
 def test_each_kind_of_model_scores_all_candidates_and_its_time_is_kept_and_shown(places: Places, tiny_model: Path) -> None:
-    from sbert_studio.studio import Studio
+    from sbert_studio.services import Studio
 
     catalog = Studio(allow_folders=True).catalog
     encoder = catalog.load_either(str(tiny_model))

@@ -8,10 +8,10 @@ import pytest
 from tiny_studio import sentences
 
 from sbert_studio.data.corpus import Corpus
-from sbert_studio.encoders.scorers.cross_storage import load_cross, new_cross
 from sbert_studio.errors import StudioError
+from sbert_studio.models.cross_encoder import load_cross, new_cross
+from sbert_studio.services import Studio
 from sbert_studio.settings import Settings
-from sbert_studio.studio import Studio
 
 
 def _studio(home: Path, model: Path, reranker: Path | str) -> Studio:

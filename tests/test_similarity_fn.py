@@ -11,26 +11,26 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from encoders.tiny import TEXTS, tiny_encoder
+from models.tiny import TEXTS, tiny_encoder
 from runs.verified import verified
-from scale.shards import write_texts
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.util import SimilarityFunction
+from shards.shards import write_texts
 from tiny_studio import quick, sentences, studio_at, write_model, write_pairs
 
 from sbert_studio.data.tables import table_from_columns
-from sbert_studio.encoders.similarity import SIMILARITIES, similarity
-from sbert_studio.encoders.storage.config import EncoderConfig
-from sbert_studio.encoders.storage.reading import load_folder
 from sbert_studio.errors import StudioError
 from sbert_studio.evaluation.evaluate import evaluate
 from sbert_studio.evaluation.tasks import primary
-from sbert_studio.explore.mining import measured as mining
-from sbert_studio.explore.nearest import measured as nearest
+from sbert_studio.explore import exact_search as nearest
+from sbert_studio.explore import paraphrase_mining as mining
 from sbert_studio.explore.search import SemanticIndex
-from sbert_studio.scale.engines import How
-from sbert_studio.studio import Studio, TrainRequest
-from sbert_studio.studio.scaling import Sharding
+from sbert_studio.models.io.load import load_folder
+from sbert_studio.models.io.settings import EncoderConfig
+from sbert_studio.models.similarity import SIMILARITIES, similarity
+from sbert_studio.services import Studio, TrainRequest
+from sbert_studio.services.shards import Sharding
+from sbert_studio.shards.executor import How
 from sbert_studio.training import artifacts
 from sbert_studio.training.spec import TrainSpec
 from sbert_studio.ui.panels.comparing.matrix import matrix

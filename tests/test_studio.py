@@ -20,8 +20,8 @@ from sbert_studio.data.corpus import Corpus
 from sbert_studio.data.tables import table_from_columns
 from sbert_studio.errors import StudioError
 from sbert_studio.runs.run import Run
+from sbert_studio.services import Studio, TrainRequest
 from sbert_studio.settings import Settings
-from sbert_studio.studio import Studio, TrainRequest
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +100,7 @@ def test_vectors_that_are_not_finite_are_no_answer(studio: Studio, tiny_model: P
 
 def write_cross(model: str, folder: Path) -> str:
     """A cross-encoder's folder on the model's backbone."""
-    from sbert_studio.encoders.scorers.cross_storage import new_cross
+    from sbert_studio.models.cross_encoder import new_cross
 
     new_cross(Path(model)).save(folder)
     return str(folder)
@@ -169,10 +169,10 @@ def test_neighbours_leave_the_text_itself_out(studio: Studio, corpus: Corpus) ->
 def test_mining_very_many_texts_is_approximate_and_says_so_unless_all_are_asked_for(
     studio: Studio, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from sbert_studio.explore.mining import approximate
+    from sbert_studio.explore import approximate_mining
 
     exact = studio.explore.mine(corpus, 3)
-    monkeypatch.setattr(approximate, "EXACT_BELOW", 2)
+    monkeypatch.setattr(approximate_mining, "EXACT_BELOW", 2)
     found = studio.explore.mine(corpus, 3)
     assert found.to_json()["exact"] is False and 0 <= found.to_json()["recall"] <= 1
     assert found.notes[0].startswith("Approximate:") and f"{found.to_json()['recall']:.1%}" in found.notes[0]
@@ -187,8 +187,8 @@ def test_mining_names_lines_as_the_file_has_them(studio: Studio, corpus: Corpus)
 
 
 def test_the_map_has_a_point_for_each_text_and_clusters_that_add_up(studio: Studio, corpus: Corpus) -> None:
-    from sbert_studio.explore.groups.clustering import ClusterParams
-    from sbert_studio.explore.maps.projection import ProjectionParams
+    from sbert_studio.explore.clusters import ClusterParams
+    from sbert_studio.explore.projection import ProjectionParams
 
     # Few enough for principal components: compiling UMAP would take longer than all the rest.
     corpus = studio.read.corpus(table_from_columns("few", {"text": list(corpus.texts[:9])}))
@@ -398,7 +398,7 @@ def test_results_are_plain_json(studio: Studio, corpus: Corpus, tmp_path: Path) 
 
 
 def test_the_languages_of_a_model_are_those_of_its_card_or_of_its_bundled_base(studio: Studio, tiny_model: Path, tmp_path: Path) -> None:
-    from sbert_studio.studio.cards import languages_of
+    from sbert_studio.services.languages import languages_of
 
     assert languages_of(studio.catalog, "all-MiniLM-L6-v2") == ("en",)
     assert languages_of(studio.catalog, str(tiny_model)) is None
@@ -444,7 +444,7 @@ def test_who_waits_for_a_corpus_that_another_encodes_hears_how_far_it_is(studio:
 
 
 def test_what_cannot_be_done_is_refused_before_anything_is_encoded(studio: Studio, corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sbert_studio.explore.groups.clustering import ClusterParams
+    from sbert_studio.explore.clusters import ClusterParams
 
     monkeypatch.setattr(type(studio.explore), "_vectors", lambda *_: pytest.fail("something was encoded"))
     many = ClusterParams(method="kmeans", count=900)

@@ -11,7 +11,7 @@ import pytest
 from sbert_studio.data.tables import table_from_columns
 from sbert_studio.data.values.scales import describe_scale
 from sbert_studio.errors import StudioError
-from sbert_studio.evaluation.in_words import (
+from sbert_studio.evaluation.report import (
     conclusion_in_words,
     confused_in_words,
     cost_in_words,
@@ -23,27 +23,27 @@ from sbert_studio.evaluation.in_words import (
     points,
     scores_in_words,
 )
-from sbert_studio.explore.mining.approximate import Recall
+from sbert_studio.explore.approximate_mining import Recall
 from sbert_studio.runs.run import Run
+from sbert_studio.services import search
+from sbert_studio.services.limits import require_within
+from sbert_studio.services.training_texts import said_of
 from sbert_studio.settings import Limits
-from sbert_studio.studio import exploring
-from sbert_studio.studio.learned import said_of
-from sbert_studio.studio.limits import require_within
 
 RUN = Run(id="run-0000000001", owner="ann", name="pairs", status="running", created="2026-11-22T10:00:00+00:00", model="tiny", rows=60)
 
 SEARCH = {
-    "exact": (exploring._told(None, False), ()),
+    "exact": (search._told(None, False), ()),
     "index is made": (
-        exploring._told(None, True),
+        search._told(None, True),
         ("Exact: all texts were compared. An index that answers in less time is being made.",),
     ),
     "index": (
-        exploring._told(0.984, False),
+        search._told(0.984, False),
         ("Approximate: of the nearest texts 98.4% are found, measured on this corpus. A search among some rows is exact.",),
     ),
     "pairs": (
-        exploring._missing(Recall(0.991, 1000, 200, 0.8125)),
+        search._missing(Recall(0.991, 1000, 200, 0.8125)),
         (
             "Approximate: not all texts were compared with all. Of the 1,000 closest pairs of 200 texts taken at random, down to a cosine "
             "of 0.812, 99.1% were compared.",

@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from sbert_studio.services import Studio
 from sbert_studio.settings import Settings
-from sbert_studio.studio import Studio
 
 T = TypeVar("T")
 _WORDS = "cat dog mat park red blue fast slow hello world bank card lost found river stone bread milk moon star"
@@ -25,9 +25,9 @@ def write_model(folder: Path) -> Path:
     import torch
     from transformers import BertConfig, BertModel, BertTokenizer
 
-    from sbert_studio.encoders.storage.card import model_card
-    from sbert_studio.encoders.storage.config import EncoderConfig
-    from sbert_studio.encoders.transformer import TransformerEncoder
+    from sbert_studio.models.card import model_card
+    from sbert_studio.models.io.settings import EncoderConfig
+    from sbert_studio.models.transformer import TransformerEncoder
 
     vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]
     tokenizer = BertTokenizer(vocab={word: place for place, word in enumerate(vocabulary)}, do_lower_case=True, model_max_length=64)
@@ -47,9 +47,9 @@ def write_model(folder: Path) -> Path:
 
 def write_static(folder: Path) -> Path:
     """A model of 8 dimensions that averages the vectors of the words: it loads and encodes in no time."""
-    from sbert_studio.encoders.averages import averaged
-    from sbert_studio.encoders.storage.card import model_card
-    from sbert_studio.wordvectors.vectors import WordVectors
+    from sbert_studio.models.card import model_card
+    from sbert_studio.models.static.distill import averaged
+    from sbert_studio.models.static.vectors import WordVectors
 
     encoder = averaged(WordVectors(WORDS, np.random.default_rng(1).normal(size=(len(WORDS), 8)).astype(np.float32), None, "table"))
     encoder.save(folder, card=model_card(encoder))

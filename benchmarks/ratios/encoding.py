@@ -61,8 +61,8 @@ def mixed(setting: Setting) -> Iterator[Ratio]:
 
 def cached(setting: Setting) -> Iterator[Ratio]:
     """The same texts asked for again, beside encoding them."""
+    from sbert_studio.services.base import Services
     from sbert_studio.settings import Settings
-    from sbert_studio.studio.services import Services
     from sbert_studio.workspace import digest_texts
 
     every = sentences(setting.data)[:_TEXTS]

@@ -11,7 +11,7 @@ import searching
 import words_search
 from drawn import Drawn
 
-from sbert_studio.explore.maps.layout import EPOCHS, EPOCHS_OF_MANY, MANY
+from sbert_studio.explore.umap import EPOCHS, EPOCHS_OF_MANY, MANY
 
 from .base import Ratio, Setting, number
 from .encoding import PEER

@@ -16,8 +16,8 @@ def rates() -> dict[str, float]:
     import torch
     from torch import nn
 
-    from sbert_studio.encoders.fast.int8 import can_round
-    from sbert_studio.encoders.fast.packed import PackedLinear, can_pack
+    from sbert_studio.models.inference.int8 import can_round
+    from sbert_studio.models.inference.packing import PackedLinear, can_pack
 
     found = {"threads": float(torch.get_num_threads())}
     operations = 2.0 * _SIZE**3

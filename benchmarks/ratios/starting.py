@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sbert_studio.encoders.storage.bundled import bundled_folder
+from sbert_studio.models.io.bundled import bundled_folder
 from sbert_studio.settings import Settings
 from sbert_studio.workspace import Workspace
 

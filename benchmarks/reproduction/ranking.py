@@ -13,8 +13,8 @@ from .rows import Row
 from .running import circumstances
 
 if TYPE_CHECKING:
-    from sbert_studio.encoders.base import Encoder
-    from sbert_studio.encoders.scorers.pair_scorer import PairScorer
+    from sbert_studio.models.base import Encoder
+    from sbert_studio.models.pair_scorer import PairScorer
 
 _ROUNDS, _QUERIES = 7, 10
 _LONG = 0.5  # seconds of processor time a query
@@ -46,7 +46,7 @@ def take_ranking_times(rows: Sequence[Row], texts: Sequence[str], load: Callable
 
 def scorer(model: Encoder | PairScorer, candidates: list[str]) -> Score:
     """Return what scores a query against ``candidates``, read now where the model can keep them."""
-    from sbert_studio.encoders.scorers.pair_scorer import PairScorer
+    from sbert_studio.models.pair_scorer import PairScorer
 
     if not isinstance(model, PairScorer):
         kept = model.encode(candidates)

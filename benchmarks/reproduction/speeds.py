@@ -22,8 +22,8 @@ from .rows import Row
 from .running import Places, circumstances
 
 if TYPE_CHECKING:
-    from sbert_studio.encoders.base import Encoder
-    from sbert_studio.encoders.scorers.pair_scorer import PairScorer
+    from sbert_studio.models.base import Encoder
+    from sbert_studio.models.pair_scorer import PairScorer
 
 _TEXTS, _PAIRS, _ROUNDS, _UNSORTED = 2_000, 1_000, 3, 32
 _LOUD = 0.5  # of other programs, as the load of one core
@@ -35,8 +35,8 @@ def take_speeds(rows: Sequence[Row], places: Places, results: Results) -> None:
 
     A network is as fast whatever it learned: where a row's model is not there, it is made with a training of a few steps.
     """
-    from sbert_studio.encoders.scorers.pair_scorer import PairScorer
-    from sbert_studio.studio import Studio
+    from sbert_studio.models.pair_scorer import PairScorer
+    from sbert_studio.services import Studio
 
     if (load := os.getloadavg()[0]) > _LOUD:
         print(f"note: this machine is at work (load {load:.1f}); the speeds will be too low", file=sys.stderr)

@@ -14,7 +14,7 @@ from ..registry import Registry
 if TYPE_CHECKING:
     from ..data.progress import Progress
     from ..data.tables import Table
-    from ..encoders.catalog import Catalog
+    from ..models.catalog import Catalog
     from .duel import Duel
 
 PEER = "sentence-transformers"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ..encoders.sentence import SentenceEncoder
+    from ..models.sentence_encoder import SentenceEncoder
 
 
 def cost_of(encoder: SentenceEncoder, texts: Sequence[str]) -> dict[str, int]:

@@ -15,12 +15,12 @@ from typer.exceptions import Abort, TyperException
 
 from .. import __version__
 from ..data.progress import StoppedError, stoppable
-from ..ending import ENDING
 from ..errors import StudioError, plainly
+from ..services.training_questions import Unanswered
 from ..settings import choose_waiting
-from ..studio.tuning.questions import Unanswered
-from .answers import Answer, say, write
-from .commands import benching, checking, exploring, fitting, judging, leaderboard, running, serving, tuning
+from ..shutdown import ENDING
+from . import benching, check, evaluate, explore, leaderboard, runs, serve, static_embeddings, train
+from .output import Answer, say, write
 
 if TYPE_CHECKING:
     from ..data.questions import Question
@@ -35,7 +35,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-ROOMS = (serving, exploring, checking, tuning, fitting, running, judging, leaderboard, benching)
+ROOMS = (serve, explore, check, train, static_embeddings, runs, evaluate, leaderboard, benching)
 for room in ROOMS:
     for command in room.COMMANDS:
         app.command()(command)

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..assets_folder import assets
+from ..assets import assets
 from ..errors import StudioError
 
 ASSETS = assets()

@@ -1,1 +1,3 @@
-"""An encoder becomes scores."""
+"""Evaluation: tasks, metrics, confidence intervals and comparisons."""
+
+from __future__ import annotations

@@ -1,1 +1,3 @@
-"""Vectors become what a person sees: neighbours, pairs, maps, clusters."""
+"""Exploration: search, mining, duplicates, maps, clusters and topics."""
+
+from __future__ import annotations

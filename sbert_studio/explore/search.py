@@ -7,10 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..caches import bytes_of
-from .hits import Hit, positive
-from .nearest.exact import Exact
-from .nearest.measured import Measured
-from .nearest.recall import Approximate
+from .exact_search import Exact, Hit, Measured, positive
+from .index import Approximate
 
 LARGE = 50_000
 """Fewer rows are searched exactly, always."""
@@ -34,7 +32,7 @@ class SemanticIndex:
     Args:
         vectors: (n, d) float32, of any length, mapped from a file or not; they are not copied.
         approximate: their index; may be set later, while others search. There is none but for the cosine.
-        by: one of :data:`~sbert_studio.encoders.similarity.SIMILARITIES`.
+        by: one of :data:`~sbert_studio.models.similarity.SIMILARITIES`.
     """
 
     def __init__(self, vectors: np.ndarray, approximate: Approximate | None = None, by: str = "cosine") -> None:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..encoders.borrowed.gpu import lent
 from ..errors import DiskFull, StudioError, is_disk_full, plainly
+from ..models.inference.zerogpu import lent
 from ..training.events import Event, Failed, Notice, to_json
 from ..workspace import Workspace
 from .store import RunStore
@@ -19,7 +19,7 @@ from .tensorboard import TensorBoardLog
 from .training import train_in_slices, train_run
 
 if TYPE_CHECKING:
-    from ..encoders.catalog import Catalog
+    from ..models.catalog import Catalog
     from ..training.trainer import Outcome
 
 log = logging.getLogger(__name__)

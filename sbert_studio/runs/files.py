@@ -15,8 +15,8 @@ from ..data.examples import Examples, Roles, build_examples
 from ..data.splits.held_out import build_like
 from ..data.stored import read_examples, write_examples
 from ..data.tables import Table, read_table
-from ..encoders.storage.digests import digest_of
 from ..errors import StudioError
+from ..models.io.digests import digest_of
 from ..training.pins import Pins
 from ..training.spec import TrainSpec
 from ..workspace import atomic_file, digest_file, file_name, write_json

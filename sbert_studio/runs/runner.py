@@ -24,7 +24,7 @@ from .run import Run, Status
 from .store import RunStore
 
 if TYPE_CHECKING:
-    from ..encoders.catalog import Catalog
+    from ..models.catalog import Catalog
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)

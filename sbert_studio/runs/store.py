@@ -237,7 +237,7 @@ class RunStore:
             if self._leases.is_held(run.id) or not self._leases.try_acquire(run.id):
                 self._abandoned.discard(run.id)
                 continue
-            from ..training.checkpoint import sweep
+            from ..training.checkpoints import sweep
 
             try:
                 if self._mark_interrupted(run.id):

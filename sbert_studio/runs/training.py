@@ -13,22 +13,22 @@ from typing import TYPE_CHECKING, Any
 from ..data.choices.column_choices import in_one_line, scale_in_words
 from ..data.columns.roles import Roles
 from ..data.questions import Option
-from ..encoders.borrowed import gpu
 from ..errors import StudioError
 from ..identity import Identity, use_identity
+from ..models.inference import zerogpu
+from ..training.alarms import OPPOSITE
 from ..training.events import Asks, Event, Notice, Started, Stopped
-from ..training.judging.alarm import OPPOSITE
 from .files import RunFiles
 
 if TYPE_CHECKING:
-    from ..encoders.catalog import Catalog, CatalogSettings
+    from ..models.catalog import Catalog, CatalogSettings
     from ..training.trainer import Outcome
 
 
 def train_run(folder: Path, catalog: Catalog, should_stop: Callable[[], bool], emit: Callable[[Event], None]) -> Outcome:
     """Train the run in ``folder``, from its last checkpoint if it has one."""
-    from ..training.fresh import fresh
-    from ..training.trials.trials import run_trials
+    from ..training.prepare import fresh
+    from ..training.trials import run_trials
 
     files = RunFiles(folder)
     examples, dev = files.examples()
@@ -90,7 +90,7 @@ def train_in_slices(folder: Path, catalog: Catalog, should_stop: Callable[[], bo
     notices: set[str] = set()
     is_first = True
     while True:
-        events, outcome = gpu.on_gpu(_train_slice, folder, catalog.settings, catalog.identity, gpu.lent(), gpu.SECONDS)
+        events, outcome = zerogpu.on_gpu(_train_slice, folder, catalog.settings, catalog.identity, zerogpu.lent(), zerogpu.SECONDS)
         is_last = outcome.status != "stopped" or should_stop()
         for event in events:
             repeated = isinstance(event, Notice) and event.message in notices

@@ -1,1 +1,3 @@
-"""Examples become a better encoder."""
+"""Training: specification, advisor, trainer and evaluation during training."""
+
+from __future__ import annotations

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..data.language import main_script
 from ..errors import StudioError
-from ..objectives import OBJECTIVES, objectives_of, title_of
+from ..losses import OBJECTIVES, objectives_of, title_of
 from ..registry import fields_of
 from ..settings import DEFAULT_MODEL, MULTILINGUAL_HUB_ID
-from .objective_choice import SMALL, default_objective, default_pair_objective, default_poly_objective, require_learnable
-from .sampling.batches import SMALLEST_OF_CLASSES, require_two_classes
-from .spec import TrainSpec
+from .samplers import SMALLEST_OF_CLASSES, require_two_classes
+from .spec import SMALL, TrainSpec, default_objective, default_pair_objective, default_poly_objective, require_learnable
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
@@ -228,7 +227,7 @@ class _Advisor:
         return self.examples.kind in ("scored_pairs", "labelled_pairs")
 
     def _epochs(self) -> None:
-        from .trials.folds import FEWEST
+        from .crossval import FEWEST
 
         few = 3 if self._scored and not self.cross and self.values["method"] == "full" else 6
         steps = ((SMALL, few, 4), (20_000, 4, 3), (100_000, 2, 1), (float("inf"), 1, 1))

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..data.splits.siblings import siblings
-from ..encoders.base import Encoder
-from ..encoders.storage.bundled import BUNDLED
-from ..encoders.storage.card import CardFacts, Score, short_name
-from ..encoders.trainable import Trainable
-from ..evaluation.in_words import chosen_in_words, gain_in_words, interval_in_words
+from ..evaluation.report import chosen_in_words, gain_in_words, interval_in_words
+from ..models.base import Encoder
+from ..models.card import CardFacts, Score, short_name
+from ..models.io.bundled import BUNDLED
+from ..models.trainable import Trainable
 from ..workspace import atomic_file
-from .checkpoint_files import State
-from .loop.parts import Parts
+from .checkpoints import State
 from .spec import TrainSpec
+from .steps import Parts
 
 if TYPE_CHECKING:
     from ..data.examples import Examples

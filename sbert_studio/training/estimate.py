@@ -9,22 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..encoders.runtime import resolve_precision
-from ..encoders.trainable import Trainable
 from ..errors import StudioError
+from ..models.runtime import resolve_precision
+from ..models.trainable import Trainable
+from .crossval import in_folds
 from .distributed import Processes
-from .judging.evaluator import Evaluator, hold_out
-from .loop.memory import PeakMemory
-from .loop.packing import pack_batches
-from .loop.parts import Parts
-from .loop.schedule import Schedule
-from .loop.steps import Steps
-from .objective_choice import settled
+from .evaluator import Evaluator, hold_out
+from .packing import pack_batches
 from .prepare import prepare
-from .sampling.batches import batches_for
-from .sampling.sampler import Sampler
-from .spec import TrainSpec
-from .trials.folds import in_folds
+from .samplers import Sampler, batches_for
+from .schedule import PeakMemory, Schedule
+from .spec import TrainSpec, settled
+from .steps import Parts, Steps
 
 if TYPE_CHECKING:
     from ..data.examples import Examples

@@ -1,9 +1,11 @@
-"""What a run says of itself while it goes: plain data that a database, a page and a terminal can all show."""
+"""Events of a run (plain data for database, page and terminal) and its throughput."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
+import time
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -213,3 +215,55 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value
+
+
+_RECENT = 50  # steps over which the shown rate is taken
+_SHOWN_EVERY = 0.2  # seconds
+
+
+def rate_in_words(rate: float) -> str:
+    """Rows a second as they are shown everywhere: ``72``; one decimal below ten."""
+    return f"{rate:,.0f}" if round(rate, 1) >= 10 else f"{rate:.1f}"
+
+
+class Throughput:
+    """Counts the rows and the seconds of steps; evaluations and checkpoints are not counted.
+
+    Attributes:
+        rows, seconds: of all steps so far, those before a resumption too.
+    """
+
+    def __init__(self, rows: int = 0, seconds: float = 0.0) -> None:
+        self.rows, self.seconds = rows, seconds
+        self._recent: deque[tuple[int, float]] = deque(maxlen=_RECENT)
+        self._start = time.perf_counter()
+        self._shown = 0.0
+
+    def begin(self) -> None:
+        """The steps begin, or go on after something else."""
+        self._start = time.perf_counter()
+
+    def end(self, rows: int) -> None:
+        """A step of ``rows`` rows has ended, and the next one begins."""
+        now = time.perf_counter()
+        took, self._start = now - self._start, now
+        self.rows, self.seconds = self.rows + rows, self.seconds + took
+        self._recent.append((rows, took))
+
+    @property
+    def rate(self) -> float:
+        """Rows a second of late."""
+        rows, seconds = (sum(values) for values in zip(*self._recent, strict=True)) if self._recent else (0, 0.0)
+        return rows / seconds if seconds > 0 else 0.0
+
+    def left(self, steps: int) -> float:
+        """Seconds that ``steps`` more steps will take."""
+        return steps * sum(seconds for _, seconds in self._recent) / max(1, len(self._recent))
+
+    def shows(self) -> bool:
+        """Whether it is time to tell of a step again."""
+        now = time.perf_counter()
+        if now - self._shown < _SHOWN_EVERY:
+            return False
+        self._shown = now
+        return True

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..encoders.scorers.pair_scorer import PairScorer
 from ..errors import StudioError
-from ..evaluation.similarity import alike
+from ..evaluation.encoding import alike
+from ..models.pair_scorer import PairScorer
 from .events import Pinned
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
-    from ..encoders.base import Encoder
-    from ..encoders.trainable import Trainable
+    from ..models.base import Encoder
+    from ..models.trainable import Trainable
 
 MOST_PAIRS, LONGEST, NEAREST = 5, 1_000, 5
 _MOST_AMONG = 512  # texts, so that a look at them takes a second or two on two busy cores, at every evaluation of every fold

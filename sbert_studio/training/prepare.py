@@ -1,25 +1,92 @@
-"""A fresh encoder and a spec become what is trained: pooling, projection, adapters, dropout, and the objective with its head."""
+"""Build the model and loss that a training starts from."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from torch import nn
 
-from ..encoders.lora.adapter import LoraSettings
-from ..encoders.trainable import Trainable
 from ..errors import StudioError
-from ..objectives import build_objective, build_pair_objective, build_poly_objective
-from ..objectives.base import Objective
+from ..losses import build_objective, build_pair_objective, build_poly_objective
+from ..losses.base import Objective
+from ..models.base import Encoder
+from ..models.lora import LoraSettings
+from ..models.prompts import column_roles, override_prompts
+from ..models.trainable import Trainable
 from .distributed import Processes
-from .loop.quick import quicken
-from .objective_choice import require_learnable
-from .spec import TrainSpec
+from .fast_layers import quicken
+from .spec import TrainSpec, require_learnable, settled
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
+    from ..models.catalog import Catalog
+
+
+def fresh(catalog: Catalog, spec: TrainSpec, examples: Examples, source: Path | None = None) -> Trainable:
+    """What ``spec`` tunes on ``examples``, untuned: an encoder, a cross-encoder with the head that its objective needs, or a poly-encoder.
+
+    Args:
+        source: the model's folder that an earlier stage left, in the place of the spec's model.
+
+    Raises:
+        StudioError: the model cannot be found or read; or the architecture does not learn from such examples.
+    """
+    name, folders = (spec.model, None) if source is None else (str(source), True)
+    encoder: Trainable
+    if spec.architecture == "cross":
+        require_no_prompt(spec)
+        objective = build_pair_objective(
+            settled(spec, examples).objective, spec.objective_params, labels=len(examples.labels), head=spec.head
+        )
+        head: Any = spec.head
+        encoder = catalog.load_fresh_cross(name, head=head, labels=objective.dim, seed=spec.seed, allow_folders=folders)
+        encoder.configure_head(objective.dim, squeezed=objective.squeezes, classes=examples.labels)
+    elif spec.architecture == "poly":
+        settled(spec, examples)  # refuses what it does not learn from before anything is loaded
+        encoder = catalog.load_fresh_poly(name, codes=spec.codes, seed=spec.seed, allow_folders=folders)
+        override_prompts(encoder.encoder, spec.prompt)
+    else:
+        encoder = catalog.load_fresh(name, allow_folders=folders)
+        override_prompts(encoder, spec.prompt)
+    if source is not None:
+        encoder.base = catalog.resolve(spec.model).base
+    return encoder
+
+
+def require_no_prompt(spec: TrainSpec) -> None:
+    """Refuse a prompt for a cross-encoder.
+
+    Raises:
+        StudioError: one was chosen.
+    """
+    if spec.prompt:
+        raise StudioError("a cross-encoder takes no prompts", "leave the prompt out, or choose another architecture")
+
+
+_ROWS = 10_000
+
+
+def fit_head(spec: TrainSpec, objective: Objective, encoder: Trainable, examples: Examples, processes: Processes) -> bool:
+    """Let the head of ``objective`` begin with what the untuned ``encoder`` knows of the examples, or of 10,000 of them.
+
+    Returns:
+        Whether there was a head that wants it.
+    """
+    if not objective.probes or not isinstance(encoder, Encoder):
+        return False
+    some = examples.take(np.sort(np.random.default_rng(spec.seed).permutation(len(examples))[:_ROWS]))
+    readers = map(encoder.for_role, column_roles(some.kind, len(some.texts)))
+    columns = [torch.from_numpy(reader.encode(text)).to(encoder.device) for reader, text in zip(readers, some.texts, strict=True)]
+    targets = None if some.targets is None else torch.from_numpy(some.targets).to(encoder.device)
+    objective.begin(columns, targets)
+    with torch.no_grad():
+        processes.average([parameter.data for parameter in objective.parameters()])  # the same in every process, to the bit
+    return True
+
 
 # What attention modules call their own dropout where it is not a module.
 _DROPOUT_NAMES = ("dropout", "attention_dropout", "dropout_prob")

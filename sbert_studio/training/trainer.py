@@ -11,35 +11,31 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..data.splits.siblings import siblings
-from ..encoders.runtime import autocast_dtype, resolve_precision
-from ..encoders.storage.digests import damage
-from ..encoders.trainable import Trainable
 from ..errors import StudioError
-from ..objectives.relation import Relation
+from ..losses.base import Relation
+from ..models.io.digests import damage
+from ..models.runtime import autocast_dtype, resolve_precision
+from ..models.trainable import Trainable
 from ..workspace import write_json
+from .alarms import FORGETS, accepted
 from .artifacts import export
-from .checkpoint import Checkpoints, disk_space
-from .checkpoint_files import read_state
+from .blend import MARKS, Blend, unblended
+from .checkpoints import Checkpoints, disk_space, read_state
+from .conclusion import concluded, keep_mistakes, noted
 from .distributed import Processes
+from .evaluator import Evaluator, Marks, hold_out, says_little
 from .events import Asks, Event, Finished, Notice, Phase, Started, Stopped
-from .judging.alarm import FORGETS, accepted
-from .judging.blend import MARKS, Blend, unblended
-from .judging.conclusion import concluded, keep_mistakes, noted
-from .judging.evaluator import Evaluator, hold_out, says_little
-from .judging.general import GeneralProbe
-from .judging.marks import Marks
-from .loop.linear import plain_linear
-from .loop.loop import Loop, starting_state
-from .loop.packing import pack_batches
-from .loop.parts import Parts
-from .loop.probe import fit_head
-from .loop.schedule import Schedule
-from .objective_choice import settled
+from .fast_layers import plain_linear
+from .general_probe import GeneralProbe
+from .loop import Loop, starting_state
+from .members import Assignment
+from .packing import pack_batches
 from .pins import Pins
-from .prepare import prepare
-from .sampling.batches import batches_for
-from .spec import TrainSpec
-from .trials.assignment import Assignment
+from .prepare import fit_head, prepare
+from .samplers import batches_for
+from .schedule import Schedule
+from .spec import TrainSpec, settled
+from .steps import Parts
 
 if TYPE_CHECKING:
     from ..data.examples import Examples

@@ -17,8 +17,8 @@ from starlette.middleware import Middleware
 from ..caches import keep_little
 from ..data.samples import samples
 from ..errors import StudioError
+from ..services.janitor import Janitor
 from ..settings import summarise_events_seldom, trust_proxies
-from ..studio.janitor import Janitor
 from . import banner, opening, places, tabs
 from .api.build import build as build_api
 from .api.for_mcp import configure_mcp
@@ -39,7 +39,7 @@ from .visitors.streams import OpenStreams, keep_streams
 from .visitors.uploads import Ledger, UploadBudget
 
 if TYPE_CHECKING:
-    from ..studio import Studio
+    from ..services import Studio
 
 log = logging.getLogger(__name__)
 NAME = "SBERT Studio"
@@ -235,7 +235,7 @@ def _ledger(studio: Studio) -> Ledger:
 def _device(studio: Studio) -> dict[str, str]:
     import torch
 
-    from ..encoders.runtime import resolve_device
+    from ..models.runtime import resolve_device
 
     device = resolve_device(studio.settings.device)
     if device.type == "cuda":
@@ -248,7 +248,7 @@ def _device(studio: Studio) -> dict[str, str]:
 
 
 def _warm_up(studio: Studio) -> None:
-    from ..explore.maps.projection import warm_up
+    from ..explore.projection import warm_up
 
     try:
         studio.catalog.load(studio.settings.default_model)

@@ -10,8 +10,8 @@ import gradio as gr
 
 from ..data.language import NAMES, mostly_foreign
 from ..errors import StudioError
+from ..services.languages import languages_of
 from ..settings import MULTILINGUAL_HUB_ID
-from ..studio.cards import languages_of
 from .page import Brought, Page
 from .pieces.handlers import guarded
 from .pieces.views import Value, view

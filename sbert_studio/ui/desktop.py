@@ -6,11 +6,11 @@ import importlib.util
 import threading
 from typing import TYPE_CHECKING, Any
 
-from ..ending import ENDING
 from ..errors import StudioError
+from ..shutdown import ENDING
 
 if TYPE_CHECKING:
-    from ..studio import Studio
+    from ..services import Studio
 
 _TITLE = "SBERT Studio"
 _WIDTH, _HEIGHT, _LEAST = 1360, 900, (390, 600)

@@ -23,8 +23,8 @@ from .visitors.visits import VISITS, address, session
 if TYPE_CHECKING:
     from ..data.corpus import Corpus
     from ..data.progress import Progress
-    from ..studio import Studio
-    from ..studio.results import Changes, Duplicates, PairScores
+    from ..services import Studio
+    from ..services.results import Changes, Duplicates, PairScores
     from .panels.basket.pairs import Basket
     from .panels.tuning.drafts import Draft
 
@@ -165,7 +165,7 @@ class Page:
 
     def caller(self) -> str:
         """Whose runs those of a caller of the API are, who names no visitor: on a shared page those of its address."""
-        from ..studio.tuning.tokens import name_of_caller
+        from ..services.training_start import name_of_caller
 
         return name_of_caller(self.studio.workspace, address()) if self.shared else "local"
 

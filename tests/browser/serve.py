@@ -16,8 +16,8 @@ from waiting import wait_until
 
 from sbert_studio.cli import main
 from sbert_studio.data.progress import checkpoint
-from sbert_studio.encoders.storage.bundled import BUNDLED, Bundled
-from sbert_studio.studio.exploring import Exploring
+from sbert_studio.models.io.bundled import BUNDLED, Bundled
+from sbert_studio.services.search import Exploring
 
 from .tiny import MODEL_NAME, MULTILINGUAL_NAME, PACKAGE
 

@@ -24,10 +24,10 @@ def write_model(folder: Path, seed: int = 0) -> None:
     import torch
     from transformers import AutoTokenizer, BertConfig, BertModel
 
-    from sbert_studio.encoders.catalog import Catalog
-    from sbert_studio.encoders.storage.card import model_card
-    from sbert_studio.encoders.storage.config import EncoderConfig
-    from sbert_studio.encoders.transformer import TransformerEncoder
+    from sbert_studio.models.card import model_card
+    from sbert_studio.models.catalog import Catalog
+    from sbert_studio.models.io.settings import EncoderConfig
+    from sbert_studio.models.transformer import TransformerEncoder
     from sbert_studio.workspace import Workspace
 
     bundled = Catalog(Workspace(folder.parent.parent / "catalog"), device="cpu").resolve("all-MiniLM-L6-v2").path

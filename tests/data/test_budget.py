@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from data.test_bounds import workbook
 
 from sbert_studio.data.readers import columns
 from sbert_studio.data.readers.nested import columnar
 from sbert_studio.data.tables import read_table
 from sbert_studio.errors import StudioError
-from tests.data.test_bounds import workbook
 
 Measure = Callable[[Path], tuple[int, str]]
 

@@ -11,7 +11,7 @@ from sbert_studio.data.choices.column_choices import ColumnChoices, parse_order,
 from sbert_studio.data.examples import build_examples
 from sbert_studio.data.tables import Table, table_from_columns
 from sbert_studio.data.values.scales import detect_scale
-from sbert_studio.training.objective_choice import default_objective
+from sbert_studio.training.spec import default_objective
 
 WORDS = [f"{first}{last}" for first in ("ri", "sto", "clo", "gree") for last in ("ver", "ne", "ud", "mos")]
 

@@ -10,7 +10,7 @@ from sbert_studio.data.examples import Examples, Roles, build_examples
 from sbert_studio.data.findings import Finding
 from sbert_studio.data.tables import Table, table_from_columns
 from sbert_studio.data.values.no_answer import says_nothing, unanswered
-from sbert_studio.evaluation.classes import ClassRoles, class_account, classed_texts
+from sbert_studio.evaluation.tasks.base import ClassRoles, class_account, classed_texts
 
 N = 40
 A = [f"a man number {index} plays the guitar on stage" for index in range(N)]
@@ -99,7 +99,7 @@ def test_texts_with_a_class_are_judged_without_those_that_say_there_is_none() ->
 
 
 def test_similarity_of_pairs_leaves_them_out_and_tells_those_it_keeps() -> None:
-    from sbert_studio.studio import Studio
+    from sbert_studio.services import Studio
 
     studio = Studio()
     found = studio.explore.similarity_pairs(pairs("N/A"))

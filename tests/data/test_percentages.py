@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from data.test_passed_over import _pairs, _similar
 
 from sbert_studio.data.choices.column_choices import ColumnChoices, read_roles
 from sbert_studio.data.doctor.diagnosis import diagnose
 from sbert_studio.data.examples import build_examples
 from sbert_studio.data.tables import Table, table_from_columns
 from sbert_studio.data.values.profile import numbers_of
-from tests.data.test_passed_over import _pairs, _similar
 
 
 def _table(plain: str, every: int = 2) -> Table:

@@ -81,7 +81,7 @@ def test_labels_of_no_language_are_proposed_as_the_model_orders_them_or_not_at_a
 
 
 def test_a_proposed_answer_travels_as_plain_data() -> None:
-    from sbert_studio.studio.tuning.questions import question_from_json
+    from sbert_studio.services.training_questions import question_from_json
 
     (question,) = read_roles(_table("value", _turned()), similar=_similar).questions
     assert question.proposed == 1 and question_from_json(question.to_json()) == question

@@ -18,8 +18,8 @@ from sbert_studio.data.examples import build_examples
 from sbert_studio.data.questions import Option
 from sbert_studio.data.splits.held_out import build_like
 from sbert_studio.data.tables import Table, table_from_columns
-from sbert_studio.encoders.catalog import Catalog
 from sbert_studio.errors import StudioError
+from sbert_studio.models.catalog import Catalog
 from sbert_studio.workspace import Workspace
 
 SAMPLES = Path(__file__).resolve().parents[2] / "assets" / "samples"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sbert_studio.encoders.base import Encoder
+from sbert_studio.models.base import Encoder
 
 
 class WordEncoder(Encoder):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sbert_studio.errors import StudioError
-from sbert_studio.evaluation.measures import anisotropy as space
+from sbert_studio.evaluation.tasks import geometry as space
 
 
 @pytest.fixture

@@ -6,15 +6,25 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sbert_studio.evaluation.answers.answers import Answers, of_classes, of_labels, of_margins, of_places, of_ranks, of_scores
-from sbert_studio.evaluation.answers.differing import comparable, differing, right_or_wrong
-from sbert_studio.evaluation.measures.categories import evaluate_categories
+from sbert_studio.evaluation.answers import (
+    Answers,
+    comparable,
+    differing,
+    of_classes,
+    of_labels,
+    of_margins,
+    of_places,
+    of_ranks,
+    of_scores,
+    right_or_wrong,
+)
 from sbert_studio.evaluation.measures.crossing import evaluate_scores
-from sbert_studio.evaluation.measures.pairs import evaluate_pairs, judge
-from sbert_studio.evaluation.measures.retrieval import evaluate_retrieval
-from sbert_studio.evaluation.measures.sts import evaluate_sts
-from sbert_studio.evaluation.measures.transfer import cross_validated
-from sbert_studio.evaluation.measures.triplets import evaluate_triplets
+from sbert_studio.evaluation.tasks.categories import evaluate_categories
+from sbert_studio.evaluation.tasks.pairs import evaluate_pairs, judge
+from sbert_studio.evaluation.tasks.retrieval import evaluate_retrieval
+from sbert_studio.evaluation.tasks.sts import evaluate_sts
+from sbert_studio.evaluation.tasks.transfer import cross_validated
+from sbert_studio.evaluation.tasks.triplets import evaluate_triplets
 
 
 @pytest.fixture

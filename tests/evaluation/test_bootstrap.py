@@ -8,11 +8,11 @@ from scipy import stats
 from sklearn.metrics import average_precision_score
 
 from sbert_studio.evaluation.bootstrap import counts, drawn_together, gain, interval, interval_of_share, resampled_mean, resamples
-from sbert_studio.evaluation.measures.clustering import resampled_v_measure
-from sbert_studio.evaluation.measures.pairs import evaluate_pairs, resampled_average_precision, resampled_decisions
-from sbert_studio.evaluation.measures.retrieval import evaluate_retrieval
-from sbert_studio.evaluation.measures.sts import evaluate_sts, resampled_pearson, resampled_spearman
-from sbert_studio.evaluation.measures.triplets import evaluate_triplets
+from sbert_studio.evaluation.tasks.clustering import resampled_v_measure
+from sbert_studio.evaluation.tasks.pairs import evaluate_pairs, resampled_average_precision, resampled_decisions
+from sbert_studio.evaluation.tasks.retrieval import evaluate_retrieval
+from sbert_studio.evaluation.tasks.sts import evaluate_sts, resampled_pearson, resampled_spearman
+from sbert_studio.evaluation.tasks.triplets import evaluate_triplets
 
 
 def drawn_rows(rows: int) -> list[np.ndarray]:

@@ -5,7 +5,7 @@ import pytest
 
 from sbert_studio.errors import StudioError
 from sbert_studio.evaluation.bootstrap import drawn_together
-from sbert_studio.evaluation.measures.by_group import correlations_by_group, evaluate_by_group
+from sbert_studio.evaluation.tasks.topics import correlations_by_group, evaluate_by_group
 
 
 def test_each_topic_counts_the_same_and_all_pairs_are_judged_as_well() -> None:

@@ -9,13 +9,12 @@ import pytest
 
 from sbert_studio.data.examples import Examples
 from sbert_studio.errors import StudioError
-from sbert_studio.evaluation import judging
+from sbert_studio.evaluation import evaluate as judging
 from sbert_studio.evaluation.evaluate import evaluate, evaluate_examples, known_sample
-from sbert_studio.evaluation.measures import categories
-from sbert_studio.evaluation.measures.categories import Known, evaluate_categories
 from sbert_studio.evaluation.report import Report
-from sbert_studio.evaluation.tasks import TASKS, primary
+from sbert_studio.evaluation.tasks import TASKS, categories, primary
 from sbert_studio.evaluation.tasks import categories as task
+from sbert_studio.evaluation.tasks.categories import Known, evaluate_categories
 
 from .test_suite import table
 

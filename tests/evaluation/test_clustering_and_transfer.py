@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from sbert_studio.errors import StudioError
-from sbert_studio.evaluation.measures.clustering import evaluate_clustering, resampled_v_measure
-from sbert_studio.evaluation.measures.transfer import cross_validated
+from sbert_studio.evaluation.tasks.clustering import evaluate_clustering, resampled_v_measure
+from sbert_studio.evaluation.tasks.transfer import cross_validated
 
 
 @pytest.fixture

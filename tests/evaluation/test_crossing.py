@@ -12,14 +12,14 @@ from sklearn.metrics import accuracy_score, average_precision_score, f1_score
 
 from sbert_studio.data.examples import Examples
 from sbert_studio.data.tables import Table, table_from_columns
-from sbert_studio.encoders.scorers.cross import CrossEncoder
 from sbert_studio.errors import StudioError
 from sbert_studio.evaluation.bootstrap import counts
 from sbert_studio.evaluation.evaluate import evaluate, evaluate_examples
 from sbert_studio.evaluation.measures.crossing import evaluate_classes, evaluate_labels, evaluate_scores
-from sbert_studio.evaluation.measures.pairs import resampled_decisions
-from sbert_studio.evaluation.measures.sts import resampled_pearson
 from sbert_studio.evaluation.tasks import primary
+from sbert_studio.evaluation.tasks.pairs import resampled_decisions
+from sbert_studio.evaluation.tasks.sts import resampled_pearson
+from sbert_studio.models.cross_encoder import CrossEncoder
 
 RNG = np.random.default_rng(4)
 GOLD = RNG.integers(0, 6, 120) / 5

@@ -9,14 +9,22 @@ import pytest
 from scipy.stats import spearmanr
 
 from sbert_studio.data.tables import Table, table_from_columns
-from sbert_studio.encoders.scorers.pair_scorer import PairScorer
 from sbert_studio.evaluation.bootstrap import resampled_mean
-from sbert_studio.evaluation.comparison import Comparison, told_apart
+from sbert_studio.evaluation.comparison import (
+    Average,
+    Comparison,
+    JudgedFile,
+    ModelScores,
+    compared,
+    groups_of,
+    judge_model,
+    mean_of,
+    resampled_mean_of,
+    told_apart,
+)
+from sbert_studio.evaluation.encoding import Remembered, encode_columns, similarities
 from sbert_studio.evaluation.evaluate import task_of
-from sbert_studio.evaluation.groups import mean_of, resampled_mean_of
-from sbert_studio.evaluation.remembered import Remembered
-from sbert_studio.evaluation.several import Average, JudgedFile, ModelScores, compared, groups_of, judge_model
-from sbert_studio.evaluation.similarity import encode_columns, similarities
+from sbert_studio.models.pair_scorer import PairScorer
 
 from .conftest import WordEncoder
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, average_precision_score, f1_score
 
-from sbert_studio.evaluation.measures.pairs import evaluate_pairs, judge
+from sbert_studio.evaluation.tasks.pairs import evaluate_pairs, judge
 
 rows = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 1)), min_size=1, max_size=30)
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from sbert_studio.data.tables import read_table, table_from_columns
-from sbert_studio.encoders.catalog import Catalog
+from sbert_studio.evaluation.encoding import MEASURES, measures
 from sbert_studio.evaluation.evaluate import evaluate
-from sbert_studio.evaluation.similarity import MEASURES, measures
+from sbert_studio.models.catalog import Catalog
 from sbert_studio.workspace import Workspace
 
 

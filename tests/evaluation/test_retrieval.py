@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sbert_studio.evaluation.measures import retrieval
+from sbert_studio.evaluation.tasks import retrieval
 
 
 def test_ranks_equal_a_loop_over_queries(monkeypatch: pytest.MonkeyPatch) -> None:

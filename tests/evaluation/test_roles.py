@@ -7,19 +7,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from encoders.tiny import tiny_encoder
+from models.tiny import tiny_encoder
 from sentence_transformers import SentenceTransformer
 from training.tiny import positive_pairs, scored_pairs
 from training.tiny import tiny_encoder as trainable
 
 from sbert_studio.data.tables import table_from_columns
-from sbert_studio.encoders.storage.config import EncoderConfig
-from sbert_studio.encoders.storage.reading import load_folder
-from sbert_studio.evaluation.evaluate import evaluate
-from sbert_studio.evaluation.judging import ToJudge, judge_sets
-from sbert_studio.evaluation.measures.retrieval import evaluate_retrieval
-from sbert_studio.evaluation.similarity import Encoded, alike
+from sbert_studio.evaluation.encoding import Encoded, alike
+from sbert_studio.evaluation.evaluate import ToJudge, evaluate, judge_sets
 from sbert_studio.evaluation.tasks import task_named
+from sbert_studio.evaluation.tasks.retrieval import evaluate_retrieval
+from sbert_studio.models.io.load import load_folder
+from sbert_studio.models.io.settings import EncoderConfig
 
 PROMPTS = {"query": "how are you ", "document": "my card ", "STS": "hello world "}
 QUERIES = ["the cat sat", "a dog ran", "lost card", "red mat", "blue park"]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sbert_studio.evaluation.bootstrap import counts, gain, resampled_mean
-from sbert_studio.evaluation.selection import ScoredModel, gain_of_chosen
+from sbert_studio.evaluation.bootstrap import ScoredModel, counts, gain, gain_of_chosen, resampled_mean
 
 
 def scored(values: np.ndarray) -> ScoredModel:

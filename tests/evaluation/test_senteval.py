@@ -18,7 +18,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_pre
 from sklearn.pipeline import make_pipeline
 
 from sbert_studio.errors import StudioError
-from sbert_studio.evaluation.measures.senteval import GRID, cross_validated, pair_features, train_and_test
+from sbert_studio.evaluation.tasks.senteval import GRID, cross_validated, pair_features, train_and_test
 
 POINT = 0.01
 

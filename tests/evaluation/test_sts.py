@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from sbert_studio.evaluation import bootstrap
-from sbert_studio.evaluation.measures import sts
-from sbert_studio.evaluation.measures.ranks import average_ranks
-from sbert_studio.evaluation.tasks import primary
+from sbert_studio.evaluation.answers import average_ranks
+from sbert_studio.evaluation.tasks import primary, sts
 
 numbers = st.lists(st.tuples(st.integers(-4, 4), st.integers(-4, 4)), min_size=2, max_size=40)
 

@@ -73,7 +73,7 @@ USE = """
 import numpy as np
 from sbert_studio.cli.main import run
 from sbert_studio.data.tables import table_from_columns
-from sbert_studio.encoders.base import Encoder
+from sbert_studio.models.base import Encoder
 from sbert_studio.evaluation.evaluate import evaluate, primary
 class Ones(Encoder):
     name, normalizes, dim, max_length, fingerprint = "ones", False, 2, 9, "0"

@@ -8,15 +8,14 @@ import numpy as np
 import pytest
 
 from sbert_studio.data.tables import Table, table_from_columns
-from sbert_studio.encoders.scorers.pair_scorer import PairScorer
 from sbert_studio.errors import StudioError
-from sbert_studio.evaluation.comparison import Comparison
+from sbert_studio.evaluation.comparison import Comparison, JudgedFile, compared, judge_model
 from sbert_studio.evaluation.evaluate import beside, evaluate, primary
-from sbert_studio.evaluation.measures.anisotropy import alignment, anisotropy, resampled_anisotropy, uniformity
-from sbert_studio.evaluation.measures.by_group import evaluate_by_group
-from sbert_studio.evaluation.measures.senteval import cross_validated, pair_features, train_and_test
-from sbert_studio.evaluation.several import JudgedFile, compared, judge_model
 from sbert_studio.evaluation.tasks import task_named
+from sbert_studio.evaluation.tasks.geometry import alignment, anisotropy, resampled_anisotropy, uniformity
+from sbert_studio.evaluation.tasks.senteval import cross_validated, pair_features, train_and_test
+from sbert_studio.evaluation.tasks.topics import evaluate_by_group
+from sbert_studio.models.pair_scorer import PairScorer
 
 WORDS = [f"w{place}" for place in range(30)]
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sbert_studio.evaluation.measures.triplets import evaluate_triplets
+from sbert_studio.evaluation.tasks.triplets import evaluate_triplets
 
 
 def test_accuracy_equals_a_loop_over_rows_and_negatives() -> None:

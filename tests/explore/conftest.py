@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from sbert_studio.encoders.base import Encoder
+from sbert_studio.models.base import Encoder
 from sbert_studio.workspace import Workspace
 
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sbert_studio.encoders.word_states import WordStates
-from sbert_studio.explore.alignment import align
+from sbert_studio.explore.explain import align
+from sbert_studio.models.word_encoder import WordStates
 
 
 def states(random: np.random.Generator, owner: list[int], sums: bool = True) -> WordStates:

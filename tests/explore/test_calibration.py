@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sbert_studio.explore.calibration import Usual, some_texts, usual_cosines
+from sbert_studio.explore.explain import Usual, some_texts, usual_cosines
 
 
 def test_usual_cosines_are_those_of_every_pair() -> None:

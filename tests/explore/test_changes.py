@@ -9,12 +9,9 @@ import pytest
 from scipy.linalg import orthogonal_procrustes
 
 from sbert_studio.data.progress import StoppedError, stoppable
-from sbert_studio.encoders.unit import unit
-from sbert_studio.explore.changes import pairs
-from sbert_studio.explore.changes.alignment import laid_on
-from sbert_studio.explore.changes.confusion import confusion_changes
-from sbert_studio.explore.changes.movement import movement
-from sbert_studio.explore.changes.pairs import changed_most
+from sbert_studio.explore import model_diff
+from sbert_studio.explore.model_diff import changed_most, confusion_changes, laid_on, movement
+from sbert_studio.models.similarity import unit
 
 
 @pytest.fixture
@@ -90,7 +87,7 @@ def test_one_text_that_moved_far_does_not_hide_the_others() -> None:
     after = before + rng.normal(scale=0.05, size=before.shape).astype(np.float32)
     after[7] = -after[7]  # its pairs with all others change most
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pairs, "_AMONG", 40)
+        patch.setattr(model_diff, "_AMONG", 40)
         narrow = changed_most(before, after, 10)
     assert narrow == changed_most(before, after, 10)
     assert all(len(found) == 10 for found in narrow)

@@ -11,13 +11,13 @@ from sklearn.metrics import adjusted_rand_score, v_measure_score
 
 from sbert_studio.data.tables import read_table
 from sbert_studio.errors import StudioError
-from sbert_studio.explore.groups import grouping
-from sbert_studio.explore.groups.clustering import ClusterParams, Clusters, cluster
-from sbert_studio.explore.lexical.index import LexicalIndex
-from sbert_studio.explore.maps.projection import ProjectionParams, project
-from sbert_studio.explore.mining.closest import most_similar_pairs
+from sbert_studio.explore import clusters
+from sbert_studio.explore.bm25 import LexicalIndex
+from sbert_studio.explore.clusters import ClusterParams, Clusters, cluster
+from sbert_studio.explore.paraphrase_mining import most_similar_pairs
+from sbert_studio.explore.projection import ProjectionParams, project
 from sbert_studio.explore.search import SemanticIndex
-from sbert_studio.explore.vectors import VectorStore
+from sbert_studio.explore.vector_store import VectorStore
 from sbert_studio.registry import fields_of
 from sbert_studio.workspace import Workspace, digest_texts
 
@@ -34,7 +34,7 @@ def plain_space(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         made.append(len(vectors))
         return np.ascontiguousarray(vectors[:, :5])
 
-    monkeypatch.setattr(grouping, "dense_space", space)
+    monkeypatch.setattr(clusters, "dense_space", space)
     return made
 
 
@@ -73,27 +73,27 @@ def test_hdbscan_runs_in_the_space_of_umap(blobs: Blobs, workspace: Workspace) -
 
 def test_the_tree_equals_scipy_and_its_cuts_equal_sklearn() -> None:
     vectors = np.random.default_rng(0).normal(size=(60, 8)).astype(np.float32)
-    tree = grouping.average_linkage(vectors)
+    tree = clusters.average_linkage(vectors)
     assert np.allclose(tree, linkage(pdist(vectors, "cosine"), "average"), atol=1e-5)
     for count, threshold in ((7, 0.5), (0, 0.3), (0, 0.05)):
         peer = AgglomerativeClustering(
             n_clusters=count or None, metric="cosine", linkage="average", distance_threshold=None if count else 1 - threshold
         ).fit_predict(vectors)
-        assert adjusted_rand_score(peer, grouping.cut(tree, count=count, threshold=threshold)) == 1
+        assert adjusted_rand_score(peer, clusters.cut(tree, count=count, threshold=threshold)) == 1
 
 
 def test_moving_a_control_computes_only_what_it_must(blobs: Blobs, workspace: Workspace, plain_space: list[int], monkeypatch) -> None:
     vectors, _, texts = blobs
     trees: list[int] = []
-    join = grouping.average_linkage
-    monkeypatch.setattr(grouping, "average_linkage", lambda vectors, progress: trees.append(len(vectors)) or join(vectors, progress))
+    join = clusters.average_linkage
+    monkeypatch.setattr(clusters, "average_linkage", lambda vectors, progress: trees.append(len(vectors)) or join(vectors, progress))
     for size in (5, 10, 15):
         cluster(vectors, texts, ClusterParams("hdbscan", min_size=size), BASE, workspace)
     for threshold in (0.2, 0.5, 0.8):
         cluster(vectors, texts, ClusterParams("agglomerative", threshold=threshold), BASE, workspace)
     assert plain_space == trees == [120]
     found = cluster(vectors, texts, ClusterParams("hdbscan", min_size=5), BASE, workspace)
-    monkeypatch.setattr(grouping, "hdbscan", None)
+    monkeypatch.setattr(clusters, "hdbscan", None)
     assert np.array_equal(cluster(vectors, texts, ClusterParams("hdbscan", min_size=5), BASE, workspace).ids, found.ids)
 
 
@@ -129,8 +129,8 @@ def test_few_or_equal_texts_are_grouped_without_complaint(method: str, rows: int
 
 def test_the_sampled_way_of_hdbscan_agrees_with_the_whole(blobs: Blobs, monkeypatch: pytest.MonkeyPatch) -> None:
     vectors, truth, _ = blobs
-    monkeypatch.setattr(grouping, "_DENSITY_ROWS", 80)
-    found = grouping.hdbscan(np.ascontiguousarray(vectors[:, :5]), 8)
+    monkeypatch.setattr(clusters, "_DENSITY_ROWS", 80)
+    found = clusters.hdbscan(np.ascontiguousarray(vectors[:, :5]), 8)
     assert found.shape == (120,) and adjusted_rand_score(truth[found >= 0], found[found >= 0]) > 0.97
 
 
@@ -138,7 +138,7 @@ def test_too_much_is_refused_with_advice(workspace: Workspace, monkeypatch: pyte
     vectors, texts = np.eye(30, dtype=np.float32), ["word"] * 30
     with pytest.raises(StudioError, match="31 clusters of 30"):
         cluster(vectors, texts, ClusterParams("kmeans", count=31), BASE, workspace)
-    monkeypatch.setattr(grouping, "_LINKAGE_ROWS", 29)
+    monkeypatch.setattr(clusters, "_LINKAGE_ROWS", 29)
     with pytest.raises(StudioError, match="hdbscan or kmeans"):
         cluster(vectors, texts, ClusterParams("agglomerative"), BASE, workspace)
     for bad in ({"method": "magic"}, {"count": -1}, {"threshold": 2.0}, {"min_size": -3}, {"seed": -2}):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sbert_studio.errors import StudioError
-from sbert_studio.explore.groups.edits import Edits, Label, Merge, Remove, Rename, Split
+from sbert_studio.explore.map_edits import Edits, Label, Merge, Remove, Rename, Split
 
 IDS = np.array([0, 0, 0, 1, 1, -1])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sbert_studio.explore.groups.hues import MOST_HUES, hue_groups
+from sbert_studio.explore.topics import MOST_HUES, hue_groups
 
 
 @pytest.mark.parametrize("dims", [2, 3])

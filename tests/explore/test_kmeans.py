@@ -5,8 +5,8 @@ import pytest
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
-from sbert_studio.explore.groups import kmeans
-from sbert_studio.explore.groups.kmeans import k_means
+from sbert_studio.explore import clusters
+from sbert_studio.explore.clusters import k_means
 
 
 def mean_cosine(rows: np.ndarray, groups: np.ndarray) -> float:
@@ -14,7 +14,7 @@ def mean_cosine(rows: np.ndarray, groups: np.ndarray) -> float:
 
 
 def test_groups_are_as_tight_as_those_of_sklearn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kmeans, "_CELLS", 1000)
+    monkeypatch.setattr(clusters, "_CELLS", 1000)
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(12, 16))[rng.integers(0, 12, 600)] + 0.6 * rng.normal(size=(600, 16))
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)

@@ -10,10 +10,9 @@ import pytest
 
 from sbert_studio.data.progress import StoppedError, stoppable
 from sbert_studio.errors import StudioError
-from sbert_studio.explore.lexical import keeping, postings
-from sbert_studio.explore.lexical.index import LexicalIndex
-from sbert_studio.explore.lexical.keeping import LexicalStore
-from sbert_studio.explore.terms import words
+from sbert_studio.explore import bm25 as keeping
+from sbert_studio.explore import bm25 as postings
+from sbert_studio.explore.bm25 import LexicalIndex, LexicalStore, words
 from sbert_studio.workspace import Workspace, digest_texts
 
 

@@ -10,8 +10,8 @@ from scipy.sparse.csgraph import connected_components
 
 from sbert_studio.data.progress import StoppedError, stoppable
 from sbert_studio.errors import StudioError
-from sbert_studio.explore import linkage, products
-from sbert_studio.explore.linkage import linked, stars
+from sbert_studio.explore import duplicates, products
+from sbert_studio.explore.duplicates import linked, stars
 
 
 def brute_force(vectors: np.ndarray, threshold: float) -> list[tuple[int, ...]]:
@@ -89,7 +89,7 @@ def test_stars_are_what_taking_one_row_after_the_other_finds(seed: int, rows: in
         left = [row for row in others if row not in near]
         expected += [(centre, *near)] if near else []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(linkage, "_BLOCK", block)
+        patch.setattr(duplicates, "_BLOCK", block)
         assert [(star[0], *sorted(star[1:])) for star in stars(vectors, order, threshold)] == [
             (star[0], *sorted(star[1:])) for star in expected
         ]

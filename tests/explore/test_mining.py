@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sbert_studio.data.progress import StoppedError, stoppable
-from sbert_studio.encoders.unit import unit
 from sbert_studio.errors import StudioError
-from sbert_studio.explore.mining import approximate, closest, scan
-from sbert_studio.explore.mining.approximate import nearly_most_similar_pairs
-from sbert_studio.explore.mining.closest import most_similar_pairs
-from sbert_studio.explore.mining.products import Eight, UnitRows, eight_pays
+from sbert_studio.explore import approximate_mining, paraphrase_mining
+from sbert_studio.explore.approximate_mining import nearly_most_similar_pairs
+from sbert_studio.explore.paraphrase_mining import most_similar_pairs
+from sbert_studio.explore.products import Eight, UnitRows, eight_pays
+from sbert_studio.models.similarity import unit
 
 
 def brute_force(vectors: np.ndarray) -> list[tuple[int, int, float]]:
@@ -34,8 +34,8 @@ def check(vectors: np.ndarray, top: int, eight: bool | None = None) -> None:
 
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scan, "TILE", 16)
-    monkeypatch.setattr(scan, "_AT_ONCE", 50)
+    monkeypatch.setattr(paraphrase_mining, "TILE", 16)
+    monkeypatch.setattr(paraphrase_mining, "_AT_ONCE", 50)
 
 
 @pytest.mark.parametrize("top", [1, 7, 400, 5000])
@@ -142,12 +142,12 @@ def test_pairs_of_rows_with_other_rows_equal_brute_force_by_eight_bits(small_blo
     left, right = np.triu_indices(120, 1)
     order = np.lexsort((right, left, -products[left, right]))[:30]
     for eight in (True, False):
-        found = scan.top_pairs(rows, others, exact, 30, margin=1e-2, highest=1e9, eight=eight)
+        found = paraphrase_mining.top_pairs(rows, others, exact, 30, margin=1e-2, highest=1e9, eight=eight)
         assert [(pair.a, pair.b) for pair in found] == list(zip(left[order].tolist(), right[order].tolist(), strict=True))
 
 
 def test_large_vectors_are_normalised_a_part_at_a_time(monkeypatch: pytest.MonkeyPatch, small_blocks: None) -> None:
-    monkeypatch.setattr(closest, "_WHOLE", 0)
+    monkeypatch.setattr(paraphrase_mining, "_WHOLE", 0)
     check(clustered(100, 20, 6), 30)
 
 
@@ -186,7 +186,7 @@ def test_recall_is_the_share_of_the_closest_pairs_that_lists_hold() -> None:
     near = np.argsort(-cosines, axis=1)[:, :4]
     lists = np.random.default_rng(1).integers(0, 6, (300, 1))
     best = {(min(a, b), max(a, b)): cosines[a, b] for a in range(300) for b in near[a].tolist()}
-    recall = approximate._recall(rows, lists, lambda done, total: None)
+    recall = approximate_mining._recall(rows, lists, lambda done, total: None)
     assert 300 <= recall.pairs == len(best) < 1000
     assert recall.cosine == pytest.approx(min(best.values()), abs=1e-5)
     assert recall.share == pytest.approx(np.mean([lists[a, 0] == lists[b, 0] for a, b in best]), abs=0.02)
@@ -198,7 +198,7 @@ def test_recall_is_the_share_of_the_closest_pairs_that_lists_hold() -> None:
 def test_tiles_that_several_threads_multiply_give_the_same_pairs(
     top: int, eight: bool, small_blocks: None, of_eight_bits: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scan, "_FEW", 0)
+    monkeypatch.setattr(paraphrase_mining, "_FEW", 0)
     monkeypatch.setattr("torch.get_num_threads", lambda: 3)
     check(clustered(200, 30, top), top, eight=eight)
     vectors, before = np.random.default_rng(1).normal(size=(150, 20)).astype(np.float32), threading.active_count()

@@ -8,14 +8,10 @@ import numpy as np
 import pytest
 
 from sbert_studio.data.progress import StoppedError, stoppable
-from sbert_studio.encoders.unit import unit
-from sbert_studio.explore.nearest.background import Background
-from sbert_studio.explore.nearest.cells import Cells
-from sbert_studio.explore.nearest.centroids import assign, centroids
-from sbert_studio.explore.nearest.exact import Exact
-from sbert_studio.explore.nearest.files import CellFiles
-from sbert_studio.explore.nearest.recall import BANDS, TARGET, measured
+from sbert_studio.explore.exact_search import Exact
+from sbert_studio.explore.index import BANDS, TARGET, Background, CellFiles, Cells, assign, centroids, measured
 from sbert_studio.explore.search import SemanticIndex
+from sbert_studio.models.similarity import unit
 from sbert_studio.workspace import Workspace, digest_texts
 
 pytestmark = pytest.mark.slow
@@ -103,7 +99,7 @@ def test_where_the_target_would_read_too_much_less_will_do_and_is_told(
     vectors: np.ndarray, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cells = CellFiles(workspace, 1 << 30).load(digest(), FINGERPRINT, *vectors.shape).cells  # type: ignore[union-attr]
-    monkeypatch.setattr("sbert_studio.explore.nearest.recall._READ", 1)
+    monkeypatch.setattr("sbert_studio.explore.index._READ", 1)
     less, more = measured(cells, Exact(vectors), target=1.0).reaches, measured(cells, Exact(vectors)).reaches
     assert [reach.k for reach in less] == list(BANDS) and 0.93 < less[0].recall < 1
     assert less[0].probes <= more[0].probes

@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sbert_studio.explore.maps.placing import matched, place
-from sbert_studio.explore.maps.projection import ProjectionParams, project
+from sbert_studio.explore.projection import ProjectionParams, matched, place, project
 from sbert_studio.workspace import Workspace
 
 BASE = f"{'a' * 32}-{'b' * 16}"

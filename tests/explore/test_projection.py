@@ -16,10 +16,9 @@ from sklearn.neighbors import NearestNeighbors
 
 from sbert_studio.data.progress import StoppedError, stoppable
 from sbert_studio.errors import StudioError
-from sbert_studio.explore.maps import compiled, descent, kernels, layout, neighbourhood, reduction
-from sbert_studio.explore.maps.neighbourhood import Neighbourhoods
-from sbert_studio.explore.maps.projection import ProjectionParams, project
-from sbert_studio.explore.maps.reduction import near_neighbours, neighbours, principal_components
+from sbert_studio.explore import neighbors, umap, umap_kernels
+from sbert_studio.explore.neighbors import Neighbourhoods, near_neighbours, neighbours, principal_components
+from sbert_studio.explore.projection import ProjectionParams, project
 from sbert_studio.registry import fields_of, parse_params
 from sbert_studio.workspace import Workspace
 
@@ -35,7 +34,7 @@ def no_descent(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         made.append(len(places))
         return places.copy()
 
-    monkeypatch.setattr(layout, "descend", descend)
+    monkeypatch.setattr(umap, "descend", descend)
     return made
 
 
@@ -94,11 +93,11 @@ def test_a_map_ends_when_asked(workspace: Workspace) -> None:
 def test_the_processors_make_no_difference(bank: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
     wide, made = np.tile(bank, (3, 1)) + np.random.default_rng(0).normal(scale=0.05, size=(3 * len(bank), bank.shape[1])), []
     for processors in (1, 2, 5):
-        monkeypatch.setattr(descent, "_processors", lambda number=processors: number)
-        made.append(layout.layout(wide, Path(), dimensions=2, n_neighbors=10, min_dist=0.1, seed=5))
-    assert len(wide) > 2 * descent._ROWS_OF_A_BLOCK  # several blocks
+        monkeypatch.setattr(umap, "_processors", lambda number=processors: number)
+        made.append(umap.layout(wide, Path(), dimensions=2, n_neighbors=10, min_dist=0.1, seed=5))
+    assert len(wide) > 2 * umap._ROWS_OF_A_BLOCK  # several blocks
     assert np.array_equal(made[0], made[1]) and np.array_equal(made[0], made[2])
-    assert not np.array_equal(layout.layout(wide, Path(), dimensions=2, n_neighbors=10, min_dist=0.1), made[0])
+    assert not np.array_equal(umap.layout(wide, Path(), dimensions=2, n_neighbors=10, min_dist=0.1), made[0])
 
 
 def test_many_rows_are_looked_up_nearly_all(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,7 +105,7 @@ def test_many_rows_are_looked_up_nearly_all(monkeypatch: pytest.MonkeyPatch) -> 
     points = (rng.normal(size=(40, 20))[rng.integers(0, 40, 6000)] + rng.normal(scale=0.4, size=(6000, 20))).astype(np.float32)
     truth, _, whole = near_neighbours(points, 15)
     assert whole == 1
-    monkeypatch.setattr(reduction, "_EXACT_ROWS", 1000)
+    monkeypatch.setattr(neighbors, "_EXACT_ROWS", 1000)
     rows, distances, recall = near_neighbours(points, 15)
     found = np.mean([len(np.intersect1d(*pair)) / 15 for pair in zip(rows, truth, strict=True)])
     assert 0.98 <= recall < 1 and abs(found - recall) < 0.02
@@ -115,8 +114,8 @@ def test_many_rows_are_looked_up_nearly_all(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_neighbours_are_looked_for_once_a_corpus(blobs, workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    vectors, asked, original = blobs[0], list[int](), neighbourhood.near_neighbours
-    monkeypatch.setattr(neighbourhood, "near_neighbours", lambda points, k: asked.append(k) or original(points, k))
+    vectors, asked, original = blobs[0], list[int](), neighbors.near_neighbours
+    monkeypatch.setattr(neighbors, "near_neighbours", lambda points, k: asked.append(k) or original(points, k))
     kept = Neighbourhoods()
     for params in (ProjectionParams(seed=1), ProjectionParams(min_dist=0.4, seed=1), ProjectionParams(n_neighbors=25, seed=1)):
         alone = project(vectors, params, BASE, Workspace(workspace.home / f"{params.key}"))
@@ -143,7 +142,7 @@ def test_a_slider_moves_the_map_that_stands(bank: np.ndarray, workspace: Workspa
 def test_a_map_leaves_the_threads_of_torch_as_they_are(tmp_path: Path) -> None:
     script = """if True:
         import sys, pathlib, torch, numpy as np
-        from sbert_studio.explore.maps.layout import warm_up
+        from sbert_studio.explore.umap import warm_up
         warm_up(pathlib.Path(sys.argv[1]))
         print(torch.get_num_threads())
     """
@@ -153,14 +152,14 @@ def test_a_map_leaves_the_threads_of_torch_as_they_are(tmp_path: Path) -> None:
 
 
 def test_the_compiled_loops_are_kept_on_disk() -> None:
-    layout.warm_up(Path())
-    for function in (kernels.epoch, kernels.smooth_distances):
+    umap.warm_up(Path())
+    for function in (umap_kernels.epoch, umap_kernels.smooth_distances):
         assert sum((function.stats.cache_hits | function.stats.cache_misses).values()) >= 1
         assert list(Path(function.stats.cache_path).glob(f"*{function.py_func.__name__}*.nbc"))
 
 
 def test_damaged_compiled_code_is_compiled_anew(tmp_path: Path) -> None:
-    compiled._only_a_cache()
+    umap._only_a_cache()
     kept = IndexDataCacheFile(str(tmp_path), "name", "stamp")
     kept.save("key", b"code")
     assert kept.load("key") == b"code"
@@ -179,8 +178,8 @@ def test_compiled_code_is_kept_in_the_cache_where_it_cannot_lie_beside_umap(
     writable: bool, given: str, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(numba.config, "CACHE_DIR", given)
-    monkeypatch.setattr(compiled.os, "access", lambda folder, mode: writable or Path(folder) == Path("cache"))
-    compiled._choose_folder(Path("cache"))
+    monkeypatch.setattr(umap.os, "access", lambda folder, mode: writable or Path(folder) == Path("cache"))
+    umap._choose_folder(Path("cache"))
     assert expected == numba.config.CACHE_DIR
 
 

@@ -16,13 +16,11 @@ from umap import UMAP
 from umap.umap_ import find_ab_params, fuzzy_simplicial_set
 
 from sbert_studio.data.progress import StoppedError, stoppable
-from sbert_studio.encoders.unit import unit
-from sbert_studio.explore.maps import layout
-from sbert_studio.explore.maps.forces import SHIFT, curve, forces
-from sbert_studio.explore.maps.graph import fuzzy_union
-from sbert_studio.explore.maps.projection import ProjectionParams, project
-from sbert_studio.explore.maps.reduction import neighbours
-from sbert_studio.explore.maps.reference import by_umap_learn
+from sbert_studio.explore import umap
+from sbert_studio.explore.neighbors import neighbours
+from sbert_studio.explore.projection import ProjectionParams, by_umap_learn, project
+from sbert_studio.explore.umap import SHIFT, curve, forces, fuzzy_union
+from sbert_studio.models.similarity import unit
 from sbert_studio.workspace import Workspace
 
 BASE = f"{'c' * 32}-{'d' * 16}"
@@ -87,7 +85,7 @@ def test_the_forces_are_those_of_umap(min_dist: float) -> None:
 
 @pytest.mark.slow
 def test_a_layout_keeps_neighbours_as_well_as_umap_does(bank: np.ndarray) -> None:
-    ours = layout.layout(bank, Path(), dimensions=2, n_neighbors=15, min_dist=0.1, seed=3)
+    ours = umap.layout(bank, Path(), dimensions=2, n_neighbors=15, min_dist=0.1, seed=3)
     plain = UMAP(metric="cosine", random_state=3, n_jobs=1).fit_transform(bank)
     kept = [trustworthiness(bank, xy, n_neighbors=15, metric="cosine") for xy in (ours, plain)]
     assert kept[0] > kept[1] - 0.01

@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sbert_studio.encoders.unit import unit
 from sbert_studio.errors import StudioError
-from sbert_studio.explore.hits import Hit, fuse
+from sbert_studio.explore.exact_search import Hit, fuse
 from sbert_studio.explore.search import SemanticIndex
+from sbert_studio.models.similarity import unit
 
 
 @pytest.mark.parametrize("k", [1, 10, 200])
@@ -75,8 +75,8 @@ def brute_force(vectors: np.ndarray, query: np.ndarray, k: int, among: np.ndarra
 def test_many_blocks_of_rows_with_ties_are_searched_as_brute_force_does(
     lengths: str, share: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sbert_studio.explore.nearest.exact._BLOCK", 1000)
-    monkeypatch.setattr("sbert_studio.explore.nearest.exact._CELLS", 4000)
+    monkeypatch.setattr("sbert_studio.explore.exact_search._BLOCK", 1000)
+    monkeypatch.setattr("sbert_studio.explore.exact_search._CELLS", 4000)
     rng = np.random.default_rng(5)
     vectors = unit(rng.normal(size=(300, 16)).astype(np.float32))[rng.integers(300, size=9000)]  # each thirty times
     vectors[17] = 0

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from sbert_studio.explore import products
-from sbert_studio.explore.calibration import Usual, usual_cosines
-from sbert_studio.explore.suggesting import boundary, contested, near, some_rows
+from sbert_studio.explore.explain import Usual, usual_cosines
+from sbert_studio.explore.pair_suggestions import boundary, contested, near, some_rows
 
 
 def cosines(vectors: np.ndarray) -> dict[tuple[int, int], float]:

@@ -9,8 +9,7 @@ import pytest
 from waiting import wait_until
 
 from sbert_studio.errors import StudioError
-from sbert_studio.explore.arrays import keep_below
-from sbert_studio.explore.vectors import VectorStore
+from sbert_studio.explore.vector_store import VectorStore, keep_below
 from sbert_studio.workspace import Workspace, digest_texts
 
 TEXTS = ["one fish", "two fish", "red fish", "blue fish"]
@@ -128,12 +127,12 @@ def test_a_byte_that_was_changed_is_encoded_again_and_not_served(workspace: Work
 
 
 def test_a_disk_that_takes_nothing_costs_only_the_cache(workspace: Workspace, encoder, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sbert_studio.explore import arrays
+    from sbert_studio.explore import vector_store
 
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(arrays, "atomic_file", full)
+    monkeypatch.setattr(vector_store, "atomic_file", full)
     monkeypatch.setattr(Path, "mkdir", full)
     digest = digest_texts(TEXTS)
     found = VectorStore(workspace).get(TEXTS, digest, encoder)
@@ -147,7 +146,7 @@ def test_a_file_that_another_program_removes_meanwhile_is_no_error(workspace: Wo
 
     digest = digest_texts(TEXTS)
     right = np.array(VectorStore(workspace).get(TEXTS, digest, encoder))
-    monkeypatch.setattr("sbert_studio.explore.arrays.os.utime", gone)
+    monkeypatch.setattr("sbert_studio.explore.vector_store.os.utime", gone)
     np.testing.assert_array_equal(VectorStore(workspace).get(TEXTS, digest, encoder), right)
 
 

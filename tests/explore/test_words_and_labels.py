@@ -6,8 +6,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from sbert_studio.explore.groups.keywords import c_tf_idf, label_clusters
-from sbert_studio.explore.terms import marked, words
+from sbert_studio.explore.bm25 import marked, words
+from sbert_studio.explore.topics import c_tf_idf, label_clusters
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tiny_studio import studio_at
 
-from sbert_studio.studio import Studio
+from sbert_studio.services import Studio
 
 
 @pytest.fixture
@@ -20,13 +20,13 @@ def studio(home: Path, tiny_model: Path) -> Iterator[Studio]:
 def nothing_else_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lists of models contain the bundled ones and the runs, whatever other packages with models are installed here."""
     for name in ("is_installed", "has_package"):
-        monkeypatch.setattr(f"sbert_studio.encoders.catalog.{name}", lambda name: False)
+        monkeypatch.setattr(f"sbert_studio.models.catalog.{name}", lambda name: False)
 
 
 @pytest.fixture
 def two_folds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two folds where the number is not the point, instead of up to five."""
-    monkeypatch.setattr("sbert_studio.training.trials.folds.usual_folds", lambda rows: 2)
+    monkeypatch.setattr("sbert_studio.training.crossval.usual_folds", lambda rows: 2)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from tiny_studio import quick, studio_at, write_pairs
 
 from sbert_studio.errors import StudioError
 from sbert_studio.runs.run import Run
-from sbert_studio.studio import Studio, TrainRequest
+from sbert_studio.services import Studio, TrainRequest
 
 
 def cut(path: Path, size: int | None = None) -> None:
@@ -138,7 +138,7 @@ def test_what_is_said_of_a_missing_model_is_true(runs: Path, tiny_model: Path, s
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("where", "more"),
-    [("sbert_studio.training.trials.trials.shutil.copytree", {"seeds": 2}), ("sbert_studio.training.checkpoint.Checkpoints.write", {})],
+    [("sbert_studio.training.trials.shutil.copytree", {"seeds": 2}), ("sbert_studio.training.checkpoints.Checkpoints.write", {})],
     ids=["after the last training of several", "within the training"],
 )
 def test_a_full_disk_names_the_folder_to_its_owner_and_how_to_resume(
@@ -252,7 +252,7 @@ def test_the_page_lists_models_though_the_runs_cannot_be_read(runs: Path, tiny_m
 
 
 def test_a_full_disk_speaks_of_a_checkpoint_only_where_there_is_one(tmp_path: Path) -> None:
-    from sbert_studio.training.checkpoint import disk_space
+    from sbert_studio.training.checkpoints import disk_space
 
     with pytest.raises(StudioError, match="no checkpoint yet"), disk_space("the checkpoint", tmp_path):
         raise OSError(28, "No space left on device")

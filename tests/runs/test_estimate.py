@@ -16,8 +16,8 @@ from waiting import wait_until
 
 from sbert_studio.errors import StudioError
 from sbert_studio.runs.execution import execute_run
-from sbert_studio.studio import Studio, TrainRequest
-from sbert_studio.training.loop.memory import PeakMemory, resident_bytes
+from sbert_studio.services import Studio, TrainRequest
+from sbert_studio.training.schedule import PeakMemory, resident_bytes
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ from sbert_studio.cli.main import run as run_command
 from sbert_studio.data.choices.column_choices import ColumnChoices
 from sbert_studio.errors import StudioError
 from sbert_studio.runs.run import Run
-from sbert_studio.studio import Studio, TrainRequest
+from sbert_studio.services import Studio, TrainRequest
 
 pytestmark = pytest.mark.slow
 
@@ -207,7 +207,7 @@ def test_a_run_without_a_model_cannot_be_exported(studio: Studio, tmp_path: Path
     def refuse(*_: object, **__: object) -> None:
         raise StudioError("no")
 
-    monkeypatch.setattr("sbert_studio.training.trials.trials.train", refuse)
+    monkeypatch.setattr("sbert_studio.training.trials.train", refuse)
     with pytest.raises(StudioError, match="no"):
         studio.tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()))
     run = studio.tune.runs()[0]

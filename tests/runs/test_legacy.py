@@ -13,7 +13,7 @@ from tiny_studio import quick, studio_at, write_pairs
 
 from sbert_studio.runs.scores import LeaderboardEntry
 from sbert_studio.runs.store import RunStore
-from sbert_studio.studio import Studio, TrainRequest
+from sbert_studio.services import Studio, TrainRequest
 
 SCHEMA = """
 CREATE TABLE migrations (name TEXT PRIMARY KEY, applied TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP);

@@ -15,12 +15,12 @@ from tiny_studio import quick, sentences, studio_at, write_pairs
 from waiting import wait_until
 
 from sbert_studio.cli.main import run as run_command
-from sbert_studio.encoders.scorers.cross_storage import load_cross
-from sbert_studio.encoders.scorers.poly_storage import load_poly
-from sbert_studio.encoders.sentence import SentenceEncoder
 from sbert_studio.errors import StudioError
+from sbert_studio.models.cross_encoder import load_cross
+from sbert_studio.models.poly_encoder import load_poly
+from sbert_studio.models.sentence_encoder import SentenceEncoder
 from sbert_studio.runs.run import Run
-from sbert_studio.studio import Studio, TrainRequest
+from sbert_studio.services import Studio, TrainRequest
 
 pytestmark = pytest.mark.slow
 

@@ -13,7 +13,7 @@ from tiny_studio import quick, sentences, write_pairs
 
 from sbert_studio.errors import StudioError
 from sbert_studio.runs.files import RunFiles
-from sbert_studio.studio import Studio, TrainRequest
+from sbert_studio.services import Studio, TrainRequest
 
 pytestmark = pytest.mark.slow
 

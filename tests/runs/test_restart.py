@@ -12,8 +12,8 @@ from waiting import wait_until
 from sbert_studio.errors import StudioError
 from sbert_studio.identity import use_address
 from sbert_studio.runs.run import Run
+from sbert_studio.services import Studio, TrainRequest
 from sbert_studio.settings import Limits
-from sbert_studio.studio import Studio, TrainRequest
 
 pytestmark = pytest.mark.slow
 LONG = {"epochs": 900, "evaluations_per_epoch": 1}

@@ -14,7 +14,7 @@ from sbert_studio.data.progress import stoppable
 from sbert_studio.errors import StudioError
 from sbert_studio.runs.execution import execute_run
 from sbert_studio.runs.run import Run
-from sbert_studio.studio import Studio, TrainRequest
+from sbert_studio.services import Studio, TrainRequest
 
 pytestmark = pytest.mark.slow
 
@@ -158,7 +158,7 @@ def test_a_failure_that_can_be_mended_says_how(studio: Studio, tmp_path: Path, m
     def refuse(*_: object, **__: object) -> None:
         raise StudioError("the loss was not a number", "lower the learning rate", [4])
 
-    monkeypatch.setattr("sbert_studio.training.trials.trials.train", refuse)
+    monkeypatch.setattr("sbert_studio.training.trials.train", refuse)
     run = ended(studio, studio.tune.submit(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick())))
     assert run.status == "failed"
     assert run.message == "the loss was not a number (row 4)"
@@ -172,7 +172,7 @@ def test_a_bug_fails_one_run_with_a_report_and_the_next_one_still_trains(studio:
 
     path = write_pairs(tmp_path / "pairs.csv")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sbert_studio.training.trials.trials.train", stumble)
+        patch.setattr("sbert_studio.training.trials.train", stumble)
         broken = ended(studio, studio.tune.submit(TrainRequest(path, overrides=quick())))
     assert broken.status == "failed"
     assert "IndexError" in broken.message
@@ -181,7 +181,7 @@ def test_a_bug_fails_one_run_with_a_report_and_the_next_one_still_trains(studio:
     assert ended(studio, studio.tune.submit(TrainRequest(path, overrides=quick()))).status == "finished"
 
 
-@pytest.mark.parametrize("where", ["sbert_studio.training.trials.trials.train", "sbert_studio.runs.runner.execute_run"])
+@pytest.mark.parametrize("where", ["sbert_studio.training.trials.train", "sbert_studio.runs.runner.execute_run"])
 def test_nothing_ends_the_thread_that_trains(studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
     path, broken = write_pairs(tmp_path / "pairs.csv", 32), list[Run]()
     for what in (MemoryError(), SystemExit(3), KeyboardInterrupt(), OSError(28, "No space left on device")):
@@ -217,7 +217,7 @@ def test_an_error_that_cannot_even_be_written_down_ends_one_run_only(
     run = studio.tune.submit(TrainRequest(path, overrides=quick(epochs=400, evaluations_per_epoch=1)))
     wait_until(lambda: studio.tune.run(run.id).run.step > 3, 240)
     with monkeypatch.context() as patch:
-        patch.setattr("sbert_studio.training.checkpoint.Checkpoints.write", fall)
+        patch.setattr("sbert_studio.training.checkpoints.Checkpoints.write", fall)
         patch.setattr(Path, "write_text", fall)
         patch.setattr("sbert_studio.runs.store.atomic_file", fall)
         studio.tune.stop(run.id)

@@ -21,7 +21,7 @@ from sbert_studio.runs import lease, store
 from sbert_studio.runs.lease import RunLeases
 from sbert_studio.runs.run import Run, dump_run, new_run_id, utc_now
 from sbert_studio.runs.store import RunStore
-from sbert_studio.studio import Studio, TrainRequest
+from sbert_studio.services import Studio, TrainRequest
 from sbert_studio.workspace import atomic_folder
 
 

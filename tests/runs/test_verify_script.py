@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from encoders.families import words
+from models.families import words
 
-from sbert_studio.encoders.modules.recurrent import GRU, LSTM
-from sbert_studio.evaluation.measures.retrieval import evaluate_retrieval
+from sbert_studio.evaluation.tasks.retrieval import evaluate_retrieval
+from sbert_studio.models.modules.recurrent import GRU, LSTM
 from sbert_studio.runs.export.base import render
 from sbert_studio.runs.export.bundle import verify_script
 from sbert_studio.training.spec import TrainSpec

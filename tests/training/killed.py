@@ -24,12 +24,9 @@ import scipy.stats  # noqa: F401
 import torch
 import torch.profiler
 
-from sbert_studio.encoders.storage.reading import load_folder
-from sbert_studio.encoders.trainable import Trainable
-from sbert_studio.training import trainer
-from sbert_studio.training.judging import general
-from sbert_studio.training.loop import throughput
-from sbert_studio.training.trials import trials
+from sbert_studio.models.io.load import load_folder
+from sbert_studio.models.trainable import Trainable
+from sbert_studio.training import events, general_probe, trainer, trials
 
 from .tiny import labelled_pairs, never, positive_pairs, scored_pairs, small_spec, tiny_encoder, tiny_words
 from .tiny_cross import cross_spec, tiny_cross
@@ -199,7 +196,7 @@ def attempt(run: Run, folder: Path, moment: Moment | None) -> bool:
         code = 1
         try:
             torch.set_num_threads(1)
-            throughput._SHOWN_EVERY = 0.0
+            events._SHOWN_EVERY = 0.0
             killer = Killer(moment, folder)
             spec, examples, dev, first = run.make()
             given: dict[str, Any] = {"folder": folder, "dev": dev, "resume": True}
@@ -249,7 +246,7 @@ def compare(name: str, folder: Path) -> dict[str, Any]:
 
 def main(folder: str) -> None:
     """Compare each run, and print what was found as JSON; the error where one could not be compared."""
-    general.PAIRS = Path(folder) / "none"  # everyday pairs are no matter here, and each child would encode them
+    general_probe.PAIRS = Path(folder) / "none"  # everyday pairs are no matter here, and each child would encode them
     gc.collect()
     gc.freeze()  # a child that looks for cycles among what was imported would copy all of it
     found = {}

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-from sbert_studio.encoders.rows import TextRows
-from sbert_studio.training.events import Saved, Step
-from sbert_studio.training.loop import loop
-from sbert_studio.training.loop.ahead import Ahead
-from sbert_studio.training.loop.throughput import Throughput
+from sbert_studio.models.training_rows import TextRows
+from sbert_studio.training import loop
+from sbert_studio.training.events import Saved, Step, Throughput
+from sbert_studio.training.steps import Ahead
 from sbert_studio.training.trainer import train
 
 from .tiny import Told, never, scored_pairs, small_spec, tiny_encoder, weights

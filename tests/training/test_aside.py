@@ -10,7 +10,7 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from sbert_studio.errors import StudioError
-from sbert_studio.training.judging.blend import Blend
+from sbert_studio.training.blend import Blend
 
 ROWS = 2_000_000  # 8 MB
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 import torch
-from encoders.tiny import TEXTS
-from encoders.tiny import tiny_encoder as tiny_of
+from models.tiny import TEXTS
+from models.tiny import tiny_encoder as tiny_of
 
 from sbert_studio.data.examples import Examples
-from sbert_studio.encoders.transformer import TransformerEncoder
+from sbert_studio.models.transformer import TransformerEncoder
 from sbert_studio.training.distributed import Processes
 from sbert_studio.training.events import Step
-from sbert_studio.training.loop.packing import pack_batches
+from sbert_studio.training.packing import pack_batches
 from sbert_studio.training.prepare import prepare
 from sbert_studio.training.trainer import train
 

@@ -11,13 +11,12 @@ import pytest
 import torch
 
 from sbert_studio.evaluation.bootstrap import gain
-from sbert_studio.evaluation.in_words import chosen_in_words
-from sbert_studio.training.checkpoint import Checkpoints
-from sbert_studio.training.checkpoint_files import EVALUATIONS, MODEL, STATE, State, Tensors, flaw_of, read_state, read_tensors
+from sbert_studio.evaluation.report import chosen_in_words
+from sbert_studio.training.checkpoints import EVALUATIONS, MODEL, STATE, Checkpoints, State, Tensors, flaw_of, read_state, read_tensors
+from sbert_studio.training.evaluator import Candidates
 from sbert_studio.training.events import Evaluated, Notice
-from sbert_studio.training.judging.candidates import Candidates
-from sbert_studio.training.judging.strength import set_strength
 from sbert_studio.training.spec import TrainSpec
+from sbert_studio.training.strength import set_strength
 from sbert_studio.training.trainer import Outcome, train
 
 from .tiny import Told, never, scored_pairs, small_spec, stops_after, tiny_encoder

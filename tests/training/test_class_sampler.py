@@ -8,7 +8,7 @@ import pytest
 
 from sbert_studio.errors import StudioError
 from sbert_studio.training.advisor import advise
-from sbert_studio.training.sampling.class_sampler import ClassSampler
+from sbert_studio.training.samplers import ClassSampler
 from sbert_studio.training.trainer import train
 
 from .test_advisor import MINILM

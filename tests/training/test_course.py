@@ -15,16 +15,16 @@ import torch
 
 from sbert_studio.data.examples import Examples
 from sbert_studio.data.splits.splitting import leaking, plain
-from sbert_studio.encoders.storage.reading import load_folder
-from sbert_studio.encoders.transformer import TransformerEncoder
 from sbert_studio.errors import StudioError
-from sbert_studio.evaluation.in_words import scores_in_words
+from sbert_studio.evaluation.report import scores_in_words
+from sbert_studio.models.io.load import load_folder
+from sbert_studio.models.transformer import TransformerEncoder
+from sbert_studio.training.evaluator import Evaluator
 from sbert_studio.training.events import Evaluated, Finished, Notice, Part, PartEnded, Started, Stopped
-from sbert_studio.training.judging.evaluator import Evaluator
+from sbert_studio.training.members import members, summary
 from sbert_studio.training.spec import TrainSpec
 from sbert_studio.training.trainer import Outcome
-from sbert_studio.training.trials.members import members, summary
-from sbert_studio.training.trials.trials import run_trials
+from sbert_studio.training.trials import run_trials
 
 from .tiny import Told, labelled_pairs, never, scored_pairs, small_spec, stops_after, tiny_encoder, weights
 
@@ -231,8 +231,8 @@ def test_scores_are_summed_up_as_papers_do() -> None:
 
 @pytest.mark.slow
 def test_the_dial_of_several_seeds_shows_the_marks_of_the_model_that_is_kept(tmp_path: Path, seeded: tuple[Outcome, Told, Path]) -> None:
-    from sbert_studio.studio.tuning.strengths import dial
-    from sbert_studio.training.judging.strength import set_strength
+    from sbert_studio.services.training_start import dial
+    from sbert_studio.training.strength import set_strength
 
     outcome, told, kept = seeded
     folder = shutil.copytree(kept, tmp_path / "run")

@@ -10,17 +10,14 @@ import numpy as np
 import pytest
 import torch
 
-from sbert_studio.encoders.rows import PairRows
-from sbert_studio.encoders.scorers.cross import CrossEncoder
-from sbert_studio.encoders.scorers.cross_storage import load_cross
 from sbert_studio.errors import StudioError
+from sbert_studio.models.cross_encoder import CrossEncoder, load_cross
+from sbert_studio.models.training_rows import PairRows
 from sbert_studio.training.distributed import Processes
 from sbert_studio.training.estimate import rehearse
 from sbert_studio.training.events import Evaluated, Finished, Notice, Started, Step
-from sbert_studio.training.fresh import fresh
-from sbert_studio.training.loop.parts import Parts
-from sbert_studio.training.loop.steps import Steps
-from sbert_studio.training.prepare import prepare
+from sbert_studio.training.prepare import fresh, prepare
+from sbert_studio.training.steps import Parts, Steps
 from sbert_studio.training.trainer import Outcome, train
 
 from .tiny import Told, labelled_pairs, never, positive_pairs, scored_pairs, weights
@@ -206,7 +203,7 @@ def test_the_untuned_score_is_that_of_the_new_head(tmp_path: Path) -> None:
 
 
 def test_the_catalogue_makes_what_the_objective_needs_and_a_later_stage_goes_on(tmp_path: Path) -> None:
-    from sbert_studio.encoders.catalog import Catalog
+    from sbert_studio.models.catalog import Catalog
     from sbert_studio.workspace import Workspace
 
     from .tiny import tiny_encoder

@@ -12,8 +12,7 @@ import pytest
 import torch
 
 from sbert_studio.errors import StudioError
-from sbert_studio.training.checkpoint import Checkpoints
-from sbert_studio.training.checkpoint_files import State, Tensors, read_state, read_tensors
+from sbert_studio.training.checkpoints import Checkpoints, State, Tensors, read_state, read_tensors
 from sbert_studio.training.events import Notice, Started
 from sbert_studio.training.spec import TrainSpec
 from sbert_studio.training.trainer import train

@@ -12,11 +12,11 @@ import torch
 
 from sbert_studio.data.examples import Examples
 from sbert_studio.errors import StudioError
+from sbert_studio.training.crossval import in_folds
 from sbert_studio.training.events import Notice, Started
 from sbert_studio.training.spec import TrainSpec
 from sbert_studio.training.trainer import Outcome, train
-from sbert_studio.training.trials.folds import in_folds
-from sbert_studio.training.trials.trials import run_trials
+from sbert_studio.training.trials import run_trials
 
 from .test_damaged_checkpoints import cut
 from .tiny import SHORT, SHORT_ROWS, Told, never, scored_pairs, small_spec, stops_after, tiny_encoder, weights

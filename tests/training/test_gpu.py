@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import torch
 
-from sbert_studio.encoders.storage.reading import load_folder
+from sbert_studio.models.io.load import load_folder
+from sbert_studio.training import events
 from sbert_studio.training.events import Step
-from sbert_studio.training.loop import throughput
 from sbert_studio.training.trainer import train
 
 from .tiny import Told, labelled_pairs, labelled_texts, never, positive_pairs, scored_pairs, sentences, small_spec, tiny_encoder, weights
@@ -49,7 +49,7 @@ def same_losses(spec: Any, fresh: Callable[[], Any], data: Any, folder: Path) ->
 
 @pytest.fixture(autouse=True)
 def every_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(throughput, "_SHOWN_EVERY", 0.0)
+    monkeypatch.setattr(events, "_SHOWN_EVERY", 0.0)
 
 
 @pytest.mark.parametrize("objective", _OF)

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from sbert_studio.training.judging.folded import Candidate, judged_by_others, pooled
+from sbert_studio.training.fold_scores import Candidate, judged_by_others, pooled
 
 ROWS, FOLDS, MARKS, RESAMPLES = 75, 4, 7, 100
 
@@ -56,8 +56,8 @@ def test_without_resamples_the_score_of_the_others_choice_is_told() -> None:
 
 
 def test_what_an_owner_has_set_to_zero_is_not_called_a_training_without_gain() -> None:
-    from sbert_studio.evaluation.in_words import gain_in_words, kept_in_words, outcome_in_words
-    from sbert_studio.training.judging.strength import at_strength
+    from sbert_studio.evaluation.report import gain_in_words, kept_in_words, outcome_in_words
+    from sbert_studio.training.strength import at_strength
 
     before = {"metric": "cosine_spearman", "task": "sts", "rows": 60, "score": 0.6}
     marks = [{"strength": 0.0, "score": 0.6, "gain_interval": [0.0, 0.0]}, {"strength": 1.0, "score": 0.8, "gain_interval": [0.1, 0.3]}]
@@ -73,8 +73,8 @@ def test_what_an_owner_has_set_to_zero_is_not_called_a_training_without_gain() -
 
 
 def test_a_strength_that_was_chosen_by_looking_at_the_rows_is_never_called_better_by_them() -> None:
-    from sbert_studio.evaluation.in_words import gain_in_words, outcome_in_words, verdict
-    from sbert_studio.training.judging.strength import at_strength
+    from sbert_studio.evaluation.report import gain_in_words, outcome_in_words, verdict
+    from sbert_studio.training.strength import at_strength
 
     before = {"metric": "cosine_spearman", "task": "sts", "rows": 400, "score": 0.824}
     marks = [
@@ -97,7 +97,7 @@ def test_a_strength_that_was_chosen_by_looking_at_the_rows_is_never_called_bette
 
 
 def test_a_model_that_gains_only_on_the_rows_that_chose_it_is_told_of_as_such() -> None:
-    from sbert_studio.evaluation.in_words import kept_in_words
+    from sbert_studio.evaluation.report import kept_in_words
 
     marks = [{"strength": 0.0, "score": 0.6}, {"strength": 0.5, "score": 0.63}, {"strength": 1.0, "score": 0.58}]
     after = {"metric": "cosine_spearman", "score": 0.6, "strength": 0.0, "strengths": marks, "nested": 0.59, "tried": 5}

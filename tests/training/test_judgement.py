@@ -17,18 +17,18 @@ import torch
 
 from sbert_studio.data.examples import Examples
 from sbert_studio.data.samples import ASSETS
-from sbert_studio.encoders.storage.reading import load_folder
-from sbert_studio.encoders.transformer import TransformerEncoder
 from sbert_studio.errors import StudioError
+from sbert_studio.models.io.load import load_folder
+from sbert_studio.models.transformer import TransformerEncoder
+from sbert_studio.training import general_probe
 from sbert_studio.training.estimate import rehearse
+from sbert_studio.training.evaluator import Evaluator
 from sbert_studio.training.events import Asks, Event, Finished, Notice, Part, Phase, Started
-from sbert_studio.training.judging import general
-from sbert_studio.training.judging.evaluator import Evaluator
-from sbert_studio.training.judging.folded import Candidate, nested, pooled
-from sbert_studio.training.judging.strength import set_strength
+from sbert_studio.training.fold_scores import Candidate, nested, pooled
 from sbert_studio.training.spec import TrainSpec
+from sbert_studio.training.strength import set_strength
 from sbert_studio.training.trainer import Outcome, identity_of
-from sbert_studio.training.trials.trials import run_trials
+from sbert_studio.training.trials import run_trials
 
 from .tiny import WORDS, Told, labelled_pairs, never, scored_pairs, small_spec, stops_after, tiny_encoder, weights
 
@@ -80,10 +80,10 @@ def probe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     path = tmp_path / "general.csv"
     lines = [f"en,{a},{b},{5 * score:.2f}" for a, b, score in zip(*pairs.texts, pairs.targets, strict=True)]  # type: ignore[arg-type]
     path.write_text("language,sentence1,sentence2,score\n" + "\n".join(lines) + "\n", encoding="utf-8")
-    monkeypatch.setattr(general, "PAIRS", path)
-    general._pairs.cache_clear()
+    monkeypatch.setattr(general_probe, "PAIRS", path)
+    general_probe._pairs.cache_clear()
     yield path
-    general._pairs.cache_clear()
+    general_probe._pairs.cache_clear()
 
 
 def turned(examples: Examples) -> Examples:
@@ -284,7 +284,7 @@ def test_rows_of_which_none_are_held_out_are_asked_about(tmp_path: Path, archite
 @lru_cache
 def by_nearness(of: Callable[..., Examples]) -> tuple[Examples, np.ndarray]:
     """400 rows, and the places of the 120 that the untuned model ranks nearest to where their score does."""
-    from sbert_studio.evaluation.similarity import encode_columns, similarities
+    from sbert_studio.evaluation.encoding import encode_columns, similarities
 
     many = of(400)
     assert many.targets is not None
@@ -322,25 +322,25 @@ def test_what_it_costs_elsewhere_is_measured_before_and_after(tmp_path: Path, pr
     outcome = run(small_spec(epochs=1), tmp_path / "run", examples=FEW)
     assert outcome.before["general"]["rows"] == 60 == outcome.after["general"]["rows"]
     assert all("general" in mark for mark in outcome.after["strengths"])
-    known = general.GeneralProbe.of(load_folder(outcome.model))
+    known = general_probe.GeneralProbe.of(load_folder(outcome.model))
     assert known is not None
     assert known.untuned["score"] == pytest.approx(outcome.after["general"]["score"], abs=1e-5)
     assert "everyday pairs" in (outcome.model / "README.md").read_text()
 
 
 def test_an_untuned_model_is_asked_once(probe: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(general, "_SAID", {})
+    monkeypatch.setattr(general_probe, "_SAID", {})
     asked: list[object] = []
-    plain = general.alike
-    monkeypatch.setattr(general, "alike", lambda encoder, *columns: asked.append(encoder) or plain(encoder, *columns))
-    first, again, other = (general.GeneralProbe.of(encoder) for encoder in (tiny_encoder(), tiny_encoder(), tiny_encoder(seed=5)))
+    plain = general_probe.alike
+    monkeypatch.setattr(general_probe, "alike", lambda encoder, *columns: asked.append(encoder) or plain(encoder, *columns))
+    first, again, other = (general_probe.GeneralProbe.of(encoder) for encoder in (tiny_encoder(), tiny_encoder(), tiny_encoder(seed=5)))
     assert first is not None and again is not None and first.untuned == again.untuned
     assert len(asked) == 2 and other is not None and other.untuned != first.untuned
 
 
 def test_the_written_pairs_are_many_and_graded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(general, "PAIRS", ASSETS / "probe" / "general.csv")
-    parts = {part.language: part for part in general._pairs.__wrapped__()}
+    monkeypatch.setattr(general_probe, "PAIRS", ASSETS / "probe" / "general.csv")
+    parts = {part.language: part for part in general_probe._pairs.__wrapped__()}
     assert len(parts["en"].scores) >= 120
     assert len(parts["zh"].scores) >= 80
     for part in parts.values():

@@ -13,15 +13,14 @@ from sbert_studio.data.conversion.conversions import convert
 from sbert_studio.data.examples import Examples
 from sbert_studio.data.splits.siblings import siblings
 from sbert_studio.data.splits.splitting import split
-from sbert_studio.encoders.storage.reading import load_folder
 from sbert_studio.evaluation.evaluate import evaluate_examples
-from sbert_studio.objectives.relation import Relation
-from sbert_studio.training import trainer
+from sbert_studio.losses.base import Relation
+from sbert_studio.models.io.load import load_folder
+from sbert_studio.training import events, trainer
 from sbert_studio.training.advisor import advise
 from sbert_studio.training.estimate import rehearse
+from sbert_studio.training.evaluator import Evaluator
 from sbert_studio.training.events import Event, Started, Step
-from sbert_studio.training.judging.evaluator import Evaluator
-from sbert_studio.training.loop import throughput
 from sbert_studio.training.trainer import train
 
 from .test_advisor import MINILM
@@ -64,7 +63,7 @@ def test_a_stopped_run_that_is_resumed_ends_in_the_same_bits(tmp_path: Path, obj
 
 @pytest.mark.slow
 def test_rows_computed_some_at_a_time_give_the_same_losses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(throughput, "_SHOWN_EVERY", 0.0)
+    monkeypatch.setattr(events, "_SHOWN_EVERY", 0.0)
     losses = []
     for micro in (0, 5):
         told: list[Event] = []

@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import nn
 
-from sbert_studio.training.loop import linear
-from sbert_studio.training.loop.linear import QuickLinear, plain_linear, quicken_linear
+from sbert_studio.training import fast_layers
+from sbert_studio.training.fast_layers import QuickLinear, plain_linear, quicken_linear
 from sbert_studio.training.trainer import train
 
 from .tiny import Told, never, scored_pairs, small_spec, tiny_encoder
@@ -19,7 +19,7 @@ needs_onednn = pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reas
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linear, "quicker", lambda: True)
+    monkeypatch.setattr(fast_layers, "quicker", lambda: True)
 
 
 def gradients_of(layer: nn.Linear, rows: torch.Tensor) -> list[torch.Tensor | None]:
@@ -38,8 +38,8 @@ def test_values_and_gradients_are_those_of_the_plain_layer(shape: tuple[int, ...
     torch.manual_seed(0)
     layer, rows, calls = nn.Linear(48, 80, bias=bias), torch.randn(shape), []
     plain = gradients_of(layer, rows)
-    product = linear._product
-    monkeypatch.setattr(linear, "_product", lambda *arguments: calls.append(1) or product(*arguments))
+    product = fast_layers._product
+    monkeypatch.setattr(fast_layers, "_product", lambda *arguments: calls.append(1) or product(*arguments))
     quicken_linear(layer)
     for ours, theirs in zip(gradients_of(layer, rows), plain, strict=True):
         assert (ours is None) == (theirs is None)
@@ -63,7 +63,7 @@ def test_frozen_weights_get_no_gradient_and_pass_it_on() -> None:
 def test_half_precision_and_nothing_at_all_take_the_plain_way(monkeypatch: pytest.MonkeyPatch) -> None:
     layer, rows = nn.Linear(16, 24), torch.randn(5, 16)
     quicken_linear(layer)
-    monkeypatch.setattr(linear, "_product", lambda *_: pytest.fail("the plain way was not taken"))
+    monkeypatch.setattr(fast_layers, "_product", lambda *_: pytest.fail("the plain way was not taken"))
     with torch.autocast("cpu", torch.bfloat16):
         assert layer(rows).dtype == torch.bfloat16
     assert layer(rows[:0]).shape == (0, 24)
@@ -85,7 +85,7 @@ def test_only_plain_layers_become_quick_and_each_becomes_plain_again() -> None:
 
 
 def test_where_it_is_not_quicker_nothing_changes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linear, "quicker", lambda: False)
+    monkeypatch.setattr(fast_layers, "quicker", lambda: False)
     network = nn.Sequential(nn.Linear(3, 3))
     quicken_linear(network)
     assert type(network[0]) is nn.Linear
@@ -96,8 +96,8 @@ def test_where_it_is_not_quicker_nothing_changes(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("method", ["full", "lora"])
 def test_a_training_uses_them_and_leaves_plain_ones(method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    encoder, calls, product = tiny_encoder(), [], linear._product
-    monkeypatch.setattr(linear, "_product", lambda *arguments: calls.append(1) or product(*arguments))
+    encoder, calls, product = tiny_encoder(), [], fast_layers._product
+    monkeypatch.setattr(fast_layers, "_product", lambda *arguments: calls.append(1) or product(*arguments))
     train(small_spec(epochs=1, method=method, lora_r=4), scored_pairs(24), Told(), never, encoder=encoder, folder=tmp_path)
     assert calls
     assert not any(isinstance(module, QuickLinear) for module in encoder.modules())

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from sbert_studio.data.examples import Examples
-from sbert_studio.encoders.base import Encoder
-from sbert_studio.encoders.transformer import TransformerEncoder
-from sbert_studio.encoders.unit import unit
-from sbert_studio.training.judging.mistakes import MISTAKES, MOST, pooled, read, worst
+from sbert_studio.models.base import Encoder
+from sbert_studio.models.similarity import unit
+from sbert_studio.models.transformer import TransformerEncoder
+from sbert_studio.training.mistakes import MISTAKES, MOST, pooled, read, worst
 from sbert_studio.training.spec import TrainSpec
 from sbert_studio.training.trainer import train
-from sbert_studio.training.trials.trials import run_trials
+from sbert_studio.training.trials import run_trials
 
 from .tiny import Told, labelled_pairs, labelled_texts, never, positive_pairs, scored_pairs, sentences, small_spec, tiny_encoder
 from .tiny_cross import tiny_cross

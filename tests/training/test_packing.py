@@ -5,10 +5,10 @@ import pytest
 import torch
 from transformers import BertModel, RobertaConfig, RobertaModel
 
-from sbert_studio.encoders.lora.adapter import LoraSettings
-from sbert_studio.encoders.storage.config import EncoderConfig
-from sbert_studio.encoders.transformer import TransformerEncoder
-from sbert_studio.training.loop.packing import Packing, _alike, pack_batches
+from sbert_studio.models.io.settings import EncoderConfig
+from sbert_studio.models.lora import LoraSettings
+from sbert_studio.models.transformer import TransformerEncoder
+from sbert_studio.training.packing import Packing, _alike, pack_batches
 
 from .tiny import sentences, tiny_encoder
 from .tiny_cross import tiny_cross

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from sbert_studio.data.examples import Examples
-from sbert_studio.encoders.transformer import TransformerEncoder
 from sbert_studio.errors import StudioError
-from sbert_studio.evaluation.similarity import alike
+from sbert_studio.evaluation.encoding import alike
+from sbert_studio.models.transformer import TransformerEncoder
 from sbert_studio.runs.event_log import load_event
 from sbert_studio.training.events import Evaluated, Part, Pinned, from_json, to_json
 from sbert_studio.training.pins import LONGEST, NEAREST, Pins
 from sbert_studio.training.spec import TrainSpec
 from sbert_studio.training.trainer import train
-from sbert_studio.training.trials.trials import run_trials
+from sbert_studio.training.trials import run_trials
 
 from .tiny import Told, never, scored_pairs, small_spec, stops_after, tiny_encoder, weights
 from .tiny_cross import cross_spec, tiny_cross

@@ -12,21 +12,18 @@ import pytest
 import torch
 
 from sbert_studio.data.examples import Examples
-from sbert_studio.encoders.scorers.pair_scorer import PairScorer
-from sbert_studio.encoders.scorers.poly import PolyEncoder
-from sbert_studio.encoders.scorers.poly_storage import load_poly
 from sbert_studio.errors import StudioError
-from sbert_studio.evaluation.judging import ToJudge, fitting_task, judge_sets
-from sbert_studio.evaluation.pace import Pace
+from sbert_studio.evaluation.encoding import Pace
+from sbert_studio.evaluation.evaluate import ToJudge, fitting_task, judge_sets
+from sbert_studio.models.pair_scorer import PairScorer
+from sbert_studio.models.poly_encoder import PolyEncoder, load_poly
 from sbert_studio.training.advisor import advise
 from sbert_studio.training.distributed import Processes
 from sbert_studio.training.estimate import rehearse
 from sbert_studio.training.events import Started, Step, Stopped
-from sbert_studio.training.fresh import fresh
-from sbert_studio.training.judging.strength import set_strength
-from sbert_studio.training.loop.parts import Parts
-from sbert_studio.training.loop.steps import Steps
-from sbert_studio.training.prepare import prepare
+from sbert_studio.training.prepare import fresh, prepare
+from sbert_studio.training.steps import Parts, Steps
+from sbert_studio.training.strength import set_strength
 from sbert_studio.training.trainer import Outcome, identity_of, train
 
 from .tiny import Told, bare_sentences, labelled_pairs, labelled_texts, never, positive_pairs, scored_pairs, small_spec, tiny_words, weights
@@ -149,8 +146,8 @@ def test_lora_trains_the_codes_in_full_and_keeps_them_with_the_adapter(tmp_path:
     embeddings = "encoder.backbone.embeddings.word_embeddings.weight"
     assert torch.equal(loaded.get_parameter(embeddings), plain.get_parameter(embeddings))
     assert outcome.adapter is not None and json.loads((outcome.adapter / "poly.json").read_text())["codes"] == len(plain.codes)
-    from sbert_studio.encoders.lora.beside import load_adapter
-    from sbert_studio.encoders.scorers.poly_storage import with_codes
+    from sbert_studio.models.lora import load_adapter
+    from sbert_studio.models.poly_encoder import with_codes
 
     load_adapter(plain.encoder, outcome.adapter)
     again = with_codes(plain.encoder, outcome.adapter)
@@ -226,7 +223,7 @@ def test_a_run_that_began_before_there_were_codes_goes_on(tmp_path: Path) -> Non
 
 
 def test_the_catalogue_makes_what_the_spec_says_and_a_later_stage_goes_on(tmp_path: Path) -> None:
-    from sbert_studio.encoders.catalog import Catalog
+    from sbert_studio.models.catalog import Catalog
     from sbert_studio.workspace import Workspace
 
     tiny_poly().encoder.save(tmp_path / "base")

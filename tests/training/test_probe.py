@@ -10,10 +10,10 @@ import torch
 from sbert_studio.data.examples import build_examples, detect_roles
 from sbert_studio.data.splits.held_out import build_like
 from sbert_studio.data.tables import table_from_columns
-from sbert_studio.objectives import build_objective
+from sbert_studio.losses import build_objective
 from sbert_studio.training.distributed import Processes
 from sbert_studio.training.events import Evaluated
-from sbert_studio.training.loop.probe import fit_head
+from sbert_studio.training.prepare import fit_head
 from sbert_studio.training.trainer import train
 
 from .tiny import Told, labelled_pairs, never, scored_pairs, small_spec, tiny_encoder

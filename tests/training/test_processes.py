@@ -16,10 +16,10 @@ from processes import started
 from tiny_studio import write_pairs
 
 from sbert_studio.cli.main import run as run_command
-from sbert_studio.objectives.gather import process_count
+from sbert_studio.losses.base import process_count
 from sbert_studio.runs.store import RunStore
 from sbert_studio.settings import launched_alone
-from sbert_studio.training.loop import throughput
+from sbert_studio.training import events
 
 from .tiny import weights
 from .together import BATCH_SIZE, DATA, EPOCHS, GATHERED, ROWS, SHARES, gathered_step, own_loss, train_each
@@ -62,7 +62,7 @@ def two(command: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.process
 @pytest.mark.slow
 def test_two_processes_lose_as_one_does(two: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(throughput, "_SHOWN_EVERY", 0.0)
+    monkeypatch.setattr(events, "_SHOWN_EVERY", 0.0)
     alone, together = train_each(tmp_path), json.loads((two / "losses.json").read_text(encoding="utf-8"))
     assert alone["notices"] == []
     (notice,) = together["notices"]

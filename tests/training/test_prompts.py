@@ -19,16 +19,16 @@ from tiny_studio import quick, studio_at, write_pairs
 
 from sbert_studio.cli.main import run as run_command
 from sbert_studio.data.examples import Examples
-from sbert_studio.encoders.lora.beside import load_adapter
-from sbert_studio.encoders.prompts import column_roles, override_prompts
-from sbert_studio.encoders.scorers.poly_attention import attended
-from sbert_studio.encoders.storage.peek import peek
-from sbert_studio.encoders.storage.reading import load_folder
 from sbert_studio.errors import StudioError
+from sbert_studio.evaluation.encoding import Remembered
 from sbert_studio.evaluation.evaluate import evaluate_examples
-from sbert_studio.evaluation.measures.retrieval import evaluate_retrieval
-from sbert_studio.evaluation.remembered import Remembered
-from sbert_studio.studio import Studio, TrainRequest
+from sbert_studio.evaluation.tasks.retrieval import evaluate_retrieval
+from sbert_studio.models.io.load import load_folder
+from sbert_studio.models.io.sources import peek
+from sbert_studio.models.lora import load_adapter
+from sbert_studio.models.poly_encoder import attended
+from sbert_studio.models.prompts import column_roles, override_prompts
+from sbert_studio.services import Studio, TrainRequest
 from sbert_studio.training.spec import TrainSpec
 from sbert_studio.training.trainer import identity_of, train
 

@@ -14,14 +14,14 @@ from sbert_studio.data.examples import Examples
 from sbert_studio.data.splits.splitting import all_alike, folds, split
 from sbert_studio.errors import StudioError
 from sbert_studio.evaluation.bootstrap import FEWEST_DRAWN
-from sbert_studio.evaluation.similarity import encode_columns, similarities
+from sbert_studio.evaluation.encoding import encode_columns, similarities
+from sbert_studio.training.alarms import below_chance
+from sbert_studio.training.crossval import in_folds
+from sbert_studio.training.evaluator import Evaluator, hold_out
 from sbert_studio.training.events import Evaluated, Notice, Part, PartEnded, Started, to_json
-from sbert_studio.training.judging.alarm import below_chance
-from sbert_studio.training.judging.evaluator import Evaluator, hold_out
 from sbert_studio.training.spec import TrainSpec
 from sbert_studio.training.trainer import Outcome
-from sbert_studio.training.trials.folds import in_folds
-from sbert_studio.training.trials.trials import run_trials
+from sbert_studio.training.trials import run_trials
 
 from .tiny import Told, never, scored_pairs, small_spec, tiny_encoder
 

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from sbert_studio.encoders.fast.batching import TokenRows
-from sbert_studio.encoders.rows import TextRows
-from sbert_studio.objectives import build_objective
-from sbert_studio.training.loop.schedule import Schedule
-from sbert_studio.training.sampling.batches import batches_for
-from sbert_studio.training.sampling.sampler import Sampler
+from sbert_studio.losses import build_objective
+from sbert_studio.models.inference.batching import TokenRows
+from sbert_studio.models.training_rows import TextRows
+from sbert_studio.training.samplers import Sampler, batches_for
+from sbert_studio.training.schedule import Schedule
 from sbert_studio.training.spec import TrainSpec
 
 RANDOM = np.random.default_rng(0)

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from sbert_studio.training.loop.optimiser import Optimiser
+from sbert_studio.training.optim import Optimiser
 
 from .tiny import small_spec
 

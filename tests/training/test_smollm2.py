@@ -16,17 +16,15 @@ import torch
 from smollm2 import convert, gguf_folder
 
 from sbert_studio.data.examples import Examples
-from sbert_studio.encoders.catalog import Catalog
-from sbert_studio.encoders.lora.adapter import LoraSettings
-from sbert_studio.encoders.lora.targets import find_targets
-from sbert_studio.encoders.storage.reading import load_folder
-from sbert_studio.encoders.transformer import TransformerEncoder
+from sbert_studio.models.catalog import Catalog
+from sbert_studio.models.io.load import load_folder
+from sbert_studio.models.lora import LoraSettings, find_targets
+from sbert_studio.models.transformer import TransformerEncoder
 from sbert_studio.training.distributed import Processes
 from sbert_studio.training.events import Step
-from sbert_studio.training.loop.optimiser import Optimiser
-from sbert_studio.training.loop.parts import Parts
-from sbert_studio.training.loop.steps import Steps
+from sbert_studio.training.optim import Optimiser
 from sbert_studio.training.prepare import prepare
+from sbert_studio.training.steps import Parts, Steps
 from sbert_studio.training.trainer import train
 from sbert_studio.workspace import Workspace
 

@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 import torch
 
-from sbert_studio.training.checkpoint import Checkpoints
-from sbert_studio.training.checkpoint_files import read_tensors
+from sbert_studio.training import events, loop
+from sbert_studio.training.blend import Soup
+from sbert_studio.training.checkpoints import Checkpoints, read_tensors
+from sbert_studio.training.evaluator import Evaluator
 from sbert_studio.training.events import Evaluated, Started, Step, Stopped
-from sbert_studio.training.judging.evaluator import Evaluator
-from sbert_studio.training.loop import loop, throughput
-from sbert_studio.training.loop.soup import Soup
 from sbert_studio.training.trainer import train
 
 from .tiny import Told, labelled_pairs, never, scored_pairs, small_spec, stops_after, tiny_encoder, weights
@@ -83,7 +82,7 @@ def test_means_do_not_fall_step_by_step_below_an_earlier_evaluation(tmp_path: Pa
     """Each mean is held against the best of all before it, not against a mean that was let through already; after a resume too."""
     found = [0.5, 0.9, 0.898, 0.896]  # of the untuned model, the first training, and the means of two and three
     left = iter(found)
-    monkeypatch.setattr(throughput, "_SHOWN_EVERY", 0.0)
+    monkeypatch.setattr(events, "_SHOWN_EVERY", 0.0)
     monkeypatch.setattr(Evaluator, "__call__", lambda *_, **__: {"metric": "spearman", "score": next(left), "task": "sts", "rows": 60})
     spec, told, dev = small_spec(epochs=1, soup=3, blend=False), Told(), scored_pairs(20, 7)
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import torch
 
-from sbert_studio.encoders.storage.reading import load_folder
 from sbert_studio.errors import StudioError
+from sbert_studio.models.io.load import load_folder
+from sbert_studio.training import events
 from sbert_studio.training.artifacts import adapter_base
 from sbert_studio.training.events import Evaluated, Finished, Notice, Saved, Started, Step, Stopped
-from sbert_studio.training.loop import throughput
 from sbert_studio.training.trainer import train
 
 from .tiny import (
@@ -92,7 +92,7 @@ def test_stop_keeps_the_best_and_the_last(tmp_path: Path) -> None:
         return len(told.of(Evaluated)) >= 2 and told.of(Step)[-1].step >= 11
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(throughput, "_SHOWN_EVERY", 0.0)
+        patch.setattr(events, "_SHOWN_EVERY", 0.0)
         outcome = train(
             small_spec(epochs=4), scored_pairs(), told, stop, encoder=tiny_encoder(), folder=tmp_path, dev=scored_pairs(40, seed=5)
         )
@@ -149,7 +149,7 @@ def test_lora_is_merged_and_its_adapter_kept(tmp_path: Path) -> None:
     assert np.abs(tuned - untuned).max() > 1e-3
     assert outcome.adapter is not None
 
-    from sbert_studio.encoders.lora.beside import load_adapter
+    from sbert_studio.models.lora import load_adapter
 
     unmerged = tiny_encoder()
     load_adapter(unmerged, outcome.adapter)
@@ -207,7 +207,7 @@ def test_the_card_holds_the_measured_scores(tmp_path: Path) -> None:
 
 
 def test_a_loss_that_is_not_finite_is_skipped_and_ends_the_run_after_five(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sbert_studio.objectives.scores.cosine import Cosine
+    from sbert_studio.losses.cosine import Cosine
 
     real, calls = Cosine.loss, iter(range(1000))
     bad = {2, 3, *range(9, 99)}
@@ -229,7 +229,7 @@ def test_a_loss_that_is_not_finite_is_skipped_and_ends_the_run_after_five(tmp_pa
 
 
 def test_memory_that_runs_out_halves_the_rows_at_a_time_with_the_same_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sbert_studio.encoders.transformer import TransformerEncoder
+    from sbert_studio.models.transformer import TransformerEncoder
 
     spec = small_spec(objective="cosent", dropout=0.0, epochs=1)
     plain = train(spec, scored_pairs(), Told(), never, encoder=tiny_encoder(), folder=tmp_path / "plain")
@@ -253,9 +253,9 @@ def test_memory_that_runs_out_halves_the_rows_at_a_time_with_the_same_result(tmp
 def test_a_full_disk_ends_the_run_with_the_last_good_checkpoint_intact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import errno
 
-    from sbert_studio.training import checkpoint
+    from sbert_studio.training import checkpoints
 
-    real, written = checkpoint.write_tensors, iter(range(1000))
+    real, written = checkpoints.write_tensors, iter(range(1000))
 
     def fill(path: Path, tensors: dict[str, torch.Tensor]) -> str:
         if next(written) == 4:  # the second file of the second checkpoint
@@ -265,7 +265,7 @@ def test_a_full_disk_ends_the_run_with_the_last_good_checkpoint_intact(tmp_path:
 
     spec, examples = small_spec(checkpoint_every=3), scored_pairs()
     with monkeypatch.context() as patch:
-        patch.setattr(checkpoint, "write_tensors", fill)
+        patch.setattr(checkpoints, "write_tensors", fill)
         with pytest.raises(StudioError, match="disk was full"):
             train(spec, examples, Told(), never, encoder=tiny_encoder(), folder=tmp_path / "run")
     assert [path.name for path in (tmp_path / "run" / "checkpoints").iterdir()] == ["step-000000003"]

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from sbert_studio.data.examples import Examples
-from sbert_studio.encoders.storage.reading import load_folder
-from sbert_studio.encoders.transformer import TransformerEncoder
+from sbert_studio.models.io.load import load_folder
+from sbert_studio.models.transformer import TransformerEncoder
 from sbert_studio.training.events import Part, PartEnded, Started, Step
+from sbert_studio.training.members import WholeRun
 from sbert_studio.training.spec import TrainSpec
-from sbert_studio.training.trials.trials import run_trials
-from sbert_studio.training.trials.whole import WholeRun
+from sbert_studio.training.trials import run_trials
 
 from .tiny import Told, labelled_texts, never, positive_pairs, scored_pairs, small_spec, tiny_encoder
 

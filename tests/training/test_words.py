@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from sbert_studio.data.examples import Examples
-from sbert_studio.encoders.sentence import SentenceEncoder
-from sbert_studio.encoders.storage.reading import load_folder
 from sbert_studio.errors import StudioError
+from sbert_studio.models.io.load import load_folder
+from sbert_studio.models.sentence_encoder import SentenceEncoder
 from sbert_studio.training.events import Evaluated, Part, Started, Step
 from sbert_studio.training.spec import TrainSpec
 from sbert_studio.training.trainer import Outcome, train
-from sbert_studio.training.trials.trials import run_trials
+from sbert_studio.training.trials import run_trials
 
 from .tiny import Told, labelled_pairs, never, scored_pairs, small_spec, stops_after, tiny_encoder, tiny_words
 

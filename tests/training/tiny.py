@@ -12,13 +12,13 @@ import torch
 from transformers import BertConfig, BertModel, BertTokenizer
 
 from sbert_studio.data.examples import Examples, Kind
-from sbert_studio.encoders.modules.word_embeddings import WordEmbeddings
-from sbert_studio.encoders.storage.config import EncoderConfig
-from sbert_studio.encoders.transformer import TransformerEncoder
-from sbert_studio.encoders.words import WordEncoder, WordNetwork
+from sbert_studio.models.io.settings import EncoderConfig
+from sbert_studio.models.modules.word_embeddings import WordEmbeddings
+from sbert_studio.models.static.vectors import WordVectors
+from sbert_studio.models.transformer import TransformerEncoder
+from sbert_studio.models.word_encoder import WordEncoder, WordNetwork
 from sbert_studio.training.events import Event
 from sbert_studio.training.spec import TrainSpec
-from sbert_studio.wordvectors.vectors import WordVectors
 
 _VOCABULARY = "cat dog mat park red blue fast slow hello world bank card lost found river stone bread milk moon star"
 WORDS = _VOCABULARY.split()

@@ -8,8 +8,7 @@ import numpy as np
 import torch
 
 from sbert_studio.data.examples import Examples
-from sbert_studio.encoders.scorers.cross import OURS, CrossEncoder
-from sbert_studio.encoders.scorers.cross_storage import with_mlp
+from sbert_studio.models.cross_encoder import OURS, CrossEncoder, with_mlp
 from sbert_studio.training.spec import TrainSpec
 
 from .tiny import labelled_pairs, small_spec, tiny_encoder

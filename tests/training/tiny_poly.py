@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sbert_studio.encoders.scorers.poly import PolyEncoder
+from sbert_studio.models.poly_encoder import PolyEncoder
 from sbert_studio.training.spec import TrainSpec
 
 from .tiny import small_spec, tiny_encoder

@@ -14,15 +14,13 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import torch
 import torch.distributed as dist
+from losses.batches import DIM, batch, make
 from torch import nn
 
-from sbert_studio.training import trainer
+from sbert_studio.training import events, general_probe, trainer
 from sbert_studio.training.events import Notice, Step
-from sbert_studio.training.judging import general
-from sbert_studio.training.loop import throughput
-from tests.objectives.batches import DIM, batch, make
-from tests.training.tiny import Told, labelled_pairs, never, positive_pairs, scored_pairs, small_spec, tiny_encoder
-from tests.training.tiny_cross import cross_spec, tiny_cross
+from training.tiny import Told, labelled_pairs, never, positive_pairs, scored_pairs, small_spec, tiny_encoder
+from training.tiny_cross import cross_spec, tiny_cross
 
 DATA = {"cosine": scored_pairs, "cosine+cosent": scored_pairs, "softmax": labelled_pairs, "in_batch": positive_pairs}
 ROWS, BATCH_SIZE, EPOCHS = 64, 10, 2  # a smaller batch at the end of each epoch
@@ -42,7 +40,7 @@ def train_each(folder: Path) -> dict[str, Any]:
     """Train with each objective and return the losses of all steps, and the notices about processes. Empty but in the main process."""
     losses: dict[str, list[float]] = {}
     notices: set[str] = set()
-    everyday, general.PAIRS = general.PAIRS, folder / "none.csv"  # what it costs elsewhere is no matter here
+    everyday, general_probe.PAIRS = general_probe.PAIRS, folder / "none.csv"  # what it costs elsewhere is no matter here
     usual: dict[str, Any] = {"dropout": 0.0, "batch_size": BATCH_SIZE, "epochs": EPOCHS}
     for name, data in (DATA | {"cross": scored_pairs}).items():
         spec, encoder = (
@@ -52,7 +50,7 @@ def train_each(folder: Path) -> dict[str, Any]:
         trainer.train(spec, data(ROWS), told, never, encoder=encoder, folder=folder / name, dev=data(20, 5))
         losses[name] = [event.loss for event in told.of(Step)]
         notices |= {event.message for event in told.of(Notice) if "processes" in event.message}
-    general.PAIRS = everyday
+    general_probe.PAIRS = everyday
     return {"losses": losses, "notices": sorted(notices)}
 
 
@@ -103,7 +101,7 @@ def command_line(folder: Path) -> None:
 def main(folder: Path) -> None:
     """Do all of it in this process, one of two."""
     torch.set_num_threads(1)
-    throughput._SHOWN_EVERY = 0.0
+    events._SHOWN_EVERY = 0.0
     found = train_each(folder)
     gather_each(folder)
     if dist.get_rank() == 0:

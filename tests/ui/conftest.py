@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tiny_studio import sentences, studio_at, write_model, write_static
 
-from sbert_studio.studio import Studio
+from sbert_studio.services import Studio
 from sbert_studio.ui.page import Page
 
 

@@ -13,7 +13,7 @@ from gradio_client import Client, handle_file
 from gradio_client.exceptions import AppError
 from tiny_studio import studio_at, write_pairs
 
-from sbert_studio.studio import Studio
+from sbert_studio.services import Studio
 from sbert_studio.ui.app import build, launch
 
 NAMED = {"/similarity", "/search", "/mine", "/map", "/check", "/train", "/run", "/stop", "/resume", "/evaluate"}

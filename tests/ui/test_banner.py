@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from sbert_studio.services import Studio
 from sbert_studio.settings import Settings
-from sbert_studio.studio import Studio
 from sbert_studio.ui.banner import said
 from sbert_studio.ui.page import Page
 

@@ -12,7 +12,7 @@ import pytest
 from tiny_studio import sentences
 
 from sbert_studio.errors import StudioError
-from sbert_studio.studio import Studio
+from sbert_studio.services import Studio
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panels.basket import baskets, gather, pairs, panel
 from sbert_studio.ui.panels.basket.pairs import Basket, Pair

@@ -19,10 +19,10 @@ from waiting import wait_until
 
 from sbert_studio.data.progress import StoppedError, checkpoint, stoppable
 from sbert_studio.errors import StudioError
-from sbert_studio.explore.groups.clustering import ClusterParams
-from sbert_studio.explore.maps.projection import ProjectionParams
-from sbert_studio.studio import Studio
-from sbert_studio.studio.tuning.plans import TrainRequest
+from sbert_studio.explore.clusters import ClusterParams
+from sbert_studio.explore.projection import ProjectionParams
+from sbert_studio.services import Studio
+from sbert_studio.services.training_plan import TrainRequest
 from sbert_studio.ui.app import launch
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.pieces.handlers import guarded, told

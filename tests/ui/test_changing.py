@@ -15,8 +15,8 @@ import pytest
 from tiny_studio import quick, sentences, studio_at, write_model, write_pairs
 
 from sbert_studio.errors import StudioError
-from sbert_studio.studio import TrainRequest
-from sbert_studio.studio.results import CategoryChange
+from sbert_studio.services import TrainRequest
+from sbert_studio.services.results import CategoryChange
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panels.changing import panel
 from sbert_studio.ui.panels.changing.handover import base_of, compare

@@ -13,7 +13,7 @@ import pytest
 from tiny_studio import sentences
 
 from sbert_studio.errors import StudioError
-from sbert_studio.explore.linkage import linked
+from sbert_studio.explore.duplicates import linked
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panels.clearing import panel
 from sbert_studio.ui.panels.clearing.choices import Choices, alike_value

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from sbert_studio.errors import StudioError
-from sbert_studio.explore.calibration import Usual
-from sbert_studio.explore.ordering import by_likeness
+from sbert_studio.explore.duplicates import by_likeness
+from sbert_studio.explore.explain import Usual
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panels.basket import gather
 from sbert_studio.ui.panels.comparing import verdict

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from tiny_studio import quick, studio_at, write_pairs
 
-from sbert_studio.encoders.scorers.cross_storage import load_cross
 from sbert_studio.errors import StudioError
-from sbert_studio.studio import TrainRequest
+from sbert_studio.models.cross_encoder import load_cross
+from sbert_studio.services import TrainRequest
 from sbert_studio.training.spec import TrainSpec
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panels.tuning import run_panel, settings_form

@@ -22,7 +22,7 @@ import webview
 from qtpy.QtCore import QMetaObject, Qt
 from qtpy.QtWidgets import QApplication, QMessageBox
 from sbert_studio.settings import Settings
-from sbert_studio.studio import Studio
+from sbert_studio.services import Studio
 from sbert_studio.ui import desktop
 from sbert_studio.ui.app import launch
 

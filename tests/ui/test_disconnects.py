@@ -22,7 +22,7 @@ from tiny_studio import quick, studio_at, write_pairs
 from waiting import wait_until
 
 from sbert_studio.data.progress import StoppedError, checkpoint
-from sbert_studio.studio import Studio
+from sbert_studio.services import Studio
 from sbert_studio.ui.app import launch
 from sbert_studio.ui.visitors.streams import UNHEARD, keep_streams
 from sbert_studio.ui.visitors.visits import VISITS, Visits

@@ -9,7 +9,7 @@ from tiny_studio import write_doubtful, write_pairs
 
 from sbert_studio.data.choices.column_choices import ColumnChoices
 from sbert_studio.errors import StudioError
-from sbert_studio.studio.tuning.questions import Unanswered
+from sbert_studio.services.training_questions import Unanswered
 from sbert_studio.ui.api import judging as api
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.tabs.evaluate import Judged, judge_or_ask

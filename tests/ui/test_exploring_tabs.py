@@ -28,7 +28,7 @@ def test_a_file_of_pairs_tells_what_was_left_out_and_how_its_scores_agree(page: 
 
 def test_the_file_of_scored_pairs_keeps_columns_that_are_called_as_ours(tmp_path: Path) -> None:
     from sbert_studio.data.accounts import RowAccount
-    from sbert_studio.studio.results import PairScore, PairScores, Similarity
+    from sbert_studio.services.results import PairScore, PairScores, Similarity
 
     rows = (PairScore(2, "cat", "dog", Similarity(0.5, 1, 2, 3)),)
     PairScores(rows, ("row", "row"), RowAccount(1, 1)).to_csv(tmp_path / "out.csv")

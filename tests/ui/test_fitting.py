@@ -18,16 +18,16 @@ from waiting import wait_until
 
 from sbert_studio.data.progress import checkpoint
 from sbert_studio.errors import StudioError
+from sbert_studio.models.static import LEARNERS
+from sbert_studio.services.jobs import JobView
+from sbert_studio.services.static_embeddings import STATIC, Fitted
 from sbert_studio.settings import Limits
-from sbert_studio.studio.fitting.fitting import STATIC, Fitted
-from sbert_studio.studio.jobs import JobView
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panels.fitting.choices import is_weighted_by_choice, kinds, own_settings, start
 from sbert_studio.ui.panels.fitting.panel import FittingPanel, job_view
 from sbert_studio.ui.panels.tuning.run_panel import use
 from sbert_studio.ui.tabs import evaluate, models, search
 from sbert_studio.ui.visitors.session import new_owner
-from sbert_studio.wordvectors import LEARNERS
 
 from . import waiting
 

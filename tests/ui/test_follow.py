@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sbert_studio.runs.run import Run
-from sbert_studio.studio.results import RunView
+from sbert_studio.services.results import RunView
 from sbert_studio.ui.panels.tuning.follow import Follow, sentence, smoothed
 
 

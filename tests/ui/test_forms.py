@@ -82,7 +82,7 @@ def test_only_the_acting_objectives_own_settings_count() -> None:
 
 
 def test_every_objective_is_offered_for_the_kinds_it_learns_from() -> None:
-    from sbert_studio.objectives import OBJECTIVES
+    from sbert_studio.losses import OBJECTIVES
 
     offered = {name for _, name in settings_form.objective_choices("triplets")}
     assert offered == {"auto"} | {name for name in OBJECTIVES if "triplets" in OBJECTIVES[name].kinds}

@@ -15,7 +15,7 @@ from tiny_studio import studio_at, write_pairs
 from sbert_studio.data.public import public_file
 from sbert_studio.errors import StudioError
 from sbert_studio.identity import current_identity
-from sbert_studio.studio import Studio
+from sbert_studio.services import Studio
 from sbert_studio.ui.app import launch
 from sbert_studio.ui.visitors.visits import Visits
 

@@ -18,9 +18,9 @@ from waiting import wait_until
 from sbert_studio.data.progress import checkpoint
 from sbert_studio.data.samples import samples
 from sbert_studio.errors import StudioError
+from sbert_studio.services.jobs import JobView
+from sbert_studio.services.training_questions import Unanswered
 from sbert_studio.settings import Limits
-from sbert_studio.studio.jobs import JobView
-from sbert_studio.studio.tuning.questions import Unanswered
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panels.judging import board
 from sbert_studio.ui.panels.judging.conclusion import conclusion

@@ -13,8 +13,8 @@ import httpx
 import pytest
 from tiny_studio import studio_at, write_pairs
 
+from sbert_studio.services import Studio
 from sbert_studio.settings import Limits
-from sbert_studio.studio import Studio
 from sbert_studio.ui.app import launch
 from sbert_studio.ui.visitors.callers import HEADER
 

@@ -9,7 +9,7 @@ import pytest
 from tiny_studio import quick, write_pairs
 
 from sbert_studio.errors import StudioError
-from sbert_studio.studio.tuning.plans import TrainRequest
+from sbert_studio.services.training_plan import TrainRequest
 from sbert_studio.training.pins import Pins
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panels.tuning.follow import Follow

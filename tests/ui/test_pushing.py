@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from tiny_studio import quick, studio_at, write_pairs
 
-from sbert_studio.encoders.storage.reading import load_folder
 from sbert_studio.errors import StudioError
-from sbert_studio.studio import Studio, TrainRequest
+from sbert_studio.models.io.load import load_folder
+from sbert_studio.services import Studio, TrainRequest
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panels.pushing import push, token_of
 

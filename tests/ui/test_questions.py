@@ -10,7 +10,7 @@ from tiny_studio import quick, write_doubtful, write_pairs
 
 from sbert_studio.data.choices.column_choices import ColumnChoices
 from sbert_studio.errors import StudioError
-from sbert_studio.studio import TrainRequest
+from sbert_studio.services import TrainRequest
 from sbert_studio.ui.api import training as api
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panels.tuning import data_panel, drafts, told

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from encoders.tiny import TEXTS, tiny_encoder
+from models.tiny import TEXTS, tiny_encoder
 from sentence_transformers import SentenceTransformer
 from tiny_studio import studio_at, write_static
 
 from sbert_studio.cli.main import run
 from sbert_studio.data.tables import table_from_columns
-from sbert_studio.encoders.prompts import SearchSettings
-from sbert_studio.encoders.storage.config import EncoderConfig
-from sbert_studio.encoders.storage.reading import load_folder
 from sbert_studio.errors import StudioError
+from sbert_studio.models.io.load import load_folder
+from sbert_studio.models.io.settings import EncoderConfig
+from sbert_studio.models.prompts import SearchSettings
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.pieces import picker
 from sbert_studio.ui.tabs import search

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from tiny_studio import studio_at, write_model
 
-from sbert_studio.training.loop.memory import resident_bytes
+from sbert_studio.training.schedule import resident_bytes
 from sbert_studio.ui.app import launch
 from sbert_studio.ui.visitors.sessions import LeanSession
 

@@ -12,8 +12,8 @@ from tiny_studio import quick, write_pairs
 
 from sbert_studio.data.progress import checkpoint
 from sbert_studio.errors import StudioError
-from sbert_studio.studio.jobs import Begin
-from sbert_studio.studio.tuning.plans import TrainRequest
+from sbert_studio.services.jobs import Begin
+from sbert_studio.services.training_plan import TrainRequest
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.pieces.handlers import guarded, told
 from sbert_studio.ui.tray import entries as rows

@@ -10,7 +10,7 @@ from tiny_studio import write_pairs
 
 from sbert_studio.data.choices.column_choices import ColumnChoices
 from sbert_studio.errors import StudioError
-from sbert_studio.studio import TrainRequest
+from sbert_studio.services import TrainRequest
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panels.tuning import changes, data_panel, drafts, run_panel, settings_form, told
 from sbert_studio.ui.panels.tuning.follow import Follow
@@ -362,14 +362,14 @@ def test_a_run_that_was_stopped_before_it_began_has_learned_from_nothing(page: P
     ],
 )
 def test_the_size_of_a_model_is_never_rounded_to_nothing(parameters: int, words: str) -> None:
-    from sbert_studio.studio.results import ModelCard
+    from sbert_studio.services.results import ModelCard
 
     assert ModelCard("a", "run", "a", 50, parameters, 0, "mean").size == words
 
 
 @pytest.mark.parametrize(("length", "told"), [(0, "of any length"), (1_000_000, "of any length"), (256, "256 tokens")])
 def test_a_model_without_a_limit_says_so(length: int, told: str) -> None:
-    from sbert_studio.studio.results import ModelCard
+    from sbert_studio.services.results import ModelCard
 
     card = ModelCard("words", "table", "words", 50, 1000, length, "mean")
     assert dict(models._model_facts(card))["Longest text"] == told

@@ -15,8 +15,8 @@ from tiny_studio import studio_at, write_pairs
 from waiting import wait_until
 
 from sbert_studio.errors import StudioError
+from sbert_studio.services import Studio
 from sbert_studio.settings import Limits, Settings
-from sbert_studio.studio import Studio
 from sbert_studio.ui.app import launch
 from sbert_studio.ui.visitors.uploads import Ledger
 

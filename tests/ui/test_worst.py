@@ -11,8 +11,8 @@ import pytest
 from tiny_studio import quick, studio_at, write_pairs
 
 from sbert_studio.errors import StudioError
-from sbert_studio.studio.tuning.plans import TrainRequest
-from sbert_studio.training.judging.mistakes import MISTAKES
+from sbert_studio.services.training_plan import TrainRequest
+from sbert_studio.training.mistakes import MISTAKES
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panels.tuning.worst import mistakes_view, pair_of
 from sbert_studio.ui.tabs.similarity import beside

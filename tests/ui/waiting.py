@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from waiting import wait_until
 
-from sbert_studio.studio.jobs import JobView
+from sbert_studio.services.jobs import JobView
 
 
 def ended(latest: Callable[[], JobView | None], seconds: float = 30) -> JobView:

@@ -22,8 +22,8 @@ class Search(Benchmark):
         """See :meth:`Benchmark.measure`."""
         import numpy as np
 
-        from ...encoders.unit import unit
         from ...explore.search import SemanticIndex
+        from ...models.similarity import unit
 
         options = bench.options
         if options.data:

@@ -14,7 +14,7 @@ from ..duel import Duel, Round, duel, peer_library
 if TYPE_CHECKING:
     from ...data.progress import Progress
 
-_OURS = "from sbert_studio.studio import Studio; Studio(allow_folders=True).explore.similarity('one text', 'another', {model!r})"
+_OURS = "from sbert_studio.services import Studio; Studio(allow_folders=True).explore.similarity('one text', 'another', {model!r})"
 _THEIRS = "from sentence_transformers import SentenceTransformer; SentenceTransformer({folder!r}).encode(['one text', 'another'])"
 
 

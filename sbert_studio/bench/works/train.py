@@ -157,7 +157,7 @@ def pairs_of(bench: Bench, path: Path | None, limit: int | None) -> Examples:
 
 def _judge(model: Any, test: Examples) -> float:
     """The peer's model by our own measure."""
-    from ...evaluation.measures.sts import evaluate_sts
+    from ...evaluation.tasks.sts import evaluate_sts
 
     left, right = (model.encode(list(column), show_progress_bar=False) for column in test.texts)
     assert test.targets is not None

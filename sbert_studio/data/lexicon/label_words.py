@@ -11,18 +11,7 @@ from typing import Literal
 
 from ..values.cells import parse_number
 from .degrees import degree_of, rising, steps_of
-from .label_lexicon import (
-    NEGATIONS,
-    NEGATIVE_ENDINGS,
-    NLI_BEGINNINGS,
-    NLI_LETTERS,
-    NLI_LOOSELY,
-    NLI_ORDER,
-    NO,
-    RELATIONS,
-    YES,
-    squeeze,
-)
+from .label_lexicon import NEGATIONS, NEGATIVE_ENDINGS, NLI_BEGINNINGS, NLI_LETTERS, NLI_LOOSELY, NLI_ORDER, NO, RELATIONS, YES, squeeze
 
 __all__ = ["NamedOrder", "is_no", "is_yes", "neutral_of_three", "nli_class", "order_by_words", "rising", "squeeze"]
 

@@ -1,1 +1,1 @@
-"""What is measured, a file each: rows and vectors become a report."""
+"""Measures."""

@@ -8,11 +8,11 @@ import numpy as np
 
 from ...data.values.scales import label_key
 from ...errors import StudioError
-from ..answers.answers import of_classes, of_labels, of_margins, of_scores
+from ..answers import of_classes, of_labels, of_margins, of_scores
 from ..bootstrap import interval, interval_of_share, resampled, resampled_mean
 from ..report import Report
-from .pairs import judge, resampled_average_precision, resampled_decisions
-from .sts import pearson, resampled_pearson, resampled_spearman, spearman
+from ..tasks.pairs import judge, resampled_average_precision, resampled_decisions
+from ..tasks.sts import pearson, resampled_pearson, resampled_spearman, spearman
 
 
 def evaluate_scores(scores: np.ndarray, gold: np.ndarray) -> Report:
@@ -43,7 +43,7 @@ def evaluate_labels(scores: np.ndarray, labels: np.ndarray) -> Report:
     """Average precision, best accuracy and best F1 of (n,) scores for labels 0 and 1, each with its 95% bootstrap interval.
 
     Returns:
-        A report of ``pairs``: ``pair`` holds what :func:`~sbert_studio.evaluation.measures.pairs.judge` finds, and ``intervals``; a
+        A report of ``pairs``: ``pair`` holds what :func:`~sbert_studio.evaluation.tasks.pairs.judge` finds, and ``intervals``; a
         resample chooses its thresholds anew. ``interval`` is that of the average precision.
     """
     found: dict[str, Any] = judge(scores, labels)

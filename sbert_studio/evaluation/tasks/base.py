@@ -1,29 +1,100 @@
-"""What every evaluation task says of itself: what it judges by, of which model, and which of its numbers counts."""
+"""Which column holds the texts and which their classes.
+
+What every evaluation task says of itself: what it judges by, of which model, and which of its numbers counts.
+
+What the tasks share that judge by texts with a category: any column of classes beside any column of texts will do.
+"""
 
 from __future__ import annotations
 
+import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+import numpy as np
+
+from ...data.accounts import RowAccount, account_of
 from ...data.columns.roles import Kind
-from ...errors import StudioError
+from ...data.examples import detect_roles
+from ...data.findings import Finding
+from ...data.values.no_answer import answered
+from ...errors import StudioError, describe_rows
 from ...registry import Registry
 from ..report import COMPARED_BY
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from ...data.accounts import RowAccount
     from ...data.columns.roles import Roles
-    from ...data.examples import Examples
+    from ...data.examples import Examples, Roles
     from ...data.progress import Progress
     from ...data.tables import Table
-    from ...encoders.scorers.pair_scorer import PairScorer
-    from ..classes import ClassRoles
-    from ..measures.categories import Known
+    from ...models.pair_scorer import PairScorer
     from ..report import Report
+    from .categories import Known
+
+
+@dataclass(frozen=True)
+class ClassRoles:
+    """The column of texts and the column of their classes."""
+
+    text: str
+    label: str
+
+
+def class_roles(table: Table) -> ClassRoles:
+    """The text column, and the column of topics, classes or labels beside it.
+
+    Raises:
+        StudioError: the table has no text, or no column that can hold classes.
+    """
+    with contextlib.suppress(StudioError):
+        found = detect_roles(table)
+        if found.kind == "labelled_texts" and found.target is not None:
+            return ClassRoles(found.texts[0], found.target)
+    roles = detect_roles(table, "sentences")
+    if roles.group is None:
+        raise StudioError(
+            f"no column of {table.name} can hold classes",
+            "needed are a column of texts and one of classes, with at least two classes and several rows of each",
+        )
+    return ClassRoles(roles.texts[0], roles.group)
+
+
+def class_roles_of(roles: Roles) -> ClassRoles | None:
+    """The text and the category or group of a table whose columns are known; ``None`` where they name none."""
+    label = roles.target if roles.kind == "labelled_texts" else roles.group if roles.kind == "sentences" else None
+    return None if label is None else ClassRoles(roles.texts[0], label)
+
+
+def class_account(table: Table, roles: ClassRoles) -> RowAccount:
+    """What became of the rows: those with a text and a class are judged."""
+    both = zip(answered(table.column(roles.text)), table.column(roles.label), strict=True)
+    blank = [not (text.strip() and label.strip()) for text, label in both]
+    rows = tuple(table.lines[np.array(blank, dtype=bool)].tolist())
+    left = [Finding("warning", "left out", rows, left_out="no text or no class")] if rows else []
+    return account_of(table, left, np.setdiff1d(table.lines, rows))
+
+
+def classed_texts(table: Table, roles: ClassRoles) -> tuple[list[str], list[str], tuple[str, ...]]:
+    """The texts, their classes, and a note on the rows left out because one of the two is blank.
+
+    Raises:
+        StudioError: fewer than two classes are left.
+    """
+    texts, labels, blank = [], [], []
+    for text, label, line in zip(answered(table.column(roles.text)), table.column(roles.label), table.lines, strict=True):
+        if text.strip() and label.strip():
+            texts.append(text)
+            labels.append(label.strip())
+        else:
+            blank.append(int(line))
+    if len(set(labels)) < 2:
+        raise StudioError(f"the column {roles.label!r} holds a single class", "give texts of at least two classes")
+    notes = (f"left out for a blank text or class: {describe_rows(blank)}",) if blank else ()
+    return texts, labels, notes
 
 
 @dataclass(frozen=True)
@@ -125,7 +196,7 @@ class Task(ABC):
 
         Args:
             known: of a task that is ``beside_known``, texts whose answers are known.
-            by: how the model compares (:attr:`~sbert_studio.encoders.base.Encoder.similarity_name`); tasks that compare no two texts, or
+            by: how the model compares (:attr:`~sbert_studio.models.base.Encoder.similarity_name`); tasks that compare no two texts, or
                 sort them into classes, go by the cosine.
         """
 
@@ -244,3 +315,32 @@ def require_order(roles: Roles) -> None:
 
 
 REGISTRY: Registry[Task] = Registry("evaluation")
+
+
+class OfTexts(Task):
+    """A task of texts and their classes. It looks at each text alone, so that a model needs vectors for it."""
+
+    kinds: ClassVar[tuple[Kind, ...]] = ("labelled_texts",)
+    needs_vectors = True
+
+    def read(self, table: Table, known: Roles | ClassRoles | None = None) -> Rows:
+        """The texts that have a class; see :meth:`.base.Task.read`."""
+        import numpy as np
+
+        from ...data.examples import Examples
+
+        found = known if isinstance(known, ClassRoles) else class_roles_of(known) if known is not None else None
+        roles = found or class_roles(table)
+        texts, labels, notes = classed_texts(table, roles)
+        account = class_account(table, roles)
+        names = tuple(sorted(set(labels)))
+        places = {name: place for place, name in enumerate(names)}
+        targets = np.fromiter((places[label] for label in labels), np.int64, len(labels))
+        left = [row for reason in account.reasons for row in reason.rows]
+        lines = table.lines[~np.isin(table.lines, left)]
+        return Rows(Examples("labelled_texts", (tuple(texts),), targets, lines, names), notes, account)
+
+
+def categories_of(examples: Examples) -> list[str]:
+    """The name of each text's category."""
+    return [] if examples.targets is None else [examples.labels[place] for place in examples.targets.tolist()]

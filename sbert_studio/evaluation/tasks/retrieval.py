@@ -1,11 +1,22 @@
-"""Positive pairs: a text and its partner."""
+"""Positive pairs: does a text find its own partner among all partners?
+
+Positive pairs: a text and its partner.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from ...data.splits.splitting import plain
 from ...errors import StudioError
+from ...models.similarity import similarity, unit
+from ..answers import of_ranks
+from ..bootstrap import interval, resampled_mean
+from ..encoding import TIE
+from ..report import Report
 from .base import REGISTRY, Rows, Shape, Task
 
 if TYPE_CHECKING:
@@ -14,10 +25,126 @@ if TYPE_CHECKING:
     from ...data.examples import Examples, Roles
     from ...data.progress import Progress
     from ...data.tables import Table
-    from ...encoders.scorers.pair_scorer import PairScorer
-    from ..classes import ClassRoles
-    from ..measures.categories import Known
-    from ..report import Report
+    from ...models.pair_scorer import PairScorer
+    from .base import ClassRoles
+    from .categories import Known
+
+
+_BLOCK = 4_000_000  # cells of a block of scores: 16 MB
+_TOP = 10
+_CUTS = (1, 3, 5, 10)
+Scored = Callable[[slice], np.ndarray]
+"""Some of the queries → their scores with every candidate, (queries, candidates)."""
+
+
+def evaluate_retrieval(
+    anchors: np.ndarray,
+    positives: np.ndarray,
+    anchor_texts: Sequence[str],
+    positive_texts: Sequence[str],
+    classes: np.ndarray | None = None,
+    by: str = "cosine",
+) -> Report:
+    """Mean reciprocal rank and nDCG within the first ten, and accuracy at 1, 3, 5 and 10.
+
+    The candidates are the distinct positives. Every positive of an equal anchor text counts as found, and so does a text whose own
+    positive the query is; a candidate that repeats the query's own text is passed over unless it is its positive. Ties count against
+    the model, so that vectors which all coincide score nothing.
+
+    Args:
+        anchors, positives: (n, d) vectors of matching rows.
+        anchor_texts, positive_texts: the n texts, by which repeats are known; those that differ in case or blanks only are repeats.
+        classes: (n,) ids of classes of rows, where all positives of a class are right for all its anchors.
+        by: the similarity by which candidates are ranked.
+
+    Returns:
+        A report of ``retrieval``: ``mrr_at_10`` with its 95% bootstrap ``interval`` over the queries; ``accuracy_at_k``, the share of
+        queries with a right candidate among their first k (``recall_at_1`` and ``recall_at_10`` are the same under an older name); and
+        ``ndcg_at_10``, in which a right candidate at rank r gains 1 / log₂(r + 1) (Järvelin & Kekäläinen 2002), divided by the most
+        that could be gained.
+    """
+
+    def scorer(queries: list[int], candidates: list[int]) -> Scored:
+        of_queries, of_candidates = anchors[queries], positives[candidates]
+        if by == "cosine":
+            of_queries, of_candidates = unit(of_queries), unit(of_candidates)
+            return lambda part: of_queries[part] @ of_candidates.T
+        return lambda part: similarity(of_queries[part], of_candidates, by)
+
+    return rank_all(scorer, anchor_texts, positive_texts, classes)
+
+
+def rank_all(
+    scorer: Callable[[list[int], list[int]], Scored],
+    anchor_texts: Sequence[str],
+    positive_texts: Sequence[str],
+    classes: np.ndarray | None = None,
+) -> Report:
+    """:func:`evaluate_retrieval` by scores of any kind.
+
+    Args:
+        scorer: the rows of the queries (of anchors) and of the candidates (of positives) → what scores them.
+        anchor_texts, positive_texts, classes: see there.
+    """
+    anchor_texts, positive_texts = list(map(plain, anchor_texts)), list(map(plain, positive_texts))
+    queries, query_rows = _distinct(anchor_texts)
+    candidates, candidate_rows = _distinct(positive_texts)
+    wanted: list[set[int]] = [set() for _ in query_rows]
+    for anchor, positive in zip(anchor_texts, positive_texts, strict=True):
+        wanted[queries[anchor]].add(candidates[positive])
+        if positive in queries and anchor in candidates and anchor != positive:
+            wanted[queries[positive]].add(candidates[anchor])
+    if classes is not None:
+        of_class: dict[int, set[int]] = {}
+        for place, positive in zip(classes.tolist(), positive_texts, strict=True):
+            of_class.setdefault(place, set()).add(candidates[positive])
+        for place, anchor in zip(classes.tolist(), anchor_texts, strict=True):
+            wanted[queries[anchor]] |= of_class[place] - {candidates.get(anchor, -1)}
+    scored = scorer(query_rows, candidate_rows)
+    texts = list(queries)
+    ranks, gains = np.empty(len(texts), np.int64), np.empty(len(texts))
+    at_once = max(1, _BLOCK // len(candidates))
+    for start in range(0, len(texts), at_once):
+        for offset, row in enumerate(scored(slice(start, start + at_once))):
+            query = start + offset
+            right = list(wanted[query])
+            found = np.sort(row[right])[::-1]
+            row[right] = -np.inf
+            own = candidates.get(texts[query])
+            if own is not None:
+                row[own] = -np.inf
+            ranks[query] = 1 + np.count_nonzero(row >= found[0] - TIE)
+            gains[query] = _gain(found, row)
+    reciprocal = np.where(ranks <= 10, 1 / ranks, 0)
+    drawn = resampled_mean(reciprocal)
+    scores = {
+        "mrr_at_10": float(reciprocal.mean()),
+        "ndcg_at_10": float(gains.mean()),
+        **{f"accuracy_at_{k}": float((ranks <= k).mean()) for k in _CUTS},
+        "recall_at_1": float((ranks <= 1).mean()),
+        "recall_at_10": float((ranks <= 10).mean()),
+        "interval": interval(drawn),
+    }
+    return Report("retrieval", len(anchor_texts), scores, resampled=drawn, answers=of_ranks(ranks, query_rows))
+
+
+def _gain(right: np.ndarray, wrong: np.ndarray) -> float:
+    """The nDCG@10 of one query by the scores of its right candidates, falling, and of all others."""
+    first = right[:_TOP]
+    ranks = np.arange(1, len(first) + 1) + np.array([np.count_nonzero(wrong >= one - TIE) for one in first])
+    gained = (1 / np.log2(ranks + 1))[ranks <= _TOP].sum()
+    return float(gained / (1 / np.log2(np.arange(2, len(first) + 2))).sum())
+
+
+def _distinct(texts: Sequence[str]) -> tuple[dict[str, int], list[int]]:
+    """Each distinct text's number, and the row in which it stands first."""
+    numbers: dict[str, int] = {}
+    rows = []
+    for row, text in enumerate(texts):
+        if text not in numbers:
+            numbers[text] = len(numbers)
+            rows.append(row)
+    return numbers, rows
 
 
 @REGISTRY.register("retrieval")
@@ -48,9 +175,8 @@ class Retrieval(Task):
         return rows
 
     def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None, by: str = "cosine") -> Report:
-        """See :func:`~sbert_studio.evaluation.measures.retrieval.evaluate_retrieval`."""
+        """See :func:`~sbert_studio.evaluation.tasks.retrieval.evaluate_retrieval`."""
         from ...data.splits.siblings import siblings
-        from ..measures.retrieval import evaluate_retrieval
 
         return evaluate_retrieval(vectors[0], vectors[1], examples.texts[0], examples.texts[1], siblings(examples), by)
 
@@ -58,7 +184,6 @@ class Retrieval(Task):
         """Whether each first text finds its own second one among all, each text read once."""
         from ...data.splits.siblings import siblings
         from ..measures.crossing import require_finite
-        from ..measures.retrieval import Scored, rank_all
 
         encoder = model.candidates
         assert encoder is not None  # it was refused

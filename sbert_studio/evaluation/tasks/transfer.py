@@ -1,19 +1,120 @@
-"""Texts with a class, judged by a classifier on frozen vectors."""
+"""Transfer: how well does a logistic regression on frozen vectors tell classes apart? (SentEval, Conneau & Kiela 2018)
+
+Texts with a class, judged by a classifier on frozen vectors.
+"""
 
 from __future__ import annotations
 
+import warnings
+from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from .base import REGISTRY, Shape
-from .of_texts import OfTexts, categories_of
+import numpy as np
+
+from ...data.progress import checkpoint
+from ...errors import StudioError
+from ..answers import of_classes
+from ..bootstrap import interval_of_share, resampled_mean
+from ..report import Report
+from .base import REGISTRY, OfTexts, Shape, categories_of
 
 if TYPE_CHECKING:
     import numpy as np
 
     from ...data.examples import Examples
-    from ..measures.categories import Known
-    from ..report import Report
+    from .categories import Known
+
+
+_FOLDS = 10
+_C = 10.0  # inverse of the L2 penalty, for centred vectors of mean length one
+_ITERATIONS = 1000
+
+
+def cross_validated(vectors: np.ndarray, labels: Sequence[str], *, seed: int = 12) -> Report:
+    """Ten-fold cross-validation, stratified, as the SBERT paper does for MR, CR, SUBJ, MPQA and MRPC.
+
+    Fewer folds are made where the largest class has fewer than ten rows.
+
+    Args:
+        vectors: (n, d).
+        labels: the n classes, at least two distinct ones.
+
+    Returns:
+        A report of ``transfer``: ``accuracy`` and its 95% bootstrap ``interval`` over the rows, ``macro_f1``, ``majority`` (the
+        accuracy of always naming the largest class), ``classes``, ``folds``.
+
+    Raises:
+        StudioError: every class has a single row.
+    """
+    truth = np.asarray(labels, dtype=object).astype(str)
+    predicted, folds = predict_folds(vectors, truth, seed=seed)
+    return _report(truth, predicted, folds)
+
+
+def predict_folds(vectors: np.ndarray, truth: np.ndarray, *, most: int = _FOLDS, seed: int = 12) -> tuple[np.ndarray, int]:
+    """The class that each row is given by a regression that has not seen it, and the number of folds.
+
+    Args:
+        vectors: (n, d).
+        truth: (n,) names of classes.
+        most: as many folds, fewer where the largest class has fewer rows.
+
+    Raises:
+        StudioError: every class has a single row.
+    """
+    from sklearn.model_selection import StratifiedKFold
+
+    folds = min(most, int(np.unique(truth, return_counts=True)[1].max()))
+    if folds < 2:
+        raise StudioError("every class has a single row", "add rows, so that a class can be learnt from one and tested on another")
+    predicted = truth.copy()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The least populated class")  # a rare class is then absent from some folds
+        splits = list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(vectors, truth))
+    for train, test in splits:
+        predicted[test] = _classify(vectors[train], truth[train], vectors[test])
+    return predicted, folds
+
+
+def _classify(train: np.ndarray, labels: np.ndarray, test: np.ndarray) -> np.ndarray:
+    """The predicted classes of ``test``. Centring and one common scale make the penalty fit vectors of any length."""
+    from sklearn.linear_model import LogisticRegression
+
+    checkpoint()
+    if len(np.unique(labels)) == 1:
+        return np.full(len(test), labels[0])
+    centre = train.mean(axis=0)
+    scale = float(np.linalg.norm(train - centre, axis=1).mean()) or 1.0
+    model = LogisticRegression(C=_C, max_iter=_ITERATIONS).fit((train - centre) / scale, labels)
+    return np.asarray(model.predict((test - centre) / scale))
+
+
+def report_of(task: str, truth: np.ndarray, predicted: np.ndarray, positive: str | None = None, **more: Any) -> Report:
+    """What a classifier's answers come to: accuracy with its interval, macro F1, and each answer beside the truth.
+
+    Args:
+        truth, predicted: (n,) classes.
+        positive: the class whose own F1 is told as well.
+        more: further scores.
+    """
+    from sklearn.metrics import f1_score
+
+    right = truth == predicted
+    scores: dict[str, Any] = {
+        "accuracy": float(right.mean()),
+        "macro_f1": float(f1_score(truth, predicted, average="macro", zero_division=0)),
+        **({} if positive is None else {"f1": float(f1_score(truth == positive, predicted == positive, zero_division=0))}),
+        **more,
+    }
+    drawn = resampled_mean(right)
+    scores["interval"] = interval_of_share(drawn, right)
+    return Report(task, len(truth), scores, resampled=drawn, answers=of_classes(predicted, truth))
+
+
+def _report(truth: np.ndarray, predicted: np.ndarray, folds: int) -> Report:
+    sizes = Counter(truth.tolist())
+    return report_of("transfer", truth, predicted, majority=max(sizes.values()) / len(truth), classes=len(sizes), folds=folds)
 
 
 @REGISTRY.register("transfer")
@@ -30,7 +131,6 @@ class Transfer(OfTexts):
         return shape.classed and shape.kind == "sentences"
 
     def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None, by: str = "cosine") -> Report:
-        """See :func:`~sbert_studio.evaluation.measures.transfer.cross_validated`."""
-        from ..measures.transfer import cross_validated
+        """See :func:`~sbert_studio.evaluation.tasks.transfer.cross_validated`."""
 
         return cross_validated(vectors[0], categories_of(examples))

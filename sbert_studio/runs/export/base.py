@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ...encoders.storage.digests import require_whole
 from ...errors import StudioError
+from ...models.io.digests import require_whole
 from ...registry import Registry
 from ...workspace import atomic_file, file_name
 from ..run import Run

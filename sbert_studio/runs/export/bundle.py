@@ -9,8 +9,8 @@ from typing import Any
 
 from ...data.columns.roles import Roles
 from ...data.tables import write_csv
-from ...encoders.storage.backbone import read_json
-from ...encoders.storage.card import THIS_FOLDER, opens_elsewhere, plain_text
+from ...models.card import THIS_FOLDER, opens_elsewhere, plain_text
+from ...models.io.backbone import read_json
 from ...training.artifacts import HELD_OUT, KNOWN
 from ...training.spec import TrainSpec
 from ..files import RunFiles

@@ -9,7 +9,7 @@ from ...errors import StudioError
 from .reading import sent
 
 if TYPE_CHECKING:
-    from ...studio import Studio
+    from ...services import Studio
 
 _DIGITS = re.compile(r"[0-9]+", re.ASCII)
 _LONGEST = 1_000  # digits; Python reads no number of more than 4,300
@@ -85,8 +85,8 @@ def draw(studio: Studio, file: str, clusters: str, dimensions: float, model: str
         points, clusters with id, label and size, the cluster id of each text, the coordinates of each text; account, notes
         and model as /search.
     """
-    from ...explore.groups.clustering import MOST_CLUSTERS, ClusterParams
-    from ...explore.maps.projection import ProjectionParams
+    from ...explore.clusters import MOST_CLUSTERS, ClusterParams
+    from ...explore.projection import ProjectionParams
 
     digits = "0" if clusters in ("", "auto") else clusters.removeprefix("+")
     if not _DIGITS.fullmatch(digits) or len(digits) > _LONGEST or int(digits) > MOST_CLUSTERS:

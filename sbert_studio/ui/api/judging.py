@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import StudioError
-from ...studio.judging.leaderboard import LOCAL
+from ...services.leaderboard import LOCAL
 from .reading import reads, sent
 
 if TYPE_CHECKING:
     from ...data.choices.column_choices import ColumnChoices
-    from ...studio import Studio
+    from ...services import Studio
 
 _MOST_MODELS = 6
 

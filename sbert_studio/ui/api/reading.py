@@ -10,7 +10,7 @@ from typing import Any
 
 from ...data.choices.column_choices import ColumnChoices, asked_in_words
 from ...errors import StudioError
-from ...studio.tuning.questions import Unanswered, answers_in_words, typed
+from ...services.training_questions import Unanswered, answers_in_words, typed
 
 Verb = Callable[..., dict[str, Any]]
 _SAID = "        said: what the owner says of the file.\n"

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import StudioError, is_text
-from ...studio.tuning.plans import TrainRequest
+from ...services.training_plan import TrainRequest
 from .reading import reads, sent
 
 if TYPE_CHECKING:
     from ...data.choices.column_choices import ColumnChoices
-    from ...studio import Studio
+    from ...services import Studio
     from ..page import Page
 
 _FOLDERS = ("path", "model")

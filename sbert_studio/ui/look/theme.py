@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ...assets_folder import assets
+from ...assets import assets
 
 PAGE = assets() / "page"
 SCRIPTS = (

@@ -17,7 +17,7 @@ from ..panels.judging.work import Judged, judge, judge_or_ask
 from ..pieces.views import view
 
 if TYPE_CHECKING:
-    from ...studio import Studio
+    from ...services import Studio
 
 __all__ = ["Judged", "build", "judge", "judge_or_ask", "verdict"]
 

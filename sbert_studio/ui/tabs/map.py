@@ -8,7 +8,7 @@ from ..panels.mapping.panel import build as mapping
 from ..pieces.views import view
 
 if TYPE_CHECKING:
-    from ...studio import Studio
+    from ...services import Studio
     from ..page import Page
 
 TITLE = "Map"

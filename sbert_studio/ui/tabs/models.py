@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from ...errors import StudioError
-from ...objectives import title_of
+from ...losses import title_of
 from ..page import Page, is_ours
 from ..panels.changing.handover import compare
 from ..panels.fitting.panel import FittingPanel
@@ -23,8 +23,8 @@ from ..pieces.views import Value, facts, nothing, plain, view
 
 if TYPE_CHECKING:
     from ...runs.run import Run
-    from ...studio import Studio
-    from ...studio.results import ModelCard
+    from ...services import Studio
+    from ...services.results import ModelCard
 
 TITLE = "Models"
 ORDER = 6

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from ...encoders.prompts import SearchSettings
+from ...models.prompts import SearchSettings
 from .. import places
 from ..opening import box
 from ..page import Page, is_ours
@@ -26,8 +26,8 @@ from ..pieces.views import Value, nothing, view
 from ..visitors.visits import VISITS
 
 if TYPE_CHECKING:
-    from ...studio import Studio
-    from ...studio.results import SearchResult
+    from ...services import Studio
+    from ...services.results import SearchResult
     from ..panels.mapping.handover import Rows
     from ..places import Place
 

@@ -22,7 +22,7 @@ from ..pieces.handlers import guarded
 from ..pieces.views import Value, view
 
 if TYPE_CHECKING:
-    from ...studio import Studio
+    from ...services import Studio
 
 TITLE = "Similarity"
 ORDER = 1

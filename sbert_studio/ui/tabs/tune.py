@@ -26,7 +26,7 @@ from ..pieces.views import Value, view
 from ..pieces.wiring import alone
 
 if TYPE_CHECKING:
-    from ...studio import Studio
+    from ...services import Studio
 
 TITLE = TAB
 ORDER = 4

@@ -6,14 +6,14 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from ...errors import StudioError
-from ...training.loop.throughput import rate_in_words
+from ...training.events import rate_in_words
 from ..page import Page
 from ..pieces.views import Value, plain
 from ..visitors.visits import VISITS, Work
 
 if TYPE_CHECKING:
     from ...runs.run import Run
-    from ...studio.jobs import Jobs, JobView
+    from ...services.jobs import Jobs, JobView
 
 _SEEN_AFTER = 0.8  # seconds: what is done sooner is seen by its result
 _TOLD_AFTER = 2.0

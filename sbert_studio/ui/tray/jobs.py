@@ -8,7 +8,7 @@ from ..panels.tuning.follow import sentence
 from ..pieces.views import Value, plain
 
 if TYPE_CHECKING:
-    from ...studio.jobs import JobView
+    from ...services.jobs import JobView
 
 _STATUS = {"queued": "waiting", "running": "working"}
 

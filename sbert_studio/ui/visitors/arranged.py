@@ -16,7 +16,7 @@ from .visits import session
 
 if TYPE_CHECKING:
     from ...data.corpus import Corpus
-    from ...explore.groups.edits import Arranged, Edits, Step
+    from ...explore.map_edits import Arranged, Edits, Step
     from .kept import KeptFiles
 
 MOST_POINTS = 100_000
@@ -62,7 +62,7 @@ def begun(start: Edits, earlier: Earlier | None) -> tuple[Edits, tuple[str, ...]
 
     Changes of clusters are left out where the clusters are others than they were.
     """
-    from ...explore.groups.written import CLUSTER_STEPS
+    from ...explore.map_edits import CLUSTER_STEPS
 
     if earlier is None:
         return start, ()
@@ -95,7 +95,7 @@ def remember(kept: KeptFiles, owner: str, drawn: Drawn) -> bool:
     Raises:
         ChangedElsewhereError: another page of the visitor's changed this map meanwhile.
     """
-    from ...explore.groups.written import written
+    from ...explore.map_edits import written
 
     chosen, start, steps = drawn.chosen, drawn.edits.start, drawn.edits.steps
     nothing = not (steps or chosen.removed or any(start.labels))
@@ -141,8 +141,7 @@ def restored(kept: KeptFiles, owner: str, chosen: Chosen) -> tuple[Chosen, str]:
 
 
 def _restored(chosen: Chosen, value: Any) -> Chosen:
-    from ...explore.groups.edits import Edits, Label, Remove
-    from ...explore.groups.written import steps_of
+    from ...explore.map_edits import Edits, Label, Remove, steps_of
 
     removed = {int(line) for line in value["removed"]}
     of_line = {int(line): str(label) for label, lines in value["labels"].items() for line in lines}

@@ -17,8 +17,8 @@ from ...workspace import file_name
 
 if TYPE_CHECKING:
     from ...data.corpus import Corpus
-    from ...explore.groups.edits import Edits, Step
-    from ...studio.results import MapView
+    from ...explore.map_edits import Edits, Step
+    from ...services.results import MapView
 
 _AN_HOUR = 3600.0
 _OWNER = re.compile(r"visitor-[0-9a-f]{16}")

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sbert_studio.studio.results import ClusterInfo, MapView
+from sbert_studio.services.results import ClusterInfo, MapView
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panels.mapping.drawing import cluster_params, draw, projection_params
 from sbert_studio.ui.pieces import picker

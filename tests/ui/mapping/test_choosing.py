@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sbert_studio.errors import StudioError
-from sbert_studio.explore.groups.edits import Edits, Remove
+from sbert_studio.explore.map_edits import Edits, Remove
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panels.mapping import choosing, drawing
 from sbert_studio.ui.panels.mapping.editing import edit

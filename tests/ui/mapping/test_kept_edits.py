@@ -10,7 +10,7 @@ import gradio as gr
 import numpy as np
 import pytest
 
-from sbert_studio.studio.results import ClusterInfo, MapView
+from sbert_studio.services.results import ClusterInfo, MapView
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panels.mapping.drawing import cluster_params, draw, projection_params, settled
 from sbert_studio.ui.panels.mapping.editing import edit, shown_map

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from sbert_studio.explore.groups.edits import Edits, Label, Remove, Rename
-from sbert_studio.studio.results import ClusterInfo, MapView
+from sbert_studio.explore.map_edits import Edits, Label, Remove, Rename
+from sbert_studio.services.results import ClusterInfo, MapView
 from sbert_studio.ui.panels.mapping.saving import map_html
 from sbert_studio.ui.panels.mapping.values import by_column, by_label, map_value
 

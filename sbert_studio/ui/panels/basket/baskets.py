@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ....explore.arrays import keep_below
+from ....explore.vector_store import keep_below
 from ....workspace import key, write_json
 from .pairs import MOST, Basket, Pair
 

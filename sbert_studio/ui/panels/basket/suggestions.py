@@ -6,7 +6,7 @@ from typing import Any
 
 import gradio as gr
 
-from ....studio.results import Suggestions
+from ....services.results import Suggestions
 from ...page import Page
 from ...pieces.controls import cancel_button, long_work, offer_models
 from ...pieces.handlers import PROGRESS, guarded, told

@@ -10,7 +10,7 @@ import gradio as gr
 
 from ....errors import StudioError
 from ....runs.files import RunFiles
-from ....studio.changing import MOST_QUERIES
+from ....services.model_diff import MOST_QUERIES
 from ...look.standalone import one_file
 from ...page import Page
 from ...pieces.controls import cancel_button, download_button, long_work
@@ -91,7 +91,7 @@ def look(
         the corpus' key, what stands on the page, and the value of the view.
 
     Raises:
-        StudioError: two different models are not chosen; see :meth:`~sbert_studio.studio.changing.Changing.changes`.
+        StudioError: two different models are not chosen; see :meth:`~sbert_studio.services.model_diff.Changing.changes`.
     """
     if not before or not after:
         raise StudioError("two models are needed", "choose one more; a run of the Fine-tune tab is one")

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....evaluation.in_words import in_natural_frequencies
+from ....evaluation.report import in_natural_frequencies
 from ...look.standalone import packed
 from ...pieces.views import Value, plain
 
 if TYPE_CHECKING:
-    from ....explore.changes.pairs import PairChange
-    from ....studio.results import CategoryChange, Changes, QueryChange
+    from ....explore.model_diff import PairChange
+    from ....services.results import CategoryChange, Changes, QueryChange
 
 _MOST = 20  # texts that moved most, and are listed
 _ROWS = 12  # pairs of categories

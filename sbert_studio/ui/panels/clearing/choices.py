@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from ....explore.linkage import LEAST
-from ....studio.results import KEEPS
+from ....explore.duplicates import LEAST
+from ....services.results import KEEPS
 from ...pieces.views import Value, plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ....studio.results import AlikeGroup, Duplicates
+    from ....services.results import AlikeGroup, Duplicates
 
 _STEPS = tuple(round(LEAST + step / 200, 3) for step in range(round((1 - LEAST) * 200) + 1))
 _AT_ONCE, _MEMBERS = 40, 12
@@ -21,7 +21,7 @@ _AT_ONCE, _MEMBERS = 40, 12
 
 @dataclass(frozen=True)
 class Choices:
-    """What was chosen; see :meth:`~sbert_studio.studio.results.Duplicates.groups`.
+    """What was chosen; see :meth:`~sbert_studio.services.results.Duplicates.groups`.
 
     ``shown``: how many groups are drawn; ``made``: what the groups were found with, as :meth:`.Page.made` says it.
     """

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ....encoders.similarity import score_note
 from ....errors import StudioError
-from ....explore.ordering import by_likeness
+from ....explore.duplicates import by_likeness
+from ....models.similarity import score_note
 from ...pieces.views import Value
 
 if TYPE_CHECKING:
-    from ....studio import Studio
+    from ....services import Studio
 
 MOST_TEXTS = 200
 

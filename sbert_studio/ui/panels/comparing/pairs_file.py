@@ -21,8 +21,8 @@ from ..basket.pairs import Pair
 if TYPE_CHECKING:
     from ....data.samples import Sample
     from ....data.tables import Table
-    from ....studio import Studio
-    from ....studio.results import PairScores
+    from ....services import Studio
+    from ....services.results import PairScores
     from ...places import Place
 
 _SHOWN = 500

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ....data.corpus import Corpus
-    from ....explore.calibration import Usual
-    from ....studio import Studio
-    from ....studio.results import Similarity
+    from ....explore.explain import Usual
+    from ....services import Studio
+    from ....services.results import Similarity
     from ...page import Page
 
 _SAME = 1 - 1e-6

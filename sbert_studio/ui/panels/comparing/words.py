@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ...pieces.views import Value, plain
 
 if TYPE_CHECKING:
-    from ....explore.alignment import Alignment, Span
+    from ....explore.explain import Alignment, Span
 
 
 def drawn(a: str, b: str, found: Alignment) -> Value:

@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ....errors import StudioError
+from ....models.static import LEARNERS
 from ....registry import Field, fields_of
-from ....studio.fitting.fitting import STATIC
-from ....wordvectors import LEARNERS
+from ....services.static_embeddings import STATIC
 from ...page import Page
 from ...pieces import forms
 
 if TYPE_CHECKING:
-    from ....studio import Studio
-    from ....studio.jobs import JobView
+    from ....services import Studio
+    from ....services.jobs import JobView
 
 _STATIC = "Static distillation of the model above"
 _STATIC_WORDS = (

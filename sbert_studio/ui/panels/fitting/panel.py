@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
+from ....models.static import WEIGHTINGS
 from ....registry import Field
-from ....studio.fitting.fitting import STATIC
-from ....wordvectors import WEIGHTINGS
+from ....services.static_embeddings import STATIC
 from ...page import Page
 from ...pieces import forms
 from ...pieces.handlers import guarded

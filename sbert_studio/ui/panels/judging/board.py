@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from ....errors import StudioError
-from ....evaluation.in_words import metric_in_words
-from ....studio.judging.leaderboard import set_key, set_names, write_leaderboard
+from ....evaluation.report import metric_in_words
+from ....services.leaderboard import set_key, set_names, write_leaderboard
 from ...page import Page
 from ...pieces.controls import download_button
 from ...pieces.handlers import guarded

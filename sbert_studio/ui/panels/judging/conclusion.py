@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ....errors import ended
-from ....evaluation.in_words import in_natural_frequencies, metric_in_words
-from ....evaluation.report import SHARES
-from ....studio.judging.judging import FLATTERS
+from ....evaluation.report import SHARES, in_natural_frequencies, metric_in_words
+from ....services.evaluation import FLATTERS
 from ...pieces.views import Value
 from .lines import Line, Resampled, names_of
 
 if TYPE_CHECKING:
-    from ....studio.results import Evaluation
+    from ....services.results import Evaluation
 
 _MOST_PLACES = 6
 _TWICE = 2.0  # each model is timed once: on a busy machine two runs of the very same one differ by a third and more

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ....evaluation.answers.differing import RightOrWrong, comparable, differing, right_or_wrong
-from ....evaluation.in_words import told_apart_by_suite
+from ....evaluation.answers import RightOrWrong, comparable, differing, right_or_wrong
+from ....evaluation.report import told_apart_by_suite
 from ...pieces.views import Value, column, table
 
 if TYPE_CHECKING:
     from ....data.examples import Examples
-    from ....evaluation.answers.answers import Answers
-    from ....evaluation.several import JudgedFile
-    from ....studio.results import Evaluation
+    from ....evaluation.answers import Answers
+    from ....evaluation.comparison import JudgedFile
+    from ....services.results import Evaluation
 
 _MOST = 20
 _LONG = 300

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     import numpy as np
 
-    from ....studio.results import Evaluation
+    from ....services.results import Evaluation
 
 
 class Resampled(Protocol):

@@ -13,7 +13,7 @@ import gradio as gr
 from ....data.samples import first_sample
 from ....errors import StudioError
 from ....evaluation.tasks import SCORED_KINDS, all_tasks
-from ....studio.tuning.questions import Unanswered
+from ....services.training_questions import Unanswered
 from ...page import Page, is_ours
 from ...pieces.handlers import guarded
 from ...pieces.picker import sample_buttons, samples_of, upload
@@ -26,7 +26,7 @@ from .work import AGAIN, MOST_MODELS, Asked, Judged, public_set, start
 
 if TYPE_CHECKING:
     from ....data.samples import Sample
-    from ....studio.jobs import JobView
+    from ....services.jobs import JobView
 
 TASKS = [("Found from the columns", "auto"), *((task.title, task.name) for task in all_tasks())]
 _SOURCES = [("A file", FILE), ("A suite", SUITE), ("A public set", PUBLIC)]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ....errors import ended
-from ....evaluation.in_words import metric_in_words, told_apart_by_suite
+from ....evaluation.report import metric_in_words, told_apart_by_suite
 from ...pieces.plots import speed_value
 from ...pieces.views import Value, column, plain, table
 from .conclusion import verdict
@@ -14,7 +14,7 @@ from .lines import Line, names_of
 
 if TYPE_CHECKING:
     from ....evaluation.report import Report
-    from ....studio.results import Evaluation
+    from ....services.results import Evaluation
 
 _MOST_NOTES = 8
 # What reports hold beside their scores: of the rows, and of how they were judged.

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ....studio.tuning.questions import Unanswered
+from ....services.training_questions import Unanswered
 from ...pieces.questions import as_view
 from ...pieces.views import Value, nothing
 from ...tray.jobs import job_view
 from .work import Done
 
 if TYPE_CHECKING:
-    from ....studio.jobs import JobView
+    from ....services.jobs import JobView
 
 BLANK = "Scores appear here, a row for each model."
 OPEN = "Scores appear here once the question is answered."

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ....data.choices.column_choices import ColumnChoices
 from ....data.public import parsed
 from ....errors import StudioError
-from ....studio.tuning.questions import Unanswered, answered
+from ....services.training_questions import Unanswered, answered
 from ...page import Page
 from ...pieces.forms import made_by_form
 from ...pieces.handlers import told
@@ -24,9 +24,9 @@ from .results import all_table, main_table, speeds
 
 if TYPE_CHECKING:
     from ....data.questions import Question
-    from ....studio import Studio
-    from ....studio.jobs import JobView
-    from ....studio.results import Evaluation
+    from ....services import Studio
+    from ....services.jobs import JobView
+    from ....services.results import Evaluation
 
 MOST_MODELS = 6
 AGAIN = "evaluate-again"

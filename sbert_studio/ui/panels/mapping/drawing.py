@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ....explore.groups.edits import MOST_STEPS, Edits
+from ....explore.map_edits import MOST_STEPS, Edits
 from ...page import Page
 from ...pieces.handlers import told
 from ...visitors.arranged import begun, drawable, without_labels
@@ -13,9 +13,9 @@ from ...visitors.session import Drawn
 
 if TYPE_CHECKING:
     from ....data.progress import Progress
-    from ....explore.groups.clustering import ClusterParams
-    from ....explore.maps.projection import ProjectionParams
-    from ....studio.exploring import Phase
+    from ....explore.clusters import ClusterParams
+    from ....explore.projection import ProjectionParams
+    from ....services.search import Phase
 
 _PHASES = {
     "encode": "1 of 3 · Reading the texts with the model",
@@ -26,7 +26,7 @@ _PHASES = {
 
 def projection_params(dimensions: str, neighbours: int, distance: float, layout: str = "studio") -> ProjectionParams:
     """The settings of UMAP from the controls; the seed is fixed, so that a map looks the same tomorrow."""
-    from ....explore.maps.projection import ProjectionParams
+    from ....explore.projection import ProjectionParams
 
     return ProjectionParams(
         n_neighbors=int(neighbours), min_dist=float(distance), dimensions=3 if dimensions == "3-D" else 2, seed=12, layout=layout
@@ -35,7 +35,7 @@ def projection_params(dimensions: str, neighbours: int, distance: float, layout:
 
 def cluster_params(method: str, count: int, threshold: float) -> ClusterParams:
     """The settings of the clustering from the controls; those of other methods are left alone."""
-    from ....explore.groups.clustering import ClusterParams
+    from ....explore.clusters import ClusterParams
 
     if method == "kmeans":
         return ClusterParams(method=method, count=int(count))

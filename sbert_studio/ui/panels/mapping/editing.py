@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ....errors import StudioError
-from ....explore.groups.edits import Edits, Label, Merge, Remove, Rename, Split, Step
+from ....explore.map_edits import Edits, Label, Merge, Remove, Rename, Split, Step
 from ...page import Page
 from ...pieces.views import Value
 from ...visitors.arranged import edited, label_column

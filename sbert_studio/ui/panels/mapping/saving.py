@@ -14,8 +14,8 @@ from ...visitors.session import Drawn
 from .values import CLUSTERS, by_column, map_value
 
 if TYPE_CHECKING:
-    from ....explore.groups.edits import Edits
-    from ....studio.results import MapView
+    from ....explore.map_edits import Edits
+    from ....services.results import MapView
     from ...page import Page
 
 _EXPORTED_COLUMNS = 8

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....explore.groups.hues import hue_groups
+from ....explore.topics import hue_groups
 from ...look.standalone import packed
 from ...pieces.views import Value
 
 if TYPE_CHECKING:
-    from ....explore.groups.edits import Edits
-    from ....studio.results import MapView
+    from ....explore.map_edits import Edits
+    from ....services.results import MapView
 
 CLUSTERS = "Clusters"
 _APART = 20  # colours that are told apart without an order
@@ -42,7 +42,7 @@ def map_value(
         key: by which the page fetches the texts.
         edits: what was done to the map.
     """
-    from ....explore.groups.edits import Edits
+    from ....explore.map_edits import Edits
 
     edits = edits or Edits.of(view.ids, {info.id: info.label for info in view.clusters})
     now = edits.now

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ....errors import StudioError
-from ....explore.terms import marked
+from ....explore.bm25 import marked
 from ...page import Page
 from ...pieces.views import Value, column, table
 from ..basket.gather import SAID, mark
@@ -14,7 +14,7 @@ from ..basket.pairs import Pair
 
 if TYPE_CHECKING:
     from ....data.corpus import Corpus
-    from ....studio.results import SearchResult
+    from ....services.results import SearchResult
 
 _FIELDS = 3
 SCORES = {"semantic": "Cosine", "lexical": "BM25", "hybrid": "Fused", "reranked": "Ranked again"}

@@ -15,7 +15,7 @@ from ...pieces.views import Value, column, nothing, table, view
 from ...visitors.visits import VISITS
 
 if TYPE_CHECKING:
-    from ....studio.results import SearchResult
+    from ....services.results import SearchResult
 
 SHARDS = "shards"
 

@@ -10,7 +10,7 @@ from ....errors import StudioError
 from .drafts import Draft, as_file, checked
 
 if TYPE_CHECKING:
-    from ....studio import Studio
+    from ....services import Studio
 
 
 def changed(studio: Studio, draft: Draft, action: Any, which: Any, model: str | None) -> Draft:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....data.choices.column_choices import ColumnChoices
 from ....errors import StudioError, describe_rows
-from ....studio.tuning.plans import TrainRequest
+from ....services.training_plan import TrainRequest
 from ...pieces.views import Value
 from .follow import sentence
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from ....data.progress import Progress
     from ....data.tables import Table
     from ....runs.run import Run
-    from ....studio import Studio
-    from ....studio.tuning.plans import TrainPlan
+    from ....services import Studio
+    from ....services.training_plan import TrainPlan
     from ....training.pins import Pins
 
 KIND_WORDS = {

@@ -9,15 +9,15 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from ....errors import ended
-from ....evaluation.in_words import confused_in_words, metric_in_words, outcome_in_words, verdict
-from ....objectives import title_of
-from ....training.loop.throughput import rate_in_words
+from ....evaluation.report import confused_in_words, metric_in_words, outcome_in_words, verdict
+from ....losses import title_of
+from ....training.events import rate_in_words
 from ...pieces.views import Value, nothing, plain
 from .heard import NOT_JUDGED, NOTHING_SAID, Judged, Said
 
 if TYPE_CHECKING:
     from ....runs.run import Run
-    from ....studio.results import RunView
+    from ....services.results import RunView
 
 _MOST_POINTS = 1200
 _SMOOTHING = 0.9

@@ -14,7 +14,7 @@ from .follow import Follow
 from .run_panel import RunPanel
 
 if TYPE_CHECKING:
-    from ....studio.results import RunView
+    from ....services.results import RunView
 
 _MOST = 20
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from ....errors import StudioError
-from ....studio.tuning.accounting import in_sentences
+from ....services.training_plan import in_sentences
 from ...page import Page
 from ...pieces.controls import download_button
 from ...pieces.handlers import guarded

@@ -38,7 +38,7 @@ def spec_fields() -> list[Field]:
 
 def objective_fields() -> list[tuple[str, Field]]:
     """(objective, setting) for every setting of every objective of all architectures, in order; those of one name have the same ones."""
-    from ....objectives import ARCHITECTURES
+    from ....losses import ARCHITECTURES
 
     by_name = {name: known[name].Params for known in ARCHITECTURES.values() for name in known}
     return [(name, item) for name, params in by_name.items() for item in fields_of(params)]
@@ -46,7 +46,7 @@ def objective_fields() -> list[tuple[str, Field]]:
 
 def objective_choices(kind: str | None, architecture: str = "siamese") -> list[tuple[str, str]]:
     """(title, name) of the objectives that an architecture learns by from a kind of examples."""
-    from ....objectives import objectives_of
+    from ....losses import objectives_of
 
     known = objectives_of(architecture)
     return [_AUTO, *((known[name].title, name) for name in known if kind is None or kind in known[name].kinds)]
@@ -149,7 +149,7 @@ def overrides(raw: Sequence[Any], shown: Mapping[str, Any], kept: Mapping[str, A
     Raises:
         StudioError: a value that its field refuses.
     """
-    from ....objectives import objectives_of
+    from ....losses import objectives_of
 
     method, objective, *rest = raw
     fields = spec_fields()
@@ -195,7 +195,7 @@ def defaults_shown() -> dict[str, Any]:
 
 def updates(kind: str | None, shown: Mapping[str, Any]) -> list[Any]:
     """Updates of ``SettingsForm.inputs`` to what :func:`shown_of` says."""
-    from ....objectives import objectives_of
+    from ....losses import objectives_of
 
     known = objectives_of(str(shown["architecture"]))
     # Nothing acts yet where the file fits no kind.

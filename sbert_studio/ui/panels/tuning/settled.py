@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ....errors import StudioError
-from ....evaluation.in_words import metric_in_words
-from ....studio.tuning.strengths import dial
+from ....evaluation.report import metric_in_words
+from ....services.training_start import dial
 from ...pieces.questions import as_view
 from ...pieces.views import Value, plain
 
 if TYPE_CHECKING:
     from ....data.questions import Question
     from ....runs.run import Run
-    from ....studio import Studio
+    from ....services import Studio
 
 
 _CHOSEN = "Each mark is scored on the rows that chose among them; the gain above is what rows show that did not choose."

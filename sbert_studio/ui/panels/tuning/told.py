@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 from ....data.choices.column_choices import ColumnChoices, in_one_line, scale_in_words
 from ....data.columns.reading import UNUSED
 from ....errors import StudioError, describe_rows
-from ....studio.tuning.accounting import in_sentences
-from ....studio.tuning.plans import FIRST, Answered
-from ....studio.tuning.questions import answered, in_words
+from ....services.training_plan import FIRST, Answered, in_sentences
+from ....services.training_questions import answered, in_words
 from ...pieces.questions import as_view
 from ...pieces.views import Value, plain
 from .drafts import KIND_WORDS, Draft, checked
@@ -20,7 +19,7 @@ from .follow import sentence
 
 if TYPE_CHECKING:
     from ....data.questions import Question
-    from ....studio import Studio
+    from ....services import Studio
 
 _FLAGS = {
     "objective": "--objective",

@@ -14,7 +14,7 @@ from ...pieces.views import Value, plain
 if TYPE_CHECKING:
     from ....data.examples import Roles
     from ....runs.run import Run
-    from ....studio import Studio
+    from ....services import Studio
 
 TAB = "Similarity"
 """The title of the tab that a mistake opens in."""

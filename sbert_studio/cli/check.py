@@ -1,0 +1,113 @@
+"""The data doctor on the command line: what a file is, what is wrong with it, and the same file mended or converted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import StudioError, describe_rows
+from ..workspace import require_room
+from .options import asked, asks, model_for, open_studio
+from .output import Answer, Json, progress
+
+if TYPE_CHECKING:
+    from ..data.choices.column_choices import ColumnChoices
+    from ..data.doctor.diagnosis import Diagnosis
+    from ..data.findings import Finding
+
+Dev = Annotated[Path | None, typer.Option(metavar="FILE", help="Held-out rows to judge by, in the same columns.")]
+
+CheckModel = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        help="The model that is to be tuned, whose similarity is looked at; none: names and values only.",
+        show_default="all-MiniLM-L6-v2; multilingual-e5-small for texts that are mostly not English",
+    ),
+]
+
+
+@asks
+def check(
+    *,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="csv, tsv, jsonl, xlsx, parquet or txt.")],
+    dev: Dev = None,
+    said: ColumnChoices,
+    mend: Annotated[bool, typer.Option("--mend", help="Apply every mend that the findings offer.")] = False,
+    convert: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Make the rows into examples of another kind; check names those that fit.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the rows, mended or converted, to train on: .csv in UTF-8 or .parquet, cell for cell."),
+    ] = None,
+    model: CheckModel = None,
+    json: Json = False,
+) -> Answer:
+    """Say what the rows of a file are, what of it is uncertain and what is wrong with it; mend or convert it into a file of its own."""
+    if out is not None:
+        if out.suffix.lower() not in (".csv", ".parquet"):
+            raise StudioError(f"{out.name} is called neither a CSV nor a Parquet", "give --out a name that ends in .csv or .parquet")
+        require_room(out, file, dev)
+    elif mend or convert:
+        raise StudioError("the changed rows have nowhere to go", "add --out FILE.csv or FILE.parquet; the file that is read stays as it is")
+    mended: Sequence[Finding] = ()
+    with open_studio() as studio:
+        with progress("reading", "bytes") as show:
+            table = studio.read.table(file, progress=show, asked=said)
+        model = model_for(studio, model, table)
+        if mend:
+            table, said, mended = studio.read.fix_all(table, dev=dev, asked=said, model=model)
+        if convert:
+            table, said = studio.read.convert(table, convert, said, model), asked(as_read=said.as_read)
+        with progress("checking", "rows") as show:
+            found = studio.read.check(table, dev=dev, roles=said, model=model, progress=show)
+        if out is not None:
+            if out.suffix.lower() == ".parquet":
+                table.to_parquet(out)
+            else:
+                table.to_csv(out, guarded=False)
+    data: dict[str, Any] = {**found.to_json(), "model": model}
+    lines = [f"mended: {finding.message}" for finding in mended]
+    if mend:
+        data["mended"] = [finding.message for finding in mended]
+    if convert:
+        data["converted"] = convert
+        lines.append(f"converted: {convert}")
+    lines += _told(found)
+    if out is not None:
+        data["out"] = str(out)
+        lines.append(f"{len(table):,} rows written to {out}")
+        if out.suffix.lower() == ".csv":
+            lines.append("its cells are as they were, to train on; a spreadsheet may take one that begins with = for a formula")
+    return Answer(data, lines)
+
+
+def _told(found: Diagnosis) -> list[str]:
+    """A diagnosis in words."""
+    from ..services.training_questions import question_lines
+
+    lines = [f"{found.account.read:,} rows of {found.roles.kind.replace('_', ' ')}: {', '.join(found.roles.texts)}"]
+    lines += [found.roles.note] if found.roles.note else []
+    lines += [f"because {why}" for why in found.why]
+    lines += [line for question in found.questions for line in question_lines(question)]
+    lines.append(found.account.in_words("can be learned from"))
+    for finding in found.findings:
+        where = f" ({describe_rows(finding.rows)})" if finding.rows else ""
+        change = f" – can be mended: {finding.mend.label}" if finding.mend else ""
+        lines.append(f"{finding.severity}: {finding.message}{where}{change}")
+    counts = Counter(finding.severity for finding in found.findings)
+    counted = [f"{count} {severity}{'s' if count != 1 else ''}" for severity, count in counts.items()]
+    counted = [f"{len(found.questions)} open question{'s' if len(found.questions) != 1 else ''}", *counted] if found.questions else counted
+    lines.append(", ".join(counted) or "nothing to mend")
+    if any(finding.mend for finding in found.findings):
+        lines.append("what can be mended is mended into a new file by: --mend --out FILE.csv")
+    lines += [f"by --convert {offer.name}: {offer.in_words()}" for offer in found.offers]
+    return lines
+
+
+COMMANDS = (check,)

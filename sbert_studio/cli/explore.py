@@ -1,0 +1,262 @@
+"""Commands by which a person looks at texts: similarity, encode, search, mine, map."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from ..errors import StudioError
+from ..shards.jobs import ROWS
+from ..workspace import require_room
+from .options import model_for, open_studio
+from .output import Answer, Column, Json, Model, number, one_line, progress, progress_in_turn, say, tell
+from .shards import (
+    Address,
+    Engine,
+    ShardRows,
+    Threads,
+    Workers,
+    encoded_in_shards,
+    how_of,
+    is_folder_of_shards,
+    is_sharded,
+    mined_in_shards,
+    require_alone,
+    sharding_of,
+)
+
+if TYPE_CHECKING:
+    from ..explore.clusters import ClusterParams
+    from ..models.prompts import Role
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="csv, tsv, jsonl, xlsx, parquet or txt.")]
+
+
+def similarity(
+    *,
+    a: Annotated[str | None, typer.Argument(metavar="A", help="A text.")] = None,
+    b: Annotated[str | None, typer.Argument(metavar="B", help="Another text.")] = None,
+    pairs: Annotated[Path | None, typer.Option(metavar="FILE", help="A file of pairs to compare instead.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the scores of --pairs to this CSV.")] = None,
+    model: Model = None,
+    json: Json = False,
+) -> Answer:
+    """Compare two texts, or every row of a file of pairs."""
+    with open_studio() as studio:
+        if pairs is None:
+            if a is None or b is None:
+                raise StudioError("two texts are needed", 'write sbert-studio similarity "one text" "another", or give --pairs FILE')
+            if out is not None:
+                raise StudioError("--out goes with --pairs", "leave it out, or give a file of pairs")
+            model = model_for(studio, model, [a, b])
+            found = studio.explore.similarity(a, b, model)
+            tell(None, "", found.notes)
+            return Answer(
+                {**found.to_json(), "model": model}, [[name, value] for name, value in found.to_json().items() if name != "notes"]
+            )
+        if a is not None:
+            raise StudioError("both texts and --pairs were given", "give the one or the other")
+        if out is not None:
+            require_room(out, pairs)
+        table = studio.read.table(pairs)
+        model = model_for(studio, model, table)
+        with progress("encoding") as show:
+            scores = studio.explore.similarity_pairs(table, model, show)
+    if out is not None:
+        scores.to_csv(out)
+    tell(scores.account, "compared", scores.notes)
+    rows = [[row.row, row.similarity.cosine, one_line(row.a, 50), one_line(row.b, 50)] for row in scores.rows[:20]]
+    more = [f"… and {len(scores.rows) - 20:,} rows more" + ("" if out else "; --out FILE writes them all")] if len(scores.rows) > 20 else []
+    more += [scores.agreement.in_words()] if scores.agreement else []
+    written = [f"written to {out}"] if out else []
+    return Answer({**scores.to_json(), "model": model}, [["row", "cosine", *scores.columns], *rows, *more, *written])
+
+
+def encode(
+    *,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="csv, tsv, jsonl, xlsx, parquet or txt; a folder or pattern of parquet.")],
+    out: Annotated[Path, typer.Option(metavar="X.npy", help="Where the vectors go: (rows of the file, dim) float32; of shards, a folder.")],
+    column: Column = None,
+    model: Model = None,
+    precision: Annotated[Literal["float32", "bfloat16", "int8", "auto"], typer.Option(help="Of the model's weights.")] = "float32",
+    prompt: Annotated[
+        str | None, typer.Option(metavar="ROLE", help="query, document or symmetric: with the model's prompt for such texts.")
+    ] = None,
+    engine: Engine = None,
+    address: Address = "",
+    workers: Workers = 0,
+    threads: Threads = 1,
+    shard_rows: ShardRows = ROWS,
+    id: Annotated[str | None, typer.Option("--id", help="Of shards, the column of ids.", show_default="id, if there is one")] = None,
+    json: Json = False,
+) -> Answer:
+    """Turn a column of texts into vectors: one for each row below the header, blank ones too (NaN where there is no text).
+
+    Written to the file as it goes: the same command goes on where it was interrupted.
+
+    With --engine, or from a folder of Parquet files, into a folder of shards of id, text and vector, a blank text left out; the same
+    command goes on where it was interrupted.
+    """
+    role = _role(prompt)
+    if is_sharded(file, engine):
+        how, sharding = how_of(engine, address, workers), sharding_of(threads, shard_rows)
+        with open_studio() as studio, progress("encoding") as show:
+            shards = studio.scale.encode(
+                file, out, how, sharding, column=column, known=id, model=model, precision=precision, progress=show, role=role
+            )
+        return encoded_in_shards(shards)
+    require_alone(address, workers, id, threads, cut=shard_rows != ROWS)
+    with open_studio() as studio:
+        texts = studio.read.texts(file, column)
+        require_room(out, file)
+        model = model_for(studio, model, texts.texts)
+        with progress("encoding", "rows") as show:
+            found = studio.explore.encode_to(texts, out, model, precision, show, say, role=role)
+    from ..data.findings import count
+
+    tell(found.account, "encoded", found.notes)
+    rate = f"{found.seconds:.1f} s ({found.sentences_per_second:,.0f}/s)"
+    now = f", the last {found.rows - found.resumed:,} of them in {rate}" if found.resumed else f" in {rate}"
+    words = [f"{found.rows:,} rows as {found.dim}-d vectors{now}, written to {out}"]
+    if found.why:
+        words.append(f"precision {found.precision}: {found.why}")
+    if found.account.left_out:
+        words.append(f"{count(found.account.left_out, 'row')} without text {'are' if found.account.left_out > 1 else 'is'} NaN there")
+    return Answer({**found.to_json(), "model": model}, words)
+
+
+def _role(prompt: str | None) -> Role:
+    from ..models.prompts import ROLES
+
+    known = next((role for role in ROLES if role == (prompt or "plain")), None)
+    if known is None:
+        raise StudioError(f"there is no role {prompt!r}", "choose query, document or symmetric")
+    return known
+
+
+def search(
+    *,
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="csv, tsv, jsonl, xlsx, parquet or txt; or a folder of shards that encode wrote.")
+    ],
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="What to look for.")],
+    k: Annotated[int, typer.Option("-k", "--k", min=1, help="How many hits.")] = 10,
+    mode: Annotated[Literal["semantic", "lexical", "hybrid"], typer.Option(help="By meaning, by words (BM25), or both.")] = "semantic",
+    rerank: Annotated[bool, typer.Option("--rerank", help="Rank the best hits again by a cross- or poly-encoder.")] = False,
+    reranker: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL", help="That model: a run, a folder or a hub id.", show_default="SBERT_STUDIO_RERANKER"),
+    ] = None,
+    query_prompt: Annotated[str, typer.Option(help="Put before the query, or none.", show_default="the model's")] = "",
+    document_prompt: Annotated[str, typer.Option(help="Put before each text, or none.", show_default="the model's")] = "",
+    truncate_dim: Annotated[
+        int, typer.Option(min=0, help="Compare so many components of the vectors.", show_default="as the model has it")
+    ] = 0,
+    column: Column = None,
+    model: Model = None,
+    json: Json = False,
+) -> Answer:
+    """Find the texts nearest to a query."""
+    from ..models.prompts import SearchSettings
+
+    settings = SearchSettings(query_prompt, document_prompt, truncate_dim)
+    if is_folder_of_shards(file):
+        if settings != SearchSettings():
+            raise StudioError("a folder of shards holds its vectors already", "leave out --query-prompt, --document-prompt, --truncate-dim")
+        if mode != "semantic" or rerank or reranker or column:
+            raise StudioError("a folder of shards is searched by meaning alone", "leave out --mode, --rerank, --reranker and --column")
+        with open_studio() as studio, progress("indexing", "rows") as show:
+            near = studio.scale.search(file, query, k, model, show)
+        tell(None, "", near.notes)
+        return Answer(near.to_json(), [[f"{hit.score:.4f}", hit.fields["id"], one_line(hit.text)] for hit in near.hits])
+    with open_studio() as studio:
+        corpus = studio.read.corpus(file, column)
+        if mode != "lexical":
+            model = model_for(studio, model, corpus)
+        with progress("encoding") as show:
+            again: bool | str = reranker or rerank
+            found = studio.explore.search(corpus, query, k, mode, rerank=again, model=model, progress=show, settings=settings)  # type: ignore[arg-type]
+    tell(found.account, "searched", found.notes)
+    hits = [[f"{hit.score:.4f}", f"row {hit.line}", one_line(hit.text)] for hit in found.hits]
+    return Answer({**found.to_json(), "model": model}, hits or ["nothing was found"])
+
+
+def mine(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="csv, tsv, jsonl, xlsx, parquet or txt; or a folder of shards that encode wrote.")
+    ],
+    k: Annotated[int, typer.Option("-k", "--k", min=1, help="How many pairs.")] = 10,
+    exact: Annotated[bool, typer.Option("--exact", help="Compare all texts with all, however many there are.")] = False,
+    column: Column = None,
+    model: Model = None,
+    engine: Engine = None,
+    address: Address = "",
+    workers: Workers = 0,
+    threads: Threads = 1,
+    json: Json = False,
+) -> Answer:
+    """Find the most similar pairs of texts."""
+    if is_folder_of_shards(file):
+        if column or model:
+            raise StudioError("a folder of shards holds its vectors already", "leave out --column and --model")
+        sharding_of(threads)
+        with open_studio() as studio, progress("comparing", "rows") as show:
+            shared = studio.scale.mine(file, how_of(engine, address, workers), k, threads, show)
+        return mined_in_shards(shared)
+    if engine is not None:
+        raise StudioError(
+            f"{file.name} is no folder of shards", "make one: sbert-studio encode FILE --engine ray --out FOLDER; then mine that folder"
+        )
+    require_alone(address, workers, threads=threads)
+    with open_studio() as studio:
+        corpus = studio.read.corpus(file, column)
+        model = model_for(studio, model, corpus)
+        with progress_in_turn(("encoding", "texts"), ("comparing", "pairs")) as (show, comparing):
+            found = studio.explore.mine(corpus, k, model, show, comparing=comparing, exact=exact)
+    tell(found.account, "compared", found.notes)
+    lines: list[Any] = []
+    for pair in found.pairs:
+        lines += [f"{pair.score:.4f}  rows {pair.line_a} and {pair.line_b}", f"  {one_line(pair.a)}", f"  {one_line(pair.b)}"]
+    return Answer({**found.to_json(), "model": model}, lines)
+
+
+def map(
+    *,
+    file: File,
+    out: Annotated[Path, typer.Option(metavar="map.html", help="Where the page goes; it needs no network.")],
+    clusters: Annotated[str, typer.Option(metavar="auto|N", help="How many clusters.")] = "auto",
+    seed: Annotated[int | None, typer.Option(min=0, help="Draw the same map every time; slower.")] = None,
+    layout: Annotated[Literal["studio", "umap-learn"], typer.Option(help="Which UMAP lays it out; umap-learn is slower.")] = "studio",
+    column: Column = None,
+    model: Model = None,
+    json: Json = False,
+) -> Answer:
+    """Draw a corpus as a map with labelled clusters."""
+    grouping = _cluster_params(clusters, seed)
+    from ..explore.projection import ProjectionParams
+    from ..ui.panels.mapping.saving import map_html
+
+    params = ProjectionParams(seed=-1 if seed is None else seed, layout=layout)
+    with open_studio() as studio:
+        corpus = studio.read.corpus(file, column)
+        require_room(out, file)
+        model = model_for(studio, model, corpus)
+        with progress("drawing", "steps") as show:
+            view = studio.explore.map(corpus, params, grouping, model, show)
+    map_html(view, corpus.texts, corpus.fields, out, lines=corpus.lines)
+    tell(view.account, "drawn", view.notes)
+    found = [[number(cluster.size), cluster.label] for cluster in view.clusters]
+    return Answer({**view.to_json(), "model": model}, [*found, f"written to {out}"])
+
+
+def _cluster_params(clusters: str, seed: int | None) -> ClusterParams:
+    from ..explore.clusters import ClusterParams
+
+    if clusters != "auto" and (not clusters.isdecimal() or int(clusters) < 1):
+        raise StudioError(f"--clusters is {clusters!r}", "write auto, or a whole number of at least 1")
+    return ClusterParams(count=0 if clusters == "auto" else int(clusters), seed=-1 if seed is None else seed)
+
+
+COMMANDS = (similarity, encode, search, mine, map)

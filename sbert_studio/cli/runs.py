@@ -1,0 +1,193 @@
+"""Commands for runs that are there: runs, stop, delete, export, strength."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from ..errors import StudioError
+from ..shutdown import ENDING
+from ..workspace import require_room
+from .options import open_studio
+from .output import Answer, Json, say
+
+if TYPE_CHECKING:
+    from ..runs.run import Run
+    from ..services import Studio
+    from ..services.results import RunView
+
+RunId = Annotated[str, typer.Argument(metavar="RUN", help="The run's id.")]
+Strength = Annotated[
+    float | None,
+    typer.Option("--strength", metavar="0…1", help="Blend with the untuned model: 0 untuned, 1 tuned.", show_default="as it is"),
+]
+
+
+def runs(
+    clean: Annotated[
+        int | None, typer.Option(metavar="DAYS", min=0, help="Delete the runs that have ended and are older than this.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Delete without asking.")] = False,
+    json: Json = False,
+) -> Answer:
+    """List the runs, newest first: how far those under way are, and what each takes on disk."""
+    from ..evaluation.report import scores_in_words
+    from ..services.janitor import run_bytes
+
+    with open_studio() as studio:
+        gone = _cleaned(studio, clean, yes) if clean is not None else []
+        turns = {seen.run.id: seen for seen in studio.tune.under_way()}
+        found = [(run, run_bytes(studio, run.id)) for run in studio.tune.runs()]
+        damaged = {card.name: card.damaged for card in studio.judge.models() if card.damaged}
+        notices = studio.store.notices
+    for notice in notices:
+        say(notice)
+    lines: list[str | list[str]] = []
+    listed = []
+    for run, size in found:
+        seen = turns.get(run.id)
+        scores = f"{scores_in_words(run.before)} → {scores_in_words(run.after)}" if run.before and run.after else run.message
+        told = _progress(seen) if seen else scores
+        wrong = damaged.get(run.id, "")
+        status, told = ("damaged", wrong) if wrong else (run.status, told)
+        lines.append([run.id, status, run.objective, run.model, run.created, f"{size / 1e6:,.0f} MB", told, run.name])
+        more = {"waiting": seen.waiting, "stopping": seen.stopping} if seen else {"waiting": 0, "stopping": False}
+        listed.append({**run.to_json(), **more, "bytes": size, "damaged": wrong})
+    data: dict[str, object] = {"runs": listed, "notices": list(notices)}
+    if clean is not None:
+        freed = sum(size for _, size in gone)
+        data["deleted"] = [run.id for run, _ in gone]
+        lines.append(f"{len(gone)} runs deleted, {freed / 1e6:,.0f} MB freed")
+    return Answer(data, lines or ["there are no runs yet"])
+
+
+def delete(
+    names: Annotated[list[str], typer.Argument(metavar="ID...", help="Runs that have ended, or word vectors that were made here.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Delete without asking.")] = False,
+    json: Json = False,
+) -> Answer:
+    """Delete runs, or word vectors, with their models; what goes is listed first."""
+    from ..services.janitor import folder_bytes, run_bytes
+
+    with open_studio() as studio:
+        fitted = {model.id: model for model in studio.words.fitted()}
+        listed: list[tuple[str, str, int]] = []
+        for name in dict.fromkeys(names):
+            if name in fitted:
+                listed.append((name, fitted[name].name, folder_bytes(studio.workspace.fitted / name)))
+                continue
+            run = studio.tune.run(name).run
+            if run.active:
+                raise StudioError(f"the run {name} is {run.status}; nothing was deleted", "stop it before deleting it")
+            listed.append((name, run.name, run_bytes(studio, name)))
+        if not yes:
+            for name, title, size in listed:
+                say(f"  {name}  {size / 1e6:,.0f} MB  {title}")
+            _require_confirmed("delete this for good?" if len(listed) == 1 else f"delete these {len(listed)} for good?")
+        for name, _, _ in listed:
+            if name in fitted:
+                studio.words.delete_fitted(name)
+            else:
+                studio.tune.delete_run(name)
+    freed = sum(size for _, _, size in listed)
+    return Answer({"deleted": [name for name, _, _ in listed], "bytes": freed}, [f"{len(listed)} deleted, {freed / 1e6:,.0f} MB freed"])
+
+
+def stop(run: RunId, json: Json = False) -> Answer:
+    """Stop a run that waits or trains, whichever program has it; what it has learned is kept."""
+    with open_studio() as studio:
+        before = studio.tune.run(run).run
+        studio.tune.stop(run)
+        seen = studio.tune.run(run)
+    if not before.active:
+        words = f"{run} had ended before: {before.status}"
+    else:
+        words = f"{run} stops after the step it is in; what was done so far is kept" if seen.run.active else f"{run} is stopped"
+    return Answer({"run": run, "status": seen.run.status, "stopping": seen.stopping}, [words])
+
+
+def export(
+    run: RunId,
+    out: Annotated[Path, typer.Option(metavar="FILE.zip", help="Where the zip goes.")],
+    kind: Annotated[Literal["all", "model", "adapter"], typer.Option(help="What goes in.")] = "all",
+    strength: Strength = None,
+    json: Json = False,
+) -> Answer:
+    """Pack a finished run: its model, and its adapter, held-out rows and verify.py where it has them; or a part of it."""
+    require_room(out)
+    with open_studio() as studio:
+        lines: list[str | list[Any]] = [] if strength is None else _scores(studio.settle.set_strength(run, strength))
+        found = studio.tune.export(run, out, kind)
+    data = found.to_json() | ({} if strength is None else {"strength": strength})
+    return Answer(data, [*lines, f"{found.bytes / 1e6:.1f} MB written to {out}"])
+
+
+def strength(
+    run: RunId,
+    value: Annotated[float, typer.Argument(metavar="VALUE", help="0 (untuned) to 1 (tuned).")],
+    json: Json = False,
+) -> Answer:
+    """Set how much of the tuning a finished run's model has: a blend of untuned and tuned weights, without training."""
+    with open_studio() as studio:
+        found = studio.settle.set_strength(run, value)
+    data = {"run": found.id, "model": str(found.model_path), "before": dict(found.before), "after": dict(found.after)}
+    return Answer(data, _scores(found))
+
+
+def _scores(run: Run) -> list[str | list[Any]]:
+    """The scores at every mark of the strength, and what the one that is set gains and costs."""
+    from ..evaluation.report import cost_in_words
+    from ..services.training_start import dial
+
+    found = dial(run.before, run.after)
+    marks = [] if found is None else found["marks"]
+    lines: list[str | list[Any]] = [["", str(run.after.get("metric", "score")), "everyday pairs"]] if marks else []
+    lines += [[f"strength {mark['strength']:g}", mark["score"], "" if mark["general"] is None else mark["general"]] for mark in marks]
+    cost = cost_in_words(run.before, run.after)
+    return [*lines, f"{run.name} has strength {1.0 if found is None else found['strength']:g}" + (f": {cost}" if cost else "")]
+
+
+def _progress(seen: RunView) -> str:
+    run = seen.run
+    if seen.stopping:
+        return "stopping"
+    if run.status == "queued":
+        return f"{seen.waiting} before it" if seen.waiting else "next"
+    share = f" ({run.step / run.steps:.0%})" if run.steps else ""
+    return f"step {run.step:,} of {run.steps:,}{share}"
+
+
+def _cleaned(studio: Studio, days: int, yes: bool) -> list[tuple[Run, int]]:
+    """Delete the ended runs that were begun before so many days, once that is confirmed; the runs and their bytes.
+
+    Raises:
+        StudioError: it is not.
+    """
+    from ..services.janitor import run_bytes
+
+    now = datetime.now(UTC)
+    before = now - timedelta(days=min(days, now.toordinal() - 1))  # no date lies before the first one
+    old = [run for run in studio.tune.runs() if not run.active and datetime.fromisoformat(run.created) <= before]
+    sized = [(run, run_bytes(studio, run.id)) for run in old]
+    if sized and not yes:
+        for run, size in sized:
+            say(f"  {run.id}  {run.status}  {run.created}  {size / 1e6:,.0f} MB  {run.name}")
+        _require_confirmed(f"delete {'this run' if len(sized) == 1 else f'these {len(sized)} runs'} for good?")
+    for run, _ in sized:
+        studio.tune.delete_run(run.id)
+    return sized
+
+
+def _require_confirmed(question: str) -> None:
+    if not sys.stdin.isatty():
+        raise StudioError("nothing was deleted, since nobody is there to be asked", "add --yes to delete what is listed")
+    with ENDING.interrupting():
+        if not typer.confirm(question[:1].upper() + question[1:], err=True):
+            raise StudioError("nothing was deleted", "add --yes to delete without a question")
+
+
+COMMANDS = (runs, stop, delete, export, strength)

@@ -1,0 +1,139 @@
+"""The command that opens the page."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import sys
+import tempfile
+import time
+import webbrowser
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..data.progress import StoppedError, checkpoint
+from ..errors import StudioError
+from ..shutdown import ENDING
+from .output import say
+
+_LEFT = 86_400  # seconds
+
+
+def app(
+    host: Annotated[str | None, typer.Option(help="The address to bind.", show_default="127.0.0.1")] = None,
+    port: Annotated[int | None, typer.Option(help="The TCP port.", min=0, max=65535, show_default="7860")] = None,
+    share: Annotated[bool, typer.Option("--share", help="Ask Gradio for a public address.")] = False,
+    mcp: Annotated[bool, typer.Option("--mcp", help="Serve the endpoints to MCP clients as well.")] = False,
+    opened: Annotated[bool, typer.Option("--open", help="Open the page in your browser.")] = False,
+    desktop: Annotated[bool, typer.Option("--desktop", help="Open a window of its own (needs the extra 'desktop').")] = False,
+) -> None:
+    """Open the studio in the browser."""
+    with ENDING.leaving_with(0):
+        try:
+            _open(host, port, share, mcp, opened, desktop)
+        except StoppedError:
+            if not ENDING.asked:
+                raise
+        _leave_at_once()
+
+
+def _open(*options: Any) -> None:
+    from ..caches import starting
+    from ..settings import keep_few_kernels, uploads_of_its_own
+
+    keep_few_kernels()
+    _remove_left_behind()
+    with uploads_of_its_own(), starting() as started:
+        _serve(started, *options)
+
+
+def _serve(started: Callable[[], None], host: str | None, port: int | None, share: bool, mcp: bool, opened: bool, desktop: bool) -> None:
+    """Open the page, call ``started`` once it answers, and stay until it is closed."""
+    from ..settings import Settings, has_screen
+
+    settings = Settings.from_env()
+    if settings.zero_gpu:  # before anything else looks for a GPU
+        from ..models.inference.zerogpu import borrow
+
+        if not borrow():
+            say("this Space lends a GPU, but the package 'spaces' is not installed: everything runs on the CPU")
+    from ..services import Studio
+    from ..ui.app import launch
+
+    settings = settings.served(host or settings.host, settings.port if port is None else port, share or settings.share)
+    if desktop:
+        from ..ui.desktop import require
+
+        require()
+    if desktop and port is None and not _is_free(settings.host, settings.port):
+        settings = replace(settings, port=0)  # a window needs no address that anybody remembers
+    _require_free(settings.host, settings.port)
+    say("opening the studio; stop it with Ctrl-C")
+    checkpoint()
+    with Studio(settings) as studio:
+        _, url = launch(studio, settings.host, settings.port, settings.share, block=False, mcp=mcp or settings.mcp, ready=started)
+        checkpoint()
+        if desktop:
+            from ..ui.desktop import show
+
+            show(studio, url)
+        else:
+            if opened and not (has_screen() and webbrowser.open(url)):
+                say(f"no browser could be opened from here: open {url} in one")
+            ENDING.wait()
+
+
+def _remove_left_behind() -> None:
+    """Remove what was sent to pages that were killed a day ago or earlier; in a folder that several machines share a number may mislead."""
+    import psutil  # type: ignore[import-untyped, unused-ignore]  # comes with accelerate
+
+    from ..settings import SENT
+
+    for folder in Path(tempfile.gettempdir()).glob(f"{SENT}*-*"):
+        number = folder.name.removeprefix(SENT).partition("-")[0]
+        with suppress(OSError):
+            if number.isdigit() and not psutil.pid_exists(int(number)) and time.time() - folder.stat().st_mtime > _LEFT:
+                shutil.rmtree(folder)
+
+
+def _leave_at_once() -> None:
+    """End the process before the interpreter is torn down, once all is closed.
+
+    What still computes in another thread then, a step of a training that takes long, would find its helpers gone, and be told of as a
+    fault; so it is as if the machine had been switched off, and the training is interrupted and can be resumed.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(0)
+
+
+def _is_free(host: str, port: int) -> bool:
+    try:
+        _require_free(host, port)
+    except StudioError:
+        return False
+    return True
+
+
+def _require_free(host: str, port: int) -> None:
+    """Refuse an address that cannot be listened on before the page is built.
+
+    Raises:
+        StudioError: something listens there, or it is no address of this machine.
+    """
+    try:
+        socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()
+    except OverflowError:
+        raise StudioError(f"there is no port {port}", "choose one from 1 to 65535, or 0 for a free one") from None
+    except OSError as error:
+        raise StudioError(f"{host} port {port} cannot be used: {error.strerror}", "choose another --port or --host") from error
+
+
+COMMANDS = (app,)

@@ -1,1 +1,0 @@
-"""Models that give a pair of texts a score."""

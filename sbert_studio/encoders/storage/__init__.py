@@ -1,1 +1,0 @@
-"""A model's folder: where it lies, what it holds, how it is read and written."""

@@ -1,1 +1,0 @@
-"""What models say of each row, and where two of them differ."""

@@ -1,0 +1,225 @@
+"""Encode the texts of a data set once, with timing, and compute similarities."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from ..models.base import Encoder, finite
+from ..models.pair_scorer import PairScorer
+from ..models.similarity import SIMILARITIES
+
+if TYPE_CHECKING:
+    from ..data.progress import Progress, ShouldStop
+    from ..models.prompts import Role
+    from ..models.trainable import Trainable
+
+
+@dataclass
+class Pace:
+    """What a model has read.
+
+    Attributes:
+        sentences: how many; the two of a pair count each.
+        seconds: of the reading alone.
+    """
+
+    sentences: int = 0
+    seconds: float = 0.0
+
+    @property
+    def rate(self) -> float:
+        """Sentences a second; 0 where nothing was read."""
+        return self.sentences / self.seconds if self.sentences and self.seconds > 0 else 0.0
+
+    @contextmanager
+    def reading(self, progress: Progress | None, each: int = 1) -> Iterator[Progress]:
+        """Count what is read within, by what the reader tells of its progress.
+
+        Args:
+            progress: is told the same.
+            each: sentences in what the reader counts: one of texts, two of pairs.
+        """
+        read, began = 0, time.perf_counter()
+
+        def show(done: int, total: int) -> None:
+            nonlocal read
+            read = max(read, done)
+            if progress is not None:
+                progress(done, total)
+
+        yield show
+        self.sentences += each * read
+        self.seconds += time.perf_counter() - began
+
+
+class Remembered(Encoder):
+    """An encoder's vectors, each text's kept for as long as this lives: for work in several steps on the same texts.
+
+    Args:
+        encoder: what encodes; its own vectors are returned unchanged.
+
+    Attributes:
+        pace: what it has encoded, and how long that took.
+    """
+
+    def __init__(self, encoder: Encoder) -> None:
+        self.encoder, self.pace = encoder, Pace()
+        self.name, self.normalizes = encoder.name, encoder.normalizes
+        self.similarity_fn_name, self.truncate_dim = encoder.similarity_fn_name, encoder.truncate_dim
+        self._known: dict[str, np.ndarray] = {}
+        self._readers: dict[str, Remembered] = {}
+
+    @property
+    def dim(self) -> int:
+        """As the encoder's."""
+        return self.encoder.dim
+
+    @property
+    def max_length(self) -> int:
+        """As the encoder's."""
+        return self.encoder.max_length
+
+    @property
+    def fingerprint(self) -> str:
+        """As the encoder's."""
+        return self.encoder.fingerprint
+
+    def prompt_of(self, role: Role) -> str:
+        """As the encoder's."""
+        return self.encoder.prompt_of(role)
+
+    def for_role(self, role: Role) -> Remembered:
+        """Return the encoder as it reads texts of a role, which remembers those by itself; the pace is one."""
+        reader = self.encoder.for_role(role)
+        if reader is self.encoder:
+            return self
+        found = self._readers.setdefault(self.prompt_of(role), Remembered(reader))
+        found.pace = self.pace
+        return found
+
+    def encode(self, texts: Sequence[str], *, progress: Progress | None = None, should_stop: ShouldStop | None = None) -> np.ndarray:
+        """See :meth:`~sbert_studio.models.base.Encoder.encode`; progress is told of the new texts alone."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._known]
+        if new:
+            with self.pace.reading(progress) as show:
+                self._known.update(zip(new, self.encoder.encode(new, progress=show, should_stop=should_stop), strict=True))
+        return np.stack([self._known[text] for text in texts]) if len(texts) else np.empty((0, self.dim), np.float32)
+
+    def describe(self) -> dict[str, Any]:
+        """As the encoder's."""
+        return self.encoder.describe()
+
+
+MEASURES = SIMILARITIES
+TIE = 1e-6
+"""Cosines of float32 vectors that differ by no more are the same: products of equal vectors differ by where in a block they stand."""
+_DISTANCES = ("euclidean", "manhattan")
+_COMPARED: Role = "symmetric"
+_BLOCK = 8192  # rows at a time: the temporary stays at 25 MB for 384 dimensions
+
+
+def measures(left: np.ndarray, right: np.ndarray) -> dict[str, np.ndarray]:
+    """Cosine, dot product, Euclidean and Manhattan distance of matching rows.
+
+    Args:
+        left, right: (n, d). A row of zeros has cosine 0 with everything; equal rows have exactly 1, so that pairs of one text share a rank.
+
+    Returns:
+        For each of :data:`MEASURES` an (n,) float64 array; the distances are positive, so smaller is more alike.
+    """
+    found = {name: np.empty(len(left)) for name in MEASURES}
+    for start in range(0, len(left), _BLOCK):
+        rows = slice(start, start + _BLOCK)
+        u, v = left[rows].astype(np.float64), right[rows].astype(np.float64)
+        dot = np.einsum("nd,nd->n", u, v)
+        lengths = np.linalg.norm(u, axis=1) * np.linalg.norm(v, axis=1)
+        found["dot"][rows] = dot
+        difference = u - v
+        cosine = np.divide(dot, lengths, out=np.zeros_like(dot), where=lengths > 0)
+        cosine[(lengths > 0) & ~difference.any(axis=1)] = 1.0
+        found["cosine"][rows] = cosine
+        found["euclidean"][rows] = np.linalg.norm(difference, axis=1)
+        found["manhattan"][rows] = np.abs(difference, out=difference).sum(axis=1)
+    return found
+
+
+def similarities(left: np.ndarray, right: np.ndarray) -> dict[str, np.ndarray]:
+    """:func:`measures` with the distances negated, so that larger always means more alike."""
+    return {name: -values if name in _DISTANCES else values for name, values in measures(left, right).items()}
+
+
+class Encoded:
+    """The vectors of the texts of many columns, each distinct text encoded once with each prompt that it is read with.
+
+    Args:
+        columns: all texts that will be asked for.
+        progress: told how many texts are encoded.
+        roles: of the columns, for a model with prompts; none: all are texts to be compared.
+
+    Raises:
+        StudioError: a vector holds NaN or infinity, as those of a diverged model do.
+    """
+
+    def __init__(
+        self, encoder: Encoder, columns: Iterable[Sequence[str]], progress: Progress | None = None, roles: Sequence[Role] = ()
+    ) -> None:
+        self._prompt_of = encoder.prompt_of
+        self._places: dict[str, dict[str, int]] = {}  # by prompt
+        readers: dict[str, Encoder] = {}
+        for column, role in zip(columns, roles or repeat(_COMPARED), strict=bool(roles)):
+            prompt = encoder.prompt_of(role)
+            readers.setdefault(prompt, encoder.for_role(role))
+            places = self._places.setdefault(prompt, {})
+            for text in column:
+                places.setdefault(text, len(places))
+        total = sum(map(len, self._places.values()))
+        self._vectors: dict[str, np.ndarray] = {}
+        done = 0
+        for prompt, places in self._places.items():
+            told = _continued(progress, done, total) if progress and len(readers) > 1 else progress
+            self._vectors[prompt] = finite(readers[prompt].encode(list(places), progress=told))
+            done += len(places)
+
+    def of(self, column: Sequence[str], role: Role = "symmetric") -> np.ndarray:
+        """Return the (n, d) vectors of a column with this role."""
+        prompt = self._prompt_of(role)
+        places = self._places[prompt]
+        return np.asarray(self._vectors[prompt][np.fromiter((places[text] for text in column), np.int64, len(column))])
+
+
+def encode_columns(
+    encoder: Encoder, columns: Sequence[Sequence[str]], progress: Progress | None = None, roles: Sequence[Role] = ()
+) -> list[np.ndarray]:
+    """The (n, d) vectors of each column; see :class:`Encoded`."""
+    roles = roles or [_COMPARED] * len(columns)
+    encoded = Encoded(encoder, columns, progress, roles)
+    return [encoded.of(column, role) for column, role in zip(columns, roles, strict=True)]
+
+
+def _continued(progress: Progress, done: int, total: int) -> Progress:
+    """Progress of a part as progress of the whole, of which ``done`` texts came before."""
+    return lambda now, _: progress(done + now, total)
+
+
+def alike(
+    model: Encoder | PairScorer | Trainable, left: Sequence[str], right: Sequence[str], roles: Sequence[Role] = (_COMPARED, _COMPARED)
+) -> np.ndarray:
+    """How alike the texts of each pair are, larger for more: the score of a pair, or how the model compares its vectors, (n,).
+
+    Args:
+        roles: of the two columns, for a model with prompts.
+
+    Raises:
+        StudioError: as :func:`encode_columns`.
+    """
+    if isinstance(model, PairScorer):
+        return np.asarray(model.predict(list(zip(left, right, strict=True))), np.float64)
+    vectors = encode_columns(cast("Encoder", model), [left, right], roles=roles)  # whatever learns gives vectors, or scores
+    return similarities(*vectors)[cast("Encoder", model).similarity_name]

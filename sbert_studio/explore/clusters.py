@@ -1,0 +1,334 @@
+"""Clustering: HDBSCAN, spherical k-means and average linkage."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..data.progress import KeyLocks, checkpoint
+from ..errors import StudioError
+from ..models.similarity import unit
+from ..registry import KeyedSettings, setting
+from ..workspace import Workspace
+from .products import upper_blocks
+from .topics import label_clusters
+from .umap import METHOD, layout
+from .vector_store import load_array, store_array
+
+if TYPE_CHECKING:
+    from ..data.progress import Progress
+    from .neighbors import Near
+
+
+SPACE = 5  # dimensions in which HDBSCAN looks for density
+_NEIGHBOURS = 15
+_SAMPLE_SEED = 12
+_DENSITY_ROWS = 30_000  # HDBSCAN's time grows with the square of the rows
+_LINKAGE_ROWS = 20_000  # the tree needs 16 n² / 2 bytes: 3.2 GB here
+
+
+def dense_space(vectors: np.ndarray, cache: Path, seed: int = -1, progress: Progress | None = None, near: Near | None = None) -> np.ndarray:
+    """(n, 5) float32: UMAP with nothing kept apart, in which density means something again."""
+    return layout(vectors, cache, dimensions=SPACE, n_neighbors=_NEIGHBOURS, min_dist=0.0, seed=seed, near=near, progress=progress)
+
+
+def hdbscan(points: np.ndarray, min_size: int) -> np.ndarray:
+    """HDBSCAN (Campello et al. 2013). Of more than 30,000 rows a sample is clustered; the rest join their nearest row of it."""
+    from sklearn.cluster import HDBSCAN
+
+    rows = len(points)
+    if rows < 3:
+        return np.zeros(rows, np.int64)
+    chosen = np.arange(rows)
+    if rows > _DENSITY_ROWS:
+        chosen = np.sort(np.random.default_rng(_SAMPLE_SEED).choice(rows, _DENSITY_ROWS, replace=False))
+        min_size = max(5, round(min_size * _DENSITY_ROWS / rows))
+    found = np.asarray(HDBSCAN(min_cluster_size=max(2, min(min_size, len(chosen))), copy=True).fit_predict(points[chosen]), np.int64)
+    if len(chosen) == rows:
+        return found
+    import faiss
+
+    index = faiss.IndexFlatL2(points.shape[1])
+    index.add(np.ascontiguousarray(points[chosen]))
+    return np.asarray(found[index.search(np.ascontiguousarray(points), 1)[1][:, 0]])
+
+
+def require_linkable(rows: int) -> None:
+    """Raises:
+    StudioError: there are more than 20,000 rows.
+    """
+    if rows > _LINKAGE_ROWS:
+        raise StudioError(
+            f"agglomerative clustering compares every pair of texts, too many for {rows:,} texts",
+            f"choose hdbscan or kmeans, or a corpus of at most {_LINKAGE_ROWS:,} texts",
+        )
+
+
+def average_linkage(vectors: np.ndarray, progress: Progress | None = None) -> np.ndarray:
+    """The tree of average linkage over cosine distances, (n - 1, 4) float64, as scipy's ``linkage`` describes it.
+
+    Raises:
+        StudioError: more than 20,000 rows.
+    """
+    from scipy.cluster.hierarchy import linkage
+
+    count = len(vectors)
+    require_linkable(count)
+    distances = np.empty(count * (count - 1) // 2)
+    filled = 0
+    for start, products in upper_blocks(unit(vectors)):
+        checkpoint()
+        for row, cosines in enumerate(products):
+            right = cosines[row + 1 :]
+            np.subtract(1, right, out=distances[filled : filled + len(right)])
+            filled += len(right)
+        if progress is not None:
+            progress(start + len(products), count)
+    return np.asarray(linkage(np.maximum(distances, 0, out=distances), "average"))
+
+
+def cut(tree: np.ndarray, *, count: int, threshold: float) -> np.ndarray:
+    """The groups of a tree: ``count`` of them, or, where that is 0, those whose mean cosine is at least ``threshold``."""
+    from scipy.cluster.hierarchy import fcluster
+
+    found = fcluster(tree, count, "maxclust") if count else fcluster(tree, 1 - threshold, "distance")
+    return np.asarray(found, np.int64) - 1
+
+
+_CELLS = 8_000_000  # of a block of cosines: 32 MB
+_ROUNDS = 50
+_STARTS = 5
+_CHEAP = 200_000  # rows times groups
+_DEFAULT_SEED = 12
+
+
+def k_means(vectors: np.ndarray, count: int, seed: int = -1) -> np.ndarray:
+    """Groups of largest mean cosine to their centre, (n,) int64 below ``count``; a seed below zero means 12.
+
+    Each round is one matrix product, which on busy processors takes a third of the time of scikit-learn's threads.
+    Fewer groups are used where there are fewer distinct directions.
+    """
+    rows = unit(vectors)
+    rng = np.random.default_rng(seed if seed >= 0 else _DEFAULT_SEED)
+    # Small sets are cheap to start again, and are the ones that a bad start spoils.
+    tried = [_settle(rows, rows[_spread(rows, count, rng)]) for _ in range(_STARTS if len(rows) * count <= _CHEAP else 1)]
+    return max(tried, key=lambda found: found[1])[0]
+
+
+def _settle(rows: np.ndarray, centres: np.ndarray) -> tuple[np.ndarray, float]:
+    """The groups that no round changes any more, and their summed cosine to their centres."""
+    groups, total = _nearest(rows, centres)
+    for _ in range(_ROUNDS):
+        checkpoint()
+        order = np.argsort(groups, kind="stable")
+        starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
+        centres[groups[order][starts]] = unit(np.add.reduceat(rows[order], starts, axis=0))
+        moved, total = _nearest(rows, centres)
+        if np.array_equal(moved, groups):
+            break
+        groups = moved
+    return groups, total
+
+
+def _spread(rows: np.ndarray, count: int, rng: np.random.Generator) -> list[int]:
+    """Rows far from each other: of a few drawn by their distance, the one that leaves the least distance is taken."""
+    chosen = [int(rng.integers(len(rows)))]
+    distance = np.maximum(0, 1 - rows @ rows[chosen[0]])
+    tries = 2 + int(np.log(count))
+    for _ in range(count - 1):
+        checkpoint()
+        reach = np.cumsum(distance, dtype=np.float64)
+        drawn = np.minimum(np.searchsorted(reach, rng.random(tries) * reach[-1], side="right"), len(rows) - 1)
+        left = np.minimum(distance[:, None], np.maximum(0, 1 - rows @ rows[drawn].T))
+        best = int(left.sum(axis=0).argmin())
+        chosen.append(int(drawn[best]))
+        distance = left[:, best]
+    return chosen
+
+
+def _nearest(rows: np.ndarray, centres: np.ndarray) -> tuple[np.ndarray, float]:
+    """The centre of largest cosine of each row, and the sum of those cosines."""
+    found = np.empty(len(rows), np.int64)
+    total = 0.0
+    height = max(1, _CELLS // len(centres))
+    for start in range(0, len(rows), height):
+        cosines = rows[start : start + height] @ centres.T
+        found[start : start + height] = cosines.argmax(axis=1)
+        total += float(cosines.max(axis=1).sum(dtype=np.float64))
+    return found, total
+
+
+_LOCKS = KeyLocks()
+_METHODS = ("auto", "hdbscan", "kmeans", "agglomerative")
+
+
+MOST_CLUSTERS = 1000
+"""As many may be asked for."""
+
+
+@dataclass(frozen=True)
+class ClusterParams(KeyedSettings):
+    """How texts are grouped.
+
+    Raises:
+        StudioError: a value is out of bounds.
+    """
+
+    method: str = setting(
+        "auto",
+        "hdbscan finds the number by itself and leaves odd ones out; kmeans makes a given number; agglomerative joins while alike",
+        choices=_METHODS,
+    )
+    count: int = setting(0, "the number of clusters; 0 leaves it to the method", min=0, max=MOST_CLUSTERS, step=1)
+    min_size: int = setting(0, "fewer texts than this are no cluster; 0 chooses by the size of the corpus", min=0, max=10_000, step=1)
+    threshold: float = setting(0.5, "agglomerative: join while the mean cosine is at least this", min=0.0, max=1.0, step=0.01)
+    seed: int = setting(-1, "-1 uses all processors; 0 and more make the same clusters again", min=-1, step=1)
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """Which texts belong together.
+
+    Attributes:
+        ids: (n,) int64, read-only: 0 is the largest cluster, -1 is noise.
+        labels: a few words for each cluster, no two alike.
+        sizes: how many texts each cluster has.
+    """
+
+    ids: np.ndarray
+    labels: tuple[str, ...]
+    sizes: tuple[int, ...]
+
+    @property
+    def noise(self) -> int:
+        """How many texts belong to no cluster."""
+        return int((self.ids < 0).sum())
+
+
+def cluster(
+    vectors: np.ndarray,
+    texts: Sequence[str],
+    params: ClusterParams,
+    key_base: str,
+    workspace: Workspace,
+    *,
+    progress: Progress | None = None,
+    near: Near | None = None,
+) -> Clusters:
+    """Group texts by their vectors, by direction only, and label the groups.
+
+    ``auto`` is k-means where ``count`` is given, else HDBSCAN, else (nothing dense) k-means with √(n/2) clusters.
+
+    Args:
+        vectors: (n, d).
+        texts: the n texts, for the labels.
+        key_base: names the vectors: ``<text digest>-<encoder fingerprint>``. What was computed is kept under it.
+        near: the neighbours of each row, where they are kept.
+
+    Raises:
+        StudioError: more clusters than texts, or too many texts for average linkage.
+    """
+    require_clusters(params, len(vectors))
+    path = workspace.projection(f"{key_base}-{params.key}-{METHOD}")
+    with _LOCKS[str(path)]:
+        ids = load_array(path, (len(vectors),), np.int64)
+        if ids is None:
+            ids = _by_size(_group(vectors, params, key_base, workspace, progress, near))
+            ids.flags.writeable = False
+            store_array(path, ids)
+    return _labelled(texts, ids)
+
+
+def require_clusters(params: ClusterParams, texts: int) -> None:
+    """Find out, before anything is encoded, whether so many texts can be grouped so.
+
+    Raises:
+        StudioError: there are more clusters than texts, or too many texts for average linkage.
+    """
+    if params.count > texts:
+        raise StudioError(f"{params.count} clusters of {texts} texts", "choose fewer clusters")
+    if params.method == "agglomerative":
+        require_linkable(texts)
+
+
+def divide(vectors: np.ndarray, texts: Sequence[str], params: ClusterParams) -> Clusters:
+    """Group texts in ``params.count`` clusters by k-means, or fewer where there are fewer distinct directions; nothing is kept.
+
+    Args:
+        vectors: (n, d).
+        texts: the n texts, for the labels.
+    """
+    return _labelled(texts, _by_size(k_means(vectors, params.count, params.seed)))
+
+
+def spread(found: Clusters, places: np.ndarray) -> Clusters:
+    """The clusters of rows that are each one of those that were grouped, numbered from the largest again.
+
+    Args:
+        places: (n,) of each row, which.
+    """
+    ids = found.ids[places]
+    sizes = np.bincount(ids[ids >= 0], minlength=len(found.labels))
+    order = np.argsort(-sizes, kind="stable")
+    number = np.empty(len(order), np.int64)
+    number[order] = np.arange(len(order))
+    again = np.where(ids >= 0, number[ids], -1)
+    again.flags.writeable = False
+    return Clusters(again, tuple(found.labels[old] for old in order.tolist()), tuple(int(size) for size in sizes[order]))
+
+
+def _labelled(texts: Sequence[str], ids: np.ndarray) -> Clusters:
+    sizes = np.bincount(ids[ids >= 0])
+    return Clusters(ids, label_clusters(texts, ids), tuple(int(size) for size in sizes))
+
+
+def _group(
+    vectors: np.ndarray, params: ClusterParams, key_base: str, workspace: Workspace, progress: Progress | None, near: Near | None
+) -> np.ndarray:
+    if len(vectors) < 3:
+        return np.zeros(len(vectors), np.int64)
+    if params.method == "kmeans" or (params.method == "auto" and params.count):
+        return k_means(vectors, params.count or _guess(len(vectors)), params.seed)
+    if params.method == "agglomerative":
+        return _agglomerative(vectors, params, key_base, workspace, progress)
+    space = workspace.projection(f"{key_base}-space{max(params.seed, -1)}-{METHOD}")
+    with _LOCKS[str(space)]:
+        points = load_array(space, (len(vectors), SPACE))
+        if points is None:
+            points = dense_space(vectors, workspace.cache("numba"), params.seed, progress, near)
+            store_array(space, points)
+    found = hdbscan(points, params.min_size or max(5, round(0.4 * len(vectors) ** 0.5)))
+    if params.method == "auto" and found.max() < 1:
+        return k_means(vectors, _guess(len(vectors)), params.seed)
+    return found
+
+
+def _agglomerative(
+    vectors: np.ndarray, params: ClusterParams, key_base: str, workspace: Workspace, progress: Progress | None
+) -> np.ndarray:
+    # The tree is kept, so that moving the threshold or the number cuts it elsewhere and joins nothing again.
+    path = workspace.projection(f"{key_base}-tree")
+    with _LOCKS[str(path)]:
+        tree = load_array(path, (len(vectors) - 1, 4), np.float64)
+        if tree is None:
+            tree = average_linkage(vectors, progress)
+            store_array(path, tree)
+    found = cut(tree, count=params.count, threshold=params.threshold)
+    sizes = np.bincount(found)
+    return np.where(sizes[found] >= (params.min_size or 1), found, -1)
+
+
+def _guess(rows: int) -> int:
+    return int(np.clip(round((rows / 2) ** 0.5), 1, 100))
+
+
+def _by_size(ids: np.ndarray) -> np.ndarray:
+    """The same groups, numbered from the largest; equal sizes by their first row."""
+    names, first, sizes = np.unique(ids, return_index=True, return_counts=True)
+    order = sorted((place for place in range(len(names)) if names[place] >= 0), key=lambda place: (-sizes[place], first[place]))
+    numbers = {int(names[place]): number for number, place in enumerate(order)}
+    return np.array([numbers.get(int(name), -1) for name in ids], np.int64)

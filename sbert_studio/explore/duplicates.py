@@ -1,0 +1,206 @@
+"""Near-duplicate groups: exact single linkage of all pairs above a similarity threshold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..data.progress import checkpoint
+from ..errors import StudioError
+from ..models.similarity import unit
+from .products import exact_products, upper_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..data.progress import Progress
+
+
+LEAST = 0.8
+"""The lowest cosine of which a tree is kept: below it texts are related and not alike."""
+_BLOCK = 256
+_MARGIN = 2e-5  # more than single precision loses on a product of unit vectors
+
+
+@dataclass(frozen=True)
+class Linkage:
+    """Edges between n rows, the highest cosine first.
+
+    Attributes:
+        rows: n.
+        a, b: (m,) int64, the ends of each edge; no edge closes a circle.
+        scores: (m,) float64, their cosines, falling.
+        least: no edge is below it.
+    """
+
+    rows: int
+    a: np.ndarray
+    b: np.ndarray
+    scores: np.ndarray
+    least: float
+
+    def groups(self, threshold: float) -> list[tuple[int, ...]]:
+        """Rows that hang together by cosines of at least ``threshold``, directly or through others; the largest group first.
+
+        Raises:
+            StudioError: the threshold is below that of the tree, or above 1.
+        """
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        if not self.least <= threshold <= 1:
+            raise StudioError(f"the threshold is {threshold:g}", f"choose a cosine between {self.least:g} and 1")
+        some = self._reach(threshold)
+        graph = coo_array((np.ones(some, np.int8), (self.a[:some], self.b[:some])), shape=(self.rows, self.rows))
+        group = connected_components(graph, directed=False)[1]
+        order = np.argsort(group, kind="stable")
+        parts = np.split(order, np.flatnonzero(np.diff(group[order])) + 1) if self.rows else []
+        found = [tuple(part.tolist()) for part in parts if len(part) > 1]
+        return sorted(found, key=lambda members: (-len(members), members[0]))
+
+    def counts(self, thresholds: Sequence[float]) -> list[tuple[int, int]]:
+        """(groups, rows that go if one of each group stays) at each of ``thresholds``; more can never go."""
+        groups = self._groups_by_edges()
+        return [(int(groups[some]), some) for some in map(self._reach, thresholds)]
+
+    def _reach(self, threshold: float) -> int:
+        """How many edges are at least that high; each joins two groups, so that many rows go."""
+        return int(np.searchsorted(-self.scores, -threshold + 1e-12, side="right"))
+
+    def _groups_by_edges(self) -> np.ndarray:
+        """(m + 1,): how many groups of two or more there are after so many edges, the highest first."""
+        parent = list(range(self.rows))
+
+        def root(row: int) -> int:
+            while parent[row] != row:
+                parent[row] = parent[parent[row]]
+                row = parent[row]
+            return row
+
+        size, found = [1] * self.rows, [0]
+        for a, b in zip(self.a.tolist(), self.b.tolist(), strict=True):
+            one, other = root(a), root(b)
+            # Two single rows make a group; two groups become one; a row that joins a group changes nothing.
+            found.append(found[-1] + (1 if size[one] == size[other] == 1 else -1 if size[one] > 1 and size[other] > 1 else 0))
+            parent[one] = other
+            size[other] += size[one]
+        return np.asarray(found)
+
+
+def linked(vectors: np.ndarray, same: Sequence[str] | None = None, least: float = LEAST, progress: Progress | None = None) -> Linkage:
+    """The tree of all pairs with a cosine of at least ``least``.
+
+    Args:
+        vectors: (n, d), of any length.
+        same: a text a row, where there are any: rows of one text are joined at 1 without being compared.
+
+    Raises:
+        StudioError: ``least`` is not a cosine.
+    """
+    if not -1 <= least <= 1:
+        raise StudioError(f"the threshold is {least}", "choose a cosine between -1 and 1; near-duplicates start at about 0.9")
+    first, copies = _copies(len(vectors), same)
+    rows = unit(vectors[first])
+    forest = _Forest(len(first))
+    for start, products in upper_blocks(rows):
+        checkpoint()
+        left, right = np.divmod(np.flatnonzero(products >= max(least - _MARGIN, -2.0)), products.shape[1])
+        a, b = left + start, right + start
+        scores = exact_products(vectors, first[a], first[b])
+        high = scores >= least
+        forest.add(a[high], b[high], scores[high])
+        if progress is not None:
+            progress(min(start + len(products), len(rows)), len(rows))
+    a = np.concatenate([copies[:, 0], first[forest.a]])
+    b = np.concatenate([copies[:, 1], first[forest.b]])
+    scores = np.concatenate([np.ones(len(copies)), forest.scores])
+    order = np.lexsort((b, a, -scores))
+    return Linkage(len(vectors), a[order], b[order], scores[order], least)
+
+
+def stars(vectors: np.ndarray, order: Sequence[int], threshold: float, same: Sequence[str] | None = None) -> list[tuple[int, ...]]:
+    """Rows around centres: the first of ``order`` takes those that are at least that like *it*, then the next that is left, and so on.
+
+    Args:
+        vectors: (n, d), of any length.
+        order: some of the rows, those first that should be centres.
+        same: a text a row, where there are any: rows of one text are alike, whatever was computed of them.
+
+    Returns:
+        the rows of each star, its centre first; rows that nothing is like are left out.
+    """
+    at, rows = np.asarray(order, np.int64), unit(vectors[np.asarray(order, np.int64)])
+    text = None if same is None else np.unique([same[row] for row in order], return_inverse=True)[1]
+    free, found = np.ones(len(at), bool), []
+    start = 0
+    while start < len(at):
+        checkpoint()
+        block = start + np.flatnonzero(free[start:])[:_BLOCK]
+        if not len(block):
+            break
+        products = rows[block] @ rows[start:].T
+        for centre, near in zip(block.tolist(), products, strict=True):
+            if not free[centre]:
+                continue
+            free[centre] = False
+            like = start + np.flatnonzero(free[start:] & (near >= threshold - _MARGIN))
+            like = like[exact_products(vectors, np.full(len(like), at[centre]), at[like]) >= threshold - 1e-9]
+            if text is not None:
+                like = np.union1d(like, np.flatnonzero(free & (text == text[centre])))
+            free[like] = False
+            if len(like):
+                found.append((int(at[centre]), *at[like].tolist()))
+        start = int(block[-1]) + 1
+    return found
+
+
+class _Forest:
+    """The maximum spanning forest of the edges so far."""
+
+    def __init__(self, rows: int) -> None:
+        self._rows = rows
+        self.a = self.b = np.empty(0, np.int64)
+        self.scores = np.empty(0)
+
+    def add(self, a: np.ndarray, b: np.ndarray, scores: np.ndarray) -> None:
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import minimum_spanning_tree
+
+        if not len(a):
+            return
+        a, b, scores = np.concatenate([self.a, a]), np.concatenate([self.b, b]), np.concatenate([self.scores, scores])
+        # An edge of weight 0 is none: the place of a score among all, from 1, is weighed in its stead, so that nothing is rounded.
+        place = np.unique(-scores, return_inverse=True)[1] + 1
+        tree = minimum_spanning_tree(coo_array((place.astype(np.float64), (a, b)), shape=(self._rows, self._rows)).tocsr()).tocoo()
+        known = np.unique(-scores)
+        self.a, self.b = tree.row.astype(np.int64), tree.col.astype(np.int64)
+        self.scores = -known[tree.data.astype(np.int64) - 1]
+
+
+def _copies(rows: int, same: Sequence[str] | None) -> tuple[np.ndarray, np.ndarray]:
+    """The first row of each text, (k,), and (first, later) for every row that repeats one, (n − k, 2)."""
+    if same is None:
+        return np.arange(rows), np.empty((0, 2), np.int64)
+    seen: dict[str, int] = {}
+    first_of = np.array([seen.setdefault(text, row) for row, text in enumerate(same)], np.int64)
+    later = np.flatnonzero(first_of != np.arange(rows))
+    return np.flatnonzero(first_of == np.arange(rows)), np.stack([first_of[later], later], axis=1)
+
+
+def by_likeness(cosines: np.ndarray) -> list[int]:
+    """The rows of an (n, n) matrix of cosines in the order of the leaves of their tree, neighbours as alike as the tree allows.
+
+    The tree joins by the average of 1 − cosine; its branches are turned so that the sum over neighbours is least (Bar-Joseph et al. 2001,
+    "Fast optimal leaf ordering for hierarchical clustering").
+    """
+    from scipy.cluster.hierarchy import leaves_list, linkage, optimal_leaf_ordering
+    from scipy.spatial.distance import squareform
+
+    if len(cosines) < 3:
+        return list(range(len(cosines)))
+    distances = np.clip(1 - (np.asarray(cosines, np.float64) + np.asarray(cosines, np.float64).T) / 2, 0, 2)
+    np.fill_diagonal(distances, 0)
+    condensed = squareform(distances, checks=False)
+    return [int(row) for row in leaves_list(optimal_leaf_ordering(linkage(condensed, "average"), condensed))]

@@ -1,0 +1,198 @@
+"""Exact nearest-neighbour search by cosine, dot product or distance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..data.progress import checkpoint
+from ..errors import StudioError
+from ..models.similarity import similarity, unit
+from .products import exact_products
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A row and how well it answers: a cosine, a BM25 weight or a fused score; larger is better."""
+
+    row: int
+    score: float
+
+
+def fuse(rankings: Sequence[Sequence[Hit]], k: int = 60) -> list[Hit]:
+    """Reciprocal-rank fusion, Σ 1 / (k + rank) (Cormack et al. 2009): every row of any ranking, best first."""
+    scores: dict[int, float] = {}
+    for ranking in rankings:
+        for rank, hit in enumerate(ranking, 1):
+            scores[hit.row] = scores.get(hit.row, 0.0) + 1 / (k + rank)
+    return [Hit(row, score) for row, score in sorted(scores.items(), key=lambda item: (-item[1], item[0]))]
+
+
+def ranked(rows: np.ndarray, scores: np.ndarray) -> list[Hit]:
+    """Rows and their scores, (m,) each, as hits: best first, equal scores by row."""
+    order = np.lexsort((rows, -scores))
+    return [Hit(int(rows[place]), float(scores[place])) for place in order]
+
+
+def positive(k: int) -> int:
+    """``k`` itself.
+
+    Raises:
+        StudioError: it is below one.
+    """
+    if k < 1:
+        raise StudioError(f"k is {k}", "ask for at least one hit")
+    return k
+
+
+_MARGIN = 3e-5  # more than single precision loses on a product, and lengths that pass for one add to it
+_UNIT = 5e-6
+_CELLS = 4_000_000  # of a block of products: 16 MB
+_BLOCK = 16_384
+_GROUP = 64  # neighbouring products of which the largest stands for all
+_SPARSE = 8  # fewer than one row in so many: only these are read
+
+
+class Exact:
+    """Brute force: a matrix product in single precision finds the candidates, double precision ranks them.
+
+    Args:
+        vectors: (n, d) float32, of any length, mapped from a file or not; they are not copied.
+    """
+
+    def __init__(self, vectors: np.ndarray) -> None:
+        self.vectors = np.asarray(vectors, np.float32)
+        self._scale = _scale(self.vectors)
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+    @property
+    def bytes(self) -> int:
+        """What is held in memory beside the vectors."""
+        return 0 if self._scale is None else int(self._scale.nbytes)
+
+    def search(self, queries: np.ndarray, k: int, among: np.ndarray | None = None) -> list[list[Hit]]:
+        """The ``k`` rows of largest cosine for each of (q, d) queries, best first, equal cosines by row; all where there are fewer.
+
+        Args:
+            among: the rows that count, int64, each once; all where not given.
+
+        Raises:
+            StudioError: ``k`` is below one.
+        """
+        k = min(positive(k), len(self) if among is None else len(among))
+        if k == 0:
+            return [[] for _ in queries]
+        chunk = max(1, _CELLS // _BLOCK)
+        found: list[list[Hit]] = []
+        for start in range(0, len(queries), chunk):
+            found += self._some(np.asarray(queries[start : start + chunk]), k, among)
+        return found
+
+    def rank(self, query: np.ndarray, rows: np.ndarray, k: int) -> list[Hit]:
+        """The best ``k`` of some rows, ranked in double precision."""
+        scores = exact_products(self.vectors, rows, np.zeros(len(rows), np.int64), others=query[None])
+        return ranked(rows, scores)[:k]
+
+    def _some(self, queries: np.ndarray, k: int, among: np.ndarray | None) -> list[list[Hit]]:
+        floors = np.full(len(queries), -np.inf, np.float32)
+        kept: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        for rows, products in self._products(unit(queries), None if among is None else np.sort(among)):
+            checkpoint()
+            np.maximum(floors, _kth(products, k), out=floors)
+            which, place = np.divmod(np.flatnonzero(products >= (floors - _MARGIN)[:, None]), products.shape[1])
+            numbers = place + rows if isinstance(rows, int) else rows[place]
+            kept.append((which, numbers, products[which, place]))
+        which, numbers, scores = (np.concatenate(part) for part in zip(*kept, strict=True))
+        hits = []
+        for query in range(len(queries)):
+            mine = which == query if len(queries) > 1 else slice(None)
+            candidates, near = numbers[mine], scores[mine]
+            if len(near) > k:
+                candidates = candidates[near >= np.partition(near, len(near) - k)[len(near) - k] - _MARGIN]
+            hits.append(self.rank(queries[query], candidates, k))
+        return hits
+
+    def _products(self, queries: np.ndarray, among: np.ndarray | None) -> Iterator[tuple[int | np.ndarray, np.ndarray]]:
+        """The first row of a block (or all its rows), and the cosines of (q, block) with it."""
+        if among is not None and len(among) * _SPARSE < len(self):
+            for start in range(0, len(among), _BLOCK):
+                rows = among[start : start + _BLOCK]
+                yield rows, self._scaled(queries @ self.vectors[rows].T, rows)
+            return
+        height = max(_BLOCK, _CELLS // len(queries))
+        absent = None if among is None else np.ones(len(self), bool)
+        if absent is not None:
+            absent[among] = False
+        for start in range(0, len(self), height):
+            part = slice(start, start + height)
+            # One query: a product of matrix and vector, which reads the rows once and by all cores.
+            block = self.vectors[part]
+            products = self._scaled((block @ queries[0])[None] if len(queries) == 1 else queries @ block.T, part)
+            if absent is not None:
+                products[:, absent[part]] = -np.inf
+            yield start, products
+
+    def _scaled(self, products: np.ndarray, rows: np.ndarray | slice) -> np.ndarray:
+        if self._scale is not None:
+            products *= self._scale[rows]
+        return products
+
+
+def _scale(vectors: np.ndarray) -> np.ndarray | None:
+    """What each row's products are multiplied by to become cosines, (n,) float32; nothing where all rows are of length one."""
+    scale = np.empty(len(vectors), np.float32)
+    for start in range(0, len(vectors), _BLOCK):
+        block = vectors[start : start + _BLOCK]
+        lengths = np.sqrt(np.einsum("nd,nd->n", block, block, dtype=np.float32))
+        if not np.isfinite(lengths).all() or (lengths < 1e-15).any():
+            lengths = np.linalg.norm(block.astype(np.float64), axis=1)
+        scale[start : start + _BLOCK] = np.divide(1, lengths, out=np.zeros(len(block)), where=lengths > 0)
+    return None if (np.abs(scale - 1) < _UNIT).all() else scale
+
+
+def _kth(products: np.ndarray, k: int) -> np.ndarray:
+    """For each row of (q, n) a number that at least ``k`` of its cells reach, as large as can be had cheaply; -inf where n < k."""
+    count, width = products.shape
+    groups = width // _GROUP
+    if groups > 2 * k:  # the k-th largest of groups' maxima: there are k cells that reach it
+        products = products[:, : groups * _GROUP].reshape(count, groups, _GROUP).max(2)
+        width = groups
+    if width < k:
+        return np.full(count, -np.inf, np.float32)
+    return np.partition(products, width - k, axis=1)[:, width - k]
+
+
+class Measured(Exact):
+    """Brute force in double precision, a block of rows at a time.
+
+    Args:
+        vectors: (n, d) float32, mapped from a file or not; they are not copied.
+        name: one of :data:`~sbert_studio.models.similarity.SIMILARITIES`.
+    """
+
+    def __init__(self, vectors: np.ndarray, name: str) -> None:
+        self.vectors = np.asarray(vectors, np.float32)
+        self.name = name
+        self._scale = None
+
+    def search(self, queries: np.ndarray, k: int, among: np.ndarray | None = None) -> list[list[Hit]]:
+        """The ``k`` rows most similar to each of (q, d) queries, best first, equal ones by row; see :meth:`Exact.search`."""
+        rows = np.arange(len(self)) if among is None else np.sort(among)
+        k = min(positive(k), len(rows))
+        return [self.rank(query, rows, k) for query in np.asarray(queries)]
+
+    def rank(self, query: np.ndarray, rows: np.ndarray, k: int) -> list[Hit]:
+        """The best ``k`` of some ascending rows."""
+        found, scores = np.empty(0, np.int64), np.empty(0)
+        for start in range(0, len(rows), _BLOCK) if k else ():
+            checkpoint()
+            part = rows[start : start + _BLOCK]
+            found = np.concatenate([found, part])
+            scores = np.concatenate([scores, similarity(query[None], self.vectors[part], self.name)[0]])
+            best = np.lexsort((found, -scores))[:k]
+            found, scores = found[best], scores[best]
+        return ranked(found, scores)

@@ -1,1 +1,0 @@
-"""Alike texts become groups with a name."""

@@ -1,0 +1,467 @@
+"""Inverted-file index with int8 vectors (FAISS), stored on disk, with measured recall."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..data.progress import StoppedError, checkpoint, stoppable
+from ..models.similarity import unit
+from ..workspace import Workspace, atomic_file
+from .exact_search import Exact, Hit
+from .vector_store import TextKeys, is_whole, keep_below, places_of, seal, sealed_part, touch
+
+log = logging.getLogger(__name__)
+_PATIENCE = 5.0  # seconds that closing waits for the work's next step
+
+
+class Background:
+    """Work by key, each done once; what fails is logged and not tried again."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._seen: set[str] = set()
+        self._to_come: set[str] = set()
+        self._waiting: queue.SimpleQueue[tuple[str, Callable[[], None]] | None] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._ending = threading.Event()
+
+    def want(self, key: str, work: Callable[[], None]) -> bool:
+        """Have ``work`` done some time, unless it was wanted before; :meth:`forget` allows it once more.
+
+        Returns:
+            Whether it is still to come, or under way.
+        """
+        with self._lock:
+            if key in self._seen or self._ending.is_set():
+                return key in self._to_come
+            self._seen.add(key)
+            self._to_come.add(key)
+            self._waiting.put((key, work))
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="indexes", daemon=True)
+                self._thread.start()
+            return True
+
+    def forget(self, key: str) -> None:
+        """What is wanted again under this key is done again."""
+        with self._lock:
+            self._seen.discard(key)
+
+    def close(self) -> None:
+        """End what is under way at its next step; nothing else begins."""
+        with self._lock:
+            self._ending.set()
+            thread = self._thread
+        self._waiting.put(None)
+        if thread is not None:
+            thread.join(_PATIENCE)
+
+    def _run(self) -> None:
+        while (wanted := self._waiting.get()) is not None and not self._ending.is_set():
+            key, work = wanted
+            try:
+                with stoppable(self._ending.is_set):
+                    work()
+            except StoppedError:
+                return
+            except Exception:
+                log.exception("an index could not be built; search stays exact")
+            finally:
+                with self._lock:
+                    self._to_come.discard(key)
+
+
+_BLOCK_CENTROIDS = 4096
+_ROUNDS = 8
+
+
+def centroids(sample: np.ndarray, count: int, seed: int = 12) -> np.ndarray:
+    """(count, d) unit vectors, around which (m, d) unit vectors lie.
+
+    An empty cell takes a member of the largest one.
+
+    Raises:
+        StoppedError: the work was asked to end.
+    """
+    rng = np.random.default_rng(seed)
+    found = sample[rng.choice(len(sample), count, replace=False)].astype(np.float32)
+    for _ in range(_ROUNDS):
+        cells = assign(sample, found)
+        sizes = np.bincount(cells, minlength=count)
+        order = np.argsort(cells, kind="stable")
+        filled = np.flatnonzero(sizes)
+        starts = np.concatenate([[0], np.cumsum(sizes[filled])[:-1]])
+        sums = np.add.reduceat(sample[order], starts, axis=0)
+        found[filled] = unit(sums)
+        empty = np.flatnonzero(sizes == 0)
+        if len(empty):
+            largest = np.flatnonzero(np.isin(cells, np.argsort(-sizes)[: max(1, len(empty) // 4)]))
+            found[empty] = sample[rng.choice(largest, len(empty), replace=len(largest) < len(empty))]
+    return found
+
+
+def assign(rows: np.ndarray, centres: np.ndarray) -> np.ndarray:
+    """The nearest centre of each of (n, d) rows, (n,) int64.
+
+    Raises:
+        StoppedError: the work was asked to end.
+    """
+    found = np.empty(len(rows), np.int64)
+    for start in range(0, len(rows), _BLOCK_CENTROIDS):
+        checkpoint()
+        found[start : start + _BLOCK_CENTROIDS] = (rows[start : start + _BLOCK_CENTROIDS] @ centres.T).argmax(1)
+    return found
+
+
+_BLOCK = 8192
+_PER_CELL = 40  # rows of the sample for each cell
+_ROWS_A_CELL = 4  # times the root of the rows: as many cells
+_SEED = 12
+_BY_CELLS = 1  # the cells of one query are shared out among the threads, where FAISS by itself shares out queries
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The rows of a corpus in cells.
+
+    Attributes:
+        index: FAISS's; its ids are row numbers.
+        trained: how many rows there were when the cells were made.
+    """
+
+    index: Any
+    trained: int
+
+    def __len__(self) -> int:
+        return int(self.index.ntotal)
+
+    @property
+    def count(self) -> int:
+        """How many cells there are."""
+        return int(self.index.nlist)
+
+    def candidates(self, queries: np.ndarray, count: int, probes: int) -> np.ndarray:
+        """About the nearest ``count`` rows of each of (q, d) queries, (q, count) int64, from ``probes`` cells; -1 where there are fewer."""
+        import faiss
+
+        asked: Any = faiss.SearchParametersIVF()
+        asked.nprobe = probes
+        found: np.ndarray = self.index.search(unit(queries), count, params=asked)[1]
+        return found
+
+    @classmethod
+    def of(cls, vectors: np.ndarray) -> Cells:
+        """Cells of (n, d) vectors of any length; ten thousand rows at least.
+
+        Raises:
+            StoppedError: the work was asked to end.
+        """
+        rows = len(vectors)
+        count = 1 << round(np.log2(_ROWS_A_CELL * rows**0.5))
+        chosen = np.sort(np.random.default_rng(_SEED).permutation(rows)[: count * _PER_CELL])
+        sample = unit(vectors[chosen])
+        index = _empty(centroids(sample, count))
+        index.train(sample[:: max(1, len(sample) // 50_000)])  # the centres are there; the range of each of the numbers is left to learn
+        found = cls(index, rows)
+        found._take(vectors, np.arange(rows))
+        return found
+
+    def grown(self, vectors: np.ndarray, came: np.ndarray) -> Cells:
+        """The cells of another corpus that shares rows with this one; what is shared is moved, and only the rest is looked at.
+
+        Args:
+            vectors: (m, d), all of the other corpus.
+            came: (m,) int64: the row that each was here, each at most once; -1 where it is new.
+        """
+        import faiss
+
+        old = self.index
+        index = _empty(old.quantizer.reconstruct_n(0, old.nlist))
+        faiss.copy_array_to_vector(faiss.vector_to_array(old.sq.trained).copy(), index.sq.trained)
+        index.is_trained = True
+        now = np.full(len(self), -1, np.int64)
+        now[came[came >= 0]] = np.flatnonzero(came >= 0)
+        source = old.invlists
+        for cell in range(old.nlist):
+            size = source.list_size(cell)
+            if not size:
+                continue
+            ids = now[faiss.rev_swig_ptr(source.get_ids(cell), size)]
+            codes = faiss.rev_swig_ptr(source.get_codes(cell), size * old.code_size).reshape(size, -1)[ids >= 0]
+            ids = np.ascontiguousarray(ids[ids >= 0])
+            if len(ids):
+                codes = np.ascontiguousarray(codes)
+                index.invlists.add_entries(cell, len(ids), faiss.swig_ptr(ids), faiss.swig_ptr(codes))
+                index.ntotal += len(ids)
+        found = Cells(index, self.trained)
+        found._take(vectors, np.flatnonzero(came < 0))
+        return found
+
+    def write(self, path: Path) -> None:
+        """Write FAISS's file.
+
+        Raises:
+            OSError: the disk takes nothing.
+        """
+        import faiss
+
+        try:
+            faiss.write_index(self.index, str(path))
+        except RuntimeError as error:
+            raise OSError(f"the index was not written: {str(error).splitlines()[0]}") from error
+
+    @classmethod
+    def read(cls, path: Path, trained: int) -> Cells:
+        """Open a file that :meth:`write` wrote, mapped where the system can: next to nothing of it is in memory."""
+        import faiss
+
+        index: Any = faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC)
+        index.parallel_mode = _BY_CELLS
+        return cls(index, trained)
+
+    def _take(self, vectors: np.ndarray, rows: np.ndarray) -> None:
+        for start in range(0, len(rows), _BLOCK):
+            checkpoint()
+            part = rows[start : start + _BLOCK]
+            self.index.add_with_ids(unit(vectors[part]), np.ascontiguousarray(part, np.int64))
+
+
+def _empty(centres: np.ndarray) -> Any:
+    """An index without rows, of (c, d) centres."""
+    import faiss
+
+    count, width = centres.shape
+    quantizer: Any = faiss.IndexFlatIP(width)
+    quantizer.add(centres)
+    index: Any = faiss.IndexIVFScalarQuantizer(quantizer, width, count, faiss.ScalarQuantizer.QT_8bit, faiss.METRIC_INNER_PRODUCT)
+    index.own_fields, index.parallel_mode = True, _BY_CELLS
+    quantizer.this.disown()
+    return index
+
+
+TARGET, LEAST = 0.98, 0.95
+"""The share of the nearest rows that is to be found, and that which will do where more would be read than :data:`_READ` rows."""
+BANDS = (10, 100)
+"""How many nearest rows a reach is good for. Who asks for more than the last is answered exactly."""
+_SAMPLE = 1000
+_SURE = 1.645  # standard errors below the mean
+_MOST = 4  # of the cells are read one in so many at most: else brute force is as good
+_READ = 60_000
+_ALIKE = 1e-6  # what single precision loses
+_AT_ONCE = 100  # queries
+_SEED_RECALL = 7
+
+
+@dataclass(frozen=True)
+class Reach:
+    """For up to ``k`` nearest rows: ``probes`` cells are read, and ``recall`` of the nearest are found."""
+
+    k: int
+    probes: int
+    recall: float
+
+
+@dataclass(frozen=True)
+class Approximate:
+    """Cells, and how to ask them.
+
+    Attributes:
+        reaches: by rising ``k``; none where too much would have to be read.
+    """
+
+    cells: Cells
+    reaches: tuple[Reach, ...]
+
+    def reach(self, k: int) -> Reach | None:
+        """That by which ``k`` rows are found; None where the answer must be exact."""
+        return next((reach for reach in self.reaches if reach.k >= k), None)
+
+    def search(self, exact: Exact, query: np.ndarray, k: int, probes: int) -> list[Hit]:
+        """About the ``k`` nearest rows of a (d,) query, best first, equal cosines by row; their cosines are exact."""
+        rows = self.cells.candidates(query[None], _depth(k), probes)[0]
+        return exact.rank(query, rows[rows >= 0], k)
+
+
+def measured(cells: Cells, exact: Exact, target: float = TARGET, sample: int = _SAMPLE) -> Approximate:
+    """Ask for the neighbours of some rows, exactly and by ever more cells, until the target is reached.
+
+    One half of the sample chooses the number of cells, the other tells what is found.
+
+    Raises:
+        StoppedError: the work was asked to end.
+    """
+    rows = np.random.default_rng(_SEED_RECALL).choice(len(exact), min(sample, len(exact)), replace=False)
+    queries = exact.vectors[np.sort(rows)]
+    rows = np.sort(rows)
+    truth = [_others(hits, int(row)) for hits, row in zip(exact.search(queries, BANDS[-1] + 1), rows, strict=True)]
+    reaches: list[Reach] = []
+    probes = 1
+    for k in BANDS:
+        enough: Reach | None = None
+        while probes * _MOST <= cells.count:
+            shares = _shares(cells, exact, queries, rows, truth, k, probes)
+            choosing, telling = shares[::2], shares[1::2]
+            sure = choosing.mean() - _SURE * choosing.std() / np.sqrt(len(choosing))
+            if enough is None and sure >= min(target, LEAST):
+                enough = Reach(k, probes, float(telling.mean()))
+            if sure >= target:
+                enough = Reach(k, probes, float(telling.mean()))
+                break
+            if enough is not None and probes * len(cells) > _READ * cells.count:
+                break
+            probes = max(probes + 1, probes * 5 // 4)
+        if enough is None:
+            break
+        reaches.append(enough)
+        probes = enough.probes
+    return Approximate(cells, tuple(reaches))
+
+
+def _shares(cells: Cells, exact: Exact, queries: np.ndarray, rows: np.ndarray, truth: list[list[Hit]], k: int, probes: int) -> np.ndarray:
+    """How much of the ``k`` nearest is found for each of (s, d) queries, (s,); any of equally near rows counts."""
+    shares = np.empty(len(rows))
+    for start in range(0, len(rows), _AT_ONCE):
+        checkpoint()
+        part = slice(start, start + _AT_ONCE)
+        asked = unit(queries[part])
+        found = cells.candidates(asked, _depth(k) + 1, probes)
+        near = unit(exact.vectors[found.ravel()]).reshape(*found.shape, -1)
+        cosines = np.einsum("scd,sd->sc", near, asked)
+        cosines[(found < 0) | (found == rows[part, None])] = -np.inf
+        for place, hits in enumerate(truth[part]):
+            most = min(k, len(hits))
+            reached = int((cosines[place] >= hits[most - 1].score - _ALIKE).sum())
+            shares[start + place] = min(reached, most) / most
+    return shares
+
+
+def _others(hits: list[Hit], row: int) -> list[Hit]:
+    """The hits less the row itself (less the last, where so many are equal that it is not among them)."""
+    found = [hit for hit in hits if hit.row != row]
+    return found[: len(hits) - 1]
+
+
+def _depth(k: int) -> int:
+    return 2 * k + 20
+
+
+_SUFFIX = ".cells"
+_LENGTH = 8  # bytes that say how long what stands before them is
+_PARENTS = 4  # indexes that are looked at, the latest first
+_SHARED, _NEW, _GROWTH = 0.5, 0.25, 2.0  # of its parent, of itself, beyond what the cells were made for
+_VERSION = 1
+
+
+class CellFiles:
+    """One file a corpus and an encoder.
+
+    Args:
+        workspace: where the files lie.
+        max_bytes: how much they may take; beyond it the least recently used go.
+    """
+
+    def __init__(self, workspace: Workspace, max_bytes: int) -> None:
+        self._workspace = workspace
+        self._max_bytes = max_bytes
+        self._keys = TextKeys(workspace)
+
+    def load(self, digest: str, fingerprint: str, rows: int, width: int) -> Approximate | None:
+        """The index of (rows, width) vectors; None where there is none, or none that is whole."""
+        path = self._workspace.cells(digest, fingerprint)
+        found = _read(path)
+        if found is None or (len(found.cells), found.cells.index.d) != (rows, width):
+            return None
+        touch(path)
+        return found
+
+    def make(self, digest: str, fingerprint: str, texts: Sequence[str], exact: Exact) -> Approximate | None:
+        """Build the index, or take another's and change what is different; None where the disk takes nothing.
+
+        Raises:
+            StoppedError: the work was asked to end.
+        """
+        cells = self._from_another(digest, fingerprint, texts, exact.vectors) or Cells.of(exact.vectors)
+        found = measured(cells, exact)
+        path = self._workspace.cells(digest, fingerprint)
+        if not _write(path, found):
+            return None
+        keep_below(path.parent, self._max_bytes, path, f"*{_SUFFIX}")
+        return self.load(digest, fingerprint, *exact.vectors.shape)
+
+    def _from_another(self, digest: str, fingerprint: str, texts: Sequence[str], vectors: np.ndarray) -> Cells | None:
+        keys = self._keys.get(texts, digest)
+        folder = self._workspace.cells(digest, fingerprint).parent
+        for path in _latest(folder, f"*-{fingerprint}{_SUFFIX}")[:_PARENTS]:
+            before = self._keys.known(path.name.split("-")[0])
+            if before is None or not len(before):
+                continue
+            came = places_of(keys, before)
+            once = np.unique(came[came >= 0], return_index=True)[1]
+            first = np.flatnonzero(came >= 0)[once]
+            single = np.full(len(came), -1, np.int64)
+            single[first] = came[first]
+            shared = len(first)
+            if shared < _SHARED * len(before) or shared < (1 - _NEW) * len(keys):
+                continue
+            parent = _read(path)
+            if parent is None or len(parent.cells) != len(before) or not 1 / _GROWTH <= len(keys) / parent.cells.trained <= _GROWTH:
+                continue
+            return parent.cells.grown(vectors, single)
+        return None
+
+
+def _latest(folder: Path, pattern: str) -> list[Path]:
+    def age(path: Path) -> float:
+        try:
+            return -path.stat().st_mtime
+        except OSError:
+            return 0.0
+
+    return sorted((path for path in folder.glob(pattern) if not path.name.startswith(".")), key=age)
+
+
+def _write(path: Path, found: Approximate) -> bool:
+    told = {
+        "version": _VERSION,
+        "trained": found.cells.trained,
+        "reaches": [[reach.k, reach.probes, reach.recall] for reach in found.reaches],
+    }
+    raw = json.dumps(told).encode()
+    try:
+        with atomic_file(path) as part:
+            found.cells.write(part)
+            with part.open("r+b") as target:
+                target.seek(0, os.SEEK_END)
+                target.write(raw + len(raw).to_bytes(_LENGTH, "little"))
+                seal(target)
+    except OSError as error:
+        log.warning("%s could not be kept: search stays exact: %s", path.name, error.strerror or error)
+        return False
+    return True
+
+
+def _read(path: Path) -> Approximate | None:
+    try:
+        if not is_whole(path):
+            return None
+        with path.open("rb") as source:
+            end = sealed_part(path) - _LENGTH
+            source.seek(end)
+            length = int.from_bytes(source.read(_LENGTH), "little")
+            source.seek(end - length)
+            told = json.loads(source.read(length))
+        if told["version"] != _VERSION:
+            return None
+        return Approximate(Cells.read(path, int(told["trained"])), tuple(Reach(*reach) for reach in told["reaches"]))
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError):
+        return None

@@ -1,1 +1,0 @@
-"""The most similar pairs of a corpus (paraphrase mining): exact, or, of very many texts, by lists of texts that lie together."""

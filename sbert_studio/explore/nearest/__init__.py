@@ -1,1 +1,0 @@
-"""The nearest rows by cosine: exactly, or in cells where there are many."""

@@ -1,0 +1,145 @@
+"""Pairs of a corpus that are worth a person's word: those of which a model is least sure, and those on which two models disagree."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..data.progress import checkpoint
+from ..models.similarity import unit
+from .products import upper_blocks
+
+if TYPE_CHECKING:
+    from ..data.progress import Progress
+
+MOST_ROWS = 3_000
+_SEED = 12
+_EACH = 2  # pairs in which one text may stand
+_DEPTH = 40  # candidates for each pair that is asked for
+
+Found = tuple[int, int, float]
+# Products of some rows with those from the first of them on, and that first one's place → what the pairs are worth.
+Worth = Callable[[np.ndarray, int], np.ndarray]
+
+
+def some_rows(texts: Sequence[str], most: int = MOST_ROWS) -> np.ndarray:
+    """The first row of each different text, or as many of them taken at random as are looked at; always the same, ascending, int64."""
+    first: dict[str, int] = {}
+    for row, text in enumerate(texts):
+        first.setdefault(" ".join(text.casefold().split()), row)
+    rows = np.array(sorted(first.values()), np.int64)
+    return rows if len(rows) <= most else np.sort(np.random.default_rng(_SEED).choice(rows, most, replace=False))
+
+
+def boundary(cosines: np.ndarray, together: np.ndarray) -> float | None:
+    """The cosine that best tells judged pairs apart, half way between the two pairs at its sides; ``None`` before four of either kind.
+
+    Args:
+        cosines: (n,) of pairs.
+        together: (n,) bool, what was said of them.
+    """
+    if min(together.sum(), (~together).sum()) < 4:
+        return None
+    order = np.argsort(cosines, kind="stable")
+    sorted_cosines, said = cosines[order], together[order]
+    # Before place k all are held apart, from there on together.
+    right = np.concatenate([[0], np.cumsum(~said)]) + np.concatenate([np.cumsum(said[::-1])[::-1], [0]])
+    best = int(np.argmax(right[1:-1])) + 1
+    return float((sorted_cosines[best - 1] + sorted_cosines[best]) / 2)
+
+
+def near(
+    vectors: np.ndarray, threshold: float, count: int, known: Collection[tuple[int, int]] = (), progress: Progress | None = None
+) -> list[Found]:
+    """The pairs of rows whose cosines lie nearest to a threshold (uncertainty sampling; Lewis and Gale 1994), each row in two at most.
+
+    Args:
+        vectors: (n, d), of any length.
+        known: pairs (a, b) of rows, a < b, that are not asked for again.
+
+    Returns:
+        (a, b, cosine), the nearest first.
+    """
+
+    def distance(rows: np.ndarray) -> Worth:
+        return lambda products, _: -np.abs(products - threshold)
+
+    return _picked(vectors, distance, count, known, progress)
+
+
+def contested(
+    vectors: np.ndarray,
+    others: np.ndarray,
+    share: Callable[[np.ndarray], np.ndarray],
+    other_share: Callable[[np.ndarray], np.ndarray],
+    count: int,
+    known: Collection[tuple[int, int]] = (),
+    progress: Progress | None = None,
+) -> list[Found]:
+    """The pairs of rows that one model holds for alike and another does not (query by committee; Seung et al. 1992).
+
+    Args:
+        vectors, others: (n, d) and (n, e), of the two models.
+        share, other_share: cosines of either model → the share of its random pairs that are less alike, by which they can be compared.
+
+    Returns:
+        (a, b, cosine by the first model), those first of which the shares differ most.
+    """
+    every = unit(others)
+
+    def gap(rows: np.ndarray) -> Worth:
+        of_rows = every[rows]
+
+        def worth(products: np.ndarray, start: int) -> np.ndarray:
+            theirs = of_rows[start : start + len(products)] @ of_rows[start:].T
+            return np.asarray(np.abs(share(products) - other_share(theirs)))
+
+        return worth
+
+    return _picked(vectors, gap, count, known, progress)
+
+
+def _best(vectors: np.ndarray, worth: Worth, depth: int, progress: Progress | None) -> Iterator[Found]:
+    """The ``depth`` pairs of greatest worth, the greatest first, with their cosines."""
+    rows, kept = unit(vectors), np.empty((0, 4))
+    for start, products in upper_blocks(rows):
+        checkpoint()
+        left, right = np.nonzero(products >= -1)
+        values = worth(products, start)[left, right]
+        top = np.argpartition(-values, depth)[:depth] if len(values) > depth else np.arange(len(values))
+        found = np.stack([left[top] + start, right[top] + start, products[left[top], right[top]], values[top]], axis=1)
+        kept = np.concatenate([kept, found])
+        kept = kept[np.argsort(-kept[:, 3], kind="stable")[:depth]]
+        if progress is not None:
+            progress(min(start + len(products), len(rows)), len(rows))
+    for a, b, cosine, _ in kept.tolist():
+        yield int(a), int(b), float(cosine)
+
+
+def _picked(
+    vectors: np.ndarray,
+    worth_of: Callable[[np.ndarray], Worth],
+    count: int,
+    known: Collection[tuple[int, int]],
+    progress: Progress | None,
+) -> list[Found]:
+    """The pairs of greatest worth that are not known, each row in two at most; ``worth_of``: how the pairs among some rows are valued."""
+    seen, picked, rows = Counter[int](), list[Found](), np.arange(len(vectors))
+    while len(rows) > 1 and len(picked) < count:
+        depth, before = count * _DEPTH + len(known), len(picked)
+        for left, right, cosine in _best(vectors[rows], worth_of(rows), depth, progress):
+            a, b = int(rows[left]), int(rows[right])
+            if len(picked) == count:
+                break
+            if (a, b) in known or max(seen[a], seen[b]) >= _EACH or any(pair[:2] == (a, b) for pair in picked):
+                continue
+            seen.update((a, b))
+            picked.append((a, b, cosine))
+        if len(picked) == before or len(rows) * (len(rows) - 1) // 2 <= depth:
+            break
+        # One text of which all is uncertain fills the depth with its pairs: the rest is looked at without those that have had their turn.
+        rows = rows[[seen[row] < _EACH for row in rows.tolist()]]
+    return picked

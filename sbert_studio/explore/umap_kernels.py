@@ -1,0 +1,119 @@
+"""The loops of UMAP that NumPy cannot take, compiled by numba; they hold no lock of Python's while they run.
+
+Imported through :func:`sbert_studio.explore.umap.kernels` only, which says where the compiled code is kept.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+_compiled: Any = njit(nogil=True, fastmath=True, cache=True)
+_NEGATIVES = 5  # random points that push for each neighbour that pulls
+_FARTHEST = np.float32(4)  # no coordinate moves further at once
+_TRIES = 64
+_EXACT = 1e-5
+_LEAST_WIDTH = 1e-3  # of the mean distance
+
+
+@_compiled  # type: ignore[untyped-decorator]
+def smooth_distances(distances: Any, widths: Any, nearest: Any) -> None:
+    """Equations 3 and 4 of the paper: ``nearest``, the distance to the nearest other row, and the ``widths`` at which all neighbours
+    weigh log2 k together; (n, k) float32 in, (n,) float32 each out."""
+    rows, k = distances.shape
+    target = np.log2(np.float64(k))
+    everywhere = 0.0
+    for row in range(rows):
+        for place in range(k):
+            everywhere += distances[row, place]
+    everywhere /= rows * k
+    for row in range(rows):
+        first, mean = 0.0, 0.0
+        for place in range(k):
+            mean += distances[row, place]
+            if first == 0.0 and distances[row, place] > 0:
+                first = distances[row, place]
+        low, high, width = 0.0, np.inf, 1.0
+        for _ in range(_TRIES):
+            weight = 0.0
+            for place in range(1, k):
+                beyond = distances[row, place] - first
+                weight += np.exp(-beyond / width) if beyond > 0 else 1.0
+            if abs(weight - target) < _EXACT:
+                break
+            if weight > target:
+                high = width
+                width = (low + high) / 2
+            else:
+                low = width
+                width = width * 2 if high > 1e300 else (low + high) / 2
+        nearest[row] = first
+        widths[row] = max(width, _LEAST_WIDTH * (mean / k if first > 0 else everywhere))
+
+
+@_compiled  # type: ignore[untyped-decorator]
+def epoch(
+    places: Any,
+    before: Any,
+    first: int,
+    last: int,
+    starts: Any,
+    others: Any,
+    period: Any,
+    due: Any,
+    pull: Any,
+    push: Any,
+    shift: int,
+    lowest: int,
+    rate: Any,
+    number: int,
+    seed: Any,
+) -> None:
+    """One epoch of the rows ``first`` to ``last``: each is pulled to the neighbours that are due and pushed from random rows.
+
+    Rows of this block are seen where they are now, all others where they were as the epoch began, so that blocks can run at the same
+    time and the outcome does not depend on which is first.
+
+    Args:
+        places, before: (n, d) float32, of which ``places[first:last]`` is written.
+        starts, others, period, due: the graph row by row (CSR): which rows pull, every how many epochs, and from which on.
+        pull, push: the forces over the square of the distance, by its leading bits (``bits >> shift``) from ``lowest`` on.
+        rate: how far a force moves; number: of the epoch; seed: of the random rows.
+    """
+    rows, axes = places.shape
+    end = len(pull) - 1
+    here = np.empty(axes, np.float32)
+    for row in range(first, last):
+        # splitmix64 of (seed, row, epoch), then xorshift64
+        state = np.uint64(seed) + np.uint64(row) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(number) * np.uint64(0xD1B54A32D192ED03)
+        state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        state = (state ^ (state >> np.uint64(31))) | np.uint64(1)
+        for axis in range(axes):
+            here[axis] = places[row, axis]
+        for edge in range(starts[row], starts[row + 1]):
+            if due[edge] > number:
+                continue
+            due[edge] += period[edge]
+            for turn in range(_NEGATIVES + 1):
+                if turn == 0:
+                    other = np.int64(others[edge])
+                else:
+                    state ^= state << np.uint64(13)
+                    state ^= state >> np.uint64(7)
+                    state ^= state << np.uint64(17)
+                    other = np.int64(((state >> np.uint64(32)) * np.uint64(rows)) >> np.uint64(32))
+                of = places if first <= other < last else before
+                square = np.float32(0)
+                for axis in range(axes):
+                    apart = here[axis] - of[other, axis]
+                    square += apart * apart
+                at = min(max((np.float32(square).view(np.int32) >> shift) - lowest, 0), end)
+                force = pull[at] if turn == 0 else push[at]
+                for axis in range(axes):
+                    step = force * (here[axis] - of[other, axis])
+                    here[axis] += min(max(step, -_FARTHEST), _FARTHEST) * rate
+        for axis in range(axes):
+            places[row, axis] = here[axis]

@@ -1,0 +1,1 @@
+"""Models: sentence encoders, cross-encoders, poly-encoders and static embeddings."""

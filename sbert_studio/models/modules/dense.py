@@ -1,0 +1,134 @@
+"""The layer between the pooled vector and the output: Linear, then an activation, and perhaps what entered added to it."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+
+from ...errors import StudioError
+from ...workspace import write_json
+from ..io.backbone import read_json
+from .base import MODULES, Module, load_weights, read_weights, require_shape, write_weights
+
+if TYPE_CHECKING:
+    from typing import Self
+
+ACTIVATIONS: dict[str, type[nn.Module]] = {
+    "gelu": nn.GELU,
+    "tanh": nn.Tanh,
+    "identity": nn.Identity,
+    "relu": nn.ReLU,
+    "sigmoid": nn.Sigmoid,
+    # Those of torch that take one number at a time, and have no weights of their own.
+    **{
+        kind.__name__.lower(): kind
+        for kind in (
+            nn.SiLU, nn.Mish, nn.ELU, nn.SELU, nn.CELU, nn.LeakyReLU, nn.ReLU6, nn.Softplus, nn.Softsign, nn.Softshrink, nn.Hardshrink,
+            nn.Hardsigmoid, nn.Hardswish, nn.Hardtanh, nn.LogSigmoid, nn.Tanhshrink,
+        )
+    },
+}  # fmt: skip
+# Only these names are understood; nothing is ever imported because a file names it.
+_ACTIVATION_PATHS = {
+    name: f"torch.nn.modules.{'linear' if kind is nn.Identity else 'activation'}.{kind.__name__}" for name, kind in ACTIVATIONS.items()
+}
+
+
+@MODULES.register("Dense")
+class Dense(Module):
+    """Linear, then an activation: (b, inputs) → (b, outputs).
+
+    The weights are drawn as ``nn.Linear`` draws its own, but from a generator of their own: a model made in one thread
+    must not move the random state of a training in another.
+
+    Args:
+        inputs, outputs: widths.
+        activation: a name of :data:`ACTIVATIONS`.
+        bias: whether the linear layer has one.
+        seed: of the first weights.
+        residual: add what enters, by a linear map where the widths differ (He et al. 2016, arXiv:1512.03385).
+
+    Raises:
+        StudioError: the activation is unknown.
+    """
+
+    def __init__(
+        self, inputs: int, outputs: int, activation: str = "gelu", *, bias: bool = True, seed: int = 12, residual: bool = False
+    ) -> None:
+        super().__init__()
+        if activation not in ACTIVATIONS:
+            raise StudioError(f"there is no activation {activation!r}", f"choose one of {', '.join(ACTIVATIONS)}")
+        self.activation_name = activation
+        self.outputs = outputs
+        self.linear: nn.Linear = nn.utils.skip_init(nn.Linear, inputs, outputs, bias=bias)  # type: ignore[no-untyped-call]
+        self.activation = ACTIVATIONS[activation]()
+        generator = torch.Generator().manual_seed(seed)
+        bound = 1 / math.sqrt(inputs)
+        self.use_residual = residual
+        if residual and inputs != outputs:
+            self.residual: nn.Linear = nn.utils.skip_init(nn.Linear, inputs, outputs, bias=False)  # type: ignore[no-untyped-call]
+        for parameter in self.parameters():
+            nn.init.uniform_(parameter, -bound, bound, generator=generator)
+
+    def forward(self, vectors: Tensor) -> Tensor:
+        """Project ``vectors``."""
+        found: Tensor = self.activation(self.linear(vectors))
+        if not self.use_residual:
+            return found
+        return found + (self.residual(vectors) if hasattr(self, "residual") else vectors)
+
+    def extra_repr(self) -> str:
+        """What else tells it from another layer."""
+        return "residual" if self.use_residual else ""
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """From ``config.json`` and ``model.safetensors``.
+
+        Raises:
+            StudioError: a file is missing or damaged, or the layer does more than a linear map and one of :data:`ACTIVATIONS`.
+        """
+        config = read_json(folder / "config.json", dict)
+        activation = {path: ours for ours, path in _ACTIVATION_PATHS.items()}.get(str(config.get("activation_function")))
+        names = {config.get(key, "sentence_embedding") for key in ("module_input_name", "module_output_name")}
+        if activation is None:
+            asked = str(config.get("activation_function"))[:80]
+            raise StudioError(
+                f"the projection {folder.name} has the activation {asked!r}, which cannot be read here",
+                f"those of torch can: {', '.join(ACTIVATIONS)}",
+            )
+        if None in names:
+            names = {"sentence_embedding"} if names <= {None, "sentence_embedding"} else names
+        if names != {"sentence_embedding"}:
+            raise StudioError(f"the projection {folder.name} maps something else than a text's vector", "choose another model")
+        inputs, outputs = int(config["in_features"]), int(config["out_features"])
+        weights = read_weights(folder)
+        require_shape(weights, "linear.weight", (outputs, inputs), folder)
+        dense = cls(inputs, outputs, activation, bias=bool(config.get("bias", True)), residual=bool(config.get("use_residual")))
+        load_weights(dense, weights, folder)
+        return dense
+
+    def write(self, folder: Path, inputs: int) -> None:
+        """``config.json`` and ``model.safetensors``."""
+        config = {
+            "in_features": self.linear.in_features,
+            "out_features": self.linear.out_features,
+            "bias": self.linear.bias is not None,
+            "activation_function": _ACTIVATION_PATHS[self.activation_name],
+            **({"use_residual": True} if self.use_residual else {}),
+        }
+        write_json(folder / "config.json", config)
+        write_weights(self, folder)
+
+    @property
+    def takes(self) -> int | None:
+        """As many as the layer has inputs."""
+        return int(self.linear.in_features)
+
+    def width(self, inputs: int) -> int:
+        """As many as the layer has outputs."""
+        return self.outputs

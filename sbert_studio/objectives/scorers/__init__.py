@@ -1,1 +1,0 @@
-"""Losses of models that give a pair a score."""

@@ -1,1 +1,0 @@
-"""Losses on scored or labelled pairs."""

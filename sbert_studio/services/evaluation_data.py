@@ -1,0 +1,155 @@
+"""Data to evaluate on: files, folders of tables, public sets and samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..data.known_sets import own_splits_at
+from ..data.public import is_public
+from ..data.readers.content import SUFFIXES
+from ..data.samples import samples
+from ..errors import StudioError
+from ..workspace import existing
+from .data import existing_file
+
+if TYPE_CHECKING:
+    from ..data.examples import Roles
+    from ..data.known_sets import OwnSplits
+    from ..data.tables import Table
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """A table, and what a task may learn from.
+
+    Attributes:
+        known, dev: rows whose answers are known, and those by which settings are chosen.
+        roles: what the columns are, of a known set.
+    """
+
+    table: Table
+    known: Table | None = None
+    dev: Table | None = None
+    roles: Roles | None = None
+
+
+def as_known_set(path: str | Path | Table, task: str) -> Given | None:
+    """A file or folder of a known set, as its authors split it; ``None`` of any other, and for a task that learns from nothing.
+
+    Raises:
+        StudioError: there is no such task, or a file of the set is missing or is not what its name says.
+    """
+    place = existing(path) if isinstance(path, str | Path) else None
+    own = [] if place is None else learned_sets(place, task)
+    if len(own) != 1:
+        return None
+    known, dev = (None if one is None else one.table for one in (own[0].known, own[0].dev))
+    return Given(own[0].judged.table, known, None if known is None else dev, own[0].judged.roles)
+
+
+def in_halves(path: str | Path | Table, task: str) -> tuple[str, str]:
+    """The task, and what a set is called whose classes lie in a file each (``rt-polarity.pos`` and ``.neg``: MR); else no name.
+
+    One file of these holds a single class and is nothing by itself, so that ``auto`` means the whole set, judged as SentEval does.
+    """
+    place = existing(path) if isinstance(path, str | Path) else None
+    if place is None or not place.is_file() or (task == "auto" and place.suffix.lower() in SUFFIXES):
+        return task, ""
+    found = [one.judged for one in learned_sets(place, "senteval" if task == "auto" else task)]
+    if len(found) != 1 or found[0].split != "all" or len(found[0].files) < 2:
+        return task, ""
+    return "senteval" if task == "auto" else task, found[0].title
+
+
+def of_splits(path: str | Path | Table, others: Sequence[str | Path] = ()) -> tuple[str, ...]:
+    """A sentence where more than a set's test split is judged: a file that holds several splits, or the train file of a folder.
+
+    Args:
+        others: the files that are judged with it.
+    """
+    from ..data.known_sets import distributions_at
+
+    place = existing(path) if isinstance(path, str | Path) else None
+    if place is None or not place.is_file():
+        return ()
+    found = [one for one in distributions_at(place) if one.files == (place,)]
+    splits = list(dict.fromkeys(one.split for one in found))
+    if len(splits) > 1:
+        return (
+            f"{place.name} holds {' and '.join(splits)} of {found[0].name}, and all of it is judged; its suite judges the test split alone",
+        )
+    tests = [Path(one).name for one in others if Path(one).parent == place.parent and Path(one).stem.lower().startswith("test")]
+    if tests and place.stem.lower().startswith("train"):
+        return (f"{place.name} looks like rows to learn from, and counts like the others; name {tests[0]} to judge by it alone",)
+    return ()
+
+
+def learned_sets(place: Path, task: str) -> list[OwnSplits]:
+    """The known sets of a file or folder that a task which learns can judge by; none for any other task."""
+    from ..data.known_sets import own_splits_at
+    from ..evaluation.tasks import task_named
+
+    if task == "auto" or not task_named(task).learns:
+        return []
+    return [one for one in own_splits_at(place) if one.judged.roles.kind in task_named(task).kinds]
+
+
+def place_of(path: str | Path) -> Path:
+    """A file or folder that is there.
+
+    Raises:
+        StudioError: nothing is.
+    """
+    found = existing(path)
+    if found is None:
+        raise StudioError(f"there is no folder {str(path)[:200]!r}", "put the suite's files there, or name the folder that holds them")
+    return found.resolve()
+
+
+def tables_at(path: str | Path, task: str) -> list[tuple[str | Path, bool]]:
+    """A file or a public set, and that it was named; or the tables of a folder, or, for a task that learns, the known
+    sets that lie there.
+
+    Raises:
+        StudioError: there is neither, or the folder holds no table.
+    """
+    from ..data.readers.content import SUFFIXES
+
+    if is_public(path):
+        return [(str(path), True)]
+    found = existing(path)
+    if found is None or not found.is_dir():
+        return [(existing_file(path), True)]
+    if sets := learned_sets(found, task):
+        return [(own.judged.files[0], False) for own in sets]
+    tables = sorted(one for one in found.iterdir() if one.is_file() and one.suffix.lower() in SUFFIXES)
+    if not tables or any(one.suffix.lower() == ".txt" for one in tables):
+        tables = _with_sets(tables, found)
+    if not tables:
+        raise StudioError(f"the folder {found.name or found} holds no table", f"name a folder of {', '.join(SUFFIXES)} files")
+    return [(one, False) for one in tables]
+
+
+def _with_sets(tables: list[Path], folder: Path) -> list[Path]:
+    """Tables without those that are the other half of one of them; where there is none, what the sets below are judged by."""
+    own = [part for one in own_splits_at(folder) for part in one.judged.subsets.values() or (one.judged,)]
+    halves = {other for part in own for other in part.files[1:]}
+    return [one for one in tables if one not in halves] or [part.files[0] for part in own]
+
+
+def names_of(paths: Sequence[str | Path]) -> list[str]:
+    """What files are called in the answer: by their names, with their folder where two have the same; samples by their titles."""
+    titles = {sample.path.resolve(): sample.title for sample in samples()}
+    names = [str(path) if is_public(path) else titles.get(Path(path).resolve(), Path(path).name) for path in paths]
+    return [
+        name if names.count(name) == 1 or is_public(path) else f"{Path(path).resolve().parent.name}/{name}"
+        for path, name in zip(paths, names, strict=True)
+    ]
+
+
+def is_everybodys(path: str | Path) -> bool:
+    """Whether a file is nobody's own: a public set, or a sample of ours."""
+    return is_public(path) or Path(path).resolve() in {sample.path.resolve() for sample in samples()}

@@ -1,0 +1,223 @@
+"""Background janitor: enforces run time limits, retention and disk quotas, and returns unused memory."""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..caches import give_back, unread_noted
+from ..errors import StudioError, plainly
+from ..runs.run import Run
+from ..workspace import Workspace, write_json
+from .static_embeddings import remove_old_fitted
+
+if TYPE_CHECKING:
+    from ..settings import Settings
+    from .studio import Studio
+
+log = logging.getLogger(__name__)
+_INTERVAL = 15.0
+_PARTIAL_AGE = 3_600.0  # seconds after which nobody writes to a temporary file any more
+_NOTICE_PERIOD = timedelta(days=1)
+_GROWTH = 8 << 20  # bytes of new resident memory that make a look for unused memory worthwhile
+_UNUSED = 600.0  # seconds after which corpus caches are evicted
+_MAPPED_SHARE = 32  # of the cache memory: pages of mapped vectors beyond that share are released
+
+
+class Janitor:
+    """Looks after a studio in a thread of its own; none of its errors reaches anybody else.
+
+    Args:
+        extra_task: called each time as well.
+        extra_memory: returns the bytes of other memory in use, by name, for the log.
+    """
+
+    def __init__(
+        self, studio: Studio, extra_task: Callable[[], None] = lambda: None, extra_memory: Callable[[], dict[str, int]] = dict
+    ) -> None:
+        self._studio, self._extra_task, self._extra_memory = studio, extra_task, extra_memory
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._resident = 0
+        self._was_training = False
+        self._logged: frozenset[str] = frozenset()
+        self._next_sweep = 0.0
+
+    def start(self) -> None:
+        """Work every quarter of a minute until :meth:`close`."""
+        self._thread = threading.Thread(target=self._work, name="sbert-studio-janitor", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop, and wait for the task under way."""
+        self._stopping.set()
+        if self._thread is not None:
+            self._thread.join(5)
+
+    def run_once(self, now: datetime | None = None) -> None:
+        """Do everything that is due. A problem of the machine, such as a full disk, is logged once until it changes."""
+        now = now or datetime.now(UTC)
+        problems: dict[str, None] = {}
+        for task in (
+            lambda: self._stop_long_runs(now),
+            lambda: remove_old_runs(self._studio, now),
+            lambda: remove_old_fitted(self._studio.workspace, self._studio.settings.limits, now),
+            self._limit_folders,
+            self._remove_partial_files,
+            self._extra_task,
+            self._return_memory,
+            self._log_memory,
+        ):
+            try:
+                task()
+            except Exception as error:
+                known = error if isinstance(error, StudioError) else plainly(error)
+                if known is None:
+                    log.exception("a task of the janitor failed")
+                else:
+                    problems[str(known)] = None
+        for problem in problems:
+            if problem not in self._logged:
+                log.warning("a task of the janitor could not be done: %s", problem)
+        self._logged = frozenset(problems)
+
+    def _work(self) -> None:
+        while not self._stopping.wait(_INTERVAL):
+            self.run_once()
+
+    def _stop_long_runs(self, now: datetime) -> None:
+        minutes, store = self._studio.settings.limits.minutes, self._studio.store
+        for run in store.runs(status="running") if minutes else ():
+            began = next((event["time"] for _, event in store.events(run.id, limit=100) if event["type"] == "started"), None)
+            if began is None or now.timestamp() - began < minutes * 60 or store.is_stop_requested(run.id):
+                continue
+            message = f"a run trains for {minutes} minutes at most here; it was stopped, and its best model is kept"
+            store.record(run.id, {"type": "notice", "message": message})
+            self._studio.tune.stop(run.id)
+
+    def _limit_folders(self) -> None:
+        from ..explore.vector_store import keep_below
+
+        part = self._studio.settings.disk_mb * (1 << 20) // 10
+        keep_below(self._studio.workspace.home / "projections", part, Path())
+        keep_below(self._studio.workspace.home / "exports", part, Path(), "*.zip")
+
+    def _remove_partial_files(self) -> None:
+        if time.monotonic() >= self._next_sweep:
+            self._next_sweep = time.monotonic() + _PARTIAL_AGE
+            remove_partial_files(self._studio.workspace.home, time.time() - _PARTIAL_AGE)
+
+    def _return_memory(self) -> None:
+        """Return memory to the system once a training has ended, or after memory has grown."""
+        from ..training.schedule import resident_bytes
+
+        self._studio.forget_unused(_UNUSED)
+        is_training = self._was_training
+        try:
+            is_training = bool(self._studio.store.runs(status="running"))
+        finally:  # also if the runs cannot be read
+            if (self._was_training and not is_training) or resident_bytes() > self._resident + _GROWTH:
+                give_back()
+                unread_noted(self._studio.workspace.home, self._studio.settings.memory_mb * (1 << 20) // _MAPPED_SHARE)
+                self._resident = resident_bytes()
+            self._was_training = is_training
+
+    def _log_memory(self) -> None:
+        if log.isEnabledFor(logging.DEBUG):
+            from ..training.schedule import resident_bytes
+
+            log.debug("memory %s", json.dumps({"resident": resident_bytes(), **self._studio.held(), **self._extra_memory()}))
+
+
+def remove_partial_files(home: Path, before: float) -> None:
+    """Remove half-written files and folders below ``home`` that were last changed before a time, in seconds since 1970."""
+    for path in list(home.rglob(".part-*")):
+        with suppress(OSError):
+            if path.stat().st_mtime < before:
+                if path.is_dir():
+                    shutil.rmtree(path, ignore_errors=True)
+                else:
+                    path.unlink()
+
+
+def removal_date(settings: Settings, workspace: Workspace, run: Run) -> datetime | None:
+    """Return when an ended run will be removed; ``None`` if it is kept."""
+    limits = settings.limits
+    if run.active or not (limits.keep_days or limits.runs_mb):
+        return None
+    dates = [datetime.fromisoformat(run.created) + timedelta(days=limits.keep_days)] if limits.keep_days else []
+    notice = _read_notices(workspace).get(run.id)
+    return min([*dates, datetime.fromisoformat(notice)] if notice else dates, default=None)
+
+
+def remove_old_runs(studio: Studio, now: datetime) -> list[str]:
+    """Remove the runs whose removal date has come, and give notice to the oldest if all together exceed the disk quota.
+
+    Returns:
+        The ids of the removed runs.
+    """
+    limits = studio.settings.limits
+    if not (limits.keep_days or limits.runs_mb):
+        return []
+    removed = []
+    runs = [run for run in reversed(studio.store.runs()) if not run.active]
+    for run in runs:
+        date = removal_date(studio.settings, studio.workspace, run)
+        if date is not None and now >= date:
+            try:
+                studio.tune.delete_run(run.id)
+            except StudioError:
+                continue  # it was resumed meanwhile
+            removed.append(run.id)
+    if limits.runs_mb:
+        _give_notice(studio, [run for run in runs if run.id not in removed], limits.runs_mb << 20, now)
+    return removed
+
+
+def run_bytes(studio: Studio, run_id: str) -> int:
+    """Return the size of a run's folder on disk."""
+    return folder_bytes(studio.workspace.home / "runs" / run_id)
+
+
+def folder_bytes(folder: Path) -> int:
+    """Return the size of all files below a folder, without those that vanish meanwhile."""
+    total = 0
+    for path in folder.rglob("*"):
+        try:
+            total += path.stat().st_size if path.is_file() else 0
+        except OSError:
+            continue
+    return total
+
+
+def _give_notice(studio: Studio, runs: list[Run], quota: int, now: datetime) -> None:
+    notices = _read_notices(studio.workspace)
+    known = {run.id for run in runs}
+    dates = {run_id: date for run_id, date in notices.items() if run_id in known}
+    sizes = {run.id: run_bytes(studio, run.id) for run in runs}
+    staying = sum(size for run_id, size in sizes.items() if run_id not in dates)
+    for run in runs:
+        if staying <= quota:
+            break
+        if run.id not in dates:
+            dates[run.id] = (now + _NOTICE_PERIOD).isoformat(timespec="seconds")
+            staying -= sizes[run.id]
+    if dates != notices:
+        write_json(studio.workspace.notices, dates)
+
+
+def _read_notices(workspace: Workspace) -> dict[str, str]:
+    """Return the announced removal dates of runs, by id."""
+    try:
+        found = json.loads(workspace.notices.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return {str(run): str(date) for run, date in found.items()} if isinstance(found, dict) else {}

@@ -1,0 +1,232 @@
+"""The leaderboard: what models got, kept from one evaluation to the next."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import StudioError, whole
+from ..workspace import atomic_file, digest_texts, existing, require_room
+from .base import Part
+from .static_embeddings import fitted_models
+
+if TYPE_CHECKING:
+    from ..data.examples import Examples
+    from ..evaluation.comparison import JudgedFile, ModelScores
+    from ..evaluation.report import Report
+    from ..runs.scores import LeaderboardEntry
+    from .results import Evaluation
+
+LOCAL = "local"
+_OPEN_KINDS = ("bundled", "table", "foreign")
+_HEADER = (
+    "set", "rows_digest", "task", "metric", "model", "name", "fingerprint", "score", "low", "high", "rows", "sentences_per_second",
+    "dimensions", "seconds", "when",
+)  # fmt: skip
+_SHOWN = ("Set", "Task", "Metric", "Model", "Score", "95% interval", "Sentences/s", "Dimensions", "Rows", "When (UTC)")
+log = logging.getLogger(__name__)
+
+
+class Leaderboard(Part):
+    """Evaluations → entries, best first."""
+
+    def keep(self, found: Evaluation, owner: str = LOCAL) -> tuple[str, ...]:
+        """Store what every model got on every file, suite and average; never raises if the file cannot be written.
+
+        Args:
+            owner: whose entries they are; empty: nobody's, and nothing is stored.
+
+        Returns:
+            A note where it was not stored.
+        """
+        from ..runs.run import utc_now
+
+        if not owner:
+            return ()
+        when = utc_now()
+        try:
+            self.store.scores.add([score for model in found.models for score in self._scores(found, model, owner, when)])
+        except StudioError as error:
+            return (f"the scores are not on the leaderboard: {error.message}",)
+        except Exception as error:
+            log.exception("scores could not be stored")
+            return (f"the scores are not on the leaderboard: {type(error).__name__}",)
+        return ()
+
+    def entries(self, owner: str | None = None, data: str = "") -> list[LeaderboardEntry]:
+        """The entries (that one owner may see), of one set where it is named: set by set, the best first.
+
+        Raises:
+            StudioError: the leaderboard cannot be read, or there is no such set.
+        """
+        found = self.store.scores.visible_to(owner)
+        if data:
+            wanted = data.strip().casefold()
+            known = sorted({one.data for one in found})
+            found = [one for one in found if one.data.casefold() == wanted]
+            if not found:
+                shown = ", ".join(known[:12]) + ("…" if len(known) > 12 else "")
+                raise StudioError(
+                    f"nothing was judged on {data[:100]!r} yet", f"choose from {shown}" if known else "evaluate a model on it"
+                )
+        return ranked(found)
+
+    def forget(self, entry_id: int, owner: str | None = None) -> None:
+        """Remove an entry (of one owner).
+
+        Raises:
+            StudioError: there is none, or the leaderboard cannot be written.
+        """
+        self.store.scores.remove(entry_id, owner)
+
+    def _scores(self, found: Evaluation, model: ModelScores, owner: str, when: str) -> Iterator[LeaderboardEntry]:
+        from ..runs.scores import LeaderboardEntry
+
+        ours = self._is_everybodys(model.model)
+        title = self._title(model.model)
+
+        def one(data: str, digest: str, metric: str, score: float, interval: Any, task: str, rows: int, public: bool) -> LeaderboardEntry:
+            low, high = interval or (None, None)
+            return LeaderboardEntry(
+                owner=owner, public=ours and public, model=whole(model.model), title=whole(title), fingerprint=model.fingerprint,
+                data=whole(data), digest=digest, task=task, metric=metric, score=score, low=low, high=high, rows=rows,
+                rate=round(model.rate, 2), dim=model.dim, seconds=round(model.seconds, 3), created=when,
+            )  # fmt: skip
+
+        digests = [_digest(file) for file in found.files]
+        for file, digest, report in zip(found.files, digests, model.reports, strict=True):
+            name = f"{file.suite} {file.name}" if file.suite and file.suite != file.name else file.name
+            yield one(name, digest, *_main(report), report.task, report.rows, file.public)
+        suites: dict[str, list[int]] = {}
+        for place, file in enumerate(found.files):
+            suites.setdefault(file.suite, []).append(place)
+        for group, got in zip(found.groups, model.groups, strict=True):
+            if got is None or group.name not in suites:
+                continue  # files of one's own that happen to be judged together are no set
+            members = [found.files[place] for place in group.members]
+            rows, public = sum(len(file.rows.examples) for file in members), all(file.public for file in members)
+            digest = digest_texts(digests[place] for place in group.members)
+            if got.pooled is not None:
+                yield one(f"{group.name}, all", digest, *_main(got.pooled), got.task, rows, public)
+            else:
+                yield one(f"{group.name}, mean", digest, got.metric, got.main, _interval(got.resampled), got.task, rows, public)
+        for average, mean in zip(found.averages, model.averages, strict=True):
+            if mean is not None:
+                places = [place for suite in average.suites for place in suites[suite]]
+                rows = sum(len(found.files[place].rows.examples) for place in places)
+                digest = digest_texts(digests[place] for place in places)
+                public = all(found.files[place].public for place in places)
+                yield one(f"{average.name}, average", digest, mean.metric, mean.main, _interval(mean.resampled), mean.task, rows, public)
+
+    def _is_everybodys(self, model: str) -> bool:
+        with suppress(StudioError):
+            return self.catalog.resolve(model).kind in _OPEN_KINDS
+        return False
+
+    def _title(self, model: str) -> str:
+        """What people call a model."""
+        if model.startswith("run-"):
+            with suppress(StudioError):
+                return self.store.get(model).name
+        if model.startswith("words-"):
+            return next((one.name for one in fitted_models(self.workspace) if one.id == model), model)
+        return Path(model).name if existing(model) is not None else model
+
+
+def _digest(file: JudgedFile) -> str:
+    """Of the rows, and of those that a task has learned from."""
+    parts = [rows_digest(one) for one in (file.rows.examples, file.rows.known, file.rows.dev) if one is not None]
+    return parts[0] if len(parts) == 1 else digest_texts(parts)
+
+
+def ranked(entries: Iterable[LeaderboardEntry]) -> list[LeaderboardEntry]:
+    """Set by set, the best of each first; of scores that are alike the newest."""
+    from ..evaluation.tasks import TASKS, task_named
+
+    smaller = {name for name in TASKS if task_named(name).smaller_is_better}
+
+    def place(one: LeaderboardEntry) -> tuple[Any, ...]:
+        worth = one.score if one.task in smaller else -one.score
+        return one.data.casefold(), one.digest, one.task, one.metric, worth, -one.id
+
+    return sorted(entries, key=place)
+
+
+def set_key(one: LeaderboardEntry) -> str:
+    """What stands for a set: its name and its rows."""
+    return f"{one.digest[:12]}{one.data}"
+
+
+def set_names(entries: Iterable[LeaderboardEntry]) -> dict[str, str]:
+    """What each set is called, by its key, in the order of the entries; sets of one name with other rows are told apart by their digest."""
+    names = {set_key(one): one.data for one in entries}
+    alike = list(names.values())
+    return {key: name if alike.count(name) == 1 else f"{name} · rows {key[:4]}" for key, name in names.items()}
+
+
+def write_leaderboard(path: Path, entries: Sequence[LeaderboardEntry]) -> Path:
+    """Write entries as a CSV without formulas, or as a table in Markdown without markup in its cells: by the file's ending.
+
+    Raises:
+        StudioError: the ending is another, or the file cannot be written.
+    """
+    from ..data.values.cells import write_rows
+
+    if path.suffix.lower() not in (".csv", ".md"):
+        raise StudioError(f"a leaderboard is not written as {path.suffix or path.name!r}", "name a file that ends in .csv or .md")
+    require_room(path)
+    if path.suffix.lower() == ".csv":
+        write_rows(path, _HEADER, [_cells(one) for one in entries])
+        return path
+    with atomic_file(path) as part:
+        part.write_text("\n".join(_markdown(entries)) + "\n", encoding="utf-8")
+    return path
+
+
+def as_json(one: LeaderboardEntry) -> dict[str, Any]:
+    """An entry as plain data."""
+    return {"id": one.id, **{name: None if cell == "" else cell for name, cell in zip(_HEADER, _cells(one), strict=True)}}
+
+
+def rows_digest(examples: Examples) -> str:
+    """32 hex digits that change with what is judged by: the texts, their targets and their classes."""
+    targets = () if examples.targets is None else (repr(value) for value in examples.targets.tolist())
+    parts = [digest_texts(column) for column in examples.texts]
+    return digest_texts([examples.kind, *parts, digest_texts(targets), digest_texts(map(str, examples.labels))])
+
+
+def _cells(one: LeaderboardEntry) -> list[Any]:
+    return [
+        one.data, one.digest, one.task, one.metric, one.model, one.title, one.fingerprint, one.score,
+        "" if one.low is None else one.low, "" if one.high is None else one.high, one.rows, one.rate or "", one.dim or "", one.seconds,
+        one.created,
+    ]  # fmt: skip
+
+
+def _markdown(entries: Sequence[LeaderboardEntry]) -> Iterator[str]:
+    from ..data.values.cells import markdown_cell
+
+    names = set_names(entries)
+    yield f"| {' | '.join(_SHOWN)} |"
+    yield f"| {' | '.join('---:' if name in _SHOWN[4:9] else '---' for name in _SHOWN)} |"
+    for one in entries:
+        interval = "" if one.low is None or one.high is None else f"{one.low:.4f} – {one.high:.4f}"
+        rate, dim = (f"{one.rate:,.0f}" if one.rate else ""), (f"{one.dim:,}" if one.dim else "")
+        texts = [markdown_cell(text) for text in (names[set_key(one)], one.task, one.metric, one.title)]
+        when = one.created[:16].replace("T", " ")
+        yield f"| {' | '.join([*texts, f'{one.score:.4f}', interval, rate, dim, f'{one.rows:,}', when])} |"
+
+
+def _main(report: Report) -> tuple[str, float, Any]:
+    from ..evaluation.tasks import primary
+
+    return (*primary(report), report.scores.get("interval"))
+
+
+def _interval(resampled: Any) -> list[float] | None:
+    from ..evaluation.bootstrap import interval
+
+    return None if resampled is None or not len(resampled) else interval(resampled)

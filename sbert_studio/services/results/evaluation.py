@@ -1,0 +1,117 @@
+"""What judging several models on several files returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ...evaluation.comparison import Average, Comparison, Group, JudgedFile, ModelScores
+    from ...evaluation.report import Report
+    from ...evaluation.suites import Missing
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A file of a folder that nothing was judged on, and why."""
+
+    file: str
+    why: str
+
+    def to_json(self) -> dict[str, str]:
+        """Plain data for JSON."""
+        return {"file": self.file, "why": self.why}
+
+
+@dataclass(frozen=True)
+class SuiteHere:
+    """A suite that lies on this machine, or part of it.
+
+    Attributes:
+        name, title: of the suite.
+        parts: the files that are there, of ``wanted``.
+    """
+
+    name: str
+    title: str
+    parts: int
+    wanted: int
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Several models on several files.
+
+    Attributes:
+        files: those that were judged on, in the order of the answer.
+        groups, averages: the files of a suite or a task taken together, and suites taken together.
+        models: what each model gets on them.
+        comparisons: every two models on each of them.
+        missing: what is not there of a suite.
+        left_out: the files of a folder that nothing was judged on.
+        notes: in words, what went wrong beside it, such as that the leaderboard could not be written.
+    """
+
+    files: tuple[JudgedFile, ...]
+    groups: tuple[Group, ...]
+    averages: tuple[Average, ...]
+    models: tuple[ModelScores, ...]
+    comparisons: tuple[Comparison, ...]
+    missing: tuple[Missing, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """``models, files, together, averages, comparisons``, and ``missing``, ``left_out`` and ``notes`` where there is any."""
+        found: dict[str, Any] = {
+            "models": [model.model for model in self.models],
+            "files": [self._file(place) for place in range(len(self.files))],
+            "together": [self._group(place) for place in range(len(self.groups))],
+            "averages": [self._average(place) for place in range(len(self.averages))],
+            "comparisons": [comparison.to_json() for comparison in self.comparisons],
+        }
+        more: dict[str, list[Any]] = {
+            "missing": [one.to_json() for one in self.missing],
+            "left_out": [one.to_json() for one in self.left_out],
+            "notes": list(self.notes),
+        }
+        return found | {name: value for name, value in more.items() if value}
+
+    def _file(self, place: int) -> dict[str, Any]:
+        file = self.files[place]
+        return {
+            "file": file.name,
+            **({"suite": file.suite} if file.suite else {}),
+            "rows": len(file.rows.examples),
+            "account": file.rows.account.to_json(),
+            **({"notes": list(file.notes)} if file.notes else {}),
+            "reports": [_report(model.model, model.reports[place], model.notes[place]) for model in self.models],
+        }
+
+    def _group(self, place: int) -> dict[str, Any]:
+        group = self.groups[place]
+        own = [(model.model, model.groups[place]) for model in self.models]
+        return {
+            "name": group.name,
+            "task": group.task.name,
+            "files": [self.files[member].name for member in group.members],
+            "rows": sum(len(self.files[member].rows.examples) for member in group.members),
+            **({"notes": [group.why_not]} if group.why_not else {}),
+            "reports": [{"model": name, **found.to_json()} for name, found in own if found is not None],
+        }
+
+    def _average(self, place: int) -> dict[str, Any]:
+        average = self.averages[place]
+        own = [(model.model, model.averages[place]) for model in self.models]
+        return {
+            "name": average.name,
+            "suites": list(average.suites),
+            "wanted": average.wanted,
+            "reports": [{"model": name, "mean": dict(found.mean)} for name, found in own if found is not None],
+        }
+
+
+def _report(model: str, report: Report, notes: tuple[str, ...]) -> Mapping[str, Any]:
+    own = {name: value for name, value in report.to_json().items() if name not in ("account", "notes")}
+    return {"model": model, **own, **({"notes": list(notes)} if notes else {})}

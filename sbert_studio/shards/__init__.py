@@ -1,0 +1,1 @@
+"""Large corpora: folders of Parquet shards, processed locally or by Ray."""

@@ -1,0 +1,149 @@
+"""Read what jobs wrote: vectors by row, evaluation scores, best pairs between blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import StudioError
+from ..evaluation.encoding import MEASURES
+from ..explore.paraphrase_mining import Best, Scan, tiles, tiles_between, unit_rows
+from ..explore.products import exact_products
+from .jobs import JobFolder, Receipt
+from .sources import opened, read_rows
+
+
+def gathered(folder: JobFolder, receipts: Sequence[Receipt]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """(n,) targets, and the (n,) similarities by each measure, in the order of the rows."""
+    tables = [read_rows(folder.shard(one.number), 0, one.rows, ["target", *MEASURES]) for one in receipts if one.rows]
+    columns = {name: np.concatenate([np.empty(0), *(table.column(name).to_numpy() for table in tables)]) for name in ("target", *MEASURES)}
+    return columns.pop("target"), columns
+
+
+def look_between(best: Best, rows: np.ndarray, first: int, others: np.ndarray, second: int) -> None:
+    """Let every pair of a row of one block and a row of another, or of the same one, enter as far as it belongs.
+
+    Args:
+        best: of pairs by the numbers that rows have among all blocks.
+        rows, others: (n, d) and (m, d) float32, of any length.
+        first, second: the numbers of the blocks' first rows; the second block is the first one, or a later one.
+
+    Raises:
+        StoppedError: the work was asked to end.
+    """
+    same = first == second
+    both = rows if same else np.concatenate([rows, others])
+
+    def exact(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return exact_products(both, a, b)
+
+    looked = tiles(len(rows)) if same else tiles_between(slice(0, len(rows)), slice(len(rows), len(both)))
+    for _ in Scan(unit_rows(both), None, exact, _Numbered(best, first, second, len(rows))).over(looked):
+        pass
+
+
+class _Numbered(Best):
+    """The best pairs, told of rows by their numbers in two blocks, of which the first has ``count`` rows."""
+
+    def __init__(self, best: Best, first: int, second: int, count: int) -> None:
+        super().__init__(best.count, 1.0)
+        self._best, self._starts, self._rows = best, (first, second - count), count
+
+    @property
+    def full(self) -> bool:
+        return self._best.full
+
+    @property
+    def floor(self) -> float:
+        return self._best.floor
+
+    @property
+    def last(self) -> int | None:
+        last = self._best.last
+        return None if last is None else last - self._starts[0]
+
+    def add(self, a: np.ndarray, b: np.ndarray, scores: np.ndarray) -> None:
+        self._best.add(self._among_all(a), self._among_all(b), scores)
+
+    def _among_all(self, rows: np.ndarray) -> np.ndarray:
+        return rows + np.where(rows < self._rows, *self._starts)
+
+
+_AGAIN = "encode into this folder once more: what is damaged is made anew"
+
+
+class ShardedVectors:
+    """The rows of a finished folder, numbered from 0 across its shards.
+
+    Args:
+        path: the folder that ``encode`` wrote.
+
+    Raises:
+        StudioError: it holds something else, or is not finished.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self.folder = JobFolder(Path(path))
+        self.job = self.folder.job()
+        if self.job.work != "encode":
+            raise StudioError(f"{self.folder.path.name} holds no vectors", "name a folder that sbert-studio encode wrote")
+        self.receipts = self.folder.finished(self.job)
+        self._starts = np.cumsum([0, *(receipt.rows for receipt in self.receipts)])
+        self.dim = int(self.job.settings["model"]["dim"])
+
+    def __len__(self) -> int:
+        return int(self._starts[-1])
+
+    @property
+    def key(self) -> str:
+        """16 hex digits that change with the job."""
+        return self.job.key
+
+    def blocks(self) -> Iterator[np.ndarray]:
+        """The vectors of one shard after the other, (n, dim) float32."""
+        for receipt in self.receipts:
+            yield _matrix(self._read(receipt.number, 0, receipt.rows, ["vector"]), self.dim)
+
+    def paths(self) -> list[Path]:
+        """The files of the shards, in order."""
+        return [self.folder.shard(receipt.number) for receipt in self.receipts]
+
+    def vectors(self, rows: Sequence[int] | np.ndarray) -> np.ndarray:
+        """Those of some rows, (n, dim) float32; what is near each other on disk is read once."""
+        found = np.empty((len(rows), self.dim), np.float32)
+        for places, table in self._groups(np.asarray(rows, np.int64), ["vector"]):
+            found[places] = _matrix(table, self.dim)
+        return found
+
+    def told(self, rows: Sequence[int] | np.ndarray) -> list[tuple[Any, str]]:
+        """The id and the text of some rows."""
+        found: list[tuple[Any, str]] = [(None, "")] * len(rows)
+        for places, table in self._groups(np.asarray(rows, np.int64), ["id", "text"]):
+            for place, known, text in zip(places.tolist(), table["id"].to_pylist(), table["text"].to_pylist(), strict=True):
+                found[place] = (known, text)
+        return found
+
+    def _groups(self, rows: np.ndarray, columns: list[str]) -> Iterator[tuple[np.ndarray, Any]]:
+        """(places among ``rows``, their cells), for each row group that holds some of them."""
+        shards = np.searchsorted(self._starts, rows, side="right") - 1
+        for shard in np.unique(shards):
+            places = np.flatnonzero(shards == shard)
+            within = rows[places] - self._starts[shard]
+            with opened(self.folder.shard(self.receipts[shard].number), _AGAIN) as file:
+                sizes = [file.metadata.row_group(group).num_rows for group in range(file.metadata.num_row_groups)]
+                starts = np.cumsum([0, *sizes])
+                groups = np.searchsorted(starts, within, side="right") - 1
+                for group in np.unique(groups):
+                    chosen = groups == group
+                    yield places[chosen], file.read_row_group(int(group), columns).take(within[chosen] - starts[group])
+
+    def _read(self, number: int, start: int, rows: int, columns: list[str]) -> Any:
+        return read_rows(self.folder.shard(number), start, rows, columns)
+
+
+def _matrix(table: Any, dim: int) -> np.ndarray:
+    column = table.column("vector").combine_chunks()
+    return np.asarray(column.flatten()).reshape(-1, dim)

@@ -1,1 +1,0 @@
-"""Tables of words: made, kept, told of."""

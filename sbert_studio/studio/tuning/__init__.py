@@ -1,1 +1,0 @@
-"""Asked for → planned → started → followed → settled: a training as the studio sees it."""

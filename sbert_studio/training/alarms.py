@@ -1,0 +1,177 @@
+"""What no training may do in silence: teach the opposite of what the table means, or forget what the model knew.
+
+An alarm stops the run and asks. Only an answer that is given to this very alarm, and kept with the run, lets it go on.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..data.choices.column_choices import in_one_line
+from ..data.questions import Option, Question, Shown
+from ..evaluation.bootstrap import drawn_together, interval
+from ..evaluation.encoding import alike
+from ..evaluation.tasks.sts import resampled_spearman, spearman
+
+if TYPE_CHECKING:
+    from ..data.examples import Examples
+    from ..models.trainable import Trainable
+    from .spec import TrainSpec
+
+OPPOSITE, FORGETS = "below_chance", "general"
+"""The names of the two alarms, as ``accept_alarm`` has them."""
+OPPOSABLE = ("scored_pairs", "labelled_pairs", "triplets")
+"""The kinds of examples that can say the opposite of a model."""
+FEW = 20
+"""Held-out rows below which they alone cannot tell."""
+ANSWERS = ("", OPPOSITE, FORGETS, "both")
+# Rank correlation with the targets below which a table says the opposite of the model, where its 95% interval lies below 0.
+_OPPOSED = -0.1
+# Triplets: so far below chance lies the whole 95% interval. Negatives that were made to be hard come near chance themselves.
+_BELOW = 0.1
+# The general probe: so much is lost, and even the better end of the 95% interval is lost by so much.
+_LOST, _SURELY_LOST = 0.10, 0.05
+_SHOWN, _LONGEST = 3, 160
+_SAMPLE = 1_000
+
+
+def accepted(spec: TrainSpec, name: str) -> bool:
+    """Whether the owner has answered this alarm, or it says nothing: a network that is new knows of no likeness."""
+    return (name == OPPOSITE and bool(spec.recurrent)) or spec.accept_alarm in (name, "both")
+
+
+def sampled(examples: Examples) -> Examples:
+    """As many rows as tell, at even distances, where all could be looked at."""
+    if len(examples) <= _SAMPLE:
+        return examples
+    return examples.take(np.linspace(0, len(examples) - 1, _SAMPLE).astype(np.int64))
+
+
+def below_chance(encoder: Trainable, parts: Sequence[Examples], scores: Sequence[Mapping[str, Any]]) -> Question | None:
+    """The question to ask where the untuned ``encoder`` finds the opposite of what rows say that it has not learned.
+
+    Args:
+        encoder: as yet untuned. A cross-encoder, whose head is new, says nothing.
+        parts: the rows, in the parts in which they were judged: those held out, or all of them where these are too few.
+        scores: of each part, as :class:`~sbert_studio.training.evaluator.Evaluator` gives them.
+    """
+    if encoder.blank or not parts or not _suspect(parts, scores):
+        return None
+    first = parts[0]
+    if first.kind == "triplets":
+        return _swapped(parts, scores)
+    if first.kind not in ("scored_pairs", "labelled_pairs") or (first.kind == "labelled_pairs" and not first.ordered):
+        return None
+    scored = [alike(encoder, part.texts[0], part.texts[1]) for part in parts]
+    found, targets = np.concatenate(scored), np.concatenate([_targets(part) for part in parts])
+    with drawn_together(*_texts(parts)):
+        # A resample that shows no order shows no opposite one: where there are many such, the rows are too few to be sure of it.
+        low, high = interval(np.nan_to_num(resampled_spearman(found, targets), nan=0.0)) or (0.0, 0.0)
+    correlation = spearman(found, targets)
+    if correlation >= _OPPOSED or high >= 0:
+        return None
+    why = (
+        f"The untuned model finds the rows that count as least alike more alike than those that count as most alike: rank correlation "
+        f"{correlation:+.2f} [{low:+.2f}, {high:+.2f}] on {len(found):,} rows. Trained as they stand, they would teach the opposite."
+    )
+    return Question("alarm", "Do these rows stand the right way round?", _turns(first), why, _opposed(parts, scored))
+
+
+def falls_apart(spec: TrainSpec, before: Mapping[str, Any], now: Mapping[str, Any]) -> Question | None:
+    """The question to ask where the model gains on the held-out rows while it loses what it knew.
+
+    Args:
+        before, now: scores of the untuned model and of the model as it is, each with ``general``, what
+            :class:`~sbert_studio.training.general_probe.GeneralProbe` found.
+    """
+    then, found = before.get("general"), now.get("general")
+    if not then or not found or accepted(spec, FORGETS) or now["score"] <= before["score"]:
+        return None
+    lost = then["score"] - found["score"]
+    if lost <= _LOST or found["change_interval"][1] >= -_SURELY_LOST:
+        return None
+    why = (
+        f"On the held-out rows the model gains ({before['score']:.3f} → {now['score']:.3f}), but on everyday pairs it falls from "
+        f"{then['score']:.2f} to {found['score']:.2f}: what these rows teach goes against what the model knows of the language."
+    )
+    return Question("alarm", "Is this what the rows are meant to teach?", (_go_on(FORGETS), _STOP), why)
+
+
+_STOP = Option("no, leave it: I will look at the table", "", {})
+
+
+def _go_on(name: str) -> Option:
+    return Option("yes, train on the rows as they stand", f"--set accept_alarm={name}", {"accept_alarm": name})
+
+
+def _turns(held: Examples) -> tuple[Option, ...]:
+    """The answers: the other way round, as it stands, or neither."""
+    turned: tuple[Option, ...] = ()
+    if held.kind == "labelled_pairs":
+        order = tuple(reversed(held.labels))
+        words = ", ".join(order)
+        turned = (
+            Option(
+                f"no, turn them round: {words}, from least to most alike",
+                f"--order {shlex.quote(in_one_line(order))}",
+                {"order": list(order)},
+            ),
+        )
+    return (*turned, _go_on(OPPOSITE), _STOP)
+
+
+def _suspect(parts: Sequence[Examples], scores: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the scores alone, which are there anyhow, let one look closer."""
+    task, mean = scores[0].get("task"), _mean_score(parts, scores)
+    if task == "pairs":
+        return mean < float(np.mean(np.concatenate([_targets(part) for part in parts]) == 1))
+    return mean < {"sts": 0.0, "triplets": 0.5}.get(str(task), -np.inf)
+
+
+def _mean_score(parts: Sequence[Examples], scores: Sequence[Mapping[str, Any]]) -> float:
+    return float(np.average([float(one["score"]) for one in scores], weights=[len(part) for part in parts]))
+
+
+def _swapped(parts: Sequence[Examples], scores: Sequence[Mapping[str, Any]]) -> Question | None:
+    rows = sum(len(part) for part in parts)
+    won = _mean_score(parts, scores)
+    chance = 1 / (len(parts[0].texts) - 1)
+    high = won + 1.96 * float(np.sqrt(max(won * (1 - won), 1 / rows) / rows))
+    if high >= chance - _BELOW:
+        return None
+    why = f"To the untuned model the negative is the nearer one in {1 - won:.0%} of {rows:,} rows."
+    swapped = Option("no, positive and negative are swapped: I will choose the columns in the other order", "", {})
+    return Question("alarm", "Is the second column the one that belongs to the first?", (swapped, _go_on(OPPOSITE), _STOP), why)
+
+
+def _texts(parts: Sequence[Examples]) -> list[list[str]]:
+    """The two columns of all parts together."""
+    return [[text for part in parts for text in part.texts[side]] for side in (0, 1)]
+
+
+def _targets(held: Examples) -> np.ndarray:
+    assert held.targets is not None
+    return held.targets.astype(np.float64)
+
+
+def _opposed(parts: Sequence[Examples], scores: Sequence[np.ndarray]) -> tuple[Shown, ...]:
+    """The rows in which model and table differ most."""
+    shown = []
+    for part, scored in zip(parts, scores, strict=True):
+        targets = _targets(part)
+        scale = targets.max() - targets.min() or 1.0
+        gap = (targets - targets.min()) / scale - scored
+        for place in (*np.argsort(gap)[:_SHOWN].tolist(), *np.argsort(-gap)[:_SHOWN].tolist()):
+            texts = tuple(column[place][:_LONGEST] for column in part.texts[:2])
+            value = part.labels[int(targets[place])] if part.labels else f"{targets[place]:g}"
+            read_as = "most alike" if gap[place] > 0 else "least alike"
+            shown.append((float(abs(gap[place])), Shown(int(part.lines[place]), texts, value, read_as)))
+    found: list[Shown] = []
+    for _, row in sorted(shown, key=lambda item: -item[0]):
+        if sum(other.read_as == row.read_as for other in found) < 2:
+            found.append(row)
+    return tuple(found[:_SHOWN])

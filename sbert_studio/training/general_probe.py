@@ -1,0 +1,111 @@
+"""What a training costs elsewhere: scored pairs of everyday language, judged before and after."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..data.samples import ASSETS
+from ..evaluation.bootstrap import interval
+from ..evaluation.encoding import alike
+from ..evaluation.tasks.sts import resampled_spearman, spearman
+from ..models.base import Encoder
+
+if TYPE_CHECKING:
+    from ..models.trainable import Trainable
+
+PAIRS = ASSETS / "probe" / "general.csv"
+# A language counts where the untuned model gets so much of it right, or where it is the one that the model knows best.
+_KNOWN, _LEAST = 0.6, 0.2
+_MODELS = 32  # of which is remembered what they say untuned, some kilobytes each
+_LOCK = Lock()
+_SAID: dict[tuple[str, str, Path], Sequence[np.ndarray]] = {}
+
+
+@dataclass(frozen=True)
+class _Part:
+    """The pairs of one language; ``scores`` from 0 to 5, (n,) float64."""
+
+    language: str
+    left: tuple[str, ...]
+    right: tuple[str, ...]
+    scores: np.ndarray
+
+    def scored(self, encoder: Trainable) -> np.ndarray:
+        return alike(encoder, self.left, self.right)
+
+
+class GeneralProbe:
+    """Tells how well an encoder orders everyday pairs that have nothing to do with the training, in the languages that it knew untuned.
+
+    Attributes:
+        untuned: ``{"score", "rows", "interval", "languages": {code: score}}`` of the untuned encoder: the mean of Spearman's ρ over
+            the languages, and its 95% bootstrap interval.
+    """
+
+    def __init__(self, parts: Sequence[_Part], untuned: Sequence[np.ndarray]) -> None:
+        """``untuned``: what the untuned encoder says of the pairs of each part."""
+        self._parts = tuple(parts)
+        self.untuned, self._resampled = self._judged(untuned)
+
+    @classmethod
+    def of(cls, encoder: Trainable) -> GeneralProbe | None:
+        """The probe for an untuned encoder; none for a cross-encoder, whose head is new, or where no language is known to the model."""
+        if encoder.blank or not PAIRS.is_file():
+            return None
+        found = list(zip(_pairs(), _said_untuned(encoder), strict=True))
+        scores = [spearman(scored, part.scores) for part, scored in found]
+        known = [both for both, score in zip(found, scores, strict=True) if score >= _KNOWN or score == max(scores) >= _LEAST]
+        return cls(*zip(*known, strict=True)) if known else None
+
+    def __call__(self, encoder: Trainable) -> dict[str, Any]:
+        """As ``untuned``, of another encoder, with ``change_interval``: the 95% interval of by how much it is better (paired bootstrap)."""
+        found, resampled = self._judged([part.scored(encoder) for part in self._parts])
+        return {**found, "change_interval": interval(resampled - self._resampled)}
+
+    def _judged(self, scored: Sequence[np.ndarray]) -> tuple[dict[str, Any], np.ndarray]:
+        scores = {part.language: spearman(found, part.scores) for part, found in zip(self._parts, scored, strict=True)}
+        # Languages have pairs of their own, so that their resamples may stand beside each other in any order.
+        resampled = np.mean([resampled_spearman(found, part.scores) for part, found in zip(self._parts, scored, strict=True)], axis=0)
+        found = {
+            "score": float(np.mean(list(scores.values()))),
+            "rows": sum(len(part.scores) for part in self._parts),
+            "interval": interval(resampled),
+            "languages": scores,
+        }
+        return found, resampled
+
+
+def _said_untuned(encoder: Trainable) -> Sequence[np.ndarray]:
+    """What an untuned encoder says of the pairs of each part; a model that is tuned again and again is asked once."""
+    model = getattr(encoder, "fingerprint", None)
+    if model is None:
+        return [part.scored(encoder) for part in _pairs()]
+    # A run may replace the prompts of a model whose weights are the same.
+    key = (model, encoder.prompt_of("symmetric") if isinstance(encoder, Encoder) else "", PAIRS)
+    if (said := _SAID.get(key)) is None:
+        said = [part.scored(encoder) for part in _pairs()]
+        with _LOCK:
+            while len(_SAID) >= _MODELS:
+                _SAID.pop(next(iter(_SAID)))
+            _SAID[key] = said
+    return said
+
+
+@lru_cache(maxsize=1)
+def _pairs() -> tuple[_Part, ...]:
+    with PAIRS.open(encoding="utf-8", newline="") as source:
+        rows = list(csv.DictReader(source))
+    parts = []
+    for language in dict.fromkeys(row["language"] for row in rows):
+        own = [row for row in rows if row["language"] == language]
+        scores = np.array([float(row["score"]) for row in own])
+        parts.append(_Part(language, tuple(row["sentence1"] for row in own), tuple(row["sentence2"] for row in own), scores))
+    return tuple(parts)

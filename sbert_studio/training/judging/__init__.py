@@ -1,1 +1,0 @@
-"""How good the model is: before, meanwhile and after, here and elsewhere."""

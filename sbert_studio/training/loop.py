@@ -1,0 +1,330 @@
+"""The training loop: steps, evaluations, checkpoints and stopping."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import chain, pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..caches import give_back_holes
+from ..data.questions import Question
+from ..errors import StudioError
+from ..models.inference.varlen import Fetched
+from ..models.quantized import trained_ids
+from .alarms import OPPOSITE, accepted, below_chance, falls_apart
+from .blend import Soup
+from .checkpoints import Checkpoints, State, Tensors, read_state, read_tensors
+from .evaluator import Candidates, name_of_step
+from .events import Evaluated, Notice, Phase, Saved, Step, Throughput
+from .schedule import Schedule
+from .steps import Parts, Steps
+
+_BAD_IN_A_ROW = 5
+_AHEAD = 4
+_SECONDS_BETWEEN = 90.0
+# A checkpoint may take one part in this many of the time between two of them.
+_PATIENCE = 30
+# About as much as held-out scores of two seeds differ: by less, a single training is not better than the mean of several.
+_SEEDS_DIFFER = 0.003
+_CHOICE_UNKNOWN = (
+    "an earlier version began this training and did not keep the resampled scores of its evaluations: "
+    "the interval of the gain leaves out that the checkpoint was chosen by the same rows"
+)
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """A step of so many rows that was queued, whose loss and gradient length are on their way to the host."""
+
+    step: int
+    rows: int
+    values: Fetched
+
+
+class Loop:
+    """Takes the steps of a run from wherever it stands.
+
+    Args:
+        parts: what the run is made of.
+        schedule: which batch each step takes.
+        precision: of the forward pass.
+        state: where it stands; a resumed run's is the checkpoint's.
+        untuned: the scores that the result is compared with; empty for those at the first step.
+        marks_to_come: blends that are judged after the last step, for the estimate of the time left.
+
+    Attributes:
+        state: kept up to date.
+        question: what only the owner of the rows can answer, once an alarm has stopped the run.
+        candidates: every evaluation of a training that leaves a model, which is the best of them.
+    """
+
+    def __init__(
+        self, parts: Parts, schedule: Schedule, precision: str, state: State, untuned: Mapping[str, Any], marks_to_come: int = 0
+    ) -> None:
+        self.state = state
+        self.question: Question | None = None
+        self.candidates = Candidates()
+        self._known, self._marks_to_come = untuned, marks_to_come
+        self._judging: list[float] = []
+        self._parts, self._schedule, self._judge, self._processes = parts, schedule, parts.judge, parts.processes
+        self._steps = Steps(parts, precision, state.micro_batch)
+        self._learning, self._fixed = parts.learning(), trained_ids(parts.encoder)
+        self._optimiser, self._soup = parts.optimiser(schedule.ends), Soup(parts.named(), schedule.ends)
+        self._pace = Throughput(state.rows, state.seconds)
+        self._began = time.perf_counter() - state.total_seconds
+        self._saved_at, self._wait = time.perf_counter(), _SECONDS_BETWEEN
+        self._taken: deque[_Taken] = deque()
+        self._ahead = steps_ahead(parts.processes.device)
+
+    def resume(self) -> None:
+        """Take up weights and optimiser from the newest checkpoint, whose state this loop was given; until then the model is untuned."""
+        if self._judge is not None:
+            self._judge.mend(self._parts.encoder)
+        path = self._parts.checkpoints.newest()
+        if path is not None:
+            tensors = self._restore(path, weights_only=False)
+            self._optimiser.load(self._soup.load(tensors.optimiser))
+            if self._judge is not None and self._parts.marks is None:
+                known = {} if self.state.best < 0 else self.state.evaluations
+                self.candidates.load(known, tensors.evaluations)
+                if known is None:
+                    self._parts.say(Notice(_CHOICE_UNKNOWN))
+
+    def restore_best(self) -> None:
+        """Put the best weights back."""
+        if self.state.best not in (-1, self.state.step):
+            self._restore(self._parts.checkpoints.at(self.state.best), weights_only=True)
+
+    def release(self) -> None:
+        """Give back what only steps need: moments of the optimiser, of which checkpoints hold the last, and the mean of rounds."""
+        del self._optimiser, self._soup, self._steps
+        give_back_holes()
+
+    def run(self, should_stop: Callable[[], bool]) -> str:
+        """Take all steps that are left.
+
+        Returns:
+            ``finished``; ``stopped`` where ``should_stop`` said so; ``asks`` where there is a ``question``.
+
+        Raises:
+            StudioError: the loss was not finite several times in a row, memory or the disk does not suffice.
+        """
+        if self._judge is not None and not self.state.before:
+            self._begin()
+            if self.question is not None:
+                return "asks"
+        if self.state.step == 0:
+            self._parts.show_pins(0)
+        try:
+            return self._run(should_stop)
+        finally:
+            self._steps.close()
+
+    def _run(self, should_stop: Callable[[], bool]) -> str:
+        self._pace.begin()
+        for batch, following in _with_next(self._schedule.batches(self.state.step)):
+            if self._processes.any(should_stop()):
+                self._settle()
+                self._end_early()
+                return "stopped"
+            step = self.state.step
+            if self._soup.begins(step):
+                self._optimiser.forget()
+            loss, notice = self._steps.backward(batch, step, following)
+            norm = self._optimiser.step(step, loss)
+            if notice:
+                self._parts.say(Notice(notice))
+            self._taken.append(_Taken(step, len(batch), Fetched.of(torch.stack([loss.float(), norm.float()]))))
+            self.state = replace(self.state, step=step + 1, micro_batch=self._steps.micro_batch)
+            self._settle(self._ahead)
+            self._soup.ended(step + 1)
+            if self._keep():
+                self._pace.begin()
+            if self.question is not None:
+                return "asks"
+        self._settle()
+        self._count()
+        return "finished"
+
+    def _begin(self) -> None:
+        """Judge the untuned model, unless others have done so who tell of it; ask where the rows say the opposite of it."""
+        if self._known and self._parts.marks is not None:
+            self.state = replace(self.state, before=dict(self._known))
+            return
+        self._evaluate()
+        if self._judge is not None and not self._known and not accepted(self._parts.spec, OPPOSITE):
+            self.question = below_chance(self._parts.encoder, [self._judge.dev], [self.state.before])
+
+    def _keep(self) -> bool:
+        """Judge, and write a checkpoint, where the one or the other is due; whether anything was."""
+        due, marked = self._due(), self.state.step in self._schedule.evaluations
+        if not (due or marked):
+            return False
+        self._settle()
+        give_back_holes()  # of the batches: what comes now needs room of its own
+        if marked:
+            self._parts.show_pins(self.state.step)
+        judged = self._judge is not None and marked
+        if not (due or judged):
+            return True
+        better = self._evaluate() if judged else False
+        if self.question is not None:
+            self.state = replace(self.state, alarm=self.question.to_json())
+        if due or self.question is not None or (better and self._parts.marks is None):
+            self._save()
+        return True
+
+    def _end_early(self) -> None:
+        """Stop: the best and the last are kept; a run that was never judged is judged now.
+
+        That judgement is not in the checkpoint: an uninterrupted run would not have known it, and a resumed one must end as that does.
+        """
+        self._count()
+        if self.state.step:
+            self._save()
+            if self._judge is not None and self._parts.marks is None and self.state.best < 0:
+                self._evaluate()
+
+    def _evaluate(self) -> bool:
+        """Judge the weights as they are; whether no earlier ones were better (the untuned ones do not count).
+
+        A mean of several trainings gives way only to what is better by more than chance is: to the best of all before it, lest mean
+        after mean fall a little further.
+        """
+        assert self._judge is not None
+        untuned, began = self.state.step == 0, time.perf_counter()
+        self._parts.say(Phase("judging the untuned model first" if untuned else "judging by the held-out rows"))
+        scores = self._judge(self._parts.encoder, untuned=untuned and not self._known)
+        if (general := self._parts.general) is not None:
+            scores["general"] = general.untuned if untuned and not self._known else general(self._parts.encoder)
+        self._judging.append(time.perf_counter() - began)
+        allowed = _SEEDS_DIFFER if self._soup.is_mean(self.state.step) else 0.0
+        highest = None if self.state.best < 0 else self.state.after["score"] if self.state.highest is None else self.state.highest
+        better = not untuned and (highest is None or scores["score"] > highest - allowed)
+        if untuned:
+            self.state = replace(self.state, before=dict(self._known) or scores)
+        elif better:
+            self.state = replace(self.state, after=scores, best=self.state.step)
+        if not untuned:
+            self.state = replace(self.state, highest=scores["score"] if highest is None else max(highest, scores["score"]))
+            self.question = falls_apart(self._parts.spec, self.state.before, scores)
+            self._remember(scores)
+        self._parts.say(Evaluated(self.state.step, scores["metric"], scores["score"], scores, better))
+        return better
+
+    def _remember(self, scores: Mapping[str, Any]) -> None:
+        """Note the evaluation of this step; the best one so far is the better for every other that it was chosen among."""
+        assert self._judge is not None
+        name = name_of_step(self.state.step)
+        if self._parts.marks is not None:
+            self._parts.marks.note(name, scores, self._judge.resampled)
+            return
+        self.candidates.add(name, scores, self._judge.resampled)
+        after = self.candidates.chosen(name_of_step(self.state.best), self.state.after, self._judge.untuned())
+        self.state = replace(self.state, after=after, evaluations=self.candidates.scores())
+
+    def _due(self) -> bool:
+        """Whether a checkpoint is due. It is no matter for the weights: writing one changes nothing."""
+        if self.state.step == self._schedule.steps:
+            return self._parts.marks is None
+        if self._parts.spec.checkpoint_every:
+            return self.state.step % self._parts.spec.checkpoint_every == 0
+        return self._processes.any(time.perf_counter() - self._saved_at > self._wait)
+
+    def _count(self) -> None:
+        """Put into the state what the run has taken so far."""
+        total = time.perf_counter() - self._began
+        self.state = replace(self.state, rows=self._pace.rows, seconds=self._pace.seconds, total_seconds=total)
+
+    def _save(self) -> None:
+        start = time.perf_counter()
+        self._count()
+        if self._judge is None:
+            self.state = replace(self.state, best=self.state.step)
+        if self._processes.main:
+            going_on = {} if self.state.step == self._schedule.steps else self._optimiser.tensors() | self._soup.tensors()
+            encoder, objective = self._learning
+            tensors = Tensors({**encoder, **self._fixed}, objective, going_on, self.candidates.tensors())
+            path = self._parts.checkpoints.write(self.state, tensors)
+            self._parts.say(Saved(self.state.step, str(path)))
+        self._processes.wait()
+        self._saved_at = time.perf_counter()
+        self._wait = max(_SECONDS_BETWEEN, _PATIENCE * (self._saved_at - start))
+
+    def _restore(self, path: Path, *, weights_only: bool) -> Tensors:
+        tensors = read_tensors(path, weights_only=weights_only)
+        with torch.no_grad():
+            for learning, stored in zip(self._learning, (tensors.encoder, tensors.objective), strict=True):
+                for name, parameter in learning.items():
+                    parameter.copy_(stored[name])
+        return tensors
+
+    def _settle(self, ahead: int = 0) -> None:
+        """Look at the losses of the steps that were queued, up to the last ``ahead`` of them."""
+        while len(self._taken) > ahead:
+            taken = self._taken.popleft()
+            loss, norm = taken.values.array().tolist()
+            self._pace.end(taken.rows)
+            self._look(taken.step, loss, norm)
+
+    def _look(self, step: int, loss: float, norm: float) -> None:
+        """Count a step if it was bad, tell of it if it is time to."""
+        done = step + 1
+        if not (math.isfinite(loss) and math.isfinite(norm)):
+            self._skipped(done, loss)
+            return
+        self.state = replace(self.state, bad=0)
+        ends = done in (1, self._schedule.steps)
+        if self._pace.shows() or ends:
+            steps, epoch, rate = self._schedule.steps, self._schedule.epoch_of(done), self._optimiser.rate(step)
+            self._parts.say(Step(done, steps, epoch, loss, rate, self._pace.rate, self._left(done), norm, done, steps))
+
+    def _left(self, done: int) -> float:
+        """Seconds that this training still takes: its steps, its evaluations, and those of the blends at its end."""
+        judged = sum(step >= done for step in self._schedule.evaluations) + self._marks_to_come if self._judge is not None else 0
+        known = self._judging or ([self._judge.seconds] if self._judge is not None else [0.0])
+        return self._pace.left(self._schedule.steps - done) + judged * sum(known) / len(known)
+
+    def _skipped(self, step: int, loss: float) -> None:
+        self.state = replace(self.state, bad=self.state.bad + 1)
+        what = "loss" if not math.isfinite(loss) else "gradient"
+        if self.state.bad >= _BAD_IN_A_ROW:
+            raise StudioError(
+                f"the {what} was not a finite number {_BAD_IN_A_ROW} times in a row, up to step {step}",
+                f"lower the learning rate (it is {self._parts.spec.learning_rate:g}), or choose precision float32",
+            )
+        self._parts.say(Notice(f"the {what} of step {step} was not a finite number; the step was skipped"))
+
+
+def steps_ahead(device: torch.device) -> int:
+    """How many steps are given to a device before it has said what came of the first: a GPU never waits for the host."""
+    return _AHEAD if device.type == "cuda" else 0
+
+
+def _with_next(batches: Iterable[np.ndarray]) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
+    return pairwise(chain(batches, (None,)))  # type: ignore[arg-type, return-value]
+
+
+def starting_state(checkpoints: Checkpoints, identity: str, micro_batch: int, resume: bool) -> State:
+    """The state of the newest checkpoint, or that of a run which begins.
+
+    Raises:
+        StudioError: the checkpoint is that of another spec or other examples.
+    """
+    path = checkpoints.newest() if resume else None
+    if path is None:
+        return State(identity=identity, micro_batch=micro_batch, evaluations={})
+    state = read_state(path)
+    if state.identity != identity:
+        raise StudioError(
+            "the checkpoint is that of a run with other settings or other data", "start a new run, or resume with the same ones"
+        )
+    return state

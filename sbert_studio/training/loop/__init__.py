@@ -1,1 +1,0 @@
-"""Steps: batches through the network, gradients into weights."""

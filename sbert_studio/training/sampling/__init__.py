@@ -1,1 +1,0 @@
-"""What makes up each batch."""

@@ -1,0 +1,124 @@
+"""What holds for every registered objective, on every kind of examples that it says it accepts."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from sbert_studio.errors import StudioError
+from sbert_studio.losses import OBJECTIVES, build_objective, objectives_for
+from sbert_studio.registry import fields_of, parse_params
+
+from .batches import CLASSES, DIM, PAIRS, Batch, batch, make
+
+KINDS = {"scored_pairs", "labelled_pairs", "positive_pairs", "triplets", "labelled_texts", "sentences"}
+every = pytest.mark.parametrize(("name", "kind"), PAIRS)
+
+
+def finite_step(name: str, data: Batch) -> float:
+    """The loss, after checking that it and all gradients are finite."""
+    objective, leaves = make(name), data.leaves()
+    loss = objective(leaves, data.targets, data.ids)
+    assert loss.shape == ()
+    assert torch.isfinite(loss)
+    loss.backward()
+    for tensor in (*leaves, *objective.parameters()):
+        assert tensor.grad is None or torch.isfinite(tensor.grad).all()
+    assert all(leaf.grad is not None for leaf in leaves), "the loss depends on every column"
+    return loss.item()
+
+
+@every
+def test_a_batch_gives_a_finite_positive_loss(name: str, kind: str) -> None:
+    assert finite_step(name, batch(kind, dtype=torch.float32)) > 0
+
+
+@every
+def test_a_single_row_gives_a_finite_loss(name: str, kind: str) -> None:
+    assert finite_step(name, batch(kind, rows=1, dtype=torch.float32)) >= 0
+
+
+@every
+@pytest.mark.parametrize("extreme", ["zero", "identical", "tiny", "huge", "opposite", "half zero"])
+def test_extreme_embeddings_stay_finite(name: str, kind: str, extreme: str) -> None:
+    data = batch(kind, dtype=torch.float32)
+    change = {
+        "zero": lambda column, index: column * 0,
+        "identical": lambda column, index: torch.ones_like(column),
+        "tiny": lambda column, index: column * 1e-20,
+        "huge": lambda column, index: column * 1e10,
+        "opposite": lambda column, index: torch.ones_like(column) * (-1) ** index,
+        "half zero": lambda column, index: column * (torch.arange(len(column)) % 2)[:, None],
+    }[extreme]
+    columns = [change(column, index) for index, column in enumerate(data.columns)]
+    finite_step(name, Batch(columns, data.targets, data.ids))
+
+
+@every
+def test_rows_may_come_in_any_order(name: str, kind: str) -> None:
+    data = batch(kind)
+    shuffled = data.rows(torch.randperm(9, generator=torch.Generator().manual_seed(1)))
+    objective = make(name).double()
+    assert objective(data.columns, data.targets, data.ids).item() == pytest.approx(
+        objective(shuffled.columns, shuffled.targets, shuffled.ids).item(), abs=1e-12
+    )
+
+
+@every
+def test_whole_batch_says_truly_whether_a_batch_may_be_split(name: str, kind: str) -> None:
+    data, objective = batch(kind), make(name).double()
+    parts = [data.rows(slice(0, 5)), data.rows(slice(5, 9))]
+    whole = objective(data.columns, data.targets, data.ids).item()
+    split = sum(len(part.columns[0]) / 9 * objective(part.columns, part.targets, part.ids).item() for part in parts)
+    assert (abs(whole - split) > 1e-3) == objective.whole_batch
+
+
+@every
+@pytest.mark.parametrize("half", [torch.bfloat16, torch.float16])
+def test_half_precision_embeddings_give_a_float32_loss_even_under_autocast(name: str, kind: str, half: torch.dtype) -> None:
+    data, objective = batch(kind, dtype=half), make(name)
+    columns = [column.float() for column in data.columns]
+    targets = data.targets.float() if kind == "scored_pairs" else data.targets  # type: ignore[union-attr]
+    expected = objective(columns, targets, data.ids)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        loss = objective(data.columns, targets, data.ids)
+        assert loss.dtype == torch.float32
+        assert torch.equal(loss, expected)
+        assert torch.equal(objective(columns, targets, data.ids), expected)
+
+
+@pytest.mark.parametrize("name", [name for name in OBJECTIVES if OBJECTIVES[name].needs_targets])
+def test_missing_targets_are_refused(name: str) -> None:
+    with pytest.raises(StudioError, match="needs a score or a label"):
+        make(name)(batch("scored_pairs").columns)
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_an_objective_describes_itself(name: str) -> None:
+    objective = OBJECTIVES[name]
+    assert objective.name == name
+    assert objective.title and objective.summary.endswith(".")
+    assert objective.kinds and set(objective.kinds) <= KINDS
+    assert objective.__doc__ and objective.views in (1, 2)
+    assert all(field.help.endswith(".") for field in fields_of(objective.Params))
+    defaults = {field.name: field.default for field in fields_of(objective.Params)}
+    assert parse_params(objective.Params, defaults) == objective.Params(), "the defaults are within their bounds"
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_every_kind_has_an_objective(kind: str) -> None:
+    names = objectives_for(kind)  # type: ignore[arg-type]
+    assert names and all(kind in OBJECTIVES[name].kinds for name in names)
+
+
+def test_settings_are_checked_when_an_objective_is_built() -> None:
+    objective = build_objective("triplet", {"margin": "0.3", "distance": "cosine"}, dim=DIM)
+    assert objective.params == OBJECTIVES["triplet"].Params(distance="cosine", margin=0.3)
+    for values in ({"margin": -1}, {"distance": "hamming"}, {"marginal": 1}):
+        with pytest.raises(StudioError):
+            build_objective("triplet", values, dim=DIM)
+    with pytest.raises(StudioError, match="no objective 'tripled'"):
+        build_objective("tripled", {}, dim=DIM)
+    with pytest.raises(StudioError, match="two different labels"):
+        build_objective("softmax", {}, dim=DIM, labels=1)
+    assert build_objective("softmax", {}, dim=DIM, labels=CLASSES).head.weight.shape == (CLASSES, 3 * DIM)  # type: ignore[union-attr]

@@ -1,0 +1,145 @@
+"""Losses on a cross-encoder's logits: against a naive loop, and against sentence-transformers, in value and gradient."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+import torch
+from sentence_transformers import CrossEncoder as Peer
+from sentence_transformers.cross_encoder import losses as peer
+from torch import Tensor, nn
+
+from sbert_studio.errors import StudioError
+from sbert_studio.losses import OBJECTIVES, PAIR_OBJECTIVES, build_pair_objective, objectives_of
+
+ROWS = 9
+SCORES = torch.linspace(0, 1, ROWS, dtype=torch.float64)
+BINARY = torch.tensor([0, 1, 1, 0, 1, 0, 0, 1, 1])
+CLASSES = torch.tensor([0, 2, 1, 2, 1, 0, 0, 1, 2])
+
+
+def logits(outputs: int) -> Tensor:
+    return torch.randn(ROWS, outputs, dtype=torch.float64, generator=torch.Generator().manual_seed(5)).mul_(3).requires_grad_()
+
+
+def sigma(x: float) -> float:
+    return 1 / (1 + math.exp(-x))
+
+
+def naive(name: str, squeezes: bool, rows: list[list[float]], targets: list[float]) -> float:
+    total = 0.0
+    for row, target in zip(rows, targets, strict=True):
+        if name == "mse":
+            total += ((sigma(row[0]) if squeezes else row[0]) - target) ** 2
+        elif name == "binary_cross_entropy":
+            total -= target * math.log(sigma(row[0])) + (1 - target) * math.log(1 - sigma(row[0]))
+        else:
+            total -= math.log(math.exp(row[int(target)]) / sum(math.exp(value) for value in row))
+    return total / len(rows)
+
+
+CASES: list[tuple[str, dict[str, Any], str, Tensor, int]] = [
+    ("mse", {}, "linear", SCORES, 0),
+    ("mse", {}, "mlp", SCORES, 0),
+    ("mse", {"sigmoid": "yes"}, "linear", SCORES, 0),
+    ("mse", {"sigmoid": "no"}, "mlp", SCORES, 0),
+    ("mse", {}, "mlp", BINARY, 2),
+    ("binary_cross_entropy", {}, "linear", BINARY, 2),
+    ("binary_cross_entropy", {}, "mlp", SCORES, 0),
+    ("cross_entropy", {}, "linear", CLASSES, 3),
+    ("cross_entropy", {}, "mlp", BINARY, 2),
+]
+
+
+@pytest.mark.parametrize(("name", "values", "head", "targets", "labels"), CASES)
+def test_each_loss_is_its_equation(name: str, values: dict[str, Any], head: str, targets: Tensor, labels: int) -> None:
+    objective = build_pair_objective(name, values, labels=labels, head=head)
+    found = logits(objective.dim)
+    value = objective([found], targets)
+    squeezes = values.get("sigmoid", "yes" if head == "mlp" else "no") == "yes"
+    assert value.item() == pytest.approx(naive(name, squeezes, found.tolist(), targets.tolist()), abs=1e-12)
+    value.backward()
+    step = 1e-6
+    with torch.no_grad():  # the gradient by differences, at each logit
+        for place in range(found.numel()):
+            moved = [found.detach().clone() for _ in range(2)]
+            for sign, copy in zip((1, -1), moved, strict=True):
+                copy.view(-1)[place] += sign * step
+            high, low = (naive(name, squeezes, copy.tolist(), targets.tolist()) for copy in moved)
+            assert found.grad is not None
+            assert found.grad.view(-1)[place].item() == pytest.approx((high - low) / (2 * step), abs=1e-7)
+
+
+class Given(Peer):
+    """In place of a model: its scores are the logits that it is given."""
+
+    def __init__(self, scores: Tensor) -> None:
+        nn.Module.__init__(self)
+        self.scores = scores
+
+    num_labels = property(lambda self: self.scores.shape[1])  # type: ignore[assignment]
+    device = property(lambda self: torch.device("cpu"))  # type: ignore[assignment]
+
+    def preprocess(self, *_: Any, **__: Any) -> dict[str, Tensor]:  # type: ignore[override]
+        return {}
+
+    def forward(self, features: Any, **_: Any) -> dict[str, Tensor]:  # type: ignore[override]
+        return {"scores": self.scores}
+
+
+PEERS: list[tuple[str, str, Tensor, int, Any]] = [
+    ("mse", "linear", SCORES.float(), 0, peer.MSELoss),
+    ("mse", "mlp", SCORES.float(), 0, lambda model: peer.MSELoss(model, activation_fn=nn.Sigmoid())),
+    ("binary_cross_entropy", "linear", BINARY, 2, peer.BinaryCrossEntropyLoss),
+    ("cross_entropy", "linear", CLASSES, 3, peer.CrossEntropyLoss),
+]
+
+
+@pytest.mark.parametrize(("name", "head", "targets", "labels", "theirs"), PEERS)
+def test_value_and_gradient_are_those_of_sentence_transformers(name: str, head: str, targets: Tensor, labels: int, theirs: Any) -> None:
+    objective = build_pair_objective(name, {}, labels=labels, head=head)
+    ours, given = (logits(objective.dim).detach().float().requires_grad_() for _ in range(2))
+    value = objective([ours], targets)
+    columns = [["a"] * ROWS, ["b"] * ROWS]
+    reference = theirs(Given(given))(columns, targets)
+    value.backward()
+    reference.backward()
+    assert value.item() == pytest.approx(reference.item(), abs=1e-6)
+    assert ours.grad is not None and given.grad is not None
+    torch.testing.assert_close(ours.grad, given.grad, atol=1e-6, rtol=0)
+
+
+def test_ordered_classes_are_spread_over_zero_to_one() -> None:
+    found = logits(1)
+    graded = build_pair_objective("mse", {}, labels=3)([found], CLASSES)
+    assert graded.item() == pytest.approx(naive("mse", False, found.tolist(), (CLASSES / 2).tolist()))
+
+
+def test_the_score_is_squeezed_where_the_loss_squeezed_it() -> None:
+    assert not build_pair_objective("mse", {}).squeezes
+    assert build_pair_objective("mse", {}, head="mlp").squeezes
+    assert build_pair_objective("binary_cross_entropy", {}).squeezes
+
+
+def test_half_precision_logits_are_computed_in_full() -> None:
+    found = logits(1)
+    value = build_pair_objective("mse", {})([found.detach().bfloat16()], SCORES.float())
+    assert value.dtype == torch.float32
+
+
+def test_what_cannot_be_is_said() -> None:
+    with pytest.raises(StudioError, match="two different labels"):
+        build_pair_objective("cross_entropy", {}, labels=1)
+    with pytest.raises(StudioError, match="no objective of a cross-encoder 'cosine'"):
+        build_pair_objective("cosine", {})
+    with pytest.raises(StudioError, match="needs a score or a label"):
+        build_pair_objective("mse", {})([logits(1)], None)
+    with pytest.raises(StudioError, match="sigmoid"):
+        build_pair_objective("mse", {"sigmoid": "maybe"})
+
+
+def test_the_two_registries_share_no_name() -> None:
+    assert objectives_of("cross") is PAIR_OBJECTIVES and objectives_of("siamese") is OBJECTIVES
+    assert not set(OBJECTIVES) & set(PAIR_OBJECTIVES)

@@ -1,0 +1,175 @@
+"""Value and gradient against sentence-transformers, where it has the same loss. ``pytest -s`` prints the table."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+from sentence_transformers.sentence_transformer import losses as peer
+from sentence_transformers.sentence_transformer.losses.contrastive import SiameseDistanceMetric
+from sentence_transformers.sentence_transformer.losses.triplet import TripletDistanceMetric
+from torch import Tensor, nn
+
+from sbert_studio.losses import Matryoshka, Objective
+
+from .batches import CLASSES, DIM, Batch, batch, make
+
+TOLERANCE = 1e-6
+
+
+class Given(nn.Module):
+    """In place of an encoder: each column's "features" are its embeddings."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.device = torch.device("cpu")
+
+    def forward(self, features: dict[str, Tensor]) -> dict[str, Tensor]:
+        return dict(features)
+
+    def get_embedding_dimension(self) -> int:
+        return DIM
+
+
+class _WeightedAnglE(nn.Module):
+    """AnglE's weighted sum put together from the peer's own losses; for positive pairs its in-batch term is the peer's ranking."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.terms = [(2.0, peer.CoSENTLoss(Given())), (3.0, peer.MultipleNegativesRankingLoss(Given())), (1.0, peer.AnglELoss(Given()))]
+
+    def forward(self, features: Any, targets: Tensor) -> Any:
+        return sum(weight * loss(features, targets) for weight, loss in self.terms)
+
+
+def binary(rows: int = 9, **settings: Any) -> Batch:
+    data = batch("labelled_pairs", rows, **settings)
+    return Batch(data.columns, (torch.arange(rows) // 2 + torch.arange(rows)) % 2, data.ids)
+
+
+def same_head(name: str, **settings: Any) -> tuple[Objective, nn.Module]:
+    parts = settings["concatenation"].split(",")
+    ours = make("softmax", **settings).double()
+    theirs = peer.SoftmaxLoss(Given(), DIM, CLASSES, "u" in parts, "|u-v|" in parts, "u*v" in parts).double()
+    theirs.classifier.load_state_dict(ours.head.state_dict())  # type: ignore[union-attr]
+    return ours, theirs
+
+
+def matryoshka(name: str, theirs: Callable[[nn.Module], nn.Module], dims: list[int], weights: list[float]) -> tuple[Objective, nn.Module]:
+    model = Given()
+    return Matryoshka(lambda width: make(name, dim=width), DIM, dims, weights), peer.MatryoshkaLoss(model, theirs(model), dims, weights)
+
+
+SYMMETRIC = {"directions": ("query_to_doc", "doc_to_query"), "partition_mode": "per_direction"}
+CASES: dict[str, Callable[[], tuple[Objective, nn.Module, Batch]]] = {
+    "cosine": lambda: (make("cosine"), peer.CosineSimilarityLoss(Given()), batch("scored_pairs")),
+    "cosent, scores": lambda: (make("cosent"), peer.CoSENTLoss(Given()), batch("scored_pairs", 40)),
+    "cosent, 0/1": lambda: (make("cosent", labels=2), peer.CoSENTLoss(Given()), binary(40)),
+    "cosent, ordered classes, λ 5": lambda: (make("cosent", scale=5.0), peer.CoSENTLoss(Given(), 5.0), batch("labelled_pairs", 40)),
+    "angle, scores": lambda: (make("angle"), peer.AnglELoss(Given()), batch("scored_pairs", 40)),
+    "angle, odd width": lambda: (make("angle"), peer.AnglELoss(Given()), batch("scored_pairs", dim=7)),
+    "angle, with CoSENT and in-batch negatives": lambda: (
+        make("angle", labels=2, cosine_weight=2.0, in_batch_weight=3.0),
+        _WeightedAnglE(),
+        Batch(batch("labelled_pairs").columns, torch.ones(9, dtype=torch.int64), []),
+    ),
+    "contrastive, cosine": lambda: (make("contrastive", labels=2), peer.ContrastiveLoss(Given()), binary()),
+    "contrastive, euclidean": lambda: (
+        make("contrastive", labels=2, distance="euclidean", margin=3.0),
+        peer.ContrastiveLoss(Given(), lambda x, y: (x - y).norm(dim=-1), 3.0),
+        binary(),
+    ),
+    "online contrastive": lambda: (make("online_contrastive", labels=2), peer.OnlineContrastiveLoss(Given()), binary(30)),
+    "online contrastive, similar only": lambda: (
+        make("online_contrastive", labels=2),
+        peer.OnlineContrastiveLoss(Given()),
+        Batch(batch("labelled_pairs").columns, torch.ones(9, dtype=torch.int64), []),
+    ),
+    "online contrastive, dissimilar only": lambda: (
+        make("online_contrastive", labels=2),
+        peer.OnlineContrastiveLoss(Given()),
+        Batch(batch("labelled_pairs").columns, torch.zeros(9, dtype=torch.int64), []),
+    ),
+    **{
+        f"triplet, {metric.lower()}": lambda metric=metric: (
+            make("triplet", distance=metric.lower(), margin=1.0),
+            peer.TripletLoss(Given(), getattr(TripletDistanceMetric, metric), 1.0),
+            batch("triplets"),
+        )
+        for metric in ("EUCLIDEAN", "COSINE", "MANHATTAN")
+    },
+    **{
+        f"softmax, {concatenation}": lambda concatenation=concatenation: (
+            *same_head("softmax", concatenation=concatenation),
+            batch("labelled_pairs"),
+        )
+        for concatenation in ("u,v,|u-v|", "u,v,|u-v|,u*v", "u,v,u*v", "|u-v|,u*v", "|u-v|", "u*v", "u,v")
+    },
+    "in-batch": lambda: (make("in_batch"), peer.MultipleNegativesRankingLoss(Given()), batch("positive_pairs")),
+    "in-batch, two hard negatives": lambda: (make("in_batch"), peer.MultipleNegativesRankingLoss(Given()), batch("triplets", negatives=2)),
+    "in-batch, symmetric": lambda: (
+        make("in_batch", symmetric=True),
+        peer.MultipleNegativesRankingLoss(Given(), **SYMMETRIC),
+        batch("triplets"),
+    ),
+    "batch-hard, cosine": lambda: (
+        make("batch_hard"),
+        peer.BatchHardTripletLoss(Given(), peer.BatchHardTripletLossDistanceFunction.cosine_distance, 0.2),
+        batch("labelled_texts", 30),
+    ),
+    "batch-hard, euclidean, ε 5": lambda: (
+        make("batch_hard", distance="euclidean", margin=5.0),
+        peer.BatchHardTripletLoss(Given()),
+        batch("labelled_texts", 30),
+    ),
+    "batch-hard, soft margin": lambda: (
+        make("batch_hard", distance="euclidean", soft_margin=True),
+        peer.BatchHardSoftMarginTripletLoss(Given()),
+        batch("labelled_texts", 30),
+    ),
+    "simcse": lambda: (make("simcse"), peer.MultipleNegativesRankingLoss(Given()), batch("sentences")),
+    "simcse, supervised": lambda: (make("simcse_supervised"), peer.MultipleNegativesRankingLoss(Given()), batch("triplets")),
+    "matryoshka of in-batch": lambda: (
+        *matryoshka("in_batch", peer.MultipleNegativesRankingLoss, [DIM, 6, 2], [1.0, 0.5, 0.25]),
+        batch("triplets"),
+    ),
+    "matryoshka of cosent": lambda: (*matryoshka("cosent", peer.CoSENTLoss, [DIM, 4], [1.0, 1.0]), batch("scored_pairs")),
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def table() -> Iterator[list[str]]:
+    lines: list[str] = [f"{'objective':40}{'value':>10}{'Δ value':>12}{'Δ gradient':>12}"]
+    yield lines
+    sys.stdout.write("\n" + "\n".join(lines) + "\n")
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_value_and_gradient_equal_sentence_transformers(case: str, table: list[str]) -> None:
+    objective, theirs, data = CASES[case]()
+    mine, other = data.leaves(), data.leaves()
+    value = objective(mine, data.targets)
+    reference = theirs([{"sentence_embedding": column} for column in other], data.targets)
+    value.backward()
+    reference.backward()
+
+    gradients = [(a.grad, b.grad) for a, b in zip(mine, other, strict=True)]
+    gradients += [(a.grad, b.grad) for a, b in zip(objective.parameters(), theirs.parameters(), strict=True)]
+    # The peer's loss leaves a column out of its graph where it ignores it; ours may give it a gradient of 0.
+    differences = [
+        (a if b is None else b if a is None else a - b).abs().max().item() for a, b in gradients if a is not None or b is not None
+    ]
+    table.append(f"{case:40}{value.item():10.4f}{abs(value - reference).item():12.1e}{max(differences):12.1e}")
+    assert any(a is not None and a.abs().max() > 1e-4 for a, _ in gradients) or "only" in case, "a gradient of 0 would prove nothing"
+    assert abs(value - reference).item() < TOLERANCE
+    assert max(differences) < TOLERANCE
+
+
+def test_euclidean_contrastive_is_the_peers_up_to_the_epsilon_in_its_distance() -> None:
+    data = binary()
+    ours = make("contrastive", labels=2, distance="euclidean", margin=3.0)(data.columns, data.targets)
+    theirs = peer.ContrastiveLoss(Given(), SiameseDistanceMetric.EUCLIDEAN, 3.0).compute_loss_from_embeddings(data.columns, data.targets)
+    assert ours.item() == pytest.approx(theirs.item(), abs=1e-5)

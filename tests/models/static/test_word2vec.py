@@ -1,0 +1,99 @@
+"""Skip-gram and CBOW by gensim."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sbert_studio.data.progress import StoppedError, stoppable
+from sbert_studio.errors import StudioError
+from sbert_studio.models.static import LEARNERS, neighbours
+from sbert_studio.registry import parse_params
+
+from .texts import FOOD, SEA, two_worlds
+
+BOTH = pytest.mark.parametrize("name", ["skip_gram", "cbow"])
+
+
+def _learner(name: str, **values: object):
+    kind = LEARNERS[name]
+    return kind(parse_params(kind.Params, {"width": 12, "epochs": 20, "sample": 0, **values}))
+
+
+@BOTH
+@pytest.mark.slow
+def test_words_of_one_world_are_neighbours_and_the_seed_decides(name: str) -> None:
+    texts, learner = two_worlds(), _learner(name)
+    first = learner.learn(texts)
+    for world in (FOOD, SEA):
+        assert {word for word, _ in neighbours(first, world[0], 5)} == set(world[1:])
+    np.testing.assert_array_equal(first.matrix, learner.learn(texts).matrix)
+    assert not np.array_equal(first.matrix, learner.learn(texts, seed=13).matrix)
+
+
+@pytest.mark.process
+def test_another_hash_seed_of_python_changes_nothing() -> None:
+    code = (
+        "from tests.wordvectors.texts import two_worlds; from sbert_studio.models.static import SkipGram\n"
+        "print(SkipGram(SkipGram.Params(width=4, epochs=2)).learn(two_worlds(40)).matrix.tobytes().hex())"
+    )
+    outs = [
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            cwd=Path(__file__).parents[2],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert outs[0] == outs[1] != ""
+
+
+@BOTH
+def test_progress_counts_epochs(name: str) -> None:
+    told: list[tuple[int, int]] = []
+    _learner(name, epochs=3).learn(two_worlds(40), progress=lambda done, total: told.append((done, total)))
+    assert told == [(1, 3), (2, 3), (3, 3)]
+
+
+@pytest.mark.slow
+def test_it_can_be_stopped_within_an_epoch_and_leaves_no_thread() -> None:
+    threads = set(threading.enumerate())
+    asked: list[bool] = []
+
+    def after_sixty() -> bool:
+        asked.append(len(asked) >= 60)
+        return asked[-1]
+
+    # Counting and reading the texts ask 50 times, an epoch 390 times.
+    with stoppable(after_sixty), pytest.raises(StoppedError):
+        _learner("skip_gram", epochs=1).learn(two_worlds(100_000))
+    assert 60 < len(asked) < 70 and set(threading.enumerate()) <= threads
+
+
+@pytest.mark.slow
+def test_a_text_longer_than_gensim_reads_is_learned_whole() -> None:
+    text = " ".join(["bread soup"] * 5_000 + ["ship wave"] * 5_000)
+    learned = _learner("skip_gram").learn([text])
+    found = dict(neighbours(learned, "ship", 3))
+    assert found["wave"] > max(found["bread"], found["soup"])
+
+
+def test_texts_of_single_words_are_told() -> None:
+    with pytest.raises(StudioError, match="no two known words"):
+        _learner("cbow").learn(["bread", "bread"])
+
+
+def test_a_missing_gensim_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "gensim.models", None)
+    with pytest.raises(StudioError, match="gensim") as caught:
+        _learner("cbow").learn(two_worlds(10))
+    assert "pip install" in caught.value.hint

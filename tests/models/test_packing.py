@@ -1,0 +1,213 @@
+"""Packed weights say what plain ones say, and where they cannot, the network stays as it was."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+
+from sbert_studio.models.catalog import Catalog
+from sbert_studio.models.inference.int8 import Int8Layer, Int8Linear, Limits, can_round
+from sbert_studio.models.inference.machine import Machine, machine
+from sbert_studio.models.inference.packing import FusedLayer, PackedLinear, can_pack, pack, packed_bytes
+from sbert_studio.models.sentence_encoder import SentenceEncoder
+from sbert_studio.workspace import Workspace
+
+from .tiny import BACKBONES, TEXTS, tiny_encoder
+
+packs = pytest.mark.skipif(not can_pack(torch.float32), reason="this build of PyTorch has no packed products")
+
+
+def _of(encoder: SentenceEncoder, kind: type[nn.Module]) -> list[nn.Module]:
+    return [module for module in encoder.modules() if isinstance(module, kind)]
+
+
+@packs
+@pytest.mark.parametrize("kind", BACKBONES)
+def test_a_packed_encoder_of_each_family_gives_the_vectors_of_the_plain_one(kind: str) -> None:
+    plain, packed = tiny_encoder(kind).freeze(), tiny_encoder(kind).freeze(packed=True)
+    np.testing.assert_allclose(packed.encode(TEXTS), plain.encode(TEXTS), atol=2e-5)
+    assert packed.fingerprint == plain.fingerprint
+    assert packed.parameters_count == plain.parameters_count
+
+
+@packs
+@pytest.mark.parametrize(("kind", "fused"), [("bert", True), ("roberta", True), ("llama", False), ("distilbert", False)])
+def test_layers_like_those_of_bert_are_fused_and_others_packed_layer_by_layer(kind: str, fused: bool) -> None:
+    encoder = tiny_encoder(kind).freeze(packed=True)
+    assert bool(_of(encoder, FusedLayer)) == fused
+    assert _of(encoder, PackedLinear)
+
+
+@pytest.mark.skipif(not can_pack(torch.bfloat16), reason="this processor has no products of bfloat16")
+@pytest.mark.parametrize("kind", ["bert", "llama"])
+def test_in_bfloat16_too(kind: str) -> None:
+    plain, packed = tiny_encoder(kind).freeze("bfloat16"), tiny_encoder(kind).freeze("bfloat16", packed=True)
+    left, right = packed.encode(TEXTS), plain.encode(TEXTS)
+    assert _of(packed, PackedLinear)
+    cosines = (left * right).sum(1) / np.linalg.norm(left, axis=1) / np.linalg.norm(right, axis=1)
+    assert cosines.min() > 0.999
+
+
+@packs
+def test_what_follows_a_product_is_what_pytorch_computes() -> None:
+    generator = torch.Generator().manual_seed(1)
+    x, weight, bias, residual = (torch.randn(size, generator=generator) for size in ((3, 5, 24), (40, 24), (40,), (3, 5, 40)))
+    layer, plain = PackedLinear(weight, bias), functional.linear(x, weight, bias)
+    torch.testing.assert_close(layer(x), plain)
+    torch.testing.assert_close(layer.gelu(x), functional.gelu(plain))
+    torch.testing.assert_close(layer.plus(x, residual), plain + residual)
+    torch.testing.assert_close(PackedLinear(weight, None)(x), functional.linear(x, weight))
+    assert layer.weight.shape == weight.shape
+    assert layer.weight.dtype == weight.dtype
+
+
+class _Peeks(nn.Module):
+    """Reads the numbers of its layer's weight, which a packed one does not show."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return functional.linear(x, self.inner.weight) + self.inner(x)
+
+
+@packs
+def test_a_network_that_reads_its_weights_otherwise_is_left_as_it_was() -> None:
+    network = _Peeks().requires_grad_(False)
+    x = torch.ones(2, 4)
+    before = network(x)
+    assert not pack(network, lambda: network(x))
+    assert type(network.inner) is nn.Linear
+    assert torch.equal(network(x), before)
+
+
+@packs
+def test_packed_weights_count_as_memory() -> None:
+    encoder = tiny_encoder("bert").freeze(packed=True)
+    weights = sum(layer.packed_bytes for layer in encoder.modules() if isinstance(layer, PackedLinear))
+    assert packed_bytes(encoder) == weights > 0
+    assert encoder.memory > weights
+
+
+def test_the_machine_is_measured_once_and_remembered(tmp_path: Path) -> None:
+    found = machine(tmp_path)
+    assert found.plain["float32"] > 0
+    written = tmp_path / "machine.json"
+    told = json.loads(written.read_text())
+    told["plain"] = {"float32": 7.0}
+    written.write_text(json.dumps(told))
+    assert machine(tmp_path).plain == {"float32": 7.0}
+
+
+@pytest.mark.parametrize("written", ["", "[]", '{"processor": 3}', '{"processor": "another", "plain": {"float32": 1}, "packed": {}}'])
+def test_what_is_damaged_or_of_another_machine_is_measured_again(tmp_path: Path, written: str) -> None:
+    (tmp_path / "machine.json").write_text(written)
+    assert machine(tmp_path) == machine(None)
+    assert json.loads((tmp_path / "machine.json").read_text())["processor"] == machine(None).processor
+
+
+@pytest.mark.parametrize("rate", ["NaN", "Infinity", "0", "-1"])
+def test_a_rate_that_no_machine_has_is_measured_again(tmp_path: Path, rate: str) -> None:
+    machine(tmp_path)
+    written = tmp_path / "machine.json"
+    told = json.loads(written.read_text())
+    told["plain"]["float32"] = float(rate)
+    written.write_text(json.dumps(told))
+    assert machine(tmp_path) == machine(None)
+
+
+def test_auto_says_what_it_chose_and_why() -> None:
+    quick = Machine("one", {"float32": 100.0, "bfloat16": 400.0}, {"float32": 200.0, "bfloat16": 500.0})
+    chosen, why = quick.auto()
+    assert chosen == "bfloat16" and "2.5 times as fast as float32" in why and "int8" in why
+    assert quick.packs("float32") and quick.packs("bfloat16") and not quick.packs("int8")
+    slow = Machine("two", {"float32": 100.0, "bfloat16": 50.0}, {"float32": 100.0})
+    assert slow.auto()[0] == "float32"
+    assert not slow.packs("float32")
+    assert Machine("three", {"float32": 100.0}, {}).auto() == ("float32", "this processor does not multiply bfloat16")
+
+
+def test_the_catalogue_packs_where_that_is_quicker(tmp_path: Path) -> None:
+    catalog = Catalog(Workspace(tmp_path), device="cpu")
+    encoder = catalog.load("all-MiniLM-L6-v2")
+    assert isinstance(encoder, SentenceEncoder)
+    assert bool(_of(encoder, PackedLinear)) == catalog.machine.packs("float32")
+    fresh = catalog.load_fresh("all-MiniLM-L6-v2")
+    assert not _of(fresh, PackedLinear)
+    texts = ["A man is playing a guitar.", "How do I activate my card?", "It rains."]
+    np.testing.assert_allclose((encoder.encode(texts) * fresh.encode(texts)).sum(1), 1, atol=1e-5)
+
+
+rounds = pytest.mark.skipif(not can_round(), reason="this processor has no products of eight-bit numbers")
+
+
+@rounds
+def test_a_product_of_eight_bits_is_the_product_of_the_rounded_numbers() -> None:
+    generator = torch.Generator().manual_seed(2)
+    x, weight, bias, residual = (torch.randn(size, generator=generator) for size in ((7, 32), (48, 32), (48,), (7, 48)))
+    x[:, 3] *= 40  # a component far larger than the others
+    seen = Limits()
+    seen.see(x)
+    layer = Int8Linear(weight, bias, seen, smooth=True)
+    rounded = layer.rounded(x)
+    assert rounded.dtype == torch.uint8
+    exact = functional.linear(x, weight, bias)
+    assert (layer(rounded) - exact).abs().max() < 0.02 * exact.abs().max()
+    torch.testing.assert_close(layer.plus(rounded, residual), layer(rounded) + residual)
+    then = Limits()
+    then.see(functional.gelu(exact))
+    after = Int8Linear(torch.eye(48), torch.zeros(48), then, smooth=False)
+    read = (layer.gelu(rounded, after).float() - after.zero) * after.scale
+    assert (read - functional.gelu(layer(rounded))).abs().max() <= after.scale
+    beyond = layer.rounded(100 * x)
+    assert int(beyond.min()) == 0
+    assert int(beyond.max()) == 255
+
+
+@rounds
+def test_without_divisors_a_large_component_costs_the_others_their_digits() -> None:
+    generator = torch.Generator().manual_seed(3)
+    x, weight = torch.randn(64, 32, generator=generator), torch.randn(16, 32, generator=generator)
+    x[:, 5] *= 100
+    seen = Limits()
+    seen.see(x)
+    exact = functional.linear(x, weight)
+
+    def lost(smooth: bool) -> float:
+        layer = Int8Linear(weight, torch.zeros(16), seen, smooth=smooth)
+        return float((layer(layer.rounded(x)) - exact).abs().mean())
+
+    assert lost(True) < 0.6 * lost(False)
+
+
+@rounds
+def test_a_model_in_eight_bits_keeps_the_order_of_its_cosines_and_a_vector_does_not_depend_on_its_batch(tmp_path: Path) -> None:
+    catalog = Catalog(Workspace(tmp_path), device="cpu")
+    whole, rounded = (catalog.load("all-MiniLM-L6-v2", precision) for precision in ("float32", "int8"))
+    assert isinstance(rounded, SentenceEncoder)
+    assert _of(rounded, Int8Layer)
+    assert rounded.fingerprint != whole.fingerprint
+    texts = [
+        *("A man is playing a guitar.", "Someone plays an instrument.", "How do I activate my card?", "My card does not work yet."),
+        *("It rains.", "The weather is wet today.", "Stocks fell sharply on Monday.", "A cat sleeps on the windowsill in the sun."),
+    ]
+    left, right = whole.encode(texts), rounded.encode(texts)
+    assert (left * right).sum(1).min() > 0.98
+    assert np.abs(left @ left.T - right @ right.T).max() < 0.05
+    alone = np.stack([rounded.encode([text])[0] for text in texts])
+    np.testing.assert_allclose(alone, right, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta", "llama"])
+def test_every_family_can_be_asked_for_in_eight_bits(kind: str) -> None:
+    encoder = tiny_encoder(kind).freeze("int8", packed=False)
+    assert np.isfinite(encoder.encode(TEXTS)).all()
+    if can_round():
+        assert bool(_of(encoder, Int8Layer)) == (kind != "llama")

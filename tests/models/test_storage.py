@@ -1,0 +1,344 @@
+"""What is written opens in sentence-transformers, and what it writes opens here, with the same vectors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer import modules as peer
+from tokenizers import Tokenizer
+from tokenizers.models import WordPiece
+from tokenizers.pre_tokenizers import Whitespace
+
+from sbert_studio.errors import StudioError
+from sbert_studio.models.io.load import load_folder
+from sbert_studio.models.io.save import save_folder
+from sbert_studio.models.io.settings import EncoderConfig
+from sbert_studio.models.io.sources import peek
+from sbert_studio.models.modules.dense import ACTIVATIONS
+from sbert_studio.models.modules.pooling import POOLINGS
+
+from .tiny import BACKBONES, TEXTS, WORDS, tiny_encoder
+
+
+def peer_vectors(folder: Path, texts: list[str]) -> np.ndarray:
+    return np.asarray(SentenceTransformer(str(folder), device="cpu", local_files_only=True).encode(texts, show_progress_bar=False))
+
+
+@pytest.mark.parametrize("projection", [None, 12])
+@pytest.mark.parametrize("normalize", [True, False])
+@pytest.mark.parametrize("pooling", POOLINGS)
+def test_a_saved_bert_opens_in_sentence_transformers(pooling: str, normalize: bool, projection: int | None, tmp_path: Path) -> None:
+    encoder = tiny_encoder("bert", EncoderConfig(pooling, normalize, projection, max_length=20))
+    expected = encoder.encode(TEXTS)
+    encoder.save(tmp_path / "model")
+    np.testing.assert_allclose(peer_vectors(tmp_path / "model", TEXTS), expected, atol=1e-5)
+    again = load_folder(tmp_path / "model")
+    np.testing.assert_allclose(again.encode(TEXTS), expected, atol=1e-6)
+    assert again.config == encoder.config
+    assert again.fingerprint == load_folder(tmp_path / "model").fingerprint
+
+
+@pytest.mark.parametrize("pooling", ["mean", "cls", "last", "weighted_mean"])
+@pytest.mark.parametrize("kind", [kind for kind in BACKBONES if kind != "bert"])
+def test_other_backbones_open_in_sentence_transformers(kind: str, pooling: str, tmp_path: Path) -> None:
+    encoder = tiny_encoder(kind, EncoderConfig(pooling, True))
+    encoder.save(tmp_path / "model")
+    texts = [text for text in TEXTS if text]  # an empty text has no token at all in some of these
+    expected = encoder.encode(texts)
+    np.testing.assert_allclose(peer_vectors(tmp_path / "model", texts), expected, atol=1e-5)
+    np.testing.assert_allclose(load_folder(tmp_path / "model").encode(texts), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_every_activation_of_a_projection_is_written_and_read(activation: str, tmp_path: Path) -> None:
+    encoder = tiny_encoder("bert", EncoderConfig("mean", False, 6, activation))
+    encoder.save(tmp_path / "model")
+    np.testing.assert_allclose(peer_vectors(tmp_path / "model", TEXTS), encoder.encode(TEXTS), atol=1e-5)
+    assert load_folder(tmp_path / "model").config.activation == activation
+
+
+@pytest.mark.parametrize("modes", [("mean",), ("cls", "max"), ("mean", "cls"), ("lasttoken", "weightedmean")])
+@pytest.mark.parametrize(
+    "extras",
+    [
+        ["dense", "normalize"],
+        ["dense", "dense"],
+        ["normalize"],
+        [],
+        ["normalize", "dense"],
+        ["norm", "silu", "norm", "normalize"],
+        ["skip"],
+    ],
+)
+def test_a_folder_of_sentence_transformers_opens_here(modes: tuple[Any, ...], extras: list[str], tmp_path: Path) -> None:
+    tiny_encoder().save(tmp_path / "plain")
+    width = 32 * len(modes)
+    built: list[Any] = [peer.Transformer(str(tmp_path / "plain"), max_seq_length=20), peer.Pooling(32, modes)]
+    for extra in extras:
+        if extra in ("dense", "silu", "skip"):
+            activation = torch.nn.SiLU() if extra == "silu" else torch.nn.Tanh()
+            built.append(peer.Dense(width, 10, activation_function=activation, use_residual=extra == "skip"))
+            width = 10
+        elif extra == "norm":
+            built.append(peer.LayerNorm(width))
+        else:
+            built.append(peer.Normalize())
+    model = SentenceTransformer(modules=built, device="cpu")
+    model.save(str(tmp_path / "theirs"))
+    expected = np.asarray(model.encode(TEXTS))
+    ours = load_folder(tmp_path / "theirs")
+    np.testing.assert_allclose(ours.encode(TEXTS), expected, atol=1e-5)
+    assert ours.max_length == 20 and ours.normalizes == (extras[-1:] == ["normalize"])
+    ours.save(tmp_path / "back")
+    np.testing.assert_allclose(peer_vectors(tmp_path / "back", TEXTS), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("extras", [[], ["normalize"], ["dense", "normalize"]])
+def test_a_table_of_tokens_of_sentence_transformers_opens_here(extras: list[str], tmp_path: Path) -> None:
+    tokenizer = Tokenizer(WordPiece({word: place for place, word in enumerate(["[PAD]", "[UNK]", *WORDS, "##s"])}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = Whitespace()
+    rows = torch.randn(tokenizer.get_vocab_size(), 8, generator=torch.Generator().manual_seed(1))
+    built: list[Any] = [peer.StaticEmbedding(tokenizer, embedding_weights=rows)]
+    built += [peer.Dense(8, 5) if extra == "dense" else peer.Normalize() for extra in extras]
+    model = SentenceTransformer(modules=built, device="cpu")
+    model.save(str(tmp_path / "theirs"))
+    expected, texts = np.asarray(model.encode(TEXTS)), list(TEXTS)
+    ours = load_folder(tmp_path / "theirs")
+    np.testing.assert_allclose(ours.encode(texts), expected, atol=1e-6)
+    info = peek(tmp_path / "theirs")
+    assert (info.dim, info.pooling, info.damaged) == (expected.shape[1], "mean", "")
+    assert ours.portable and ours.coverage(texts) is None and ours.tokens.unread(["the cats", "zebra"]) == 1 / 4
+    ours.save(tmp_path / "back")
+    np.testing.assert_allclose(peer_vectors(tmp_path / "back", texts), expected, atol=1e-6)
+    np.testing.assert_allclose(load_folder(tmp_path / "back").encode(texts), expected, atol=1e-6)
+    assert load_folder(tmp_path / "back").fingerprint == ours.fingerprint
+
+
+def test_a_quantised_table_of_model2vec_opens_here(tmp_path: Path) -> None:
+    tokenizer = Tokenizer(WordPiece({word: place for place, word in enumerate(["[PAD]", "[UNK]", *WORDS])}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = Whitespace()
+    size = tokenizer.get_vocab_size()
+    tensors = {
+        "embeddings": torch.randn(10, 8, generator=torch.Generator().manual_seed(1)).half(),
+        "mapping": torch.arange(size) % 10,
+        "weights": torch.linspace(0.1, 2, size),
+    }
+    save_file(tensors, tmp_path / "model.safetensors")
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    listed = [{"idx": 0, "name": "0", "path": ".", "type": "sentence_transformers.models.StaticEmbedding"}]
+    (tmp_path / "modules.json").write_text(json.dumps(listed))
+    np.testing.assert_allclose(load_folder(tmp_path).encode(TEXTS), peer_vectors(tmp_path, TEXTS), atol=1e-3)
+
+
+def test_a_pointer_of_git_lfs_is_called_one(tmp_path: Path) -> None:
+    folder = saved(tmp_path)
+    (folder / "model.safetensors").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 90868376\n")
+    with pytest.raises(StudioError, match="pointer of Git LFS") as caught:
+        load_folder(folder)
+    assert "git lfs pull" in caught.value.hint
+
+
+@pytest.mark.parametrize("kind", BACKBONES)
+def test_a_tokenizer_is_saved_by_the_names_that_older_readers_know(kind: str, tmp_path: Path) -> None:
+    encoder = tiny_encoder(kind)
+    encoder.tokenizer.add_special_tokens({"additional_special_tokens": ["<one>"]})
+    encoder.save(tmp_path / "model")
+    settings = json.loads((tmp_path / "model" / "tokenizer_config.json").read_text())
+    assert settings["tokenizer_class"] != "TokenizersBackend"
+    assert not isinstance(settings.get("extra_special_tokens"), list) and settings["additional_special_tokens"] == ["<one>"]
+    again = load_folder(tmp_path / "model")
+    assert "<one>" in again.tokenizer.all_special_tokens  # type: ignore[attr-defined]
+
+
+def test_default_prompts_are_kept(tmp_path: Path) -> None:
+    tiny_encoder().save(tmp_path / "plain")
+    model = SentenceTransformer(str(tmp_path / "plain"), device="cpu", prompts={"query": "how are "}, default_prompt_name="query")
+    model.save(str(tmp_path / "theirs"))
+    ours = load_folder(tmp_path / "theirs")
+    np.testing.assert_allclose(ours.encode(TEXTS), np.asarray(model.encode(TEXTS)), atol=1e-5)
+    ours.save(tmp_path / "back")
+    np.testing.assert_allclose(peer_vectors(tmp_path / "back", TEXTS), ours.encode(TEXTS), atol=1e-5)
+
+
+def test_lower_casing_is_kept(tmp_path: Path) -> None:
+    encoder = tiny_encoder("llama")
+    encoder.tokenizer.backend_tokenizer.normalizer = None
+    encoder.limit(None)
+    texts = ["The CAT sat", "Hello World"]
+    cased = encoder.encode(texts)
+    encoder.save(tmp_path / "model")
+    settings = tmp_path / "model" / "sentence_bert_config.json"
+    settings.write_text('{"max_seq_length": 64, "do_lower_case": true}')
+    lower = load_folder(tmp_path / "model")
+    assert np.abs(lower.encode(texts) - cased).max() > 0.01
+    np.testing.assert_allclose(lower.encode(texts), peer_vectors(tmp_path / "model", texts), atol=1e-5)
+    lower.save(tmp_path / "back")
+    np.testing.assert_allclose(peer_vectors(tmp_path / "back", texts), lower.encode(texts), atol=1e-5)
+
+
+def test_the_old_layout_is_written_to_the_letter(tmp_path: Path) -> None:
+    tiny_encoder("bert", EncoderConfig("mean", True, max_length=20)).save(tmp_path / "model")
+
+    def read(name: str) -> Any:
+        return json.loads((tmp_path / "model" / name).read_text())
+
+    assert read("modules.json") == [
+        {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"},
+        {"idx": 1, "name": "1", "path": "1_Pooling", "type": "sentence_transformers.models.Pooling"},
+        {"idx": 2, "name": "2", "path": "2_Normalize", "type": "sentence_transformers.models.Normalize"},
+    ]
+    assert read("1_Pooling/config.json") == {
+        "word_embedding_dimension": 32,
+        "pooling_mode_cls_token": False,
+        "pooling_mode_max_tokens": False,
+        "pooling_mode_mean_tokens": True,
+        "pooling_mode_mean_sqrt_len_tokens": False,
+    }
+    assert read("sentence_bert_config.json") == {"max_seq_length": 20, "do_lower_case": False}
+    assert read("2_Normalize/config.json") == {}
+    assert read("config_sentence_transformers.json")["__version__"]["sentence_transformers"] == "2.2.2"
+    assert read("config.json")["dtype"] == "float32"
+    assert read("tokenizer_config.json")["model_max_length"] == 20
+    names = {path.name for path in (tmp_path / "model").iterdir()}
+    assert {"model.safetensors", "tokenizer.json", "README.md"} <= names
+
+
+def test_a_bfloat16_checkpoint_is_read_and_saved_as_float32(tmp_path: Path) -> None:
+    encoder = tiny_encoder()
+    encoder.backbone.to(torch.bfloat16).save_pretrained(tmp_path / "half")
+    encoder.tokenizer.save_pretrained(tmp_path / "half")
+    loaded = load_folder(tmp_path / "half")
+    assert {weight.dtype for weight in loaded.parameters()} == {torch.float32}
+    loaded.save(tmp_path / "model")
+    assert json.loads((tmp_path / "model" / "config.json").read_text())["dtype"] == "float32"
+
+
+def test_no_path_of_this_machine_is_written(tmp_path: Path) -> None:
+    encoder = tiny_encoder()
+    encoder.save(tmp_path / "model")
+    load_folder(tmp_path / "model", str(tmp_path / "model")).save(tmp_path / "copy")
+    for path in (tmp_path / "copy").rglob("*"):
+        if path.is_file():
+            assert str(tmp_path).encode() not in path.read_bytes(), path.name
+
+
+def test_a_plain_transformers_folder_gets_mean_pooling_and_says_so(tmp_path: Path) -> None:
+    encoder = tiny_encoder("bert", EncoderConfig("mean", False))
+    encoder.backbone.save_pretrained(tmp_path / "plain")
+    encoder.tokenizer.save_pretrained(tmp_path / "plain")
+    loaded = load_folder(tmp_path / "plain")
+    np.testing.assert_allclose(loaded.encode(TEXTS), encoder.encode(TEXTS), atol=1e-6)
+    assert not loaded.normalizes and "mean pooling" in loaded.describe()["note"]
+    loaded.save(tmp_path / "saved")
+    assert load_folder(tmp_path / "saved").describe()["note"] == ""
+
+
+def test_a_checkpoint_without_a_pooler_loads_the_same_each_time(tmp_path: Path) -> None:
+    from transformers import BertForMaskedLM
+
+    encoder = tiny_encoder()
+    BertForMaskedLM(encoder.backbone.config).save_pretrained(tmp_path / "mlm")
+    encoder.tokenizer.save_pretrained(tmp_path / "mlm")
+    one, two = load_folder(tmp_path / "mlm"), load_folder(tmp_path / "mlm")
+    assert one.fingerprint == two.fingerprint
+
+
+def saved(tmp_path: Path) -> Path:
+    save_folder(tiny_encoder("bert", EncoderConfig(projection=8)), tmp_path / "model")
+    return tmp_path / "model"
+
+
+def test_a_pickle_is_refused(tmp_path: Path) -> None:
+    folder = saved(tmp_path)
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    with pytest.raises(StudioError, match="pickle"):
+        load_folder(folder)
+
+
+def test_a_pickled_projection_is_refused(tmp_path: Path) -> None:
+    folder = saved(tmp_path)
+    (folder / "2_Dense" / "model.safetensors").rename(folder / "2_Dense" / "pytorch_model.bin")
+    with pytest.raises(StudioError, match="pickle"):
+        load_folder(folder)
+
+
+@pytest.mark.parametrize("name", ["modules.json", "1_Pooling/config.json", "config.json", "tokenizer.json", "2_Dense/config.json"])
+def test_a_damaged_file_is_a_clear_error(name: str, tmp_path: Path) -> None:
+    folder = saved(tmp_path)
+    (folder / name).write_text('{"model_type')
+    with pytest.raises(StudioError):
+        load_folder(folder)
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "2_Dense/model.safetensors"])
+def test_cut_weights_are_a_clear_error(name: str, tmp_path: Path) -> None:
+    folder = saved(tmp_path)
+    weights = (folder / name).read_bytes()
+    (folder / name).write_bytes(weights[: len(weights) // 2])
+    with pytest.raises(StudioError):
+        load_folder(folder)
+
+
+def test_weights_that_lack_a_layer_are_refused(tmp_path: Path) -> None:
+    folder = saved(tmp_path)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"num_hidden_layers": 3}))
+    with pytest.raises(StudioError, match="lack"):
+        load_folder(folder)
+
+
+def test_a_module_outside_the_folder_or_of_another_kind_is_refused(tmp_path: Path) -> None:
+    folder = saved(tmp_path)
+    modules = json.loads((folder / "modules.json").read_text())
+    for change, said in [({"path": "../.."}, "outside"), ({"type": "os.system"}, "'system'")]:
+        altered = [modules[0], modules[1] | change, *modules[2:]]
+        (folder / "modules.json").write_text(json.dumps(altered))
+        with pytest.raises(StudioError, match=said):
+            load_folder(folder)
+
+
+def test_an_activation_is_never_imported_because_a_file_names_it(tmp_path: Path) -> None:
+    folder = saved(tmp_path)
+    path = folder / "2_Dense" / "config.json"
+    path.write_text(path.read_text().replace("torch.nn.modules.activation.GELU", "os.system"))
+    with pytest.raises(StudioError, match="projection"):
+        load_folder(folder)
+
+
+def test_code_of_a_checkpoint_is_never_run(tmp_path: Path) -> None:
+    folder = saved(tmp_path)
+    (folder / "evil.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\nclass Evil: pass\n")
+    config = json.loads((folder / "config.json").read_text())
+    altered = config | {"model_type": "evil", "auto_map": {"AutoConfig": "evil.Evil", "AutoModel": "evil.Evil"}}
+    (folder / "config.json").write_text(json.dumps(altered))
+    with pytest.raises(StudioError):
+        load_folder(folder)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_model_in_lower_precision_is_not_saved(tmp_path: Path) -> None:
+    with pytest.raises(StudioError, match="bfloat16"):
+        tiny_encoder().freeze("bfloat16").save(tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_failed_save_leaves_the_old_folder_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder = tiny_encoder()
+    encoder.save(tmp_path / "model")
+    before = load_folder(tmp_path / "model").fingerprint
+
+    def full(*args: object, **kwargs: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(encoder.tokenizer, "save_pretrained", full)
+    with pytest.raises(OSError, match="space"):
+        encoder.save(tmp_path / "model")
+    assert load_folder(tmp_path / "model").fingerprint == before
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".part")] == []

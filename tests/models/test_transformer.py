@@ -1,0 +1,229 @@
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+
+from sbert_studio.errors import StudioError
+from sbert_studio.models.base import EncodingStoppedError
+from sbert_studio.models.inference import batching
+from sbert_studio.models.io.settings import EncoderConfig
+from sbert_studio.models.modules.dense import Dense
+from sbert_studio.models.modules.pooling import POOLINGS
+from sbert_studio.models.transformer import TransformerEncoder
+
+from .tiny import BACKBONES, TEXTS, tiny_encoder
+
+
+def one_by_one(encoder: TransformerEncoder, texts: list[str]) -> np.ndarray:
+    """The plain path: each text alone, with an explicit mask, no batching at all."""
+    with torch.no_grad():
+        return np.concatenate([encoder(encoder.collate(encoder.tokenize([text]))).numpy() for text in texts])
+
+
+@pytest.mark.parametrize("kind", BACKBONES)
+def test_a_batch_without_a_mask_equals_one_with_a_full_mask(kind: str) -> None:
+    encoder = tiny_encoder(kind)
+    batch = encoder.collate(encoder.tokenize(["the cat sat on", "on sat cat the", "sat the on cat"]))
+    assert batch["attention_mask"].all()
+    with torch.no_grad():
+        torch.testing.assert_close(encoder({"input_ids": batch["input_ids"]}), encoder(batch), rtol=0, atol=2e-6)
+
+
+@pytest.mark.parametrize("pooling", POOLINGS)
+@pytest.mark.parametrize("kind", BACKBONES)
+def test_padding_on_either_side_gives_the_same_vectors(kind: str, pooling: str) -> None:
+    encoder = tiny_encoder(kind, EncoderConfig(pooling, normalize=True))
+    rows = encoder.tokenize(TEXTS[:5])
+    right = encoder.collate(rows)
+    longest = right["input_ids"].shape[1]
+    left = {
+        "input_ids": torch.tensor([[encoder.tokens.pad] * (longest - len(row)) + row for row in rows]),
+        "attention_mask": right["attention_mask"].flip(1),
+    }
+    assert not right["attention_mask"].all()
+    with torch.no_grad():
+        torch.testing.assert_close(encoder(left), encoder(right), rtol=0, atol=5e-6)
+
+
+def test_a_decoder_without_a_padding_token_gets_one() -> None:
+    encoder = tiny_encoder("llama")
+    assert encoder.tokenizer.pad_token == "<eos>"
+
+
+def test_a_text_without_tokens_still_has_a_vector() -> None:
+    encoder = tiny_encoder("qwen2")
+    assert encoder.tokenizer("")["input_ids"] == []
+    vectors = encoder.encode(["", "the cat"])
+    assert np.isfinite(vectors).all()
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+    np.testing.assert_allclose(encoder.encode([""])[0], vectors[0], atol=2e-6)
+
+
+def test_each_distinct_text_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder = tiny_encoder()
+    seen: list[int] = []
+    encoder.register_forward_pre_hook(lambda module, args: seen.append(len(args[0]["input_ids"])))
+    texts = ["the cat", "a dog", "the cat", "the cat", "a dog", "red"]
+    vectors = encoder.encode(texts)
+    assert sum(seen) == 3
+    assert (vectors[0] == vectors[2]).all() and (vectors[0] == vectors[3]).all() and (vectors[1] == vectors[4]).all()
+    np.testing.assert_allclose(vectors, one_by_one(encoder, texts), atol=2e-6)
+
+
+def test_no_texts_give_no_vectors() -> None:
+    assert tiny_encoder().encode([]).shape == (0, 32)
+
+
+def test_progress_ends_at_the_number_of_texts_and_never_falls() -> None:
+    told: list[tuple[int, int]] = []
+    tiny_encoder().encode(TEXTS, progress=lambda done, total: told.append((done, total)))
+    assert told[-1] == (len(TEXTS), len(TEXTS))
+    assert [done for done, _ in told] == sorted({done for done, _ in told})
+
+
+def test_a_stop_is_heard_between_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batching, "token_budget", lambda device: (8, 1))
+    calls = iter([False, False, False, True])
+    encoder = tiny_encoder()
+    with pytest.raises(EncodingStoppedError):
+        encoder.encode(TEXTS, should_stop=lambda: next(calls))
+
+
+@pytest.mark.parametrize("normalize", [True, False])
+@pytest.mark.parametrize("projection", [None, 12])
+def test_projection_and_normalisation_follow_the_pooling(projection: int | None, normalize: bool) -> None:
+    encoder = tiny_encoder("bert", EncoderConfig("mean", normalize, projection))
+    plain = tiny_encoder("bert", EncoderConfig("mean", False))
+    expected = torch.from_numpy(plain.encode(TEXTS))
+    if projection:
+        expected = torch.nn.functional.gelu(encoder.layers[0].linear(expected)).detach()
+    if normalize:
+        expected = expected / expected.norm(dim=1, keepdim=True)
+    assert encoder.dim == (projection or 32)
+    np.testing.assert_allclose(encoder.encode(TEXTS), expected.numpy(), atol=3e-6)
+
+
+def test_encode_leaves_the_training_mode_as_it_was() -> None:
+    encoder = tiny_encoder()
+    evaluated = encoder.encode(TEXTS)
+    encoder.train()
+    np.testing.assert_array_equal(encoder.encode(TEXTS), evaluated)
+    assert encoder.training and encoder.backbone.training
+
+
+def test_tokenize_agrees_with_the_tokenizers_own_call() -> None:
+    encoder = tiny_encoder()
+    own = encoder.tokenizer(TEXTS, truncation=True, max_length=encoder.max_length)["input_ids"]
+    assert encoder.tokenize(TEXTS) == own
+
+
+def test_a_giant_text_is_cut_to_the_same_tokens_as_if_read_whole() -> None:
+    encoder = tiny_encoder()
+    encoder.limit(16)
+    texts = ["the cat sat " * 50_000, " " * 100_000 + "hello world", "x" * 200_000, "red"]
+    assert encoder.tokenize(texts) == encoder.tokenizer(texts, truncation=True, max_length=16)["input_ids"]
+
+
+def test_counts_are_of_the_whole_text() -> None:
+    encoder = tiny_encoder()
+    encoder.limit(8)
+    assert encoder.tokens.counts(["the " * 60, "red", ""]) == [62, 3, 2]
+    assert [len(row) for row in encoder.tokenize(["the " * 60, "red", ""])] == [8, 3, 2]
+
+
+def test_a_lone_surrogate_is_read_as_a_question_mark() -> None:
+    encoder = tiny_encoder()
+    assert encoder.tokenize(["the \ud800 cat"]) == encoder.tokenize(["the ? cat"])
+
+
+def test_the_limit_never_exceeds_the_backbones_positions() -> None:
+    assert tiny_encoder("bert", EncoderConfig(max_length=10_000)).max_length == 64
+    assert tiny_encoder("roberta", EncoderConfig(max_length=10_000)).max_length == 64
+    assert tiny_encoder("bert", EncoderConfig(max_length=20)).max_length == 20
+
+
+def test_threads_share_one_encoder() -> None:
+    encoder = tiny_encoder()
+    sets = [[f"{word} cat {place}" for place in range(40)] + [text] for word, text in zip(["the", "a", "my", "red"], TEXTS, strict=False)]
+    expected = [encoder.encode(texts) for texts in sets]
+    results: dict[int, np.ndarray] = {}
+
+    def work(place: int) -> None:
+        for _ in range(5):
+            results[place] = encoder.encode(sets[place])
+
+    threads = [threading.Thread(target=work, args=(place,)) for place in range(len(sets))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for place, vectors in enumerate(expected):
+        np.testing.assert_allclose(results[place], vectors, atol=2e-6)
+
+
+CHANGES: dict[str, Callable[[TransformerEncoder], object]] = {
+    "a weight": lambda encoder: encoder.backbone.embeddings.word_embeddings.weight.data[7, 3].add_(1e-3),
+    "the pooling": lambda encoder: encoder.repool("cls"),
+    "the limit": lambda encoder: encoder.limit(9),
+    "a projection": lambda encoder: encoder.project(8),
+    "the precision": lambda encoder: encoder.freeze("bfloat16"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_the_fingerprint_changes_with(change: str) -> None:
+    encoder, same = tiny_encoder(), tiny_encoder()
+    before = encoder.fingerprint
+    assert before == same.fingerprint and len(before) == 16
+    assert encoder.freeze().fingerprint == before
+    other = tiny_encoder()
+    CHANGES[change](other)
+    assert other.fingerprint != before
+
+
+def test_the_fingerprint_tells_the_activation_of_every_layer() -> None:
+    """Of two Dense layers the configuration knows the last one's alone: vectors of the one model were taken for those of the other."""
+    found = {}
+    for activation in ("tanh", "identity"):
+        encoder = tiny_encoder()
+        width = encoder.hidden_size
+        encoder.projection = torch.nn.Sequential(Dense(width, width, activation, seed=1), Dense(width, 4, "identity", seed=2))
+        found[encoder.fingerprint] = encoder.encode(["the cat sat"])
+    assert len(found) == 2
+    assert not np.allclose(*found.values())
+
+
+@pytest.mark.parametrize(("precision", "least"), [("bfloat16", 0.999), ("int8", 0.98)])
+def test_lower_precision_stays_close(precision: str, least: float) -> None:
+    expected = tiny_encoder().encode(TEXTS)
+    encoder = tiny_encoder().freeze(precision)
+    vectors = encoder.encode(TEXTS)
+    assert vectors.dtype == np.float32
+    assert (vectors * expected).sum(axis=1).min() > least
+    assert np.abs(vectors - expected).max() > 0
+    assert encoder.describe()["precision"] == precision
+    assert encoder.describe()["parameters"] == tiny_encoder().describe()["parameters"]
+
+
+def test_a_new_projection_is_drawn_from_its_seed_alone() -> None:
+    torch.manual_seed(1)
+    state = torch.get_rng_state()
+    one, two, other = tiny_encoder(), tiny_encoder(), tiny_encoder()
+    torch.set_rng_state(state)
+    one.project(8, seed=1)
+    assert (torch.get_rng_state() == state).all()
+    two.project(8, seed=1)
+    other.project(8, seed=2)
+    assert (one.layers[0].linear.weight == two.layers[0].linear.weight).all()
+    assert (one.layers[0].linear.weight != other.layers[0].linear.weight).any()
+
+
+def test_pooling_that_does_not_fit_the_projection_is_refused() -> None:
+    encoder = tiny_encoder("bert", EncoderConfig(projection=8))
+    encoder.repool("max")
+    with pytest.raises(StudioError, match="projection"):
+        encoder.repool("cls+mean")
