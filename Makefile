@@ -50,6 +50,7 @@ check: .venv/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python docs/make_languages.py --check
 
 # Fails where a ratio to a peer is under 85% of what docs/PERFORMANCE.md claims. With DATA on the public sets, which takes longer.
 bench: .venv/.dev

@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from sbert_studio.evaluation.bootstrap import gain
-from sbert_studio.evaluation.evaluate import primary
-from sbert_studio.evaluation.tasks.sts import evaluate_sts_alike
+from sbert_studio.evaluation.bootstrap import paired_gain
+from sbert_studio.evaluation.evaluate import main_score
+from sbert_studio.evaluation.tasks.sts import evaluate_sts_similarities
 from sbert_studio.training.blend import MARKS, best
 from sbert_studio.training.evaluator import Candidates, name_of_step
 from sbert_studio.training.fold_scores import Candidate, judged_by_others, pooled
@@ -92,9 +92,9 @@ def draw(design: Design, errors: np.ndarray, rows: int, rng: np.random.Generator
 
 def judge(found: np.ndarray, gold: np.ndarray) -> tuple[dict[str, Any], np.ndarray]:
     """Score and resample one model's similarities as a training does."""
-    report = evaluate_sts_alike({"cosine": found}, gold)
+    report = evaluate_sts_similarities({"cosine": found}, gold)
     assert report.resampled is not None
-    metric, score = primary(report)
+    metric, score = main_score(report)
     return {"metric": metric, "task": "sts", "rows": report.rows, "score": score}, report.resampled
 
 
@@ -118,7 +118,7 @@ def simulate(design: Design, evaluations: int, rows: int, rng: np.random.Generat
     def add(name: str, similarities: np.ndarray, strength: float, error: float) -> dict[str, Any]:
         scores, drawn = judge(similarities, models.gold)
         candidates.add(name, scores, drawn)
-        found.append({**scores, **gain(untuned, drawn), "name": name, "strength": strength, "error": error})
+        found.append({**scores, **paired_gain(untuned, drawn), "name": name, "strength": strength, "error": error})
         return found[-1]
 
     for step, (similarities, error) in enumerate(zip(models.tuned, models.errors, strict=True), start=1):

@@ -52,16 +52,16 @@ def encode(data: Path, _vectors: Path, rows: int) -> Point:
 
 def search(_data: Path, vectors: Path, rows: int) -> Point:
     """The ten nearest, the median over queries."""
-    from sbert_studio.explore.index import Cells, measured
+    from sbert_studio.explore.index import IVFIndex, measure_recall
     from sbert_studio.explore.search import LARGE, SemanticIndex
 
     found = np.load(vectors, mmap_mode="r")[:rows]
     queries = np.load(vectors.with_name("queries.npy"))
-    Cells.of(found[:1000])  # imports what an index needs, whether there will be one or not
+    IVFIndex.build(found[:1000])  # imports what an index needs, whether there will be one or not
     base, start = _peak(), time.perf_counter()
     index = SemanticIndex(found)
     if rows >= LARGE:
-        index.approximate = measured(Cells.of(found), index.exact)
+        index.approximate = measure_recall(IVFIndex.build(found), index.exact)
     built = time.perf_counter() - start
     index.find(queries[0])
     seconds = []
@@ -75,15 +75,15 @@ def search(_data: Path, vectors: Path, rows: int) -> Point:
 
 def mine(_data: Path, vectors: Path, rows: int) -> Point:
     """The ten closest pairs, as the studio finds them: exactly, or of very many approximately."""
-    from sbert_studio.explore.approximate_mining import EXACT_BELOW, nearly_most_similar_pairs
-    from sbert_studio.explore.paraphrase_mining import most_similar_pairs
+    from sbert_studio.explore.approximate_mining import EXACT_BELOW, approximate_paraphrase_mining
+    from sbert_studio.explore.paraphrase_mining import paraphrase_mining
 
     found = np.load(vectors, mmap_mode="r")[:rows]
-    most_similar_pairs(found[:1000])
+    paraphrase_mining(found[:1000])
     if rows < EXACT_BELOW:
-        return {**_timed(lambda: most_similar_pairs(found)), "way": "exact"}
+        return {**_timed(lambda: paraphrase_mining(found)), "way": "exact"}
     recalls = list[float]()
-    timed = _timed(lambda: recalls.append(nearly_most_similar_pairs(found)[1].share))
+    timed = _timed(lambda: recalls.append(approximate_paraphrase_mining(found)[1].share))
     return {**timed, "way": "by lists", "recall": recalls[0]}
 
 

@@ -24,8 +24,8 @@ from drawn import Drawn
 
 from sbert_studio.data.tables import read_table
 from sbert_studio.explore.clusters import ClusterParams, cluster
-from sbert_studio.explore.neighbors import Neighbourhoods
-from sbert_studio.explore.projection import ProjectionParams, place, project, warm_up
+from sbert_studio.explore.neighbors import NeighborGraphCache
+from sbert_studio.explore.projection import ProjectionParams, place_new_points, project, warm_up
 from sbert_studio.models.similarity import unit
 from sbert_studio.services.studio import Studio
 from sbert_studio.workspace import Workspace, digest_texts
@@ -64,9 +64,9 @@ def peer(vectors: np.ndarray) -> np.ndarray:
     return np.asarray(UMAP(metric="cosine").fit_transform(vectors))
 
 
-def ours(vectors: np.ndarray, params: ProjectionParams, kept: Neighbourhoods, folder: Path) -> np.ndarray:
+def ours(vectors: np.ndarray, params: ProjectionParams, kept: NeighborGraphCache, folder: Path) -> np.ndarray:
     """A map with nothing on disk but what ``folder`` holds."""
-    return project(vectors, params, _BASE, Workspace(folder), kept=kept).xy
+    return project(vectors, params, _BASE, Workspace(folder), graphs=kept).xy
 
 
 class Clock:
@@ -103,7 +103,7 @@ class Clock:
 
 def turn(clock: Clock, vectors: np.ndarray, texts: list[str], with_peer: bool, folder: Path) -> None:
     """Both once; then a slider's change, the clusters and ten new rows, of ours."""
-    kept = Neighbourhoods(1 << 30)
+    kept = NeighborGraphCache(1 << 30)
     near = kept.of(vectors, _BASE)
     xy = clock.time(OURS, ours, vectors, _PAGE, kept, folder, judged=True)
     clock.time(_GROUPS, grouped, vectors, texts, near, folder)
@@ -113,7 +113,7 @@ def turn(clock: Clock, vectors: np.ndarray, texts: list[str], with_peer: bool, f
     clock.time("ours: neighbours 15 to 30", ours, vectors, replace(_PAGE, n_neighbors=30), kept, folder, judged=True)
     known = np.concatenate([np.arange(len(vectors)), np.full(10, -1)])
     more = np.concatenate([vectors, unit(vectors[:10] + vectors[10:20])])
-    clock.time("ours: ten new rows placed", place, more, known, xy, _PAGE, folder)
+    clock.time("ours: ten new rows placed", place_new_points, more, known, xy, _PAGE, folder)
     print(f"  recall of the neighbours {near(15).recall:.4f}", flush=True)
 
 

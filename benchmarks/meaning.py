@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from sbert_studio.data.tables import read_table
-from sbert_studio.evaluation.encoding import measures
+from sbert_studio.evaluation.encoding import pairwise_measures
 from sbert_studio.evaluation.tasks.sts import spearman
 from sbert_studio.services.base import Services
 
@@ -28,7 +28,7 @@ def scores(data: Path, precision: str) -> tuple[float, float]:
         for name in ("dev", "test"):
             table = read_table(data / "stsb" / f"{name}.csv")
             left, right = (encoder.encode(list(table.column(column))) for column in ("sentence1", "sentence2"))
-            found.append(spearman(measures(left, right)["cosine"], np.array([float(cell) for cell in table.column("score")])))
+            found.append(spearman(pairwise_measures(left, right)["cosine"], np.array([float(cell) for cell in table.column("score")])))
     return found[0], found[1]
 
 

@@ -21,8 +21,8 @@ import numpy as np
 from drawn import sentences
 
 from sbert_studio.bench.duel import Duel, duel, peer_library
-from sbert_studio.explore.paraphrase_mining import most_similar_pairs
-from sbert_studio.explore.products import eight_pays
+from sbert_studio.explore.paraphrase_mining import paraphrase_mining
+from sbert_studio.explore.products import int8_is_fast
 from sbert_studio.services.base import Services
 from sbert_studio.workspace import digest_texts
 
@@ -66,13 +66,13 @@ def compare(vectors: np.ndarray, top: int, rounds: int) -> tuple[Duel, int]:
     found: dict[str, Found] = {}
 
     def ours(eight: bool) -> Callable[[], Found]:
-        return lambda: [(pair.a, pair.b, pair.score) for pair in most_similar_pairs(vectors, top, eight=eight)]
+        return lambda: [(pair.a, pair.b, pair.score) for pair in paraphrase_mining(vectors, top, use_int8=eight)]
 
     def theirs(**options: int) -> Callable[[], Found]:
         return lambda: [(a, b, score) for score, a, b in mining(tensor, **options)[:top]]
 
     runs = {
-        **({"ours": ours(True)} if eight_pays() else {}),
+        **({"ours": ours(True)} if int8_is_fast() else {}),
         "ours, single precision": ours(False),
         "peer, by its defaults": theirs(),
         PEER: theirs(top_k=top, max_pairs=top),

@@ -25,9 +25,9 @@ from sbert_studio.data.examples import Examples, build_examples, detect_roles
 from sbert_studio.data.samples import sample
 from sbert_studio.data.splits.splitting import leaking
 from sbert_studio.data.tables import read_table, write_csv
-from sbert_studio.evaluation.bootstrap import gain
-from sbert_studio.evaluation.evaluate import evaluate_examples, primary
-from sbert_studio.evaluation.report import outcome_in_words, verdict
+from sbert_studio.evaluation.bootstrap import paired_gain
+from sbert_studio.evaluation.evaluate import evaluate_examples, main_score
+from sbert_studio.evaluation.report import describe_run, verdict
 from sbert_studio.models.catalog import Catalog
 from sbert_studio.models.io.load import load_folder
 from sbert_studio.models.transformer import TransformerEncoder
@@ -103,10 +103,10 @@ def measured(case: Case, folder: Path, untuned: TransformerEncoder, options: tup
     if found["status"] != "finished":
         return f"| {case.name} | {found['status']} | | | {seconds:.0f} s |", False
     before, after = (evaluate_examples(model, case.test) for model in (untuned, load_folder(folder / "model")))
-    (_, then), (metric, now) = primary(before), primary(after)
-    change = gain(before.resampled, after.resampled)
+    (_, then), (metric, now) = main_score(before), main_score(after)
+    change = paired_gain(before.resampled, after.resampled)
     low, high = change["gain_interval"]
-    own = "; ".join(outcome_in_words(found["before"], found["after"])) or "nothing judged it"
+    own = "; ".join(describe_run(found["before"], found["after"])) or "nothing judged it"
     unseen = f"{metric} {then:.4f} → {now:.4f}, {now - then:+.4f} [{low:+.4f}, {high:+.4f}] on {len(case.test):,}: {verdict(change)}"
     return f"| {case.name} | {own} | {unseen} | {found['after'].get('strength', 1):g} | {seconds:.0f} s |", high < 0
 

@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 from drawn import Drawn, neighbours
 
-from sbert_studio.explore.exact_search import Exact
-from sbert_studio.explore.index import CellFiles
+from sbert_studio.explore.exact_search import ExactSearch
+from sbert_studio.explore.index import IVFIndexStore
 from sbert_studio.explore.search import SemanticIndex
 from sbert_studio.workspace import Workspace, digest_texts
 
@@ -74,7 +74,7 @@ def one_size(source: Drawn, rows: int, turns: int, count: int, folder: Path, *, 
     vectors, queries = source.rows(rows + _CHANGED, folder / "vectors.npy"), source.queries(count)
     corpus = vectors[:rows]
     truth = neighbours(queries, corpus, _K)[1]
-    files, texts = CellFiles(Workspace(folder / "home"), _ROOM), [f"text {row}" for row in range(rows)]
+    files, texts = IVFIndexStore(Workspace(folder / "home"), _ROOM), [f"text {row}" for row in range(rows)]
     start = time.perf_counter()
     index = SemanticIndex(corpus)
     print(f"{rows:,} rows of {vectors.shape[1]} numbers")
@@ -135,7 +135,7 @@ def opened(home: Path, digest: str, rows: int, width: int) -> tuple[float, int]:
     """Seconds to open an index in this process, and by how many bytes its peak memory rose."""
     import faiss  # noqa: F401
 
-    files, before = CellFiles(Workspace(home), _ROOM), peak()
+    files, before = IVFIndexStore(Workspace(home), _ROOM), peak()
     start = time.perf_counter()
     found = files.load(digest, _FINGERPRINT, rows, width)
     seconds = time.perf_counter() - start
@@ -144,10 +144,10 @@ def opened(home: Path, digest: str, rows: int, width: int) -> tuple[float, int]:
     return seconds, peak() - before
 
 
-def grown(files: CellFiles, vectors: np.ndarray, texts: list[str], built: float) -> None:
+def grown(files: IVFIndexStore, vectors: np.ndarray, texts: list[str], built: float) -> None:
     """Ten rows go, ten others come."""
     others, kept = [*texts[_CHANGED:], *(f"new {row}" for row in range(_CHANGED))], vectors[_CHANGED:]
-    exact = Exact(kept)
+    exact = ExactSearch(kept)
     start = time.perf_counter()
     cells = files._from_another(digest_texts(others), _FINGERPRINT, others, kept)
     seconds = time.perf_counter() - start

@@ -26,8 +26,8 @@ from drawn import Drawn, sentences
 from searching import timed
 
 from sbert_studio.explore.bm25 import LexicalStore
-from sbert_studio.explore.exact_search import Hit, fuse
-from sbert_studio.explore.index import CellFiles
+from sbert_studio.explore.exact_search import Hit, reciprocal_rank_fusion
+from sbert_studio.explore.index import IVFIndexStore
 from sbert_studio.explore.search import LARGE, SemanticIndex
 from sbert_studio.models.base import Encoder
 from sbert_studio.services.base import Services
@@ -88,7 +88,7 @@ def compare(data: Path, rows: int, count: int, turns: int) -> Searched:
         asked: dict[str, Callable[[str], list[int]]] = {
             "ours": lambda query: [hit.row for hit in index.search(query, 10)],
             "peer": by_peer,
-            "both": lambda query: [hit.row for hit in fuse([_near(meaning, encoder, query), index.search(query, _DEEP)])],
+            "both": lambda query: [hit.row for hit in reciprocal_rank_fusion([_near(meaning, encoder, query), index.search(query, _DEEP)])],
         }
         medians: dict[str, list[float]] = {name: [] for name in asked}
         late: dict[str, list[float]] = {name: [] for name in asked}
@@ -129,7 +129,7 @@ def _by_meaning(data: Path, texts: list[str], digest: str, home: Path) -> Semant
     index = SemanticIndex(vectors)
     start = time.perf_counter()
     if len(texts) >= LARGE:
-        index.approximate = CellFiles(Workspace(home), 8 << 30).make(digest, "0123456789abcdef", texts, index.exact)
+        index.approximate = IVFIndexStore(Workspace(home), 8 << 30).make(digest, "0123456789abcdef", texts, index.exact)
     print(f"by meaning: {'indexed' if index.approximate else 'exact'} after {time.perf_counter() - start:.1f} s", flush=True)
     return index
 

@@ -62,9 +62,9 @@ def test_links_between_the_documents_lead_somewhere() -> None:
 
 
 @pytest.mark.slow
-def test_the_picture_of_the_house_is_what_the_imports_say() -> None:
-    spec = importlib.util.spec_from_file_location("make_house", ROOT / "docs" / "make_house.py")
+def test_architecture_page_matches_the_imports() -> None:
+    spec = importlib.util.spec_from_file_location("make_architecture", ROOT / "docs" / "make_architecture.py")
     assert spec is not None and spec.loader is not None
     made = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(made)
-    assert made.PAGE.read_text(encoding="utf-8") == made.drawn(), "run python docs/make_house.py"
+    assert made.PAGE.read_text(encoding="utf-8") == made.render(), "run python docs/make_architecture.py"

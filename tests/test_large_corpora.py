@@ -15,7 +15,7 @@ from waiting import wait_until
 
 from sbert_studio.data.corpus import Corpus
 from sbert_studio.explore import index
-from sbert_studio.explore.index import assign
+from sbert_studio.explore.index import assign_to_centroids
 from sbert_studio.services import Studio
 from sbert_studio.services.results import SearchResult
 from sbert_studio.settings import Settings
@@ -38,7 +38,7 @@ def corpus() -> Corpus:
 def lowered() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sbert_studio.explore.search.LARGE", LARGE)
-        patch.setattr("sbert_studio.explore.index._MOST", 1)
+        patch.setattr("sbert_studio.explore.index._MAX_PROBE_SHARE", 1)
         yield
 
 
@@ -109,7 +109,7 @@ def test_the_next_start_has_the_index_at_once_and_ten_new_rows_encode_ten(
     new = tuple(f"river {text} river moon" for text in corpus.texts[:10])
     texts = (*new[:5], *corpus.texts, *new[5:])
     grown = replace(corpus, texts=texts, lines=tuple(range(2, len(texts) + 2)), digest=digest_texts(texts))
-    monkeypatch.setattr("sbert_studio.explore.index.Cells.of", lambda _: pytest.fail("built anew"))
+    monkeypatch.setattr("sbert_studio.explore.index.IVFIndex.build", lambda _: pytest.fail("built anew"))
     indexed(studio, grown, new[0])
     assert encoded[0] == 10 and set(encoded[1:]) == {1}
     assert studio.explore.search(grown, new[0], 1).hits[0].row == 0
@@ -134,7 +134,7 @@ def test_closing_ends_a_build(studio: Studio, corpus: Corpus, monkeypatch: pytes
         path.unlink()
     begun = threading.Event()
     monkeypatch.setattr(index, "_ROUNDS", 1_000_000)
-    monkeypatch.setattr(index, "assign", lambda *given: (begun.set(), assign(*given))[1])
+    monkeypatch.setattr(index, "assign_to_centroids", lambda *given: (begun.set(), assign_to_centroids(*given))[1])
     for _ in range(3):
         assert studio.explore.search(corpus, QUERY, 5).recall is None
     assert begun.wait(30)

@@ -21,7 +21,7 @@ from tiny_studio import quick, sentences, studio_at, write_model, write_pairs
 from sbert_studio.data.tables import table_from_columns
 from sbert_studio.errors import StudioError
 from sbert_studio.evaluation.evaluate import evaluate
-from sbert_studio.evaluation.tasks import primary
+from sbert_studio.evaluation.tasks import main_score
 from sbert_studio.explore import exact_search as nearest
 from sbert_studio.explore import paraphrase_mining as mining
 from sbert_studio.explore.search import SemanticIndex
@@ -143,7 +143,7 @@ def test_mined_pairs_are_the_most_similar_by_the_models_measure(
     found = studio.explore.mine(corpus, 7, comparing=lambda *one: told.append(one))
     np.testing.assert_allclose([pair.score for pair in found.pairs], [score for score, _, _ in pairs[:7]], atol=1e-5)
     assert told[-1] == (len(pairs), len(pairs)) and any("compares by" in note for note in found.notes)
-    monkeypatch.setattr(mining, "MOST", 10)
+    monkeypatch.setattr(mining, "MAX_ROWS_BY_SIMILARITY", 10)
     with pytest.raises(StudioError, match=r"the model compares by the .*, by which pairs of 2. texts cannot be found"):
         studio.explore.mine(corpus, 7)
 
@@ -165,7 +165,7 @@ def test_the_main_score_is_by_the_models_measure(folder: Path, name: str, task: 
     elif task == "retrieval":
         del columns["negative"]
     report = evaluate(load_folder(folder).freeze(), table_from_columns("made up", columns), task)
-    metric, value = primary(report)
+    metric, value = main_score(report)
     if task == "retrieval":
         theirs = peer(folder)
         scores = theirs.similarity(theirs.encode_query(texts[:20]), theirs.encode_document(texts[20:40])).numpy()
@@ -206,7 +206,7 @@ def test_shards_are_searched_and_judged_by_it_and_not_mined(studio: Studio, fold
     studio.read.table(csv).to_parquet(tmp_path / "pairs.parquet")
     judged = studio.scale.evaluate(None, tmp_path / "pairs.parquet", How(), Sharding(1, 16))
     alone = studio.judge.evaluate(None, csv)
-    assert primary(judged) == pytest.approx(primary(alone)) and primary(alone)[0] == f"{name}_spearman"
+    assert main_score(judged) == pytest.approx(main_score(alone)) and main_score(alone)[0] == f"{name}_spearman"
     assert any("compares by" in note for note in alone.notes)
 
 

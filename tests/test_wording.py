@@ -12,18 +12,18 @@ from sbert_studio.data.tables import table_from_columns
 from sbert_studio.data.values.scales import describe_scale
 from sbert_studio.errors import StudioError
 from sbert_studio.evaluation.report import (
-    conclusion_in_words,
-    confused_in_words,
-    cost_in_words,
-    found_in_words,
-    gain_in_words,
-    in_natural_frequencies,
-    kept_in_words,
-    outcome_in_words,
-    points,
-    scores_in_words,
+    describe_accuracy,
+    describe_confusions,
+    describe_gain,
+    describe_kept_model,
+    describe_outcome,
+    describe_run,
+    describe_score,
+    describe_tradeoff,
+    format_points,
+    natural_frequencies,
 )
-from sbert_studio.explore.approximate_mining import Recall
+from sbert_studio.explore.approximate_mining import PairRecall
 from sbert_studio.runs.run import Run
 from sbert_studio.services import search
 from sbert_studio.services.limits import require_within
@@ -43,7 +43,7 @@ SEARCH = {
         ("Approximate: of the nearest texts 98.4% are found, measured on this corpus. A search among some rows is exact.",),
     ),
     "pairs": (
-        search._missing(Recall(0.991, 1000, 200, 0.8125)),
+        search._missing(PairRecall(0.991, 1000, 200, 0.8125)),
         (
             "Approximate: not all texts were compared with all. Of the 1,000 closest pairs of 200 texts taken at random, down to a cosine "
             "of 0.812, 99.1% were compared.",
@@ -95,19 +95,19 @@ def test_limits(limits: Limits, runs: list[Run], expected: str) -> None:
 
 # What scores, gains and trainings come to, in words.
 def test_a_score_is_said_with_its_interval_or_with_its_deviation() -> None:
-    assert scores_in_words({"score": 0.5}) == "0.5000"
-    assert scores_in_words({"score": 0.5, "interval": [0.4, 0.61]}) == "0.5000 [0.4000, 0.6100]"
-    assert scores_in_words({"score": 0.5, "sd": 0.02, "interval": [0.4, 0.61]}) == "0.5000 ± 0.0200"
+    assert describe_score({"score": 0.5}) == "0.5000"
+    assert describe_score({"score": 0.5, "interval": [0.4, 0.61]}) == "0.5000 [0.4000, 0.6100]"
+    assert describe_score({"score": 0.5, "sd": 0.02, "interval": [0.4, 0.61]}) == "0.5000 ± 0.0200"
 
 
 def test_a_gain_that_may_be_chance_is_called_so() -> None:
     before = {"score": 0.5}
-    sure = gain_in_words(before, {"score": 0.6, "gain_interval": [0.05, 0.15]})
+    sure = describe_gain(before, {"score": 0.6, "gain_interval": [0.05, 0.15]})
     assert sure == "gain +0.1000 [+0.0500, +0.1500]: better"
-    chance = gain_in_words(before, {"score": 0.49, "gain_interval": [-0.05, 0.03]})
+    chance = describe_gain(before, {"score": 0.49, "gain_interval": [-0.05, 0.03]})
     assert chance == "gain -0.0100 [-0.0500, +0.0300]: no difference beyond chance"
-    assert gain_in_words(before, {"score": 0.4, "gain_interval": [-0.2, -0.05]}).endswith(": worse")
-    assert gain_in_words(before, {"score": 0.6}) == gain_in_words({}, {"score": 0.6, "gain_interval": [0, 1]}) == ""
+    assert describe_gain(before, {"score": 0.4, "gain_interval": [-0.2, -0.05]}).endswith(": worse")
+    assert describe_gain(before, {"score": 0.6}) == describe_gain({}, {"score": 0.6, "gain_interval": [0, 1]}) == ""
 
 
 def marks(**scores: float) -> list[dict[str, float]]:
@@ -116,54 +116,54 @@ def marks(**scores: float) -> list[dict[str, float]]:
 
 def test_which_model_was_kept_is_said_with_the_reason() -> None:
     blend = {"strength": 0.5, "score": 0.7, "strengths": marks(untuned=0.5, half=0.7, tuned=0.6)}
-    assert kept_in_words(blend) == "a blend is kept, 50% of the way to the tuned weights: it does better than the tuned model 0.6000"
-    assert kept_in_words(blend | {"strength": 1.0, "score": 0.6}) == "strength 1, as you chose; best was 0.5 with 0.7000"
-    assert "an estimate" in kept_in_words(blend | {"strength": 0.6, "score": 0.68, "interpolated": True})
+    assert describe_kept_model(blend) == "a blend is kept, 50% of the way to the tuned weights: it does better than the tuned model 0.6000"
+    assert describe_kept_model(blend | {"strength": 1.0, "score": 0.6}) == "strength 1, as you chose; best was 0.5 with 0.7000"
+    assert "an estimate" in describe_kept_model(blend | {"strength": 0.6, "score": 0.68, "interpolated": True})
     untuned = {"strength": 0.0, "score": 0.5, "gain_interval": [0.0, 0.0], "strengths": marks(untuned=0.5, half=0.4, tuned=0.3)}
-    assert kept_in_words(untuned).startswith("neither the tuned model 0.3000 nor a blend does better")
-    assert outcome_in_words({"score": 0.5}, untuned)[0] == "no gain: the untuned model is kept"
-    assert kept_in_words({"score": 0.5}) == ""
+    assert describe_kept_model(untuned).startswith("neither the tuned model 0.3000 nor a blend does better")
+    assert describe_run({"score": 0.5}, untuned)[0] == "no gain: the untuned model is kept"
+    assert describe_kept_model({"score": 0.5}) == ""
 
 
 def test_what_a_training_costs_elsewhere_stands_beside_the_gain() -> None:
     before = {"score": 0.5, "general": {"score": 0.9}}
-    assert cost_in_words(before, {"score": 0.561, "general": {"score": 0.896}}) == "yours +6.1, general −0.4"
-    assert cost_in_words(before, {"score": 0.561}) == ""
-    assert outcome_in_words(before, {"score": 0.561, "general": {"score": 0.896}})[1] == "everyday language: −0.4 points"
-    assert points(0.0) == points(-0.0001) == "±0.0"
+    assert describe_tradeoff(before, {"score": 0.561, "general": {"score": 0.896}}) == "yours +6.1, general −0.4"
+    assert describe_tradeoff(before, {"score": 0.561}) == ""
+    assert describe_run(before, {"score": 0.561, "general": {"score": 0.896}})[1] == "everyday language: −0.4 points"
+    assert format_points(0.0) == format_points(-0.0001) == "±0.0"
 
 
 def test_categories_are_said_as_texts_out_of_a_hundred() -> None:
     after = {"task": "categories", "score": 0.9149}
-    assert found_in_words(after, {"score": 0.845}) == "of 100 new texts it now puts 91 in the right category instead of 85"
-    assert found_in_words(after) == "of 100 new texts it puts 91 in the right category"
-    assert found_in_words(after, {"score": 0.911}) == "of 1,000 new texts it now puts 915 in the right category instead of 911"
-    assert in_natural_frequencies(0.985) == (100, 99) and in_natural_frequencies(0.801, 0.8) == (1_000, 801, 800)
-    assert found_in_words(after, after) == "of 100 new texts it puts 91 in the right category, as before"
-    assert found_in_words({"task": "triplets", "score": 0.8}, {"score": 0.5}) == "of 100 new triplets it now gets 80 right instead of 50"
-    assert found_in_words({"task": "sts", "score": 0.9}, {"score": 0.8}) == ""
+    assert describe_accuracy(after, {"score": 0.845}) == "of 100 new texts it now puts 91 in the right category instead of 85"
+    assert describe_accuracy(after) == "of 100 new texts it puts 91 in the right category"
+    assert describe_accuracy(after, {"score": 0.911}) == "of 1,000 new texts it now puts 915 in the right category instead of 911"
+    assert natural_frequencies(0.985) == (100, 99) and natural_frequencies(0.801, 0.8) == (1_000, 801, 800)
+    assert describe_accuracy(after, after) == "of 100 new texts it puts 91 in the right category, as before"
+    assert describe_accuracy({"task": "triplets", "score": 0.8}, {"score": 0.5}) == "of 100 new triplets it now gets 80 right instead of 50"
+    assert describe_accuracy({"task": "sts", "score": 0.9}, {"score": 0.8}) == ""
 
 
 def test_what_a_training_came_to_is_one_sentence() -> None:
     before = {"score": 0.81}
     after = {"score": 0.85, "gain_interval": [0.021, 0.06]}
-    assert conclusion_in_words(before, after) == "better: 0.81 → 0.85 on rows it had not seen (gain +0.04, between +0.02 and +0.06)"
-    assert conclusion_in_words(before, {"score": 0.85}) == "0.81 → 0.85 on rows it had not seen (gain +0.04)"
-    sure = conclusion_in_words(before, {**after, "gain_interval": [0.002, 0.06]})
+    assert describe_outcome(before, after) == "better: 0.81 → 0.85 on rows it had not seen (gain +0.04, between +0.02 and +0.06)"
+    assert describe_outcome(before, {"score": 0.85}) == "0.81 → 0.85 on rows it had not seen (gain +0.04)"
+    sure = describe_outcome(before, {**after, "gain_interval": [0.002, 0.06]})
     assert sure.endswith("(gain +0.040, between +0.002 and +0.060)"), "a sure gain does not begin at zero"
-    near = conclusion_in_words(before, {"score": 0.812, "gain_interval": [-0.02, 0.03]})
+    near = describe_outcome(before, {"score": 0.812, "gain_interval": [-0.02, 0.03]})
     assert near.startswith("no difference beyond chance: 0.810 → 0.812"), "what differs does not look the same"
-    several = conclusion_in_words(before, {"score": 0.85, "sd": 0.01, "each": [0.84, 0.85, 0.86]})
+    several = describe_outcome(before, {"score": 0.85, "sd": 0.01, "each": [0.84, 0.85, 0.86]})
     assert several.endswith("(gain +0.04, mean of 3 trainings that differ by ± 0.01)")
-    categories = conclusion_in_words({"score": 0.845}, {"task": "categories", "score": 0.9149, "gain_interval": [0.04, 0.1]})
+    categories = describe_outcome({"score": 0.845}, {"task": "categories", "score": 0.9149, "gain_interval": [0.04, 0.1]})
     assert categories.startswith("better: of 100 new texts it now puts 91 in the right category instead of 85 (gain +0.07")
-    assert conclusion_in_words({}, after) == conclusion_in_words(before, {}) == ""
+    assert describe_outcome({}, after) == describe_outcome(before, {}) == ""
 
 
 def test_the_most_confused_categories_are_named_with_a_text() -> None:
     texts = [{"text": "where is it", "category": "card_arrival", "found": "lost_card"}]
     pair = {"categories": ["card_arrival", "lost_card"], "count": 3, "texts": texts}
-    (line,) = confused_in_words({"confused": [pair]})
+    (line,) = describe_confusions({"confused": [pair]})
     assert line == "“card_arrival” and “lost_card” are taken for each other 3 times, such as “where is it” (card_arrival)"
-    assert "once" in confused_in_words({"confused": [{**pair, "count": 1}]})[0]
-    assert confused_in_words({"task": "sts"}) == []
+    assert "once" in describe_confusions({"confused": [{**pair, "count": 1}]})[0]
+    assert describe_confusions({"task": "sts"}) == []

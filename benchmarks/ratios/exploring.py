@@ -11,7 +11,7 @@ import searching
 import words_search
 from drawn import Drawn
 
-from sbert_studio.explore.umap import EPOCHS, EPOCHS_OF_MANY, MANY
+from sbert_studio.explore.umap import EPOCHS, LARGE_EPOCHS, LARGE_ROWS
 
 from .base import Ratio, Setting, number
 from .encoding import PEER
@@ -112,6 +112,6 @@ def draw(setting: Setting) -> Iterator[Ratio]:
 
 def _moves(rows: int) -> Mapping[str, float]:
     """At most: an epoch moves both ends of each of 15 edges a row, and one end for each of five rows drawn; two numbers each."""
-    epochs = EPOCHS if rows <= MANY else EPOCHS_OF_MANY
+    epochs = EPOCHS if rows <= LARGE_ROWS else LARGE_EPOCHS
     updates = float(epochs) * rows * 15 * (2 + 5)
     return {"updates": updates, "bytes": updates * 2 * 4 * 2}

@@ -80,10 +80,10 @@ def _triplets(model: str, path: Path, told: Mapping[str, Any]) -> dict[str, floa
 
 def predicted(model: str, texts: tuple[list[str], list[str]]) -> np.ndarray:
     """What a model gives each pair, (n,) float64: its score, or the cosine of its vectors."""
-    from sbert_studio.evaluation.encoding import alike
+    from sbert_studio.evaluation.encoding import pair_similarities
     from sbert_studio.services import Studio
 
-    return alike(Studio(allow_folders=True).catalog.load_either(model), *texts)
+    return pair_similarities(Studio(allow_folders=True).catalog.load_either(model), *texts)
 
 
 def described(model: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from .templates import Part, spelled, trimmed
+from docs.wording.templates import Part, spelled, trimmed
 
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 _CHOICE = re.compile(r"""\?\s*("[^"]*"|'[^']*'|`[^`$]*`)\s*:\s*("[^"]*"|'[^']*'|`[^`$]*`)\s*$""")

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from .templates import Part, spelled, trimmed
+from docs.wording.templates import Part, spelled, trimmed
 
 # Arguments that nobody reads, and calls whose words stay in the code.
 _SILENT = {

@@ -13,9 +13,9 @@ import typer
 
 from ..data.public import is_public
 from ..errors import StudioError
-from ..evaluation.report import confused_in_words, metric_in_words, told_apart_by_suite
+from ..evaluation.report import describe_confusions, describe_metric, disambiguate_names
 from ..evaluation.suites import SUITES
-from ..evaluation.tasks import TASKS, primary, task_named
+from ..evaluation.tasks import TASKS, get_task, main_score
 from ..shards.jobs import ROWS
 from ..workspace import existing
 from .options import asks, open_studio
@@ -49,12 +49,12 @@ class _Line:
 
     def metric(self) -> str:
         """The name of the number that counts."""
-        task, places = task_named(self.task), [own for own in self.scores if own is not None]
-        return metric_in_words("_".join(step for step in task.place_of_main(places[0]) if step != "pair")) if places else ""
+        task, places = get_task(self.task), [own for own in self.scores if own is not None]
+        return describe_metric("_".join(step for step in task.main_path(places[0]) if step != "pair")) if places else ""
 
     def main(self) -> list[str]:
         """That number of each model."""
-        return ["–" if own is None else _number(own, task_named(self.task).place_of_main(own)) for own in self.scores]
+        return ["–" if own is None else _number(own, get_task(self.task).main_path(own)) for own in self.scores]
 
 
 def evaluation_in_lines(found: Evaluation) -> list[str]:
@@ -140,11 +140,11 @@ def _of_similarities(lines: Sequence[_Line]) -> list[list[str]]:
 
 def _compared(one: Comparison, models: Mapping[str, str]) -> list[str]:
     """``STS12, all · a → b · +0.0123 · [+0.0011, +0.0220] · order turns in 0.4% · better beyond chance: b``."""
-    of = one.of if one.by == "file" else f"{one.of}, {one.by}"
+    of = one.subject if one.level == "file" else f"{one.subject}, {one.level}"
     interval = "" if one.interval is None else f"[{one.interval[0]:+.4f}, {one.interval[1]:+.4f}]"
     turns = "" if one.chance is None else f"the order turns in {one.chance:.1%}"
     first, second = (one_line(models[model], _MODEL) for model in one.models)
-    better = one.in_words() if one.better is None else f"better beyond chance: {one_line(models[one.better], _MODEL)}"
+    better = one.describe() if one.better is None else f"better beyond chance: {one_line(models[one.better], _MODEL)}"
     return [one_line(of, _LABEL), f"{first} → {second}", f"{one.difference:+.4f}", interval, turns, better]
 
 
@@ -161,14 +161,14 @@ def _notes(found: Evaluation, models: Mapping[str, str]) -> Iterator[str]:
         if len(average.suites) < average.wanted:
             yield f"{average.name}: the average is over {len(average.suites)} of {average.wanted} suites ({', '.join(average.suites)})"
     for group in found.groups:
-        if group.why_not:
-            yield f"{group.name}: {group.why_not}"
+        if group.pooling_note:
+            yield f"{group.name}: {group.pooling_note}"
     for left in found.left_out:
         yield f"{left.file} is left out: {left.why}"
     yield from found.notes
     for file in found.files:
         yield from (f"{file.name}: {note}" for note in file.notes)
-    files = told_apart_by_suite([(file.suite, file.name) for file in found.files])
+    files = disambiguate_names([(file.suite, file.name) for file in found.files])
     for model in found.models:
         for name, own in zip(files, model.notes, strict=True):
             of = f"{one_line(models[model.model], _MODEL)} on {name}" if len(files) > 1 else one_line(models[model.model], _MODEL)
@@ -250,7 +250,7 @@ def evaluate(
 
 def _of_report(report: Report) -> Answer:
     account = [report.account.in_short("judged")] if report.account is not None else []
-    confused = confused_in_words(report.scores)
+    confused = describe_confusions(report.scores)
     lines = [f"{report.task} on {report.rows:,} rows", *account, *_rows(report.scores), *_interval(report), *confused, *report.notes]
     return Answer(report.to_json(), lines)
 
@@ -294,7 +294,7 @@ def _interval(report: Report) -> list[str]:
     low, high = report.scores.get("interval") or (None, None)
     if low is None or high is None:
         return []
-    return [f"{metric_in_words(primary(report)[0])}: 95% interval {low:.4f} to {high:.4f}"]
+    return [f"{describe_metric(main_score(report)[0])}: 95% interval {low:.4f} to {high:.4f}"]
 
 
 def _rows(scores: Mapping[str, Any]) -> list[list[Any]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..evaluation.report import metric_in_words
+from ..evaluation.report import describe_metric
 from .options import open_studio
 from .output import Answer, Json, one_line, say
 
@@ -49,7 +49,7 @@ def _lines(found: list[LeaderboardEntry]) -> list[list[str]]:
         [
             str(one.id),
             one_line(names[set_key(one)], 36),
-            metric_in_words(one.metric),
+            describe_metric(one.metric),
             f"{one.score:.4f}",
             "" if one.low is None or one.high is None else f"[{one.low:.4f}, {one.high:.4f}]",
             f"{one.rate:,.0f} sentences/s" if one.rate else "",

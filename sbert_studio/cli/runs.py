@@ -35,7 +35,7 @@ def runs(
     json: Json = False,
 ) -> Answer:
     """List the runs, newest first: how far those under way are, and what each takes on disk."""
-    from ..evaluation.report import scores_in_words
+    from ..evaluation.report import describe_score
     from ..services.janitor import run_bytes
 
     with open_studio() as studio:
@@ -50,7 +50,7 @@ def runs(
     listed = []
     for run, size in found:
         seen = turns.get(run.id)
-        scores = f"{scores_in_words(run.before)} → {scores_in_words(run.after)}" if run.before and run.after else run.message
+        scores = f"{describe_score(run.before)} → {describe_score(run.after)}" if run.before and run.after else run.message
         told = _progress(seen) if seen else scores
         wrong = damaged.get(run.id, "")
         status, told = ("damaged", wrong) if wrong else (run.status, told)
@@ -140,14 +140,14 @@ def strength(
 
 def _scores(run: Run) -> list[str | list[Any]]:
     """The scores at every mark of the strength, and what the one that is set gains and costs."""
-    from ..evaluation.report import cost_in_words
+    from ..evaluation.report import describe_tradeoff
     from ..services.training_start import dial
 
     found = dial(run.before, run.after)
     marks = [] if found is None else found["marks"]
     lines: list[str | list[Any]] = [["", str(run.after.get("metric", "score")), "everyday pairs"]] if marks else []
     lines += [[f"strength {mark['strength']:g}", mark["score"], "" if mark["general"] is None else mark["general"]] for mark in marks]
-    cost = cost_in_words(run.before, run.after)
+    cost = describe_tradeoff(run.before, run.after)
     return [*lines, f"{run.name} has strength {1.0 if found is None else found['strength']:g}" + (f": {cost}" if cost else "")]
 
 

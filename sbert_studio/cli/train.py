@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ..errors import StudioError
-from ..evaluation.report import metric_in_words
+from ..evaluation.report import describe_metric
 from ..services.training_plan import TrainRequest, in_sentences
 from ..shutdown import ENDING
 from ..training.events import rate_in_words
@@ -69,7 +69,7 @@ class Follower:
         elif isinstance(event, Evaluated):
             when = "untuned" if event.step == 0 else f"step {event.step:,}"
             best = " (the best of this training so far)" if event.best else ""
-            self._line(f"{when}: {metric_in_words(event.metric)} {event.score:.4f}{best}")
+            self._line(f"{when}: {describe_metric(event.metric)} {event.score:.4f}{best}")
         elif isinstance(event, Notice):
             self._line(f"note: {event.message}")
         elif isinstance(event, Phase):
@@ -77,7 +77,7 @@ class Follower:
         elif isinstance(event, Part):
             self._line(f"part {event.number} of {event.of}: {event.title}")
         elif isinstance(event, PartEnded) and event.after:
-            self._line(f"{event.title}: {metric_in_words(event.after['metric'])} {event.before['score']:.4f} → {event.after['score']:.4f}")
+            self._line(f"{event.title}: {describe_metric(event.after['metric'])} {event.before['score']:.4f} → {event.after['score']:.4f}")
 
     def _step(self, step: int, steps: int, loss: float, rate: float, left: float) -> None:
         words = f"loss {loss:.4f} · {rate_in_words(rate)} rows/s · {duration(left)} left"
@@ -139,7 +139,7 @@ def train(
     json: Json = False,
 ) -> Answer | None:
     """Tune a model on a file. Ctrl-C stops politely and keeps what was learned; --resume goes on."""
-    from ..evaluation.report import confused_in_words, metric_in_words, outcome_in_words, scores_in_words
+    from ..evaluation.report import describe_confusions, describe_metric, describe_run, describe_score
     from ..runs.training import is_main_process
 
     overrides = {"objective": objective, "method": method, "epochs": epochs, "batch_size": batch_size, "learning_rate": lr, "seed": seed}
@@ -181,10 +181,10 @@ def train(
     lines = [f"{run.status} after {run.step:,} steps in {duration(run.seconds)} ({rate} rows/s): {tuned or 'no model yet'}"]
     lines += in_sentences(accounts, begun=bool(run.step) and run.model_path is not None)
     if run.before and run.after:
-        scores = f"{scores_in_words(run.before)} untuned, {scores_in_words(run.after)} tuned"
-        lines.append(f"{metric_in_words(run.after['metric'])} on held-out rows: {scores}")
-        lines += outcome_in_words(run.before, run.after)
-        lines += confused_in_words(run.after)
+        scores = f"{describe_score(run.before)} untuned, {describe_score(run.after)} tuned"
+        lines.append(f"{describe_metric(run.after['metric'])} on held-out rows: {scores}")
+        lines += describe_run(run.before, run.after)
+        lines += describe_confusions(run.after)
     if run.status == "stopped":
         lines.append(f"go on with: sbert-studio train --resume {run.id}")
     return Answer(found, lines)

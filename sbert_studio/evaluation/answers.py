@@ -1,4 +1,4 @@
-"""Per-row predictions of a model, and the rows on which two models differ."""
+"""Per-row predictions of a model, and the rows on which two models disagree."""
 
 from __future__ import annotations
 
@@ -10,84 +10,85 @@ import numpy as np
 
 
 def average_ranks(values: np.ndarray) -> np.ndarray:
-    """Ranks from 1 on, (n,) float64; equal values share the mean of their ranks."""
+    """Return 1-based ranks of (n,) values as float64; ties share their mean rank."""
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     ends = np.cumsum(counts)
     return np.asarray((ends - (counts - 1) / 2)[inverse])
 
 
-def rank_gaps(found: np.ndarray, gold: np.ndarray) -> np.ndarray:
-    """By how much each pair stands higher with the model than with people, in shares of all ranks: (n,) float64 in [-1, 1].
+def rank_differences(scores: np.ndarray, gold: np.ndarray) -> np.ndarray:
+    """Return the rank difference of each pair between model and gold scores, as a share of all ranks: (n,) float64 in [-1, 1].
 
-    Their squares are what Spearman's ρ adds up: ρ = 1 − 6 Σ d² / (n (n² − 1)) where no two are the same.
+    Positive values mean that the model ranks the pair higher than the gold scores do. Spearman's ρ is 1 − 6 Σ d² / (n (n² − 1))
+    for untied ranks d.
 
     Args:
-        found, gold: (n,) scores, larger for more alike, on any two scales.
+        scores, gold: (n,) scores on any two scales; larger means more similar.
     """
-    return np.asarray((average_ranks(found) - average_ranks(gold)) / max(1, len(found) - 1))
+    return np.asarray((average_ranks(scores) - average_ranks(gold)) / max(1, len(scores) - 1))
 
 
-What = Literal["cosine", "score", "margin", "rank", "class"]
+PredictionKind = Literal["cosine", "score", "margin", "rank", "class"]
 
 
 @dataclass(frozen=True, eq=False)
-class Answers:
-    """A model's answers to m questions.
+class Predictions:
+    """Per-row predictions of a model for m questions.
 
     Attributes:
-        credit: (m,) float64 between 0 and 1, larger is nearer to what people said.
-        said: (m,) what it said: a cosine or score of a pair, by how much the positive of a triplet is nearer than its negative, the rank of
-            the first right candidate, or a place in ``names``.
-        what: which of these it is.
-        names: of classes.
-        places: (m,) of scores, which are judged by their order: the share of the other pairs below each, half of those that tie.
-        people: (m,) the same of the scores that people gave.
-        rows: (m,) the rows of the examples that the questions are; all of them, in order, where it is ``None``.
+        credit: (m,) float64 in [0, 1]; larger is closer to the gold answer.
+        values: (m,) predicted values: the similarity or score of a pair, the margin of a triplet, the rank of the first correct
+            candidate, or a class id into ``names``.
+        kind: the kind of these values.
+        names: class names.
+        percentiles: (m,) for scores, which are evaluated by rank: the percentile of each prediction, ties counted half.
+        gold_percentiles: (m,) the percentile of each gold score.
+        rows: (m,) the row of the examples for each question; ``None`` means all rows in order.
     """
 
     credit: np.ndarray
-    said: np.ndarray
-    what: What
+    values: np.ndarray
+    kind: PredictionKind
     names: tuple[str, ...] = ()
     rows: np.ndarray | None = None
-    places: np.ndarray | None = None
-    people: np.ndarray | None = None
+    percentiles: np.ndarray | None = None
+    gold_percentiles: np.ndarray | None = None
 
     @property
-    def right_or_wrong(self) -> bool:
-        """Whether an answer is either right or wrong, with nothing between."""
-        return self.what in ("class", "margin")
+    def is_binary(self) -> bool:
+        """True if each prediction is simply right or wrong."""
+        return self.kind in ("class", "margin")
 
     def row(self, place: int) -> int:
-        """The row of the examples that question ``place`` is."""
+        """Return the example row of question ``place``."""
         return place if self.rows is None else int(self.rows[place])
 
-    def in_words(self, place: int) -> str:
-        """What was said to question ``place``: ``0.83, above 61% of pairs``, ``rank 3``, ``card lost``, ``wrong by 0.04``."""
-        said = self.said[place]
-        if self.what == "class":
+    def describe(self, place: int) -> str:
+        """Describe prediction ``place``: ``0.83, above 61% of pairs``, ``rank 3``, ``card lost``, ``wrong by 0.04``."""
+        said = self.values[place]
+        if self.kind == "class":
             return self.names[int(said)] if said >= 0 else "nothing"
-        if self.what == "rank":
+        if self.kind == "rank":
             return f"rank {int(said):,}"
-        if self.what == "margin":
+        if self.kind == "margin":
             return f"{'right' if self.credit[place] else 'wrong'} by {abs(said):.2f}"
         score = f"{said:.2f}".replace("-", "−")
-        return score if self.places is None else f"{score}, above {self.places[place]:.0%} of pairs"
+        return score if self.percentiles is None else f"{score}, above {self.percentiles[place]:.0%} of pairs"
 
 
-def what_of(similarity: str) -> What:
-    """Return what a pair's similarity by a measure is."""
+def prediction_kind(similarity: str) -> PredictionKind:
+    """Return the kind of a prediction made by the similarity function ``similarity``."""
     return "cosine" if similarity == "cosine" else "score"
 
 
-def of_scores(scores: np.ndarray, gold: np.ndarray, what: What = "cosine") -> Answers:
-    """(n,) scores of pairs beside those of people: the nearer a pair's rank is to the one that people gave it, the better."""
+def predictions_from_scores(scores: np.ndarray, gold: np.ndarray, what: PredictionKind = "cosine") -> Predictions:
+    """Return predictions for (n,) pair scores; the credit is 1 minus the rank difference to the (n,) gold scores."""
     places, people = ((average_ranks(np.asarray(one)) - 1) / max(1, len(gold) - 1) for one in (scores, gold))
-    return Answers(1 - np.abs(places - people), np.asarray(scores, np.float64), what, places=places, people=people)
+    return Predictions(1 - np.abs(places - people), np.asarray(scores, np.float64), what, percentiles=places, gold_percentiles=people)
 
 
-def of_labels(scores: np.ndarray, labels: np.ndarray, what: What = "cosine") -> Answers:
-    """(n,) scores of pairs beside 0 or 1: the share of the other label's pairs that lie on the right side, half of those that tie."""
+def predictions_from_labels(scores: np.ndarray, labels: np.ndarray, what: PredictionKind = "cosine") -> Predictions:
+    """Return predictions for (n,) pair scores with 0/1 labels; the credit is the share of opposite pairs ranked correctly (ties half)."""
     scores, yes = np.asarray(scores, np.float64), np.asarray(labels) == 1
     credit = np.zeros(len(scores))
     for own, sign in ((yes, 1), (~yes, -1)):
@@ -95,60 +96,61 @@ def of_labels(scores: np.ndarray, labels: np.ndarray, what: What = "cosine") -> 
         mine = sign * scores[own]
         below, upto = (np.searchsorted(others, mine, side) for side in ("left", "right"))
         credit[own] = (below + upto) / (2 * max(1, len(others)))
-    return Answers(credit, scores, what)
+    return Predictions(credit, scores, what)
 
 
-def of_classes(found: np.ndarray, truth: np.ndarray) -> Answers:
-    """(n,) classes found, by name, beside the true ones."""
-    names, said = np.unique(np.asarray(found), return_inverse=True)
-    return Answers((np.asarray(found) == np.asarray(truth)).astype(np.float64), said, "class", tuple(str(name) for name in names))
+def predictions_from_classes(predicted: np.ndarray, truth: np.ndarray) -> Predictions:
+    """Return predictions for (n,) predicted class names with the true ones."""
+    names, said = np.unique(np.asarray(predicted), return_inverse=True)
+    return Predictions((np.asarray(predicted) == np.asarray(truth)).astype(np.float64), said, "class", tuple(str(name) for name in names))
 
 
-def of_places(found: np.ndarray, truth: np.ndarray, names: Sequence[str]) -> Answers:
-    """(n,) classes found, as places in ``names``, -1 for none, beside the true ones."""
-    return Answers((found == truth).astype(np.float64), found, "class", tuple(names))
+def predictions_from_class_ids(predicted: np.ndarray, truth: np.ndarray, names: Sequence[str]) -> Predictions:
+    """Return predictions for (n,) predicted class ids into ``names`` (-1: none) with the true ids."""
+    return Predictions((predicted == truth).astype(np.float64), predicted, "class", tuple(names))
 
 
-def of_margins(margins: np.ndarray) -> Answers:
-    """(n,) by how much each positive is nearer than the nearest negative; not above zero is wrong."""
-    return Answers((margins > 0).astype(np.float64), np.asarray(margins, np.float64), "margin")
+def predictions_from_margins(margins: np.ndarray) -> Predictions:
+    """Return predictions for (n,) triplet margins; a margin of 0 or less is wrong."""
+    return Predictions((margins > 0).astype(np.float64), np.asarray(margins, np.float64), "margin")
 
 
-def of_ranks(ranks: np.ndarray, rows: Sequence[int]) -> Answers:
-    """(m,) ranks from 1 on of the first right candidate, for queries that stand first in ``rows``; the credit is 1 / rank."""
-    return Answers(1 / np.asarray(ranks, np.float64), np.asarray(ranks), "rank", rows=np.asarray(rows, np.int64))
+def predictions_from_ranks(ranks: np.ndarray, rows: Sequence[int]) -> Predictions:
+    """Return predictions for the (m,) 1-based ranks of the first correct candidates of the queries at ``rows``; the credit is 1 / rank."""
+    return Predictions(1 / np.asarray(ranks, np.float64), np.asarray(ranks), "rank", rows=np.asarray(rows, np.int64))
 
 
 _LEAST = 0.02  # of a credit between 0 and 1: less is no difference that anybody would look at
 
 
 @dataclass(frozen=True)
-class Differing:
+class Disagreement:
     """A row on which two models differ.
 
     Attributes:
-        row: of the examples.
-        said: what each says; credits: how near each is to what people said.
+        row: row of the examples.
+        descriptions: the predictions of both models in words.
+        credits: the credit of both models.
     """
 
     row: int
-    said: tuple[str, str]
+    descriptions: tuple[str, str]
     credits: tuple[float, float]
 
     @property
-    def nearer(self) -> int:
-        """Which of the two is nearer: 0 or 1."""
+    def better_model(self) -> int:
+        """Index (0 or 1) of the model that is closer to the gold answer."""
         return int(self.credits[1] > self.credits[0])
 
     @property
-    def by(self) -> float:
-        """By how much."""
+    def gap(self) -> float:
+        """Difference of the two credits."""
         return abs(self.credits[1] - self.credits[0])
 
 
 @dataclass(frozen=True)
-class RightOrWrong:
-    """How many questions both, one, or neither of two models answered right."""
+class AgreementCounts:
+    """Number of questions that both, one or neither of two models answered correctly."""
 
     both: int
     only_first: int
@@ -157,17 +159,17 @@ class RightOrWrong:
 
     @property
     def total(self) -> int:
-        """All questions."""
+        """Number of questions."""
         return self.both + self.only_first + self.only_second + self.neither
 
 
-def comparable(first: Answers | None, second: Answers | None) -> bool:
-    """Whether two models answered the same questions."""
+def are_comparable(first: Predictions | None, second: Predictions | None) -> bool:
+    """Return True if two models answered the same questions."""
     return first is not None and second is not None and len(first.credit) == len(second.credit)
 
 
-def differing(first: Answers, second: Answers, top: int = 20) -> list[Differing]:
-    """The rows on which the two differ most: half of them those on which the first is nearer, as far as there are any."""
+def find_disagreements(first: Predictions, second: Predictions, top: int = 20) -> list[Disagreement]:
+    """Return the ``top`` rows on which two models differ most, half of them where the first is better if there are enough."""
     gains = second.credit - first.credit
     order = np.argsort(-np.abs(gains), kind="stable")
     sides = [[int(place) for place in order if sign * gains[place] > _LEAST] for sign in (-1, 1)]
@@ -175,18 +177,18 @@ def differing(first: Answers, second: Answers, top: int = 20) -> list[Differing]
     chosen = [place for side, most in zip(sides, half, strict=True) for place in side[:most]]
     chosen.sort(key=lambda place: (-abs(gains[place]), place))
     return [
-        Differing(
+        Disagreement(
             first.row(place),
-            (first.in_words(place), second.in_words(place)),
+            (first.describe(place), second.describe(place)),
             (float(first.credit[place]), float(second.credit[place])),
         )
         for place in chosen[:top]
     ]
 
 
-def right_or_wrong(first: Answers, second: Answers) -> RightOrWrong | None:
-    """The counts; ``None`` where answers are not either right or wrong."""
-    if not (first.right_or_wrong and second.right_or_wrong):
+def count_agreement(first: Predictions, second: Predictions) -> AgreementCounts | None:
+    """Return the counts, or ``None`` if predictions are not simply right or wrong."""
+    if not (first.is_binary and second.is_binary):
         return None
     one, two = first.credit > 0, second.credit > 0
-    return RightOrWrong(int((one & two).sum()), int((one & ~two).sum()), int((~one & two).sum()), int((~one & ~two).sum()))
+    return AgreementCounts(int((one & two).sum()), int((one & ~two).sum()), int((~one & two).sum()), int((~one & ~two).sum()))

@@ -14,91 +14,92 @@ from ..data.progress import checkpoint
 from ..data.splits.splitting import hanging_together
 
 _BLOCK = 2_000_000  # cells of a block of resamples: 16 MB a temporary
-_MOST, _FEWEST = 1000, 200
+_MAX_RESAMPLES, _MIN_RESAMPLES = 1000, 200
 _CELLS = 20_000_000  # of all resamples of a large set, whose interval is narrow anyhow: a second or two
 _SEED = 12
 _Z = 1.959964
-MOST_DRAWN = 1_000_000
+MAX_BOOTSTRAP_ROWS = 1_000_000
 """Of more rows chance moves a score by less than a thousandth, and every resample would take seconds."""
-MOST_UNDEFINED = 0.1
+MAX_UNDEFINED_SHARE = 0.1
 """The share of undefined resamples above which the rows are too few of a kind to tell a gain from chance: one or two of the rarer label.
 
 Of models that are as good as each other the 95% interval then excludes zero in a half (one row) or a sixth of the cases (two), as
 simulated with 60 rows; with three rows it does in 3 to 7%, as with any more.
 """
-FEWEST_DRAWN = 5
+MIN_CLUSTERS = 5
 """Of fewer rows, or clusters of rows that share a text, no resample tells anything: of models that are as good as each other the 95%
 interval excludes zero in 13 to 18% of the cases with two to four, as simulated; with a single one it always does. Clusters as few as
 that are copies of rows: others, which hold more than a fifth of the rows each, are parted (see ``hanging_together``)."""
-_TOGETHER: ContextVar[np.ndarray | None] = ContextVar("the cluster of each row", default=None)
-_WHOLE: ContextVar[int] = ContextVar("how many rows or clusters there are in all, where some of them are drawn", default=0)
+_CLUSTERS: ContextVar[np.ndarray | None] = ContextVar("the cluster of each row", default=None)
+_TOTAL_CLUSTERS: ContextVar[int] = ContextVar("how many rows or clusters there are in all, where some of them are drawn", default=0)
 
 
 @contextmanager
-def drawn_together(*texts: Sequence[str]) -> Iterator[None]:
-    """Within this, rows that share a text are drawn together: copies of a row tell no more than the row does (cluster bootstrap).
+def resample_clusters(*texts: Sequence[str]) -> Iterator[None]:
+    """Resample clusters of rows that share a text instead of single rows within this context (cluster bootstrap).
+
+    Copies of a row carry no more information than the row itself.
 
     Args:
-        texts: the columns of texts, (n,) each. Resamples of another number of rows than n draw single rows.
+        texts: columns of texts, (n,) each. Bootstraps of a number of rows other than n resample single rows.
     """
-    token = _TOGETHER.set(hanging_together(texts) if texts and len(texts[0]) else None)
+    token = _CLUSTERS.set(hanging_together(texts) if texts and len(texts[0]) else None)
     try:
         yield
     finally:
-        _TOGETHER.reset(token)
+        _CLUSTERS.reset(token)
 
 
 @contextmanager
-def drawn_among(rows: np.ndarray) -> Iterator[None]:
-    """Within this, resamples are of some of the rows only, which stay in the clusters of :func:`drawn_together`.
+def resample_subset(rows: np.ndarray) -> Iterator[None]:
+    """Restrict resampling to a subset of rows within this context, keeping the clusters of :func:`resample_clusters`.
 
-    Few of them are no hindrance, for it is the mean over such parts that is told: what counts is how many there are in all.
+    The minimum number of clusters is then checked for all rows, since results are averaged over such subsets.
 
     Args:
-        rows: (n,) bool, which.
+        rows: (n,) bool mask.
     """
-    cluster = _TOGETHER.get()
+    cluster = _CLUSTERS.get()
     known = cluster is not None and len(cluster) == len(rows)
-    token = _TOGETHER.set(np.unique(cluster[rows], return_inverse=True)[1] if known and cluster is not None else None)
-    whole = _WHOLE.set(int(cluster.max()) + 1 if known and cluster is not None else len(rows))
+    token = _CLUSTERS.set(np.unique(cluster[rows], return_inverse=True)[1] if known and cluster is not None else None)
+    whole = _TOTAL_CLUSTERS.set(int(cluster.max()) + 1 if known and cluster is not None else len(rows))
     try:
         yield
     finally:
-        _TOGETHER.reset(token)
-        _WHOLE.reset(whole)
+        _CLUSTERS.reset(token)
+        _TOTAL_CLUSTERS.reset(whole)
 
 
-def drawn_apart(*texts: Sequence[str]) -> int:
-    """How many clusters :func:`drawn_together` draws of rows with these columns of texts, (n,) each."""
+def count_clusters(*texts: Sequence[str]) -> int:
+    """Return the number of clusters that :func:`resample_clusters` forms from columns of texts, (n,) each."""
     return int(hanging_together(texts).max()) + 1 if texts and len(texts[0]) else 0
 
 
-def resamples(rows: int) -> int:
-    """How many resamples are drawn of so many rows: 1000, fewer of more than 20,000 rows, 200 at least."""
-    return int(np.clip(_CELLS // max(rows, 1), _FEWEST, _MOST))
+def resample_count(rows: int) -> int:
+    """Return the number of resamples for ``rows`` rows: 1000, fewer above 20,000 rows, at least 200."""
+    return int(np.clip(_CELLS // max(rows, 1), _MIN_RESAMPLES, _MAX_RESAMPLES))
 
 
-def counts(rows: int, *, seed: int = _SEED) -> Iterator[np.ndarray]:
-    """Resamples in blocks of (some, rows) float64: how often each row is drawn, with replacement.
+def resample_weights(rows: int, *, seed: int = _SEED) -> Iterator[np.ndarray]:
+    """Yield resamples in blocks of (some, rows) float64: how often each row is drawn with replacement.
 
-    Always the same ones for the same number of rows, so that the scores of two models on them are paired. Within
-    :func:`drawn_together` whole clusters of rows are drawn, and a resample has more or fewer rows than there are.
+    The same number of rows always gives the same resamples, so that the scores of two models are paired. Within
+    :func:`resample_clusters` whole clusters are drawn, and the size of a resample varies.
     """
-    cluster = _cluster(rows)
+    cluster = _row_clusters(rows)
     if cluster is not None:
-        for block in _drawn(int(cluster.max()) + 1, resamples(rows), max(1, _BLOCK // rows), seed):
+        for block in _draw(int(cluster.max()) + 1, resample_count(rows), max(1, _BLOCK // rows), seed):
             yield block[:, cluster]
     else:
-        yield from _drawn(rows, resamples(rows), max(1, _BLOCK // rows), seed)
+        yield from _draw(rows, resample_count(rows), max(1, _BLOCK // rows), seed)
 
 
-def _cluster(rows: int) -> np.ndarray | None:
-    """The cluster of each row, where rows are drawn together."""
-    cluster = _TOGETHER.get()
+def _row_clusters(rows: int) -> np.ndarray | None:
+    cluster = _CLUSTERS.get()
     return cluster if cluster is not None and len(cluster) == rows and int(cluster.max()) + 1 < rows else None
 
 
-def _drawn(rows: int, many: int, at_once: int, seed: int) -> Iterator[np.ndarray]:
+def _draw(rows: int, many: int, at_once: int, seed: int) -> Iterator[np.ndarray]:
     rng = np.random.default_rng(seed)
     for start in range(0, many, at_once):
         checkpoint()
@@ -107,28 +108,28 @@ def _drawn(rows: int, many: int, at_once: int, seed: int) -> Iterator[np.ndarray
         yield np.bincount(drawn.ravel(), minlength=size * rows).reshape(size, rows).astype(np.float64)
 
 
-def resampled(score: Callable[[np.ndarray], np.ndarray], rows: int) -> np.ndarray:
-    """The score of every resample, (resamples,); ``score`` takes a block of :func:`counts`. Empty where there are no rows.
+def bootstrap_scores(score: Callable[[np.ndarray], np.ndarray], rows: int) -> np.ndarray:
+    """Return the score of every resample, (resamples,); ``score`` maps a block of :func:`resample_weights` to scores.
 
-    Of fewer than :data:`FEWEST_DRAWN` rows or clusters no resample is defined.
+    Returns an empty array for no rows, and NaN for fewer than :data:`MIN_CLUSTERS` rows or clusters.
     """
     if not rows:
         return np.empty(0)
-    found, cluster = np.concatenate([score(block) for block in counts(rows)]), _cluster(rows)
-    few = (_WHOLE.get() or (rows if cluster is None else int(cluster.max()) + 1)) < FEWEST_DRAWN
+    found, cluster = np.concatenate([score(block) for block in resample_weights(rows)]), _row_clusters(rows)
+    few = (_TOTAL_CLUSTERS.get() or (rows if cluster is None else int(cluster.max()) + 1)) < MIN_CLUSTERS
     return np.full_like(found, np.nan) if few else found
 
 
-def resampled_mean(values: np.ndarray) -> np.ndarray:
-    """The mean of the (n,) ``values`` in every resample."""
-    return resampled(lambda block: block @ np.asarray(values, np.float64) / block.sum(axis=1), len(values))
+def bootstrap_mean(values: np.ndarray) -> np.ndarray:
+    """Return the mean of (n,) ``values`` in every resample."""
+    return bootstrap_scores(lambda block: block @ np.asarray(values, np.float64) / block.sum(axis=1), len(values))
 
 
-def resampled_mean_of(draws: Sequence[np.ndarray | None]) -> np.ndarray | None:
-    """The mean over files, or groups of rows, of their resampled scores, (resamples,): each is resampled by itself.
+def average_bootstraps(draws: Sequence[np.ndarray | None]) -> np.ndarray | None:
+    """Return the mean over files or groups of their bootstrap scores, (resamples,); ``None`` if one has none.
 
-    The resamples of all are drawn from one seed, so that those at one place may move alike; they are put into another order for
-    each, the same for every model. Of a large one there are fewer: the least number is taken. ``None`` where one has none.
+    All bootstraps start from one seed; each is permuted (the same way for every model) so that files are independent. The shortest
+    length is used.
     """
     known = [found for found in draws if found is not None and len(found)]
     if len(known) < len(draws) or not known:
@@ -138,38 +139,41 @@ def resampled_mean_of(draws: Sequence[np.ndarray | None]) -> np.ndarray | None:
     return np.asarray(np.mean(turned, axis=0))
 
 
-def interval(found: np.ndarray) -> list[float]:
-    """The 95% percentile interval of resampled scores, of those that are defined; empty where there are none."""
-    found = found[~np.isnan(found)]
-    if not len(found):
+def percentile_interval(scores: np.ndarray) -> list[float]:
+    """Return the 95 % percentile interval of bootstrap scores, ignoring NaN; empty without any."""
+    scores = scores[~np.isnan(scores)]
+    if not len(scores):
         return []
-    low, high = np.quantile(found, (0.025, 0.975))
+    low, high = np.quantile(scores, (0.025, 0.975))
     return [float(low), float(high)]
 
 
-def interval_of_share(found: np.ndarray, right: np.ndarray) -> list[float]:
-    """The 95% interval of a share of rows (Wilson 1927), of as many rows as vary as much as the resamples do; empty where those are.
+def share_interval(shares: np.ndarray, correct: np.ndarray) -> list[float]:
+    """Return the 95 % Wilson interval (Wilson 1927) of a share of rows, with the effective sample size that the resamples imply.
 
-    Near 0 and 1 hardly a resample holds another row, and their own interval is too narrow: of 50 rows that are all right it has no
-    width at all, and at a true share of 0.97 it holds that in 80% of the cases, as simulated.
-
-    Args:
-        found: the resampled share. right: (n,) of the rows, true or false.
-    """
-    cluster = _cluster(len(right))
-    return interval_of_pooled_share(found, float(np.mean(right)), len(right) if cluster is None else int(cluster.max()) + 1)
-
-
-def interval_of_pooled_share(found: np.ndarray, share: float, apart: int) -> list[float]:
-    """The same of a share that is known by itself, such as the one over several parts that were resampled one by one.
+    Percentile intervals are too narrow near 0 and 1: for 50 correct rows of 50 the width is zero, and at a true share of 0.97 coverage is
+    80 % in simulations.
 
     Args:
-        found: the resampled share. apart: how many rows, or clusters of rows that share a text, it was taken from.
+        shares: the share in every resample.
+        correct: (n,) bool, rows that are correct.
     """
-    known = found[~np.isnan(found)]
-    if not len(known) or not apart:
+    cluster = _row_clusters(len(correct))
+    return wilson_interval(shares, float(np.mean(correct)), len(correct) if cluster is None else int(cluster.max()) + 1)
+
+
+def wilson_interval(shares: np.ndarray, share: float, count: int) -> list[float]:
+    """Return the Wilson interval of a known share, such as one pooled over parts that were resampled separately.
+
+    Args:
+        shares: the share in every resample.
+        share: the share itself.
+        count: number of rows, or clusters of rows that share a text, behind it.
+    """
+    known = shares[~np.isnan(shares)]
+    if not len(known) or not count:
         return []
-    rows, spread = float(apart), float(np.var(known))
+    rows, spread = float(count), float(np.var(known))
     if spread > 0:
         rows = min(rows, share * (1 - share) / spread)
     wide = _Z * _Z / rows
@@ -178,24 +182,23 @@ def interval_of_pooled_share(found: np.ndarray, share: float, apart: int) -> lis
     return [float(max(0.0, middle - half)), float(min(1.0, middle + half))]
 
 
-def gain(before: np.ndarray | None, after: np.ndarray | None) -> dict[str, Any]:
-    """The 95% interval of by how much the tuned model is better, both measured on the same resamples (paired bootstrap).
+def paired_gain(base: np.ndarray | None, tuned: np.ndarray | None) -> dict[str, Any]:
+    """Return the 95 % interval of the improvement of the tuned over the base model on the same resamples (paired bootstrap).
 
     Args:
-        before, after: resampled scores of the untuned and of the tuned model on the same rows. A resample takes part where both are
-            defined.
+        base, tuned: bootstrap scores of the base and the tuned model; resamples where either is NaN are ignored.
 
     Returns:
-        ``{"gain_interval": [low, high]}``; empty where the two do not belong together, or more than :data:`MOST_UNDEFINED` of the
-        resamples are not defined.
+        ``{"gain_interval": [low, high]}``; empty if the two do not match, or more than :data:`MAX_UNDEFINED_SHARE` of the resamples
+        are undefined.
     """
-    if before is None or after is None or not len(before) or len(before) != len(after):
+    if base is None or tuned is None or not len(base) or len(base) != len(tuned):
         return {}
-    found = after - before
-    return {} if np.isnan(found).mean() > MOST_UNDEFINED else {"gain_interval": interval(found)}
+    found = tuned - base
+    return {} if np.isnan(found).mean() > MAX_UNDEFINED_SHARE else {"gain_interval": percentile_interval(found)}
 
 
-_CLEARLY = 3.0
+_CLEARLY_WORSE = 3.0
 """Standard deviations of the resampled difference: a candidate so much worse was not in the running.
 
 Of ten equally good independent candidates on 30 to 300 rows 2.3 to 2.9% of the intervals then lie above the true gain, as with all ten in
@@ -205,41 +208,40 @@ the running; from two standard deviations on 3.1 to 3.9% do, as simulated.
 
 @dataclass(frozen=True, eq=False)
 class ScoredModel:
-    """A model's score on the held-out rows, and the same in every bootstrap resample of them, (resamples,)."""
+    """Score of a model on the held-out rows, and in every bootstrap resample, (resamples,)."""
 
     score: float
     resampled: np.ndarray
 
 
-def gain_of_chosen(untuned: np.ndarray | None, chosen: ScoredModel, others: Sequence[ScoredModel]) -> dict[str, Any]:
-    """Return the 95% interval of by how much a chosen model is better than the untuned one.
+def selected_model_gain(base: np.ndarray | None, selected: ScoredModel, others: Sequence[ScoredModel]) -> dict[str, Any]:
+    """Return the 95 % interval of the improvement of a selected model over the base model.
 
-    The upper end is that of the paired bootstrap (:func:`~sbert_studio.evaluation.bootstrap.gain`): where the chosen model really is the
-    best, nothing flatters it. The lower end allows for the case that it is not, and was chosen because chance favoured it: of all
-    candidates that are not clearly worse, the error of the least fortunate counts in each resample. As the percentile interval mirrors
-    the errors of the resamples, the most fortunate, which is the one that is chosen, becomes the least. Without such candidates the
-    interval is that of the paired bootstrap.
+    The upper end is that of the paired bootstrap (:func:`paired_gain`). The lower end corrects for selection on the same rows: in each
+    resample it uses the largest optimism among all candidates that are not clearly worse than the selected one. As the percentile interval
+    mirrors the errors of the resamples, that is the candidate with the lowest error. Without such candidates the interval is that of the
+    paired bootstrap.
 
     Args:
-        untuned: the untuned model's resampled scores, (resamples,).
-        chosen: the model that was kept.
-        others: all other candidates, resampled alike. One whose score is not defined takes no part.
+        base: bootstrap scores of the base model, (resamples,).
+        selected: the selected model.
+        others: all other candidates, resampled alike; candidates with an undefined score are ignored.
 
     Returns:
-        ``{"gain_interval": [low, high]}``; empty where ``gain`` finds none.
+        ``{"gain_interval": [low, high]}``; empty if :func:`paired_gain` finds none.
     """
-    plain = gain(untuned, chosen.resampled)
-    if untuned is None or not plain:
+    plain = paired_gain(base, selected.resampled)
+    if base is None or not plain:
         return {}
     low, high = plain["gain_interval"]
-    luck = np.zeros(len(chosen.resampled))  # by how much the least fortunate candidate's error is below that of the chosen one
+    luck = np.zeros(len(selected.resampled))  # by how much the least fortunate candidate's error is below that of the chosen one
     for other in others:
         if len(other.resampled) != len(luck) or not np.isfinite(other.score):
             continue
-        difference = other.resampled - chosen.resampled
+        difference = other.resampled - selected.resampled
         if not np.isfinite(difference).any():
             continue
-        short = chosen.score - other.score
-        if short <= _CLEARLY * float(np.nanstd(difference)):
+        short = selected.score - other.score
+        if short <= _CLEARLY_WORSE * float(np.nanstd(difference)):
             luck = np.fmin(luck, difference + short)
-    return {"gain_interval": [min(low, interval(chosen.resampled - untuned + luck)[0]), high]}
+    return {"gain_interval": [min(low, percentile_interval(selected.resampled - base + luck)[0]), high]}

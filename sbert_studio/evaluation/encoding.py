@@ -1,4 +1,4 @@
-"""Encode the texts of a data set once, with timing, and compute similarities."""
+"""Encode the texts of a data set once, measure speed, and compute similarities."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from ..errors import StudioError
 from ..models.base import Encoder, finite
 from ..models.pair_scorer import PairScorer
 from ..models.similarity import SIMILARITIES
@@ -22,12 +23,12 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Pace:
-    """What a model has read.
+class EncodingSpeed:
+    """Number of sentences a model has read, and the time this took.
 
     Attributes:
-        sentences: how many; the two of a pair count each.
-        seconds: of the reading alone.
+        sentences: number of sentences; a pair counts as two.
+        seconds: encoding time only.
     """
 
     sentences: int = 0
@@ -35,16 +36,16 @@ class Pace:
 
     @property
     def rate(self) -> float:
-        """Sentences a second; 0 where nothing was read."""
+        """Sentences per second; 0 before anything was read."""
         return self.sentences / self.seconds if self.sentences and self.seconds > 0 else 0.0
 
     @contextmanager
-    def reading(self, progress: Progress | None, each: int = 1) -> Iterator[Progress]:
-        """Count what is read within, by what the reader tells of its progress.
+    def measure(self, progress: Progress | None, each: int = 1) -> Iterator[Progress]:
+        """Count what is read within this context from the reader's progress calls.
 
         Args:
-            progress: is told the same.
-            each: sentences in what the reader counts: one of texts, two of pairs.
+            progress: is forwarded the same calls.
+            each: sentences per unit of progress: 1 for texts, 2 for pairs.
         """
         read, began = 0, time.perf_counter()
 
@@ -59,61 +60,56 @@ class Pace:
         self.seconds += time.perf_counter() - began
 
 
-class Remembered(Encoder):
-    """An encoder's vectors, each text's kept for as long as this lives: for work in several steps on the same texts.
+class CachingEncoder(Encoder):
+    """Encoder that caches the vector of each text, for work in several steps on the same texts.
 
     Args:
-        encoder: what encodes; its own vectors are returned unchanged.
+        encoder: the wrapped encoder.
 
     Attributes:
-        pace: what it has encoded, and how long that took.
+        speed: speed of the wrapped encoder.
     """
 
     def __init__(self, encoder: Encoder) -> None:
-        self.encoder, self.pace = encoder, Pace()
+        self.encoder, self.speed = encoder, EncodingSpeed()
         self.name, self.normalizes = encoder.name, encoder.normalizes
         self.similarity_fn_name, self.truncate_dim = encoder.similarity_fn_name, encoder.truncate_dim
         self._known: dict[str, np.ndarray] = {}
-        self._readers: dict[str, Remembered] = {}
+        self._readers: dict[str, CachingEncoder] = {}
 
     @property
     def dim(self) -> int:
-        """As the encoder's."""
         return self.encoder.dim
 
     @property
     def max_length(self) -> int:
-        """As the encoder's."""
         return self.encoder.max_length
 
     @property
     def fingerprint(self) -> str:
-        """As the encoder's."""
         return self.encoder.fingerprint
 
     def prompt_of(self, role: Role) -> str:
-        """As the encoder's."""
         return self.encoder.prompt_of(role)
 
-    def for_role(self, role: Role) -> Remembered:
-        """Return the encoder as it reads texts of a role, which remembers those by itself; the pace is one."""
+    def for_role(self, role: Role) -> CachingEncoder:
+        """Return the encoder for texts of ``role``, with its own cache and a shared speed counter."""
         reader = self.encoder.for_role(role)
         if reader is self.encoder:
             return self
-        found = self._readers.setdefault(self.prompt_of(role), Remembered(reader))
-        found.pace = self.pace
+        found = self._readers.setdefault(self.prompt_of(role), CachingEncoder(reader))
+        found.speed = self.speed
         return found
 
     def encode(self, texts: Sequence[str], *, progress: Progress | None = None, should_stop: ShouldStop | None = None) -> np.ndarray:
-        """See :meth:`~sbert_studio.models.base.Encoder.encode`; progress is told of the new texts alone."""
+        """See :meth:`~sbert_studio.models.base.Encoder.encode`; progress counts uncached texts only."""
         new = [text for text in dict.fromkeys(texts) if text not in self._known]
         if new:
-            with self.pace.reading(progress) as show:
+            with self.speed.measure(progress) as show:
                 self._known.update(zip(new, self.encoder.encode(new, progress=show, should_stop=should_stop), strict=True))
         return np.stack([self._known[text] for text in texts]) if len(texts) else np.empty((0, self.dim), np.float32)
 
     def describe(self) -> dict[str, Any]:
-        """As the encoder's."""
         return self.encoder.describe()
 
 
@@ -121,18 +117,18 @@ MEASURES = SIMILARITIES
 TIE = 1e-6
 """Cosines of float32 vectors that differ by no more are the same: products of equal vectors differ by where in a block they stand."""
 _DISTANCES = ("euclidean", "manhattan")
-_COMPARED: Role = "symmetric"
+_SYMMETRIC: Role = "symmetric"
 _BLOCK = 8192  # rows at a time: the temporary stays at 25 MB for 384 dimensions
 
 
-def measures(left: np.ndarray, right: np.ndarray) -> dict[str, np.ndarray]:
-    """Cosine, dot product, Euclidean and Manhattan distance of matching rows.
+def pairwise_measures(left: np.ndarray, right: np.ndarray) -> dict[str, np.ndarray]:
+    """Return cosine, dot product, Euclidean and Manhattan distance of matching rows.
 
     Args:
-        left, right: (n, d). A row of zeros has cosine 0 with everything; equal rows have exactly 1, so that pairs of one text share a rank.
+        left, right: (n, d). A zero row has cosine 0 with every row; equal rows have exactly 1, so that identical pairs tie.
 
     Returns:
-        For each of :data:`MEASURES` an (n,) float64 array; the distances are positive, so smaller is more alike.
+        An (n,) float64 array for each of :data:`MEASURES`; distances are positive (smaller is more similar).
     """
     found = {name: np.empty(len(left)) for name in MEASURES}
     for start in range(0, len(left), _BLOCK):
@@ -152,10 +148,10 @@ def measures(left: np.ndarray, right: np.ndarray) -> dict[str, np.ndarray]:
 
 def similarities(left: np.ndarray, right: np.ndarray) -> dict[str, np.ndarray]:
     """:func:`measures` with the distances negated, so that larger always means more alike."""
-    return {name: -values if name in _DISTANCES else values for name, values in measures(left, right).items()}
+    return {name: -values if name in _DISTANCES else values for name, values in pairwise_measures(left, right).items()}
 
 
-class Encoded:
+class EncodedColumns:
     """The vectors of the texts of many columns, each distinct text encoded once with each prompt that it is read with.
 
     Args:
@@ -173,7 +169,7 @@ class Encoded:
         self._prompt_of = encoder.prompt_of
         self._places: dict[str, dict[str, int]] = {}  # by prompt
         readers: dict[str, Encoder] = {}
-        for column, role in zip(columns, roles or repeat(_COMPARED), strict=bool(roles)):
+        for column, role in zip(columns, roles or repeat(_SYMMETRIC), strict=bool(roles)):
             prompt = encoder.prompt_of(role)
             readers.setdefault(prompt, encoder.for_role(role))
             places = self._places.setdefault(prompt, {})
@@ -183,7 +179,7 @@ class Encoded:
         self._vectors: dict[str, np.ndarray] = {}
         done = 0
         for prompt, places in self._places.items():
-            told = _continued(progress, done, total) if progress and len(readers) > 1 else progress
+            told = _offset_progress(progress, done, total) if progress and len(readers) > 1 else progress
             self._vectors[prompt] = finite(readers[prompt].encode(list(places), progress=told))
             done += len(places)
 
@@ -197,24 +193,23 @@ class Encoded:
 def encode_columns(
     encoder: Encoder, columns: Sequence[Sequence[str]], progress: Progress | None = None, roles: Sequence[Role] = ()
 ) -> list[np.ndarray]:
-    """The (n, d) vectors of each column; see :class:`Encoded`."""
-    roles = roles or [_COMPARED] * len(columns)
-    encoded = Encoded(encoder, columns, progress, roles)
+    """Return the (n, d) vectors of each column; see :class:`EncodedColumns`."""
+    roles = roles or [_SYMMETRIC] * len(columns)
+    encoded = EncodedColumns(encoder, columns, progress, roles)
     return [encoded.of(column, role) for column, role in zip(columns, roles, strict=True)]
 
 
-def _continued(progress: Progress, done: int, total: int) -> Progress:
-    """Progress of a part as progress of the whole, of which ``done`` texts came before."""
+def _offset_progress(progress: Progress, done: int, total: int) -> Progress:
     return lambda now, _: progress(done + now, total)
 
 
-def alike(
-    model: Encoder | PairScorer | Trainable, left: Sequence[str], right: Sequence[str], roles: Sequence[Role] = (_COMPARED, _COMPARED)
+def pair_similarities(
+    model: Encoder | PairScorer | Trainable, left: Sequence[str], right: Sequence[str], roles: Sequence[Role] = (_SYMMETRIC, _SYMMETRIC)
 ) -> np.ndarray:
-    """How alike the texts of each pair are, larger for more: the score of a pair, or how the model compares its vectors, (n,).
+    """Return the similarity of each pair, (n,) float64, larger for more similar: a pair scorer's score, or the model's similarity function.
 
     Args:
-        roles: of the two columns, for a model with prompts.
+        roles: prompt roles of the two columns.
 
     Raises:
         StudioError: as :func:`encode_columns`.
@@ -223,3 +218,16 @@ def alike(
         return np.asarray(model.predict(list(zip(left, right, strict=True))), np.float64)
     vectors = encode_columns(cast("Encoder", model), [left, right], roles=roles)  # whatever learns gives vectors, or scores
     return similarities(*vectors)[cast("Encoder", model).similarity_name]
+
+
+def require_finite(scores: np.ndarray) -> np.ndarray:
+    """Return ``scores`` unchanged.
+
+    Raises:
+        StudioError: a score is not finite, as for a diverged model.
+    """
+    if not np.isfinite(scores).all():
+        raise StudioError(
+            "the model returns scores that are not finite numbers", "its training diverged: lower the learning rate and train it again"
+        )
+    return scores

@@ -13,12 +13,11 @@ from ..errors import StudioError
 from ..models.base import Encoder
 from ..models.pair_scorer import PairScorer
 from ..models.prompts import column_roles
-from .bootstrap import drawn_together
-from .encoding import Encoded, Pace
-from .measures.crossing import require_finite
-from .tasks import SCORED_KINDS, TASKS, Rows, Shape, Task, WithVectors, all_tasks, kinds_of_task, primary, task_for, task_named
-from .tasks.base import ClassRoles, categories_of, class_roles, class_roles_of
-from .tasks.categories import Known
+from .bootstrap import resample_clusters
+from .encoding import EncodedColumns, EncodingSpeed, require_finite
+from .tasks import SCORED_KINDS, TASKS, DataShape, EncodedExamples, Task, TaskData, all_tasks, find_task, get_task, main_score, task_kinds
+from .tasks.base import ClassRoles, category_names, class_roles, class_roles_from
+from .tasks.categories import ReferenceTexts
 
 if TYPE_CHECKING:
     from ..data.progress import Progress
@@ -29,106 +28,111 @@ if TYPE_CHECKING:
 
 
 # What can be judged on examples: whatever gives vectors or scores. A model in training is one of the two, which its type does not say.
-Judged: TypeAlias = "Encoder | PairScorer | Trainable"
+EvaluatedModel: TypeAlias = "Encoder | PairScorer | Trainable"
 # Texts that new ones are laid beside: more of them change no figure that is shown.
-MOST_KNOWN = 5_000
+MAX_REFERENCE_TEXTS = 5_000
 
 
 @dataclass(frozen=True, eq=False)
-class ToJudge:
-    """Examples and the task that they are judged by.
+class EvaluationSet:
+    """Examples and the task to evaluate them with.
 
     Attributes:
-        known, dev: of a task that uses them, others whose answers are known, and those by which it chooses its settings.
+        reference: reference examples with known labels, for tasks that use them.
+        dev: examples on which the task chooses its settings.
     """
 
     examples: Examples
     task: Task
-    known: Examples | None = None
+    reference: Examples | None = None
     dev: Examples | None = None
 
     @property
     def columns(self) -> list[tuple[tuple[str, ...], Role]]:
-        """Return all columns of texts that a model is asked for, with their roles."""
-        sets = [one for one in (self.examples, self.known, self.dev) if one is not None]
+        """All text columns to encode, with their prompt roles."""
+        sets = [one for one in (self.examples, self.reference, self.dev) if one is not None]
         return [both for one in sets for both in zip(one.texts, column_roles(one.kind, len(one.texts)), strict=True)]
 
 
-def judge_sets(
-    model: Judged,
-    sets: Sequence[ToJudge],
+def evaluate_sets(
+    model: EvaluatedModel,
+    sets: Sequence[EvaluationSet],
     progress: Progress | None = None,
-    known: Examples | None = None,
-    pace: Pace | None = None,
+    reference: Examples | None = None,
+    pace: EncodingSpeed | None = None,
 ) -> list[Report]:
-    """Judge a model on each set by its task. A text, or of a model that scores pairs a pair, that stands in several sets is read once.
+    """Evaluate a model on each set by its task; texts (or pairs) that occur in several sets are read once.
 
     Args:
-        progress: told how many texts or pairs are done.
-        known: texts with a category that is known, a sample of which those of a task that is ``beside_known`` are laid beside.
-        pace: counts what the model reads, and how long that takes.
+        progress: called with the number of texts or pairs done.
+        reference: labelled texts; a sample of them is the reference of tasks with ``uses_reference``.
+        pace: accumulates the encoding speed.
 
     Raises:
-        StudioError: a set is empty, a task is not one for such a model, or the model gives numbers that are not finite.
+        StudioError: a set is empty, a task does not fit the model, or the model returns numbers that are not finite.
     """
     if not all(len(one.examples) for one in sets):
         raise StudioError("there are no rows to judge the model on", "give a larger set")
     if isinstance(model, PairScorer):
-        return _by_scores(model, sets, progress, pace or Pace())
-    return _by_vectors(cast("Encoder", model), sets, progress, known, pace or Pace())  # whatever learns gives vectors, or scores
+        return _evaluate_scores(model, sets, progress, pace or EncodingSpeed())
+    return _evaluate_vectors(
+        cast("Encoder", model), sets, progress, reference, pace or EncodingSpeed()
+    )  # whatever learns gives vectors, or scores
 
 
-def fitting_task(model: Judged, examples: Examples) -> Task:
-    """The task that fits examples and what the model gives.
+def fitting_task(model: EvaluatedModel, examples: Examples) -> Task:
+    """Return the task that fits the examples and the output of the model.
 
     Raises:
-        StudioError: the examples are bare sentences.
+        StudioError: the examples are unlabelled sentences.
     """
-    shape = Shape(examples.kind, len(examples.labels), examples.ordered)
+    shape = DataShape(examples.kind, len(examples.labels), examples.ordered)
     if isinstance(model, PairScorer):
-        return task_for(replace(shape, gives="class" if model.labels > 1 else "score"))
-    return task_for(shape)
+        return find_task(replace(shape, gives="class" if model.labels > 1 else "score"))
+    return find_task(shape)
 
 
-def known_sample(examples: Examples) -> Examples:
-    """At most :data:`MOST_KNOWN` of the examples, always the same ones, in their order."""
-    if len(examples) <= MOST_KNOWN:
+def sample_reference(examples: Examples) -> Examples:
+    """Return at most :data:`MAX_REFERENCE_TEXTS` examples in order, always the same sample."""
+    if len(examples) <= MAX_REFERENCE_TEXTS:
         return examples
-    return examples.take(np.sort(np.random.default_rng(len(examples)).permutation(len(examples))[:MOST_KNOWN]))
+    return examples.take(np.sort(np.random.default_rng(len(examples)).permutation(len(examples))[:MAX_REFERENCE_TEXTS]))
 
 
-def _by_vectors(encoder: Encoder, sets: Sequence[ToJudge], progress: Progress | None, known: Examples | None, pace: Pace) -> list[Report]:
-    wanted = known is not None and len(known) > 0 and any(one.task.beside_known for one in sets)
-    beside = known_sample(known) if wanted and known is not None else None
+def _evaluate_vectors(
+    encoder: Encoder, sets: Sequence[EvaluationSet], progress: Progress | None, reference: Examples | None, pace: EncodingSpeed
+) -> list[Report]:
+    wanted = reference is not None and len(reference) > 0 and any(one.task.uses_reference for one in sets)
+    beside = sample_reference(reference) if wanted and reference is not None else None
     columns = [both for one in sets for both in one.columns]
     columns += [] if beside is None else [(beside.texts[0], "symmetric")]
-    with pace.reading(progress) as show:
-        vectors = Encoded(encoder, [column for column, _ in columns], show, [role for _, role in columns])
-    laid = None if beside is None else _laid(_with_vectors(vectors, beside))
+    with pace.measure(progress) as show:
+        vectors = EncodedColumns(encoder, [column for column, _ in columns], show, [role for _, role in columns])
+    laid = None if beside is None else _as_reference(_encoded_examples(vectors, beside))
     reports = []
     for one in sets:
-        judged = _with_vectors(vectors, one.examples)
-        others = None if one.known is None else _with_vectors(vectors, one.known)
-        with drawn_together(*one.examples.texts):
+        evaluated = _encoded_examples(vectors, one.examples)
+        others = None if one.reference is None else _encoded_examples(vectors, one.reference)
+        with resample_clusters(*one.examples.texts):
             if others is not None and one.task.learns:
-                dev = None if one.dev is None else _with_vectors(vectors, one.dev)
-                reports.append(one.task.judge_taught(judged, others, dev))
+                dev = None if one.dev is None else _encoded_examples(vectors, one.dev)
+                reports.append(one.task.train_and_evaluate(evaluated, others, dev))
             else:
-                beside_it = laid if others is None else _laid(others)
-                reports.append(one.task.judge_vectors(one.examples, judged.vectors, beside_it, encoder.similarity_name))
+                beside_it = laid if others is None else _as_reference(others)
+                reports.append(one.task.evaluate_vectors(one.examples, evaluated.vectors, beside_it, encoder.similarity_name))
     return reports
 
 
-def _with_vectors(vectors: Encoded, examples: Examples) -> WithVectors:
+def _encoded_examples(vectors: EncodedColumns, examples: Examples) -> EncodedExamples:
     roles = column_roles(examples.kind, len(examples.texts))
-    return WithVectors(examples, [vectors.of(column, role) for column, role in zip(examples.texts, roles, strict=True)])
+    return EncodedExamples(examples, [vectors.of(column, role) for column, role in zip(examples.texts, roles, strict=True)])
 
 
-def _laid(known: WithVectors) -> Known:
-    return Known(known.vectors[0], categories_of(known.examples), known.examples.texts[0])
+def _as_reference(reference: EncodedExamples) -> ReferenceTexts:
+    return ReferenceTexts(reference.vectors[0], category_names(reference.examples), reference.examples.texts[0])
 
 
-def _by_scores(model: PairScorer, sets: Sequence[ToJudge], progress: Progress | None, pace: Pace) -> list[Report]:
+def _evaluate_scores(model: PairScorer, sets: Sequence[EvaluationSet], progress: Progress | None, pace: EncodingSpeed) -> list[Report]:
     for one in sets:
         one.task.require_scorer(model)
     asked = [[] if one.task.ranks_candidates else one.task.pairs(one.examples) for one in sets]
@@ -136,25 +140,27 @@ def _by_scores(model: PairScorer, sets: Sequence[ToJudge], progress: Progress | 
     for pair in (pair for pairs in asked for pair in pairs):
         places.setdefault(pair, len(places))
     # One that reads pairs whole tells how many of them are done; a poly-encoder how many queries and candidates, each read once.
-    with pace.reading(progress, 2 if model.candidates is None else 1) as show:
+    with pace.measure(progress, 2 if model.candidates is None else 1) as show:
         scores = require_finite(model.predict(list(places), progress=show)) if places else np.empty(0, np.float32)
     reports = []
     for one, pairs in zip(sets, asked, strict=True):
         examples, task = one.examples, one.task
         own = scores[np.fromiter((places[pair] for pair in pairs), np.int64, len(pairs))]
-        with drawn_together(*examples.texts):
+        with resample_clusters(*examples.texts):
             ranked = task.ranks_candidates
-            reports.append(task.judge_ranking(examples, model, progress) if ranked else task.judge_scores(examples, own, model.class_names))
+            reports.append(
+                task.evaluate_ranking(examples, model, progress) if ranked else task.evaluate_pair_scores(examples, own, model.class_names)
+            )
     return reports
 
 
 def detect_task(table: Table) -> str:
-    """The task, one of :data:`TASKS`, that a table is made for.
+    """Return the name of the task that fits a table, one of :data:`TASKS`.
 
     Raises:
-        StudioError: the table holds neither pairs, nor triplets, nor texts with a class.
+        StudioError: the table has neither pairs, triplets, nor labelled texts.
     """
-    return _automatic(table, None)[0].name
+    return _detect(table, None)[0].name
 
 
 def evaluate(
@@ -163,55 +169,56 @@ def evaluate(
     task: str = "auto",
     progress: Progress | None = None,
     roles: Roles | None = None,
-    known: Table | None = None,
+    reference: Table | None = None,
     dev: Table | None = None,
 ) -> Report:
-    """Judge an encoder or a cross-encoder on a table.
+    """Evaluate an encoder or a cross-encoder on a table.
 
     Args:
-        task: one of :data:`TASKS`, or ``auto``: decided by the table's columns.
-        progress: told how many texts are encoded.
-        roles: what the columns are; found by names and values where it is not said.
-        known, dev: see :func:`beside`.
+        task: one of :data:`TASKS`, or ``auto`` to detect it from the columns.
+        progress: called with the number of encoded texts.
+        roles: column roles; detected if not given.
+        reference, dev: see :func:`with_reference`.
 
     Raises:
-        StudioError: the task is unknown, or the table does not hold what it needs.
+        StudioError: the task is unknown, or the table lacks what it needs.
     """
-    chosen, columns = task_of(table, task, roles)
+    chosen, columns = choose_task(table, task, roles)
     if isinstance(encoder, PairScorer):
         chosen.require_pairs(encoder)
     rows = chosen.read(table, columns)
-    if known is not None:
-        rows = beside(rows, chosen, known, dev, columns)
+    if reference is not None:
+        rows = with_reference(rows, chosen, reference, dev, columns)
     if task == "auto" and isinstance(encoder, PairScorer):
         chosen = fitting_task(encoder, rows.examples)
-    (report,) = judge_sets(encoder, [ToJudge(rows.examples, chosen, rows.known, rows.dev)], progress)
+    (report,) = evaluate_sets(encoder, [EvaluationSet(rows.examples, chosen, rows.reference, rows.dev)], progress)
     return replace(report, notes=rows.notes, account=rows.account)
 
 
-def beside(rows: Rows, task: Task, known: Table, dev: Table | None = None, roles: Roles | ClassRoles | None = None) -> Rows:
-    """What is judged, with other rows whose answers are known.
+def with_reference(
+    rows: TaskData, task: Task, reference: Table, dev: Table | None = None, roles: Roles | ClassRoles | None = None
+) -> TaskData:
+    """Return the data of a task together with reference rows whose labels are known.
 
     Args:
-        known: the task learns from them, or lays what is judged beside them.
-        dev: rows by which it chooses its settings.
-        roles: what the columns of the judged table are; those of another table that has other columns are found out.
+        reference: rows that the task trains on, or compares the evaluated texts with.
+        dev: rows on which it chooses its settings.
+        roles: column roles of the evaluated table; detected for tables with other columns.
 
     Raises:
-        StudioError: the task has no use for them, or a table does not hold what it needs.
+        StudioError: the task does not use reference rows, or a table lacks what it needs.
     """
-    if not task.uses_known:
-        able = ", ".join(one.name for one in all_tasks() if one.uses_known)
+    if not task.uses_known_rows:
+        able = ", ".join(one.name for one in all_tasks() if one.uses_known_rows)
         raise StudioError(f"{task.name} judges a file by itself and has no use for known answers", f"leave them out, or choose {able}")
-    found, chosen = (None if table is None else task.read(table, _of_columns(table, roles)) for table in (known, dev))
+    found, chosen = (None if table is None else task.read(table, _roles_for_columns(table, roles)) for table in (reference, dev))
     assert found is not None
     use = "learned from" if task.learns else "laid beside"
-    notes = (*rows.notes, f"{use} the {len(found.examples):,} rows of {known.name}", *found.notes)
-    return replace(rows, known=found.examples, dev=None if chosen is None else chosen.examples, notes=notes)
+    notes = (*rows.notes, f"{use} the {len(found.examples):,} rows of {reference.name}", *found.notes)
+    return replace(rows, reference=found.examples, dev=None if chosen is None else chosen.examples, notes=notes)
 
 
-def _of_columns(table: Table, roles: Roles | ClassRoles | None) -> Roles | ClassRoles | None:
-    """Roles, if the table has the columns that they name."""
+def _roles_for_columns(table: Table, roles: Roles | ClassRoles | None) -> Roles | ClassRoles | None:
     if isinstance(roles, ClassRoles):
         names = {roles.text, roles.label}
     else:
@@ -219,49 +226,50 @@ def _of_columns(table: Table, roles: Roles | ClassRoles | None) -> Roles | Class
     return roles if names <= set(table.columns) else None
 
 
-def task_of(table: Table, task: str, roles: Roles | None) -> tuple[Task, Roles | ClassRoles | None]:
-    """The task of that name, or the one that fits a table where it is ``auto``; and the columns that serve it, as far as they are known.
+def choose_task(table: Table, task: str, roles: Roles | None) -> tuple[Task, Roles | ClassRoles | None]:
+    """Return the named task (or the one that fits the table for ``auto``) and its column roles, as far as they are known.
 
     Raises:
-        StudioError: there is no such task, or the table is made for none.
+        StudioError: the task is unknown, or none fits the table.
     """
-    return _automatic(table, roles) if task == "auto" else (task_named(task), roles)
+    return _detect(table, roles) if task == "auto" else (get_task(task), roles)
 
 
-def evaluate_examples(encoder: Judged, examples: Examples, progress: Progress | None = None, *, known: Examples | None = None) -> Report:
-    """Judge an encoder or a cross-encoder on examples of one of :data:`SCORED_KINDS`, as the trainer does with its dev split.
+def evaluate_examples(
+    encoder: EvaluatedModel, examples: Examples, progress: Progress | None = None, *, reference: Examples | None = None
+) -> Report:
+    """Evaluate a model on examples of one of :data:`SCORED_KINDS`, as the trainer does with its validation split.
 
     Args:
-        known: of texts with a category, others whose category is known: those that were learned. As many of them as
-            :func:`known_sample` takes are looked at, always the same ones. Without them the judged texts are laid beside each other.
+        reference: labelled reference texts (the training texts), of which :func:`sample_reference` takes a fixed sample. Without them
+            the evaluated texts are compared with each other.
 
     Raises:
-        StudioError: the examples are bare sentences, or there are none.
+        StudioError: there are no examples, or only unlabelled sentences.
     """
-    (report,) = judge_sets(encoder, [ToJudge(examples, fitting_task(encoder, examples))], progress, known)
+    (report,) = evaluate_sets(encoder, [EvaluationSet(examples, fitting_task(encoder, examples))], progress, reference)
     return report
 
 
-def _automatic(table: Table, roles: Roles | None) -> tuple[Task, Roles | ClassRoles]:
-    """The task that fits a table, for a model that gives vectors, and the columns that serve it."""
+def _detect(table: Table, roles: Roles | None) -> tuple[Task, Roles | ClassRoles]:
     try:
         roles = roles or detect_roles(table)
     except StudioError:
-        return task_for(Shape("sentences", classed=True)), class_roles(table)
+        return find_task(DataShape("sentences", classed=True)), class_roles(table)
     if roles.kind in ("labelled_texts", "sentences"):
-        return task_for(Shape(roles.kind, classed=True)), class_roles_of(roles) or class_roles(table)
-    return task_for(Shape(roles.kind, len(roles.labels), roles.ordered)), roles
+        return find_task(DataShape(roles.kind, classed=True)), class_roles_from(roles) or class_roles(table)
+    return find_task(DataShape(roles.kind, len(roles.labels), roles.ordered)), roles
 
 
 __all__ = [
     "SCORED_KINDS",
     "TASKS",
-    "beside",
+    "choose_task",
     "detect_task",
     "evaluate",
     "evaluate_examples",
-    "kinds_of_task",
-    "known_sample",
-    "primary",
-    "task_of",
+    "main_score",
+    "sample_reference",
+    "task_kinds",
+    "with_reference",
 ]

@@ -1,7 +1,7 @@
-"""The most similar pairs of very many texts: only those are compared that lie together, and what that misses is measured.
+"""Approximate paraphrase mining for very large corpora, with measured recall.
 
-The rows go into about √n lists, each into the few whose centres are nearest (k-means; an inverted file, Jégou, Douze & Schmid 2011, with
-several assignments), and the pairs of each list are looked at as exactly as ever. A pair is missed only where its rows share no list.
+Rows are assigned to about √n lists, each to the few lists with the nearest centroids (an inverted file; Jégou, Douze & Schmid 2011), and
+the pairs within each list are compared exactly. A pair is missed only if its rows share no list.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..data.progress import checkpoint
-from .index import centroids
-from .paraphrase_mining import MARGIN, TILE, Best, Pair, Scan, require_top
+from .index import train_centroids
+from .paraphrase_mining import MARGIN, TILE, PairScan, ScoredPair, TopPairs, require_top
 from .products import UnitRows, exact_products
 
 if TYPE_CHECKING:
@@ -30,13 +30,13 @@ _SEED = 12
 
 
 @dataclass(frozen=True)
-class Recall:
-    """What share of the pairs the lists hold, of those that exact search finds.
+class PairRecall:
+    """Share of the pairs of exact search that share a list.
 
     Attributes:
-        share: of ``pairs``, between 0 and 1.
-        pairs: the closest different pairs of each of ``rows`` rows, taken at random, with any row.
-        cosine: that of the least of them. Closer pairs are missed less.
+        share: recall of ``pairs``, between 0 and 1.
+        pairs: the closest pairs of ``rows`` sampled rows with any row.
+        cosine: the lowest cosine among them; closer pairs are missed less often.
     """
 
     share: float
@@ -45,13 +45,14 @@ class Recall:
     cosine: float
 
 
-def nearly_most_similar_pairs(vectors: np.ndarray, top: int = 10, progress: Progress | None = None) -> tuple[list[Pair], Recall]:
-    """As :func:`.closest.most_similar_pairs`, but some pairs may be missing; and how many of such pairs are found.
+def approximate_paraphrase_mining(
+    vectors: np.ndarray, top: int = 10, progress: Progress | None = None
+) -> tuple[list[ScoredPair], PairRecall]:
+    """Find most of the pairs of :func:`.paraphrase_mining.paraphrase_mining`, and measure how many such pairs are found.
 
     Args:
         vectors: (n, d), of any length, n at least 2.
-        progress: told of pairs in one count: of rows with the centres of lists, of rows within lists (about how many, until the lists
-            are there), and of the sample with all rows.
+        progress: called with the number of compared pairs: rows with centroids, rows within lists (estimated at first), and the sample.
 
     Raises:
         StudioError: ``top`` is not between 1 and 100,000.
@@ -59,9 +60,9 @@ def nearly_most_similar_pairs(vectors: np.ndarray, top: int = 10, progress: Prog
     require_top(top)
     rows, count, asked = UnitRows(vectors), max(1, round(len(vectors) ** 0.5)), min(_SAMPLE, len(vectors))
     of_each = min(_LISTS_OF_EACH, max(1, count // 2))
-    told = _InParts(progress, len(vectors) * count, (len(vectors) * of_each) ** 2 // (2 * count), len(vectors) * asked)
+    told = _StagedProgress(progress, len(vectors) * count, (len(vectors) * of_each) ** 2 // (2 * count), len(vectors) * asked)
     lists = _lists(rows, count, of_each, told.part(0))
-    scan = Scan(rows, None, lambda a, b: exact_products(vectors, a, b), Best(top, 1.0, once=of_each > 1), margin=MARGIN)
+    scan = PairScan(rows, None, lambda a, b: exact_products(vectors, a, b), TopPairs(top, 1.0, once=of_each > 1), margin=MARGIN)
     order = np.argsort(lists.ravel(), kind="stable") // of_each
     sizes = np.bincount(lists.ravel())
     ends, done = np.cumsum(sizes), 0
@@ -74,15 +75,11 @@ def nearly_most_similar_pairs(vectors: np.ndarray, top: int = 10, progress: Prog
     return scan.best.pairs(), _recall(rows, lists, told.part(2))
 
 
-class _InParts:
-    """One count for parts of work that come one after the other, of so many pairs each."""
-
+class _StagedProgress:
     def __init__(self, progress: Progress | None, *sizes: int) -> None:
         self._progress, self.sizes = progress, list(sizes)
 
     def part(self, number: int) -> Progress:
-        """Told how far one part is."""
-
         def told(done: int, total: int) -> None:
             if self._progress is not None:
                 self._progress(sum(self.sizes[:number]) + done, sum(self.sizes))
@@ -91,7 +88,6 @@ class _InParts:
 
 
 def _tiles(order: np.ndarray, starts: list[int], ends: list[int]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """The tiles of each list of rows, which stand in ``order`` from its start to its end."""
     for start, end in zip(starts, ends, strict=True):
         members = np.sort(order[start:end])
         parts = [members[at : at + TILE] for at in range(0, len(members), TILE)]
@@ -101,11 +97,10 @@ def _tiles(order: np.ndarray, starts: list[int], ends: list[int]) -> Iterator[tu
 
 
 def _lists(rows: UnitRows, count: int, of_each: int, progress: Progress) -> np.ndarray:
-    """(n, of_each): the lists of each row, each once."""
     import torch
 
     sample = np.sort(np.random.default_rng(_SEED).choice(len(rows), min(len(rows), count * _TRAINED_ON), replace=False))
-    nearest = torch.from_numpy(centroids(np.ascontiguousarray(rows[sample]), count, _SEED)).T.contiguous()
+    nearest = torch.from_numpy(train_centroids(np.ascontiguousarray(rows[sample]), count, _SEED)).T.contiguous()
     found = np.empty((len(rows), of_each), np.int32)
     for start in range(0, len(rows), _BLOCK):
         checkpoint()
@@ -115,8 +110,7 @@ def _lists(rows: UnitRows, count: int, of_each: int, progress: Progress) -> np.n
     return found
 
 
-def _recall(rows: UnitRows, lists: np.ndarray, progress: Progress) -> Recall:
-    """Exact search of some rows in all, and how many of the closest pairs found share a list."""
+def _recall(rows: UnitRows, lists: np.ndarray, progress: Progress) -> PairRecall:
     import torch
 
     asked = np.sort(np.random.default_rng(_SEED + 1).choice(len(rows), min(_SAMPLE, len(rows)), replace=False))
@@ -137,4 +131,4 @@ def _recall(rows: UnitRows, lists: np.ndarray, progress: Progress) -> Recall:
     closest = np.argsort(-score, kind="stable")[:_PAIRS]
     a, b, score = a[closest], b[closest], score[closest]
     together = (lists[a][:, :, None] == lists[b][:, None, :]).any((1, 2))
-    return Recall(float(together.mean()), len(a), len(asked), float(score[-1]))
+    return PairRecall(float(together.mean()), len(a), len(asked), float(score[-1]))

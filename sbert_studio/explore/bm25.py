@@ -1,4 +1,4 @@
-"""Lexical search by BM25, and the words of texts in any script."""
+"""Lexical search by BM25, and word tokenization for any script."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import numpy as np
 
 from ..caches import bytes_of
 from ..data.progress import KeyLocks, checkpoint
-from .exact_search import Hit, positive, ranked
-from .vector_store import keep_below, load_array, store_array
+from .exact_search import Hit, require_positive, to_hits
+from .vector_store import evict_files, load_array, store_array
 
 if TYPE_CHECKING:
     from ..data.progress import Progress
@@ -42,7 +42,7 @@ will with won't would wouldn't yes yet you you'd you're you've your yours
 
 @lru_cache(maxsize=1)
 def stop_words() -> frozenset[str]:
-    """About 170 English words that are left out of labels."""
+    """Return about 170 English stop words, which are left out of topic labels."""
     return frozenset(_STOP_WORDS.split())
 
 
@@ -54,13 +54,13 @@ def _token() -> re.Pattern[str]:
     return re.compile(f"(?P<unspaced>[{_UNSPACED}]+)|{letter}(?:{letter}|[{marks}])*(?:'{letter}(?:{letter}|[{marks}])*)*")
 
 
-def words(text: str, *, singles: bool = False) -> list[str]:
-    """The words of a text in lower case, in order; full-width letters become plain ones.
+def tokenize(text: str, *, singles: bool = False) -> list[str]:
+    """Return the lower-case words of a text in order, in NFKC form.
 
-    A run of characters of a script without spaces gives its pairs of neighbours (its one character, where it is one).
+    Runs of scripts without spaces (Chinese, Japanese, Thai …) become character bigrams.
 
     Args:
-        singles: give such a run's single characters too, so that a search for one character finds it.
+        singles: also return the single characters of such runs, so that a search for one character finds it.
     """
     found: list[str] = []
     for match in _token().finditer(unicodedata.normalize("NFKC", text).replace("’", "'").casefold()):
@@ -75,17 +75,17 @@ def words(text: str, *, singles: bool = False) -> list[str]:
     return found
 
 
-def marked(text: str, query: str) -> list[str]:
-    """A text in parts of which every second one is a word of the query, as a search by words reads both; joined they are the text.
+def highlight(text: str, query: str) -> list[str]:
+    """Split a text so that every second part is a word of the query; joined, the parts are the text.
 
-    The first part is no word of the query, and may be empty. In a script without spaces single characters count.
+    The first part may be empty. In scripts without spaces single characters match.
     """
-    wanted, parts, at = set(words(query, singles=True)), [""], 0
+    wanted, parts, at = set(tokenize(query, singles=True)), [""], 0
     for match in _token().finditer(text):
         whole = [match.span()]
         spans = whole if match.lastgroup != "unspaced" else [(place, place + 1) for place in range(*match.span())]
         for start, end in spans:
-            if wanted.isdisjoint(words(text[start:end], singles=True)):
+            if wanted.isdisjoint(tokenize(text[start:end], singles=True)):
                 continue
             if start == at and len(parts) > 2:  # the next character of the same run
                 parts[-2] += text[start:end]
@@ -98,19 +98,19 @@ def marked(text: str, query: str) -> list[str]:
 
 
 _K1, _B = 1.5, 0.75
-_EVERY = 2048  # texts between two words of progress
-_AT_ONCE = 1 << 16  # texts of which the words are counted at once
+_PROGRESS_ROWS = 2048  # texts between two words of progress
+_BATCH_ROWS = 1 << 16  # texts of which the words are counted at once
 
 
 @dataclass(frozen=True)
 class Postings:
-    """The rows and weights of word w are those from ``starts[w]`` to ``starts[w + 1]``, by rising row.
+    """Inverted index: rows and weights of word w are at ``starts[w]:starts[w + 1]``, in ascending row order.
 
     Attributes:
-        rows: how many texts there are.
+        rows: number of texts.
         vocabulary: word → w.
         starts: (words + 1,) int64.
-        at: (p,) int32.
+        at: (p,) int32 rows.
         weights: (p,) float32.
     """
 
@@ -121,30 +121,30 @@ class Postings:
     weights: np.ndarray
 
 
-def postings(texts: Sequence[str], progress: Progress | None = None) -> Postings:
-    """BM25 in Lucene's variant: ln(1 + (n − df + ½) / (df + ½)) · tf / (tf + k₁ (1 − b + b · length / mean length)).
+def build_postings(texts: Sequence[str], progress: Progress | None = None) -> Postings:
+    """Compute BM25 weights in Lucene's variant: ln(1 + (n − df + ½) / (df + ½)) · tf / (tf + k₁ (1 − b + b · length / mean length)).
 
-    Robertson & Zaragoza 2009; Kamphuis et al. 2020 compare the variants. Weights are those of bm25s, to single precision: this is in
-    place of it, because it can be stopped, tells how far it is, and keeps no list of a million texts' words.
+    Source: Robertson & Zaragoza 2009; Kamphuis et al. 2020 compare the variants. The weights equal those of bm25s in single precision; this
+    implementation can be stopped, reports progress, and does not hold the words of all texts in memory.
 
     Args:
         texts: n texts.
-        progress: told of texts.
+        progress: called with the number of texts done.
     """
     vocabulary: dict[str, int] = {}
     lengths = np.zeros(len(texts), np.int64)
     parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
-    for start in range(0, len(texts), _AT_ONCE):
+    for start in range(0, len(texts), _BATCH_ROWS):
         found = array("q")
-        for row in range(start, min(start + _AT_ONCE, len(texts))):
-            if row % _EVERY == 0:
+        for row in range(start, min(start + _BATCH_ROWS, len(texts))):
+            if row % _PROGRESS_ROWS == 0:
                 checkpoint()
                 if progress is not None:
                     progress(row, len(texts))
-            tokens = words(texts[row], singles=True)
+            tokens = tokenize(texts[row], singles=True)
             lengths[row] = len(tokens)
             found.extend([vocabulary.setdefault(token, len(vocabulary)) for token in tokens])
-        rows = np.repeat(np.arange(start, min(start + _AT_ONCE, len(texts))), lengths[start : start + _AT_ONCE])
+        rows = np.repeat(np.arange(start, min(start + _BATCH_ROWS, len(texts))), lengths[start : start + _BATCH_ROWS])
         cells, counts = np.unique(np.frombuffer(found, np.int64) << 32 | rows, return_counts=True)
         parts.append(((cells >> 32).astype(np.int32), (cells & 0xFFFFFFFF).astype(np.int32), counts.astype(np.int32)))
     checkpoint()
@@ -168,78 +168,77 @@ def postings(texts: Sequence[str], progress: Progress | None = None) -> Postings
 
 
 class LexicalIndex:
-    """BM25 (Lucene's variant, k₁ 1.5, b 0.75) over words of any script; Chinese by characters and their pairs.
+    """BM25 index (Lucene's variant, k₁ = 1.5, b = 0.75) over words of any script.
 
     Args:
-        texts: n texts; or what :func:`.postings.postings` made of them.
-        progress: told of texts.
+        texts: n texts, or their :class:`Postings`.
+        progress: called with the number of texts done.
     """
 
     def __init__(self, texts: Sequence[str] | Postings, progress: Progress | None = None) -> None:
-        self._index = texts if isinstance(texts, Postings) else postings(texts, progress)
+        self._index = texts if isinstance(texts, Postings) else build_postings(texts, progress)
 
     def __len__(self) -> int:
         return self._index.rows
 
     @property
     def bytes(self) -> int:
-        """About what the index holds in memory; what is mapped from a file is not counted."""
+        """Approximate memory in bytes, without memory-mapped arrays."""
         found = self._index
         return bytes_of([found.starts, found.at, found.weights, found.vocabulary])
 
-    def search(self, query: str, k: int = 10, among: np.ndarray | None = None) -> list[Hit]:
-        """The ``k`` best rows that share a word with the query, best first, equal weights by row.
+    def search(self, query: str, k: int = 10, row_ids: np.ndarray | None = None) -> list[Hit]:
+        """Return the ``k`` best rows that share a word with the query, best first, ties by row.
 
         Args:
-            among: the rows that count, each once; all where not given. How rare a word is, is counted over all rows.
+            row_ids: rows to search, without repetition; all if not given. Document frequencies count all rows.
 
         Raises:
             StudioError: ``k`` is below one.
         """
-        k, index = positive(k), self._index
-        known = [index.vocabulary[word] for word in words(query, singles=True) if word in index.vocabulary]
-        if not known or (among is not None and not len(among)):
+        k, index = require_positive(k), self._index
+        known = [index.vocabulary[word] for word in tokenize(query, singles=True) if word in index.vocabulary]
+        if not known or (row_ids is not None and not len(row_ids)):
             return []
         scores = np.zeros(index.rows, np.float32)
         for word in known:
             part = slice(index.starts[word], index.starts[word + 1])
             scores[index.at[part]] += index.weights[part]
-        if among is not None:
-            rows = np.asarray(among, np.int64)
+        if row_ids is not None:
+            rows = np.asarray(row_ids, np.int64)
             found = scores[rows]
         elif k < len(scores):  # only rows that reach the k-th score are put in order, all that tie with it among them
-            rows = np.flatnonzero(scores >= max(_kth(scores, k), np.finfo(np.float32).tiny))
+            rows = np.flatnonzero(scores >= max(_kth_largest(scores, k), np.finfo(np.float32).tiny))
             found = scores[rows]
         else:
             rows, found = np.arange(len(scores)), scores
         rows, found = rows[found > 0], found[found > 0]
         if len(rows) > k:
-            enough = found >= _kth(found, k)
+            enough = found >= _kth_largest(found, k)
             rows, found = rows[enough], found[enough]
-        return _first(rows, found, k)
+        return _top_hits(rows, found, k)
 
 
-def _first(rows: np.ndarray, scores: np.ndarray, k: int) -> list[Hit]:
+def _top_hits(rows: np.ndarray, scores: np.ndarray, k: int) -> list[Hit]:
     order = np.lexsort((rows, -scores))[:k]
-    return ranked(rows[order], scores[order])
+    return to_hits(rows[order], scores[order])
 
 
-def _kth(scores: np.ndarray, k: int) -> np.float32:
-    """The k-th largest."""
+def _kth_largest(scores: np.ndarray, k: int) -> np.float32:
     return np.float32(np.partition(scores, len(scores) - k)[len(scores) - k])
 
 
 _VERSION = 1  # of the file, of how texts are read as words, and of the weights: another one is made anew
-_WORTH = 20_000  # texts below which an index is made as fast as it is read
+_MIN_STORED_ROWS = 20_000  # texts below which an index is made as fast as it is read
 _HEAD = 4
 
 
 class LexicalStore:
-    """Indexes by words of corpora, made once.
+    """Lexical indexes on disk, one per corpus.
 
     Args:
-        workspace: where the files lie.
-        max_bytes: how much they may take; beyond it the least recently used go.
+        workspace: location of the files.
+        max_bytes: disk budget; least recently used files are evicted.
     """
 
     def __init__(self, workspace: Workspace, max_bytes: int) -> None:
@@ -247,42 +246,41 @@ class LexicalStore:
         self._locks = KeyLocks()
 
     def get(self, texts: Sequence[str], digest: str, progress: Progress | None = None) -> LexicalIndex:
-        """The index of ``texts``. A damaged file is made anew.
+        """Return the index of ``texts``, building it if its file is missing or damaged.
 
         Args:
             digest: the texts' :func:`~sbert_studio.workspace.digest_texts`.
-            progress: told of texts.
+            progress: called with the number of texts done.
         """
-        if len(texts) < _WORTH:
+        if len(texts) < _MIN_STORED_ROWS:
             return LexicalIndex(texts, progress)
         path = self._workspace.words(digest)
         with self._locks[path.name]:
-            found = _read(load_array(path, None, np.uint8, mapped=True), len(texts))
+            found = _deserialize(load_array(path, None, np.uint8, mapped=True), len(texts))
             if found is None:
-                found = postings(texts, progress)
+                found = build_postings(texts, progress)
                 checkpoint()
-                if store_array(path, _written(found)):
-                    keep_below(path.parent, self._max_bytes, path)
-                    found = _read(load_array(path, None, np.uint8, mapped=True), len(texts)) or found
+                if store_array(path, _serialize(found)):
+                    evict_files(path.parent, self._max_bytes, path)
+                    found = _deserialize(load_array(path, None, np.uint8, mapped=True), len(texts)) or found
         return LexicalIndex(found)
 
 
-def _written(index: Postings) -> np.ndarray:
-    """(bytes,) uint8: version, rows, words and postings; starts; rows; weights; the words, a line each."""
+def _serialize(index: Postings) -> np.ndarray:
     head = np.array([_VERSION, index.rows, len(index.vocabulary), len(index.at)], np.int64)
     text = np.frombuffer("\n".join(index.vocabulary).encode("utf-8", "surrogatepass"), np.uint8)
     return np.concatenate([part.view(np.uint8) for part in (head, index.starts.astype(np.int64), index.at, index.weights, text)])
 
 
-def _read(kept: np.ndarray | None, rows: int) -> Postings | None:
-    if kept is None or kept.ndim != 1 or len(kept) < _HEAD * 8:
+def _deserialize(data: np.ndarray | None, rows: int) -> Postings | None:
+    if data is None or data.ndim != 1 or len(data) < _HEAD * 8:
         return None
-    version, of, words, count = kept[: _HEAD * 8].view(np.int64).tolist()
+    version, of, words, count = data[: _HEAD * 8].view(np.int64).tolist()
     if version != _VERSION or of != rows:
         return None
     ends = np.cumsum([_HEAD * 8, (words + 1) * 8, count * 4, count * 4]).tolist()
     starts, at, weights = (
-        kept[start:end].view(kind) for start, end, kind in zip(ends, ends[1:], (np.int64, np.int32, np.float32), strict=False)
+        data[start:end].view(kind) for start, end, kind in zip(ends, ends[1:], (np.int64, np.int32, np.float32), strict=False)
     )
-    text = bytes(kept[ends[-1] :]).decode("utf-8", "surrogatepass")
+    text = bytes(data[ends[-1] :]).decode("utf-8", "surrogatepass")
     return Postings(rows, {word: number for number, word in enumerate(text.split("\n") if words else [])}, starts, at, weights)

@@ -16,12 +16,12 @@ from ..registry import KeyedSettings, setting
 from ..workspace import Workspace
 from .products import upper_blocks
 from .topics import label_clusters
-from .umap import METHOD, layout
+from .umap import METHOD, umap_layout
 from .vector_store import load_array, store_array
 
 if TYPE_CHECKING:
     from ..data.progress import Progress
-    from .neighbors import Near
+    from .neighbors import NeighborProvider
 
 
 SPACE = 5  # dimensions in which HDBSCAN looks for density
@@ -31,13 +31,15 @@ _DENSITY_ROWS = 30_000  # HDBSCAN's time grows with the square of the rows
 _LINKAGE_ROWS = 20_000  # the tree needs 16 n² / 2 bytes: 3.2 GB here
 
 
-def dense_space(vectors: np.ndarray, cache: Path, seed: int = -1, progress: Progress | None = None, near: Near | None = None) -> np.ndarray:
-    """(n, 5) float32: UMAP with nothing kept apart, in which density means something again."""
-    return layout(vectors, cache, dimensions=SPACE, n_neighbors=_NEIGHBOURS, min_dist=0.0, seed=seed, near=near, progress=progress)
+def project_for_density(
+    vectors: np.ndarray, cache: Path, seed: int = -1, progress: Progress | None = None, near: NeighborProvider | None = None
+) -> np.ndarray:
+    """Return (n, 5) float32: a UMAP projection with min_dist 0 in which density is meaningful."""
+    return umap_layout(vectors, cache, dimensions=SPACE, n_neighbors=_NEIGHBOURS, min_dist=0.0, seed=seed, near=near, progress=progress)
 
 
 def hdbscan(points: np.ndarray, min_size: int) -> np.ndarray:
-    """HDBSCAN (Campello et al. 2013). Of more than 30,000 rows a sample is clustered; the rest join their nearest row of it."""
+    """Cluster by HDBSCAN (Campello et al. 2013); beyond 30,000 rows a sample is clustered and all others join their nearest sampled row."""
     from sklearn.cluster import HDBSCAN
 
     rows = len(points)
@@ -57,9 +59,11 @@ def hdbscan(points: np.ndarray, min_size: int) -> np.ndarray:
     return np.asarray(found[index.search(np.ascontiguousarray(points), 1)[1][:, 0]])
 
 
-def require_linkable(rows: int) -> None:
-    """Raises:
-    StudioError: there are more than 20,000 rows.
+def require_linkage_size(rows: int) -> None:
+    """Check the limit of average linkage.
+
+    Raises:
+        StudioError: more than 20,000 rows.
     """
     if rows > _LINKAGE_ROWS:
         raise StudioError(
@@ -69,7 +73,7 @@ def require_linkable(rows: int) -> None:
 
 
 def average_linkage(vectors: np.ndarray, progress: Progress | None = None) -> np.ndarray:
-    """The tree of average linkage over cosine distances, (n - 1, 4) float64, as scipy's ``linkage`` describes it.
+    """Return the average-linkage tree of cosine distances, (n - 1, 4) float64, in scipy's ``linkage`` format.
 
     Raises:
         StudioError: more than 20,000 rows.
@@ -77,7 +81,7 @@ def average_linkage(vectors: np.ndarray, progress: Progress | None = None) -> np
     from scipy.cluster.hierarchy import linkage
 
     count = len(vectors)
-    require_linkable(count)
+    require_linkage_size(count)
     distances = np.empty(count * (count - 1) // 2)
     filled = 0
     for start, products in upper_blocks(unit(vectors)):
@@ -91,8 +95,8 @@ def average_linkage(vectors: np.ndarray, progress: Progress | None = None) -> np
     return np.asarray(linkage(np.maximum(distances, 0, out=distances), "average"))
 
 
-def cut(tree: np.ndarray, *, count: int, threshold: float) -> np.ndarray:
-    """The groups of a tree: ``count`` of them, or, where that is 0, those whose mean cosine is at least ``threshold``."""
+def cut_tree(tree: np.ndarray, *, count: int, threshold: float) -> np.ndarray:
+    """Cut a tree into ``count`` groups or, for 0, into groups whose mean cosine is at least ``threshold``."""
     from scipy.cluster.hierarchy import fcluster
 
     found = fcluster(tree, count, "maxclust") if count else fcluster(tree, 1 - threshold, "distance")
@@ -101,41 +105,41 @@ def cut(tree: np.ndarray, *, count: int, threshold: float) -> np.ndarray:
 
 _CELLS = 8_000_000  # of a block of cosines: 32 MB
 _ROUNDS = 50
-_STARTS = 5
-_CHEAP = 200_000  # rows times groups
+_RESTARTS = 5
+_RESTART_CELLS = 200_000  # rows times groups
 _DEFAULT_SEED = 12
 
 
-def k_means(vectors: np.ndarray, count: int, seed: int = -1) -> np.ndarray:
-    """Groups of largest mean cosine to their centre, (n,) int64 below ``count``; a seed below zero means 12.
+def spherical_k_means(vectors: np.ndarray, count: int, seed: int = -1) -> np.ndarray:
+    """Return clusters of largest mean cosine to their centroid, (n,) int64 below ``count`` (spherical k-means, Dhillon & Modha 2001).
 
-    Each round is one matrix product, which on busy processors takes a third of the time of scikit-learn's threads.
-    Fewer groups are used where there are fewer distinct directions.
+    Initialised by greedy k-means++ (Arthur & Vassilvitskii 2007). Each iteration is one matrix product. Fewer clusters are returned if
+    there are fewer distinct directions. A negative seed means 12.
     """
     rows = unit(vectors)
     rng = np.random.default_rng(seed if seed >= 0 else _DEFAULT_SEED)
     # Small sets are cheap to start again, and are the ones that a bad start spoils.
-    tried = [_settle(rows, rows[_spread(rows, count, rng)]) for _ in range(_STARTS if len(rows) * count <= _CHEAP else 1)]
+    tried = [
+        _iterate(rows, rows[_init_centroids(rows, count, rng)]) for _ in range(_RESTARTS if len(rows) * count <= _RESTART_CELLS else 1)
+    ]
     return max(tried, key=lambda found: found[1])[0]
 
 
-def _settle(rows: np.ndarray, centres: np.ndarray) -> tuple[np.ndarray, float]:
-    """The groups that no round changes any more, and their summed cosine to their centres."""
-    groups, total = _nearest(rows, centres)
+def _iterate(rows: np.ndarray, centres: np.ndarray) -> tuple[np.ndarray, float]:
+    groups, total = _assign_centroids(rows, centres)
     for _ in range(_ROUNDS):
         checkpoint()
         order = np.argsort(groups, kind="stable")
         starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
         centres[groups[order][starts]] = unit(np.add.reduceat(rows[order], starts, axis=0))
-        moved, total = _nearest(rows, centres)
+        moved, total = _assign_centroids(rows, centres)
         if np.array_equal(moved, groups):
             break
         groups = moved
     return groups, total
 
 
-def _spread(rows: np.ndarray, count: int, rng: np.random.Generator) -> list[int]:
-    """Rows far from each other: of a few drawn by their distance, the one that leaves the least distance is taken."""
+def _init_centroids(rows: np.ndarray, count: int, rng: np.random.Generator) -> list[int]:
     chosen = [int(rng.integers(len(rows)))]
     distance = np.maximum(0, 1 - rows @ rows[chosen[0]])
     tries = 2 + int(np.log(count))
@@ -150,8 +154,7 @@ def _spread(rows: np.ndarray, count: int, rng: np.random.Generator) -> list[int]
     return chosen
 
 
-def _nearest(rows: np.ndarray, centres: np.ndarray) -> tuple[np.ndarray, float]:
-    """The centre of largest cosine of each row, and the sum of those cosines."""
+def _assign_centroids(rows: np.ndarray, centres: np.ndarray) -> tuple[np.ndarray, float]:
     found = np.empty(len(rows), np.int64)
     total = 0.0
     height = max(1, _CELLS // len(centres))
@@ -166,13 +169,13 @@ _LOCKS = KeyLocks()
 _METHODS = ("auto", "hdbscan", "kmeans", "agglomerative")
 
 
-MOST_CLUSTERS = 1000
+MAX_CLUSTERS = 1000
 """As many may be asked for."""
 
 
 @dataclass(frozen=True)
 class ClusterParams(KeyedSettings):
-    """How texts are grouped.
+    """Clustering parameters.
 
     Raises:
         StudioError: a value is out of bounds.
@@ -183,7 +186,7 @@ class ClusterParams(KeyedSettings):
         "hdbscan finds the number by itself and leaves odd ones out; kmeans makes a given number; agglomerative joins while alike",
         choices=_METHODS,
     )
-    count: int = setting(0, "the number of clusters; 0 leaves it to the method", min=0, max=MOST_CLUSTERS, step=1)
+    count: int = setting(0, "the number of clusters; 0 leaves it to the method", min=0, max=MAX_CLUSTERS, step=1)
     min_size: int = setting(0, "fewer texts than this are no cluster; 0 chooses by the size of the corpus", min=0, max=10_000, step=1)
     threshold: float = setting(0.5, "agglomerative: join while the mean cosine is at least this", min=0.0, max=1.0, step=0.01)
     seed: int = setting(-1, "-1 uses all processors; 0 and more make the same clusters again", min=-1, step=1)
@@ -191,12 +194,12 @@ class ClusterParams(KeyedSettings):
 
 @dataclass(frozen=True)
 class Clusters:
-    """Which texts belong together.
+    """A clustering of texts.
 
     Attributes:
         ids: (n,) int64, read-only: 0 is the largest cluster, -1 is noise.
-        labels: a few words for each cluster, no two alike.
-        sizes: how many texts each cluster has.
+        labels: a few words for each cluster, all different.
+        sizes: number of texts in each cluster.
     """
 
     ids: np.ndarray
@@ -205,7 +208,7 @@ class Clusters:
 
     @property
     def noise(self) -> int:
-        """How many texts belong to no cluster."""
+        """Number of texts without a cluster."""
         return int((self.ids < 0).sum())
 
 
@@ -217,17 +220,17 @@ def cluster(
     workspace: Workspace,
     *,
     progress: Progress | None = None,
-    near: Near | None = None,
+    near: NeighborProvider | None = None,
 ) -> Clusters:
-    """Group texts by their vectors, by direction only, and label the groups.
+    """Cluster texts by the direction of their vectors, and label the clusters.
 
-    ``auto`` is k-means where ``count`` is given, else HDBSCAN, else (nothing dense) k-means with √(n/2) clusters.
+    ``auto`` is k-means if ``count`` is given, otherwise HDBSCAN, or k-means with √(n/2) clusters if HDBSCAN finds none.
 
     Args:
         vectors: (n, d).
         texts: the n texts, for the labels.
-        key_base: names the vectors: ``<text digest>-<encoder fingerprint>``. What was computed is kept under it.
-        near: the neighbours of each row, where they are kept.
+        key_base: cache key of the vectors: ``<text digest>-<encoder fingerprint>``.
+        near: provider of cached neighbors.
 
     Raises:
         StudioError: more clusters than texts, or too many texts for average linkage.
@@ -237,73 +240,78 @@ def cluster(
     with _LOCKS[str(path)]:
         ids = load_array(path, (len(vectors),), np.int64)
         if ids is None:
-            ids = _by_size(_group(vectors, params, key_base, workspace, progress, near))
+            ids = _renumber_by_size(_group(vectors, params, key_base, workspace, progress, near))
             ids.flags.writeable = False
             store_array(path, ids)
-    return _labelled(texts, ids)
+    return _with_labels(texts, ids)
 
 
 def require_clusters(params: ClusterParams, texts: int) -> None:
-    """Find out, before anything is encoded, whether so many texts can be grouped so.
+    """Check before encoding whether this many texts can be clustered.
 
     Raises:
-        StudioError: there are more clusters than texts, or too many texts for average linkage.
+        StudioError: more clusters than texts, or too many texts for average linkage.
     """
     if params.count > texts:
         raise StudioError(f"{params.count} clusters of {texts} texts", "choose fewer clusters")
     if params.method == "agglomerative":
-        require_linkable(texts)
+        require_linkage_size(texts)
 
 
-def divide(vectors: np.ndarray, texts: Sequence[str], params: ClusterParams) -> Clusters:
-    """Group texts in ``params.count`` clusters by k-means, or fewer where there are fewer distinct directions; nothing is kept.
+def split_clusters(vectors: np.ndarray, texts: Sequence[str], params: ClusterParams) -> Clusters:
+    """Cluster texts by k-means into at most ``params.count`` clusters, without caching.
 
     Args:
         vectors: (n, d).
         texts: the n texts, for the labels.
     """
-    return _labelled(texts, _by_size(k_means(vectors, params.count, params.seed)))
+    return _with_labels(texts, _renumber_by_size(spherical_k_means(vectors, params.count, params.seed)))
 
 
-def spread(found: Clusters, places: np.ndarray) -> Clusters:
-    """The clusters of rows that are each one of those that were grouped, numbered from the largest again.
+def select_rows(clusters: Clusters, rows: np.ndarray) -> Clusters:
+    """Return the clusters of selected rows, renumbered by size.
 
     Args:
-        places: (n,) of each row, which.
+        rows: (n,) row of the original clustering for each selected row.
     """
-    ids = found.ids[places]
-    sizes = np.bincount(ids[ids >= 0], minlength=len(found.labels))
+    ids = clusters.ids[rows]
+    sizes = np.bincount(ids[ids >= 0], minlength=len(clusters.labels))
     order = np.argsort(-sizes, kind="stable")
     number = np.empty(len(order), np.int64)
     number[order] = np.arange(len(order))
     again = np.where(ids >= 0, number[ids], -1)
     again.flags.writeable = False
-    return Clusters(again, tuple(found.labels[old] for old in order.tolist()), tuple(int(size) for size in sizes[order]))
+    return Clusters(again, tuple(clusters.labels[old] for old in order.tolist()), tuple(int(size) for size in sizes[order]))
 
 
-def _labelled(texts: Sequence[str], ids: np.ndarray) -> Clusters:
+def _with_labels(texts: Sequence[str], ids: np.ndarray) -> Clusters:
     sizes = np.bincount(ids[ids >= 0])
     return Clusters(ids, label_clusters(texts, ids), tuple(int(size) for size in sizes))
 
 
 def _group(
-    vectors: np.ndarray, params: ClusterParams, key_base: str, workspace: Workspace, progress: Progress | None, near: Near | None
+    vectors: np.ndarray,
+    params: ClusterParams,
+    key_base: str,
+    workspace: Workspace,
+    progress: Progress | None,
+    near: NeighborProvider | None,
 ) -> np.ndarray:
     if len(vectors) < 3:
         return np.zeros(len(vectors), np.int64)
     if params.method == "kmeans" or (params.method == "auto" and params.count):
-        return k_means(vectors, params.count or _guess(len(vectors)), params.seed)
+        return spherical_k_means(vectors, params.count or _default_count(len(vectors)), params.seed)
     if params.method == "agglomerative":
         return _agglomerative(vectors, params, key_base, workspace, progress)
     space = workspace.projection(f"{key_base}-space{max(params.seed, -1)}-{METHOD}")
     with _LOCKS[str(space)]:
         points = load_array(space, (len(vectors), SPACE))
         if points is None:
-            points = dense_space(vectors, workspace.cache("numba"), params.seed, progress, near)
+            points = project_for_density(vectors, workspace.cache("numba"), params.seed, progress, near)
             store_array(space, points)
     found = hdbscan(points, params.min_size or max(5, round(0.4 * len(vectors) ** 0.5)))
     if params.method == "auto" and found.max() < 1:
-        return k_means(vectors, _guess(len(vectors)), params.seed)
+        return spherical_k_means(vectors, _default_count(len(vectors)), params.seed)
     return found
 
 
@@ -317,17 +325,16 @@ def _agglomerative(
         if tree is None:
             tree = average_linkage(vectors, progress)
             store_array(path, tree)
-    found = cut(tree, count=params.count, threshold=params.threshold)
+    found = cut_tree(tree, count=params.count, threshold=params.threshold)
     sizes = np.bincount(found)
     return np.where(sizes[found] >= (params.min_size or 1), found, -1)
 
 
-def _guess(rows: int) -> int:
+def _default_count(rows: int) -> int:
     return int(np.clip(round((rows / 2) ** 0.5), 1, 100))
 
 
-def _by_size(ids: np.ndarray) -> np.ndarray:
-    """The same groups, numbered from the largest; equal sizes by their first row."""
+def _renumber_by_size(ids: np.ndarray) -> np.ndarray:
     names, first, sizes = np.unique(ids, return_index=True, return_counts=True)
     order = sorted((place for place in range(len(names)) if names[place] >= 0), key=lambda place: (-sizes[place], first[place]))
     numbers = {int(names[place]): number for number, place in enumerate(order)}

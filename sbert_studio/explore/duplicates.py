@@ -18,21 +18,21 @@ if TYPE_CHECKING:
     from ..data.progress import Progress
 
 
-LEAST = 0.8
+MIN_THRESHOLD = 0.8
 """The lowest cosine of which a tree is kept: below it texts are related and not alike."""
 _BLOCK = 256
 _MARGIN = 2e-5  # more than single precision loses on a product of unit vectors
 
 
 @dataclass(frozen=True)
-class Linkage:
-    """Edges between n rows, the highest cosine first.
+class DuplicateTree:
+    """Maximum spanning forest of the pairs of n rows above a threshold.
 
     Attributes:
         rows: n.
-        a, b: (m,) int64, the ends of each edge; no edge closes a circle.
-        scores: (m,) float64, their cosines, falling.
-        least: no edge is below it.
+        a, b: (m,) int64, the ends of each edge.
+        scores: (m,) float64, cosines in descending order.
+        least: lower bound of the scores.
     """
 
     rows: int
@@ -42,7 +42,7 @@ class Linkage:
     least: float
 
     def groups(self, threshold: float) -> list[tuple[int, ...]]:
-        """Rows that hang together by cosines of at least ``threshold``, directly or through others; the largest group first.
+        """Return the connected components of at least two rows at ``threshold``, the largest first.
 
         Raises:
             StudioError: the threshold is below that of the tree, or above 1.
@@ -61,16 +61,14 @@ class Linkage:
         return sorted(found, key=lambda members: (-len(members), members[0]))
 
     def counts(self, thresholds: Sequence[float]) -> list[tuple[int, int]]:
-        """(groups, rows that go if one of each group stays) at each of ``thresholds``; more can never go."""
+        """Return (groups, rows removed if one row of each group is kept) at each of ``thresholds``."""
         groups = self._groups_by_edges()
         return [(int(groups[some]), some) for some in map(self._reach, thresholds)]
 
     def _reach(self, threshold: float) -> int:
-        """How many edges are at least that high; each joins two groups, so that many rows go."""
         return int(np.searchsorted(-self.scores, -threshold + 1e-12, side="right"))
 
     def _groups_by_edges(self) -> np.ndarray:
-        """(m + 1,): how many groups of two or more there are after so many edges, the highest first."""
         parent = list(range(self.rows))
 
         def root(row: int) -> int:
@@ -89,12 +87,14 @@ class Linkage:
         return np.asarray(found)
 
 
-def linked(vectors: np.ndarray, same: Sequence[str] | None = None, least: float = LEAST, progress: Progress | None = None) -> Linkage:
-    """The tree of all pairs with a cosine of at least ``least``.
+def build_duplicate_tree(
+    vectors: np.ndarray, same: Sequence[str] | None = None, least: float = MIN_THRESHOLD, progress: Progress | None = None
+) -> DuplicateTree:
+    """Build the tree of all pairs with a cosine of at least ``least``.
 
     Args:
         vectors: (n, d), of any length.
-        same: a text a row, where there are any: rows of one text are joined at 1 without being compared.
+        same: the text of each row; identical texts are joined at 1 without comparison.
 
     Raises:
         StudioError: ``least`` is not a cosine.
@@ -103,7 +103,7 @@ def linked(vectors: np.ndarray, same: Sequence[str] | None = None, least: float 
         raise StudioError(f"the threshold is {least}", "choose a cosine between -1 and 1; near-duplicates start at about 0.9")
     first, copies = _copies(len(vectors), same)
     rows = unit(vectors[first])
-    forest = _Forest(len(first))
+    forest = _SpanningForest(len(first))
     for start, products in upper_blocks(rows):
         checkpoint()
         left, right = np.divmod(np.flatnonzero(products >= max(least - _MARGIN, -2.0)), products.shape[1])
@@ -117,19 +117,21 @@ def linked(vectors: np.ndarray, same: Sequence[str] | None = None, least: float 
     b = np.concatenate([copies[:, 1], first[forest.b]])
     scores = np.concatenate([np.ones(len(copies)), forest.scores])
     order = np.lexsort((b, a, -scores))
-    return Linkage(len(vectors), a[order], b[order], scores[order], least)
+    return DuplicateTree(len(vectors), a[order], b[order], scores[order], least)
 
 
-def stars(vectors: np.ndarray, order: Sequence[int], threshold: float, same: Sequence[str] | None = None) -> list[tuple[int, ...]]:
-    """Rows around centres: the first of ``order`` takes those that are at least that like *it*, then the next that is left, and so on.
+def group_around_centers(
+    vectors: np.ndarray, order: Sequence[int], threshold: float, same: Sequence[str] | None = None
+) -> list[tuple[int, ...]]:
+    """Group rows greedily around centers: the first row of ``order`` takes all rows similar to *it*, then the next remaining row.
 
     Args:
         vectors: (n, d), of any length.
-        order: some of the rows, those first that should be centres.
-        same: a text a row, where there are any: rows of one text are alike, whatever was computed of them.
+        order: rows in order of preference as centers.
+        same: the text of each row; identical texts always match.
 
     Returns:
-        the rows of each star, its centre first; rows that nothing is like are left out.
+        The rows of each group, its center first; rows without a similar row are left out.
     """
     at, rows = np.asarray(order, np.int64), unit(vectors[np.asarray(order, np.int64)])
     text = None if same is None else np.unique([same[row] for row in order], return_inverse=True)[1]
@@ -156,9 +158,7 @@ def stars(vectors: np.ndarray, order: Sequence[int], threshold: float, same: Seq
     return found
 
 
-class _Forest:
-    """The maximum spanning forest of the edges so far."""
-
+class _SpanningForest:
     def __init__(self, rows: int) -> None:
         self._rows = rows
         self.a = self.b = np.empty(0, np.int64)
@@ -180,7 +180,6 @@ class _Forest:
 
 
 def _copies(rows: int, same: Sequence[str] | None) -> tuple[np.ndarray, np.ndarray]:
-    """The first row of each text, (k,), and (first, later) for every row that repeats one, (n − k, 2)."""
     if same is None:
         return np.arange(rows), np.empty((0, 2), np.int64)
     seen: dict[str, int] = {}
@@ -189,12 +188,8 @@ def _copies(rows: int, same: Sequence[str] | None) -> tuple[np.ndarray, np.ndarr
     return np.flatnonzero(first_of == np.arange(rows)), np.stack([first_of[later], later], axis=1)
 
 
-def by_likeness(cosines: np.ndarray) -> list[int]:
-    """The rows of an (n, n) matrix of cosines in the order of the leaves of their tree, neighbours as alike as the tree allows.
-
-    The tree joins by the average of 1 − cosine; its branches are turned so that the sum over neighbours is least (Bar-Joseph et al. 2001,
-    "Fast optimal leaf ordering for hierarchical clustering").
-    """
+def similarity_order(cosines: np.ndarray) -> list[int]:
+    """Return the rows of an (n, n) cosine matrix in optimal leaf order of their average-linkage tree (Bar-Joseph et al. 2001)."""
     from scipy.cluster.hierarchy import leaves_list, linkage, optimal_leaf_ordering
     from scipy.spatial.distance import squareform
 

@@ -15,14 +15,14 @@ from .products import exact_products
 
 @dataclass(frozen=True)
 class Hit:
-    """A row and how well it answers: a cosine, a BM25 weight or a fused score; larger is better."""
+    """A row and its score: a cosine, a BM25 weight or a fused score; larger is better."""
 
     row: int
     score: float
 
 
-def fuse(rankings: Sequence[Sequence[Hit]], k: int = 60) -> list[Hit]:
-    """Reciprocal-rank fusion, Σ 1 / (k + rank) (Cormack et al. 2009): every row of any ranking, best first."""
+def reciprocal_rank_fusion(rankings: Sequence[Sequence[Hit]], k: int = 60) -> list[Hit]:
+    """Fuse rankings by Σ 1 / (k + rank) (Cormack et al. 2009), best first."""
     scores: dict[int, float] = {}
     for ranking in rankings:
         for rank, hit in enumerate(ranking, 1):
@@ -30,14 +30,14 @@ def fuse(rankings: Sequence[Sequence[Hit]], k: int = 60) -> list[Hit]:
     return [Hit(row, score) for row, score in sorted(scores.items(), key=lambda item: (-item[1], item[0]))]
 
 
-def ranked(rows: np.ndarray, scores: np.ndarray) -> list[Hit]:
-    """Rows and their scores, (m,) each, as hits: best first, equal scores by row."""
+def to_hits(rows: np.ndarray, scores: np.ndarray) -> list[Hit]:
+    """Return rows and scores, (m,) each, as hits: best first, ties by row."""
     order = np.lexsort((rows, -scores))
     return [Hit(int(rows[place]), float(scores[place])) for place in order]
 
 
-def positive(k: int) -> int:
-    """``k`` itself.
+def require_positive(k: int) -> int:
+    """Return ``k``.
 
     Raises:
         StudioError: it is below one.
@@ -55,11 +55,11 @@ _GROUP = 64  # neighbouring products of which the largest stands for all
 _SPARSE = 8  # fewer than one row in so many: only these are read
 
 
-class Exact:
-    """Brute force: a matrix product in single precision finds the candidates, double precision ranks them.
+class ExactSearch:
+    """Brute-force cosine search: a float32 matrix product finds candidates, float64 ranks them.
 
     Args:
-        vectors: (n, d) float32, of any length, mapped from a file or not; they are not copied.
+        vectors: (n, d) float32, of any length; not copied, may be memory-mapped.
     """
 
     def __init__(self, vectors: np.ndarray) -> None:
@@ -71,38 +71,38 @@ class Exact:
 
     @property
     def bytes(self) -> int:
-        """What is held in memory beside the vectors."""
+        """Memory held besides the vectors."""
         return 0 if self._scale is None else int(self._scale.nbytes)
 
-    def search(self, queries: np.ndarray, k: int, among: np.ndarray | None = None) -> list[list[Hit]]:
-        """The ``k`` rows of largest cosine for each of (q, d) queries, best first, equal cosines by row; all where there are fewer.
+    def search(self, queries: np.ndarray, k: int, row_ids: np.ndarray | None = None) -> list[list[Hit]]:
+        """Return the ``k`` rows of largest cosine for each of (q, d) queries, best first, ties by row.
 
         Args:
-            among: the rows that count, int64, each once; all where not given.
+            row_ids: int64 rows to search, without repetition; all if not given.
 
         Raises:
             StudioError: ``k`` is below one.
         """
-        k = min(positive(k), len(self) if among is None else len(among))
+        k = min(require_positive(k), len(self) if row_ids is None else len(row_ids))
         if k == 0:
             return [[] for _ in queries]
         chunk = max(1, _CELLS // _BLOCK)
         found: list[list[Hit]] = []
         for start in range(0, len(queries), chunk):
-            found += self._some(np.asarray(queries[start : start + chunk]), k, among)
+            found += self._some(np.asarray(queries[start : start + chunk]), k, row_ids)
         return found
 
     def rank(self, query: np.ndarray, rows: np.ndarray, k: int) -> list[Hit]:
-        """The best ``k`` of some rows, ranked in double precision."""
+        """Return the best ``k`` of some rows, ranked in float64."""
         scores = exact_products(self.vectors, rows, np.zeros(len(rows), np.int64), others=query[None])
-        return ranked(rows, scores)[:k]
+        return to_hits(rows, scores)[:k]
 
-    def _some(self, queries: np.ndarray, k: int, among: np.ndarray | None) -> list[list[Hit]]:
+    def _some(self, queries: np.ndarray, k: int, row_ids: np.ndarray | None) -> list[list[Hit]]:
         floors = np.full(len(queries), -np.inf, np.float32)
         kept: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
-        for rows, products in self._products(unit(queries), None if among is None else np.sort(among)):
+        for rows, products in self._products(unit(queries), None if row_ids is None else np.sort(row_ids)):
             checkpoint()
-            np.maximum(floors, _kth(products, k), out=floors)
+            np.maximum(floors, _kth_bound(products, k), out=floors)
             which, place = np.divmod(np.flatnonzero(products >= (floors - _MARGIN)[:, None]), products.shape[1])
             numbers = place + rows if isinstance(rows, int) else rows[place]
             kept.append((which, numbers, products[which, place]))
@@ -116,17 +116,16 @@ class Exact:
             hits.append(self.rank(queries[query], candidates, k))
         return hits
 
-    def _products(self, queries: np.ndarray, among: np.ndarray | None) -> Iterator[tuple[int | np.ndarray, np.ndarray]]:
-        """The first row of a block (or all its rows), and the cosines of (q, block) with it."""
-        if among is not None and len(among) * _SPARSE < len(self):
-            for start in range(0, len(among), _BLOCK):
-                rows = among[start : start + _BLOCK]
+    def _products(self, queries: np.ndarray, row_ids: np.ndarray | None) -> Iterator[tuple[int | np.ndarray, np.ndarray]]:
+        if row_ids is not None and len(row_ids) * _SPARSE < len(self):
+            for start in range(0, len(row_ids), _BLOCK):
+                rows = row_ids[start : start + _BLOCK]
                 yield rows, self._scaled(queries @ self.vectors[rows].T, rows)
             return
         height = max(_BLOCK, _CELLS // len(queries))
-        absent = None if among is None else np.ones(len(self), bool)
+        absent = None if row_ids is None else np.ones(len(self), bool)
         if absent is not None:
-            absent[among] = False
+            absent[row_ids] = False
         for start in range(0, len(self), height):
             part = slice(start, start + height)
             # One query: a product of matrix and vector, which reads the rows once and by all cores.
@@ -143,7 +142,6 @@ class Exact:
 
 
 def _scale(vectors: np.ndarray) -> np.ndarray | None:
-    """What each row's products are multiplied by to become cosines, (n,) float32; nothing where all rows are of length one."""
     scale = np.empty(len(vectors), np.float32)
     for start in range(0, len(vectors), _BLOCK):
         block = vectors[start : start + _BLOCK]
@@ -154,8 +152,7 @@ def _scale(vectors: np.ndarray) -> np.ndarray | None:
     return None if (np.abs(scale - 1) < _UNIT).all() else scale
 
 
-def _kth(products: np.ndarray, k: int) -> np.ndarray:
-    """For each row of (q, n) a number that at least ``k`` of its cells reach, as large as can be had cheaply; -inf where n < k."""
+def _kth_bound(products: np.ndarray, k: int) -> np.ndarray:
     count, width = products.shape
     groups = width // _GROUP
     if groups > 2 * k:  # the k-th largest of groups' maxima: there are k cells that reach it
@@ -166,11 +163,11 @@ def _kth(products: np.ndarray, k: int) -> np.ndarray:
     return np.partition(products, width - k, axis=1)[:, width - k]
 
 
-class Measured(Exact):
-    """Brute force in double precision, a block of rows at a time.
+class ExactSimilaritySearch(ExactSearch):
+    """Brute-force search by a similarity function other than cosine, in float64, one block of rows at a time.
 
     Args:
-        vectors: (n, d) float32, mapped from a file or not; they are not copied.
+        vectors: (n, d) float32; not copied, may be memory-mapped.
         name: one of :data:`~sbert_studio.models.similarity.SIMILARITIES`.
     """
 
@@ -179,14 +176,14 @@ class Measured(Exact):
         self.name = name
         self._scale = None
 
-    def search(self, queries: np.ndarray, k: int, among: np.ndarray | None = None) -> list[list[Hit]]:
-        """The ``k`` rows most similar to each of (q, d) queries, best first, equal ones by row; see :meth:`Exact.search`."""
-        rows = np.arange(len(self)) if among is None else np.sort(among)
-        k = min(positive(k), len(rows))
+    def search(self, queries: np.ndarray, k: int, row_ids: np.ndarray | None = None) -> list[list[Hit]]:
+        """Return the ``k`` most similar rows for each of (q, d) queries, best first, ties by row; see :meth:`ExactSearch.search`."""
+        rows = np.arange(len(self)) if row_ids is None else np.sort(row_ids)
+        k = min(require_positive(k), len(rows))
         return [self.rank(query, rows, k) for query in np.asarray(queries)]
 
     def rank(self, query: np.ndarray, rows: np.ndarray, k: int) -> list[Hit]:
-        """The best ``k`` of some ascending rows."""
+        """Return the best ``k`` of some ascending rows."""
         found, scores = np.empty(0, np.int64), np.empty(0)
         for start in range(0, len(rows), _BLOCK) if k else ():
             checkpoint()
@@ -195,4 +192,4 @@ class Measured(Exact):
             scores = np.concatenate([scores, similarity(query[None], self.vectors[part], self.name)[0]])
             best = np.lexsort((found, -scores))[:k]
             found, scores = found[best], scores[best]
-        return ranked(found, scores)
+        return to_hits(found, scores)

@@ -17,15 +17,15 @@ import numpy as np
 from ..data.progress import StoppedError, checkpoint, stoppable
 from ..models.similarity import unit
 from ..workspace import Workspace, atomic_file
-from .exact_search import Exact, Hit
-from .vector_store import TextKeys, is_whole, keep_below, places_of, seal, sealed_part, touch
+from .exact_search import ExactSearch, Hit
+from .vector_store import TextKeys, append_digest, content_length, evict_files, find_keys, is_intact, mark_used
 
 log = logging.getLogger(__name__)
-_PATIENCE = 5.0  # seconds that closing waits for the work's next step
+_IDLE_SECONDS = 5.0  # seconds that closing waits for the work's next step
 
 
-class Background:
-    """Work by key, each done once; what fails is logged and not tried again."""
+class BackgroundJobs:
+    """Background jobs by key, each run once; failures are logged and not retried."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -36,10 +36,10 @@ class Background:
         self._ending = threading.Event()
 
     def want(self, key: str, work: Callable[[], None]) -> bool:
-        """Have ``work`` done some time, unless it was wanted before; :meth:`forget` allows it once more.
+        """Schedule ``work`` unless its key was scheduled before.
 
         Returns:
-            Whether it is still to come, or under way.
+            True if it is pending or running.
         """
         with self._lock:
             if key in self._seen or self._ending.is_set():
@@ -53,18 +53,18 @@ class Background:
             return True
 
     def forget(self, key: str) -> None:
-        """What is wanted again under this key is done again."""
+        """Allow this key to be scheduled again."""
         with self._lock:
             self._seen.discard(key)
 
     def close(self) -> None:
-        """End what is under way at its next step; nothing else begins."""
+        """Stop the running job at its next checkpoint and start no other."""
         with self._lock:
             self._ending.set()
             thread = self._thread
         self._waiting.put(None)
         if thread is not None:
-            thread.join(_PATIENCE)
+            thread.join(_IDLE_SECONDS)
 
     def _run(self) -> None:
         while (wanted := self._waiting.get()) is not None and not self._ending.is_set():
@@ -81,22 +81,20 @@ class Background:
                     self._to_come.discard(key)
 
 
-_BLOCK_CENTROIDS = 4096
+_CENTROID_BLOCK = 4096
 _ROUNDS = 8
 
 
-def centroids(sample: np.ndarray, count: int, seed: int = 12) -> np.ndarray:
-    """(count, d) unit vectors, around which (m, d) unit vectors lie.
-
-    An empty cell takes a member of the largest one.
+def train_centroids(sample: np.ndarray, count: int, seed: int = 12) -> np.ndarray:
+    """Return (count, d) unit centroids of (m, d) unit vectors (spherical k-means); an empty cluster takes a member of the largest one.
 
     Raises:
-        StoppedError: the work was asked to end.
+        StoppedError: the work was stopped.
     """
     rng = np.random.default_rng(seed)
     found = sample[rng.choice(len(sample), count, replace=False)].astype(np.float32)
     for _ in range(_ROUNDS):
-        cells = assign(sample, found)
+        cells = assign_to_centroids(sample, found)
         sizes = np.bincount(cells, minlength=count)
         order = np.argsort(cells, kind="stable")
         filled = np.flatnonzero(sizes)
@@ -110,16 +108,16 @@ def centroids(sample: np.ndarray, count: int, seed: int = 12) -> np.ndarray:
     return found
 
 
-def assign(rows: np.ndarray, centres: np.ndarray) -> np.ndarray:
-    """The nearest centre of each of (n, d) rows, (n,) int64.
+def assign_to_centroids(rows: np.ndarray, centres: np.ndarray) -> np.ndarray:
+    """Return the nearest centroid of each of (n, d) rows, (n,) int64.
 
     Raises:
-        StoppedError: the work was asked to end.
+        StoppedError: the work was stopped.
     """
     found = np.empty(len(rows), np.int64)
-    for start in range(0, len(rows), _BLOCK_CENTROIDS):
+    for start in range(0, len(rows), _CENTROID_BLOCK):
         checkpoint()
-        found[start : start + _BLOCK_CENTROIDS] = (rows[start : start + _BLOCK_CENTROIDS] @ centres.T).argmax(1)
+        found[start : start + _CENTROID_BLOCK] = (rows[start : start + _CENTROID_BLOCK] @ centres.T).argmax(1)
     return found
 
 
@@ -131,12 +129,12 @@ _BY_CELLS = 1  # the cells of one query are shared out among the threads, where 
 
 
 @dataclass(frozen=True)
-class Cells:
-    """The rows of a corpus in cells.
+class IVFIndex:
+    """Inverted-file index of a corpus.
 
     Attributes:
-        index: FAISS's; its ids are row numbers.
-        trained: how many rows there were when the cells were made.
+        index: the FAISS index; its ids are row numbers.
+        trained: number of rows when the lists were trained.
     """
 
     index: Any
@@ -147,11 +145,11 @@ class Cells:
 
     @property
     def count(self) -> int:
-        """How many cells there are."""
+        """Number of inverted lists."""
         return int(self.index.nlist)
 
     def candidates(self, queries: np.ndarray, count: int, probes: int) -> np.ndarray:
-        """About the nearest ``count`` rows of each of (q, d) queries, (q, count) int64, from ``probes`` cells; -1 where there are fewer."""
+        """Return about the nearest ``count`` rows of each of (q, d) queries, (q, count) int64, from ``probes`` lists; padded with -1."""
         import faiss
 
         asked: Any = faiss.SearchParametersIVF()
@@ -160,28 +158,28 @@ class Cells:
         return found
 
     @classmethod
-    def of(cls, vectors: np.ndarray) -> Cells:
-        """Cells of (n, d) vectors of any length; ten thousand rows at least.
+    def build(cls, vectors: np.ndarray) -> IVFIndex:
+        """Build the index of (n, d) vectors of any length, n at least 10,000.
 
         Raises:
-            StoppedError: the work was asked to end.
+            StoppedError: the work was stopped.
         """
         rows = len(vectors)
         count = 1 << round(np.log2(_ROWS_A_CELL * rows**0.5))
         chosen = np.sort(np.random.default_rng(_SEED).permutation(rows)[: count * _PER_CELL])
         sample = unit(vectors[chosen])
-        index = _empty(centroids(sample, count))
+        index = _empty(train_centroids(sample, count))
         index.train(sample[:: max(1, len(sample) // 50_000)])  # the centres are there; the range of each of the numbers is left to learn
         found = cls(index, rows)
         found._take(vectors, np.arange(rows))
         return found
 
-    def grown(self, vectors: np.ndarray, came: np.ndarray) -> Cells:
-        """The cells of another corpus that shares rows with this one; what is shared is moved, and only the rest is looked at.
+    def extend(self, vectors: np.ndarray, came: np.ndarray) -> IVFIndex:
+        """Build the index of a corpus that shares rows with this one; shared rows are moved, only new ones are assigned.
 
         Args:
             vectors: (m, d), all of the other corpus.
-            came: (m,) int64: the row that each was here, each at most once; -1 where it is new.
+            came: (m,) int64, the row here of each row there, at most once each; -1 for new rows.
         """
         import faiss
 
@@ -203,15 +201,15 @@ class Cells:
                 codes = np.ascontiguousarray(codes)
                 index.invlists.add_entries(cell, len(ids), faiss.swig_ptr(ids), faiss.swig_ptr(codes))
                 index.ntotal += len(ids)
-        found = Cells(index, self.trained)
+        found = IVFIndex(index, self.trained)
         found._take(vectors, np.flatnonzero(came < 0))
         return found
 
     def write(self, path: Path) -> None:
-        """Write FAISS's file.
+        """Write the FAISS file.
 
         Raises:
-            OSError: the disk takes nothing.
+            OSError: the disk is full or not writable.
         """
         import faiss
 
@@ -221,8 +219,8 @@ class Cells:
             raise OSError(f"the index was not written: {str(error).splitlines()[0]}") from error
 
     @classmethod
-    def read(cls, path: Path, trained: int) -> Cells:
-        """Open a file that :meth:`write` wrote, mapped where the system can: next to nothing of it is in memory."""
+    def read(cls, path: Path, trained: int) -> IVFIndex:
+        """Open a file written by :meth:`write`, memory-mapped where supported."""
         import faiss
 
         index: Any = faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC)
@@ -237,7 +235,6 @@ class Cells:
 
 
 def _empty(centres: np.ndarray) -> Any:
-    """An index without rows, of (c, d) centres."""
     import faiss
 
     count, width = centres.shape
@@ -254,17 +251,17 @@ TARGET, LEAST = 0.98, 0.95
 BANDS = (10, 100)
 """How many nearest rows a reach is good for. Who asks for more than the last is answered exactly."""
 _SAMPLE = 1000
-_SURE = 1.645  # standard errors below the mean
-_MOST = 4  # of the cells are read one in so many at most: else brute force is as good
+_Z_95 = 1.645  # standard errors below the mean
+_MAX_PROBE_SHARE = 4  # of the cells are read one in so many at most: else brute force is as good
 _READ = 60_000
 _ALIKE = 1e-6  # what single precision loses
 _AT_ONCE = 100  # queries
-_SEED_RECALL = 7
+_RECALL_SEED = 7
 
 
 @dataclass(frozen=True)
-class Reach:
-    """For up to ``k`` nearest rows: ``probes`` cells are read, and ``recall`` of the nearest are found."""
+class SearchDepth:
+    """For up to ``k`` neighbors, ``probes`` lists are read and ``recall`` is reached."""
 
     k: int
     probes: int
@@ -272,50 +269,50 @@ class Reach:
 
 
 @dataclass(frozen=True)
-class Approximate:
-    """Cells, and how to ask them.
+class ApproximateSearch:
+    """An index and the depths at which it is searched.
 
     Attributes:
-        reaches: by rising ``k``; none where too much would have to be read.
+        reaches: depths by rising ``k``; empty if too many lists would have to be read.
     """
 
-    cells: Cells
-    reaches: tuple[Reach, ...]
+    cells: IVFIndex
+    reaches: tuple[SearchDepth, ...]
 
-    def reach(self, k: int) -> Reach | None:
-        """That by which ``k`` rows are found; None where the answer must be exact."""
+    def reach(self, k: int) -> SearchDepth | None:
+        """Return the depth for ``k`` rows; None if the search must be exact."""
         return next((reach for reach in self.reaches if reach.k >= k), None)
 
-    def search(self, exact: Exact, query: np.ndarray, k: int, probes: int) -> list[Hit]:
-        """About the ``k`` nearest rows of a (d,) query, best first, equal cosines by row; their cosines are exact."""
-        rows = self.cells.candidates(query[None], _depth(k), probes)[0]
+    def search(self, exact: ExactSearch, query: np.ndarray, k: int, probes: int) -> list[Hit]:
+        """Return about the ``k`` nearest rows of a (d,) query, best first, ties by row; cosines are exact."""
+        rows = self.cells.candidates(query[None], _search_depth(k), probes)[0]
         return exact.rank(query, rows[rows >= 0], k)
 
 
-def measured(cells: Cells, exact: Exact, target: float = TARGET, sample: int = _SAMPLE) -> Approximate:
-    """Ask for the neighbours of some rows, exactly and by ever more cells, until the target is reached.
+def measure_recall(cells: IVFIndex, exact: ExactSearch, target: float = TARGET, sample: int = _SAMPLE) -> ApproximateSearch:
+    """Find the number of lists that reaches the target recall on sampled rows.
 
-    One half of the sample chooses the number of cells, the other tells what is found.
+    Half of the sample chooses the number of lists, the other half measures recall.
 
     Raises:
-        StoppedError: the work was asked to end.
+        StoppedError: the work was stopped.
     """
-    rows = np.random.default_rng(_SEED_RECALL).choice(len(exact), min(sample, len(exact)), replace=False)
+    rows = np.random.default_rng(_RECALL_SEED).choice(len(exact), min(sample, len(exact)), replace=False)
     queries = exact.vectors[np.sort(rows)]
     rows = np.sort(rows)
-    truth = [_others(hits, int(row)) for hits, row in zip(exact.search(queries, BANDS[-1] + 1), rows, strict=True)]
-    reaches: list[Reach] = []
+    truth = [_without_self(hits, int(row)) for hits, row in zip(exact.search(queries, BANDS[-1] + 1), rows, strict=True)]
+    reaches: list[SearchDepth] = []
     probes = 1
     for k in BANDS:
-        enough: Reach | None = None
-        while probes * _MOST <= cells.count:
+        enough: SearchDepth | None = None
+        while probes * _MAX_PROBE_SHARE <= cells.count:
             shares = _shares(cells, exact, queries, rows, truth, k, probes)
             choosing, telling = shares[::2], shares[1::2]
-            sure = choosing.mean() - _SURE * choosing.std() / np.sqrt(len(choosing))
+            sure = choosing.mean() - _Z_95 * choosing.std() / np.sqrt(len(choosing))
             if enough is None and sure >= min(target, LEAST):
-                enough = Reach(k, probes, float(telling.mean()))
+                enough = SearchDepth(k, probes, float(telling.mean()))
             if sure >= target:
-                enough = Reach(k, probes, float(telling.mean()))
+                enough = SearchDepth(k, probes, float(telling.mean()))
                 break
             if enough is not None and probes * len(cells) > _READ * cells.count:
                 break
@@ -324,17 +321,18 @@ def measured(cells: Cells, exact: Exact, target: float = TARGET, sample: int = _
             break
         reaches.append(enough)
         probes = enough.probes
-    return Approximate(cells, tuple(reaches))
+    return ApproximateSearch(cells, tuple(reaches))
 
 
-def _shares(cells: Cells, exact: Exact, queries: np.ndarray, rows: np.ndarray, truth: list[list[Hit]], k: int, probes: int) -> np.ndarray:
-    """How much of the ``k`` nearest is found for each of (s, d) queries, (s,); any of equally near rows counts."""
+def _shares(
+    cells: IVFIndex, exact: ExactSearch, queries: np.ndarray, rows: np.ndarray, truth: list[list[Hit]], k: int, probes: int
+) -> np.ndarray:
     shares = np.empty(len(rows))
     for start in range(0, len(rows), _AT_ONCE):
         checkpoint()
         part = slice(start, start + _AT_ONCE)
         asked = unit(queries[part])
-        found = cells.candidates(asked, _depth(k) + 1, probes)
+        found = cells.candidates(asked, _search_depth(k) + 1, probes)
         near = unit(exact.vectors[found.ravel()]).reshape(*found.shape, -1)
         cosines = np.einsum("scd,sd->sc", near, asked)
         cosines[(found < 0) | (found == rows[part, None])] = -np.inf
@@ -345,13 +343,12 @@ def _shares(cells: Cells, exact: Exact, queries: np.ndarray, rows: np.ndarray, t
     return shares
 
 
-def _others(hits: list[Hit], row: int) -> list[Hit]:
-    """The hits less the row itself (less the last, where so many are equal that it is not among them)."""
+def _without_self(hits: list[Hit], row: int) -> list[Hit]:
     found = [hit for hit in hits if hit.row != row]
     return found[: len(hits) - 1]
 
 
-def _depth(k: int) -> int:
+def _search_depth(k: int) -> int:
     return 2 * k + 20
 
 
@@ -362,12 +359,12 @@ _SHARED, _NEW, _GROWTH = 0.5, 0.25, 2.0  # of its parent, of itself, beyond what
 _VERSION = 1
 
 
-class CellFiles:
-    """One file a corpus and an encoder.
+class IVFIndexStore:
+    """Indexes on disk, one file per corpus and encoder.
 
     Args:
-        workspace: where the files lie.
-        max_bytes: how much they may take; beyond it the least recently used go.
+        workspace: location of the files.
+        max_bytes: disk budget; least recently used files are evicted.
     """
 
     def __init__(self, workspace: Workspace, max_bytes: int) -> None:
@@ -375,37 +372,37 @@ class CellFiles:
         self._max_bytes = max_bytes
         self._keys = TextKeys(workspace)
 
-    def load(self, digest: str, fingerprint: str, rows: int, width: int) -> Approximate | None:
-        """The index of (rows, width) vectors; None where there is none, or none that is whole."""
+    def load(self, digest: str, fingerprint: str, rows: int, width: int) -> ApproximateSearch | None:
+        """Return the index of (rows, width) vectors; None if it is missing or damaged."""
         path = self._workspace.cells(digest, fingerprint)
         found = _read(path)
         if found is None or (len(found.cells), found.cells.index.d) != (rows, width):
             return None
-        touch(path)
+        mark_used(path)
         return found
 
-    def make(self, digest: str, fingerprint: str, texts: Sequence[str], exact: Exact) -> Approximate | None:
-        """Build the index, or take another's and change what is different; None where the disk takes nothing.
+    def make(self, digest: str, fingerprint: str, texts: Sequence[str], exact: ExactSearch) -> ApproximateSearch | None:
+        """Build the index, or adapt that of a similar corpus; None if the disk is full.
 
         Raises:
-            StoppedError: the work was asked to end.
+            StoppedError: the work was stopped.
         """
-        cells = self._from_another(digest, fingerprint, texts, exact.vectors) or Cells.of(exact.vectors)
-        found = measured(cells, exact)
+        cells = self._from_another(digest, fingerprint, texts, exact.vectors) or IVFIndex.build(exact.vectors)
+        found = measure_recall(cells, exact)
         path = self._workspace.cells(digest, fingerprint)
         if not _write(path, found):
             return None
-        keep_below(path.parent, self._max_bytes, path, f"*{_SUFFIX}")
+        evict_files(path.parent, self._max_bytes, path, f"*{_SUFFIX}")
         return self.load(digest, fingerprint, *exact.vectors.shape)
 
-    def _from_another(self, digest: str, fingerprint: str, texts: Sequence[str], vectors: np.ndarray) -> Cells | None:
+    def _from_another(self, digest: str, fingerprint: str, texts: Sequence[str], vectors: np.ndarray) -> IVFIndex | None:
         keys = self._keys.get(texts, digest)
         folder = self._workspace.cells(digest, fingerprint).parent
         for path in _latest(folder, f"*-{fingerprint}{_SUFFIX}")[:_PARENTS]:
-            before = self._keys.known(path.name.split("-")[0])
+            before = self._keys.load(path.name.split("-")[0])
             if before is None or not len(before):
                 continue
-            came = places_of(keys, before)
+            came = find_keys(keys, before)
             once = np.unique(came[came >= 0], return_index=True)[1]
             first = np.flatnonzero(came >= 0)[once]
             single = np.full(len(came), -1, np.int64)
@@ -416,7 +413,7 @@ class CellFiles:
             parent = _read(path)
             if parent is None or len(parent.cells) != len(before) or not 1 / _GROWTH <= len(keys) / parent.cells.trained <= _GROWTH:
                 continue
-            return parent.cells.grown(vectors, single)
+            return parent.cells.extend(vectors, single)
         return None
 
 
@@ -430,38 +427,38 @@ def _latest(folder: Path, pattern: str) -> list[Path]:
     return sorted((path for path in folder.glob(pattern) if not path.name.startswith(".")), key=age)
 
 
-def _write(path: Path, found: Approximate) -> bool:
+def _write(path: Path, search: ApproximateSearch) -> bool:
     told = {
         "version": _VERSION,
-        "trained": found.cells.trained,
-        "reaches": [[reach.k, reach.probes, reach.recall] for reach in found.reaches],
+        "trained": search.cells.trained,
+        "reaches": [[reach.k, reach.probes, reach.recall] for reach in search.reaches],
     }
     raw = json.dumps(told).encode()
     try:
         with atomic_file(path) as part:
-            found.cells.write(part)
+            search.cells.write(part)
             with part.open("r+b") as target:
                 target.seek(0, os.SEEK_END)
                 target.write(raw + len(raw).to_bytes(_LENGTH, "little"))
-                seal(target)
+                append_digest(target)
     except OSError as error:
         log.warning("%s could not be kept: search stays exact: %s", path.name, error.strerror or error)
         return False
     return True
 
 
-def _read(path: Path) -> Approximate | None:
+def _read(path: Path) -> ApproximateSearch | None:
     try:
-        if not is_whole(path):
+        if not is_intact(path):
             return None
         with path.open("rb") as source:
-            end = sealed_part(path) - _LENGTH
+            end = content_length(path) - _LENGTH
             source.seek(end)
             length = int.from_bytes(source.read(_LENGTH), "little")
             source.seek(end - length)
             told = json.loads(source.read(length))
         if told["version"] != _VERSION:
             return None
-        return Approximate(Cells.read(path, int(told["trained"])), tuple(Reach(*reach) for reach in told["reaches"]))
+        return ApproximateSearch(IVFIndex.read(path, int(told["trained"])), tuple(SearchDepth(*reach) for reach in told["reaches"]))
     except (OSError, ValueError, KeyError, TypeError, RuntimeError):
         return None

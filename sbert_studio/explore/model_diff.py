@@ -18,13 +18,12 @@ if TYPE_CHECKING:
     from ..data.progress import Progress
 
 
-def laid_on(points: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """``points`` turned or mirrored, sized and shifted onto ``other``, row on row: (n, d) float32.
+def align_points(points: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Rotate or mirror, scale and shift ``points`` onto ``other``, row by row: (n, d) float32.
 
-    The turn is the one with the least sum of squares: with ``A = points - mean``, ``B = other - mean`` and ``AᵀB = U S Vᵀ`` it is
-    ``U Vᵀ`` (orthogonal Procrustes; Schönemann 1966, "A generalized solution of the orthogonal Procrustes problem", equations 2.7 to
-    2.9). The size is not that of least squares, which shrinks a map to a dot where the two have little in common: both get the same mean
-    square distance from their centre.
+    The rotation minimises the sum of squares: with ``A = points - mean``, ``B = other - mean`` and ``AᵀB = U S Vᵀ`` it is ``U Vᵀ``
+    (orthogonal Procrustes; Schönemann 1966, equations 2.7 to 2.9). The scale gives both the same mean squared distance from their center,
+    since the least-squares scale collapses maps that have little in common.
 
     Args:
         points, other: (n, d) each.
@@ -41,12 +40,12 @@ def laid_on(points: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class ConfusionChange:
-    """Two categories, whichever was taken for which.
+    """Change of the confusions between two categories.
 
     Attributes:
-        categories: the two.
-        before, after: how many texts of either had a nearest text of the other.
-        mended: the rows of those that have no longer; broken: of those that have only now.
+        categories: the two categories.
+        before, after: number of texts of either whose nearest text is of the other.
+        mended: rows no longer confused; broken: rows newly confused.
     """
 
     categories: tuple[str, str]
@@ -56,14 +55,14 @@ class ConfusionChange:
     broken: tuple[int, ...]
 
 
-def confusion_changes(truth: np.ndarray, before: np.ndarray, after: np.ndarray, names: Sequence[str]) -> list[ConfusionChange]:
-    """Every two categories of which the count changed or was above zero: those that most went away first, those that most came last.
+def compare_confusions(truth: np.ndarray, before: np.ndarray, after: np.ndarray, names: Sequence[str]) -> list[ConfusionChange]:
+    """Return each pair of categories with confusions: largest decrease first, largest increase last.
 
     Args:
-        truth: (n,) the category of each text, a place in ``names``.
-        before, after: (n,) that of its nearest text; -1 where there is none.
+        truth: (n,) category ids into ``names``.
+        before, after: (n,) category of the nearest text; -1 if none.
     """
-    then, now = _pairs(truth, before), _pairs(truth, after)
+    then, now = _confused_pairs(truth, before), _confused_pairs(truth, after)
     found = []
     for pair in sorted({*then, *now}):
         was, is_ = then.get(pair, set()), now.get(pair, set())
@@ -72,26 +71,26 @@ def confusion_changes(truth: np.ndarray, before: np.ndarray, after: np.ndarray, 
     return sorted(found, key=lambda one: (one.after - one.before, -one.before, one.categories))
 
 
-def _pairs(truth: np.ndarray, found: np.ndarray) -> dict[tuple[int, int], set[int]]:
+def _confused_pairs(truth: np.ndarray, predicted: np.ndarray) -> dict[tuple[int, int], set[int]]:
     pairs: dict[tuple[int, int], set[int]] = defaultdict(set)
-    for row in np.flatnonzero((truth != found) & (found >= 0)).tolist():
-        pairs[min(truth[row], found[row]), max(truth[row], found[row])].add(row)
+    for row in np.flatnonzero((truth != predicted) & (predicted >= 0)).tolist():
+        pairs[min(truth[row], predicted[row]), max(truth[row], predicted[row])].add(row)
     return pairs
 
 
-NEAREST = 10
+NEIGHBORS = 10
 _AT_ONCE = 1024
 _MARGIN = 1e-5  # cosines that lie as close are a tie: single precision does not tell them apart
 
 
 @dataclass(frozen=True)
-class Movement:
-    """The nearest texts of each of n texts, before and after.
+class NeighborChange:
+    """Nearest neighbors of n texts with two models.
 
     Attributes:
-        before, after: (n, k) int32 rows, the nearest first, itself left out.
-        lost: (n, k) bool, which of ``before`` are farther than the k-th nearest after. Of texts that are as near none is lost.
-        gained: (n, k) bool, which of ``after`` were farther before.
+        before, after: (n, k) int32 rows, nearest first, without the text itself.
+        lost: (n, k) bool, entries of ``before`` beyond the k-th neighbor after; ties are not lost.
+        gained: (n, k) bool, entries of ``after`` that were farther before.
     """
 
     before: np.ndarray
@@ -101,28 +100,27 @@ class Movement:
 
     @property
     def moved(self) -> np.ndarray:
-        """(n,) float32: the share of a text's nearest that were lost, from 0 (all are the same) to 1 (all are others)."""
+        """(n,) float32 share of each text's neighbors that were lost."""
         return np.asarray(self.lost.mean(axis=1), np.float32)
 
 
-def movement(before: np.ndarray, after: np.ndarray, k: int = NEAREST, progress: Progress | None = None) -> Movement:
-    """Who is nearest to each text in two spaces.
+def compare_neighbors(before: np.ndarray, after: np.ndarray, k: int = NEIGHBORS, progress: Progress | None = None) -> NeighborChange:
+    """Return the neighbors of each text in two embedding spaces.
 
     Args:
-        before, after: (n, d) and (n, e) vectors of the same n texts, n at least 2.
-        k: how many are looked at; n - 1 at most.
-        progress: told the texts done in both spaces, and twice their number.
+        before, after: (n, d) and (n, e) vectors of the same texts, n at least 2.
+        k: number of neighbors, at most n - 1.
+        progress: called with the texts done in both spaces, and twice their number.
     """
     k = min(k, len(before) - 1)
     spaces = [unit(np.asarray(found)) for found in (before, after)]
     rows, farthest = zip(*(_nearest(space, k, place, progress) for place, space in enumerate(spaces)), strict=True)
-    lost = _farther(spaces[1], rows[0], farthest[1])
-    gained = _farther(spaces[0], rows[1], farthest[0])
-    return Movement(rows[0], rows[1], lost, gained)
+    lost = _moved_away(spaces[1], rows[0], farthest[1])
+    gained = _moved_away(spaces[0], rows[1], farthest[0])
+    return NeighborChange(rows[0], rows[1], lost, gained)
 
 
 def _nearest(rows: np.ndarray, k: int, place: int, progress: Progress | None) -> tuple[np.ndarray, np.ndarray]:
-    """The k rows of largest cosine with each, (n, k) int32, and the k-th largest cosine, (n,) float32."""
     import faiss
 
     index = faiss.IndexFlatIP(rows.shape[1])
@@ -142,8 +140,7 @@ def _nearest(rows: np.ndarray, k: int, place: int, progress: Progress | None) ->
     return found, least
 
 
-def _farther(rows: np.ndarray, near: np.ndarray, least: np.ndarray) -> np.ndarray:
-    """(n, k) bool: which of the rows ``near[i]`` have a smaller cosine with row ``i`` than ``least[i]``."""
+def _moved_away(rows: np.ndarray, near: np.ndarray, least: np.ndarray) -> np.ndarray:
     found = np.empty(near.shape, bool)
     for start in range(0, len(rows), _AT_ONCE):
         checkpoint()
@@ -154,13 +151,13 @@ def _farther(rows: np.ndarray, near: np.ndarray, least: np.ndarray) -> np.ndarra
 
 
 _AMONG = 2_000  # the pairs that changed most, of which those are shown that repeat no text too often
-_TWICE = 2
-_MARGIN_PAIRS = 5e-5  # more than single precision loses on the difference of two products of unit vectors
+_MAX_PAIRS_PER_TEXT = 2
+_PAIR_MARGIN = 5e-5  # more than single precision loses on the difference of two products of unit vectors
 
 
 @dataclass(frozen=True)
 class PairChange:
-    """Two rows, ``a < b``, and the cosine of their vectors before and after."""
+    """Two rows, ``a < b``, with their cosine before and after."""
 
     a: int
     b: int
@@ -169,20 +166,20 @@ class PairChange:
 
     @property
     def change(self) -> float:
-        """By how much it rose."""
+        """Increase of the cosine."""
         return self.after - self.before
 
 
-def changed_most(
+def most_changed_pairs(
     before: np.ndarray, after: np.ndarray, top: int = 10, progress: Progress | None = None
 ) -> tuple[list[PairChange], list[PairChange]]:
-    """The pairs that came together most, and those that came apart most, each at most ``top``, the largest change first.
+    """Return the pairs whose cosine rose most and fell most, at most ``top`` each, the largest change first.
 
-    The difference of two cosines is one product, ``[u′ u]·[v′ −v] = u′·v′ − u·v``, so every pair is looked at in blocks and none is kept
-    that is not among the first. A text stands in at most two of them: one that moved far takes its pairs with all others along.
+    The difference of two cosines is one product, ``[u′ u]·[v′ −v] = u′·v′ − u·v``, so all pairs are compared in blocks with bounded
+    memory. Each text occurs in at most two pairs.
 
     Args:
-        before, after: (n, d) and (n, e) vectors of the same n texts.
+        before, after: (n, d) and (n, e) vectors of the same texts.
     """
     then, now = (unit(np.asarray(found)) for found in (before, after))
     whole, turned = np.hstack([now, then]), np.hstack([now, -then])
@@ -202,25 +199,24 @@ def changed_most(
             def of_rows(a: np.ndarray, b: np.ndarray, rows: np.ndarray = rows, exact: Any = exact) -> np.ndarray:
                 return np.asarray(exact(rows[a], rows[b]))
 
-            best = top_pairs(whole[rows], sign * turned[rows], of_rows, _AMONG, told, margin=_MARGIN_PAIRS, highest=2.0)
-            moved = [(int(rows[pair.a]), int(rows[pair.b])) for pair in best if pair.score > _MARGIN_PAIRS]
-            fresh = _spread([pair for pair in moved if pair not in chosen], top - len(chosen), seen)
+            best = top_pairs(whole[rows], sign * turned[rows], of_rows, _AMONG, told, margin=_PAIR_MARGIN, highest=2.0)
+            moved = [(int(rows[pair.a]), int(rows[pair.b])) for pair in best if pair.score > _PAIR_MARGIN]
+            fresh = _limit_repeats([pair for pair in moved if pair not in chosen], top - len(chosen), seen)
             chosen += fresh
             if len(moved) < _AMONG or not fresh:
                 break
             # One text that moved far fills all of them with its pairs: the rest is looked at without those that have had their turn.
-            rows = rows[[seen[row] < _TWICE for row in rows.tolist()]]
+            rows = rows[[seen[row] < _MAX_PAIRS_PER_TEXT for row in rows.tolist()]]
         a, b = (np.array([pair[side] for pair in chosen], np.int64) for side in (0, 1))
         cosines = zip(exact_products(before, a, b).tolist(), exact_products(after, a, b).tolist(), strict=True)
         found.append([PairChange(*pair, *both) for pair, both in zip(chosen, cosines, strict=True)])
     return found[0], found[1]
 
 
-def _spread(pairs: list[tuple[int, int]], top: int, seen: Counter[int]) -> list[tuple[int, int]]:
-    """The first pairs of which no text stands in more than two, those counted in which it was ``seen`` before."""
+def _limit_repeats(pairs: list[tuple[int, int]], top: int, counts: Counter[int]) -> list[tuple[int, int]]:
     chosen: list[tuple[int, int]] = []
     for pair in pairs:
-        if len(chosen) < top and all(seen[row] < _TWICE for row in pair):
-            seen.update(pair)
+        if len(chosen) < top and all(counts[row] < _MAX_PAIRS_PER_TEXT for row in pair):
+            counts.update(pair)
             chosen.append(pair)
     return chosen

@@ -23,10 +23,9 @@ _FOR_CENTRES = 64  # rows a list
 
 
 def principal_components(vectors: np.ndarray, count: int) -> np.ndarray:
-    """The scores on the first ``count`` principal components, (n, count) float32, padded with zeros where there are fewer.
+    """Return the first ``count`` principal component scores, (n, count) float32, padded with zeros.
 
-    The sign of each component is fixed, so that the same vectors always give the same picture. Exact, from the
-    (d, d) covariance in double precision; n only matters as blocks.
+    Exact, from the (d, d) covariance in float64. Signs are fixed so that equal vectors give equal scores.
     """
     rows, dim = vectors.shape
     centre = np.zeros(dim) if rows == 0 else vectors.mean(axis=0, dtype=np.float64)
@@ -43,26 +42,25 @@ def principal_components(vectors: np.ndarray, count: int) -> np.ndarray:
     return scores
 
 
-def neighbours(points: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """The ``k`` nearest rows of each row, itself first: (n, k) int32 rows and float32 Euclidean distances."""
+def nearest_neighbors(points: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ``k`` nearest rows of each row, itself first: (n, k) int32 rows and float32 Euclidean distances."""
     import faiss
 
     index = faiss.IndexFlatL2(points.shape[1])
     index.add(points)
-    return _asked(index, points, k)
+    return _query_index(index, points, k)
 
 
-def near_neighbours(points: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, float]:
-    """:func:`neighbours`, and the share of the true ones among them: all, of more than 20,000 rows at least 98 of 100.
+def approximate_neighbors(points: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return :func:`nearest_neighbors` and the measured recall: exact up to 20,000 rows, otherwise at least 0.98.
 
-    Many rows are looked up in an inverted file (FAISS), in twice as many of its lists until a sample of rows, looked up exactly as well,
-    says that this is reached.
+    Large inputs use a FAISS inverted file; the number of probed lists is doubled until a sample reaches the recall.
     """
     import faiss
 
     count, width = points.shape
     if count <= _EXACT_ROWS:
-        return *neighbours(points, k), 1.0
+        return *nearest_neighbors(points, k), 1.0
     exact = faiss.IndexFlatL2(width)
     index = faiss.IndexIVFFlat(exact, width, round(_LISTS * count**0.5))
     index.cp.max_points_per_centroid = _FOR_CENTRES
@@ -80,22 +78,20 @@ def near_neighbours(points: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray,
         if recall >= _RECALL or index.nprobe >= index.nlist:
             break
         index.nprobe = min(2 * index.nprobe, index.nlist)
-    return *_asked(index, points, k), recall
+    return *_query_index(index, points, k), recall
 
 
-def _asked(index: Any, points: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """What an index of ``points`` answers for each of them, the row itself first."""
+def _query_index(index: Any, points: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     rows, distances = np.empty((len(points), k), np.int32), np.empty((len(points), k), np.float32)
     for start in range(0, len(points), _ASKED):
         checkpoint()
         part = slice(start, start + _ASKED)
         squares, found = index.search(points[part], k)
-        rows[part], distances[part] = _itself_first(squares, found, start)
+        rows[part], distances[part] = _self_first(squares, found, start)
     return rows, distances
 
 
-def _itself_first(squares: np.ndarray, rows: np.ndarray, start: int) -> tuple[np.ndarray, np.ndarray]:
-    """Among exact copies FAISS may name another copy first, or leave the row itself out; a list that holds too few is filled up by it."""
+def _self_first(squares: np.ndarray, rows: np.ndarray, start: int) -> tuple[np.ndarray, np.ndarray]:
     own = start + np.arange(len(rows))[:, None]
     place = np.where((rows == own).any(axis=1), (rows == own).argmax(axis=1), rows.shape[1] - 1)
     at = np.arange(len(rows))
@@ -108,19 +104,19 @@ def _itself_first(squares: np.ndarray, rows: np.ndarray, start: int) -> tuple[np
     return np.take_along_axis(rows, order, 1), np.sqrt(np.maximum(np.take_along_axis(squares, order, 1), 0))
 
 
-KEPT = 50  # dimensions that neighbours are looked for in
+COMPONENTS = 50  # dimensions that neighbours are looked for in
 _AT_LEAST, _MOST = 32, 100  # neighbours that are kept: what few settings ask for, and what the page's slider can
 _BUDGET = 64 << 20
 
 
 @dataclass(frozen=True)
-class Neighbourhood:
-    """Rows by their principal components, and who is near whom.
+class NeighborGraph:
+    """Principal components of a corpus and the neighbors of each row.
 
     Attributes:
         points: (n, 50) float32.
-        rows, distances: (n, k) int32 and float32, the nearest first, of which each row itself is one.
-        recall: the share of the true neighbours that were found, measured; 1 where the search was exact.
+        rows, distances: (n, k) int32 and float32, nearest first, including the row itself.
+        recall: measured recall; 1 for exact search.
     """
 
     points: np.ndarray
@@ -130,45 +126,45 @@ class Neighbourhood:
 
     @property
     def nbytes(self) -> int:
-        """What it holds in memory."""
+        """Memory in bytes."""
         return self.points.nbytes + self.rows.nbytes + self.distances.nbytes
 
 
-def neighbourhood(vectors: np.ndarray, metric: str, count: int) -> Neighbourhood:
-    """The ``count`` nearest of each of (n, d) ``vectors``, fewer where there are fewer rows."""
+def build_neighbor_graph(vectors: np.ndarray, metric: str, count: int) -> NeighborGraph:
+    """Return the graph of the ``count`` nearest neighbors of (n, d) ``vectors``."""
     checkpoint()
-    points = principal_components(unit(vectors) if metric == "cosine" else np.asarray(vectors, np.float32), KEPT)
-    return Neighbourhood(points, *near_neighbours(points, min(count, len(points))))
+    points = principal_components(unit(vectors) if metric == "cosine" else np.asarray(vectors, np.float32), COMPONENTS)
+    return NeighborGraph(points, *approximate_neighbors(points, min(count, len(points))))
 
 
-Near = Callable[[int], Neighbourhood]
+NeighborProvider = Callable[[int], NeighborGraph]
 """A count → that many neighbours or more of each row."""
 
 
-class Neighbourhoods:
-    """Those of the corpora that were drawn of late; fewer neighbours are the first of more.
+class NeighborGraphCache:
+    """Neighbor graphs of recently drawn corpora; graphs with fewer neighbors are slices of larger ones.
 
     Args:
-        budget: bytes that they may take together.
+        budget: memory budget in bytes.
     """
 
     def __init__(self, budget: int = _BUDGET) -> None:
-        self._kept: LruCache[Neighbourhood] = LruCache(budget, lambda value: value.nbytes)
+        self._kept: LruCache[NeighborGraph] = LruCache(budget, lambda value: value.nbytes)
 
     @property
     def bytes(self) -> int:
-        """What is held now."""
+        """Memory in use."""
         return self._kept.bytes
 
     def forget_unused(self, seconds: float) -> None:
-        """Let go of those that nobody has asked for since so long."""
+        """Evict graphs not used for ``seconds``."""
         self._kept.forget_unused(seconds)
 
-    def of(self, vectors: np.ndarray, key: str, metric: str = "cosine") -> Near:
-        """A count → that many neighbours or more of each row of ``vectors``, whose name is ``key``."""
+    def of(self, vectors: np.ndarray, key: str, metric: str = "cosine") -> NeighborProvider:
+        """Return a provider of at least that many neighbors of each row of ``vectors``, cached under ``key``."""
 
-        def get(count: int) -> Neighbourhood:
+        def get(count: int) -> NeighborGraph:
             room = next((size for size in (_AT_LEAST, _MOST) if count <= size), count)
-            return self._kept.get((key, metric, room), lambda: neighbourhood(vectors, metric, room), checkpoint)
+            return self._kept.get((key, metric, room), lambda: build_neighbor_graph(vectors, metric, room), checkpoint)
 
         return get

@@ -1,4 +1,4 @@
-"""Pairs of a corpus that are worth a person's word: those of which a model is least sure, and those on which two models disagree."""
+"""Suggest pairs to label: those a model is least certain of, and those two models disagree on."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from .products import upper_blocks
 if TYPE_CHECKING:
     from ..data.progress import Progress
 
-MOST_ROWS = 3_000
+MAX_ROWS = 3_000
 _SEED = 12
 _EACH = 2  # pairs in which one text may stand
 _DEPTH = 40  # candidates for each pair that is asked for
 
-Found = tuple[int, int, float]
+SuggestedPair = tuple[int, int, float]
 # Products of some rows with those from the first of them on, and that first one's place → what the pairs are worth.
-Worth = Callable[[np.ndarray, int], np.ndarray]
+PairScorerFn = Callable[[np.ndarray, int], np.ndarray]
 
 
-def some_rows(texts: Sequence[str], most: int = MOST_ROWS) -> np.ndarray:
-    """The first row of each different text, or as many of them taken at random as are looked at; always the same, ascending, int64."""
+def sample_rows(texts: Sequence[str], most: int = MAX_ROWS) -> np.ndarray:
+    """Return the first row of each distinct text, or a fixed random sample of them; ascending int64."""
     first: dict[str, int] = {}
     for row, text in enumerate(texts):
         first.setdefault(" ".join(text.casefold().split()), row)
@@ -34,63 +34,63 @@ def some_rows(texts: Sequence[str], most: int = MOST_ROWS) -> np.ndarray:
     return rows if len(rows) <= most else np.sort(np.random.default_rng(_SEED).choice(rows, most, replace=False))
 
 
-def boundary(cosines: np.ndarray, together: np.ndarray) -> float | None:
-    """The cosine that best tells judged pairs apart, half way between the two pairs at its sides; ``None`` before four of either kind.
+def decision_boundary(cosines: np.ndarray, is_positive: np.ndarray) -> float | None:
+    """Return the cosine that best separates labelled pairs; ``None`` with fewer than four of either label.
 
     Args:
         cosines: (n,) of pairs.
-        together: (n,) bool, what was said of them.
+        together: (n,) bool labels.
     """
-    if min(together.sum(), (~together).sum()) < 4:
+    if min(is_positive.sum(), (~is_positive).sum()) < 4:
         return None
     order = np.argsort(cosines, kind="stable")
-    sorted_cosines, said = cosines[order], together[order]
+    sorted_cosines, said = cosines[order], is_positive[order]
     # Before place k all are held apart, from there on together.
     right = np.concatenate([[0], np.cumsum(~said)]) + np.concatenate([np.cumsum(said[::-1])[::-1], [0]])
     best = int(np.argmax(right[1:-1])) + 1
     return float((sorted_cosines[best - 1] + sorted_cosines[best]) / 2)
 
 
-def near(
-    vectors: np.ndarray, threshold: float, count: int, known: Collection[tuple[int, int]] = (), progress: Progress | None = None
-) -> list[Found]:
-    """The pairs of rows whose cosines lie nearest to a threshold (uncertainty sampling; Lewis and Gale 1994), each row in two at most.
+def uncertain_pairs(
+    vectors: np.ndarray, threshold: float, count: int, exclude: Collection[tuple[int, int]] = (), progress: Progress | None = None
+) -> list[SuggestedPair]:
+    """Return the pairs with cosines closest to a threshold (uncertainty sampling; Lewis and Gale 1994), each row in at most two.
 
     Args:
         vectors: (n, d), of any length.
-        known: pairs (a, b) of rows, a < b, that are not asked for again.
+        exclude: pairs (a, b) of rows, a < b, that are already labelled.
 
     Returns:
-        (a, b, cosine), the nearest first.
+        (a, b, cosine), closest first.
     """
 
-    def distance(rows: np.ndarray) -> Worth:
+    def distance(rows: np.ndarray) -> PairScorerFn:
         return lambda products, _: -np.abs(products - threshold)
 
-    return _picked(vectors, distance, count, known, progress)
+    return _select_pairs(vectors, distance, count, exclude, progress)
 
 
-def contested(
+def disputed_pairs(
     vectors: np.ndarray,
     others: np.ndarray,
     share: Callable[[np.ndarray], np.ndarray],
     other_share: Callable[[np.ndarray], np.ndarray],
     count: int,
-    known: Collection[tuple[int, int]] = (),
+    exclude: Collection[tuple[int, int]] = (),
     progress: Progress | None = None,
-) -> list[Found]:
-    """The pairs of rows that one model holds for alike and another does not (query by committee; Seung et al. 1992).
+) -> list[SuggestedPair]:
+    """Return the pairs that one model finds similar and another does not (query by committee; Seung et al. 1992).
 
     Args:
         vectors, others: (n, d) and (n, e), of the two models.
-        share, other_share: cosines of either model → the share of its random pairs that are less alike, by which they can be compared.
+        share, other_share: map cosines of either model to percentiles of its random pairs, which makes them comparable.
 
     Returns:
-        (a, b, cosine by the first model), those first of which the shares differ most.
+        (a, b, cosine by the first model), largest disagreement first.
     """
     every = unit(others)
 
-    def gap(rows: np.ndarray) -> Worth:
+    def gap(rows: np.ndarray) -> PairScorerFn:
         of_rows = every[rows]
 
         def worth(products: np.ndarray, start: int) -> np.ndarray:
@@ -99,11 +99,10 @@ def contested(
 
         return worth
 
-    return _picked(vectors, gap, count, known, progress)
+    return _select_pairs(vectors, gap, count, exclude, progress)
 
 
-def _best(vectors: np.ndarray, worth: Worth, depth: int, progress: Progress | None) -> Iterator[Found]:
-    """The ``depth`` pairs of greatest worth, the greatest first, with their cosines."""
+def _best(vectors: np.ndarray, worth: PairScorerFn, depth: int, progress: Progress | None) -> Iterator[SuggestedPair]:
     rows, kept = unit(vectors), np.empty((0, 4))
     for start, products in upper_blocks(rows):
         checkpoint()
@@ -119,22 +118,21 @@ def _best(vectors: np.ndarray, worth: Worth, depth: int, progress: Progress | No
         yield int(a), int(b), float(cosine)
 
 
-def _picked(
+def _select_pairs(
     vectors: np.ndarray,
-    worth_of: Callable[[np.ndarray], Worth],
+    worth_of: Callable[[np.ndarray], PairScorerFn],
     count: int,
-    known: Collection[tuple[int, int]],
+    exclude: Collection[tuple[int, int]],
     progress: Progress | None,
-) -> list[Found]:
-    """The pairs of greatest worth that are not known, each row in two at most; ``worth_of``: how the pairs among some rows are valued."""
-    seen, picked, rows = Counter[int](), list[Found](), np.arange(len(vectors))
+) -> list[SuggestedPair]:
+    seen, picked, rows = Counter[int](), list[SuggestedPair](), np.arange(len(vectors))
     while len(rows) > 1 and len(picked) < count:
-        depth, before = count * _DEPTH + len(known), len(picked)
+        depth, before = count * _DEPTH + len(exclude), len(picked)
         for left, right, cosine in _best(vectors[rows], worth_of(rows), depth, progress):
             a, b = int(rows[left]), int(rows[right])
             if len(picked) == count:
                 break
-            if (a, b) in known or max(seen[a], seen[b]) >= _EACH or any(pair[:2] == (a, b) for pair in picked):
+            if (a, b) in exclude or max(seen[a], seen[b]) >= _EACH or any(pair[:2] == (a, b) for pair in picked):
                 continue
             seen.update((a, b))
             picked.append((a, b, cosine))

@@ -15,7 +15,7 @@ import numpy as np
 from ..data.progress import checkpoint
 from ..errors import StudioError
 from ..models.similarity import NAMES, similarity, unit
-from .products import At, Eight, Rows, Single, UnitRows, eight_pays, exact_products
+from .products import At, Float32Products, Int8Products, RowSource, UnitRows, exact_products, int8_is_fast
 
 if TYPE_CHECKING:
     import torch
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Pair:
-    """Two rows, ``a < b``, and the cosine of their vectors."""
+class ScoredPair:
+    """Two rows, ``a < b``, and their cosine."""
 
     a: int
     b: int
     score: float
 
 
-class Best:
-    """The ``count`` best pairs so far, ordered by score, then rows.
+class TopPairs:
+    """The ``count`` best pairs so far, by score, then rows.
 
     Args:
-        highest: no pair scores more.
-        once: pairs may be added more than once, and count once.
+        highest: upper bound of all scores.
+        once: pairs may be added repeatedly and count once.
     """
 
     def __init__(self, count: int, highest: float, *, once: bool = False) -> None:
@@ -48,21 +48,21 @@ class Best:
 
     @property
     def full(self) -> bool:
-        """Whether there are ``count`` of them."""
+        """True if there are ``count`` pairs."""
         return len(self._scores) == self.count
 
     @property
     def floor(self) -> float:
-        """A pair below it cannot enter."""
+        """Score below which no pair can enter."""
         return float(self._scores[-1]) if self.full else -np.inf
 
     @property
     def last(self) -> int | None:
-        """Where no pair can score more than those that are here: pairs whose smaller row is greater than this cannot enter."""
+        """Row limit: if all scores have reached the upper bound, pairs whose smaller row is greater cannot enter."""
         return int(self._a[-1]) if self.full and self._scores[-1] >= self._highest else None
 
     def add(self, a: np.ndarray, b: np.ndarray, scores: np.ndarray) -> None:
-        """Let pairs a < b, (m,) each, enter as far as they belong."""
+        """Add pairs a < b, (m,) each."""
         enough = scores >= self.floor
         if not enough.any():
             return
@@ -75,16 +75,16 @@ class Best:
         order = order[: self.count]
         self._a, self._b, self._scores = a[order], b[order], scores[order]
 
-    def pairs(self) -> list[Pair]:
-        """All of them, best first."""
-        return [Pair(int(a), int(b), float(score)) for a, b, score in zip(*self.columns(), strict=True)]
+    def pairs(self) -> list[ScoredPair]:
+        """Return all pairs, best first."""
+        return [ScoredPair(int(a), int(b), float(score)) for a, b, score in zip(*self.columns(), strict=True)]
 
     def columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The rows a < b of each pair, and its score, best first."""
+        """Return rows a < b and scores, best first."""
         return self._a, self._b, self._scores
 
 
-Exact = Callable[[np.ndarray, np.ndarray], np.ndarray]
+ExactScores = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """Rows a and b, (m,) each → what ranks them, (m,) in double precision."""
 
 T = TypeVar("T", bound=At)
@@ -99,30 +99,30 @@ _FEW = 2048  # rows below which eight bits do not pay
 
 
 def top_pairs(
-    rows: Rows,
-    others: Rows | None,
-    exact: Exact,
+    rows: RowSource,
+    others: RowSource | None,
+    exact: ExactScores,
     top: int,
     progress: Progress | None = None,
     *,
     margin: float = MARGIN,
     highest: float = 1.0,
-    eight: bool | None = None,
-) -> list[Pair]:
-    """The ``top`` pairs i < j with the largest product of row i with row j of ``others``, best first; equal ones by row numbers.
+    use_int8: bool | None = None,
+) -> list[ScoredPair]:
+    """Return the ``top`` pairs i < j with the largest product of row i with row j of ``others``, best first, ties by row.
 
-    Eight bits or single precision find the candidates, double precision ranks them.
+    Int8 or float32 products find candidates, float64 ranks them.
 
     Args:
-        rows, others: (n, d), single precision; ``None``: the rows themselves.
-        progress: told of pairs.
-        margin: more than single precision loses on a product.
-        highest: no pair scores more.
-        eight: whether candidates are found in eight bits first; where not given, where it pays. The answer is the same.
+        rows, others: (n, d) float32; ``None``: the rows themselves.
+        progress: called with the number of pairs.
+        margin: upper bound of the float32 rounding error.
+        highest: upper bound of all scores.
+        use_int8: find candidates in int8; by default if it is faster. The result is the same.
     """
-    scan = Scan(rows, others, exact, Best(top, highest), margin=margin, eight=eight)
+    scan = PairScan(rows, others, exact, TopPairs(top, highest), margin=margin, eight=use_int8)
     total, done = len(rows) * (len(rows) - 1) // 2, 0
-    with closing(scan.over(tiles(len(rows)))) as looked:
+    with closing(scan.over(triangle_tiles(len(rows)))) as looked:
         for left, right in looked:
             if right.stop < len(rows):
                 continue
@@ -137,16 +137,16 @@ def top_pairs(
     return scan.best.pairs()
 
 
-def tiles(count: int) -> Iterator[tuple[slice, slice]]:
-    """The tiles on the diagonal of ``count`` rows and above it, by rows."""
+def triangle_tiles(count: int) -> Iterator[tuple[slice, slice]]:
+    """Yield the tiles on and above the diagonal of ``count`` rows, by rows."""
     parts = _parts(slice(0, count))
     for place, left in enumerate(parts):
         for right in parts[place:]:
             yield left, right
 
 
-def tiles_between(rows: slice, others: slice) -> Iterator[tuple[slice, slice]]:
-    """The tiles of some rows with others that come later, by rows."""
+def rectangle_tiles(rows: slice, others: slice) -> Iterator[tuple[slice, slice]]:
+    """Yield the tiles of some rows with later rows."""
     later = _parts(others)
     for left in _parts(rows):
         for right in later:
@@ -157,40 +157,46 @@ def _parts(rows: slice) -> list[slice]:
     return [slice(start, min(start + TILE, rows.stop)) for start in range(rows.start, rows.stop, TILE)]
 
 
-class Scan:
-    """Tiles of pairs, and the best of those that were looked at; see :func:`top_pairs`."""
+class PairScan:
+    """Scan of tiles that collects the best pairs; see :func:`top_pairs`."""
 
     def __init__(
-        self, rows: Rows, others: Rows | None, exact: Exact, best: Best, *, margin: float = MARGIN, eight: bool | None = None
+        self,
+        rows: RowSource,
+        others: RowSource | None,
+        exact: ExactScores,
+        best: TopPairs,
+        *,
+        margin: float = MARGIN,
+        eight: bool | None = None,
     ) -> None:
         self.best = best
         self._exact, self._count = exact, len(rows)
         others = rows if others is None else others
-        self._single = Single(rows, others, margin)
-        pays = len(rows) >= _FEW and eight_pays() if eight is None else eight
-        self._coarse: Single | Eight = Eight(rows, others, margin) if pays and len(rows) else self._single
+        self._single = Float32Products(rows, others, margin)
+        pays = len(rows) >= _FEW and int8_is_fast() if eight is None else eight
+        self._coarse: Float32Products | Int8Products = Int8Products(rows, others, margin) if pays and len(rows) else self._single
 
     def over(self, tiles: Iterable[tuple[T, T]]) -> Generator[tuple[T, T], None, None]:
-        """Look at the pairs of the rows ``left`` with those ``right`` of each tile; where both are the same, at those of the one before
-        the other.
+        """Compare the rows ``left`` with the rows ``right`` of each tile; on diagonal tiles only earlier with later rows.
 
-        Tiles are multiplied a thread each rather than by all threads at once, which would wait for each other at every step: where
-        another program has one of two processors, that was seen to take forty times as long.
+        Each tile is multiplied by one thread: threads that share a product wait for each other, which took forty times as long with another
+        program on one of two cores.
 
         Args:
-            tiles: slices or rising row numbers, the same or all of ``left`` before all of ``right``.
+            tiles: slices or ascending row numbers, equal or all of ``left`` before all of ``right``.
 
         Yields:
-            Each tile, in order, once its pairs are among the best as far as they belong.
+            Each tile in order, once its pairs are added.
 
         Raises:
-            StoppedError: the work was asked to end.
+            StoppedError: the work was stopped.
         """
         import torch
 
         waiting: deque[tuple[tuple[T, T], Future[_Candidates]]] = deque()
         threads = torch.get_num_threads()
-        with ThreadPoolExecutor(threads, "tiles", _one_thread) if len(self) >= _FEW else nullcontext() as pool:
+        with ThreadPoolExecutor(threads, "tiles", _use_one_thread) if len(self) >= _FEW else nullcontext() as pool:
             try:
                 for tile in tiles:
                     checkpoint()
@@ -230,14 +236,13 @@ class Scan:
                 a, b = a[a <= self.best.last], b[a <= self.best.last]
             self.best.add(a, b, self._exact(a, b))
 
-    def _candidates(self, products: Single | Eight, left: At, right: At) -> _Candidates:
-        """The places of the cells that may belong to the best, in the order of rows; and whether they are many."""
+    def _candidates(self, products: Float32Products | Int8Products, left: At, right: At) -> _Candidates:
         import torch
 
         cells, same = products.of(left, right), _numbers(left)[0] == _numbers(right)[0]
         lowest = torch.iinfo(cells.dtype).min if cells.dtype == torch.int32 else -torch.inf
         if same:
-            cells.masked_fill_(_below(len(cells)), lowest)
+            cells.masked_fill_(_lower_triangle(len(cells)), lowest)
         pairs = cells.shape[0] * (cells.shape[0] - 1) // 2 if same else cells.numel()
         floor = self.best.floor
         if not self.best.full and pairs > self.best.count:
@@ -251,21 +256,19 @@ class Scan:
             rows = rows[torch.from_numpy(_numbers(left)[rows.numpy()] <= last)]
         reached = cells[rows] >= least
         if same:
-            reached &= ~_below(len(cells))[rows]
+            reached &= ~_lower_triangle(len(cells))[rows]
         places = reached.nonzero().numpy()
         return (rows.numpy()[places[:, 0]], places[:, 1]), len(places) * _MANY > cells.numel()
 
 
 @lru_cache(maxsize=1)
-def _below(size: int) -> torch.Tensor:
-    """(size, size), true where the column is not after the row."""
+def _lower_triangle(size: int) -> torch.Tensor:
     import torch
 
     return torch.ones((size, size), dtype=torch.bool).tril_()
 
 
-def _one_thread() -> None:
-    """Have what is computed in this thread be computed by it alone."""
+def _use_one_thread() -> None:
     import torch
     from threadpoolctl import threadpool_limits
 
@@ -277,64 +280,66 @@ def _numbers(at: At) -> np.ndarray:
     return np.arange(at.start, at.stop) if isinstance(at, slice) else at
 
 
-_MOST = 100_000
+_MAX_TOP = 100_000
 _WHOLE = 1 << 28  # bytes of rows that may stand in memory a second time, at length one
 
 
-def most_similar_pairs(vectors: np.ndarray, top: int = 10, progress: Progress | None = None, *, eight: bool | None = None) -> list[Pair]:
-    """The ``top`` pairs of different rows with the largest cosine, best first; equal cosines by row numbers.
-
-    Every pair is looked at once.
+def paraphrase_mining(
+    vectors: np.ndarray, top: int = 10, progress: Progress | None = None, *, use_int8: bool | None = None
+) -> list[ScoredPair]:
+    """Return the ``top`` pairs of different rows with the largest cosine, best first, ties by row. Every pair is compared.
 
     Args:
         vectors: (n, d), of any length.
-        top: how many; all pairs where there are fewer.
-        progress: told of pairs.
-        eight: see :func:`.scan.top_pairs`.
+        top: number of pairs.
+        progress: called with the number of pairs.
+        use_int8: see :func:`top_pairs`.
 
     Raises:
         StudioError: ``top`` is not between 1 and 100,000.
     """
     require_top(top)
-    return top_pairs(unit_rows(vectors), None, lambda a, b: exact_products(vectors, a, b), top, progress, eight=eight)
+    return top_pairs(unit_rows(vectors), None, lambda a, b: exact_products(vectors, a, b), top, progress, use_int8=use_int8)
 
 
-def unit_rows(vectors: np.ndarray) -> Rows:
-    """``vectors`` at length one: at once, or, where they are large, a part at a time."""
+def unit_rows(vectors: np.ndarray) -> RowSource:
+    """Return ``vectors`` normalised, or normalised lazily if they are large."""
     return UnitRows(vectors) if vectors.shape[0] * vectors.shape[1] * 4 > _WHOLE else unit(vectors)
 
 
 def require_top(top: int) -> None:
-    """Raises:
-    StudioError: ``top`` is not between 1 and 100,000.
+    """Check the number of pairs.
+
+    Raises:
+        StudioError: ``top`` is not between 1 and 100,000.
     """
-    if not 1 <= top <= _MOST:
-        raise StudioError(f"top is {top}", f"choose a number between 1 and {_MOST:,}")
+    if not 1 <= top <= _MAX_TOP:
+        raise StudioError(f"top is {top}", f"choose a number between 1 and {_MAX_TOP:,}")
 
 
-MOST = 50_000
+MAX_ROWS_BY_SIMILARITY = 50_000
 """Rows of which all pairs are compared: by the Manhattan distance of 384 components that takes some ten minutes."""
 _HEIGHT, _WIDTH = 256, 4_096
 
 
-def most_similar_by(vectors: np.ndarray, name: str, top: int = 10, progress: Progress | None = None) -> list[Pair]:
-    """The ``top`` pairs of different rows that are most similar, best first; equal ones by row numbers. Every pair is compared.
+def paraphrase_mining_by(vectors: np.ndarray, name: str, top: int = 10, progress: Progress | None = None) -> list[ScoredPair]:
+    """Return the ``top`` most similar pairs by a similarity function other than cosine, best first, ties by row.
 
     Args:
         vectors: (n, d).
         name: one of :data:`~sbert_studio.models.similarity.SIMILARITIES`.
-        progress: told of pairs.
+        progress: called with the number of pairs.
 
     Raises:
-        StudioError: ``top`` is not between 1 and 100,000, or there are more than :data:`MOST` rows.
+        StudioError: ``top`` is not between 1 and 100,000, or there are more than :data:`MAX_ROWS_BY_SIMILARITY` rows.
     """
     require_top(top)
-    if len(vectors) > MOST:
+    if len(vectors) > MAX_ROWS_BY_SIMILARITY:
         raise StudioError(
             f"the model compares by {NAMES[name]}, by which pairs of {len(vectors):,} texts cannot be found in reasonable time",
-            f"give at most {MOST:,} texts, or choose a model that compares by the cosine",
+            f"give at most {MAX_ROWS_BY_SIMILARITY:,} texts, or choose a model that compares by the cosine",
         )
-    best, count = Best(top, np.inf), len(vectors)
+    best, count = TopPairs(top, np.inf), len(vectors)
     done, total = 0, count * (count - 1) // 2
     for top_row in range(0, count, _HEIGHT):
         rows = np.asarray(vectors[top_row : top_row + _HEIGHT])

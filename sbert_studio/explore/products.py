@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 _BLOCK = 8192  # rows turned into eight bits at once
 _STEPS = 127
-_UNEVEN = 9.0  # the largest component of a unit vector, times √d, from which a rotation pays
+_MAX_SPREAD = 9.0  # the largest component of a unit vector, times √d, from which a rotation pays
 _SEED = 12
 
 At = slice | np.ndarray
 """Which rows: a slice, or their numbers (m,)."""
 
 
-class Rows(Protocol):
-    """(n, d) rows in single precision, of which some are asked for at a time; an array is one."""
+class RowSource(Protocol):
+    """(n, d) float32 rows, requested in parts; arrays qualify."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -38,7 +38,7 @@ class Rows(Protocol):
 
 
 class UnitRows:
-    """The rows of ``vectors``, (n, d), at length one; a copy of them never stands in memory whole."""
+    """Normalised rows of ``vectors``, (n, d), computed in parts."""
 
     def __init__(self, vectors: np.ndarray) -> None:
         self._vectors = vectors
@@ -51,50 +51,50 @@ class UnitRows:
         return unit(np.asarray(self._vectors[at]))
 
 
-class Single:
-    """Products in single precision.
+class Float32Products:
+    """Products in float32.
 
     Args:
-        rows, others: of the same width; row i of the one is multiplied by row j of the other.
-        margin: more than single precision loses on a product.
+        rows, others: row i of the first is multiplied by row j of the second.
+        margin: upper bound of the rounding error.
     """
 
-    def __init__(self, rows: Rows, others: Rows, margin: float) -> None:
+    def __init__(self, rows: RowSource, others: RowSource, margin: float) -> None:
         self._rows, self._others = rows, others
         self._margin = margin
 
     def of(self, left: At, right: At) -> torch.Tensor:
-        """(l, r) products; they are the caller's."""
+        """Return (l, r) products, owned by the caller."""
         import torch
 
         # By torch rather than NumPy, whose threads would stand in the way of those that look at the products.
         return torch.from_numpy(self._rows[left]) @ torch.from_numpy(self._others[right]).T
 
     def least(self, product: float) -> float:
-        """The least cell of a pair whose product is at least ``product``."""
+        """Return the smallest cell of a pair whose product is at least ``product``."""
         return product - self._margin
 
     def surely(self, cell: float) -> float:
-        """The product that a pair of such a cell has at least."""
+        """Return a lower bound of the product of a pair with such a cell."""
         return cell - self._margin
 
 
-class Eight:
-    """Products of whole numbers of eight bits, which the processor multiplies some nine times as fast (VNNI).
+class Int8Products:
+    """Products in int8, about nine times as fast with VNNI.
 
-    A model may have components that are far larger than all others, which would leave few of the 255 steps to the rest: then both sides
-    are rotated at random first, which changes no product and spreads them evenly.
+    If few components are much larger than all others, both sides are rotated randomly first, which keeps all products and evens out the
+    components.
 
     Args:
-        rows, others: as :class:`Single`'s; ``others`` may be the same object.
-        margin: more than single precision loses on a product.
+        rows, others: as for :class:`Float32Products`; may be the same object.
+        margin: upper bound of the float32 rounding error.
     """
 
-    def __init__(self, rows: Rows, others: Rows, margin: float) -> None:
+    def __init__(self, rows: RowSource, others: RowSource, margin: float) -> None:
         self._turn: np.ndarray | None = None
         sides = [rows] if others is rows else [rows, others]
         largest = [_largest(side) for side in sides]
-        if any(most * np.sqrt(side.shape[1]) > _UNEVEN * longest for (most, longest), side in zip(largest, sides, strict=True)):
+        if any(most * np.sqrt(side.shape[1]) > _MAX_SPREAD * longest for (most, longest), side in zip(largest, sides, strict=True)):
             self._turn = _rotation(rows.shape[1])
             largest = [_largest(side, self._turn) for side in sides]
         found = [self._small(side, most / _STEPS or 1.0) for (most, _), side in zip(largest, sides, strict=True)]
@@ -102,14 +102,13 @@ class Eight:
         longest = largest[-1][1]
         self._error = lost * longest + length * gone + margin
 
-    def _small(self, rows: Rows, step: float) -> tuple[torch.Tensor, float, float, float]:
-        """Whole numbers, their step, the largest norm of what is lost, and of what is kept."""
+    def _small(self, rows: RowSource, step: float) -> tuple[torch.Tensor, float, float, float]:
         import torch
 
         whole, lost, kept = torch.empty(rows.shape, dtype=torch.int8), 0.0, 0.0
         for start in range(0, len(rows), _BLOCK):
             checkpoint()
-            part = _turned(rows[start : start + _BLOCK], self._turn)
+            part = _rotate(rows[start : start + _BLOCK], self._turn)
             near = torch.from_numpy(part).mul(1 / step).round_().clamp_(-_STEPS, _STEPS)
             whole[start : start + _BLOCK] = near
             near.mul_(step)
@@ -118,32 +117,31 @@ class Eight:
         return whole, step, lost * (1 + 1e-5), kept * (1 + 1e-5)
 
     def of(self, left: At, right: At) -> torch.Tensor:
-        """(l, r) cells, int32; they are the caller's."""
+        """Return (l, r) int32 cells, owned by the caller."""
         import torch
 
         return torch._int_mm(self._q[left], self._r[right].T)
 
     def least(self, product: float) -> float:
-        """The least cell of a pair whose product is at least ``product``."""
+        """Return the smallest cell of a pair whose product is at least ``product``."""
         return math.floor((product - self._error) / (self._s * self._t))
 
     def surely(self, cell: float) -> float:
-        """The product that a pair of such a cell has at least."""
+        """Return a lower bound of the product of a pair with such a cell."""
         return cell * self._s * self._t - self._error
 
 
-def _turned(rows: np.ndarray, turn: np.ndarray | None) -> np.ndarray:
+def _rotate(rows: np.ndarray, turn: np.ndarray | None) -> np.ndarray:
     return np.ascontiguousarray(rows if turn is None else rows @ turn, np.float32)
 
 
-def _largest(rows: Rows, turn: np.ndarray | None = None) -> tuple[float, float]:
-    """The largest component and the largest norm."""
+def _largest(rows: RowSource, turn: np.ndarray | None = None) -> tuple[float, float]:
     import torch
 
     most = longest = 0.0
     for start in range(0, len(rows), _BLOCK):
         checkpoint()
-        part = torch.from_numpy(_turned(rows[start : start + _BLOCK], turn))
+        part = torch.from_numpy(_rotate(rows[start : start + _BLOCK], turn))
         most = max(most, float(torch.linalg.vector_norm(part, torch.inf)))
         longest = max(longest, float(torch.linalg.vector_norm(part, dim=1).max()))
     return most, longest
@@ -151,14 +149,13 @@ def _largest(rows: Rows, turn: np.ndarray | None = None) -> tuple[float, float]:
 
 @lru_cache(maxsize=2)
 def _rotation(width: int) -> np.ndarray:
-    """(d, d), orthogonal, the same every time."""
     turn = np.linalg.qr(np.random.default_rng(_SEED).standard_normal((width, width)))[0]
     return np.ascontiguousarray(turn, np.float32)
 
 
 @lru_cache(maxsize=1)
-def eight_pays() -> bool:
-    """Whether the processor multiplies eight bits without losing any: elsewhere they are slower, or sums of products overflow."""
+def int8_is_fast() -> bool:
+    """Return True if the processor multiplies int8 without overflow (VNNI)."""
     import torch
 
     return hasattr(torch, "_int_mm") and bool(torch.cpu._is_vnni_supported())
@@ -168,10 +165,10 @@ _CELLS = 4_000_000  # of a block of products: 16 MB
 
 
 def upper_blocks(rows: np.ndarray, others: np.ndarray | None = None) -> Iterator[tuple[int, np.ndarray]]:
-    """The products of row i with row j for all i < j, as blocks of whole rows.
+    """Yield the products of row i with row j for all i < j, as blocks of whole rows.
 
     Args:
-        others: (n, d) too: those that the rows are multiplied by, where they are not the rows themselves.
+        others: (n, d), multiplied with the rows instead of themselves.
 
     Yields:
         (start, products): ``products[i, j]`` is that of rows ``start + i`` and ``start + j``; cells with j ≤ i are -inf.
@@ -189,12 +186,12 @@ def upper_blocks(rows: np.ndarray, others: np.ndarray | None = None) -> Iterator
 def exact_products(
     vectors: np.ndarray, left: np.ndarray, right: np.ndarray, at_once: int = 16_384, others: np.ndarray | None = None
 ) -> np.ndarray:
-    """Cosines of vectors ``left[i]`` and ``right[i]`` in double precision, (m,), rounded so that equal texts tie exactly.
+    """Return float64 cosines of vectors ``left[i]`` and ``right[i]``, (m,), rounded so that equal texts tie exactly.
+
+    Float32 products of the same two vectors differ in the last digit with their position in a block.
 
     Args:
-        others: (n, d): those that ``right`` counts, where they are not the same vectors.
-
-    Single-precision products of the same two vectors differ in the last digit with their place in a block.
+        others: (n, d) vectors that ``right`` indexes, if different.
     """
     found, others = np.empty(len(left)), vectors if others is None else others
     for start in range(0, len(left), at_once):

@@ -24,12 +24,12 @@ from ..registry import KeyedSettings, setting
 from ..workspace import Workspace, digest_texts
 from . import umap
 from .neighbors import principal_components
-from .umap import EPOCHS_OF_MANY, FEW, descend, keep_compiled, memberships
-from .vector_store import keep_below, load_array, store_array
+from .umap import LARGE_EPOCHS, MIN_ROWS, configure_numba_cache, membership_strengths, optimize_layout
+from .vector_store import evict_files, load_array, store_array
 
 if TYPE_CHECKING:
     from ..data.progress import Progress
-    from .neighbors import Neighbourhoods
+    from .neighbors import NeighborGraphCache
 
 
 _MOST_NEW = 0.1  # of what stands: more of them would deserve a map of their own
@@ -40,13 +40,13 @@ _ASKED = 1024
 
 
 @dataclass(frozen=True)
-class Placed:
+class PlacedPoints:
     """A map with new points.
 
     Attributes:
         xy: (n, d) float32.
-        new: (m,) the rows that are new.
-        near, weights: (m, k), the earlier rows near each of them, and how much it belongs to them.
+        new: (m,) rows of the new points.
+        near, weights: (m, k) earlier rows near each new point, and their weights.
     """
 
     xy: np.ndarray
@@ -55,10 +55,13 @@ class Placed:
     weights: np.ndarray
 
 
-def matched(texts: Sequence[str], earlier: Sequence[str]) -> np.ndarray | None:
-    """(n,) the earlier row of each text, -1 for a new one; ``None`` where an earlier text is gone, none is new, or more than a tenth."""
+def match_earlier_rows(texts: Sequence[str], earlier: Sequence[str]) -> np.ndarray | None:
+    """Return the earlier row of each text, (n,), -1 for new ones; ``None`` if an earlier text is missing.
+
+    Or none or more than a tenth are new.
+    """
     count = len(texts) - len(earlier)
-    if len(earlier) < FEW or not 0 < count <= _MOST_NEW * len(earlier):
+    if len(earlier) < MIN_ROWS or not 0 < count <= _MOST_NEW * len(earlier):
         return None
     places = defaultdict(list)
     for row in range(len(earlier) - 1, -1, -1):
@@ -67,20 +70,20 @@ def matched(texts: Sequence[str], earlier: Sequence[str]) -> np.ndarray | None:
     return found if int((found < 0).sum()) == count else None
 
 
-def place(
-    vectors: np.ndarray, known: np.ndarray, xy: np.ndarray, params: ProjectionParams, cache: Path, progress: Progress | None = None
-) -> Placed:
-    """Put the new ones of (n, d) ``vectors`` on a map.
+def place_new_points(
+    vectors: np.ndarray, earlier: np.ndarray, xy: np.ndarray, params: ProjectionParams, cache: Path, progress: Progress | None = None
+) -> PlacedPoints:
+    """Place the new rows of (n, d) ``vectors`` on a map.
 
     Args:
-        known: (n,) the row on the map, -1 for a new one, as of :func:`matched`.
+        earlier: (n,) rows of the map, -1 for new ones; see :func:`match_earlier_rows`.
         xy: (e, 2) or (e, 3), the map.
-        params: how it was drawn.
+        params: its parameters.
     """
-    old, new = np.flatnonzero(known >= 0), np.flatnonzero(known < 0)
+    old, new = np.flatnonzero(earlier >= 0), np.flatnonzero(earlier < 0)
     rows, distances = _nearest(vectors, old, new, min(params.n_neighbors, len(old)), params.metric)
-    weights = memberships(distances, cache)
-    standing = xy[known[old]]
+    weights = membership_strengths(distances, cache)
+    standing = xy[earlier[old]]
     begun = np.einsum("mk,mkd->md", weights / weights.sum(axis=1, keepdims=True), standing[rows])
     copies = distances[:, 0] < _SAME
     begun[copies] = standing[rows[copies, 0]]
@@ -88,11 +91,11 @@ def place(
     made[old], made[new] = standing, begun
     free = np.flatnonzero(~copies)
     if len(free):
-        made[new[free]] = _settled(standing, begun[free], rows[free], weights[free], params, cache, progress)
-    return Placed(made, new, known[old][rows], weights)
+        made[new[free]] = _optimize_new_points(standing, begun[free], rows[free], weights[free], params, cache, progress)
+    return PlacedPoints(made, new, earlier[old][rows], weights)
 
 
-def _settled(
+def _optimize_new_points(
     standing: np.ndarray,
     begun: np.ndarray,
     rows: np.ndarray,
@@ -101,18 +104,17 @@ def _settled(
     cache: Path,
     progress: Progress | None,
 ) -> np.ndarray:
-    """Where the new points come to lie: pulled by their neighbours, pushed from all, while nothing else moves."""
     from scipy.sparse import csr_matrix
 
     first, total = len(standing), len(standing) + len(begun)
     starts = np.concatenate([np.zeros(first, np.int64), np.arange(0, rows.size + 1, rows.shape[1])])
     graph = csr_matrix((weights.ravel(), rows.ravel(), starts), shape=(total, total))
-    found = descend(
+    found = optimize_layout(
         np.concatenate([standing, begun]),
         graph,
         cache,
         min_dist=params.min_dist,
-        epochs=round(EPOCHS_OF_MANY * _PART),
+        epochs=round(LARGE_EPOCHS * _PART),
         rate=_RATE,
         seed=max(params.seed, 0),
         first=first,
@@ -122,7 +124,6 @@ def _settled(
 
 
 def _nearest(vectors: np.ndarray, old: np.ndarray, new: np.ndarray, k: int, metric: str) -> tuple[np.ndarray, np.ndarray]:
-    """The ``k`` of ``old`` nearest to each of ``new``, exactly: (m, k) places in ``old``, and distances."""
     import faiss
 
     space = unit(vectors) if metric == "cosine" else np.ascontiguousarray(vectors, np.float32)
@@ -140,7 +141,7 @@ _ONE_AT_A_TIME = threading.Lock()  # the threads of numba that umap-learn uses m
 _PATIENCE = 0.2
 
 
-def by_umap_learn(
+def umap_learn_layout(
     vectors: np.ndarray,
     cache: Path,
     *,
@@ -152,28 +153,28 @@ def by_umap_learn(
     start: np.ndarray | None = None,
     progress: Progress | None = None,
 ) -> np.ndarray:
-    """Coordinates, (n, dimensions) float32, finite, by ``umap.UMAP``.
+    """Return a layout by ``umap.UMAP``, (n, dimensions) float32, finite.
 
-    Fewer than 12 rows are laid out by their principal components; rows that all coincide, at the origin. A stop is heard between epochs.
+    Fewer than 12 rows are laid out by principal components, coinciding rows at the origin. Stoppable between epochs.
 
     Args:
         vectors: (n, d).
-        cache: the folder for compiled code where it may not be written beside umap-learn's.
-        n_neighbors: how many rows a neighbourhood has; n - 1 at most.
+        cache: folder for compiled code if umap-learn's own is not writable.
+        n_neighbors: neighbors of each point, at most n - 1.
         metric: ``cosine`` or ``euclidean``.
-        seed: below zero: another layout each time, on all processors; otherwise repeatable, on one.
-        start: (n, dimensions) where the points begin; by the spectrum of the graph where it is not given.
-        progress: told the epochs done and their number.
+        seed: negative for a random layout on all cores; otherwise reproducible on one.
+        start: (n, dimensions) initial layout; spectral if not given.
+        progress: called with the epochs done and their number.
     """
     space = unit(vectors) if metric == "cosine" else np.asarray(vectors, np.float32)
-    if len(space) < FEW:
+    if len(space) < MIN_ROWS:
         return np.ascontiguousarray(principal_components(space, dimensions))
     if np.ptp(space, axis=0).max() < 1e-6:
         return np.zeros((len(space), dimensions), np.float32)
     while not _ONE_AT_A_TIME.acquire(timeout=_PATIENCE):
         checkpoint()
     try:
-        keep_compiled(cache, "umap", "pynndescent")
+        configure_numba_cache(cache, "umap", "pynndescent")
         try:
             from umap import UMAP
         except ImportError as error:
@@ -181,7 +182,7 @@ def by_umap_learn(
             raise StudioError("this layout needs umap-learn, which is not installed", how) from error
 
         def fit() -> np.ndarray:
-            with _bars_let_go_on_failure(), warnings.catch_warnings():
+            with _release_progress_bars(), warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # what umap-learn falls back to, it says to programmers
                 checkpoint()
                 return np.asarray(
@@ -193,29 +194,28 @@ def by_umap_learn(
                         init="spectral" if start is None or not np.ptp(start) else np.array(start, np.float32),
                         random_state=seed if seed >= 0 else None,
                         n_jobs=1 if seed >= 0 else -1,
-                        tqdm_kwds={"file": _Epochs(progress), "disable": False, "mininterval": 0.2, "bar_format": "{n_fmt}/{total_fmt}"},
+                        tqdm_kwds={
+                            "file": _EpochStream(progress),
+                            "disable": False,
+                            "mininterval": 0.2,
+                            "bar_format": "{n_fmt}/{total_fmt}",
+                        },
                     ).fit_transform(space)
                 )
 
-        made = _aside(fit)
+        made = _run_in_thread(fit)
     finally:
         _ONE_AT_A_TIME.release()
     return np.ascontiguousarray(made if np.isfinite(made).all() else principal_components(space, dimensions), np.float32)
 
 
-def _aside(work: Callable[[], np.ndarray]) -> np.ndarray:
-    """What ``work`` returns, or raises, in a thread of its own.
-
-    Numba, as it starts, sets how many threads OpenMP has for whoever started it; umap-learn sets one of numba's for a seeded map, and
-    does not set it back where that is stopped. Both end with the thread, and no training beside this adds in another order.
-    """
+def _run_in_thread(work: Callable[[], np.ndarray]) -> np.ndarray:
     with ThreadPoolExecutor(1, "umap-learn") as pool:
         return pool.submit(contextvars.copy_context().run, work).result()
 
 
 @contextlib.contextmanager
-def _bars_let_go_on_failure() -> Iterator[None]:
-    """Give back the lock of all progress bars, which tqdm keeps for ever where printing one fails, as it does when a map is stopped."""
+def _release_progress_bars() -> Iterator[None]:
     try:
         yield
     except BaseException:
@@ -227,9 +227,7 @@ def _bars_let_go_on_failure() -> Iterator[None]:
         raise
 
 
-class _Epochs(io.TextIOBase):
-    """What umap-learn prints its progress bar to: it tells ``progress`` instead, and asks whether the map is still wanted."""
-
+class _EpochStream(io.TextIOBase):
     def __init__(self, progress: Progress | None) -> None:
         self._progress = progress
 
@@ -248,7 +246,7 @@ LAYOUTS = ("studio", "umap-learn")
 
 @dataclass(frozen=True)
 class ProjectionParams(KeyedSettings):
-    """How a map is drawn.
+    """Projection parameters.
 
     Raises:
         StudioError: a value is out of bounds.
@@ -262,7 +260,7 @@ class ProjectionParams(KeyedSettings):
     layout: str = setting("studio", "who lays it out: studio is faster, umap-learn is the library of UMAP's authors", choices=LAYOUTS)
 
 
-_USUAL = ProjectionParams()
+_DEFAULTS = ProjectionParams()
 
 
 @dataclass(frozen=True)
@@ -270,9 +268,9 @@ class Projection:
     """A map.
 
     Attributes:
-        xy: (n, 2) or (n, 3) float32, read-only, row i for text i.
-        params: what it was made with.
-        key: the name it is kept under: text digest, encoder fingerprint and settings.
+        xy: (n, 2) or (n, 3) float32, read-only.
+        params: its parameters.
+        key: cache key: text digest, encoder fingerprint and parameters.
     """
 
     xy: np.ndarray
@@ -287,31 +285,30 @@ def project(
     workspace: Workspace,
     progress: Progress | None = None,
     start: Projection | None = None,
-    kept: Neighbourhoods | None = None,
+    graphs: NeighborGraphCache | None = None,
 ) -> Projection:
-    """Lay vectors out by UMAP, or take the layout from disk where these settings were used before.
+    """Project vectors by UMAP, or load the cached projection.
 
-    A map at other than the usual neighbours and least distance grows out of the one at those, which is made first where it is not there:
-    who moves a slider sees the same map change, and whichever way they came, the same settings draw the same map. One by umap-learn is
-    always laid out from its own beginning.
+    A map with non-default neighbors or minimum distance starts from the default map, so that moving a slider changes the same map, and
+    equal settings give equal maps. umap-learn always starts from its own initialisation.
 
     Args:
         vectors: (n, d).
-        key_base: names the vectors: ``<text digest>-<encoder fingerprint>``.
-        progress: told the epochs done and their number.
-        start: another map of the same texts, which this one grows out of: what did not change stays where it was.
-        kept: where the neighbours of the rows are kept.
+        key_base: cache key of the vectors: ``<text digest>-<encoder fingerprint>``.
+        progress: called with the epochs done and their number.
+        start: another map of the same texts to start from.
+        graphs: cache of neighbor graphs.
     """
-    key = named(key_base, params) + ("" if start is None else f"-{digest_texts([start.key])[:16]}")
+    key = projection_key(key_base, params) + ("" if start is None else f"-{digest_texts([start.key])[:16]}")
     path = workspace.projection(key)
     shape = (len(vectors), params.dimensions)
     with _LOCKS[str(path)]:
         xy = load_array(path, shape)
         if xy is None:
             own = params.layout == "studio"
-            usual = replace(params, n_neighbors=_USUAL.n_neighbors, min_dist=_USUAL.min_dist)
+            usual = replace(params, n_neighbors=_DEFAULTS.n_neighbors, min_dist=_DEFAULTS.min_dist)
             if own and start is None and params != usual and params.seed >= 0:
-                start = project(vectors, usual, key_base, workspace, progress, kept=kept)
+                start = project(vectors, usual, key_base, workspace, progress, graphs=graphs)
             asked: dict[str, Any] = {
                 "dimensions": params.dimensions,
                 "n_neighbors": params.n_neighbors,
@@ -322,21 +319,21 @@ def project(
                 "progress": progress,
             }
             if own:
-                near = None if kept is None else kept.of(vectors, key_base, params.metric)
-                xy = umap.layout(vectors, workspace.cache("numba"), near=near, **asked)
+                near = None if graphs is None else graphs.of(vectors, key_base, params.metric)
+                xy = umap.umap_layout(vectors, workspace.cache("numba"), near=near, **asked)
             else:
-                xy = by_umap_learn(vectors, workspace.cache("numba"), **asked)
+                xy = umap_learn_layout(vectors, workspace.cache("numba"), **asked)
             xy.flags.writeable = False
             if store_array(path, xy):
-                keep_below(path.parent, _MAX_BYTES, path)
+                evict_files(path.parent, _MAX_BYTES, path)
     return Projection(xy, params, key)
 
 
-def named(key_base: str, params: ProjectionParams) -> str:
-    """What the map of the vectors that ``key_base`` names is kept under."""
+def projection_key(key_base: str, params: ProjectionParams) -> str:
+    """Return the cache key of the map of these vectors."""
     return f"{key_base}-{params.key}-{umap.METHOD}"
 
 
 def warm_up(workspace: Workspace) -> None:
-    """Compile the layout ahead of the first map; meant for a background thread."""
+    """Compile the layout kernels ahead of the first map, in a background thread."""
     umap.warm_up(workspace.cache("numba"))

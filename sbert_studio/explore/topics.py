@@ -8,29 +8,29 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .bm25 import stop_words, words
+from .bm25 import stop_words, tokenize
 
-MOST_HUES = 12
+MAX_HUES = 12
 
 
-def hue_groups(points: np.ndarray, groups: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The hue and the lightness of each category.
+def assign_hues(points: np.ndarray, groups: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the hue and lightness of each category.
 
-    Categories are joined by average linkage of their middles (the median of their points) into as many hues as there are at most;
-    hues go around the map's centre, so that neighbours on the map are neighbours on the colour wheel.
+    Categories are merged by average linkage of their median points into at most :data:`MAX_HUES` hues, which follow the angle around the
+    map's center, so that neighbors on the map are neighbors on the color wheel.
 
     Args:
-        points: (n, 2) or (n, 3) places on the map.
-        groups: (n,) the category of each, from 0 to ``count`` - 1; negative for none.
-        count: how many categories there are; each has a point.
+        points: (n, 2) or (n, 3) map positions.
+        groups: (n,) category ids from 0 to ``count`` - 1; negative for none.
+        count: number of categories, each with at least one point.
 
     Returns:
-        (count,) int64 hues from 0, and (count,) float64 in [0, 1], 0 the darkest of a hue.
+        (count,) int64 hues from 0, and (count,) float64 lightness in [0, 1], 0 the darkest.
     """
     from scipy.cluster.hierarchy import fcluster, linkage
 
     middles = np.stack([np.median(points[groups == group], axis=0) for group in range(count)])
-    joined = fcluster(linkage(middles, "average"), MOST_HUES, "maxclust") - 1 if count > MOST_HUES else np.arange(count)
+    joined = fcluster(linkage(middles, "average"), MAX_HUES, "maxclust") - 1 if count > MAX_HUES else np.arange(count)
     centre = points.mean(axis=0)
     hearts = np.stack([middles[joined == one].mean(axis=0) - centre for one in range(joined.max() + 1)])
     order = np.argsort(np.arctan2(hearts[:, 1], hearts[:, 0]), kind="stable")
@@ -49,38 +49,37 @@ _JOIN = " · "
 
 
 def label_clusters(texts: Sequence[str], ids: np.ndarray, top: int = 3) -> tuple[str, ...]:
-    """One label a cluster, no two alike: its ``top`` words that other clusters lack.
+    """Return a distinct label for each cluster: its ``top`` most characteristic words.
 
     Args:
         texts: n texts.
-        ids: (n,) clusters 0 … k-1; negative is noise and has no label.
+        ids: (n,) clusters 0 … k-1; negative for noise.
 
     Returns:
-        k labels; label i for cluster i. A cluster without any word is called by its number.
+        k labels; a cluster without words is labelled by its number.
     """
     terms = c_tf_idf(texts, ids, top + 3)
     used: set[str] = set()
     labels = []
     for cluster, ranked in enumerate(terms):
-        label = _first_unused(ranked, top, used) or f"cluster {cluster + 1}"
+        label = _unique_label(ranked, top, used) or f"cluster {cluster + 1}"
         used.add(label)
         labels.append(label)
     return tuple(labels)
 
 
 def c_tf_idf(texts: Sequence[str], ids: np.ndarray, top: int = 10) -> list[list[str]]:
-    """The ``top`` words of each cluster by tf · log(1 + A / f), best first; equal weights in alphabetical order.
+    """Return the ``top`` words of each cluster by tf · log(1 + A / f), best first, ties alphabetical.
 
-    tf is a word's share of its cluster's words, f its count in all clusters, A the mean number of words of a cluster.
-    English stop words and bare numbers are left out unless a cluster has nothing else. Of overlapping pairs of
-    characters (重置, 置密, 密码) the weaker that shares characters with a stronger one is passed over.
+    tf is a word's share of its cluster's words, f its total count, A the mean number of words per cluster. English stop words and numbers
+    are left out unless a cluster has nothing else. Of overlapping character bigrams (重置, 置密, 密码) only the strongest are kept.
     """
     clusters = int(ids.max(initial=-1)) + 1
     counts: list[Counter[str]] = [Counter() for _ in range(clusters)]
     for text, cluster in zip(texts, ids.tolist(), strict=True):
         if cluster >= 0:
-            counts[cluster].update(words(text))
-    counts = [_telling(count) for count in counts]
+            counts[cluster].update(tokenize(text))
+    counts = [_informative_words(count) for count in counts]
     overall: Counter[str] = Counter()
     for count in counts:
         overall.update(count)
@@ -88,18 +87,17 @@ def c_tf_idf(texts: Sequence[str], ids: np.ndarray, top: int = 10) -> list[list[
     ranked = []
     for count in counts:
         weight = {word: number * math.log(1 + average / overall[word]) for word, number in count.items()}
-        ranked.append(_apart(sorted(weight, key=lambda word: (-weight[word], word)), top))
+        ranked.append(_distinct_words(sorted(weight, key=lambda word: (-weight[word], word)), top))
     return ranked
 
 
-def _telling(count: Counter[str]) -> Counter[str]:
+def _informative_words(count: Counter[str]) -> Counter[str]:
     kept = Counter({word: number for word, number in count.items() if word not in stop_words() and not word.isdecimal()})
     kept_longer = Counter({word: number for word, number in kept.items() if len(word) > 1})
     return kept_longer or kept or count
 
 
-def _apart(ranked: list[str], top: int) -> list[str]:
-    """The first ``top`` words, without plurals and overlapping character pairs of words already taken."""
+def _distinct_words(ranked: list[str], top: int) -> list[str]:
     taken: list[str] = []
     for word in ranked:
         if len(taken) == top:
@@ -115,8 +113,7 @@ def _overlap(word: str, other: str) -> bool:
     return word in (other + "s", other + "es") or other in (word + "s", word + "es")
 
 
-def _first_unused(ranked: list[str], top: int, used: set[str]) -> str:
-    """The best words joined; where another cluster has that label, the last word gives way to the next, or one is added."""
+def _unique_label(ranked: list[str], top: int, used: set[str]) -> str:
     best = _JOIN.join(ranked[:top])
     if best not in used:
         return best

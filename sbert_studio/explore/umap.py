@@ -19,33 +19,33 @@ import numpy as np
 
 from ..data.progress import checkpoint
 from ..models.similarity import unit
-from .neighbors import neighbourhood, principal_components
+from .neighbors import build_neighbor_graph, principal_components
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
     from ..data.progress import Progress
-    from .neighbors import Near
+    from .neighbors import NeighborProvider
 
 
-def kernels(cache: Path) -> Any:
-    """The module of the compiled loops; numba keeps their code beside it, or in ``cache`` where it may not write there."""
-    keep_compiled(cache)
+def load_kernels(cache: Path) -> Any:
+    """Return the module of the compiled kernels, with numba's cache beside it or in ``cache``."""
+    configure_numba_cache(cache)
     from . import umap_kernels as found
 
     return found
 
 
-def keep_compiled(cache: Path, *packages: str) -> None:
-    """Have numba keep what it compiles beside its source, here and in ``packages``, or in ``cache`` where it may not write there.
+def configure_numba_cache(cache: Path, *packages: str) -> None:
+    """Let numba cache compiled code beside its source, here and in ``packages``, or in ``cache`` if that is not writable.
 
-    Numba asks where as it meets the functions, so this must come before their import.
+    Must be called before the compiled functions are imported.
     """
-    _choose_folder(cache, *packages)
-    _only_a_cache()
+    _choose_cache_folder(cache, *packages)
+    _ignore_cache_errors()
 
 
-def _choose_folder(cache: Path, *packages: str) -> None:
+def _choose_cache_folder(cache: Path, *packages: str) -> None:
     import numba
 
     found = [spec for spec in map(find_spec, packages) if spec is not None]
@@ -55,8 +55,7 @@ def _choose_folder(cache: Path, *packages: str) -> None:
 
 
 @functools.cache
-def _only_a_cache() -> None:
-    """A file that cannot be read, as a crash or a full disk leaves it, is compiled anew, and one that cannot be written is not kept."""
+def _ignore_cache_errors() -> None:
     from numba.core.caching import IndexDataCacheFile
 
     load, save = IndexDataCacheFile.load, IndexDataCacheFile.save
@@ -83,8 +82,8 @@ _APART = 0.001  # keeps what pushes finite
 
 
 @dataclass(frozen=True)
-class Forces:
-    """(s,) float32 each, over the square of the distance, from the one whose leading bits are ``lowest``."""
+class ForceTables:
+    """(s,) float32 forces over the squared distance, starting at the one with leading bits ``lowest``."""
 
     pull: np.ndarray
     push: np.ndarray
@@ -92,8 +91,8 @@ class Forces:
 
 
 @lru_cache(maxsize=64)
-def curve(min_dist: float) -> tuple[float, float]:
-    """The a, b of 1 / (1 + a·d^2b) nearest to a curve that is 1 up to ``min_dist`` and falls off exponentially from there."""
+def fit_curve(min_dist: float) -> tuple[float, float]:
+    """Return a, b of 1 / (1 + a·d^2b) fitted to a curve that is 1 up to ``min_dist`` and decays exponentially beyond."""
     from scipy.optimize import curve_fit
 
     along = np.linspace(0, 3 * _SPREAD, 300)
@@ -103,24 +102,24 @@ def curve(min_dist: float) -> tuple[float, float]:
 
 
 @lru_cache(maxsize=64)
-def forces(min_dist: float) -> Forces:
-    """The gradients of the cross-entropy (appendix C of the paper), each in the middle of its step; nothing pushes what coincides."""
-    a, b = curve(min_dist)
+def force_tables(min_dist: float) -> ForceTables:
+    """Tabulate the gradients of the cross-entropy (appendix C of the paper), at the middle of each step; coinciding points do not repel."""
+    a, b = fit_curve(min_dist)
     lowest, highest = (int(np.float32(square).view(np.int32)) >> SHIFT for square in (_NEAREST, _FARTHEST))
     bits = (np.arange(lowest, highest + 1, dtype=np.int64) << SHIFT) + (1 << (SHIFT - 1))
     square = bits.astype(np.int32).view(np.float32).astype(np.float64)
     pull = -2 * a * b * square ** (b - 1) / (1 + a * square**b)
     push = 2 * b / ((_APART + square) * (1 + a * square**b))
     push[0] = 0
-    return Forces(pull.astype(np.float32), push.astype(np.float32), lowest)
+    return ForceTables(pull.astype(np.float32), push.astype(np.float32), lowest)
 
 
 _ROWS_OF_A_BLOCK, _MOST_BLOCKS = 1000, 16  # by the rows alone, so that the processors make no difference
 _TELL = 0.2  # seconds between two words of progress
 
 
-def descend(
-    places: np.ndarray,
+def optimize_layout(
+    positions: np.ndarray,
     graph: csr_matrix,
     cache: Path,
     *,
@@ -131,22 +130,22 @@ def descend(
     first: int = 0,
     progress: Progress | None = None,
 ) -> np.ndarray:
-    """Where the rows of ``graph`` come to lie, (n, d) float32.
+    """Optimise the positions of the rows of ``graph``, (n, d) float32.
 
     Args:
-        places: (n, d) where they begin.
-        graph: (n, n); what weighs too little to pull once is left out.
-        rate: how far the first epoch moves; it falls to 0 at the last.
-        seed: below zero: another layout each time.
-        first: rows before it stay where they are.
-        progress: told the epochs done and their number.
+        positions: (n, d) initial positions.
+        graph: (n, n); edges too weak to be sampled once are left out.
+        rate: initial learning rate; decays to 0.
+        seed: negative for a random layout.
+        first: rows before it are fixed.
+        progress: called with the epochs done and their number.
     """
-    run = kernels(cache).epoch
-    now = np.array(places, np.float32, order="C")
+    run = load_kernels(cache).run_epoch
+    now = np.array(positions, np.float32, order="C")
     before = now.copy()
     starts, others, period = _schedule(graph, epochs)
     due = period.copy()
-    tables = forces(min_dist)
+    tables = force_tables(min_dist)
     sown = np.uint64(seed if seed >= 0 else secrets.randbits(32))
     count = len(now) - first
     cuts = first + np.linspace(0, count, max(1, min(_MOST_BLOCKS, count // _ROWS_OF_A_BLOCK)) + 1).astype(np.int64)
@@ -169,7 +168,6 @@ def descend(
 
 
 def _schedule(graph: csr_matrix, epochs: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The graph as CSR, and every how many epochs each edge pulls: the heaviest in each."""
     kept = graph.copy()
     heaviest = kept.data.max(initial=np.float32(0))
     kept.data[kept.data < heaviest / epochs] = 0
@@ -181,25 +179,25 @@ def _processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def memberships(distances: np.ndarray, cache: Path) -> np.ndarray:
-    """How much each neighbour belongs to a row, (n, k) float32 in [0, 1]; from (n, k) distances, the nearest first."""
+def membership_strengths(distances: np.ndarray, cache: Path) -> np.ndarray:
+    """Return the membership of each neighbor, (n, k) float32 in [0, 1], from (n, k) distances, nearest first."""
     distances = np.ascontiguousarray(distances, np.float32)
     widths, nearest = np.empty(len(distances), np.float32), np.empty(len(distances), np.float32)
-    kernels(cache).smooth_distances(distances, widths, nearest)
+    load_kernels(cache).smooth_distances(distances, widths, nearest)
     beyond = np.maximum(distances - nearest[:, None], 0)
     return np.asarray(np.exp(-np.divide(beyond, widths[:, None], out=np.zeros_like(beyond), where=widths[:, None] > 0)), np.float32)
 
 
 def fuzzy_union(rows: np.ndarray, distances: np.ndarray, cache: Path) -> csr_matrix:
-    """The symmetric graph, (n, n) float32: a + b - a·b of how much two rows belong to each other.
+    """Return the symmetric graph, (n, n) float32: a + b - a·b of both memberships.
 
     Args:
-        rows, distances: (n, k), the neighbours of each row, itself first.
+        rows, distances: (n, k) neighbors of each row, itself first.
     """
     from scipy.sparse import csr_matrix
 
     count, k = rows.shape
-    weights = memberships(distances, cache)
+    weights = membership_strengths(distances, cache)
     weights[rows == np.arange(count)[:, None]] = 0
     directed = csr_matrix((weights.ravel(), rows.ravel().copy(), np.arange(0, count * k + 1, k)), shape=(count, count))
     directed.eliminate_zeros()
@@ -208,14 +206,14 @@ def fuzzy_union(rows: np.ndarray, distances: np.ndarray, cache: Path) -> csr_mat
 
 
 METHOD = 2  # of laying out: what another made, and is kept, is not taken for it
-FEW = 12  # rows below which a neighbourhood graph says nothing
-MANY = 20_000  # rows from which on fewer epochs do
-EPOCHS, EPOCHS_OF_MANY = 300, 200
-_ONWARDS = 0.5  # the rate, and the part of the epochs, of a layout that grows out of another
+MIN_ROWS = 12  # rows below which a neighbourhood graph says nothing
+LARGE_ROWS = 20_000  # rows from which on fewer epochs do
+EPOCHS, LARGE_EPOCHS = 300, 200
+_RESUME_RATE = 0.5  # the rate, and the part of the epochs, of a layout that grows out of another
 _SIDE, _NOISE = 10.0, 1e-3  # of the square in which points begin
 
 
-def layout(
+def umap_layout(
     vectors: np.ndarray,
     cache: Path,
     *,
@@ -225,40 +223,40 @@ def layout(
     metric: str = "cosine",
     seed: int = -1,
     start: np.ndarray | None = None,
-    near: Near | None = None,
+    near: NeighborProvider | None = None,
     progress: Progress | None = None,
 ) -> np.ndarray:
-    """Coordinates, (n, dimensions) float32, finite.
+    """Return coordinates, (n, dimensions) float32, finite.
 
-    Fewer than 12 rows are laid out by their principal components; rows that all coincide are laid out at the origin.
+    Fewer than 12 rows are laid out by principal components, coinciding rows at the origin.
 
     Args:
         vectors: (n, d).
-        cache: the folder for compiled code where it may not be written beside its source.
-        n_neighbors: how many rows a neighbourhood has, the row itself included; n - 1 at most.
+        cache: folder for compiled code if the package is not writable.
+        n_neighbors: neighbors of each point including itself, at most n - 1.
         metric: ``cosine`` or ``euclidean``.
-        seed: below zero: another layout each time; otherwise repeatable.
-        start: (n, dimensions), a layout that this one grows out of; from the principal components where it is not given.
-        near: the neighbours of each row, where they are kept.
-        progress: told the epochs done and their number.
+        seed: negative for a random layout; otherwise reproducible.
+        start: (n, dimensions) initial layout; principal components if not given.
+        near: provider of cached neighbors.
+        progress: called with the epochs done and their number.
     """
     rows = len(vectors)
-    if rows < FEW:
+    if rows < MIN_ROWS:
         plain = principal_components(unit(vectors) if metric == "cosine" else np.asarray(vectors, np.float32), dimensions)
         return np.ascontiguousarray(plain)
     count = min(n_neighbors, rows - 1)
-    found = near(count) if near is not None else neighbourhood(vectors, metric, count)
+    found = near(count) if near is not None else build_neighbor_graph(vectors, metric, count)
     plain = found.points[:, :dimensions]
     if np.ptp(found.points, axis=0).max() < 1e-6:
         return np.zeros((rows, dimensions), np.float32)
-    epochs, grown = EPOCHS if rows <= MANY else EPOCHS_OF_MANY, start is not None and bool(np.ptp(start))
-    made = descend(
-        np.asarray(start) if grown else _begin(plain, max(seed, 0)),
+    epochs, grown = EPOCHS if rows <= LARGE_ROWS else LARGE_EPOCHS, start is not None and bool(np.ptp(start))
+    made = optimize_layout(
+        np.asarray(start) if grown else _initial_layout(plain, max(seed, 0)),
         fuzzy_union(found.rows[:, :count], found.distances[:, :count], cache),
         cache,
         min_dist=min_dist,
-        epochs=round(epochs * _ONWARDS) if grown else epochs,
-        rate=_ONWARDS if grown else 1.0,
+        epochs=round(epochs * _RESUME_RATE) if grown else epochs,
+        rate=_RESUME_RATE if grown else 1.0,
         seed=seed,
         progress=progress,
     )
@@ -266,12 +264,11 @@ def layout(
 
 
 def warm_up(cache: Path) -> None:
-    """Compile the loops, by laying out a few random points; meant for a background thread, so that the first map is not late."""
-    layout(np.random.default_rng(0).normal(size=(64, 8)), cache, dimensions=2, n_neighbors=5, min_dist=0.1)
+    """Compile the kernels by laying out a few random points, in a background thread."""
+    umap_layout(np.random.default_rng(0).normal(size=(64, 8)), cache, dimensions=2, n_neighbors=5, min_dist=0.1)
 
 
-def _begin(plain: np.ndarray, seed: int) -> np.ndarray:
-    """The principal components, each stretched over the square; a little noise takes apart what coincides."""
+def _initial_layout(plain: np.ndarray, seed: int) -> np.ndarray:
     low, wide = plain.min(axis=0), np.ptp(plain, axis=0)
     placed = _SIDE * (plain - low) / np.where(wide > 0, wide, 1)
     return np.asarray(placed + np.random.default_rng(seed).normal(scale=_NOISE, size=plain.shape), np.float32)

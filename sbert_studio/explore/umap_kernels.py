@@ -1,6 +1,6 @@
-"""The loops of UMAP that NumPy cannot take, compiled by numba; they hold no lock of Python's while they run.
+"""Numba kernels of UMAP, which release the GIL.
 
-Imported through :func:`sbert_studio.explore.umap.kernels` only, which says where the compiled code is kept.
+Import only through :func:`sbert_studio.explore.umap.load_kernels`, which sets the cache folder.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ _LEAST_WIDTH = 1e-3  # of the mean distance
 
 @_compiled  # type: ignore[untyped-decorator]
 def smooth_distances(distances: Any, widths: Any, nearest: Any) -> None:
-    """Equations 3 and 4 of the paper: ``nearest``, the distance to the nearest other row, and the ``widths`` at which all neighbours
-    weigh log2 k together; (n, k) float32 in, (n,) float32 each out."""
+    """Compute ``nearest`` (distance to the nearest other row) and ``widths`` (bandwidths at which memberships sum to log2 k).
+
+    Equations 3 and 4 of the paper; (n, k) float32 in, (n,) float32 each out.
+    """
     rows, k = distances.shape
     target = np.log2(np.float64(k))
     everywhere = 0.0
@@ -54,8 +56,8 @@ def smooth_distances(distances: Any, widths: Any, nearest: Any) -> None:
 
 
 @_compiled  # type: ignore[untyped-decorator]
-def epoch(
-    places: Any,
+def run_epoch(
+    positions: Any,
     before: Any,
     first: int,
     last: int,
@@ -71,18 +73,18 @@ def epoch(
     number: int,
     seed: Any,
 ) -> None:
-    """One epoch of the rows ``first`` to ``last``: each is pulled to the neighbours that are due and pushed from random rows.
+    """Run one epoch for the rows ``first`` to ``last``: attract due neighbors, repel random rows.
 
-    Rows of this block are seen where they are now, all others where they were as the epoch began, so that blocks can run at the same
-    time and the outcome does not depend on which is first.
+    Rows of this block are read at their current position and all others at that of the epoch's start, so that blocks run in parallel with
+    a result independent of their order.
 
     Args:
-        places, before: (n, d) float32, of which ``places[first:last]`` is written.
-        starts, others, period, due: the graph row by row (CSR): which rows pull, every how many epochs, and from which on.
-        pull, push: the forces over the square of the distance, by its leading bits (``bits >> shift``) from ``lowest`` on.
-        rate: how far a force moves; number: of the epoch; seed: of the random rows.
+        positions, before: (n, d) float32; ``positions[first:last]`` is written.
+        starts, others, period, due: the graph in CSR form: which rows attract, every how many epochs, and when next.
+        pull, push: forces over the squared distance, indexed by its leading bits (``bits >> shift``) from ``lowest``.
+        rate: learning rate; number: of the epoch; seed: of the random rows.
     """
-    rows, axes = places.shape
+    rows, axes = positions.shape
     end = len(pull) - 1
     here = np.empty(axes, np.float32)
     for row in range(first, last):
@@ -92,7 +94,7 @@ def epoch(
         state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         state = (state ^ (state >> np.uint64(31))) | np.uint64(1)
         for axis in range(axes):
-            here[axis] = places[row, axis]
+            here[axis] = positions[row, axis]
         for edge in range(starts[row], starts[row + 1]):
             if due[edge] > number:
                 continue
@@ -105,7 +107,7 @@ def epoch(
                     state ^= state >> np.uint64(7)
                     state ^= state << np.uint64(17)
                     other = np.int64(((state >> np.uint64(32)) * np.uint64(rows)) >> np.uint64(32))
-                of = places if first <= other < last else before
+                of = positions if first <= other < last else before
                 square = np.float32(0)
                 for axis in range(axes):
                     apart = here[axis] - of[other, axis]
@@ -116,4 +118,4 @@ def epoch(
                     step = force * (here[axis] - of[other, axis])
                     here[axis] += min(max(step, -_FARTHEST), _FARTHEST) * rate
         for axis in range(axes):
-            places[row, axis] = here[axis]
+            positions[row, axis] = here[axis]

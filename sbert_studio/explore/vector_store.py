@@ -28,21 +28,21 @@ log = logging.getLogger(__name__)
 _MARK = b"sha256::"
 _TRAILER = len(_MARK) + 32
 _BLOCK = 1 << 20
-_whole: dict[Path, tuple[int, int, int]] = {}  # files whose digest was right, by size, time and inode
+_verified: dict[Path, tuple[int, int, int]] = {}  # files whose digest was right, by size, time and inode
 _STALE = 24 * 3600  # seconds after which a half-written file belongs to a process that died
 
 
 def load_array(path: Path, shape: tuple[int, ...] | None, dtype: DTypeLike = np.float32, *, mapped: bool = False) -> np.ndarray | None:
-    """The array in ``path``, read-only, or ``None`` where it is missing, damaged, or of another shape or type.
+    """Return the array in ``path``, read-only, or ``None`` if it is missing, damaged, or of another shape or type.
 
-    Its digest is compared once a process, and again when the file has changed.
+    The digest is verified once per process and file version.
 
     Args:
-        shape: any of one dimension, where it is None.
-        mapped: leave it on disk and map it into memory.
+        shape: expected shape; None accepts any one-dimensional array.
+        mapped: memory-map the file.
     """
     try:
-        if not is_whole(path):
+        if not is_intact(path):
             return None
         array = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
     except (OSError, ValueError, EOFError):
@@ -51,7 +51,7 @@ def load_array(path: Path, shape: tuple[int, ...] | None, dtype: DTypeLike = np.
         return None
     if array.ndim != 1 if shape is None else array.shape != shape:
         return None
-    touch(path)
+    mark_used(path)
     if isinstance(array, np.memmap):
         note_mapped(array)
     else:
@@ -60,43 +60,43 @@ def load_array(path: Path, shape: tuple[int, ...] | None, dtype: DTypeLike = np.
 
 
 def store_array(path: Path, array: np.ndarray) -> bool:
-    """Write ``array`` to ``path``, atomically, with its digest behind it.
+    """Write ``array`` atomically with its digest.
 
     Returns:
-        Whether it stands there. It is only a cache: where the disk takes nothing, it is computed again the next time.
+        True if it was written; a full disk only means that it is computed again.
     """
     try:
         with atomic_file(path) as part, part.open("w+b") as target:
             np.save(target, np.ascontiguousarray(array), allow_pickle=False)
-            seal(target)
+            append_digest(target)
     except OSError as error:
         log.warning("%s could not be kept, and is computed again when it is needed: %s", path.name, error.strerror or error)
         return False
     return True
 
 
-def seal(target: BinaryIO) -> None:
-    """Write behind a file that can be read and written the digest of all that stands in it."""
+def append_digest(target: BinaryIO) -> None:
+    """Append to an open file the digest of its content."""
     target.flush()
     target.seek(0)
     digest = _digest(target).digest()
     target.write(_MARK + digest)
 
 
-def sealed_part(path: Path) -> int:
-    """How many bytes stand before the digest."""
+def content_length(path: Path) -> int:
+    """Return the number of bytes before the digest."""
     return path.stat().st_size - _TRAILER
 
 
-def is_whole(path: Path) -> bool:
-    """Whether the digest at the file's end is that of what stands before it. Nothing that was written without one is believed.
+def is_intact(path: Path) -> bool:
+    """Return True if the digest at the end of the file matches its content.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: the file cannot be read.
     """
     state = path.stat()
     known = (state.st_size, state.st_mtime_ns, state.st_ino)
-    if _whole.get(path) == known:
+    if _verified.get(path) == known:
         return True
     with path.open("rb") as source:
         source.seek(-min(state.st_size, _TRAILER), os.SEEK_END)
@@ -106,7 +106,7 @@ def is_whole(path: Path) -> bool:
             return False
         whole = _digest(source, state.st_size - _TRAILER).digest() == trailer[len(_MARK) :]
     if whole:
-        _whole[path] = known
+        _verified[path] = known
     return whole
 
 
@@ -118,19 +118,19 @@ def _digest(source: BinaryIO, length: int = -1) -> hashlib._Hash:
     return found
 
 
-def touch(path: Path) -> None:
-    """The least recently used file goes first. Another program may have removed it meanwhile, or it may be another's."""
+def mark_used(path: Path) -> None:
+    """Update the file's time, by which the least recently used are evicted."""
     with contextlib.suppress(OSError):
         os.utime(path)
         state = path.stat()
-        _whole[path] = (state.st_size, state.st_mtime_ns, state.st_ino)
+        _verified[path] = (state.st_size, state.st_mtime_ns, state.st_ino)
 
 
-def keep_below(folder: Path, max_bytes: int, keep: Path, pattern: str = "*.npy") -> list[Path]:
-    """Delete the least recently used files (of vectors, unless ``pattern`` says otherwise) of ``folder`` until they fit; ``keep`` stays.
+def evict_files(folder: Path, max_bytes: int, keep: Path, pattern: str = "*.npy") -> list[Path]:
+    """Delete the least recently used files of ``folder`` until they fit, except ``keep``.
 
     Returns:
-        The files that went. A file that another program holds open (Windows) stays too.
+        The deleted files; files open elsewhere (Windows) are skipped.
     """
     files = []
     now = time.time()
@@ -161,17 +161,17 @@ def keep_below(folder: Path, max_bytes: int, keep: Path, pattern: str = "*.npy")
 
 
 KEY = np.dtype("S16")
-_MAX_BYTES = 256 << 20
+_KEY_BYTES = 256 << 20
 
 
-def keys_of(texts: Sequence[str]) -> np.ndarray:
-    """(n,) of 16 bytes: BLAKE2 of each text."""
+def text_keys(texts: Sequence[str]) -> np.ndarray:
+    """Return 16-byte BLAKE2 keys of (n,) texts."""
     found = b"".join(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=KEY.itemsize).digest() for text in texts)
     return np.frombuffer(found, KEY)
 
 
-def places_of(wanted: np.ndarray, have: np.ndarray) -> np.ndarray:
-    """Where each of (n,) keys first stands among (m,) others, (n,) int64; -1 where it does not."""
+def find_keys(wanted: np.ndarray, have: np.ndarray) -> np.ndarray:
+    """Return the first position of each of (n,) keys among (m,) others, (n,) int64; -1 if absent."""
     if not len(have):
         return np.full(len(wanted), -1, np.int64)
     order = np.argsort(have, kind="stable")
@@ -180,32 +180,32 @@ def places_of(wanted: np.ndarray, have: np.ndarray) -> np.ndarray:
 
 
 class TextKeys:
-    """The keys of corpora by their digest, kept on disk.
+    """Text keys of corpora on disk, by corpus digest.
 
     Args:
-        workspace: where the files lie.
+        workspace: location of the files.
     """
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
 
     def get(self, texts: Sequence[str], digest: str) -> np.ndarray:
-        """(n,) keys of the texts with this digest, made where they are not kept."""
+        """Return the (n,) keys of the texts with this digest, computing them if needed."""
         path = self._path(digest)
         found = load_array(path, (len(texts),), KEY, mapped=True)
         if found is None:
-            found = keys_of(texts)
+            found = text_keys(texts)
             if store_array(path, found):
-                keep_below(path.parent, _MAX_BYTES, path)
+                evict_files(path.parent, _KEY_BYTES, path)
         return found
 
     def repair(self, texts: Sequence[str], digest: str) -> None:
-        """Write the keys of the texts with this digest anew where their file is damaged."""
+        """Rewrite the keys of the texts with this digest if their file is damaged."""
         if self._path(digest).is_file():
             self.get(texts, digest)
 
-    def known(self, digest: str) -> np.ndarray | None:
-        """The keys of a corpus that was seen before, if they are still there."""
+    def load(self, digest: str) -> np.ndarray | None:
+        """Return the keys of a known corpus if they are still on disk."""
         with contextlib.suppress(ValueError):
             return load_array(self._path(digest), None, KEY, mapped=True)
         return None
@@ -214,19 +214,19 @@ class TextKeys:
         return self._workspace.cache("texts") / f"{digest}.npy"
 
 
-_MAX_BYTES_VECTORS = 8 << 30
-_OTHERS = 8  # other corpora whose texts are looked through, those used last
+_VECTOR_BYTES = 8 << 30
+_MAX_OTHER_FILES = 8  # other corpora whose texts are looked through, those used last
 
 
 class VectorStore:
-    """Vectors that were computed once stay computed, for every tab, process and restart.
+    """Embeddings on disk, shared by all tabs, processes and restarts.
 
     Args:
-        workspace: where the files lie.
-        max_bytes: how much they may take; beyond it the least recently used go.
+        workspace: location of the files.
+        max_bytes: disk budget; least recently used files are evicted.
     """
 
-    def __init__(self, workspace: Workspace, max_bytes: int = _MAX_BYTES_VECTORS) -> None:
+    def __init__(self, workspace: Workspace, max_bytes: int = _VECTOR_BYTES) -> None:
         self._workspace = workspace
         self._max_bytes = max_bytes
         self._locks = KeyLocks()
@@ -240,10 +240,9 @@ class VectorStore:
         progress: Progress | None = None,
         should_stop: ShouldStop | None = None,
     ) -> np.ndarray:
-        """The vectors of ``texts``: (n, dim) float32, read-only, row i for text i.
+        """Return the vectors of ``texts``: (n, dim) float32, read-only.
 
-        Callers that ask for the same vectors at once wait for one encoding. A damaged file is encoded again.
-        Texts that stood in another corpus are not.
+        Concurrent callers share one encoding. Damaged files are encoded again; texts known from other corpora are reused.
 
         Args:
             texts: n texts.
@@ -261,20 +260,19 @@ class VectorStore:
             if found is not None:
                 self._keys.repair(texts, digest)
                 return found
-            vectors = self._made(texts, digest, encoder, progress, should_stop)
+            vectors = self._compute(texts, digest, encoder, progress, should_stop)
             stored = None
             if store_array(path, vectors):
-                keep_below(path.parent, self._max_bytes, path)
+                evict_files(path.parent, self._max_bytes, path)
                 stored = load_array(path, shape, mapped=True)
         if stored is None:
             vectors.flags.writeable = False
         return vectors if stored is None else stored
 
-    def _made(
+    def _compute(
         self, texts: Sequence[str], digest: str, encoder: Encoder, progress: Progress | None, should_stop: ShouldStop | None
     ) -> np.ndarray:
-        """The vectors of texts of which there is no file: those that another corpus has, and the others encoded."""
-        vectors = self._known(texts, digest, encoder)
+        vectors = self._find_known(texts, digest, encoder)
         if vectors is None:
             return finite(encoder.encode(texts, progress=progress, should_stop=should_stop)).astype(np.float32, copy=False)
         known, found = vectors
@@ -283,19 +281,18 @@ class VectorStore:
             found[new] = finite(encoder.encode([texts[row] for row in new.tolist()], progress=progress, should_stop=should_stop))
         return found
 
-    def _known(self, texts: Sequence[str], digest: str, encoder: Encoder) -> tuple[np.ndarray, np.ndarray] | None:
-        """Which of the texts stand in other corpora, (n,) bool, and their vectors, (n, dim); None where none does."""
+    def _find_known(self, texts: Sequence[str], digest: str, encoder: Encoder) -> tuple[np.ndarray, np.ndarray] | None:
         keys = self._keys.get(texts, digest)
         found: np.ndarray | None = None
         known = np.zeros(len(texts), bool)
         for path in self._others(encoder.fingerprint):
             if known.all():
                 break
-            have = self._keys.known(path.name.split("-")[0])
+            have = self._keys.load(path.name.split("-")[0])
             if have is None:
                 continue
             left = np.flatnonzero(~known)
-            places = places_of(keys[left], have)
+            places = find_keys(keys[left], have)
             if not (places >= 0).any():
                 continue
             others = load_array(path, (len(have), encoder.dim), mapped=True)
@@ -308,10 +305,9 @@ class VectorStore:
         return None if found is None else (known, found)
 
     def _others(self, fingerprint: str) -> list[Path]:
-        """The files of other corpora by the same encoder, those used last first."""
         ages = []
         for path in self._workspace.vectors("0", fingerprint).parent.glob(f"*-{fingerprint}.npy"):
             with contextlib.suppress(OSError):
                 if not path.name.startswith("."):
                     ages.append((-path.stat().st_mtime, path))
-        return [path for _, path in sorted(ages)][:_OTHERS]
+        return [path for _, path in sorted(ages)][:_MAX_OTHER_FILES]

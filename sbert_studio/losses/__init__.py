@@ -52,11 +52,11 @@ def title_of(name: str) -> str:
 
 __all__ = [
     "ARCHITECTURES",
-    "Matryoshka",
     "OBJECTIVES",
-    "Objective",
     "PAIR_OBJECTIVES",
     "POLY_OBJECTIVES",
+    "Matryoshka",
+    "Objective",
     "build_objective",
     "build_pair_objective",
     "build_poly_objective",

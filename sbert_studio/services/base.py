@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from ..data.corpus import Corpus
     from ..explore.bm25 import LexicalIndex, LexicalStore
-    from ..explore.explain import Usual
-    from ..explore.index import Background, CellFiles
-    from ..explore.neighbors import Neighbourhoods
+    from ..explore.explain import ScoreDistribution
+    from ..explore.index import BackgroundJobs, IVFIndexStore
+    from ..explore.neighbors import NeighborGraphCache
     from ..explore.search import SemanticIndex
     from ..explore.vector_store import VectorStore
     from ..models.catalog import Catalog
@@ -144,18 +144,18 @@ class Services:
         return self._once("meanings", lambda: LruCache(self._share(_INDEXES), lambda index: index.bytes + index.mapped // _MAPPED))
 
     @property
-    def indexes(self) -> CellFiles:
+    def indexes(self) -> IVFIndexStore:
         """The search indexes of large corpora, on disk."""
-        from ..explore.index import CellFiles
+        from ..explore.index import IVFIndexStore
 
-        return self._once("indexes", lambda: CellFiles(self.workspace, self._disk(1)))
+        return self._once("indexes", lambda: IVFIndexStore(self.workspace, self._disk(1)))
 
     @property
-    def background(self) -> Background:
+    def background(self) -> BackgroundJobs:
         """What is made while others are answered."""
-        from ..explore.index import Background
+        from ..explore.index import BackgroundJobs
 
-        return self._once("background", Background)
+        return self._once("background", BackgroundJobs)
 
     @property
     def served(self) -> LruCache[ServedVectors]:
@@ -180,11 +180,11 @@ class Services:
         return self._once("kept_wordings", lambda: LexicalStore(self.workspace, self._disk(1)))
 
     @property
-    def neighbourhoods(self) -> Neighbourhoods:
+    def neighbourhoods(self) -> NeighborGraphCache:
         """The neighbours of the rows of the corpora that were drawn of late."""
-        from ..explore.neighbors import Neighbourhoods
+        from ..explore.neighbors import NeighborGraphCache
 
-        return self._once("neighbourhoods", lambda: Neighbourhoods(self._share(_NEIGHBOURS)))
+        return self._once("neighbourhoods", lambda: NeighborGraphCache(self._share(_NEIGHBOURS)))
 
     @property
     def corpora(self) -> LruCache[Corpus]:
@@ -197,7 +197,7 @@ class Services:
         return self._once("coverages", lambda: LruCache(_SMALL, bytes_of))
 
     @property
-    def usuals(self) -> LruCache[Usual]:
+    def usuals(self) -> LruCache[ScoreDistribution]:
         """The cosines of random pairs by the models used of late."""
         return self._once("usuals", lambda: LruCache(_SMALL, bytes_of))
 

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from ..data.examples import Roles
     from ..data.progress import Progress
     from ..data.tables import Table
-    from ..evaluation.comparison import Average, JudgedFile
-    from ..evaluation.encoding import Remembered
-    from ..evaluation.evaluate import Judged
+    from ..evaluation.comparison import EvaluationFile, SuiteAverage
+    from ..evaluation.encoding import CachingEncoder
+    from ..evaluation.evaluate import EvaluatedModel
     from ..evaluation.report import Report
     from ..evaluation.suites import Missing, PartFound, Suite
     from ..models.base import Encoder
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from .data import Reading
     from .jobs import Begin
 
-    _Read = tuple[JudgedFile, Table, Roles | None]
+    _Read = tuple[EvaluationFile, Table, Roles | None]
 
 
 FLATTERS = "flatters it"
@@ -149,9 +149,9 @@ class Judging(Part):
             evidence: gives what tells how alike texts are, once it is needed.
         """
         from ..data.choices.column_choices import ColumnChoices, read_roles
-        from ..evaluation.evaluate import kinds_of_task
+        from ..evaluation.evaluate import task_kinds
 
-        kinds, asked = kinds_of_task(task), asked or ColumnChoices()
+        kinds, asked = task_kinds(task), asked or ColumnChoices()
         if kinds == ("labelled_texts",) and not replace(asked, as_read=False):
             return None, []
         similar = evidence()
@@ -217,7 +217,7 @@ class Evaluating(Judging):
             Unanswered: the file can be read in more than one way, such as a scale that looks reversed.
             StudioError: the file cannot be read, or does not hold what the task needs.
         """
-        from ..evaluation.comparison import judge_model
+        from ..evaluation.comparison import evaluate_model
 
         name = model or self.settings.default_model
         source = path if isinstance(path, str | Path) else None
@@ -227,7 +227,7 @@ class Evaluating(Judging):
         judged = encoders.of(name)
         file, table, roles = self._judged_file(given.table.name, given, task, asked, encoders)
         file = replace(file, public=source is not None and known is None and is_everybodys(source), notes=(*of_splits(path), *file.notes))
-        scores = judge_model(name, judged, [file], progress=progress)
+        scores = evaluate_model(name, judged, [file], progress=progress)
         kept = self.board.keep(Evaluation((file,), (), (), (scores,), ()), owner)
         return replace(scores.reports[0], notes=(*file.notes, *self._of_model(name, table, roles), *kept), account=file.rows.account)
 
@@ -260,7 +260,7 @@ class Evaluating(Judging):
             Unanswered: a file can be read in more than one way.
             StudioError: there is nothing to judge by, a file that was named cannot be read, or a model cannot be judged by its task.
         """
-        from ..evaluation.comparison import compared, groups_of, judge_model
+        from ..evaluation.comparison import compare_models, evaluate_model, group_files
         from ..models.pair_scorer import PairScorer
 
         told = begin or (lambda phase, unit: progress)
@@ -278,7 +278,7 @@ class Evaluating(Judging):
             files, left_out = self._files(data, task, asked, encoders, others, begin)
             averages = []
         judged = [file for file, _, _ in files]
-        groups = groups_of(judged)
+        groups = group_files(judged)
         scores = []
         for number, name in enumerate(names, start=1):
             many = len(names) > 1
@@ -286,11 +286,11 @@ class Evaluating(Judging):
             model = encoders.of(name)
             phase = f"judging model {number} of {len(names)}" if many else "judging the model"
             show = told(phase, "pairs" if isinstance(model, PairScorer) else "texts")
-            found = judge_model(name, model, judged, groups, averages, show)
+            found = evaluate_model(name, model, judged, groups, averages, show)
             scores.append(replace(found, notes=tuple(tuple(self._of_model(name, table, roles)) for _, table, roles in files)))
         if len(names) > 1:
             told("comparing the models", "pairs")
-        comparisons = compared(judged, groups, averages, scores)
+        comparisons = compare_models(judged, groups, averages, scores)
         evaluation = Evaluation(tuple(judged), tuple(groups), tuple(averages), tuple(scores), tuple(comparisons), missing, left_out)
         return replace(evaluation, notes=self.board.keep(evaluation, owner))
 
@@ -353,22 +353,22 @@ class Evaluating(Judging):
         return files, tuple(left_out)
 
     def _judged_file(self, name: str, given: Given, task: str, asked: ColumnChoices | None, encoders: _Encoders) -> _Read:
-        from ..evaluation.comparison import JudgedFile
-        from ..evaluation.evaluate import beside, task_of
+        from ..evaluation.comparison import EvaluationFile
+        from ..evaluation.evaluate import choose_task, with_reference
 
         table = given.table
         roles, open_ = self._roles_of(given, task, asked, encoders.similar)
-        chosen, columns = task_of(table, task, roles)
+        chosen, columns = choose_task(table, task, roles)
         rows = chosen.read(table, columns)
         if given.known is not None:
-            rows = beside(rows, chosen, given.known, given.dev, columns)
-        return JudgedFile(name, rows, chosen, task == "auto", notes=(*open_, *of_reading(table), *rows.notes)), table, roles
+            rows = with_reference(rows, chosen, given.known, given.dev, columns)
+        return EvaluationFile(name, rows, chosen, task == "auto", notes=(*open_, *of_reading(table), *rows.notes)), table, roles
 
     def _suite(
         self, name: str, data: Sequence[str | Path], asked: ColumnChoices | None
-    ) -> tuple[list[_Read], list[Average], tuple[Missing, ...]]:
+    ) -> tuple[list[_Read], list[SuiteAverage], tuple[Missing, ...]]:
         """The files of a suite, the averages over suites, and what is missing."""
-        from ..evaluation.comparison import Average
+        from ..evaluation.comparison import SuiteAverage
         from ..evaluation.suites import find_parts, suite_named, suites_in
 
         suite = suite_named(name)
@@ -379,29 +379,29 @@ class Evaluating(Judging):
         parts, missing = find_parts(suites_in(suite), places, lambda path: self.read.table(path, asked=asked))
         files = [self._part(part, asked, not data) for part in parts]
         there = tuple(dict.fromkeys(part.suite.name for part in parts))
-        averages = [Average(suite.name, there, len(suite.suites))] if suite.suites else []
+        averages = [SuiteAverage(suite.name, there, len(suite.suites))] if suite.suites else []
         return files, averages, tuple(missing)
 
     def _part(self, found: PartFound, asked: ColumnChoices | None, public: bool) -> _Read:
-        from ..evaluation.comparison import JudgedFile
-        from ..evaluation.evaluate import beside
-        from ..evaluation.tasks import task_named
+        from ..evaluation.comparison import EvaluationFile
+        from ..evaluation.evaluate import with_reference
+        from ..evaluation.tasks import get_task
 
         suite, part = found.suite, found.part
         table = found.read()
-        task = task_named(suite.task)
+        task = get_task(suite.task)
         roles = found.roles or _roles(table, suite, asked)
         rows = task.read(table, roles)
         if found.known is not None:
-            rows = beside(rows, task, found.known(), None if found.dev is None else found.dev(), roles)
+            rows = with_reference(rows, task, found.known(), None if found.dev is None else found.dev(), roles)
         notes = [*of_reading(table), *rows.notes]
         if len(rows.examples) != part.rows and not found.instead:
             notes.append(f"{len(rows.examples):,} rows are judged; the published figures are of {part.rows:,}")
-        if rows.known is not None and len(rows.known) != part.learned:
-            notes.append(f"{len(rows.known):,} rows are learned from; those of the published figures were {part.learned:,}")
+        if rows.reference is not None and len(rows.reference) != part.learned:
+            notes.append(f"{len(rows.reference):,} rows are learned from; those of the published figures were {part.learned:,}")
         # The only part of a suite is told by the suite's name, and one of several by its own.
         name = found.instead or (suite.name if len(suite.parts) == 1 else part.name)
-        return JudgedFile(name, rows, task, suite=suite.name, notes=tuple(notes), public=public), table, roles
+        return EvaluationFile(name, rows, task, suite=suite.name, notes=tuple(notes), public=public), table, roles
 
 
 class _Encoders:
@@ -410,19 +410,19 @@ class _Encoders:
     def __init__(self, load: Callable[[str], Any], witness: Callable[[], tuple[str, Encoder]]) -> None:
         self._load, self._witness = load, witness
         self._called = ""
-        self._shown: Remembered | None = None
+        self._shown: CachingEncoder | None = None
 
     def similar(self) -> Similar:
         """How alike texts are by the first model before it was tuned."""
         from ..data.evidence.similarity import SimilarBy
-        from ..evaluation.encoding import Remembered
+        from ..evaluation.encoding import CachingEncoder
 
         if self._shown is None:
             self._called, encoder = self._witness()
-            self._shown = Remembered(encoder)
+            self._shown = CachingEncoder(encoder)
         return SimilarBy(self._shown.for_role("symmetric").encode, PurePath(self._called).name)
 
-    def of(self, name: str) -> Judged:
+    def of(self, name: str) -> EvaluatedModel:
         """The model of that name."""
         model = self._load(name)
         return self._shown if self._shown is not None and self._shown.encoder is model else model
@@ -431,9 +431,9 @@ class _Encoders:
 def _roles(table: Table, suite: type[Suite], asked: ColumnChoices | None) -> Roles:
     """What the columns of a suite's file are: its task and its scale are known, and names tell the rest."""
     from ..data.choices.column_choices import ColumnChoices, roles_as_asked
-    from ..evaluation.tasks import task_named
+    from ..evaluation.tasks import get_task
 
     asked = asked or ColumnChoices()
     group = suite.group if asked.group is None and suite.group in table.columns else asked.group
-    said = replace(asked, kind=suite.kind or task_named(suite.task).kinds[0], scale=suite.scale, group=group, as_read=True)
+    said = replace(asked, kind=suite.kind or get_task(suite.task).kinds[0], scale=suite.scale, group=group, as_read=True)
     return roles_as_asked(table, said)

@@ -90,11 +90,11 @@ def of_splits(path: str | Path | Table, others: Sequence[str | Path] = ()) -> tu
 def learned_sets(place: Path, task: str) -> list[OwnSplits]:
     """The known sets of a file or folder that a task which learns can judge by; none for any other task."""
     from ..data.known_sets import own_splits_at
-    from ..evaluation.tasks import task_named
+    from ..evaluation.tasks import get_task
 
-    if task == "auto" or not task_named(task).learns:
+    if task == "auto" or not get_task(task).learns:
         return []
-    return [one for one in own_splits_at(place) if one.judged.roles.kind in task_named(task).kinds]
+    return [one for one in own_splits_at(place) if one.judged.roles.kind in get_task(task).kinds]
 
 
 def place_of(path: str | Path) -> Path:

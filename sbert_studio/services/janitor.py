@@ -104,11 +104,11 @@ class Janitor:
             self._studio.tune.stop(run.id)
 
     def _limit_folders(self) -> None:
-        from ..explore.vector_store import keep_below
+        from ..explore.vector_store import evict_files
 
         part = self._studio.settings.disk_mb * (1 << 20) // 10
-        keep_below(self._studio.workspace.home / "projections", part, Path())
-        keep_below(self._studio.workspace.home / "exports", part, Path(), "*.zip")
+        evict_files(self._studio.workspace.home / "projections", part, Path())
+        evict_files(self._studio.workspace.home / "exports", part, Path(), "*.zip")
 
     def _remove_partial_files(self) -> None:
         if time.monotonic() >= self._next_sweep:

@@ -15,7 +15,7 @@ from .static_embeddings import fitted_models
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
-    from ..evaluation.comparison import JudgedFile, ModelScores
+    from ..evaluation.comparison import EvaluationFile, ModelScores
     from ..evaluation.report import Report
     from ..runs.scores import LeaderboardEntry
     from .results import Evaluation
@@ -136,17 +136,17 @@ class Leaderboard(Part):
         return Path(model).name if existing(model) is not None else model
 
 
-def _digest(file: JudgedFile) -> str:
+def _digest(file: EvaluationFile) -> str:
     """Of the rows, and of those that a task has learned from."""
-    parts = [rows_digest(one) for one in (file.rows.examples, file.rows.known, file.rows.dev) if one is not None]
+    parts = [rows_digest(one) for one in (file.rows.examples, file.rows.reference, file.rows.dev) if one is not None]
     return parts[0] if len(parts) == 1 else digest_texts(parts)
 
 
 def ranked(entries: Iterable[LeaderboardEntry]) -> list[LeaderboardEntry]:
     """Set by set, the best of each first; of scores that are alike the newest."""
-    from ..evaluation.tasks import TASKS, task_named
+    from ..evaluation.tasks import TASKS, get_task
 
-    smaller = {name for name in TASKS if task_named(name).smaller_is_better}
+    smaller = {name for name in TASKS if get_task(name).lower_is_better}
 
     def place(one: LeaderboardEntry) -> tuple[Any, ...]:
         worth = one.score if one.task in smaller else -one.score
@@ -221,12 +221,12 @@ def _markdown(entries: Sequence[LeaderboardEntry]) -> Iterator[str]:
 
 
 def _main(report: Report) -> tuple[str, float, Any]:
-    from ..evaluation.tasks import primary
+    from ..evaluation.tasks import main_score
 
-    return (*primary(report), report.scores.get("interval"))
+    return (*main_score(report), report.scores.get("interval"))
 
 
 def _interval(resampled: Any) -> list[float] | None:
-    from ..evaluation.bootstrap import interval
+    from ..evaluation.bootstrap import percentile_interval
 
-    return None if resampled is None or not len(resampled) else interval(resampled)
+    return None if resampled is None or not len(resampled) else percentile_interval(resampled)

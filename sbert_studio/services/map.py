@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ..data.corpus import Corpus
     from ..data.progress import Progress
-    from ..explore.projection import Placed, ProjectionParams
+    from ..explore.projection import PlacedPoints, ProjectionParams
     from .search import Phase
 
 
@@ -38,23 +38,23 @@ class Growing(Exploring):
             ``None`` where the map has to be laid out anew: the settings or the model are others, texts are gone, none is new, or more
             than a tenth.
         """
-        from ..explore.projection import matched, named, place
+        from ..explore.projection import match_earlier_rows, place_new_points, projection_key
 
         encoder = self._encoder(model)
-        if not view.projection_key.startswith(named(f"{earlier.digest}-{encoder.fingerprint}", projection)):
+        if not view.projection_key.startswith(projection_key(f"{earlier.digest}-{encoder.fingerprint}", projection)):
             return None
-        known = matched(corpus.texts, earlier.texts)
+        known = match_earlier_rows(corpus.texts, earlier.texts)
         if known is None:
             return None
         vectors = self._vectors(corpus, encoder, phase("encode") if phase else None)
         told = phase("layout") if phase else None
-        placed = place(vectors, known, view.points, projection, self.workspace.cache("numba"), told)
+        placed = place_new_points(vectors, known, view.points, projection, self.workspace.cache("numba"), told)
         placed.xy.flags.writeable = False
         ids = view.ids[known]  # -1, the last, stands for nothing yet
         ids[placed.new] = _voted(placed, view.ids)
         sizes = {number: int((ids == number).sum()) for number in np.unique(ids).tolist()}
         clusters = tuple(replace(info, size=sizes[info.id]) for info in view.clusters)
-        key = f"{named(f'{corpus.digest}-{encoder.fingerprint}', projection)}-{digest_texts([view.projection_key])[:16]}"
+        key = f"{projection_key(f'{corpus.digest}-{encoder.fingerprint}', projection)}-{digest_texts([view.projection_key])[:16]}"
         note = (
             f"{_new_texts(len(placed.new))} placed among nearest neighbours, and all others stay where they were. "
             "Press Draw the map to lay all of them out together."
@@ -66,7 +66,7 @@ def _new_texts(count: int) -> str:
     return "1 new text was" if count == 1 else f"{count:,} new texts were"
 
 
-def _voted(placed: Placed, ids: np.ndarray) -> np.ndarray:
+def _voted(placed: PlacedPoints, ids: np.ndarray) -> np.ndarray:
     """(m,) the cluster to which most of what is near belongs, by weight."""
     found = np.empty(len(placed.new), np.int64)
     for place, (near, weights) in enumerate(zip(ids[placed.near], placed.weights, strict=True)):

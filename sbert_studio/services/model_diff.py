@@ -16,7 +16,7 @@ from .training_texts import learned_texts
 if TYPE_CHECKING:
     from ..data.corpus import Corpus
     from ..data.progress import Progress
-    from ..explore.model_diff import Movement
+    from ..explore.model_diff import NeighborChange
     from ..explore.projection import ProjectionParams
     from ..models.base import Encoder
 
@@ -57,7 +57,7 @@ class Changing(Growing):
                 no such column.
         """
         from ..data.splits.splitting import plain
-        from ..explore.model_diff import changed_most, laid_on, movement
+        from ..explore.model_diff import align_points, compare_neighbors, most_changed_pairs
         from ..explore.projection import ProjectionParams, project
 
         told = begin or (lambda words: None)
@@ -73,13 +73,13 @@ class Changing(Growing):
         for place, name in enumerate((before, after), 1):
             encoders.append(self._encoder(name))
             vectors.append(self._vectors(corpus, encoders[-1], told(f"Encoding by model {place} of 2")))
-        near = movement(vectors[0], vectors[1], progress=told("Looking for neighbours"))
-        closer, apart = changed_most(vectors[0], vectors[1], _PAIRS, told("Comparing every text with every other"))
+        near = compare_neighbors(vectors[0], vectors[1], progress=told("Looking for neighbours"))
+        closer, apart = most_changed_pairs(vectors[0], vectors[1], _PAIRS, told("Comparing every text with every other"))
         params = projection or ProjectionParams(seed=_SEED)
         keys = [f"{corpus.digest}-{encoder.fingerprint}" for encoder in encoders]
-        first = project(vectors[0], params, keys[0], self.workspace, told("Drawing map 1 of 2"), kept=self._services.neighbourhoods)
+        first = project(vectors[0], params, keys[0], self.workspace, told("Drawing map 1 of 2"), graphs=self._services.neighbourhoods)
         second = project(
-            vectors[1], params, keys[1], self.workspace, told("Drawing map 2 of 2"), start=first, kept=self._services.neighbourhoods
+            vectors[1], params, keys[1], self.workspace, told("Drawing map 2 of 2"), start=first, graphs=self._services.neighbourhoods
         )
         learned = set().union(*(learned_texts(lambda: self.store, self.workspace, name) for name in (before, after)))
         new = np.array([plain(text) not in learned for text in corpus.texts])
@@ -89,7 +89,7 @@ class Changing(Growing):
             before=before,
             after=after,
             points_before=first.xy,
-            points_after=laid_on(second.xy, first.xy),
+            points_after=align_points(second.xy, first.xy),
             movement=near,
             closer=tuple(closer),
             apart=tuple(apart),
@@ -117,7 +117,7 @@ class Changing(Growing):
         return tuple(dict.fromkeys(notes))
 
 
-def _most_moved(corpus: Corpus, near: Movement, vectors: Sequence[np.ndarray]) -> list[QueryChange]:
+def _most_moved(corpus: Corpus, near: NeighborChange, vectors: Sequence[np.ndarray]) -> list[QueryChange]:
     """The texts whose neighbours changed most, each text once, the longer of those that moved as far first."""
     order = sorted(range(len(corpus)), key=lambda row: (-near.moved[row], -len(corpus.texts[row]), row))
     first: dict[str, int] = {}
@@ -144,9 +144,9 @@ def _by_category(
 
     A text whose cell is blank has no category, and is neither judged nor near; ``None`` where no text has one.
     """
-    from ..evaluation.bootstrap import drawn_together, gain, resampled_mean
+    from ..evaluation.bootstrap import bootstrap_mean, paired_gain, resample_clusters
     from ..evaluation.tasks.categories import nearest_categories
-    from ..explore.model_diff import confusion_changes
+    from ..explore.model_diff import compare_confusions
 
     labels = corpus.fields[column]
     found = []
@@ -160,11 +160,11 @@ def _by_category(
         return None
     judged = np.flatnonzero(told & new if (told & new).sum() >= _FEWEST else told)
     right = [(nearest == truth)[judged] for nearest in found]
-    with drawn_together([corpus.texts[row] for row in judged]):
-        span = gain(*(resampled_mean(own.astype(np.float64)) for own in right)).get("gain_interval")
+    with resample_clusters([corpus.texts[row] for row in judged]):
+        span = paired_gain(*(bootstrap_mean(own.astype(np.float64)) for own in right)).get("gain_interval")
     interval = (float(span[0]), float(span[1])) if span else None
     before, after = (np.where(np.isin(np.arange(len(truth)), judged), nearest, truth) for nearest in found)
-    confused = tuple(confusion_changes(truth, before, after, names))
+    confused = tuple(compare_confusions(truth, before, after, names))
     return CategoryChange(
         column, len(judged), float(right[0].mean()), float(right[1].mean()), interval, confused, int((~new[judged]).sum())
     )

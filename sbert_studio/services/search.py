@@ -19,7 +19,7 @@ from .similarity import Relating, given
 if TYPE_CHECKING:
     from ..data.corpus import Corpus
     from ..data.progress import Progress
-    from ..explore.approximate_mining import Recall
+    from ..explore.approximate_mining import PairRecall
     from ..explore.bm25 import LexicalIndex
     from ..explore.clusters import ClusterParams
     from ..explore.exact_search import Hit
@@ -64,7 +64,7 @@ class Exploring(Relating):
                 cross-encoder reads every pair whole; a poly-encoder reads the corpus once, and then the query alone.
             settings: prompts and a length of vectors in the place of the model's.
         """
-        from ..explore.exact_search import fuse
+        from ..explore.exact_search import reciprocal_rank_fusion
 
         query, k = given(query, "query"), _at_least_one(k, "k")
         if mode not in MODES:
@@ -87,7 +87,7 @@ class Exploring(Relating):
             rankings, recall = [by_meaning.hits], by_meaning.recall
         if lexical:
             rankings.append(lexical.search(query, depth, only))
-        hits = fuse(rankings) if len(rankings) > 1 else rankings[0]
+        hits = reciprocal_rank_fusion(rankings) if len(rankings) > 1 else rankings[0]
         found = _result(corpus, again(query, hits[:depth]) if again else hits, k, start)
         quicker = encoder is not None and semantic is not None and self._quicken(semantic, corpus, encoder)
         foreign = (self.language_notes(corpus, model) or self.language_notes([query], model, "Your words")) if encoder is not None else ()
@@ -128,8 +128,8 @@ class Exploring(Relating):
             progress: told of texts encoded.
             comparing: told of pairs compared; where not all are, about how many there will be is known better once their lists are there.
         """
-        from ..explore.approximate_mining import EXACT_BELOW, nearly_most_similar_pairs
-        from ..explore.paraphrase_mining import most_similar_by, most_similar_pairs, require_top
+        from ..explore.approximate_mining import EXACT_BELOW, approximate_paraphrase_mining
+        from ..explore.paraphrase_mining import paraphrase_mining, paraphrase_mining_by, require_top
 
         if len(corpus.texts) < 2:
             raise StudioError("the corpus has fewer than two texts", "add texts to compare")
@@ -138,11 +138,11 @@ class Exploring(Relating):
         vectors = self._vectors(corpus, encoder, progress)
         start = time.perf_counter()
         if encoder.similarity_name != "cosine":
-            found, recall = most_similar_by(vectors, encoder.similarity_name, top, comparing or progress), None
+            found, recall = paraphrase_mining_by(vectors, encoder.similarity_name, top, comparing or progress), None
         elif exact or len(vectors) < EXACT_BELOW:
-            found, recall = most_similar_pairs(vectors, top, comparing or progress), None
+            found, recall = paraphrase_mining(vectors, top, comparing or progress), None
         else:
-            found, recall = nearly_most_similar_pairs(vectors, top, comparing or progress)
+            found, recall = approximate_paraphrase_mining(vectors, top, comparing or progress)
         seconds = time.perf_counter() - start
         texts, lines = corpus.texts, corpus.lines
         pairs = (MinedPair(texts[p.a], texts[p.b], p.a, p.b, lines[p.a], lines[p.b], float(p.score)) for p in found)
@@ -151,14 +151,14 @@ class Exploring(Relating):
 
     def duplicates(self, corpus: Corpus, model: str | None = None, progress: Progress | None = None) -> Duplicates:
         """Which texts say nearly the same, exactly, at any threshold from 0.8 on."""
-        from ..explore.duplicates import linked
+        from ..explore.duplicates import build_duplicate_tree
 
         if len(corpus.texts) < 2:
             raise StudioError("the corpus has fewer than two texts", "add texts to compare")
         encoder = self._encoder(model)
         vectors = self._vectors(corpus, encoder, progress)
         start = time.perf_counter()
-        tree = linked(vectors, corpus.texts, progress=progress)
+        tree = build_duplicate_tree(vectors, corpus.texts, progress=progress)
         notes = (*_by_cosine(encoder), *self._notes(corpus, model, encoder))
         return Duplicates(corpus, tree, vectors, time.perf_counter() - start, notes)
 
@@ -176,7 +176,7 @@ class Exploring(Relating):
         Args:
             phase: asked, as each phase begins, whom to tell its progress; in place of ``progress``, which hears of all of them.
         """
-        from ..explore.clusters import ClusterParams, cluster, require_clusters, spread
+        from ..explore.clusters import ClusterParams, cluster, require_clusters, select_rows
         from ..explore.map_edits import NO_CLUSTER
         from ..explore.projection import ProjectionParams, project
 
@@ -192,13 +192,13 @@ class Exploring(Relating):
             vectors, texts = np.asarray(vectors)[rows], [texts[row] for row in rows.tolist()]
             digest = digest_texts(texts)
         base, kept = f"{digest}-{encoder.fingerprint}", self._services.neighbourhoods
-        drawn = project(vectors, projection or ProjectionParams(), base, self.workspace, told("layout"), kept=kept)
+        drawn = project(vectors, projection or ProjectionParams(), base, self.workspace, told("layout"), graphs=kept)
         groups = cluster(
             vectors, texts, clusters or ClusterParams(), base, self.workspace, progress=told("groups"), near=kept.of(vectors, base)
         )
         xy = drawn.xy if places is None else drawn.xy[places]
         if places is not None:
-            groups = spread(groups, places)
+            groups = select_rows(groups, places)
         infos = [ClusterInfo(number, label, size) for number, (label, size) in enumerate(zip(groups.labels, groups.sizes, strict=True))]
         if groups.noise:
             infos.append(ClusterInfo(-1, NO_CLUSTER, groups.noise))
@@ -213,13 +213,15 @@ class Exploring(Relating):
         Raises:
             StudioError: there are fewer texts than parts, or all of them are alike.
         """
-        from ..explore.clusters import ClusterParams, divide
+        from ..explore.clusters import ClusterParams, split_clusters
 
         chosen = np.asarray(rows, np.int64)
         if len(chosen) < parts:
             raise StudioError(f"{len(chosen)} texts cannot be split in {parts}", "choose a larger cluster")
         vectors = np.asarray(self._vectors(corpus, self._encoder(model)))[chosen]
-        found = divide(vectors, [corpus.texts[row] for row in chosen.tolist()], ClusterParams(method="kmeans", count=parts, seed=12))
+        found = split_clusters(
+            vectors, [corpus.texts[row] for row in chosen.tolist()], ClusterParams(method="kmeans", count=parts, seed=12)
+        )
         if len(found.sizes) < parts:
             raise StudioError("these texts are all alike to the model", "choose another cluster, or label them by a lasso")
         return tuple(tuple(chosen[found.ids == part].tolist()) for part in range(parts)), found.labels
@@ -239,7 +241,7 @@ class Exploring(Relating):
 
     def _again(self, corpus: Corpus, reader: PairScorer, progress: Progress | None) -> Callable[[str, Sequence[Hit]], list[Hit]]:
         """A query and hits → the hits by the reader's scores, the highest first; what it makes of the corpus comes from the cache."""
-        from ..evaluation.measures.crossing import require_finite
+        from ..evaluation.encoding import require_finite
 
         of = reader.candidates
         vectors = None if of is None else self._vectors(corpus, of, progress)
@@ -322,7 +324,7 @@ def _places_of_repeated(texts: Sequence[str]) -> np.ndarray | None:
     return np.array([known[text] for text in texts], np.int64) if 2 * len(known) <= len(texts) else None
 
 
-def _missing(recall: Recall | None) -> tuple[str, ...]:
+def _missing(recall: PairRecall | None) -> tuple[str, ...]:
     """What to say of pairs that were not found by comparing all."""
     if recall is None:
         return ()

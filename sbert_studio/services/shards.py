@@ -123,7 +123,7 @@ class Scaling(Part):
         Raises:
             StudioError: the folder holds no vectors, or not all of them yet.
         """
-        from ..explore.paraphrase_mining import Best
+        from ..explore.paraphrase_mining import TopPairs
         from ..models.similarity import NAMES
         from ..shards.executor import carry_out
         from ..shards.jobs import JobFolder
@@ -149,7 +149,7 @@ class Scaling(Part):
         job = Job("mine", sources, {"of": found.key, "top": top, "dim": found.dim, "threads": threads}, largest)
         folder, start = JobFolder(found.folder.path / f"pairs-{top}"), time.perf_counter()
         done = carry_out(job, folder, how, progress)
-        best = Best(top, 1.0)
+        best = TopPairs(top, 1.0)
         for receipt in done.receipts:
             part = read_rows(folder.shard(receipt.number), 0, receipt.rows, ["a", "b", "score"])
             best.add(*(part.column(name).to_numpy() for name in ("a", "b", "score")))
@@ -185,7 +185,7 @@ class Scaling(Part):
             StudioError: the files hold no such pairs, or the task needs all vectors in one place.
         """
         from ..data.columns.roles import Roles
-        from ..evaluation.evaluate import task_of
+        from ..evaluation.evaluate import choose_task
         from ..shards.executor import carry_out
         from ..shards.jobs import JobFolder
         from ..shards.models import described
@@ -193,7 +193,7 @@ class Scaling(Part):
         from ..shards.sources import find_sources, sample
 
         sources = find_sources(path)
-        chosen, found = task_of(table := sample(sources), task, None)
+        chosen, found = choose_task(table := sample(sources), task, None)
         if not chosen.by_similarity:
             raise StudioError(f"{chosen.name} cannot be judged in shards", "give pairs with a score or label, or leave out --engine")
         roles = found if isinstance(found, Roles) else chosen.roles_of(table)
@@ -206,7 +206,7 @@ class Scaling(Part):
         targets, alike = gathered(folder, done.receipts)
         if not len(targets):
             raise StudioError("no row holds a pair that can be judged", "check the columns of the files")
-        report = chosen.judge_alike(targets, alike, encoder.similarity_name)
+        report = chosen.evaluate_similarities(targets, alike, encoder.similarity_name)
         left_out = sum(receipt.left_out for receipt in done.receipts)
         notes: tuple[str, ...] = ()
         if left_out:

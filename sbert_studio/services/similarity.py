@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ..data.file_texts import FileTexts
     from ..data.progress import Progress
     from ..data.tables import Table
-    from ..explore.explain import Alignment, Usual
+    from ..explore.explain import ScoreDistribution, WordAlignment
     from ..models.base import Encoder
     from ..models.prompts import Role
     from .base import Services
@@ -209,9 +209,9 @@ def given(text: str, which: str) -> str:
 
 def _compare(left: np.ndarray, right: np.ndarray, by: str) -> list[Similarity]:
     """Matching rows of two (n, d) arrays by every measure."""
-    from ..evaluation.encoding import MEASURES, measures
+    from ..evaluation.encoding import MEASURES, pairwise_measures
 
-    found = measures(left, right)
+    found = pairwise_measures(left, right)
     return [Similarity(*(float(found[name][row]) for name in MEASURES), similarity_fn_name=by) for row in range(len(left))]
 
 
@@ -228,8 +228,8 @@ def _aligned(vectors: np.ndarray, corpus: Corpus) -> np.ndarray:
 def _agreement(table: Table, roles: Roles, cosines: np.ndarray) -> Agreement | None:
     """How the cosines of the rows that have both their texts go with the scores or labels beside them."""
     from ..data.examples import build_examples
-    from ..evaluation.bootstrap import drawn_together, interval
-    from ..evaluation.tasks.sts import pearson, resampled_pearson, resampled_spearman, spearman
+    from ..evaluation.bootstrap import percentile_interval, resample_clusters
+    from ..evaluation.tasks.sts import bootstrap_pearson, bootstrap_spearman, pearson, spearman
 
     if roles.kind not in ("scored_pairs", "labelled_pairs") or roles.target is None:
         return None
@@ -244,9 +244,9 @@ def _agreement(table: Table, roles: Roles, cosines: np.ndarray) -> Agreement | N
     targets = np.asarray(told.targets)
     places = np.searchsorted(compared, told.lines)
     if roles.kind == "scored_pairs":
-        drawn = (resampled_spearman, resampled_pearson) if len(told) <= _MOST_RESAMPLED else ()
-        with drawn_together(*told.texts):
-            intervals = [tuple(interval(draw(found, targets))) for draw in drawn] or [(), ()]
+        drawn = (bootstrap_spearman, bootstrap_pearson) if len(told) <= _MOST_RESAMPLED else ()
+        with resample_clusters(*told.texts):
+            intervals = [tuple(percentile_interval(draw(found, targets))) for draw in drawn] or [(), ()]
         low, high = (0.0 if roles.low is None else roles.low), (1.0 if roles.high is None else roles.high)
         gaps = _gaps(places, found, targets, [float(f"{low + float(target) * (high - low):.6g}") for target in targets])
         return Agreement(
@@ -268,9 +268,9 @@ def _agreement(table: Table, roles: Roles, cosines: np.ndarray) -> Agreement | N
 
 def _gaps(places: np.ndarray, found: np.ndarray, gold: np.ndarray, said: Sequence[float | str]) -> tuple[Gap, ...]:
     """By how much the cosine and the gold score of each pair disagree."""
-    from ..evaluation.answers import rank_gaps
+    from ..evaluation.answers import rank_differences
 
-    return tuple(Gap(int(place), of, float(gap)) for place, of, gap in zip(places, said, rank_gaps(found, gold), strict=True))
+    return tuple(Gap(int(place), of, float(gap)) for place, of, gap in zip(places, said, rank_differences(found, gold), strict=True))
 
 
 def _worst(gaps: Sequence[Gap]) -> tuple[Gap, ...]:
@@ -293,36 +293,36 @@ _NEAR = 0.99
 class Relating(Comparing):
     """What stands behind a score."""
 
-    def usual(self, corpus: Corpus | None = None, model: str | None = None) -> Usual:
+    def usual(self, corpus: Corpus | None = None, model: str | None = None) -> ScoreDistribution:
         """How alike texts are by the model that were taken at random: 300 at most of the corpus, every pair of them.
 
         Everyday sentences take its place where there is none, or where it has fewer than 20 different texts. They are in the languages
         that the model's card names; in English where it names none.
         """
-        from ..explore.explain import FEWEST_TEXTS, Usual, some_texts, usual_cosines
+        from ..explore.explain import MIN_TEXTS, ScoreDistribution, random_pair_cosines, sample_texts
 
         encoder = self._encoder(model)
-        texts, of = (some_texts(corpus.texts), corpus.name) if corpus is not None else ([], "")
-        if len(texts) < FEWEST_TEXTS:
+        texts, of = (sample_texts(corpus.texts), corpus.name) if corpus is not None else ([], "")
+        if len(texts) < MIN_TEXTS:
             known = languages_of(self.catalog, model or self.settings.default_model)
             sentences = everyday()
             spoken = [text for language, text in sentences if language in (known or ("en",))]
-            texts, of = some_texts(spoken if len(spoken) >= FEWEST_TEXTS else [text for _, text in sentences]), _EVERYDAY
+            texts, of = sample_texts(spoken if len(spoken) >= MIN_TEXTS else [text for _, text in sentences]), _EVERYDAY
         key = digest_texts(texts), encoder.fingerprint
 
-        def measure() -> Usual:
-            return Usual(usual_cosines(finite(encoder.encode(texts))), of)
+        def measure() -> ScoreDistribution:
+            return ScoreDistribution(random_pair_cosines(finite(encoder.encode(texts))), of)
 
         found = self._services.usuals.get(key, measure, checkpoint)
-        return found if found.of == of else Usual(found.cosines, of)
+        return found if found.of == of else ScoreDistribution(found.cosines, of)
 
-    def alignment(self, a: str, b: str, model: str | None = None) -> Alignment:
-        """Two texts word by word; see :func:`sbert_studio.explore.explain.align`.
+    def alignment(self, a: str, b: str, model: str | None = None) -> WordAlignment:
+        """Two texts word by word; see :func:`sbert_studio.explore.explain.align_words`.
 
         Raises:
             StudioError: the model has no vectors of words, or a text has no word that it reads, or too many.
         """
-        from ..explore.explain import align
+        from ..explore.explain import align_words
         from ..models.word_encoder import word_states
 
         encoder = self._encoder(model)
@@ -334,7 +334,7 @@ class Relating(Comparing):
             raise StudioError(
                 f"a text has more than {_MOST_WORDS} words and punctuation marks", "compare shorter texts to see which words make the score"
             )
-        found = align(left, right)
+        found = align_words(left, right)
         if found is None:
             raise StudioError("a text holds no word that the model knows", "use other words, or another model")
         return found
@@ -359,9 +359,9 @@ class Relating(Comparing):
         Raises:
             StudioError: the corpus has fewer than two different texts.
         """
-        from ..explore.pair_suggestions import boundary, contested, near, some_rows
+        from ..explore.pair_suggestions import decision_boundary, disputed_pairs, sample_rows, uncertain_pairs
 
-        rows = some_rows(corpus.texts)
+        rows = sample_rows(corpus.texts)
         if len(rows) < 2:
             raise StudioError("the corpus has fewer than two different texts", "choose another one")
         texts = [corpus.texts[row] for row in rows.tolist()]
@@ -370,14 +370,14 @@ class Relating(Comparing):
         known = {(min(pair), max(pair)) for a, b, _ in judged if a in places and b in places for pair in [(places[a], places[b])]}
         usual = self.usual(corpus, model)
         if other is not None:
-            found = contested(
+            found = disputed_pairs(
                 vectors, self._of_texts(texts, other, progress), usual.shares, self.usual(corpus, other).shares, count, known, progress
             )
             line = None
         else:
-            line = self._line(judged, model, boundary) if judged else None
+            line = self._line(judged, model, decision_boundary) if judged else None
             line = usual.quantile(_NEAR) if line is None else line
-            found = near(vectors, line, count, known, progress)
+            found = uncertain_pairs(vectors, line, count, known, progress)
         return Suggestions(tuple((texts[a], texts[b], cosine) for a, b, cosine in found), line)
 
     def _of_texts(self, texts: Sequence[str], model: str | None, progress: Progress | None) -> np.ndarray:
@@ -387,10 +387,10 @@ class Relating(Comparing):
     def _line(
         self, judged: Sequence[tuple[str, str, bool]], model: str | None, boundary: Callable[[np.ndarray, np.ndarray], float | None]
     ) -> float | None:
-        from ..evaluation.encoding import alike
+        from ..evaluation.encoding import pair_similarities
 
         lefts, rights, together = zip(*judged, strict=True)
-        return boundary(alike(self._encoder(model), list(lefts), list(rights)), np.array(together, bool))
+        return boundary(pair_similarities(self._encoder(model), list(lefts), list(rights)), np.array(together, bool))
 
 
 @lru_cache(maxsize=1)

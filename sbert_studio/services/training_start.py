@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import logging
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,9 @@ from .training_plan import FIRST, Source, TrainPlan, TrainRequest, in_sentences,
 
 if TYPE_CHECKING:
     from ..runs.files import InputFile, RunFiles
+
+
+log = logging.getLogger(__name__)
 
 
 ALARM = "accept_alarm"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import logging
-import pkgutil
 import signal
 import socket
 import threading
@@ -79,10 +77,6 @@ class Engine(ABC):
 
 
 ENGINES: Registry[Engine] = Registry("engine")
-
-
-for _one in pkgutil.iter_modules(__path__):
-    importlib.import_module(f"{__name__}.{_one.name}")
 
 
 @dataclass(frozen=True)

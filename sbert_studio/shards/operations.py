@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,7 +16,7 @@ from ..data.progress import checkpoint
 from ..data.tables import table_from_columns
 from ..errors import StudioError
 from ..evaluation.encoding import MEASURES, encode_columns, similarities
-from ..explore.paraphrase_mining import Best
+from ..explore.paraphrase_mining import TopPairs
 from ..models.base import finite
 from ..registry import Registry
 from ..workspace import digest_texts
@@ -79,10 +77,6 @@ class Work(ABC):
 
 
 WORKS: Registry[Work] = Registry("work")
-
-
-for _one in pkgutil.iter_modules(__path__):
-    importlib.import_module(f"{__name__}.{_one.name}")
 
 
 _BESIDE = 160  # bytes a row of text, id and receipt: what a sentence of twenty words takes, with room
@@ -168,7 +162,7 @@ class Mine(Work):
         import pyarrow as pa
 
         vectors = self._vectors(shard)
-        best = Best(int(self.job.settings["top"]), 1.0)
+        best = TopPairs(int(self.job.settings["top"]), 1.0)
         later = self.job.shards[shard.number :]
         for place, other in enumerate(later):
             checkpoint()

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import StudioError
 from ..evaluation.encoding import MEASURES
-from ..explore.paraphrase_mining import Best, Scan, tiles, tiles_between, unit_rows
+from ..explore.paraphrase_mining import PairScan, TopPairs, rectangle_tiles, triangle_tiles, unit_rows
 from ..explore.products import exact_products
 from .jobs import JobFolder, Receipt
 from .sources import opened, read_rows
@@ -23,7 +23,7 @@ def gathered(folder: JobFolder, receipts: Sequence[Receipt]) -> tuple[np.ndarray
     return columns.pop("target"), columns
 
 
-def look_between(best: Best, rows: np.ndarray, first: int, others: np.ndarray, second: int) -> None:
+def look_between(best: TopPairs, rows: np.ndarray, first: int, others: np.ndarray, second: int) -> None:
     """Let every pair of a row of one block and a row of another, or of the same one, enter as far as it belongs.
 
     Args:
@@ -40,15 +40,15 @@ def look_between(best: Best, rows: np.ndarray, first: int, others: np.ndarray, s
     def exact(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return exact_products(both, a, b)
 
-    looked = tiles(len(rows)) if same else tiles_between(slice(0, len(rows)), slice(len(rows), len(both)))
-    for _ in Scan(unit_rows(both), None, exact, _Numbered(best, first, second, len(rows))).over(looked):
+    looked = triangle_tiles(len(rows)) if same else rectangle_tiles(slice(0, len(rows)), slice(len(rows), len(both)))
+    for _ in PairScan(unit_rows(both), None, exact, _Numbered(best, first, second, len(rows))).over(looked):
         pass
 
 
-class _Numbered(Best):
+class _Numbered(TopPairs):
     """The best pairs, told of rows by their numbers in two blocks, of which the first has ``count`` rows."""
 
-    def __init__(self, best: Best, first: int, second: int, count: int) -> None:
+    def __init__(self, best: TopPairs, first: int, second: int, count: int) -> None:
         super().__init__(best.count, 1.0)
         self._best, self._starts, self._rows = best, (first, second - count), count
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from ..data.progress import checkpoint
 from ..errors import StudioError
-from ..explore.exact_search import Hit, Measured
+from ..explore.exact_search import ExactSimilaritySearch, Hit
 from ..models.io.digests import digest_of
 from ..models.similarity import unit
 from ..workspace import atomic_folder, require_disk, write_json
@@ -98,7 +98,7 @@ def nearest_by(rows: ShardedVectors, query: np.ndarray, k: int, name: str) -> tu
     first = 0
     for block in rows.blocks():
         checkpoint()
-        hits += [Hit(first + hit.row, hit.score) for hit in Measured(block, name).search(query[None], k)[0]]
+        hits += [Hit(first + hit.row, hit.score) for hit in ExactSimilaritySearch(block, name).search(query[None], k)[0]]
         hits = sorted(hits, key=lambda hit: (-hit.score, hit.row))[:k]
         first += len(block)
     return np.array([hit.row for hit in hits], np.int64), np.array([hit.score for hit in hits])

@@ -13,9 +13,9 @@ import numpy as np
 
 from ..data.choices.column_choices import in_one_line
 from ..data.questions import Option, Question, Shown
-from ..evaluation.bootstrap import drawn_together, interval
-from ..evaluation.encoding import alike
-from ..evaluation.tasks.sts import resampled_spearman, spearman
+from ..evaluation.bootstrap import percentile_interval, resample_clusters
+from ..evaluation.encoding import pair_similarities
+from ..evaluation.tasks.sts import bootstrap_spearman, spearman
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
@@ -66,11 +66,11 @@ def below_chance(encoder: Trainable, parts: Sequence[Examples], scores: Sequence
         return _swapped(parts, scores)
     if first.kind not in ("scored_pairs", "labelled_pairs") or (first.kind == "labelled_pairs" and not first.ordered):
         return None
-    scored = [alike(encoder, part.texts[0], part.texts[1]) for part in parts]
+    scored = [pair_similarities(encoder, part.texts[0], part.texts[1]) for part in parts]
     found, targets = np.concatenate(scored), np.concatenate([_targets(part) for part in parts])
-    with drawn_together(*_texts(parts)):
+    with resample_clusters(*_texts(parts)):
         # A resample that shows no order shows no opposite one: where there are many such, the rows are too few to be sure of it.
-        low, high = interval(np.nan_to_num(resampled_spearman(found, targets), nan=0.0)) or (0.0, 0.0)
+        low, high = percentile_interval(np.nan_to_num(bootstrap_spearman(found, targets), nan=0.0)) or (0.0, 0.0)
     correlation = spearman(found, targets)
     if correlation >= _OPPOSED or high >= 0:
         return None

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..data.splits.siblings import siblings
-from ..evaluation.report import chosen_in_words, gain_in_words, interval_in_words
+from ..evaluation.report import describe_gain, describe_selection, format_interval
 from ..models.base import Encoder
 from ..models.card import CardFacts, Score, short_name
 from ..models.io.bundled import BUNDLED
@@ -61,7 +61,7 @@ def write_model(
         _facts(spec, before, after, steps, portable, encoder.similarity_name if isinstance(encoder, Encoder) else "cosine"),
         license=encoder.license,
         language=encoder.languages,
-        caveats=(*_warnings(folder), *filter(None, (chosen_in_words(after),))),
+        caveats=(*_warnings(folder), *filter(None, (describe_selection(after),))),
     )
     encoder.save(folder / "model", card=encoder.card(facts))
 
@@ -99,9 +99,9 @@ def _facts(
                 after["score"],
                 before.get("score"),
                 after["rows"],
-                interval=interval_in_words(after),
-                before_interval=interval_in_words(before),
-                gain=gain_in_words(before, after),
+                interval=format_interval(after),
+                before_interval=format_interval(before),
+                gain=describe_gain(before, after),
             ),
         )
     if before.get("general") and after.get("general"):
@@ -113,8 +113,8 @@ def _facts(
                 now["score"],
                 then["score"],
                 now["rows"],
-                interval=interval_in_words(now),
-                before_interval=interval_in_words(then),
+                interval=format_interval(now),
+                before_interval=format_interval(then),
             ),
         )
     values = spec.to_json()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError
-from ..evaluation.bootstrap import FEWEST_DRAWN, drawn_apart
+from ..evaluation.bootstrap import MIN_CLUSTERS, count_clusters
 from ..evaluation.evaluate import SCORED_KINDS
 from ..workspace import write_json
 from . import mistakes
@@ -105,7 +105,7 @@ def _begun_by_a_split(folder: Path) -> bool:
 def usual_folds(rows: int) -> int:
     """More folds where they are cheap: each learns from more of the rows. None so small that its rows tell nothing, where that can be."""
     most = 5 if rows <= 150 else 4 if rows <= 350 else 3
-    return most if rows < 2 * FEWEST_DRAWN else min(most, rows // FEWEST_DRAWN)
+    return most if rows < 2 * MIN_CLUSTERS else min(most, rows // MIN_CLUSTERS)
 
 
 def cross_fitted(
@@ -176,7 +176,7 @@ class _CrossFit:
             for fold in self.folds
             if fold.held is not None
         ]
-        self.apart = [drawn_apart(*fold.held.texts) for fold in self.folds if fold.held is not None]
+        self.apart = [count_clusters(*fold.held.texts) for fold in self.folds if fold.held is not None]
         before = pooled(self._candidates(scores, [Marks(self._place(fold)).untuned() for fold in self.folds]))
         if general is not None:
             before["general"] = general.untuned

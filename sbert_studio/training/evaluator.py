@@ -17,8 +17,8 @@ from torch import Tensor
 from ..data.findings import count
 from ..data.splits.splitting import all_alike, split
 from ..errors import StudioError
-from ..evaluation.bootstrap import FEWEST_DRAWN, ScoredModel, gain, gain_of_chosen
-from ..evaluation.evaluate import SCORED_KINDS, evaluate_examples, known_sample, primary
+from ..evaluation.bootstrap import MIN_CLUSTERS, ScoredModel, paired_gain, selected_model_gain
+from ..evaluation.evaluate import SCORED_KINDS, evaluate_examples, main_score, sample_reference
 from ..workspace import atomic_file, write_json
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Candidates:
         found["chosen_among"] = len(self._models) + besides
         if untuned is not None and "gain_interval" in scores and name in self._models:
             others = [model for other, model in self._models.items() if other != name]
-            found |= gain_of_chosen(np.asarray(untuned, np.float32), self._models[name], others)
+            found |= selected_model_gain(np.asarray(untuned, np.float32), self._models[name], others)
         return found
 
 
@@ -165,7 +165,7 @@ class Evaluator:
 
     def __init__(self, dev: Examples, folder: Path | None = None, *, learned: Examples | None = None) -> None:
         self.dev = dev
-        self.known = known_sample(learned) if learned is not None and learned.kind == dev.kind == "labelled_texts" else None
+        self.known = sample_reference(learned) if learned is not None and learned.kind == dev.kind == "labelled_texts" else None
         self._untuned = None if folder is None else folder / UNTUNED
         self._times: list[float] = []
         self.resampled: np.ndarray | None = None
@@ -183,9 +183,9 @@ class Evaluator:
                 of by how much they are better than it (paired bootstrap).
         """
         start = time.perf_counter()
-        report = evaluate_examples(encoder, self.dev, known=self.known)
+        report = evaluate_examples(encoder, self.dev, reference=self.known)
         self._times.append(time.perf_counter() - start)
-        metric, score = primary(report)
+        metric, score = main_score(report)
         self.resampled = report.resampled
         return {"metric": metric, "score": score, **report.to_json(), **self._gain(report.resampled, untuned)}
 
@@ -209,7 +209,7 @@ class Evaluator:
             with atomic_file(self._untuned) as part:
                 np.save(part, found, allow_pickle=False)
             return {}
-        return gain(self.untuned(), found)
+        return paired_gain(self.untuned(), found)
 
 
 def stratified(spec: TrainSpec) -> bool | None:
@@ -230,7 +230,7 @@ def says_little(held: Examples | None) -> str:
     """Why rows that judge a model cannot tell a gain from chance, for few of them have the one of two labels, or there are but few at all;
     nothing where they can.
     """
-    if held is not None and len(held) < FEWEST_DRAWN:
+    if held is not None and len(held) < MIN_CLUSTERS:
         return f"{count(len(held), 'held-out row')}: too few to tell a gain from chance"
     rarer = of_the_rarer(held) if held is not None and held.ordered else None
     if held is None or rarer is None or rarer[1] > _FEW_OF_ONE:

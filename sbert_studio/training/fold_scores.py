@@ -14,12 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from ..evaluation.bootstrap import MOST_UNDEFINED, ScoredModel, gain, gain_of_chosen, interval, interval_of_pooled_share
-from ..evaluation.report import SHARES
-from ..evaluation.tasks.categories import confused_together
+from ..evaluation.bootstrap import MAX_UNDEFINED_SHARE, ScoredModel, paired_gain, percentile_interval, selected_model_gain, wilson_interval
+from ..evaluation.report import SHARE_METRICS
+from ..evaluation.tasks.categories import merge_confusions
 
 _OWN = ("rows", "interval", "gain_interval", "general", "notes", "confused")
-_MOST_UNDEFINED = 2 * MOST_UNDEFINED  # in the mean over the folds, each of which has rows of its own: two of the rarer label in each do
+_MOST_UNDEFINED = (
+    2 * MAX_UNDEFINED_SHARE
+)  # in the mean over the folds, each of which has rows of its own: two of the rarer label in each do
 
 
 @dataclass(frozen=True)
@@ -51,20 +53,19 @@ def pooled(folds: Sequence[Candidate], untuned: Sequence[np.ndarray | None] = ()
     found["rows"] = int(sum(one.scores["rows"] for one in judged))
     found["by_fold"] = [score if place in places else None for place, score in enumerate(every)]
     if any("confused" in one.scores for one in judged):
-        found["confused"] = confused_together([one.scores.get("confused", ()) for one in judged])
+        found["confused"] = merge_confusions([one.scores.get("confused", ()) for one in judged])
     after = [one.resampled for one in judged]
     alone, both = _together([after], weights), _together([before, after], weights)
     if alone is not None:
         found["interval"] = _interval(found, alone[0], judged)
-        found |= gain(*both) if both is not None and _undefined(after, weights) <= _MOST_UNDEFINED else {}
+        found |= paired_gain(*both) if both is not None and _undefined(after, weights) <= _MOST_UNDEFINED else {}
     return found
 
 
 def _interval(scores: Mapping[str, Any], drawn: np.ndarray, judged: Sequence[Candidate]) -> list[float]:
-    """The 95% interval of the folds' score; near 0 and 1 the resamples of a share of rows hardly differ, see ``interval_of_share``."""
-    if scores.get("metric") in SHARES and all(one.apart for one in judged):
-        return interval_of_pooled_share(drawn, float(scores["score"]), sum(one.apart for one in judged))
-    return interval(drawn)
+    if scores.get("metric") in SHARE_METRICS and all(one.apart for one in judged):
+        return wilson_interval(drawn, float(scores["score"]), sum(one.apart for one in judged))
+    return percentile_interval(drawn)
 
 
 def nested(candidates: Sequence[Sequence[float]], rows: Sequence[int]) -> float:
@@ -88,7 +89,7 @@ def judged_by_others(
     taken off where the 95% interval of the gain holds zero, resampled as if these choices were given beforehand.
 
     The interval that is told reaches down to where that of the best candidate over all folds does, with its choice by the same rows
-    inside the resampling (see :func:`~sbert_studio.evaluation.bootstrap.gain_of_chosen`): folds choose by nearly the same rows, so that
+    inside the resampling (see :func:`selected_model_gain`): folds choose by nearly the same rows, so that
     their choices, right or wrong, go together.
 
     Args:
@@ -117,7 +118,6 @@ def judged_by_others(
 
 
 def _gain_of_best(tried: Sequence[Sequence[Candidate]], untuned: Sequence[np.ndarray | None], rows: Sequence[int]) -> dict[str, Any]:
-    """The gain of the candidate that did best over all folds, with the choice in its interval."""
     weights = np.asarray(rows, np.float64) / sum(rows)
     series = _together([untuned, *([one.resampled for one in folds] for folds in tried)], weights)
     if series is None:
@@ -125,17 +125,15 @@ def _gain_of_best(tried: Sequence[Sequence[Candidate]], untuned: Sequence[np.nda
     scores = np.array([[_score(one) for one in folds] for folds in tried]) @ weights
     models = [ScoredModel(float(score), drawn) for score, drawn in zip(scores, series[1:], strict=True)]
     best = models.pop(int(scores.argmax()))
-    return gain_of_chosen(series[0], best, models)
+    return selected_model_gain(series[0], best, models)
 
 
 def _by_the_others(scores: np.ndarray, rows: Sequence[int]) -> np.ndarray:
-    """(k,) the candidate that did best in the other folds, by (c, k) scores; of equals the first."""
     weights = np.asarray(rows, np.float64)
     return np.asarray(((scores @ weights)[:, None] - scores * weights).argmax(axis=0))
 
 
 def _by_chance(tried: Sequence[Sequence[Candidate]], rows: Sequence[int]) -> float:
-    """The mean gain of choosing by the other folds where no candidate gains anything, of those draws that keep another than the first."""
     drawn = [one.resampled for folds in tried for one in folds if one.resampled is not None]
     if len(drawn) < len(tried) * len(rows) or len({len(one) for one in drawn}) > 1:
         return 0.0
@@ -156,10 +154,6 @@ def _by_chance(tried: Sequence[Sequence[Candidate]], rows: Sequence[int]) -> flo
 
 
 def _together(series: Sequence[Sequence[np.ndarray | None]], weights: np.ndarray) -> list[np.ndarray] | None:
-    """Of each series the weighted mean of its folds' resampled scores, (resamples,): the same resamples of all series stand together.
-
-    Folds draw their rows apart: a resample of one meets any of another, as far as it is defined in every series.
-    """
     folds = [one for every in series for one in every if one is not None and len(one)]
     if len(folds) < len(weights) * len(series) or len({len(one) for one in folds}) > 1:
         return None
@@ -173,28 +167,21 @@ def _together(series: Sequence[Sequence[np.ndarray | None]], weights: np.ndarray
 
 
 def _order(scores: np.ndarray, fold: int) -> np.ndarray:
-    """(resamples,) the places of (series, resamples) scores that are defined in all series, in an order of the fold's own.
-
-    Where they are fewer they come again, from the first; where there are none it is empty.
-    """
     order = np.random.default_rng(fold).permutation(scores.shape[1])
     order = order[np.isfinite(scores[:, order]).all(axis=0)]
     return np.resize(order, scores.shape[1]) if len(order) else order
 
 
 def _undefined(folds: Sequence[np.ndarray | None], weights: np.ndarray) -> float:
-    """The share of resamples for which there is no score, in the mean over the folds."""
     return float(np.average([0.0 if one is None else np.isnan(one).mean() for one in folds], weights=weights))
 
 
 def _score(one: Candidate) -> float:
-    """The score, or NaN where there is none."""
     score = one.scores.get("score")
     return float("nan") if score is None else float(score)
 
 
 def _mean(scores: Sequence[Mapping[str, Any]], weights: np.ndarray) -> dict[str, Any]:
-    """Each number that all hold, averaged over those that are defined, as deep as they go; names and the like are those of the first."""
     found: dict[str, Any] = {}
     for name, value in scores[0].items():
         every = [one.get(name) for one in scores]

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..data.samples import ASSETS
-from ..evaluation.bootstrap import interval
-from ..evaluation.encoding import alike
-from ..evaluation.tasks.sts import resampled_spearman, spearman
+from ..evaluation.bootstrap import percentile_interval
+from ..evaluation.encoding import pair_similarities
+from ..evaluation.tasks.sts import bootstrap_spearman, spearman
 from ..models.base import Encoder
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class _Part:
     scores: np.ndarray
 
     def scored(self, encoder: Trainable) -> np.ndarray:
-        return alike(encoder, self.left, self.right)
+        return pair_similarities(encoder, self.left, self.right)
 
 
 class GeneralProbe:
@@ -68,16 +68,16 @@ class GeneralProbe:
     def __call__(self, encoder: Trainable) -> dict[str, Any]:
         """As ``untuned``, of another encoder, with ``change_interval``: the 95% interval of by how much it is better (paired bootstrap)."""
         found, resampled = self._judged([part.scored(encoder) for part in self._parts])
-        return {**found, "change_interval": interval(resampled - self._resampled)}
+        return {**found, "change_interval": percentile_interval(resampled - self._resampled)}
 
     def _judged(self, scored: Sequence[np.ndarray]) -> tuple[dict[str, Any], np.ndarray]:
         scores = {part.language: spearman(found, part.scores) for part, found in zip(self._parts, scored, strict=True)}
         # Languages have pairs of their own, so that their resamples may stand beside each other in any order.
-        resampled = np.mean([resampled_spearman(found, part.scores) for part, found in zip(self._parts, scored, strict=True)], axis=0)
+        resampled = np.mean([bootstrap_spearman(found, part.scores) for part, found in zip(self._parts, scored, strict=True)], axis=0)
         found = {
             "score": float(np.mean(list(scores.values()))),
             "rows": sum(len(part.scores) for part in self._parts),
-            "interval": interval(resampled),
+            "interval": percentile_interval(resampled),
             "languages": scores,
         }
         return found, resampled

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from ..data.splits.splitting import plain
-from ..evaluation.encoding import TIE, alike, encode_columns
+from ..evaluation.encoding import TIE, encode_columns, pair_similarities
 from ..models.pair_scorer import PairScorer
 from ..models.similarity import similarity, unit
 from ..workspace import write_json
@@ -107,7 +107,7 @@ def _of_ranks(model: Trainable, held: Examples) -> list[Mistake]:
     from scipy.stats import rankdata
 
     assert held.targets is not None
-    scores, targets = alike(model, held.texts[0], held.texts[1]), held.targets.astype(np.float64)
+    scores, targets = pair_similarities(model, held.texts[0], held.texts[1]), held.targets.astype(np.float64)
     given, own = (rankdata(values) for values in (targets, scores))
     at = np.sort(targets)[np.clip(np.rint(own).astype(int) - 1, 0, len(held) - 1)]
 
@@ -121,7 +121,7 @@ def _of_ranks(model: Trainable, held: Examples) -> list[Mistake]:
 
 def _of_triplets(model: Trainable, held: Examples) -> list[Mistake]:
     anchors, rest = held.texts[0], held.texts[1:]
-    scores = [alike(model, anchors, column, ("query", "document")) for column in rest]
+    scores = [pair_similarities(model, anchors, column, ("query", "document")) for column in rest]
     by = np.max(scores[1:], axis=0) - scores[0]
     misled = np.argmax(scores[1:], axis=0)
     return [

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import StudioError
-from ..evaluation.encoding import alike
+from ..evaluation.encoding import pair_similarities
 from ..models.pair_scorer import PairScorer
 from .events import Pinned
 
@@ -90,8 +90,8 @@ class Pins:
         left = [*(one for one, _ in self.pairs), *([self.query] * len(self.among))]
         right = [*(two for _, two in self.pairs), *self.among]
         many = len(self.pairs)
-        of_pairs = alike(model, left[:many], right[:many]) if many else np.array([])
-        of_texts = alike(model, left[many:], right[many:], ("query", "document")) if self.among else np.array([])
+        of_pairs = pair_similarities(model, left[:many], right[:many]) if many else np.array([])
+        of_texts = pair_similarities(model, left[many:], right[many:], ("query", "document")) if self.among else np.array([])
         order = np.argsort(-of_texts, kind="stable")
         nearest = tuple(of_texts[order[:NEAREST]].tolist())
         return Pinned(step, tuple(of_pairs.tolist()), tuple(order.tolist()), nearest, kept)

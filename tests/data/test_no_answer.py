@@ -10,7 +10,7 @@ from sbert_studio.data.examples import Examples, Roles, build_examples
 from sbert_studio.data.findings import Finding
 from sbert_studio.data.tables import Table, table_from_columns
 from sbert_studio.data.values.no_answer import says_nothing, unanswered
-from sbert_studio.evaluation.tasks.base import ClassRoles, class_account, classed_texts
+from sbert_studio.evaluation.tasks.base import ClassRoles, class_row_report, labelled_texts
 
 N = 40
 A = [f"a man number {index} plays the guitar on stage" for index in range(N)]
@@ -92,10 +92,10 @@ def test_a_further_negative_that_says_there_is_none_is_filled_as_a_blank_one_is(
 def test_texts_with_a_class_are_judged_without_those_that_say_there_is_none() -> None:
     table = table_from_columns("file.csv", {"text": with_every_fifth(A, "n/a"), "topic": ["x", "y"] * (N // 2)})
     roles = ClassRoles("text", "topic")
-    texts, _, notes = classed_texts(table, roles)
+    texts, _, notes = labelled_texts(table, roles)
     assert len(texts) == N - 8
     assert "rows 2, 7" in notes[0]
-    assert class_account(table, roles).left_out == 8
+    assert class_row_report(table, roles).left_out == 8
 
 
 def test_similarity_of_pairs_leaves_them_out_and_tells_those_it_keeps() -> None:

@@ -7,32 +7,40 @@ import pytest
 from scipy import stats
 from sklearn.metrics import average_precision_score
 
-from sbert_studio.evaluation.bootstrap import counts, drawn_together, gain, interval, interval_of_share, resampled_mean, resamples
-from sbert_studio.evaluation.tasks.clustering import resampled_v_measure
-from sbert_studio.evaluation.tasks.pairs import evaluate_pairs, resampled_average_precision, resampled_decisions
+from sbert_studio.evaluation.bootstrap import (
+    bootstrap_mean,
+    paired_gain,
+    percentile_interval,
+    resample_clusters,
+    resample_count,
+    resample_weights,
+    share_interval,
+)
+from sbert_studio.evaluation.tasks.clustering import bootstrap_v_measure
+from sbert_studio.evaluation.tasks.pairs import bootstrap_average_precision, bootstrap_decisions, evaluate_pairs
 from sbert_studio.evaluation.tasks.retrieval import evaluate_retrieval
-from sbert_studio.evaluation.tasks.sts import evaluate_sts, resampled_pearson, resampled_spearman
+from sbert_studio.evaluation.tasks.sts import bootstrap_pearson, bootstrap_spearman, evaluate_sts
 from sbert_studio.evaluation.tasks.triplets import evaluate_triplets
 
 
 def drawn_rows(rows: int) -> list[np.ndarray]:
     """The rows of each resample, written out."""
-    return [np.repeat(np.arange(rows), times.astype(int)) for block in counts(rows) for times in block]
+    return [np.repeat(np.arange(rows), times.astype(int)) for block in resample_weights(rows) for times in block]
 
 
 def test_resamples_are_drawn_with_replacement_and_are_the_same_each_time() -> None:
-    blocks = np.concatenate(list(counts(30)))
+    blocks = np.concatenate(list(resample_weights(30)))
     assert blocks.shape == (1000, 30)
     assert (blocks.sum(axis=1) == 30).all()
     assert blocks.max() > 3 and blocks.min() == 0
-    assert np.array_equal(blocks, np.concatenate(list(counts(30))))
-    assert (resamples(20_000), resamples(40_000), resamples(10**7)) == (1000, 500, 200)
+    assert np.array_equal(blocks, np.concatenate(list(resample_weights(30))))
+    assert (resample_count(20_000), resample_count(40_000), resample_count(10**7)) == (1000, 500, 200)
 
 
 def test_average_precision_of_each_resample_equals_sklearn_on_the_drawn_rows_with_ties() -> None:
     rng = np.random.default_rng(4)
     scores, labels = rng.integers(0, 5, 24) / 5, rng.integers(0, 2, 24)
-    found = resampled_average_precision(scores, labels)
+    found = bootstrap_average_precision(scores, labels)
     for rows, score in list(zip(drawn_rows(24), found, strict=True))[:200]:
         assert score == pytest.approx(average_precision_score(labels[rows], scores[rows]))
 
@@ -43,31 +51,31 @@ def test_a_resample_with_one_label_or_one_gold_score_alone_has_no_score_and_take
     undefined = np.array([len(set(labels[rows])) < 2 for rows in drawn_rows(5)])
     assert undefined.any() and not undefined.all()
     for found in (
-        resampled_average_precision(scores, labels),
-        resampled_average_precision(scores, 1 - labels),
-        resampled_decisions(scores, labels)[:, 0],
-        resampled_decisions(scores, labels)[:, 1],
-        resampled_spearman(scores, gold),
-        resampled_pearson(scores, gold),
-        resampled_v_measure(labels, np.array([0, 1, 1, 0, 0])),
+        bootstrap_average_precision(scores, labels),
+        bootstrap_average_precision(scores, 1 - labels),
+        bootstrap_decisions(scores, labels)[:, 0],
+        bootstrap_decisions(scores, labels)[:, 1],
+        bootstrap_spearman(scores, gold),
+        bootstrap_pearson(scores, gold),
+        bootstrap_v_measure(labels, np.array([0, 1, 1, 0, 0])),
     ):
         assert np.array_equal(np.isnan(found), undefined)
-    assert interval(np.array([np.nan, 0.5, np.nan, 0.7])) == pytest.approx(list(np.quantile([0.5, 0.7], (0.025, 0.975))))
-    assert interval(np.full(5, np.nan)) == []
+    assert percentile_interval(np.array([np.nan, 0.5, np.nan, 0.7])) == pytest.approx(list(np.quantile([0.5, 0.7], (0.025, 0.975))))
+    assert percentile_interval(np.full(5, np.nan)) == []
 
 
 def test_a_model_that_gives_every_pair_the_same_score_has_one_where_the_gold_scores_differ() -> None:
     gold = np.random.default_rng(2).random(30)
-    assert np.array_equal(resampled_spearman(np.full(30, 0.3), gold), np.zeros(1000)), "it is the model that says nothing, and that is a 0"
-    assert np.array_equal(resampled_pearson(np.full(30, 0.3), gold), np.zeros(1000))
-    assert gain(resampled_spearman(gold, gold), resampled_spearman(np.full(30, 0.3), gold))["gain_interval"] == [-1, -1]
+    assert np.array_equal(bootstrap_spearman(np.full(30, 0.3), gold), np.zeros(1000)), "it is the model that says nothing, and that is a 0"
+    assert np.array_equal(bootstrap_pearson(np.full(30, 0.3), gold), np.zeros(1000))
+    assert paired_gain(bootstrap_spearman(gold, gold), bootstrap_spearman(np.full(30, 0.3), gold))["gain_interval"] == [-1, -1]
 
 
 def test_a_perfect_ranking_of_rows_with_few_positives_is_sure() -> None:
     labels = (np.arange(60) < 3).astype(int)
-    after, before = resampled_average_precision(-np.arange(60.0), labels), resampled_average_precision(np.arange(60.0), labels)
-    assert interval(after) == [1, 1]
-    low, high = gain(before, after)["gain_interval"]
+    after, before = bootstrap_average_precision(-np.arange(60.0), labels), bootstrap_average_precision(np.arange(60.0), labels)
+    assert percentile_interval(after) == [1, 1]
+    low, high = paired_gain(before, after)["gain_interval"]
     assert 0.8 < low < high < 1
 
 
@@ -79,8 +87,8 @@ def test_one_or_two_positives_make_no_gain_sure_and_three_as_rarely_as_is_said()
         labels = (np.arange(60) < positives).astype(int)
         for _ in range(runs[positives]):
             base = rng.normal(size=60) + labels
-            one, other = (resampled_average_precision(base + 0.7 * rng.normal(size=60), labels) for _ in range(2))
-            low, high = gain(one, other).get("gain_interval", (-1, 1))
+            one, other = (bootstrap_average_precision(base + 0.7 * rng.normal(size=60), labels) for _ in range(2))
+            low, high = paired_gain(one, other).get("gain_interval", (-1, 1))
             wrong[positives] += low > 0 or high < 0
     assert wrong[1] == wrong[2] == 0
     assert wrong[3] / runs[3] <= 0.1
@@ -88,12 +96,12 @@ def test_one_or_two_positives_make_no_gain_sure_and_three_as_rarely_as_is_said()
 
 def test_a_mean_of_each_resample_is_that_of_the_drawn_rows() -> None:
     values = np.random.default_rng(5).normal(size=17)
-    assert resampled_mean(values) == pytest.approx([values[rows].mean() for rows in drawn_rows(17)])
+    assert bootstrap_mean(values) == pytest.approx([values[rows].mean() for rows in drawn_rows(17)])
 
 
 def test_the_interval_of_an_accuracy_is_that_of_the_binomial() -> None:
     won = np.arange(400) < 300
-    low, high = interval(resampled_mean(won))
+    low, high = percentile_interval(bootstrap_mean(won))
     assert (low, high) == pytest.approx(stats.binom.interval(0.95, 400, 0.75) / np.float64(400), abs=0.006)
 
 
@@ -110,10 +118,10 @@ def test_every_task_has_an_interval_around_its_main_score(task: str) -> None:
         "triplets": lambda: evaluate_triplets(left, right, [rng.normal(size=(80, 8)).astype(np.float32)]),
         "retrieval": lambda: evaluate_retrieval(left, right, texts, texts),
     }[task]()
-    from sbert_studio.evaluation.tasks import primary
+    from sbert_studio.evaluation.tasks import main_score
 
     low, high = report.to_json()["interval"]
-    assert low < primary(report)[1] < high
+    assert low < main_score(report)[1] < high
     assert high - low < 0.4
     assert report.resampled is not None and "resampled" not in report.to_json()
 
@@ -124,22 +132,22 @@ def test_a_gain_is_measured_on_the_same_resamples_of_both() -> None:
     gold = rng.normal(size=150)
     before = gold + rng.normal(size=150)
     after = before + 0.3 * (gold - before)  # the same errors, all a little smaller
-    found = gain(resampled_spearman(before, gold), resampled_spearman(after, gold))["gain_interval"]
+    found = paired_gain(bootstrap_spearman(before, gold), bootstrap_spearman(after, gold))["gain_interval"]
     rows = drawn_rows(150)
     plain = [stats.spearmanr(after[r], gold[r]).statistic - stats.spearmanr(before[r], gold[r]).statistic for r in rows]
     assert found == pytest.approx(np.quantile(plain, (0.025, 0.975)))
-    apart = [interval(resampled_spearman(values, gold)) for values in (before, after)]
+    apart = [percentile_interval(bootstrap_spearman(values, gold)) for values in (before, after)]
     assert found[0] > 0 and apart[1][0] < apart[0][1], "the gain is sure although the two intervals overlap"
 
 
 def test_a_model_that_is_no_better_gains_an_interval_around_nothing() -> None:
     rng = np.random.default_rng(8)
     gold = rng.normal(size=100)
-    one, other = (resampled_spearman(gold + rng.normal(size=100), gold) for _ in range(2))
-    low, high = gain(one, other)["gain_interval"]
+    one, other = (bootstrap_spearman(gold + rng.normal(size=100), gold) for _ in range(2))
+    low, high = paired_gain(one, other)["gain_interval"]
     assert low < 0 < high
-    assert gain(one, one)["gain_interval"] == [0, 0]
-    assert gain(None, one) == gain(one, None) == gain(one, one[:5]) == {}
+    assert paired_gain(one, one)["gain_interval"] == [0, 0]
+    assert paired_gain(None, one) == paired_gain(one, None) == paired_gain(one, one[:5]) == {}
 
 
 @pytest.mark.slow
@@ -149,8 +157,8 @@ def test_copies_of_rows_make_no_gain_sure() -> None:
     texts = [f"text {row}" for row in range(60) for _ in range(5)]
     for _ in range(runs):
         gold, one, other = (np.repeat(rng.normal(size=60), 5) for _ in range(3))
-        with drawn_together(texts, [f"{text} here" for text in texts]):
-            low, high = gain(resampled_spearman(one, gold), resampled_spearman(other, gold))["gain_interval"]
+        with resample_clusters(texts, [f"{text} here" for text in texts]):
+            low, high = paired_gain(bootstrap_spearman(one, gold), bootstrap_spearman(other, gold))["gain_interval"]
         wrong += low > 0 or high < 0
     assert wrong / runs <= 0.08
 
@@ -160,10 +168,10 @@ def test_copies_of_a_few_rows_tell_nothing(clusters: int) -> None:
     """With a single text every resample is the same, so that any difference would be sure."""
     rng = np.random.default_rng(10)
     texts = [f"text {row}" for row in range(clusters) for _ in range(20)]
-    with drawn_together(texts):
-        one, other = (resampled_mean(np.repeat(rng.random(clusters), 20)) for _ in range(2))
-    assert gain(one, other) == {}
-    assert interval(one) == []
+    with resample_clusters(texts):
+        one, other = (bootstrap_mean(np.repeat(rng.random(clusters), 20)) for _ in range(2))
+    assert paired_gain(one, other) == {}
+    assert percentile_interval(one) == []
 
 
 def test_a_report_draws_rows_that_share_a_text_together(encoder: Any) -> None:
@@ -189,41 +197,41 @@ def test_a_report_draws_rows_that_share_a_text_together(encoder: Any) -> None:
 
 
 def test_rows_without_a_shared_text_are_drawn_as_ever_and_chains_are_not_one_cluster() -> None:
-    alone = np.concatenate(list(counts(30)))
-    with drawn_together([f"text {row}" for row in range(30)]):
-        assert np.array_equal(np.concatenate(list(counts(30))), alone)
-    with drawn_together(["the one query"] * 30, [f"text {row // 2}" for row in range(30)]):
-        pairs = np.concatenate(list(counts(30)))
+    alone = np.concatenate(list(resample_weights(30)))
+    with resample_clusters([f"text {row}" for row in range(30)]):
+        assert np.array_equal(np.concatenate(list(resample_weights(30))), alone)
+    with resample_clusters(["the one query"] * 30, [f"text {row // 2}" for row in range(30)]):
+        pairs = np.concatenate(list(resample_weights(30)))
     assert (pairs[:, ::2] == pairs[:, 1::2]).all()
     assert pairs.std(axis=1).min() > 0, "all rows share the query, and yet they are resampled"
 
 
 def test_a_chain_does_not_part_the_other_rows_that_share_a_text() -> None:
     queries = ["the one query"] * 12 + [f"query {row // 2}" for row in range(30)]
-    with drawn_together(queries, [f"answer {row}" for row in range(42)]):
-        drawn = np.concatenate(list(counts(42)))
+    with resample_clusters(queries, [f"answer {row}" for row in range(42)]):
+        drawn = np.concatenate(list(resample_weights(42)))
     assert (drawn[:, 12::2] == drawn[:, 13::2]).all()
     assert (drawn[:, 0] != drawn[:, 1]).any()
 
 
 def test_the_interval_of_a_share_holds_near_one_where_the_resamples_own_has_no_width() -> None:
     everything = np.ones(50, bool)
-    assert interval(resampled_mean(everything)) == [1.0, 1.0]
-    low, high = interval_of_share(resampled_mean(everything), everything)
+    assert percentile_interval(bootstrap_mean(everything)) == [1.0, 1.0]
+    low, high = share_interval(bootstrap_mean(everything), everything)
     assert low == pytest.approx(50 / (50 + 1.959964**2)) and high == pytest.approx(1)  # Wilson's, by hand
     random = np.random.default_rng(1)
     held = 0
     for _ in range(200):
         right = random.random(50) < 0.97
-        low, high = interval_of_share(resampled_mean(right), right)
+        low, high = share_interval(bootstrap_mean(right), right)
         held += low <= 0.97 <= high
     assert 0.9 <= held / 200 <= 0.99
 
 
 def test_copies_of_rows_make_no_share_surer() -> None:
     right = np.random.default_rng(2).random(60) < 0.9
-    alone = interval_of_share(resampled_mean(right), right)
-    with drawn_together([str(row // 4) for row in range(240)]):
-        assert interval_of_share(resampled_mean(np.repeat(right, 4)), np.repeat(right, 4)) == pytest.approx(alone)
+    alone = share_interval(bootstrap_mean(right), right)
+    with resample_clusters([str(row // 4) for row in range(240)]):
+        assert share_interval(bootstrap_mean(np.repeat(right, 4)), np.repeat(right, 4)) == pytest.approx(alone)
     few = right[:3]
-    assert interval_of_share(resampled_mean(few), few) == []
+    assert share_interval(bootstrap_mean(few), few) == []

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sbert_studio.errors import StudioError
-from sbert_studio.evaluation.bootstrap import drawn_together
+from sbert_studio.evaluation.bootstrap import resample_clusters
 from sbert_studio.evaluation.tasks.topics import correlations_by_group, evaluate_by_group
 
 
@@ -49,7 +49,7 @@ def test_a_topic_of_four_pairs_beside_a_large_one_does_not_keep_the_mean_from_an
     rng = np.random.default_rng(3)
     gold = rng.normal(size=44)
     topics = ["large"] * 40 + ["small"] * 4
-    with drawn_together([f"text {row}" for row in range(44)]):
+    with resample_clusters([f"text {row}" for row in range(44)]):
         low, high = correlations_by_group(gold + rng.normal(size=44), gold, topics).scores["interval"]
     assert low < high
     assert correlations_by_group(gold[:4], gold[:4], ["a"] * 4).scores["interval"] == [], "four rows in all tell nothing"
@@ -59,7 +59,7 @@ def _spread(gold: np.ndarray, scores: np.ndarray, copies: int = 1) -> float:
     """The standard deviation of the resampled mean over four topics of a hundred pairs, each pair ``copies`` times."""
     topics = np.repeat([f"topic {number}" for number in range(4)], 100 * copies).tolist()
     texts = [f"text {row // copies}" for row in range(400 * copies)]
-    with drawn_together(texts):
+    with resample_clusters(texts):
         report = correlations_by_group(np.repeat(scores, copies), np.repeat(gold, copies), topics)
     assert report.resampled is not None
     return float(report.resampled.std())

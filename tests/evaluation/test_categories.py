@@ -10,11 +10,11 @@ import pytest
 from sbert_studio.data.examples import Examples
 from sbert_studio.errors import StudioError
 from sbert_studio.evaluation import evaluate as judging
-from sbert_studio.evaluation.evaluate import evaluate, evaluate_examples, known_sample
+from sbert_studio.evaluation.evaluate import evaluate, evaluate_examples, sample_reference
 from sbert_studio.evaluation.report import Report
-from sbert_studio.evaluation.tasks import TASKS, categories, primary
+from sbert_studio.evaluation.tasks import TASKS, categories, main_score
 from sbert_studio.evaluation.tasks import categories as task
-from sbert_studio.evaluation.tasks.categories import Known, evaluate_categories
+from sbert_studio.evaluation.tasks.categories import ReferenceTexts, evaluate_categories
 
 from .test_suite import table
 
@@ -39,7 +39,7 @@ def test_both_accuracies_are_those_of_a_plain_loop(alone: bool, monkeypatch: pyt
     monkeypatch.setattr(categories, "_BLOCK", 300)
     new, labels, texts = cloud(60, 1)
     old, theirs, known = (new, labels, texts) if alone else cloud(90, 2)
-    report = evaluate_categories(new, labels, texts, None if alone else Known(old, theirs, known))
+    report = evaluate_categories(new, labels, texts, None if alone else ReferenceTexts(old, theirs, known))
 
     near = centre = 0
     for place, vector in enumerate(unit(new)):
@@ -52,7 +52,7 @@ def test_both_accuracies_are_those_of_a_plain_loop(alone: bool, monkeypatch: pyt
     assert report.scores["nearest_neighbour_accuracy"] == pytest.approx(near / 60)
     assert report.scores["centroid_accuracy"] == pytest.approx(centre / 60)
     assert report.scores["known_rows"] == (0 if alone else 90)
-    assert primary(report) == ("nearest_neighbour_accuracy", pytest.approx(near / 60))
+    assert main_score(report) == ("nearest_neighbour_accuracy", pytest.approx(near / 60))
     low, high = report.scores["interval"]
     assert low < near / 60 < high and report.resampled is not None and report.resampled.mean() == pytest.approx(near / 60, abs=0.02)
 
@@ -62,7 +62,7 @@ def test_a_repeat_of_the_text_itself_is_no_neighbour() -> None:
     labels, texts = ["a", "a", "b", "b", "b"], ["Lost card", "lost  CARD", "fee", "pin", "code"]
     report = evaluate_categories(vectors, labels, texts)
     assert report.scores["nearest_neighbour_accuracy"] == pytest.approx(2 / 5), "both copies have only b beside them, and fee has a"
-    known = Known(vectors[:1], ["a"], ["lost card"])
+    known = ReferenceTexts(vectors[:1], ["a"], ["lost card"])
     assert evaluate_categories(vectors[:1], ["a"], texts[:1], known).scores["nearest_neighbour_accuracy"] == 0
 
 
@@ -101,7 +101,7 @@ def test_confused_categories_are_counted_both_ways_with_two_of_their_texts() -> 
     #         two of a at b's place, one of b at a's, one of c at d's
     places = {"a": 0, "b": 1, "c": 2, "d": 3}
     corners = np.eye(4, dtype=np.float32)
-    known = Known(corners, list(places), [f"known {name}" for name in places])
+    known = ReferenceTexts(corners, list(places), [f"known {name}" for name in places])
     rows = [("a", "b", "one"), ("a", "b", "two"), ("b", "a", "three"), ("c", "d", "four"), ("d", "d", "five")]
     vectors = np.stack([corners[places[found]] for _, found, _ in rows])
     report = evaluate_categories(vectors, [truth for truth, _, _ in rows], [text for _, _, text in rows], known)
@@ -115,7 +115,7 @@ def test_confusions_of_several_reports_are_added() -> None:
     def pair(one: str, two: str, count: int, text: str) -> dict[str, Any]:
         return {"categories": [one, two], "count": count, "texts": [{"text": text, "category": one, "found": two}]}
 
-    found = categories.confused_together([[pair("a", "b", 2, "first")], [pair("c", "d", 3, "second"), pair("a", "b", 2, "third")]])
+    found = categories.merge_confusions([[pair("a", "b", 2, "first")], [pair("c", "d", 3, "second"), pair("a", "b", 2, "third")]])
     assert [(one["categories"], one["count"]) for one in found] == [(["a", "b"], 4), (["c", "d"], 3)]
     assert [text["text"] for text in found[0]["texts"]] == ["first", "third"]
 
@@ -131,7 +131,7 @@ def labelled(rows: int, offset: int = 0) -> Examples:
 
 
 def test_examples_are_laid_beside_those_that_were_learned(encoder: Any) -> None:
-    report = evaluate_examples(encoder, labelled(6), known=labelled(20, 100))
+    report = evaluate_examples(encoder, labelled(6), reference=labelled(20, 100))
     assert (report.task, report.rows, report.scores["known_rows"]) == ("categories", 6, 20)
     assert report.scores["nearest_neighbour_accuracy"] == 1 and len(encoder.calls) == 1
     alone = evaluate_examples(encoder, labelled(6))
@@ -139,8 +139,8 @@ def test_examples_are_laid_beside_those_that_were_learned(encoder: Any) -> None:
 
 
 def test_of_many_known_texts_always_the_same_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(judging, "MOST_KNOWN", 7)
-    first, second = known_sample(labelled(40)), known_sample(labelled(40))
+    monkeypatch.setattr(judging, "MAX_REFERENCE_TEXTS", 7)
+    first, second = sample_reference(labelled(40)), sample_reference(labelled(40))
     assert len(first) == 7 and first.digest == second.digest
     assert sorted(first.lines.tolist()) == first.lines.tolist()
 
@@ -152,7 +152,7 @@ def test_a_table_is_judged_text_by_text_and_large_ones_by_a_sample(encoder: Any,
     assert (report.task, report.rows) == ("categories", 31)
     assert report.scores["nearest_neighbour_accuracy"] == pytest.approx(30 / 31)
     assert any("row 33" in note for note in report.notes) and any("only text of its category" in note for note in report.notes)
-    monkeypatch.setattr(task, "_MOST_ALONE", 10)
+    monkeypatch.setattr(task, "_MAX_TEXTS", 10)
     small = evaluate(encoder, rows, "categories")
     assert small.rows == 10 and any("sample of 10 of the 31" in note for note in small.notes)
 
@@ -170,7 +170,7 @@ def test_labels_without_an_order_are_judged_by_a_regression_not_by_ranks(encoder
         False,
     )
     report = evaluate_examples(encoder, pairs)
-    assert report.task == "classes" and primary(report)[0] == "accuracy"
+    assert report.task == "classes" and main_score(report)[0] == "accuracy"
     assert report.scores["accuracy"] > 0.9 and report.scores["majority"] < 0.5 and report.resampled is not None
     shuffled = Examples(pairs.kind, pairs.texts, RANDOM.permutation(pairs.targets), pairs.lines, pairs.labels, (), False)
     assert evaluate_examples(encoder, shuffled).scores["accuracy"] < 0.7
@@ -182,4 +182,4 @@ def test_every_task_has_a_main_score_and_an_unknown_one_is_answered_with_all(enc
     for name in TASKS:
         assert name in refused.value.hint
         with pytest.raises((KeyError, TypeError)):  # known: only the scores are missing
-            primary(Report(name, 1, {}))
+            main_score(Report(name, 1, {}))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sbert_studio.errors import StudioError
-from sbert_studio.evaluation.tasks.clustering import evaluate_clustering, resampled_v_measure
+from sbert_studio.evaluation.tasks.clustering import bootstrap_v_measure, evaluate_clustering
 from sbert_studio.evaluation.tasks.transfer import cross_validated
 
 
@@ -57,13 +57,13 @@ def test_small_classes_make_fewer_folds_and_single_rows_are_refused(blobs: tuple
 def test_resampled_v_measures_are_those_of_scikit_learn() -> None:
     from sklearn.metrics import v_measure_score
 
-    from sbert_studio.evaluation.bootstrap import counts
+    from sbert_studio.evaluation.bootstrap import resample_weights
 
     random = np.random.default_rng(6)
     truth, found = random.integers(0, 4, 50), random.integers(0, 5, 50)
-    drawn = next(counts(50))[:20].astype(int)
+    drawn = next(resample_weights(50))[:20].astype(int)
     wanted = [v_measure_score(np.repeat(truth, row), np.repeat(found, row)) for row in drawn]
-    np.testing.assert_allclose(resampled_v_measure(truth, found)[:20], wanted, atol=1e-9)
+    np.testing.assert_allclose(bootstrap_v_measure(truth, found)[:20], wanted, atol=1e-9)
 
 
 def test_transfer_and_clustering_tell_how_far_chance_may_have_moved_them(blobs: tuple[np.ndarray, list[str]]) -> None:

@@ -13,12 +13,12 @@ from sklearn.metrics import accuracy_score, average_precision_score, f1_score
 from sbert_studio.data.examples import Examples
 from sbert_studio.data.tables import Table, table_from_columns
 from sbert_studio.errors import StudioError
-from sbert_studio.evaluation.bootstrap import counts
+from sbert_studio.evaluation.bootstrap import resample_weights
 from sbert_studio.evaluation.evaluate import evaluate, evaluate_examples
-from sbert_studio.evaluation.measures.crossing import evaluate_classes, evaluate_labels, evaluate_scores
-from sbert_studio.evaluation.tasks import primary
-from sbert_studio.evaluation.tasks.pairs import resampled_decisions
-from sbert_studio.evaluation.tasks.sts import resampled_pearson
+from sbert_studio.evaluation.tasks import main_score
+from sbert_studio.evaluation.tasks.pair_classes import evaluate_classes
+from sbert_studio.evaluation.tasks.pairs import bootstrap_decisions, evaluate_labels
+from sbert_studio.evaluation.tasks.sts import bootstrap_pearson, evaluate_scores
 from sbert_studio.models.cross_encoder import CrossEncoder
 
 RNG = np.random.default_rng(4)
@@ -29,7 +29,7 @@ LABELS = (GOLD > 0.5).astype(np.int64)
 
 def drawn(rows: int) -> list[np.ndarray]:
     """The first resamples, as row numbers."""
-    return [np.repeat(np.arange(rows), times.astype(int)) for block in counts(rows) for times in block][:60]
+    return [np.repeat(np.arange(rows), times.astype(int)) for block in resample_weights(rows) for times in block][:60]
 
 
 def test_scores_are_judged_by_two_correlations_and_the_squared_error() -> None:
@@ -38,14 +38,14 @@ def test_scores_are_judged_by_two_correlations_and_the_squared_error() -> None:
     assert found["spearman"] == pytest.approx(spearmanr(SCORES, GOLD).statistic)
     assert found["pearson"] == pytest.approx(pearsonr(SCORES, GOLD).statistic)
     assert found["mse"] == pytest.approx(np.mean((SCORES.astype(np.float64) - GOLD) ** 2))
-    assert primary(report) == ("spearman", found["spearman"])
+    assert main_score(report) == ("spearman", found["spearman"])
     for name, (low, high) in found["intervals"].items():
         assert low < found[name] < high
     assert report.scores["interval"] == found["intervals"]["spearman"]
 
 
 def test_each_resample_of_pearson_and_of_decisions_is_that_of_its_rows() -> None:
-    correlations, decisions = resampled_pearson(SCORES.astype(np.float64), GOLD), resampled_decisions(SCORES, LABELS)
+    correlations, decisions = bootstrap_pearson(SCORES.astype(np.float64), GOLD), bootstrap_decisions(SCORES, LABELS)
     for number, rows in enumerate(drawn(len(GOLD))):
         assert correlations[number] == pytest.approx(pearsonr(SCORES[rows].astype(np.float64), GOLD[rows]).statistic)
         cuts = [np.inf, *np.unique(SCORES[rows])]
@@ -59,7 +59,7 @@ def test_labels_are_judged_by_average_precision_accuracy_and_f1() -> None:
     assert found["average_precision"] == pytest.approx(average_precision_score(LABELS, SCORES))
     assert found["accuracy"] == pytest.approx(accuracy_score(LABELS, found["threshold"] <= SCORES))
     assert found["f1"] == pytest.approx(f1_score(LABELS, found["f1_threshold"] <= SCORES))
-    assert primary(report) == ("average_precision", found["average_precision"])
+    assert main_score(report) == ("average_precision", found["average_precision"])
     assert all(low <= found[name] <= high for name, (low, high) in found["intervals"].items())
 
 
@@ -137,7 +137,7 @@ def test_triplets_compare_the_scores_of_two_pairs() -> None:
     assert report.task == "triplets"
     assert report.scores["pair"]["accuracy"] == pytest.approx(4 / 6), "a tie counts against the model"
     assert model.seen == 10, "a pair that stands in several rows is scored once"
-    assert primary(report)[0] == "accuracy"
+    assert main_score(report)[0] == "accuracy"
 
 
 @pytest.mark.parametrize("task", ["retrieval", "transfer", "clustering"])

@@ -9,21 +9,21 @@ import pytest
 from scipy.stats import spearmanr
 
 from sbert_studio.data.tables import Table, table_from_columns
-from sbert_studio.evaluation.bootstrap import resampled_mean
+from sbert_studio.evaluation.bootstrap import bootstrap_mean
 from sbert_studio.evaluation.comparison import (
-    Average,
     Comparison,
-    JudgedFile,
+    EvaluationFile,
     ModelScores,
-    compared,
-    groups_of,
-    judge_model,
-    mean_of,
-    resampled_mean_of,
-    told_apart,
+    SuiteAverage,
+    average_bootstraps,
+    compare_models,
+    evaluate_model,
+    group_files,
+    paired_difference,
+    weighted_mean,
 )
-from sbert_studio.evaluation.encoding import Remembered, encode_columns, similarities
-from sbert_studio.evaluation.evaluate import task_of
+from sbert_studio.evaluation.encoding import CachingEncoder, encode_columns, similarities
+from sbert_studio.evaluation.evaluate import choose_task
 from sbert_studio.models.pair_scorer import PairScorer
 
 from .conftest import WordEncoder
@@ -41,9 +41,9 @@ def pairs(rows: int, seed: int, most: float = 5.0) -> Table:
     return table_from_columns(f"set-{seed}", {"sentence1": left, "sentence2": right, "score": scores})
 
 
-def file_of(table: Table, suite: str = "", task: str = "auto") -> JudgedFile:
-    chosen, roles = task_of(table, task, None)
-    return JudgedFile(table.name, chosen.read(table, roles), chosen, task == "auto", suite)  # type: ignore[arg-type]
+def file_of(table: Table, suite: str = "", task: str = "auto") -> EvaluationFile:
+    chosen, roles = choose_task(table, task, None)
+    return EvaluationFile(table.name, chosen.read(table, roles), chosen, task == "auto", suite)  # type: ignore[arg-type]
 
 
 class Random(WordEncoder):
@@ -71,9 +71,9 @@ class Overlap(PairScorer):
 def test_the_mean_is_over_files_and_all_is_over_their_rows() -> None:
     tables = [pairs(40, 1), pairs(90, 2)]
     files = [file_of(table) for table in tables]
-    (group,) = groups_of(files)
+    (group,) = group_files(files)
     encoder = WordEncoder()
-    found = judge_model("words", encoder, files, [group])
+    found = evaluate_model("words", encoder, files, [group])
     own = found.groups[0]
     assert own is not None and own.pooled is not None
     first, second = (report.scores for report in found.reports)
@@ -97,17 +97,17 @@ def test_every_distinct_text_is_encoded_once_over_all_files_and_columns() -> Non
     )
     files = [file_of(table) for table in (shared, turned, pairs(30, 4))]
     encoder = WordEncoder()
-    judge_model("words", encoder, files, groups_of(files))
+    evaluate_model("words", encoder, files, group_files(files))
     (asked,) = encoder.calls
     assert len(asked) == len(set(asked)) == len({text for file in files for column in file.rows.examples.texts for text in column})
     scorer = Overlap()
-    judge_model("overlap", scorer, files, groups_of(files))
+    evaluate_model("overlap", scorer, files, group_files(files))
     assert len(scorer.seen) == len(set(scorer.seen))
 
 
 def test_an_encoder_that_remembers_asks_for_new_texts_only() -> None:
     encoder = WordEncoder()
-    remembered = Remembered(encoder)
+    remembered = CachingEncoder(encoder)
     first, second = remembered.encode(["a cat", "a dog", "a cat"]), remembered.encode(["a bird", "a dog"])
     assert encoder.calls == [["a cat", "a dog"], ["a bird"]]
     assert np.array_equal(first, WordEncoder().encode(["a cat", "a dog", "a cat"])) and np.array_equal(second[1], first[1])
@@ -116,9 +116,9 @@ def test_an_encoder_that_remembers_asks_for_new_texts_only() -> None:
 
 def test_scores_of_different_scales_are_not_one_set() -> None:
     files = [file_of(pairs(40, 1)), file_of(pairs(40, 2, most=1.0))]
-    (group,) = groups_of(files)
-    assert group.pooled is None and "0–5, 0–1" in group.why_not
-    assert judge_model("words", WordEncoder(), files, [group]).groups[0].pooled is None  # type: ignore[union-attr]
+    (group,) = group_files(files)
+    assert group.pooled is None and "0–5, 0–1" in group.pooling_note
+    assert evaluate_model("words", WordEncoder(), files, [group]).groups[0].pooled is None  # type: ignore[union-attr]
 
 
 def test_files_of_other_tasks_have_a_mean_of_their_main_number() -> None:
@@ -128,9 +128,9 @@ def test_files_of_other_tasks_have_a_mean_of_their_main_number() -> None:
         return table_from_columns(f"labels-{seed}", {**{side: table.column(side) for side in ("sentence1", "sentence2")}, "label": labels})
 
     files = [file_of(labelled(1)), file_of(pairs(40, 2)), file_of(labelled(3))]
-    (group,) = groups_of(files)
-    assert group.members == (0, 2) and group.pooled is None and not group.why_not
-    found = judge_model("words", WordEncoder(), files, [group])
+    (group,) = group_files(files)
+    assert group.members == (0, 2) and group.pooled is None and not group.pooling_note
+    found = evaluate_model("words", WordEncoder(), files, [group])
     own = found.groups[0]
     precisions = [found.reports[place].scores["cosine"]["average_precision"] for place in (0, 2)]
     assert own is not None and own.mean == {"cosine": {"average_precision": pytest.approx(np.mean(precisions))}}
@@ -138,22 +138,22 @@ def test_files_of_other_tasks_have_a_mean_of_their_main_number() -> None:
 
 def test_a_model_that_scores_pairs_stands_beside_one_that_gives_vectors() -> None:
     files = [file_of(pairs(60, 1)), file_of(pairs(60, 2))]
-    groups = groups_of(files)
-    models = [judge_model("words", Random(), files, groups), judge_model("overlap", Overlap(), files, groups)]
-    found = compared(files, groups, [], models)
-    assert [(one.of, one.by) for one in found] == [("set-1", "file"), ("set-2", "file"), ("2 files", "mean"), ("2 files", "all")]
+    groups = group_files(files)
+    models = [evaluate_model("words", Random(), files, groups), evaluate_model("overlap", Overlap(), files, groups)]
+    found = compare_models(files, groups, [], models)
+    assert [(one.subject, one.level) for one in found] == [("set-1", "file"), ("set-2", "file"), ("2 files", "mean"), ("2 files", "all")]
     for one in found:
         assert (
-            one.better == "overlap" and one.in_words() == "better beyond chance: overlap" and one.chance is not None and one.chance < 0.01
+            one.better == "overlap" and one.describe() == "better beyond chance: overlap" and one.chance is not None and one.chance < 0.01
         )
         assert one.interval is not None and 0 < one.interval[0] < one.difference < one.interval[1]
 
 
 def test_an_average_is_over_the_figures_of_suites() -> None:
     files = [file_of(pairs(40, 1), "A"), file_of(pairs(50, 2), "A"), file_of(pairs(60, 3), "B")]
-    groups = groups_of(files)
+    groups = group_files(files)
     assert [(group.name, group.members) for group in groups] == [("A", (0, 1))]
-    found = judge_model("words", WordEncoder(), files, groups, [Average("both", ("A", "B"), 2)])
+    found = evaluate_model("words", WordEncoder(), files, groups, [SuiteAverage("both", ("A", "B"), 2)])
     own, average = found.groups[0], found.averages[0]
     assert own is not None and own.pooled is not None and average is not None
     figures = [own.pooled.scores["cosine"]["spearman"], found.reports[2].scores["cosine"]["spearman"]]
@@ -162,24 +162,24 @@ def test_an_average_is_over_the_figures_of_suites() -> None:
 
 def test_the_same_model_twice_differs_by_nothing() -> None:
     files = [file_of(pairs(60, 1)), file_of(pairs(60, 2))]
-    groups = groups_of(files)
-    twice = [judge_model(name, WordEncoder(), files, groups) for name in ("one", "two")]
-    for one in compared(files, groups, [], twice):
+    groups = group_files(files)
+    twice = [evaluate_model(name, WordEncoder(), files, groups) for name in ("one", "two")]
+    for one in compare_models(files, groups, [], twice):
         assert (one.difference, one.interval, one.chance, one.better) == (0.0, (0.0, 0.0), 1.0, None)
-        assert one.in_words() == "no difference beyond chance"
+        assert one.describe() == "no difference beyond chance"
 
 
 def test_the_chance_is_the_share_of_resamples_in_which_the_order_turns() -> None:
     random = np.random.default_rng(0)
     first = random.normal(0.5, 0.1, 1000)
     second = first + random.normal(0.1, 0.1, 1000)
-    interval, chance = told_apart((0.5, 0.6), (first, second))
+    interval, chance = paired_difference((0.5, 0.6), (first, second))
     assert chance == (second <= first).mean() and 0.05 < chance < 0.3
     assert interval == pytest.approx(np.quantile(second - first, (0.025, 0.975)))
-    assert told_apart((0.6, 0.5), (second, first))[1] == chance
+    assert paired_difference((0.6, 0.5), (second, first))[1] == chance
     missing = np.where(np.arange(1000) < 200, np.nan, first)
-    one = Comparison("x", "file", "pairs", "accuracy", ("a", "b"), (0.5, 0.6), *told_apart((0.5, 0.6), (missing, second)))
-    assert one.interval is None and one.chance is None and "too few" in one.in_words()
+    one = Comparison("x", "file", "pairs", "accuracy", ("a", "b"), (0.5, 0.6), *paired_difference((0.5, 0.6), (missing, second)))
+    assert one.interval is None and one.chance is None and "too few" in one.describe()
     assert one.to_json()["difference"] == pytest.approx(0.1)
 
 
@@ -189,7 +189,7 @@ def test_models_that_are_as_good_as_each_other_are_seldom_told_apart() -> None:
     for _ in range(200):
         right = random.random((2, 150)) < 0.7
         scores = (float(right[0].mean()), float(right[1].mean()))
-        interval, _ = told_apart(scores, (resampled_mean(right[0]), resampled_mean(right[1])))
+        interval, _ = paired_difference(scores, (bootstrap_mean(right[0]), bootstrap_mean(right[1])))
         assert interval is not None
         alarms += interval[0] > 0 or interval[1] < 0
     assert 0 < alarms <= 20, "5% of 200, with room for chance"
@@ -197,15 +197,15 @@ def test_models_that_are_as_good_as_each_other_are_seldom_told_apart() -> None:
 
 def test_files_are_resampled_each_by_itself() -> None:
     draws = np.random.default_rng(0).normal(size=1000)
-    mean = resampled_mean_of([draws, draws, draws, draws])
+    mean = average_bootstraps([draws, draws, draws, draws])
     assert mean is not None and mean.std() == pytest.approx(draws.std() / 2, rel=0.1), "as of four independent files"
-    assert np.array_equal(resampled_mean_of([draws, draws[:300]]), resampled_mean_of([draws, draws[:300]]))  # type: ignore[arg-type]
-    assert resampled_mean_of([draws, None]) is None
-    assert mean_of([{"a": 1.0, "b": {"c": 2.0}}, {"a": 4.0, "b": {"c": 5.0, "d": 1.0}}], [1, 2]) == {"a": 3.0, "b": {"c": 4.0}}
+    assert np.array_equal(average_bootstraps([draws, draws[:300]]), average_bootstraps([draws, draws[:300]]))  # type: ignore[arg-type]
+    assert average_bootstraps([draws, None]) is None
+    assert weighted_mean([{"a": 1.0, "b": {"c": 2.0}}, {"a": 4.0, "b": {"c": 5.0, "d": 1.0}}], [1, 2]) == {"a": 3.0, "b": {"c": 4.0}}
 
 
 def test_what_only_one_of_two_models_is_judged_by_is_not_compared() -> None:
     files = [file_of(pairs(40, 1))]
-    one = judge_model("words", WordEncoder(), files)
+    one = evaluate_model("words", WordEncoder(), files)
     other = ModelScores("other", tuple(type(report)("pairs", report.rows, {}) for report in one.reports), ())
-    assert compared(files, [], [], [one, other]) == []
+    assert compare_models(files, [], [], [one, other]) == []

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, average_precision_score, f1_score
 
-from sbert_studio.evaluation.tasks.pairs import evaluate_pairs, judge
+from sbert_studio.evaluation.tasks.pairs import evaluate_pairs, threshold_scores
 
 rows = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 1)), min_size=1, max_size=30)
 
@@ -15,7 +15,7 @@ rows = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 1)), min_size=1, max
 def test_scores_equal_sklearn_over_every_threshold(data: list[tuple[int, int]]) -> None:
     scores, labels = (np.array(column) for column in zip(*data, strict=True))
     scores = scores / 6
-    found = judge(scores, labels)
+    found = threshold_scores(scores, labels)
     cuts = [-1.0, *sorted(set(scores)), 2.0]
     assert found["accuracy"] == pytest.approx(max(accuracy_score(labels, scores >= cut) for cut in cuts))
     assert accuracy_score(labels, scores >= found["threshold"]) == pytest.approx(found["accuracy"])

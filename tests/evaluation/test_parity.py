@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sbert_studio.data.tables import read_table, table_from_columns
-from sbert_studio.evaluation.encoding import MEASURES, measures
+from sbert_studio.evaluation.encoding import MEASURES, pairwise_measures
 from sbert_studio.evaluation.evaluate import evaluate
 from sbert_studio.models.catalog import Catalog
 from sbert_studio.workspace import Workspace
@@ -35,5 +35,5 @@ def test_all_four_similarities_equal_those_of_the_peer_on_real_pairs(real_data: 
 
 def test_pairs_of_one_text_share_a_rank() -> None:
     vectors = np.random.default_rng(0).normal(size=(500, 33)).astype(np.float32)
-    assert set(measures(vectors, vectors)["cosine"]) == {1.0}
-    assert measures(np.zeros((1, 3)), np.zeros((1, 3)))["cosine"] == 0.0
+    assert set(pairwise_measures(vectors, vectors)["cosine"]) == {1.0}
+    assert pairwise_measures(np.zeros((1, 3)), np.zeros((1, 3)))["cosine"] == 0.0

@@ -13,9 +13,9 @@ from training.tiny import positive_pairs, scored_pairs
 from training.tiny import tiny_encoder as trainable
 
 from sbert_studio.data.tables import table_from_columns
-from sbert_studio.evaluation.encoding import Encoded, alike
-from sbert_studio.evaluation.evaluate import ToJudge, evaluate, judge_sets
-from sbert_studio.evaluation.tasks import task_named
+from sbert_studio.evaluation.encoding import EncodedColumns, pair_similarities
+from sbert_studio.evaluation.evaluate import EvaluationSet, evaluate, evaluate_sets
+from sbert_studio.evaluation.tasks import get_task
 from sbert_studio.evaluation.tasks.retrieval import evaluate_retrieval
 from sbert_studio.models.io.load import load_folder
 from sbert_studio.models.io.settings import EncoderConfig
@@ -62,10 +62,10 @@ def test_sets_of_several_kinds_share_no_vector_of_another_role() -> None:
     encoder = trainable()
     encoder.prompts = {"query": "red blue ", "document": "fast slow "}
     questions, scored = positive_pairs(20), scored_pairs(20)
-    sets = [ToJudge(questions, task_named("retrieval")), ToJudge(scored, task_named("sts"))]
+    sets = [EvaluationSet(questions, get_task("retrieval")), EvaluationSet(scored, get_task("sts"))]
     done: list[tuple[int, int]] = []
-    together = judge_sets(encoder, sets, lambda *told: done.append(told))
-    alone = [judge_sets(encoder, [one])[0] for one in sets]
+    together = evaluate_sets(encoder, sets, lambda *told: done.append(told))
+    alone = [evaluate_sets(encoder, [one])[0] for one in sets]
     assert [one.scores for one in together] == [one.scores for one in alone]
     assert [now for now, _ in done] == sorted(now for now, _ in done) and done[-1][0] == done[-1][1]
     assert len({total for _, total in done}) == 1
@@ -75,8 +75,8 @@ def test_the_vectors_of_a_column_are_those_of_its_role() -> None:
     encoder = trainable()
     encoder.prompts = {"query": "red blue ", "document": "fast slow "}
     texts = ["cat dog", "moon star", "cat dog"]
-    encoded = Encoded(encoder, [texts, texts, texts], roles=["query", "document", "symmetric"])
+    encoded = EncodedColumns(encoder, [texts, texts, texts], roles=["query", "document", "symmetric"])
     for role in ("query", "document", "symmetric"):
         np.testing.assert_allclose(encoded.of(texts, role), encoder.for_role(role).encode(texts), atol=1e-6)
-    asked = alike(encoder, texts, texts, ("query", "document"))
-    assert (asked < 1 - 1e-4).all() and (alike(encoder, texts, texts) == 1).all()
+    asked = pair_similarities(encoder, texts, texts, ("query", "document"))
+    assert (asked < 1 - 1e-4).all() and (pair_similarities(encoder, texts, texts) == 1).all()

@@ -13,7 +13,7 @@ def test_measures_equal_scipy_across_blocks(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(encoding, "_BLOCK", 7)
     rng = np.random.default_rng(0)
     left, right = rng.normal(size=(2, 30, 5)).astype(np.float32)
-    found = encoding.measures(left, right)
+    found = encoding.pairwise_measures(left, right)
     assert np.allclose(found["cosine"], [1 - distance.cosine(u, v) for u, v in zip(left, right, strict=True)], atol=1e-6)
     assert np.allclose(found["dot"], [u @ v for u, v in zip(left, right, strict=True)], atol=1e-5)
     assert np.allclose(found["euclidean"], [distance.euclidean(u, v) for u, v in zip(left, right, strict=True)], atol=1e-6)
@@ -22,7 +22,7 @@ def test_measures_equal_scipy_across_blocks(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_zero_vector_has_cosine_zero_and_stays_zero_when_normalised() -> None:
     zero, one = np.zeros((1, 3), np.float32), np.ones((1, 3), np.float32)
-    assert encoding.measures(zero, one)["cosine"].tolist() == [0.0]
+    assert encoding.pairwise_measures(zero, one)["cosine"].tolist() == [0.0]
     assert unit(zero).tolist() == [[0.0, 0.0, 0.0]]
     assert np.linalg.norm(unit(one)) == pytest.approx(1)
 

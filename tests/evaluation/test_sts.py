@@ -8,7 +8,7 @@ from scipy import stats
 
 from sbert_studio.evaluation import bootstrap
 from sbert_studio.evaluation.answers import average_ranks
-from sbert_studio.evaluation.tasks import primary, sts
+from sbert_studio.evaluation.tasks import main_score, sts
 
 numbers = st.lists(st.tuples(st.integers(-4, 4), st.integers(-4, 4)), min_size=2, max_size=40)
 
@@ -38,11 +38,11 @@ def test_the_interval_matches_a_plain_bootstrap_and_repeats_itself(monkeypatch: 
     x = rng.normal(size=200)
     y = x + rng.normal(size=200)
     plain = [stats.spearmanr(x[drawn], y[drawn]).statistic for drawn in rng.integers(0, 200, (600, 200))]
-    low, high = bootstrap.interval(sts.resampled_spearman(x, y))
+    low, high = bootstrap.percentile_interval(sts.bootstrap_spearman(x, y))
     assert (low, high) == pytest.approx(np.quantile(plain, (0.025, 0.975)), abs=0.02)
     assert low < sts.spearman(x, y) < high
     monkeypatch.setattr(bootstrap, "_BLOCK", 2000)  # the block's size must not change what is drawn
-    assert bootstrap.interval(sts.resampled_spearman(x, y)) == pytest.approx([low, high], abs=1e-12)
+    assert bootstrap.percentile_interval(sts.bootstrap_spearman(x, y)) == pytest.approx([low, high], abs=1e-12)
 
 
 def test_a_distance_correlates_with_the_gold_scores_the_same_way_as_the_cosine() -> None:
@@ -53,5 +53,5 @@ def test_a_distance_correlates_with_the_gold_scores_the_same_way_as_the_cosine()
     report = sts.evaluate_sts(left, right, -noise)
     for name in ("cosine", "euclidean", "manhattan"):
         assert report.scores[name]["spearman"] > 0.5, name
-    assert primary(report) == ("cosine_spearman", report.scores["cosine"]["spearman"])
+    assert main_score(report) == ("cosine_spearman", report.scores["cosine"]["spearman"])
     assert report.to_json()["rows"] == 60 and len(report.to_json()["interval"]) == 2

@@ -8,7 +8,7 @@ import pytest
 from sbert_studio.data.examples import build_examples, detect_roles
 from sbert_studio.data.tables import Table, read_table, table_from_columns
 from sbert_studio.errors import StudioError
-from sbert_studio.evaluation.evaluate import SCORED_KINDS, detect_task, evaluate, evaluate_examples, primary
+from sbert_studio.evaluation.evaluate import SCORED_KINDS, detect_task, evaluate, evaluate_examples, main_score
 
 LEFT = ["a red apple fell", "the cat sat down", "we paid the bill", "it rains a lot", "she reads old books", "he drove too fast"]
 RIGHT = ["a red apple fell down", "the cat sat", "snow is white", "it rains so hard today", "old dogs sleep", "nobody called back yet"]
@@ -33,7 +33,7 @@ def test_the_task_is_found_from_the_columns_and_scored(task: str, encoder) -> No
     assert detect_task(TABLES[task]) == task
     report = evaluate(encoder, TABLES[task])
     assert report.task == task and report.rows == len(TABLES[task])
-    name, score = primary(report)
+    name, score = main_score(report)
     assert 0 <= score <= 1 and name
     assert len(encoder.calls) == 1
     assert report.to_json().keys() >= {"task", "rows", *report.scores}

@@ -15,10 +15,10 @@ import pytest
 import sbert_studio
 from sbert_studio.data.columns.roles import KINDS
 from sbert_studio.errors import StudioError
-from sbert_studio.evaluation.tasks import SCORED_KINDS, TASKS, Shape, all_tasks, kinds_of_task, task_for, task_named
+from sbert_studio.evaluation.tasks import SCORED_KINDS, TASKS, DataShape, all_tasks, find_task, get_task, task_kinds
 
 SHAPES = [
-    Shape(kind, labels, ordered, classed, gives)  # type: ignore[arg-type]
+    DataShape(kind, labels, ordered, classed, gives)  # type: ignore[arg-type]
     for kind, labels, ordered, classed, gives in itertools.product(
         KINDS, (0, 1, 2, 3, 7), (True, False), (True, False), ("vectors", "score", "class")
     )
@@ -31,8 +31,8 @@ def test_every_task_says_what_it_is() -> None:
     assert len({task.title for task in all_tasks()}) == len(TASKS)
     for task in all_tasks():
         assert task.help.endswith(".") and task.main
-        assert task.kinds and set(task.kinds) <= set(KINDS) and kinds_of_task(task.name) == task.kinds
-        assert task_named(task.name) is task
+        assert task.kinds and set(task.kinds) <= set(KINDS) and task_kinds(task.name) == task.kinds
+        assert get_task(task.name) is task
 
 
 def test_scored_kinds_are_those_with_a_task_of_their_own() -> None:
@@ -46,26 +46,26 @@ def test_no_two_tasks_claim_the_same_rows_and_every_scored_kind_has_one() -> Non
         fitting = [task.name for task in all_tasks() if task.fits(shape)]
         assert len(fitting) == (0 if shape.kind == "sentences" and not shape.classed else 1), (shape, fitting)
     with pytest.raises(StudioError, match="bare sentences"):
-        task_for(Shape("sentences"))
+        find_task(DataShape("sentences"))
     with pytest.raises(StudioError, match="no evaluation 'odd'"):
-        task_named("odd")
+        get_task("odd")
 
 
 ODD = '''
 """Pairs whose labels are odd in number."""
 
-from .base import REGISTRY, Task
+from .base import TASK_REGISTRY, Task
 from ..report import Report
 
 
-@REGISTRY.register("odd")
+@TASK_REGISTRY.register("odd")
 class Odd(Task):
     order, title, help, kinds, main = 99, "Odd ones", "How odd they are.", ("labelled_pairs",), ("oddness",)
 
     def fits(self, shape):
         return False
 
-    def judge_vectors(self, examples, vectors, known=None, by="cosine"):
+    def evaluate_vectors(self, examples, vectors, reference=None, by="cosine"):
         return Report("odd", len(examples), {"oddness": 0.5})
 '''
 
@@ -74,13 +74,13 @@ import numpy as np
 from sbert_studio.cli.main import run
 from sbert_studio.data.tables import table_from_columns
 from sbert_studio.models.base import Encoder
-from sbert_studio.evaluation.evaluate import evaluate, primary
+from sbert_studio.evaluation.evaluate import evaluate, main_score
 class Ones(Encoder):
     name, normalizes, dim, max_length, fingerprint = "ones", False, 2, 9, "0"
     def encode(self, texts, **_): return np.ones((len(texts), 2), np.float32)
     def describe(self): return {}
 table = table_from_columns("t", {"sentence1": ["a b", "c d"], "sentence2": ["a", "d"], "label": ["0", "1"]})
-print(primary(evaluate(Ones(), table, "odd")), run(["evaluate", "--help"]))
+print(main_score(evaluate(Ones(), table, "odd")), run(["evaluate", "--help"]))
 """
 
 

@@ -9,9 +9,9 @@ import pytest
 
 from sbert_studio.data.tables import Table, table_from_columns
 from sbert_studio.errors import StudioError
-from sbert_studio.evaluation.comparison import Comparison, JudgedFile, compared, judge_model
-from sbert_studio.evaluation.evaluate import beside, evaluate, primary
-from sbert_studio.evaluation.tasks import task_named
+from sbert_studio.evaluation.comparison import Comparison, EvaluationFile, compare_models, evaluate_model
+from sbert_studio.evaluation.evaluate import evaluate, main_score, with_reference
+from sbert_studio.evaluation.tasks import get_task
 from sbert_studio.evaluation.tasks.geometry import alignment, anisotropy, resampled_anisotropy, uniformity
 from sbert_studio.evaluation.tasks.senteval import cross_validated, pair_features, train_and_test
 from sbert_studio.evaluation.tasks.topics import evaluate_by_group
@@ -52,9 +52,9 @@ def test_texts_are_judged_in_ten_folds_or_by_what_was_learned_elsewhere(encoder)
     train, test = questions(90), questions(40, 1)
     alone = evaluate(encoder, train, "senteval")
     vectors = encoder.encode(train.column("text"))
-    assert (alone.task, alone.rows, primary(alone)[0]) == ("senteval", 90, "accuracy")
+    assert (alone.task, alone.rows, main_score(alone)[0]) == ("senteval", 90, "accuracy")
     assert alone.scores["accuracy"] == cross_validated(vectors, train.column("label")).scores["accuracy"] and alone.scores["folds"] == 10
-    taught = evaluate(encoder, test, "senteval", known=train)
+    taught = evaluate(encoder, test, "senteval", reference=train)
     wanted = train_and_test(vectors, train.column("label"), encoder.encode(test.column("text")), test.column("label"))
     assert taught.scores == wanted.scores and (taught.rows, taught.scores["train_rows"]) == (40, 90)
     assert "learned from the 90 rows of 0.csv" in taught.notes
@@ -62,7 +62,7 @@ def test_texts_are_judged_in_ten_folds_or_by_what_was_learned_elsewhere(encoder)
 
 def test_the_dev_split_chooses_the_penalty(encoder) -> None:
     train, dev, test = questions(60), questions(30, 2), questions(30, 1)
-    found = evaluate(encoder, test, "senteval", known=train, dev=dev)
+    found = evaluate(encoder, test, "senteval", reference=train, dev=dev)
     columns = [(encoder.encode(one.column("text")), one.column("label")) for one in (train, test, dev)]
     wanted = train_and_test(*columns[0], *columns[1], dev=columns[2][0], dev_labels=columns[2][1])
     assert found.scores == wanted.scores
@@ -70,7 +70,7 @@ def test_the_dev_split_chooses_the_penalty(encoder) -> None:
 
 def test_pairs_are_judged_by_what_parts_and_what_joins_them(encoder) -> None:
     train, test = paraphrases(80), paraphrases(40, 7)
-    found = evaluate(encoder, test, "senteval", known=train)
+    found = evaluate(encoder, test, "senteval", reference=train)
     parts = []
     for one in (train, test):
         parts += [pair_features(*(encoder.encode(one.column(name)) for name in ("sentence1", "sentence2"))), one.column("label")]
@@ -81,18 +81,18 @@ def test_pairs_are_judged_by_what_parts_and_what_joins_them(encoder) -> None:
 
 def test_what_cannot_teach_is_refused(encoder) -> None:
     with pytest.raises(StudioError, match="single texts teach nothing of pairs"):
-        evaluate(encoder, paraphrases(20), "senteval", known=questions(20))
+        evaluate(encoder, paraphrases(20), "senteval", reference=questions(20))
     strange = table_from_columns("s.csv", {"text": texts(8), "label": ["a", "b"] * 4})
     with pytest.raises(StudioError, match="none of the classes a, b"):
-        evaluate(encoder, strange, "senteval", known=questions(20))
+        evaluate(encoder, strange, "senteval", reference=questions(20))
     with pytest.raises(StudioError, match="sts judges a file by itself") as error:
-        evaluate(encoder, arguments(), "sts", known=questions(20))
+        evaluate(encoder, arguments(), "sts", reference=questions(20))
     assert "categories, senteval" in str(error.value.hint)
 
 
 def test_known_texts_stand_beside_those_that_are_judged_by_their_neighbours(encoder) -> None:
     train, test = questions(60), questions(30, 1)
-    found = evaluate(encoder, test, "categories", known=train)
+    found = evaluate(encoder, test, "categories", reference=train)
     assert found.scores["known_rows"] == 60 and "laid beside the 60 rows of 0.csv" in found.notes
     assert evaluate(encoder, test, "categories").scores["known_rows"] == 0, "beside each other"
 
@@ -122,9 +122,9 @@ def test_topics_are_judged_each_by_itself(encoder) -> None:
     vectors = [encoder.encode(table.column(name)) for name in roles.texts]
     wanted = evaluate_by_group(*vectors, gold, table.column("topic")).scores
     assert found.task == "topics" and set(found.scores["groups"]) == {"guns", "tax", "war"}
-    assert primary(found) == ("mean_spearman", pytest.approx(wanted["mean"]["spearman"], abs=1e-6))
+    assert main_score(found) == ("mean_spearman", pytest.approx(wanted["mean"]["spearman"], abs=1e-6))
     scored = evaluate(Overlap(), table, "topics", roles=roles)  # type: ignore[arg-type]
-    assert primary(scored)[1] == pytest.approx(1)
+    assert main_score(scored)[1] == pytest.approx(1)
     with pytest.raises(StudioError, match="no column says which topic"):
         evaluate(encoder, table.without_column("topic"), "topics")
 
@@ -136,7 +136,7 @@ def test_geometry_is_that_of_distinct_texts_and_of_pairs_that_are_alike(encoder)
     table = table.with_column("sentence1", left).with_column("score", ["5", "4", "3.9"] + ["0"] * 37)
     found = evaluate(encoder, table, "geometry")
     distinct = encoder.encode(list(dict.fromkeys([*left, *right])))
-    assert (found.task, found.rows, primary(found)[0]) == ("geometry", 40, "anisotropy") and found.scores["texts"] == len(distinct) < 80
+    assert (found.task, found.rows, main_score(found)[0]) == ("geometry", 40, "anisotropy") and found.scores["texts"] == len(distinct) < 80
     assert found.scores["anisotropy"] == pytest.approx(anisotropy(distinct).value, abs=1e-6)
     assert found.scores["uniformity"] == pytest.approx(uniformity(distinct).value, abs=1e-6)
     assert found.scores["alignment"] == pytest.approx(alignment(encoder.encode(left[:2]), encoder.encode(right[:2])).value, abs=1e-6)
@@ -161,11 +161,11 @@ def test_geometry_takes_any_rows(encoder, columns: dict[str, list[str]], pairs: 
 
 
 def test_resampled_anisotropy_is_that_of_the_rows_drawn() -> None:
-    from sbert_studio.evaluation.bootstrap import counts
+    from sbert_studio.evaluation.bootstrap import resample_weights
 
     vectors = np.random.default_rng(0).normal(size=(12, 4)) + 0.5
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    for drawn, value in zip(next(counts(12))[:5], resampled_anisotropy(vectors), strict=False):
+    for drawn, value in zip(next(resample_weights(12))[:5], resampled_anisotropy(vectors), strict=False):
         rows = np.repeat(np.arange(12), drawn.astype(int))
         pairs = [float(unit[a] @ unit[b]) for a in rows for b in rows if a != b]
         assert value == pytest.approx(np.mean(pairs), abs=1e-6)
@@ -178,10 +178,10 @@ def test_of_geometry_the_smaller_number_is_the_better_one(encoder) -> None:
         def encode(self, given: Sequence[str], **more: object) -> np.ndarray:
             return np.asarray(super().encode(given, **more) + 5)
 
-    task = task_named("geometry")
-    files = [JudgedFile("t", task.read(table_from_columns("t", {"text": texts(60)})), task)]
-    models = [judge_model("wide", encoder, files), judge_model("narrow", Narrow(), files)]
-    (comparison,) = compared(files, [], [], models)
+    task = get_task("geometry")
+    files = [EvaluationFile("t", task.read(table_from_columns("t", {"text": texts(60)})), task)]
+    models = [evaluate_model("wide", encoder, files), evaluate_model("narrow", Narrow(), files)]
+    (comparison,) = compare_models(files, [], [], models)
     assert comparison.scores[0] < comparison.scores[1] and comparison.better == "wide"
     other = Comparison("t", "file", "sts", "x", ("wide", "narrow"), (0.1, 0.2), (0.05, 0.15), 0.0)
     assert other.better == "narrow"
@@ -190,13 +190,13 @@ def test_of_geometry_the_smaller_number_is_the_better_one(encoder) -> None:
 def test_known_rows_are_read_by_the_columns_of_the_judged_ones_or_by_their_own(encoder) -> None:
     test = questions(30, 1)
     renamed = table_from_columns("train.csv", {"question": questions(60).column("text"), "category": questions(60).column("label")})
-    task = task_named("senteval")
-    rows = beside(task.read(test), task, renamed)
-    assert rows.known is not None and len(rows.known) == 60 and rows.known.texts[0][0] == renamed.column("question")[0]
+    task = get_task("senteval")
+    rows = with_reference(task.read(test), task, renamed)
+    assert rows.reference is not None and len(rows.reference) == 60 and rows.reference.texts[0][0] == renamed.column("question")[0]
 
 
 def test_a_partner_is_not_looked_for_where_there_is_one_text_to_choose_from() -> None:
-    task = task_named("retrieval")
+    task = get_task("retrieval")
     for rows in (1, 5):
         left = texts(rows)
         with pytest.raises(StudioError, match=r"every row of pairs\.csv has the same second text"):

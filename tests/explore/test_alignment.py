@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sbert_studio.explore.explain import align
+from sbert_studio.explore.explain import align_words
 from sbert_studio.models.word_encoder import WordStates
 
 
@@ -16,7 +16,7 @@ def states(random: np.random.Generator, owner: list[int], sums: bool = True) -> 
 def test_the_parts_of_words_and_of_marks_add_up_to_the_cosine() -> None:
     random = np.random.default_rng(4)
     a, b = states(random, [-1, 0, 1, 1, 2, -1]), states(random, [-1, 0, 0, 1, -1])
-    found = align(a, b)
+    found = align_words(a, b)
     assert found is not None and found.parts is not None and found.parts.shape == (3, 2)
     u, v = a.weights @ a.vectors, b.weights @ b.vectors
     assert found.cosine == pytest.approx(float(u @ v / np.linalg.norm(u) / np.linalg.norm(v)))
@@ -31,7 +31,7 @@ def test_the_parts_of_words_and_of_marks_add_up_to_the_cosine() -> None:
 def test_words_are_matched_by_the_means_of_their_tokens_both_ways() -> None:
     random = np.random.default_rng(5)
     a, b = states(random, [0, 1, 1], sums=False), states(random, [0, 1, 2, 2], sums=False)
-    found = align(a, b)
+    found = align_words(a, b)
     assert found is not None and found.parts is None and found.cosine is None
     left = np.stack([a.vectors[0], a.vectors[1:].mean(axis=0)])
     right = np.stack([b.vectors[0], b.vectors[1], b.vectors[2:].mean(axis=0)])
@@ -46,4 +46,4 @@ def test_words_are_matched_by_the_means_of_their_tokens_both_ways() -> None:
 def test_a_text_without_a_word_that_is_read_has_no_alignment() -> None:
     random = np.random.default_rng(6)
     none = WordStates((), random.normal(size=(1, 6)), np.ones(1), np.array([-1]), True)
-    assert align(none, states(random, [0])) is None
+    assert align_words(none, states(random, [0])) is None

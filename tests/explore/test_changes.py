@@ -10,7 +10,7 @@ from scipy.linalg import orthogonal_procrustes
 
 from sbert_studio.data.progress import StoppedError, stoppable
 from sbert_studio.explore import model_diff
-from sbert_studio.explore.model_diff import changed_most, confusion_changes, laid_on, movement
+from sbert_studio.explore.model_diff import align_points, compare_confusions, compare_neighbors, most_changed_pairs
 from sbert_studio.models.similarity import unit
 
 
@@ -28,23 +28,23 @@ def spaces() -> tuple[np.ndarray, np.ndarray]:
 def test_a_turned_mirrored_sized_and_shifted_map_falls_on_the_first_one() -> None:
     points = np.random.default_rng(0).normal(size=(60, 2)).astype(np.float32) * (3, 1)
     mirrored = points @ np.array([[0.6, 0.8], [0.8, -0.6]]) * 7 + (100, -4)
-    np.testing.assert_allclose(laid_on(mirrored, points), points, atol=1e-4)
+    np.testing.assert_allclose(align_points(mirrored, points), points, atol=1e-4)
 
 
 def test_the_turn_is_that_of_scipy_and_the_size_stays_where_maps_have_little_in_common() -> None:
     rng = np.random.default_rng(1)
     points, other = rng.normal(size=(40, 2)), rng.normal(size=(40, 2)) * 5 + 2
-    found = laid_on(points, other)
+    found = align_points(points, other)
     centred = [each - each.mean(axis=0) for each in (points, other)]
     turn, _ = orthogonal_procrustes(centred[0] / np.linalg.norm(centred[0]), centred[1] / np.linalg.norm(centred[1]))
     expected = centred[0] @ turn * np.linalg.norm(centred[1]) / np.linalg.norm(centred[0]) + other.mean(axis=0)
     np.testing.assert_allclose(found, expected, rtol=1e-4)
     assert np.linalg.norm(found - found.mean(axis=0)) == pytest.approx(np.linalg.norm(centred[1]), rel=1e-5)
-    assert np.isfinite(laid_on(np.zeros((4, 2)), other[:4])).all()
+    assert np.isfinite(align_points(np.zeros((4, 2)), other[:4])).all()
 
 
 def test_neighbours_lost_and_gained_equal_a_plain_loop(spaces: tuple[np.ndarray, np.ndarray]) -> None:
-    found = movement(*spaces, 7)
+    found = compare_neighbors(*spaces, 7)
     cosines = [unit(space).astype(np.float64) @ unit(space).T for space in spaces]
     for row in range(90):
         lists = [sorted((other for other in range(90) if other != row), key=lambda other: -own[row, other])[:7] for own in cosines]
@@ -59,15 +59,15 @@ def test_a_turned_and_stretched_space_and_copies_in_another_order_are_no_change(
     rng = np.random.default_rng(2)
     vectors = np.repeat(rng.normal(size=(6, 8)), 8, axis=0).astype(np.float32)  # eight copies of six texts, of which five are looked at
     turned = (vectors @ np.linalg.qr(rng.normal(size=(8, 8)))[0] * 9).astype(np.float32)
-    found = movement(vectors, turned, 5)
+    found = compare_neighbors(vectors, turned, 5)
     assert not found.moved.any() and not found.gained.any()
     assert all(row not in found.before[row] for row in range(48))
-    few = movement(vectors[:3] + rng.normal(size=(3, 8)).astype(np.float32), turned[:3], 10)
+    few = compare_neighbors(vectors[:3] + rng.normal(size=(3, 8)).astype(np.float32), turned[:3], 10)
     assert few.before.shape == (3, 2), "of three texts there are two others"
 
 
 def test_pairs_that_changed_most_equal_a_plain_loop(spaces: tuple[np.ndarray, np.ndarray]) -> None:
-    closer, apart = changed_most(*spaces, 12)
+    closer, apart = most_changed_pairs(*spaces, 12)
     cosines = [unit(space).astype(np.float64) @ unit(space).astype(np.float64).T for space in spaces]
     for found, sign in ((closer, 1), (apart, -1)):
         order = sorted(combinations(range(90), 2), key=lambda pair: -sign * (cosines[1][pair] - cosines[0][pair]))
@@ -88,19 +88,19 @@ def test_one_text_that_moved_far_does_not_hide_the_others() -> None:
     after[7] = -after[7]  # its pairs with all others change most
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(model_diff, "_AMONG", 40)
-        narrow = changed_most(before, after, 10)
-    assert narrow == changed_most(before, after, 10)
+        narrow = most_changed_pairs(before, after, 10)
+    assert narrow == most_changed_pairs(before, after, 10)
     assert all(len(found) == 10 for found in narrow)
 
 
 def test_of_spaces_that_agree_no_pair_changed() -> None:
     vectors = np.random.default_rng(3).normal(size=(20, 6)).astype(np.float32)
-    assert changed_most(vectors, vectors * 3) == ([], [])
+    assert most_changed_pairs(vectors, vectors * 3) == ([], [])
 
 
 def test_work_that_is_cancelled_ends() -> None:
     vectors = np.random.default_rng(3).normal(size=(20, 6)).astype(np.float32)
-    for work in (movement, changed_most):
+    for work in (compare_neighbors, most_changed_pairs):
         with pytest.raises(StoppedError), stoppable(lambda: True):
             work(vectors, vectors)
 
@@ -109,6 +109,6 @@ def test_confusion_that_went_away_stands_first_and_names_its_texts() -> None:
     truth = np.array([0, 0, 0, 1, 1, 1, 2, 2])
     before = np.array([1, 1, 0, 0, 1, 1, 2, -1])
     after = np.array([0, 1, 0, 1, 1, 2, 2, 1])
-    found = confusion_changes(truth, before, after, ["card", "loan", "rain"])
+    found = compare_confusions(truth, before, after, ["card", "loan", "rain"])
     assert [(one.categories, one.before, one.after) for one in found] == [(("card", "loan"), 3, 1), (("loan", "rain"), 0, 2)]
     assert (found[0].mended, found[0].broken) == ((0, 3), ()) and found[1].broken == (5, 7)

@@ -14,7 +14,7 @@ from sbert_studio.errors import StudioError
 from sbert_studio.explore import clusters
 from sbert_studio.explore.bm25 import LexicalIndex
 from sbert_studio.explore.clusters import ClusterParams, Clusters, cluster
-from sbert_studio.explore.paraphrase_mining import most_similar_pairs
+from sbert_studio.explore.paraphrase_mining import paraphrase_mining
 from sbert_studio.explore.projection import ProjectionParams, project
 from sbert_studio.explore.search import SemanticIndex
 from sbert_studio.explore.vector_store import VectorStore
@@ -34,7 +34,7 @@ def plain_space(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         made.append(len(vectors))
         return np.ascontiguousarray(vectors[:, :5])
 
-    monkeypatch.setattr(clusters, "dense_space", space)
+    monkeypatch.setattr(clusters, "project_for_density", space)
     return made
 
 
@@ -79,7 +79,7 @@ def test_the_tree_equals_scipy_and_its_cuts_equal_sklearn() -> None:
         peer = AgglomerativeClustering(
             n_clusters=count or None, metric="cosine", linkage="average", distance_threshold=None if count else 1 - threshold
         ).fit_predict(vectors)
-        assert adjusted_rand_score(peer, clusters.cut(tree, count=count, threshold=threshold)) == 1
+        assert adjusted_rand_score(peer, clusters.cut_tree(tree, count=count, threshold=threshold)) == 1
 
 
 def test_moving_a_control_computes_only_what_it_must(blobs: Blobs, workspace: Workspace, plain_space: list[int], monkeypatch) -> None:
@@ -106,7 +106,7 @@ def test_no_control_of_the_map_encodes_again(blobs: Blobs, workspace: Workspace,
         project(vectors, ProjectionParams(n_neighbors=neighbours), base, workspace)
         cluster(vectors, texts, ClusterParams(method, count=count), base, workspace)
         SemanticIndex(vectors).search(vectors[0])
-        most_similar_pairs(vectors, 3)
+        paraphrase_mining(vectors, 3)
     assert encoder.calls == 1
 
 

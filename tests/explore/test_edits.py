@@ -6,23 +6,23 @@ import numpy as np
 import pytest
 
 from sbert_studio.errors import StudioError
-from sbert_studio.explore.map_edits import Edits, Label, Merge, Remove, Rename, Split
+from sbert_studio.explore.map_edits import EditHistory, LabelEdit, MergeEdit, RemoveEdit, RenameEdit, SplitEdit
 
 IDS = np.array([0, 0, 0, 1, 1, -1])
 
 
-def begun() -> Edits:
-    return Edits.of(IDS, {0: "cards", 1: "bread"})
+def begun() -> EditHistory:
+    return EditHistory.create(IDS, {0: "cards", 1: "bread"})
 
 
 def test_each_step_makes_a_new_whole_and_undo_leads_back() -> None:
     start = begun()
     steps = [
-        Label((0, 3), "urgent"),
-        Rename(0, "bank cards"),
-        Remove((1,)),
-        Merge((0, 1)),
-        Label((3,), "later"),
+        LabelEdit((0, 3), "urgent"),
+        RenameEdit(0, "bank cards"),
+        RemoveEdit((1,)),
+        MergeEdit((0, 1)),
+        LabelEdit((3,), "later"),
     ]
     seen = [start]
     for step in steps:
@@ -32,20 +32,20 @@ def test_each_step_makes_a_new_whole_and_undo_leads_back() -> None:
     assert seen[-1].now.clusters() == [(0, "bank cards", 4), (-1, "no cluster", 1)]
     back = seen[-1]
     for before in reversed(seen[:-1]):
-        back = back.undone()
+        back = back.undo()
         assert back.now.labels == before.now.labels and back.now.clusters() == before.now.clusters()
         assert np.array_equal(back.now.removed, before.now.removed)
     with pytest.raises(StudioError, match="nothing to undo"):
-        back.undone()
+        back.undo()
 
 
 def test_labels_tell_their_rows_that_are_left() -> None:
-    edits = begun().then(Label((4, 0, 2), "  a   name ")).then(Label((5,), "b")).then(Remove((0,)))
+    edits = begun().then(LabelEdit((4, 0, 2), "  a   name ")).then(LabelEdit((5,), "b")).then(RemoveEdit((0,)))
     assert [(label, rows.tolist()) for label, rows in edits.now.labelled()] == [("a name", [2, 4]), ("b", [5])]
 
 
 def test_a_cluster_is_split_into_parts_with_names_of_their_own() -> None:
-    edits = begun().then(Split(0, ((0, 2), (1,)), ("bread", "cards")))
+    edits = begun().then(SplitEdit(0, ((0, 2), (1,)), ("bread", "cards")))
     assert edits.now.clusters() == [(0, "bread (2)", 2), (1, "bread", 2), (2, "cards", 1), (-1, "no cluster", 1)]
     assert edits.now.ids.tolist() == [0, 2, 0, 1, 1, -1]
     assert IDS.tolist() == [0, 0, 0, 1, 1, -1]
@@ -54,18 +54,18 @@ def test_a_cluster_is_split_into_parts_with_names_of_their_own() -> None:
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: Label((), "x"), "no text was chosen"),
-        (lambda: Label((0,), " \n "), "a name has"),
-        (lambda: Label((0,), "x" * 81), "a name has"),
-        (lambda: Remove((0, 1, 2, 3, 4, 5)), "no text would be left"),
-        (lambda: Rename(7, "x"), "no such cluster"),
-        (lambda: Rename(-1, "x"), "no such cluster"),
-        (lambda: Rename(0, "bread"), "another cluster is called"),
-        (lambda: Merge((0, 0)), "merged with another"),
-        (lambda: Merge((0, 9)), "no such cluster"),
-        (lambda: Split(0, ((0,), (1,)), ("a", "b")), "not the parts"),
-        (lambda: Split(0, ((0, 1), (1, 2)), ("a", "b")), "not the parts"),
-        (lambda: Split(0, ((0, 1, 2), ()), ("a", "b")), "not the parts"),
+        (lambda: LabelEdit((), "x"), "no text was chosen"),
+        (lambda: LabelEdit((0,), " \n "), "a name has"),
+        (lambda: LabelEdit((0,), "x" * 81), "a name has"),
+        (lambda: RemoveEdit((0, 1, 2, 3, 4, 5)), "no text would be left"),
+        (lambda: RenameEdit(7, "x"), "no such cluster"),
+        (lambda: RenameEdit(-1, "x"), "no such cluster"),
+        (lambda: RenameEdit(0, "bread"), "another cluster is called"),
+        (lambda: MergeEdit((0, 0)), "merged with another"),
+        (lambda: MergeEdit((0, 9)), "no such cluster"),
+        (lambda: SplitEdit(0, ((0,), (1,)), ("a", "b")), "not the parts"),
+        (lambda: SplitEdit(0, ((0, 1), (1, 2)), ("a", "b")), "not the parts"),
+        (lambda: SplitEdit(0, ((0, 1, 2), ()), ("a", "b")), "not the parts"),
     ],
 )
 def test_a_step_that_makes_no_sense_is_refused_in_words(make, words: str) -> None:  # type: ignore[no-untyped-def]
@@ -74,15 +74,15 @@ def test_a_step_that_makes_no_sense_is_refused_in_words(make, words: str) -> Non
 
 
 def test_labels_that_were_given_before_are_there_from_the_beginning() -> None:
-    edits = Edits.of(IDS, {0: "a", 1: "b"}, ["x", "", "", "", "", ""])
-    assert edits.then(Label((1,), "y")).undone().now.labels[:2] == ("x", "")
+    edits = EditHistory.create(IDS, {0: "a", 1: "b"}, ["x", "", "", "", "", ""])
+    assert edits.then(LabelEdit((1,), "y")).undo().now.labels[:2] == ("x", "")
 
 
 def test_names_hold_no_control_characters_and_something_to_be_seen() -> None:
     unseen = "\0\x01\x1b\x7f\x9f\u202a\u202e\u2066\u2069\ud800"
-    assert Label((0,), f"ur{unseen}gent \u202e\tcard\0").name == "urgent card"
-    assert Rename(0, f"{unseen} bank cards").name == "bank cards"
-    assert Label((0,), "\u0646\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645").name.count("\u200c") == 1, "Persian is written with it"
+    assert LabelEdit((0,), f"ur{unseen}gent \u202e\tcard\0").name == "urgent card"
+    assert RenameEdit(0, f"{unseen} bank cards").name == "bank cards"
+    assert LabelEdit((0,), "\u0646\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645").name.count("\u200c") == 1, "Persian is written with it"
     for nothing in (unseen, "\u200b", " \u2067 ", ""):
         with pytest.raises(StudioError, match="a letter at least"):
-            Rename(0, nothing)
+            RenameEdit(0, nothing)

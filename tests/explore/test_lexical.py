@@ -10,20 +10,19 @@ import pytest
 
 from sbert_studio.data.progress import StoppedError, stoppable
 from sbert_studio.errors import StudioError
-from sbert_studio.explore import bm25 as keeping
-from sbert_studio.explore import bm25 as postings
-from sbert_studio.explore.bm25 import LexicalIndex, LexicalStore, words
+from sbert_studio.explore import bm25 as module
+from sbert_studio.explore.bm25 import LexicalIndex, LexicalStore, tokenize
 from sbert_studio.workspace import Workspace, digest_texts
 
 
 def bm25(texts: list[str], query: str) -> list[float]:
-    documents = [words(text, singles=True) for text in texts]
+    documents = [tokenize(text, singles=True) for text in texts]
     mean = sum(map(len, documents)) / len(documents)
     scores = []
     for document in documents:
         count = Counter(document)
         score = 0.0
-        for word in words(query, singles=True):
+        for word in tokenize(query, singles=True):
             having = sum(word in other for other in documents)
             rarity = math.log(1 + (len(documents) - having + 0.5) / (having + 0.5))
             score += rarity * count[word] / (count[word] + 1.5 * (0.25 + 0.75 * len(document) / mean))
@@ -86,7 +85,7 @@ def many_texts(count: int, seed: int = 0) -> list[str]:
 def test_the_first_hits_are_those_of_bm25s_and_of_all_hits_in_order() -> None:
     texts = many_texts(700)
     peer = bm25s.BM25()
-    peer.index([words(text, singles=True) for text in texts], show_progress=False)
+    peer.index([tokenize(text, singles=True) for text in texts], show_progress=False)
     index = LexicalIndex(texts)
     for query in ("w0 w1 w250", "w5", "w7 w7 w299 w2", "w0"):
         scores = np.asarray(peer.get_scores([word for word in query.split() if word in peer.vocab_dict]))
@@ -101,23 +100,23 @@ def test_the_first_hits_are_those_of_bm25s_and_of_all_hits_in_order() -> None:
 
 def test_texts_are_counted_in_parts_and_the_work_tells_how_far_it_is_and_can_be_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     texts, told = many_texts(500, 1), list[tuple[int, int]]()
-    whole = postings.postings(texts)
-    monkeypatch.setattr(postings, "_AT_ONCE", 64)
-    monkeypatch.setattr(postings, "_EVERY", 50)
-    parts = postings.postings(texts, lambda done, total: told.append((done, total)))
+    whole = module.build_postings(texts)
+    monkeypatch.setattr(module, "_BATCH_ROWS", 64)
+    monkeypatch.setattr(module, "_PROGRESS_ROWS", 50)
+    parts = module.build_postings(texts, lambda done, total: told.append((done, total)))
     assert parts.vocabulary == whole.vocabulary
     assert all(np.array_equal(getattr(parts, name), getattr(whole, name)) for name in ("starts", "at", "weights"))
     assert told == [*((done, 500) for done in range(0, 500, 50)), (500, 500)]
     asked = iter([False, False] + [True] * 100)
     with pytest.raises(StoppedError), stoppable(lambda: next(asked)):
-        postings.postings(texts)
+        module.build_postings(texts)
 
 
 def test_an_index_is_kept_on_disk_and_a_damaged_one_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    texts, made = [*many_texts(300, 2), *TEXTS], list[int]()
-    monkeypatch.setattr(keeping, "_WORTH", 100)
-    monkeypatch.setattr(keeping, "postings", lambda *given: made.append(1) or postings.postings(*given))
+    texts, made, build = [*many_texts(300, 2), *TEXTS], list[int](), module.build_postings
     digest, plain = digest_texts(texts), LexicalIndex(texts)
+    monkeypatch.setattr(module, "_MIN_STORED_ROWS", 100)
+    monkeypatch.setattr(module, "build_postings", lambda *given: made.append(1) or build(*given))
     for expected, damage in ((1, False), (1, True), (2, False)):
         index = LexicalStore(Workspace(tmp_path), 1 << 20).get(texts, digest)  # as another start would
         assert index.search("银行卡 card w3", 50) == plain.search("银行卡 card w3", 50) != []

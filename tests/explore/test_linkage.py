@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import connected_components
 from sbert_studio.data.progress import StoppedError, stoppable
 from sbert_studio.errors import StudioError
 from sbert_studio.explore import duplicates, products
-from sbert_studio.explore.duplicates import linked, stars
+from sbert_studio.explore.duplicates import build_duplicate_tree, group_around_centers
 
 
 def brute_force(vectors: np.ndarray, threshold: float) -> list[tuple[int, ...]]:
@@ -35,7 +35,7 @@ def test_groups_at_any_threshold_are_the_components_of_all_pairs(seed: int, rows
     vectors = blobs(seed, rows)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(products, "_CELLS", cells)
-        tree = linked(vectors)
+        tree = build_duplicate_tree(vectors)
     found = tree.groups(threshold)
     assert found == brute_force(vectors, threshold)
     assert tree.counts([threshold]) == [(len(found), sum(map(len, found)) - len(found))]
@@ -43,7 +43,7 @@ def test_groups_at_any_threshold_are_the_components_of_all_pairs(seed: int, rows
 
 
 def test_counts_fall_as_the_threshold_rises() -> None:
-    counts = linked(blobs(3, 200)).counts([0.8, 0.9, 0.95, 1.0])
+    counts = build_duplicate_tree(blobs(3, 200)).counts([0.8, 0.9, 0.95, 1.0])
     assert [gone for _, gone in counts] == sorted((gone for _, gone in counts), reverse=True)
     assert counts[0][1] > counts[2][1] > 0 == counts[3][1]
 
@@ -52,28 +52,28 @@ def test_rows_of_one_text_are_joined_without_being_compared(monkeypatch: pytest.
     vectors, texts = blobs(5, 40), [f"text {row}" for row in range(40)]
     for row in (7, 30):
         texts[row], vectors[row] = texts[3], vectors[3]
-    tree = linked(vectors, texts)
+    tree = build_duplicate_tree(vectors, texts)
     assert tree.groups(1.0) == [(3, 7, 30)]
     assert tree.groups(0.85) == brute_force(vectors, 0.85)
-    many = linked(np.ones((5000, 2), np.float32), ["the same"] * 5000)
+    many = build_duplicate_tree(np.ones((5000, 2), np.float32), ["the same"] * 5000)
     assert many.groups(0.9) == [tuple(range(5000))]
 
 
 def test_a_vector_of_zeros_is_alike_to_nothing_and_no_rows_have_no_groups() -> None:
     vectors = np.ones((3, 4), np.float32)
     vectors[1] = 0
-    assert linked(vectors).groups(0.8) == [(0, 2)]
-    assert linked(vectors[:0]).groups(0.9) == []
-    assert linked(vectors[:1]).counts([0.9]) == [(0, 0)]
+    assert build_duplicate_tree(vectors).groups(0.8) == [(0, 2)]
+    assert build_duplicate_tree(vectors[:0]).groups(0.9) == []
+    assert build_duplicate_tree(vectors[:1]).counts([0.9]) == [(0, 0)]
 
 
 def test_thresholds_that_are_none_are_refused_and_a_stop_is_heard() -> None:
     with pytest.raises(StudioError, match="choose a cosine between 0"):
-        linked(blobs(1, 9)).groups(0.5)
+        build_duplicate_tree(blobs(1, 9)).groups(0.5)
     with pytest.raises(StudioError, match="threshold"):
-        linked(blobs(1, 9), least=1.5)
+        build_duplicate_tree(blobs(1, 9), least=1.5)
     with pytest.raises(StoppedError), stoppable(lambda: True):
-        linked(blobs(1, 9))
+        build_duplicate_tree(blobs(1, 9))
 
 
 @given(st.integers(0, 1000), st.integers(1, 80), st.sampled_from([0.8, 0.95]), st.sampled_from([1, 3, 256]))
@@ -90,7 +90,7 @@ def test_stars_are_what_taking_one_row_after_the_other_finds(seed: int, rows: in
         expected += [(centre, *near)] if near else []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(duplicates, "_BLOCK", block)
-        assert [(star[0], *sorted(star[1:])) for star in stars(vectors, order, threshold)] == [
+        assert [(star[0], *sorted(star[1:])) for star in group_around_centers(vectors, order, threshold)] == [
             (star[0], *sorted(star[1:])) for star in expected
         ]
 
@@ -98,6 +98,6 @@ def test_stars_are_what_taking_one_row_after_the_other_finds(seed: int, rows: in
 def test_a_chain_of_small_steps_is_taken_apart() -> None:
     angles = np.arange(12) * np.arccos(0.97)
     vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    assert linked(vectors).groups(0.95) == [tuple(range(12))], "all of them hang together"
-    assert stars(vectors, range(12), 0.95) == [(0, 1), (2, 3), (4, 5), (6, 7), (8, 9), (10, 11)]
-    assert stars(vectors, [5, 0, 1], 0.95, ["same"] * 12) == [(5, 0, 1)], "rows of one text are alike"
+    assert build_duplicate_tree(vectors).groups(0.95) == [tuple(range(12))], "all of them hang together"
+    assert group_around_centers(vectors, range(12), 0.95) == [(0, 1), (2, 3), (4, 5), (6, 7), (8, 9), (10, 11)]
+    assert group_around_centers(vectors, [5, 0, 1], 0.95, ["same"] * 12) == [(5, 0, 1)], "rows of one text are alike"

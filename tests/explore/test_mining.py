@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from sbert_studio.data.progress import StoppedError, stoppable
 from sbert_studio.errors import StudioError
 from sbert_studio.explore import approximate_mining, paraphrase_mining
-from sbert_studio.explore.approximate_mining import nearly_most_similar_pairs
-from sbert_studio.explore.paraphrase_mining import most_similar_pairs
-from sbert_studio.explore.products import Eight, UnitRows, eight_pays
+from sbert_studio.explore.approximate_mining import approximate_paraphrase_mining
+from sbert_studio.explore.paraphrase_mining import paraphrase_mining as most_similar_pairs
+from sbert_studio.explore.products import Int8Products, UnitRows, int8_is_fast
 from sbert_studio.models.similarity import unit
 
 
@@ -27,7 +27,7 @@ def brute_force(vectors: np.ndarray) -> list[tuple[int, int, float]]:
 
 def check(vectors: np.ndarray, top: int, eight: bool | None = None) -> None:
     expected = brute_force(vectors)[:top]
-    found = most_similar_pairs(vectors, top, eight=eight)
+    found = most_similar_pairs(vectors, top, use_int8=eight)
     assert [(pair.a, pair.b) for pair in found] == [(a, b) for a, b, _ in expected]
     assert np.allclose([pair.score for pair in found], [score for _, _, score in expected], atol=1e-9)
 
@@ -93,7 +93,7 @@ def test_a_zero_vector_is_like_nothing() -> None:
 
 @pytest.fixture
 def of_eight_bits() -> None:
-    if not eight_pays():
+    if not int8_is_fast():
         pytest.skip("this processor does not multiply eight bits without loss")
 
 
@@ -116,7 +116,7 @@ def test_a_component_far_larger_than_the_others_is_spread_by_a_rotation(small_bl
     vectors = clustered(300, 128, 1)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     vectors[:, 7] += 3
-    eight = Eight(unit(vectors), unit(vectors), 2e-5)
+    eight = Int8Products(unit(vectors), unit(vectors), 2e-5)
     assert eight._turn is not None and eight._error < 0.05
     check(vectors, 50, eight=True)
 
@@ -124,7 +124,7 @@ def test_a_component_far_larger_than_the_others_is_spread_by_a_rotation(small_bl
 def test_eight_bits_lose_no_more_than_they_say(of_eight_bits: None) -> None:
     rows, others = clustered(200, 50, 2), clustered(200, 50, 3)
     exact = rows.astype(np.float64) @ others.T.astype(np.float64)
-    eight = Eight(rows, others, 1e-3)
+    eight = Int8Products(rows, others, 1e-3)
     cells = eight.of(slice(0, 200), slice(0, 200)).numpy()
     for product, cell in zip(exact.ravel().tolist(), cells.ravel().tolist(), strict=True):
         assert eight.surely(cell) <= product and cell >= eight.least(product)
@@ -142,7 +142,7 @@ def test_pairs_of_rows_with_other_rows_equal_brute_force_by_eight_bits(small_blo
     left, right = np.triu_indices(120, 1)
     order = np.lexsort((right, left, -products[left, right]))[:30]
     for eight in (True, False):
-        found = paraphrase_mining.top_pairs(rows, others, exact, 30, margin=1e-2, highest=1e9, eight=eight)
+        found = paraphrase_mining.top_pairs(rows, others, exact, 30, margin=1e-2, highest=1e9, use_int8=eight)
         assert [(pair.a, pair.b) for pair in found] == list(zip(left[order].tolist(), right[order].tolist(), strict=True))
 
 
@@ -168,7 +168,7 @@ def test_pairs_of_lists_are_exact_but_for_those_that_share_none_and_recall_says_
     vectors = clustered(600, 24, 8)
     expected = {(pair.a, pair.b): pair.score for pair in most_similar_pairs(vectors, 60)}
     told: list[tuple[int, int]] = []
-    found, recall = nearly_most_similar_pairs(vectors, 60, lambda done, total: told.append((done, total)))
+    found, recall = approximate_paraphrase_mining(vectors, 60, lambda done, total: told.append((done, total)))
     pairs = [(pair.a, pair.b) for pair in found]
     assert len(set(pairs)) == len(pairs) == 60
     assert sum(expected.get((pair.a, pair.b)) == pair.score for pair in found) >= 57
@@ -204,5 +204,5 @@ def test_tiles_that_several_threads_multiply_give_the_same_pairs(
     vectors, before = np.random.default_rng(1).normal(size=(150, 20)).astype(np.float32), threading.active_count()
     asked = iter([False] * 20 + [True] * 1000)
     with pytest.raises(StoppedError), stoppable(lambda: next(asked)):
-        most_similar_pairs(vectors, 5, eight=False)
+        most_similar_pairs(vectors, 5, use_int8=False)
     assert threading.active_count() == before  # nobody is left at work

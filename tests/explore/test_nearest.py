@@ -8,8 +8,17 @@ import numpy as np
 import pytest
 
 from sbert_studio.data.progress import StoppedError, stoppable
-from sbert_studio.explore.exact_search import Exact
-from sbert_studio.explore.index import BANDS, TARGET, Background, CellFiles, Cells, assign, centroids, measured
+from sbert_studio.explore.exact_search import ExactSearch
+from sbert_studio.explore.index import (
+    BANDS,
+    TARGET,
+    BackgroundJobs,
+    IVFIndex,
+    IVFIndexStore,
+    assign_to_centroids,
+    measure_recall,
+    train_centroids,
+)
 from sbert_studio.explore.search import SemanticIndex
 from sbert_studio.models.similarity import unit
 from sbert_studio.workspace import Workspace, digest_texts
@@ -36,7 +45,7 @@ def vectors() -> np.ndarray:
 def built(vectors: np.ndarray, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The home of an index of the vectors."""
     home = tmp_path_factory.mktemp("built")
-    assert CellFiles(Workspace(home), 1 << 30).make(digest(), FINGERPRINT, texts(), Exact(vectors)) is not None
+    assert IVFIndexStore(Workspace(home), 1 << 30).make(digest(), FINGERPRINT, texts(), ExactSearch(vectors)) is not None
     return home
 
 
@@ -54,9 +63,9 @@ def digest() -> str:
 
 
 def test_what_was_measured_holds_for_other_queries_and_scores_are_exact(vectors: np.ndarray, workspace: Workspace) -> None:
-    found = CellFiles(workspace, 1 << 30).load(digest(), FINGERPRINT, *vectors.shape)
+    found = IVFIndexStore(workspace, 1 << 30).load(digest(), FINGERPRINT, *vectors.shape)
     assert found is not None and [reach.k for reach in found.reaches] == list(BANDS)
-    exact, index = Exact(vectors), SemanticIndex(vectors, found)
+    exact, index = ExactSearch(vectors), SemanticIndex(vectors, found)
     for reach in found.reaches:
         assert reach.recall > TARGET - 0.01
         assert reach.probes <= found.cells.count // 4
@@ -70,7 +79,7 @@ def test_what_was_measured_holds_for_other_queries_and_scores_are_exact(vectors:
 
 
 def test_some_rows_many_rows_and_many_queries_are_answered_exactly(vectors: np.ndarray, workspace: Workspace) -> None:
-    index = SemanticIndex(vectors, CellFiles(workspace, 1 << 30).load(digest(), FINGERPRINT, *vectors.shape))
+    index = SemanticIndex(vectors, IVFIndexStore(workspace, 1 << 30).load(digest(), FINGERPRINT, *vectors.shape))
     alone, query, among = SemanticIndex(vectors), drawn(1, 3)[0], np.arange(0, ROWS, 3)
     for k, only in ((10, among), (BANDS[-1] + 1, None)):
         found = index.find(query, k, only)
@@ -86,36 +95,36 @@ def test_the_nearest_of_vectors_closer_than_single_precision_are_those_of_double
         query = unit((middle + random.normal(size=(1, 64)) * 0.3).astype(np.float32))
         lengths = np.linalg.norm(close.astype(np.float64), axis=1)
         products = close.astype(np.float64) @ query[0].astype(np.float64) / lengths
-        assert [hit.row for hit in Exact(close).search(query, 5)[0]] == np.argsort(-products, kind="stable")[:5].tolist()
+        assert [hit.row for hit in ExactSearch(close).search(query, 5)[0]] == np.argsort(-products, kind="stable")[:5].tolist()
 
 
 def test_where_nothing_is_near_no_index_is_believed() -> None:
     noise = unit(np.random.default_rng(0).normal(size=(4000, 96)).astype(np.float32))
-    found = measured(Cells.of(noise), Exact(noise), sample=200)
+    found = measure_recall(IVFIndex.build(noise), ExactSearch(noise), sample=200)
     assert found.reaches == () and SemanticIndex(noise, found).find(noise[0], 10).recall is None
 
 
 def test_where_the_target_would_read_too_much_less_will_do_and_is_told(
     vectors: np.ndarray, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cells = CellFiles(workspace, 1 << 30).load(digest(), FINGERPRINT, *vectors.shape).cells  # type: ignore[union-attr]
+    cells = IVFIndexStore(workspace, 1 << 30).load(digest(), FINGERPRINT, *vectors.shape).cells  # type: ignore[union-attr]
     monkeypatch.setattr("sbert_studio.explore.index._READ", 1)
-    less, more = measured(cells, Exact(vectors), target=1.0).reaches, measured(cells, Exact(vectors)).reaches
+    less, more = measure_recall(cells, ExactSearch(vectors), target=1.0).reaches, measure_recall(cells, ExactSearch(vectors)).reaches
     assert [reach.k for reach in less] == list(BANDS) and 0.93 < less[0].recall < 1
     assert less[0].probes <= more[0].probes
 
 
 def test_rows_come_and_go_without_a_new_build(vectors: np.ndarray, workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Cells, "of", lambda _: pytest.fail("built anew"))
+    monkeypatch.setattr(IVFIndex, "build", lambda _: pytest.fail("built anew"))
     added: list[int] = []
-    take = Cells._take
-    monkeypatch.setattr(Cells, "_take", lambda cells, of, rows: (added.append(len(rows)), take(cells, of, rows)))
+    take = IVFIndex._take
+    monkeypatch.setattr(IVFIndex, "_take", lambda cells, of, rows: (added.append(len(rows)), take(cells, of, rows)))
     ours = texts()
     kept = [row for row in range(ROWS) if row % 10 != 4]
     more, fresh = drawn(10, 5), [f"new {number}" for number in range(10)]
     grown = [*fresh[:4], *(ours[row] for row in kept), *fresh[4:]]
     matrix = np.concatenate([more[:4], vectors[kept], more[4:]])
-    found = CellFiles(workspace, 1 << 30).make(digest_texts(grown), FINGERPRINT, grown, Exact(matrix))
+    found = IVFIndexStore(workspace, 1 << 30).make(digest_texts(grown), FINGERPRINT, grown, ExactSearch(matrix))
     assert found is not None and len(found.cells) == len(grown) and added == [10]
     exact, index = SemanticIndex(matrix), SemanticIndex(matrix, found)
     for place in (0, 3, len(grown) - 1):  # each new row is found, and by its own number
@@ -129,20 +138,20 @@ def test_a_corpus_that_is_another_gets_cells_of_its_own(change: str, vectors: np
     other = [text if row % 2 else f"other {row}" for row, text in enumerate(texts())] if change == "half" else texts()
     fingerprint = FINGERPRINT if change == "half" else "fedcba9876543210"
     matrix = drawn(ROWS, 8)
-    assert CellFiles(workspace, 1 << 30)._from_another(digest_texts(other), fingerprint, other, matrix) is None
+    assert IVFIndexStore(workspace, 1 << 30)._from_another(digest_texts(other), fingerprint, other, matrix) is None
 
 
 def test_texts_that_repeat_keep_a_row_each(vectors: np.ndarray, workspace: Workspace) -> None:
     twice = [*texts(), *texts()[:100]]
     matrix = np.concatenate([vectors, vectors[:100]])
-    found = CellFiles(workspace, 1 << 30).make(digest_texts(twice), FINGERPRINT, twice, Exact(matrix))
+    found = IVFIndexStore(workspace, 1 << 30).make(digest_texts(twice), FINGERPRINT, twice, ExactSearch(matrix))
     assert found is not None and len(found.cells) == len(twice)
     assert {hit.row for hit in SemanticIndex(matrix, found).find(matrix[7], 2).hits} == {7, ROWS + 7}
 
 
 @pytest.mark.parametrize("damage", ["cut", "byte", "empty", "unsealed", "other shape"])
 def test_a_damaged_index_is_not_believed_and_built_again(damage: str, vectors: np.ndarray, workspace: Workspace) -> None:
-    files, path = CellFiles(workspace, 1 << 30), workspace.cells(digest(), FINGERPRINT)
+    files, path = IVFIndexStore(workspace, 1 << 30), workspace.cells(digest(), FINGERPRINT)
     data = bytearray(path.read_bytes())
     if damage == "byte":
         data[len(data) // 2] ^= 1
@@ -151,7 +160,7 @@ def test_a_damaged_index_is_not_believed_and_built_again(damage: str, vectors: n
     rows = ROWS + 1 if damage == "other shape" else ROWS
     assert files.load(digest(), FINGERPRINT, rows, WIDTH) is None
     if damage == "cut":
-        assert files.make(digest(), FINGERPRINT, texts(), Exact(vectors)) is not None
+        assert files.make(digest(), FINGERPRINT, texts(), ExactSearch(vectors)) is not None
         assert files.load(digest(), FINGERPRINT, ROWS, WIDTH) is not None
 
 
@@ -164,7 +173,7 @@ def test_a_full_disk_leaves_search_exact_and_nothing_behind(
     path = workspace.cells(digest(), FINGERPRINT)
     path.unlink()
     monkeypatch.setattr("faiss.write_index", full)
-    assert CellFiles(workspace, 1 << 30).make(digest(), FINGERPRINT, texts(), Exact(vectors)) is None
+    assert IVFIndexStore(workspace, 1 << 30).make(digest(), FINGERPRINT, texts(), ExactSearch(vectors)) is None
     assert list(path.parent.iterdir()) == [] and "search stays exact" in caplog.text
 
 
@@ -173,7 +182,9 @@ def test_the_index_takes_less_than_the_flat_one_and_a_budget_is_kept(vectors: np
     assert path.stat().st_size < 0.6 * vectors.nbytes  # at a width of 32; wider ones come nearer to a quarter
     other = [*texts(), "one more"]
     matrix = np.concatenate([vectors, vectors[:1]])
-    assert CellFiles(workspace, path.stat().st_size + 1000).make(digest_texts(other), FINGERPRINT, other, Exact(matrix)) is not None
+    assert (
+        IVFIndexStore(workspace, path.stat().st_size + 1000).make(digest_texts(other), FINGERPRINT, other, ExactSearch(matrix)) is not None
+    )
     assert [file.name for file in path.parent.iterdir()] == [workspace.cells(digest_texts(other), FINGERPRINT).name]
 
 
@@ -194,10 +205,10 @@ def test_searching_goes_on_in_threads_while_the_index_comes(vectors: np.ndarray,
     threads = [threading.Thread(target=ask) for _ in range(4)]
     for thread in threads:
         thread.start()
-    background, there = Background(), threading.Event()
+    background, there = BackgroundJobs(), threading.Event()
 
     def work() -> None:
-        index.approximate = CellFiles(workspace, 1 << 30).load(digest(), FINGERPRINT, *vectors.shape)
+        index.approximate = IVFIndexStore(workspace, 1 << 30).load(digest(), FINGERPRINT, *vectors.shape)
         there.set()
 
     background.want("a", work)
@@ -211,13 +222,13 @@ def test_searching_goes_on_in_threads_while_the_index_comes(vectors: np.ndarray,
 
 
 def test_work_in_the_background_is_done_once_ends_when_asked_and_survives_an_error(caplog: pytest.LogCaptureFixture) -> None:
-    background, calls, begun = Background(), [], threading.Event()
+    background, calls, begun = BackgroundJobs(), [], threading.Event()
 
     def endless() -> None:
         begun.set()
         sample = drawn(2000, 1)
         while True:
-            assign(sample, sample[:50])
+            assign_to_centroids(sample, sample[:50])
 
     background.want("bad", lambda: calls.append(1 / 0))
     background.want("good", lambda: calls.append(1.0))
@@ -231,14 +242,14 @@ def test_work_in_the_background_is_done_once_ends_when_asked_and_survives_an_err
 
 def test_a_build_ends_at_once_when_asked(vectors: np.ndarray) -> None:
     with pytest.raises(StoppedError), stoppable(lambda: True):
-        Cells.of(vectors)
+        IVFIndex.build(vectors)
 
 
 def test_centres_are_of_length_one_none_is_lost_and_they_come_nearer_to_the_rows() -> None:
     sample = drawn(3000, 1)
-    found, first = centroids(sample, 60), sample[np.random.default_rng(12).choice(3000, 60, replace=False)]
+    found, first = train_centroids(sample, 60), sample[np.random.default_rng(12).choice(3000, 60, replace=False)]
     assert np.allclose(np.linalg.norm(found, axis=1), 1, atol=1e-5)
     assert (sample @ found.T).max(1).mean() > (sample @ first.T).max(1).mean() + 0.02
-    assert np.array_equal(assign(sample, found), (sample @ found.T).argmax(1))
-    same = centroids(np.repeat(sample[:5], 100, axis=0), 50)  # more cells than there are places
+    assert np.array_equal(assign_to_centroids(sample, found), (sample @ found.T).argmax(1))
+    same = train_centroids(np.repeat(sample[:5], 100, axis=0), 50)  # more cells than there are places
     assert np.isfinite(same).all() and np.allclose(np.linalg.norm(same, axis=1), 1, atol=1e-5)

@@ -17,7 +17,7 @@ from sklearn.neighbors import NearestNeighbors
 from sbert_studio.data.progress import StoppedError, stoppable
 from sbert_studio.errors import StudioError
 from sbert_studio.explore import neighbors, umap, umap_kernels
-from sbert_studio.explore.neighbors import Neighbourhoods, near_neighbours, neighbours, principal_components
+from sbert_studio.explore.neighbors import NeighborGraphCache, approximate_neighbors, nearest_neighbors, principal_components
 from sbert_studio.explore.projection import ProjectionParams, project
 from sbert_studio.registry import fields_of, parse_params
 from sbert_studio.workspace import Workspace
@@ -34,7 +34,7 @@ def no_descent(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         made.append(len(places))
         return places.copy()
 
-    monkeypatch.setattr(umap, "descend", descend)
+    monkeypatch.setattr(umap, "optimize_layout", descend)
     return made
 
 
@@ -50,7 +50,7 @@ def test_components_equal_sklearn_up_to_their_sign() -> None:
 
 def test_neighbours_equal_sklearn_and_begin_with_the_row_itself() -> None:
     points = np.random.default_rng(1).normal(size=(80, 6)).astype(np.float32)
-    rows, distances = neighbours(points, 7)
+    rows, distances = nearest_neighbors(points, 7)
     expected, order = NearestNeighbors(n_neighbors=7).fit(points).kneighbors(points)
     assert np.array_equal(rows, order)
     assert np.allclose(distances, expected, atol=2e-3)
@@ -58,7 +58,7 @@ def test_neighbours_equal_sklearn_and_begin_with_the_row_itself() -> None:
 
 def test_each_row_is_its_own_first_neighbour_among_copies() -> None:
     points = np.repeat(np.random.default_rng(2).normal(size=(3, 4)).astype(np.float32), 20, axis=0)
-    rows, distances = neighbours(points, 5)
+    rows, distances = nearest_neighbors(points, 5)
     assert np.array_equal(rows[:, 0], np.arange(60))
     assert all(len(set(row)) == 5 for row in rows.tolist())
     assert np.allclose(distances, 0, atol=1e-3) and np.isfinite(distances).all()
@@ -94,19 +94,19 @@ def test_the_processors_make_no_difference(bank: np.ndarray, monkeypatch: pytest
     wide, made = np.tile(bank, (3, 1)) + np.random.default_rng(0).normal(scale=0.05, size=(3 * len(bank), bank.shape[1])), []
     for processors in (1, 2, 5):
         monkeypatch.setattr(umap, "_processors", lambda number=processors: number)
-        made.append(umap.layout(wide, Path(), dimensions=2, n_neighbors=10, min_dist=0.1, seed=5))
+        made.append(umap.umap_layout(wide, Path(), dimensions=2, n_neighbors=10, min_dist=0.1, seed=5))
     assert len(wide) > 2 * umap._ROWS_OF_A_BLOCK  # several blocks
     assert np.array_equal(made[0], made[1]) and np.array_equal(made[0], made[2])
-    assert not np.array_equal(umap.layout(wide, Path(), dimensions=2, n_neighbors=10, min_dist=0.1), made[0])
+    assert not np.array_equal(umap.umap_layout(wide, Path(), dimensions=2, n_neighbors=10, min_dist=0.1), made[0])
 
 
 def test_many_rows_are_looked_up_nearly_all(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     points = (rng.normal(size=(40, 20))[rng.integers(0, 40, 6000)] + rng.normal(scale=0.4, size=(6000, 20))).astype(np.float32)
-    truth, _, whole = near_neighbours(points, 15)
+    truth, _, whole = approximate_neighbors(points, 15)
     assert whole == 1
     monkeypatch.setattr(neighbors, "_EXACT_ROWS", 1000)
-    rows, distances, recall = near_neighbours(points, 15)
+    rows, distances, recall = approximate_neighbors(points, 15)
     found = np.mean([len(np.intersect1d(*pair)) / 15 for pair in zip(rows, truth, strict=True)])
     assert 0.98 <= recall < 1 and abs(found - recall) < 0.02
     assert np.array_equal(rows[:, 0], np.arange(6000)) and (np.diff(distances, axis=1) >= 0).all()
@@ -114,16 +114,16 @@ def test_many_rows_are_looked_up_nearly_all(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_neighbours_are_looked_for_once_a_corpus(blobs, workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    vectors, asked, original = blobs[0], list[int](), neighbors.near_neighbours
-    monkeypatch.setattr(neighbors, "near_neighbours", lambda points, k: asked.append(k) or original(points, k))
-    kept = Neighbourhoods()
+    vectors, asked, original = blobs[0], list[int](), neighbors.approximate_neighbors
+    monkeypatch.setattr(neighbors, "approximate_neighbors", lambda points, k: asked.append(k) or original(points, k))
+    kept = NeighborGraphCache()
     for params in (ProjectionParams(seed=1), ProjectionParams(min_dist=0.4, seed=1), ProjectionParams(n_neighbors=25, seed=1)):
         alone = project(vectors, params, BASE, Workspace(workspace.home / f"{params.key}"))
         before = len(asked)
-        assert np.array_equal(project(vectors, params, BASE, workspace, kept=kept).xy, alone.xy)  # a prefix is as good
+        assert np.array_equal(project(vectors, params, BASE, workspace, graphs=kept).xy, alone.xy)  # a prefix is as good
         assert len(asked) - before == (1 if params == ProjectionParams(seed=1) else 0)
     assert kept.bytes == kept.of(vectors, BASE)(3).nbytes
-    assert project(vectors, ProjectionParams(n_neighbors=60, seed=1), BASE, workspace, kept=kept) and asked[-1] == 100
+    assert project(vectors, ProjectionParams(n_neighbors=60, seed=1), BASE, workspace, graphs=kept) and asked[-1] == 100
 
 
 @pytest.mark.slow
@@ -153,13 +153,13 @@ def test_a_map_leaves_the_threads_of_torch_as_they_are(tmp_path: Path) -> None:
 
 def test_the_compiled_loops_are_kept_on_disk() -> None:
     umap.warm_up(Path())
-    for function in (umap_kernels.epoch, umap_kernels.smooth_distances):
+    for function in (umap_kernels.run_epoch, umap_kernels.smooth_distances):
         assert sum((function.stats.cache_hits | function.stats.cache_misses).values()) >= 1
         assert list(Path(function.stats.cache_path).glob(f"*{function.py_func.__name__}*.nbc"))
 
 
 def test_damaged_compiled_code_is_compiled_anew(tmp_path: Path) -> None:
-    umap._only_a_cache()
+    umap._ignore_cache_errors()
     kept = IndexDataCacheFile(str(tmp_path), "name", "stamp")
     kept.save("key", b"code")
     assert kept.load("key") == b"code"
@@ -179,7 +179,7 @@ def test_compiled_code_is_kept_in_the_cache_where_it_cannot_lie_beside_umap(
 ) -> None:
     monkeypatch.setattr(numba.config, "CACHE_DIR", given)
     monkeypatch.setattr(umap.os, "access", lambda folder, mode: writable or Path(folder) == Path("cache"))
-    umap._choose_folder(Path("cache"))
+    umap._choose_cache_folder(Path("cache"))
     assert expected == numba.config.CACHE_DIR
 
 

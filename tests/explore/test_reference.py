@@ -17,9 +17,9 @@ from umap.umap_ import find_ab_params, fuzzy_simplicial_set
 
 from sbert_studio.data.progress import StoppedError, stoppable
 from sbert_studio.explore import umap
-from sbert_studio.explore.neighbors import neighbours
-from sbert_studio.explore.projection import ProjectionParams, by_umap_learn, project
-from sbert_studio.explore.umap import SHIFT, curve, forces, fuzzy_union
+from sbert_studio.explore.neighbors import nearest_neighbors
+from sbert_studio.explore.projection import ProjectionParams, project, umap_learn_layout
+from sbert_studio.explore.umap import SHIFT, fit_curve, force_tables, fuzzy_union
 from sbert_studio.models.similarity import unit
 from sbert_studio.workspace import Workspace
 
@@ -43,9 +43,9 @@ def test_a_map_by_umap_learn_is_umap_learns_own(vectors: np.ndarray, workspace: 
 
 
 def test_few_rows_and_equal_rows_are_laid_out_without_it(vectors: np.ndarray, tmp_path: Path) -> None:
-    few = by_umap_learn(vectors[:3], tmp_path, dimensions=2, n_neighbors=15, min_dist=0.1)
+    few = umap_learn_layout(vectors[:3], tmp_path, dimensions=2, n_neighbors=15, min_dist=0.1)
     assert few.shape == (3, 2) and np.isfinite(few).all()
-    same = by_umap_learn(np.ones((40, 8), np.float32), tmp_path, dimensions=3, n_neighbors=15, min_dist=0.1)
+    same = umap_learn_layout(np.ones((40, 8), np.float32), tmp_path, dimensions=3, n_neighbors=15, min_dist=0.1)
     assert same.shape == (40, 3) and not same.any()
 
 
@@ -54,12 +54,14 @@ def test_it_stops_when_asked_and_draws_again(vectors: np.ndarray, tmp_path: Path
     seen: list[int] = []
     threads = torch.get_num_threads()
     with pytest.raises(StoppedError), stoppable(lambda: bool(seen)):
-        by_umap_learn(vectors, tmp_path, dimensions=2, n_neighbors=15, min_dist=0.1, seed=12, progress=lambda done, _: seen.append(done))
+        umap_learn_layout(
+            vectors, tmp_path, dimensions=2, n_neighbors=15, min_dist=0.1, seed=12, progress=lambda done, _: seen.append(done)
+        )
     assert seen
     # Numba, as it starts, sets the threads of whoever started it, and umap-learn leaves them at one where a seeded map is stopped.
     assert torch.get_num_threads() == threads
     assert numba.get_num_threads() == numba.config.NUMBA_NUM_THREADS
-    again = by_umap_learn(vectors, tmp_path, dimensions=2, n_neighbors=15, min_dist=0.1, seed=12)
+    again = umap_learn_layout(vectors, tmp_path, dimensions=2, n_neighbors=15, min_dist=0.1, seed=12)
     assert np.isfinite(again).all()
 
 
@@ -67,16 +69,16 @@ def test_it_stops_when_asked_and_draws_again(vectors: np.ndarray, tmp_path: Path
 def test_the_graph_equals_umaps() -> None:
     points = np.random.default_rng(4).normal(size=(300, 6)).astype(np.float32)
     points[:5] = points[5]  # copies have neighbours at no distance
-    rows, distances = neighbours(points, 15)
+    rows, distances = nearest_neighbors(points, 15)
     expected = fuzzy_simplicial_set(points, 15, np.random.RandomState(0), "euclidean", knn_indices=rows, knn_dists=distances)[0]
     assert abs(fuzzy_union(rows, distances, Path()) - expected.tocsr()).max() < 1e-5
 
 
 @pytest.mark.parametrize("min_dist", [0.0, 0.1, 0.5, 0.99])
 def test_the_forces_are_those_of_umap(min_dist: float) -> None:
-    a, b = curve(min_dist)
+    a, b = fit_curve(min_dist)
     assert np.allclose((a, b), find_ab_params(1.0, min_dist), rtol=1e-4)
-    tables, square = forces(min_dist), np.float32([1e-4, 0.02, 0.7, 3, 90])
+    tables, square = force_tables(min_dist), np.float32([1e-4, 0.02, 0.7, 3, 90])
     at = (square.view(np.int32) >> SHIFT) - tables.lowest
     wide = square.astype(np.float64)
     assert np.allclose(tables.pull[at], -2 * a * b * wide ** (b - 1) / (1 + a * wide**b), rtol=0.02)
@@ -85,7 +87,7 @@ def test_the_forces_are_those_of_umap(min_dist: float) -> None:
 
 @pytest.mark.slow
 def test_a_layout_keeps_neighbours_as_well_as_umap_does(bank: np.ndarray) -> None:
-    ours = umap.layout(bank, Path(), dimensions=2, n_neighbors=15, min_dist=0.1, seed=3)
+    ours = umap.umap_layout(bank, Path(), dimensions=2, n_neighbors=15, min_dist=0.1, seed=3)
     plain = UMAP(metric="cosine", random_state=3, n_jobs=1).fit_transform(bank)
     kept = [trustworthiness(bank, xy, n_neighbors=15, metric="cosine") for xy in (ours, plain)]
     assert kept[0] > kept[1] - 0.01

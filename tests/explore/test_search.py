@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sbert_studio.errors import StudioError
-from sbert_studio.explore.exact_search import Hit, fuse
+from sbert_studio.explore.exact_search import Hit, reciprocal_rank_fusion
 from sbert_studio.explore.search import SemanticIndex
 from sbert_studio.models.similarity import unit
 
@@ -43,12 +43,12 @@ def test_an_empty_index_finds_nothing_and_k_must_be_positive() -> None:
 def test_fusion_adds_reciprocal_ranks_and_breaks_ties_by_row() -> None:
     left = [Hit(4, 0.9), Hit(1, 0.8), Hit(7, 0.1)]
     right = [Hit(1, 12.0), Hit(9, 3.0), Hit(4, 2.0)]
-    fused = fuse([left, right])
+    fused = reciprocal_rank_fusion([left, right])
     expected = {4: 1 / 61 + 1 / 63, 1: 1 / 62 + 1 / 61, 7: 1 / 63, 9: 1 / 62}
     assert {hit.row: hit.score for hit in fused} == pytest.approx(expected)
     assert [hit.row for hit in fused] == [1, 4, 9, 7]
-    assert [hit.row for hit in fuse([[Hit(5, 1.0)], [Hit(2, 1.0)]])] == [2, 5]
-    assert fuse([]) == fuse([[], []]) == []
+    assert [hit.row for hit in reciprocal_rank_fusion([[Hit(5, 1.0)], [Hit(2, 1.0)]])] == [2, 5]
+    assert reciprocal_rank_fusion([]) == reciprocal_rank_fusion([[], []]) == []
 
 
 def test_a_search_among_some_rows_is_the_search_of_these_alone() -> None:

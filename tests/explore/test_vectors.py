@@ -9,7 +9,7 @@ import pytest
 from waiting import wait_until
 
 from sbert_studio.errors import StudioError
-from sbert_studio.explore.vector_store import VectorStore, keep_below
+from sbert_studio.explore.vector_store import VectorStore, evict_files
 from sbert_studio.workspace import Workspace, digest_texts
 
 TEXTS = ["one fish", "two fish", "red fish", "blue fish"]
@@ -102,7 +102,7 @@ def test_half_written_files_of_dead_processes_go_and_fresh_ones_stay(workspace: 
     old.write_bytes(b"x")
     fresh.write_bytes(b"x")
     os.utime(old, (1000, 1000))
-    keep_below(folder, 0, folder / "none.npy")
+    evict_files(folder, 0, folder / "none.npy")
     assert [path.name for path in folder.iterdir()] == [fresh.name]
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from sbert_studio.explore.bm25 import marked, words
+from sbert_studio.explore.bm25 import highlight, tokenize
 from sbert_studio.explore.topics import c_tf_idf, label_clusters
 
 
@@ -29,13 +29,13 @@ from sbert_studio.explore.topics import c_tf_idf, label_clusters
     ],
 )
 def test_words_of_any_script(text: str, expected: list[str]) -> None:
-    assert words(text) == expected
+    assert tokenize(text) == expected
 
 
 def test_single_characters_come_along_when_asked() -> None:
-    assert words("密码", singles=True) == ["密", "码", "密码"]
-    assert words("カード", singles=True)[-2:] == ["カー", "ード"]
-    assert words("ลืมรหัส")[0] == "ลื"
+    assert tokenize("密码", singles=True) == ["密", "码", "密码"]
+    assert tokenize("カード", singles=True)[-2:] == ["カー", "ード"]
+    assert tokenize("ลืมรหัส")[0] == "ลื"
 
 
 def test_weights_equal_the_formula() -> None:
@@ -90,6 +90,6 @@ def test_noise_has_no_label_and_none_is_fine() -> None:
     ],
 )
 def test_the_words_of_a_query_are_marked_where_they_stand(text: str, query: str, hits: list[str]) -> None:
-    parts = marked(text, query)
+    parts = highlight(text, query)
     assert "".join(parts) == text
     assert parts[1::2] == hits and len(parts) == 2 * len(hits) + 1

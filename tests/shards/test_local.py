@@ -17,7 +17,7 @@ from tiny_studio import sentences, studio_at, write_pairs
 
 from sbert_studio.data.progress import StoppedError, stoppable
 from sbert_studio.errors import StudioError
-from sbert_studio.explore.paraphrase_mining import most_similar_pairs
+from sbert_studio.explore.paraphrase_mining import paraphrase_mining
 from sbert_studio.services.shards import Sharding
 from sbert_studio.shards import serving
 from sbert_studio.shards.executor import How
@@ -257,7 +257,7 @@ def test_pairs_of_shards_are_those_of_all_rows(home: Path, texts: Path, tmp_path
         found = studio.scale.mine(tmp_path / "out", How(), 40)
         again = studio.scale.mine(tmp_path / "out", How(), 40)
     told, whole = texts_of(tmp_path / "out"), np.concatenate(list(ShardedVectors(tmp_path / "out").blocks()))
-    exact = most_similar_pairs(whole, 40)
+    exact = paraphrase_mining(whole, 40)
     assert [(pair.id_a, pair.id_b, pair.score) for pair in found.pairs] == [(told[p.a][0], told[p.b][0], p.score) for p in exact]
     assert found.resumed == 0 and again.resumed == 12 and again.pairs == found.pairs
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from sbert_studio.evaluation.bootstrap import gain
-from sbert_studio.evaluation.report import chosen_in_words
+from sbert_studio.evaluation.bootstrap import paired_gain
+from sbert_studio.evaluation.report import describe_selection
 from sbert_studio.training.checkpoints import EVALUATIONS, MODEL, STATE, Checkpoints, State, Tensors, flaw_of, read_state, read_tensors
 from sbert_studio.training.evaluator import Candidates
 from sbert_studio.training.events import Evaluated, Notice
@@ -51,13 +51,13 @@ def test_the_interval_is_wider_than_that_of_the_kept_evaluation_by_itself(whole:
     low, high = told_by_itself(told, after)
     assert after["gain_interval"][0] < low - 1e-4
     assert after["gain_interval"][1] == pytest.approx(high, abs=1e-6)
-    assert "allows for" in chosen_in_words(after)
+    assert "allows for" in describe_selection(after)
 
 
 def test_of_a_single_evaluation_the_interval_is_that_of_the_paired_bootstrap(tmp_path: Path) -> None:
     told = Told()
     after = dict(tune(tmp_path, SPEC.replace(epochs=1, evaluations_per_epoch=1), told=told).after)
-    assert after["chosen_among"] == 1 and chosen_in_words(after) == ""
+    assert after["chosen_among"] == 1 and describe_selection(after) == ""
     assert after["gain_interval"] == pytest.approx(told_by_itself(told, after), abs=1e-6)
 
 
@@ -115,7 +115,7 @@ def test_a_kept_blend_was_chosen_among_the_evaluations_too() -> None:
     rng = np.random.default_rng(1)
     untuned = rng.normal(0.5, 0.05, 1000)
     candidates = Candidates()
-    kept: dict[str, Any] = {"score": 0.53, "strength": 0.5, **gain(untuned, untuned + 0.03 + rng.normal(0, 0.01, 1000))}
+    kept: dict[str, Any] = {"score": 0.53, "strength": 0.5, **paired_gain(untuned, untuned + 0.03 + rng.normal(0, 0.01, 1000))}
     for name, score in (("step-5", 0.52), ("step-10", 0.525), ("strength-0.5", 0.53)):
         candidates.add(name, {"score": score}, untuned + (score - 0.5) + rng.normal(0, 0.01, 1000))
     found = candidates.chosen("strength-0.5", kept, untuned, besides=1)

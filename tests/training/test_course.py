@@ -16,7 +16,7 @@ import torch
 from sbert_studio.data.examples import Examples
 from sbert_studio.data.splits.splitting import leaking, plain
 from sbert_studio.errors import StudioError
-from sbert_studio.evaluation.report import scores_in_words
+from sbert_studio.evaluation.report import describe_score
 from sbert_studio.models.io.load import load_folder
 from sbert_studio.models.transformer import TransformerEncoder
 from sbert_studio.training.evaluator import Evaluator
@@ -224,7 +224,7 @@ def test_scores_are_summed_up_as_papers_do() -> None:
     found = summary(scores)
     assert found["score"] == pytest.approx(0.85)
     assert found["sd"] == pytest.approx(0.0707, abs=1e-4)
-    assert scores_in_words(found) == "0.8500 ± 0.0707"
+    assert describe_score(found) == "0.8500 ± 0.0707"
     assert summary(scores[:1]) == scores[0]
     assert summary([{}]) == {}
 

@@ -56,7 +56,7 @@ def test_without_resamples_the_score_of_the_others_choice_is_told() -> None:
 
 
 def test_what_an_owner_has_set_to_zero_is_not_called_a_training_without_gain() -> None:
-    from sbert_studio.evaluation.report import gain_in_words, kept_in_words, outcome_in_words
+    from sbert_studio.evaluation.report import describe_gain, describe_kept_model, describe_run
     from sbert_studio.training.strength import at_strength
 
     before = {"metric": "cosine_spearman", "task": "sts", "rows": 60, "score": 0.6}
@@ -65,15 +65,15 @@ def test_what_an_owner_has_set_to_zero_is_not_called_a_training_without_gain() -
     single = at_strength(before, ended, 0.0)
     several = at_strength(before, {**before, "score": 0.78, "sd": 0.02, "each": [0.76, 0.8], "kept": ended}, 0.0)
     for after in (single, several):
-        said = " ".join([*outcome_in_words(before, after), gain_in_words(before, after)])
+        said = " ".join([*describe_run(before, after), describe_gain(before, after)])
         assert "as you chose" in said and "no gain" not in said and "neither" not in said
     unjudged = at_strength({}, {}, 0.0)
-    assert kept_in_words(unjudged) == "strength 0, as you chose: nothing has judged it"
-    assert outcome_in_words(before, at_strength(before, single, 1.0))[0].startswith("better")
+    assert describe_kept_model(unjudged) == "strength 0, as you chose: nothing has judged it"
+    assert describe_run(before, at_strength(before, single, 1.0))[0].startswith("better")
 
 
 def test_a_strength_that_was_chosen_by_looking_at_the_rows_is_never_called_better_by_them() -> None:
-    from sbert_studio.evaluation.report import gain_in_words, outcome_in_words, verdict
+    from sbert_studio.evaluation.report import describe_gain, describe_run, verdict
     from sbert_studio.training.strength import at_strength
 
     before = {"metric": "cosine_spearman", "task": "sts", "rows": 400, "score": 0.824}
@@ -86,22 +86,22 @@ def test_a_strength_that_was_chosen_by_looking_at_the_rows_is_never_called_bette
     by_hand = at_strength(before, ended, 0.25)
     of_an_earlier_version = by_hand | {"gain_interval": [0.0026, 0.0179]}
     for after in (by_hand, of_an_earlier_version):
-        said = outcome_in_words(before, after)
+        said = describe_run(before, after)
         assert verdict(after) == ""
         assert said[0].startswith("strength 0.25 was chosen by hand") and "these very rows" in said[0]
         assert said[1].startswith("strength 0.5, which the training chose") and "no difference beyond chance: 0.824" in said[1]
-        card = gain_in_words(before, after)
+        card = describe_gain(before, after)
         assert "chosen by hand" in card and "no difference beyond chance" in card
         assert "better" not in " ".join([*said, card])
     assert verdict(at_strength(before, by_hand, 0.5)) == "no difference beyond chance"
 
 
 def test_a_model_that_gains_only_on_the_rows_that_chose_it_is_told_of_as_such() -> None:
-    from sbert_studio.evaluation.report import kept_in_words
+    from sbert_studio.evaluation.report import describe_kept_model
 
     marks = [{"strength": 0.0, "score": 0.6}, {"strength": 0.5, "score": 0.63}, {"strength": 1.0, "score": 0.58}]
     after = {"metric": "cosine_spearman", "score": 0.6, "strength": 0.0, "strengths": marks, "nested": 0.59, "tried": 5}
-    said = kept_in_words(after)
+    said = describe_kept_model(after)
     assert said.startswith("the untuned model is kept") and "0.6300" in said and "as you chose" not in said
 
 

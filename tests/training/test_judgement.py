@@ -331,8 +331,8 @@ def test_what_it_costs_elsewhere_is_measured_before_and_after(tmp_path: Path, pr
 def test_an_untuned_model_is_asked_once(probe: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(general_probe, "_SAID", {})
     asked: list[object] = []
-    plain = general_probe.alike
-    monkeypatch.setattr(general_probe, "alike", lambda encoder, *columns: asked.append(encoder) or plain(encoder, *columns))
+    plain = general_probe.pair_similarities
+    monkeypatch.setattr(general_probe, "pair_similarities", lambda encoder, *columns: asked.append(encoder) or plain(encoder, *columns))
     first, again, other = (general_probe.GeneralProbe.of(encoder) for encoder in (tiny_encoder(), tiny_encoder(), tiny_encoder(seed=5)))
     assert first is not None and again is not None and first.untuned == again.untuned
     assert len(asked) == 2 and other is not None and other.untuned != first.untuned

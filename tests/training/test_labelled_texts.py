@@ -44,7 +44,7 @@ def test_a_run_draws_categories_together(tmp_path: Path, objective: str, rows: i
     assert outcome.after["known_rows"] == len(examples) - told[0].dev_rows
     _, held = split(examples, spec.dev_fraction, spec.seed)
     learned, _ = split(examples, spec.dev_fraction, spec.seed)
-    again = evaluate_examples(load_folder(outcome.model), held, known=learned)
+    again = evaluate_examples(load_folder(outcome.model), held, reference=learned)
     assert again.scores["nearest_neighbour_accuracy"] == pytest.approx(outcome.after["score"], abs=0.05)
 
 

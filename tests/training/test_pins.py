@@ -11,7 +11,7 @@ import pytest
 
 from sbert_studio.data.examples import Examples
 from sbert_studio.errors import StudioError
-from sbert_studio.evaluation.encoding import alike
+from sbert_studio.evaluation.encoding import pair_similarities
 from sbert_studio.models.transformer import TransformerEncoder
 from sbert_studio.runs.event_log import load_event
 from sbert_studio.training.events import Evaluated, Part, Pinned, from_json, to_json
@@ -75,8 +75,8 @@ def test_what_is_told_is_the_models_own_similarity_and_ranking() -> None:
     encoder = tiny_encoder()
     seen = PINS.looked_at(encoder, 7)
     assert seen is not None and seen.step == 7
-    np.testing.assert_allclose(seen.similarities, alike(encoder, [a for a, _ in PAIRS], [b for _, b in PAIRS]), atol=1e-6)
-    scores = alike(encoder, ["lost card"] * len(PINS.among), list(PINS.among))
+    np.testing.assert_allclose(seen.similarities, pair_similarities(encoder, [a for a, _ in PAIRS], [b for _, b in PAIRS]), atol=1e-6)
+    scores = pair_similarities(encoder, ["lost card"] * len(PINS.among), list(PINS.among))
     assert list(seen.order) == sorted(range(len(scores)), key=lambda place: -scores[place])
     np.testing.assert_allclose(seen.nearest, np.sort(scores)[::-1][:NEAREST], atol=1e-6)
 

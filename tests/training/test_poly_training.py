@@ -13,8 +13,8 @@ import torch
 
 from sbert_studio.data.examples import Examples
 from sbert_studio.errors import StudioError
-from sbert_studio.evaluation.encoding import Pace
-from sbert_studio.evaluation.evaluate import ToJudge, fitting_task, judge_sets
+from sbert_studio.evaluation.encoding import EncodingSpeed
+from sbert_studio.evaluation.evaluate import EvaluationSet, evaluate_sets, fitting_task
 from sbert_studio.models.pair_scorer import PairScorer
 from sbert_studio.models.poly_encoder import PolyEncoder, load_poly
 from sbert_studio.training.advisor import advise
@@ -241,7 +241,7 @@ def test_the_catalogue_makes_what_the_spec_says_and_a_later_stage_goes_on(tmp_pa
 @pytest.mark.parametrize("make", [tiny_cross, tiny_poly])
 def test_the_speed_counts_each_text_that_is_read(make: Callable[[], PairScorer]) -> None:
     """A cross-encoder reads the two of each pair, a poly-encoder each query and each candidate once."""
-    examples, pace, model = scored_pairs(60), Pace(), make()
+    examples, pace, model = scored_pairs(60), EncodingSpeed(), make()
     examples = examples.take([*range(60), 0, 1])  # a pair that stands there twice is read once
-    judge_sets(model, [ToJudge(examples, fitting_task(model, examples))], pace=pace)
+    evaluate_sets(model, [EvaluationSet(examples, fitting_task(model, examples))], pace=pace)
     assert pace.sentences == sum(len(set(column)) for column in examples.texts) == 120

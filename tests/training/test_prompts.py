@@ -20,7 +20,7 @@ from tiny_studio import quick, studio_at, write_pairs
 from sbert_studio.cli.main import run as run_command
 from sbert_studio.data.examples import Examples
 from sbert_studio.errors import StudioError
-from sbert_studio.evaluation.encoding import Remembered
+from sbert_studio.evaluation.encoding import CachingEncoder
 from sbert_studio.evaluation.evaluate import evaluate_examples
 from sbert_studio.evaluation.tasks.retrieval import evaluate_retrieval
 from sbert_studio.models.io.load import load_folder
@@ -173,7 +173,7 @@ def test_an_adapter_keeps_the_prompts_that_it_was_trained_with(tmp_path: Path) -
 
 def test_an_encoder_that_remembers_keeps_the_roles_apart() -> None:
     encoder = prompted(ASKS)
-    shown = Remembered(encoder)
+    shown = CachingEncoder(encoder)
     for role in ("plain", "query", "document"):
         for _ in range(2):
             np.testing.assert_allclose(shown.for_role(role).encode(["cat dog"]), encoder.for_role(role).encode(["cat dog"]), atol=1e-6)

@@ -13,7 +13,7 @@ import torch
 from sbert_studio.data.examples import Examples
 from sbert_studio.data.splits.splitting import all_alike, folds, split
 from sbert_studio.errors import StudioError
-from sbert_studio.evaluation.bootstrap import FEWEST_DRAWN
+from sbert_studio.evaluation.bootstrap import MIN_CLUSTERS
 from sbert_studio.evaluation.encoding import encode_columns, similarities
 from sbert_studio.training.alarms import below_chance
 from sbert_studio.training.crossval import in_folds
@@ -160,7 +160,7 @@ def test_the_fewest_rows_that_are_judged_in_folds_get_a_verdict(tmp_path: Path, 
     """No fold is so small that its resamples are not defined, which would leave a gain by chance without a word of doubt."""
     for number in range(rows, rows + 9):
         held = [member.held for member in in_folds(small_spec(), scored_pairs(number), None)]
-        assert held and all(fold is not None and len(fold) >= FEWEST_DRAWN for fold in held)
+        assert held and all(fold is not None and len(fold) >= MIN_CLUSTERS for fold in held)
     after = run(small_spec(epochs=1, learning_rate=3e-3), tmp_path, Told(), scored_pairs(rows)).after
     low, high = after["gain_interval"]
     assert len(after["interval"]) == 2 and low <= high

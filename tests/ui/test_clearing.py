@@ -13,7 +13,7 @@ import pytest
 from tiny_studio import sentences
 
 from sbert_studio.errors import StudioError
-from sbert_studio.explore.duplicates import linked
+from sbert_studio.explore.duplicates import build_duplicate_tree
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panels.clearing import panel
 from sbert_studio.ui.panels.clearing.choices import Choices, alike_value
@@ -146,7 +146,7 @@ def test_what_is_kept_together_stays_together_while_another_is_chosen(page: Page
     chain = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     texts = tuple(f"step {place}" for place in range(len(chain)))
     of = replace(duplicates.corpus, texts=texts, fields={})
-    chained = replace(duplicates, corpus=of, vectors=chain, linkage=linked(chain))
+    chained = replace(duplicates, corpus=of, vectors=chain, linkage=build_duplicate_tree(chain))
     together = chained.groups(0.95)[0].rows
     assert together == (0, 1) and len(chained.linkage.groups(0.95)) == 1, "one chain, many groups"
     groups = {group.rows: group.kept for group in chained.groups(0.95, apart=[together], chosen=[4])}

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from sbert_studio.errors import StudioError
-from sbert_studio.explore.duplicates import by_likeness
-from sbert_studio.explore.explain import Usual
+from sbert_studio.explore.duplicates import similarity_order
+from sbert_studio.explore.explain import ScoreDistribution
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panels.basket import gather
 from sbert_studio.ui.panels.comparing import verdict
@@ -33,15 +33,17 @@ MODEL = "all-MiniLM-L6-v2"
     ],
 )
 def test_a_score_is_told_beside_what_is_usual(cosine: float, words: str) -> None:
-    usual = Usual(np.linspace(0, 0.9999, 10_000).astype(np.float32), "some texts")
+    usual = ScoreDistribution(np.linspace(0, 0.9999, 10_000).astype(np.float32), "some texts")
     found, told = verdict.in_words(cosine, usual)
     assert found == words
     assert all(part in told for part in (str(usual.odds(cosine)), "some texts", "0.25 and 0.75"))
 
 
 def test_the_same_cosine_means_less_where_all_texts_are_alike() -> None:
-    apart, crowded = (Usual(np.random.default_rng(0).normal(mean, 0.1, 5_000).clip(-1, 1).astype(np.float32), "x") for mean in (0.1, 0.8))
-    apart, crowded = (Usual(np.sort(usual.cosines), "x") for usual in (apart, crowded))
+    apart, crowded = (
+        ScoreDistribution(np.random.default_rng(0).normal(mean, 0.1, 5_000).clip(-1, 1).astype(np.float32), "x") for mean in (0.1, 0.8)
+    )
+    apart, crowded = (ScoreDistribution(np.sort(usual.cosines), "x") for usual in (apart, crowded))
     assert verdict.in_words(0.7, apart)[0] == "Very close" and verdict.in_words(0.7, crowded)[0] == "No closer than chance"
 
 
@@ -112,11 +114,11 @@ def test_alike_ones_stand_side_by_side() -> None:
     mixed = random.permutation(20)
     vectors = np.eye(4)[group] + 0.1 * random.normal(size=(20, 4))
     vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True))[mixed]
-    order = by_likeness(vectors @ vectors.T)
+    order = similarity_order(vectors @ vectors.T)
     assert sorted(order) == list(range(20))
     changes = np.count_nonzero(np.diff(group[mixed][order]))
     assert changes == 3, "each group stands together"
-    assert by_likeness(np.eye(2)) == [0, 1]
+    assert similarity_order(np.eye(2)) == [0, 1]
 
 
 def test_a_file_of_pairs_tells_its_correlation_with_an_interval_and_the_worst_rows(page: Page, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from sbert_studio.ui.page import Page
 from sbert_studio.ui.panels.judging import board
 from sbert_studio.ui.panels.judging.conclusion import conclusion
 from sbert_studio.ui.panels.judging.form import Form
-from sbert_studio.ui.panels.judging.known import known_rows, known_use
+from sbert_studio.ui.panels.judging.known import known_rows, reference_help
 from sbert_studio.ui.panels.judging.lines import Line
 from sbert_studio.ui.panels.judging.panel import JudgingPanel, form_value, with_questions
 from sbert_studio.ui.panels.judging.shown import job_value, mark, results_of
@@ -207,9 +207,11 @@ def test_known_rows_are_asked_for_only_where_the_task_has_a_use_for_them() -> No
     from sbert_studio.evaluation.tasks import all_tasks
 
     for task in all_tasks():
-        assert bool(known_use(task.name)) == task.uses_known, f"{task.name} says what known rows are for if, and only if, it uses them"
-        assert bool(known_rows(task.name, "known.csv")) == task.uses_known
-    assert known_use("auto") == "" and known_rows("auto", "known.csv") is None and known_rows("senteval", None) is None
+        assert bool(reference_help(task.name)) == task.uses_known_rows, (
+            f"{task.name} says what known rows are for if, and only if, it uses them"
+        )
+        assert bool(known_rows(task.name, "known.csv")) == task.uses_known_rows
+    assert reference_help("auto") == "" and known_rows("auto", "known.csv") is None and known_rows("senteval", None) is None
 
 
 def test_strangers_have_one_at_a_time_and_see_their_own_and_what_is_everybodys(shared: Page, tmp_path: Path) -> None:
@@ -274,13 +276,13 @@ def test_shares_of_rows_are_told_as_rows_and_a_caution_stands_before_all_else() 
 def test_an_interval_has_the_digits_that_show_on_which_side_of_zero_it_ends(only_a: int, only_b: int) -> None:
     import numpy as np
 
-    from sbert_studio.evaluation.bootstrap import resampled_mean
+    from sbert_studio.evaluation.bootstrap import bootstrap_mean
 
     right = np.ones((2, 200), dtype=bool)
     right[0, :only_b] = False
     right[1, only_b : only_a + only_b] = False
     right[:, 170:] = False
-    a, b = (line(name, float(of.mean()), resampled_mean(of), metric="accuracy") for name, of in zip("AB", right, strict=True))
+    a, b = (line(name, float(of.mean()), bootstrap_mean(of), metric="accuracy") for name, of in zip("AB", right, strict=True))
     said = conclusion([a, b])["text"]
     low, high = (float(end.replace("−", "-")) for end in re.findall(r"[+−][\d.]+", said))
     assert ("more than chance" in said) is (low > 0) and high > 0, said

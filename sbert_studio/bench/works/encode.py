@@ -67,6 +67,6 @@ class Encode(Benchmark):
 
 
 def _least_cosine(left: np.ndarray, right: np.ndarray) -> float:
-    from ...evaluation.encoding import measures
+    from ...evaluation.encoding import pairwise_measures
 
-    return float(measures(left, right)["cosine"].min())
+    return float(pairwise_measures(left, right)["cosine"].min())

@@ -65,7 +65,7 @@ class Match:
 
     def ours(self, precision: str) -> Round:
         """Our trainer in one precision."""
-        from ...evaluation.evaluate import evaluate_examples, primary
+        from ...evaluation.evaluate import evaluate_examples, main_score
         from ...training.spec import TrainSpec
         from ...training.trainer import train
 
@@ -91,7 +91,7 @@ class Match:
                     lambda: train(seeded, self.examples, lambda _event: None, lambda: False, encoder=encoder, folder=Path(scratch))
                 )
             if self.test is not None:
-                self.scores.setdefault(precision, []).append(primary(evaluate_examples(encoder, self.test))[1])
+                self.scores.setdefault(precision, []).append(main_score(evaluate_examples(encoder, self.test))[1])
             return speed
 
         return once

@@ -1,7 +1,4 @@
-"""The evaluation tasks: a file each.
-
-Every module of this folder is imported, so that adding a task is adding a file. None of them loads anything heavy before it judges.
-"""
+"""Evaluation tasks, one per file; every module of this folder is imported, so that adding a task is adding a file."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...data.columns.roles import KINDS, Kind
 from ...errors import StudioError
-from .base import REGISTRY, Rows, Shape, Task, WithVectors
+from .base import TASK_REGISTRY, DataShape, EncodedExamples, Task, TaskData
 
 if TYPE_CHECKING:
     from ..report import Report
@@ -19,19 +16,21 @@ if TYPE_CHECKING:
 for _module in sorted(module.name for module in pkgutil.iter_modules(__path__)):
     importlib.import_module(f"{__name__}.{_module}")
 
-_TASKS: dict[str, Task] = {task.name: task for task in sorted((REGISTRY[name]() for name in REGISTRY), key=lambda task: task.order)}
+_TASKS: dict[str, Task] = {
+    task.name: task for task in sorted((TASK_REGISTRY[name]() for name in TASK_REGISTRY), key=lambda task: task.order)
+}
 TASKS: tuple[str, ...] = tuple(_TASKS)
-SCORED_KINDS: tuple[Kind, ...] = tuple(kind for kind in KINDS if any(task.fits(Shape(kind, 2)) for task in _TASKS.values()))
+SCORED_KINDS: tuple[Kind, ...] = tuple(kind for kind in KINDS if any(task.fits(DataShape(kind, 2)) for task in _TASKS.values()))
 """The kinds that have a task which tells a good model from a bad one; bare sentences have none."""
 
 
 def all_tasks() -> tuple[Task, ...]:
-    """Every task, in the order in which lists show them."""
+    """Return every task in display order."""
     return tuple(_TASKS.values())
 
 
-def task_named(name: str) -> Task:
-    """The task of that name.
+def get_task(name: str) -> Task:
+    """Return the task named ``name``.
 
     Raises:
         StudioError: there is none.
@@ -41,11 +40,11 @@ def task_named(name: str) -> Task:
     return _TASKS[name]
 
 
-def task_for(shape: Shape) -> Task:
-    """The task that fits such examples.
+def find_task(shape: DataShape) -> Task:
+    """Return the default task for such data.
 
     Raises:
-        StudioError: none does: they are bare sentences.
+        StudioError: the data are unlabelled sentences.
     """
     for task in _TASKS.values():
         if task.fits(shape):
@@ -53,20 +52,20 @@ def task_for(shape: Shape) -> Task:
     raise StudioError("bare sentences hold nothing to judge a model by", "give pairs with a score or label, or triplets")
 
 
-def kinds_of_task(name: str) -> tuple[Kind, ...]:
-    """The kinds of examples that a task judges by, the usual one first; of ``auto`` none, for it fits the task to the examples.
+def task_kinds(name: str) -> tuple[Kind, ...]:
+    """Return the kinds of examples a task supports, the usual one first; empty for ``auto``.
 
     Raises:
         StudioError: there is no such task.
     """
-    return () if name == "auto" else task_named(name).kinds
+    return () if name == "auto" else get_task(name).kinds
 
 
-def primary(report: Report) -> tuple[str, float]:
-    """The name and value of the one score that picks the best checkpoint; larger is better, unless the task says otherwise."""
+def main_score(report: Report) -> tuple[str, float]:
+    """Return name and value of the main score of a report, which selects the best checkpoint."""
     if report.task not in _TASKS:
         raise StudioError(f"a report of {report.task!r} has no main score", f"known: {', '.join(TASKS)}")
-    place = _TASKS[report.task].place_of_main(report.scores)
+    place = _TASKS[report.task].main_path(report.scores)
     value: Any = report.scores
     for step in place:
         value = value[step]
@@ -76,13 +75,13 @@ def primary(report: Report) -> tuple[str, float]:
 __all__ = [
     "SCORED_KINDS",
     "TASKS",
-    "Rows",
-    "Shape",
+    "DataShape",
+    "EncodedExamples",
     "Task",
-    "WithVectors",
+    "TaskData",
     "all_tasks",
-    "kinds_of_task",
-    "primary",
-    "task_for",
-    "task_named",
+    "find_task",
+    "get_task",
+    "main_score",
+    "task_kinds",
 ]

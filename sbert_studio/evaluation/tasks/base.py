@@ -1,9 +1,4 @@
-"""Which column holds the texts and which their classes.
-
-What every evaluation task says of itself: what it judges by, of which model, and which of its numbers counts.
-
-What the tasks share that judge by texts with a category: any column of classes beside any column of texts will do.
-"""
+"""Base classes of evaluation tasks: the data they need, the models they fit, and their main score."""
 
 from __future__ import annotations
 
@@ -22,33 +17,33 @@ from ...data.findings import Finding
 from ...data.values.no_answer import answered
 from ...errors import StudioError, describe_rows
 from ...registry import Registry
-from ..report import COMPARED_BY
+from ..report import SIMILARITY_KEY
 
 if TYPE_CHECKING:
     import numpy as np
 
     from ...data.columns.roles import Roles
-    from ...data.examples import Examples, Roles
+    from ...data.examples import Examples
     from ...data.progress import Progress
     from ...data.tables import Table
     from ...models.pair_scorer import PairScorer
     from ..report import Report
-    from .categories import Known
+    from .categories import ReferenceTexts
 
 
 @dataclass(frozen=True)
 class ClassRoles:
-    """The column of texts and the column of their classes."""
+    """The text column and the class column of a table."""
 
     text: str
     label: str
 
 
 def class_roles(table: Table) -> ClassRoles:
-    """The text column, and the column of topics, classes or labels beside it.
+    """Return the text column and the class column (topic, class or label) of a table.
 
     Raises:
-        StudioError: the table has no text, or no column that can hold classes.
+        StudioError: the table has no text column, or no column of classes.
     """
     with contextlib.suppress(StudioError):
         found = detect_roles(table)
@@ -63,13 +58,13 @@ def class_roles(table: Table) -> ClassRoles:
     return ClassRoles(roles.texts[0], roles.group)
 
 
-def class_roles_of(roles: Roles) -> ClassRoles | None:
-    """The text and the category or group of a table whose columns are known; ``None`` where they name none."""
+def class_roles_from(roles: Roles) -> ClassRoles | None:
+    """Return the text and class columns that known roles name, or ``None``."""
     label = roles.target if roles.kind == "labelled_texts" else roles.group if roles.kind == "sentences" else None
     return None if label is None else ClassRoles(roles.texts[0], label)
 
 
-def class_account(table: Table, roles: ClassRoles) -> RowAccount:
+def class_row_report(table: Table, roles: ClassRoles) -> RowAccount:
     """What became of the rows: those with a text and a class are judged."""
     both = zip(answered(table.column(roles.text)), table.column(roles.label), strict=True)
     blank = [not (text.strip() and label.strip()) for text, label in both]
@@ -78,7 +73,7 @@ def class_account(table: Table, roles: ClassRoles) -> RowAccount:
     return account_of(table, left, np.setdiff1d(table.lines, rows))
 
 
-def classed_texts(table: Table, roles: ClassRoles) -> tuple[list[str], list[str], tuple[str, ...]]:
+def labelled_texts(table: Table, roles: ClassRoles) -> tuple[list[str], list[str], tuple[str, ...]]:
     """The texts, their classes, and a note on the rows left out because one of the two is blank.
 
     Raises:
@@ -98,15 +93,15 @@ def classed_texts(table: Table, roles: ClassRoles) -> tuple[list[str], list[str]
 
 
 @dataclass(frozen=True)
-class Shape:
-    """What decides which task fits some examples where nobody has said.
+class DataShape:
+    """Properties that decide which task fits a data set by default.
 
     Attributes:
-        kind: of the examples.
-        labels: how many classes there are.
-        ordered: whether a later class means more alike.
-        classed: whether texts of no kind that judges have a column of classes beside them.
-        gives: what the model gives: a vector a text, a score a pair, or a class a pair.
+        kind: kind of the examples.
+        labels: number of classes.
+        ordered: True if later classes mean more similar pairs.
+        classed: True if unlabelled sentences have a class column beside them.
+        gives: output of the model: a vector per text, a score per pair, or a class per pair.
     """
 
     kind: Kind
@@ -117,52 +112,51 @@ class Shape:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """What a table holds for a task.
+class TaskData:
+    """Data of a table for a task.
 
     Attributes:
-        examples: what is judged.
-        notes: in words, which rows were left out and why.
-        account: what became of every row.
-        scale: of scored pairs, the scores of least and of most alike.
-        known: others whose answers are known, for a task that can use them (see :attr:`Task.uses_known`).
-        dev: those of them by which a setting is chosen, if they are set apart.
+        examples: examples to evaluate on.
+        notes: messages on skipped rows.
+        account: use of every row.
+        scale: for scored pairs, the scores of the least and the most similar pairs.
+        reference: reference examples with known labels (see :attr:`Task.uses_known_rows`).
+        dev: examples on which settings are chosen, if given separately.
     """
 
     examples: Examples
     notes: tuple[str, ...]
     account: RowAccount
     scale: tuple[float, float] | None = None
-    known: Examples | None = None
+    reference: Examples | None = None
     dev: Examples | None = None
 
 
 @dataclass(frozen=True, eq=False)
-class WithVectors:
-    """Examples, and the (n, d) vectors of each of their text columns."""
+class EncodedExamples:
+    """Examples with the (n, d) vectors of each text column."""
 
     examples: Examples
     vectors: Sequence[np.ndarray]
 
 
 class Task(ABC):
-    """One way to judge a model.
+    """One way to evaluate a model.
 
     Attributes:
-        order: where it stands in lists.
-        title: what people call it; ``help`` says in a sentence what is measured.
-        kinds: the kinds of examples that it judges by, the usual one first.
-        main: where in a report's scores the one number lies that says which of two models is better. Of a model that scores pairs the
-            last step lies in ``pair``.
-        smaller_is_better: whether a smaller main number is the better one; of no task that is found from the examples.
-        needs_vectors: whether a model that only scores pairs cannot be judged by it.
-        ranks_candidates: whether a model that scores pairs, and reads candidates by themselves, can be judged by it nevertheless.
-        sorts_pairs: of the models that score pairs, whether it is for those that give a class in place of a score.
-        pools: whether the literature also judges the rows of several files as one set ("all").
-        beside_known: whether judged texts are laid beside others, if there are any whose answers are known.
-        by_similarity: whether it judges by how alike the two texts of each pair are, and by nothing else (see :meth:`judge_alike`).
-        learns: whether it learns from others whose answers are known, if there are any (see :meth:`judge_taught`).
-        known_use: what such rows are for, and what happens without them, to whoever may give some.
+        order: position in lists.
+        title: display name; ``help`` is one sentence on what is measured.
+        kinds: supported kinds of examples, the usual one first.
+        main: path of the main score in a report's scores; for pair scorers its last step is below ``pair``.
+        lower_is_better: True if a smaller main score is better.
+        needs_vectors: True if pair scorers cannot be evaluated.
+        ranks_candidates: True if pair scorers with candidate vectors (poly-encoders) can be evaluated nevertheless.
+        sorts_pairs: True if the task is for pair scorers that predict classes, not scores.
+        pools: True if the literature also evaluates the rows of several files as one set ("all").
+        uses_reference: True if texts are compared with labelled reference texts when there are any.
+        by_similarity: True if only the similarity of each pair matters (see :meth:`evaluate_similarities`).
+        learns: True if it trains on labelled rows when there are any (see :meth:`train_and_evaluate`).
+        reference_help: help text for such rows.
     """
 
     name: ClassVar[str]
@@ -176,59 +170,60 @@ class Task(ABC):
     sorts_pairs: ClassVar[bool] = False
     by_similarity: ClassVar[bool] = False
     pools: ClassVar[bool] = False
-    beside_known: ClassVar[bool] = False
+    uses_reference: ClassVar[bool] = False
     learns: ClassVar[bool] = False
-    known_use: ClassVar[str] = ""
-    smaller_is_better: ClassVar[bool] = False
+    reference_help: ClassVar[str] = ""
+    lower_is_better: ClassVar[bool] = False
 
     @property
-    def uses_known(self) -> bool:
-        """Whether examples whose answers are known are of use to it, beside those that are judged."""
-        return self.learns or self.beside_known
+    def uses_known_rows(self) -> bool:
+        """True if labelled rows besides the evaluated ones are of use."""
+        return self.learns or self.uses_reference
 
     @abstractmethod
-    def fits(self, shape: Shape) -> bool:
-        """Whether this is the task for such examples; no two tasks fit the same."""
+    def fits(self, shape: DataShape) -> bool:
+        """Return True if this is the default task for such data; no two tasks fit the same."""
 
     @abstractmethod
-    def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None, by: str = "cosine") -> Report:
-        """Judge a model by the (n, d) vectors of each text column.
+    def evaluate_vectors(
+        self, examples: Examples, vectors: Sequence[np.ndarray], reference: ReferenceTexts | None = None, by: str = "cosine"
+    ) -> Report:
+        """Evaluate a model by the (n, d) vectors of each text column.
 
         Args:
-            known: of a task that is ``beside_known``, texts whose answers are known.
-            by: how the model compares (:attr:`~sbert_studio.models.base.Encoder.similarity_name`); tasks that compare no two texts, or
-                sort them into classes, go by the cosine.
+            reference: labelled reference texts, for tasks with ``uses_reference``.
+            by: the model's similarity function (``Encoder.similarity_name``); classification tasks use cosine.
         """
 
-    def judge_alike(self, targets: np.ndarray, alike: Mapping[str, np.ndarray], by: str = "cosine") -> Report:
-        """Of a task that judges ``by_similarity``: judge by (n,) targets and the four :func:`~..similarity.similarities` of each pair."""
+    def evaluate_similarities(self, targets: np.ndarray, values: Mapping[str, np.ndarray], by: str = "cosine") -> Report:
+        """Evaluate by (n,) targets and the similarities of each pair, for tasks with ``by_similarity``."""
         raise StudioError(f"{self.name} judges by more than how alike two texts are", "judge it on pairs with a score or a label")
 
-    def judge_taught(self, judged: WithVectors, known: WithVectors, dev: WithVectors | None) -> Report:
-        """Of a task that ``learns``: learn from ``known``, choose settings by ``dev``, judge on ``judged``."""
+    def train_and_evaluate(self, evaluated: EncodedExamples, reference: EncodedExamples, dev: EncodedExamples | None) -> Report:
+        """Train on ``reference``, choose settings on ``dev``, evaluate on ``evaluated``, for tasks with ``learns``."""
         raise StudioError(f"{self.name} learns from no other rows", "give only what is to be judged")
 
-    def judge_scores(self, examples: Examples, scores: np.ndarray, classes: tuple[str, ...]) -> Report:
-        """Judge a model by what it gives :meth:`pairs`: (n,) scores, or (n, c) logits of ``classes``."""
+    def evaluate_pair_scores(self, examples: Examples, scores: np.ndarray, classes: tuple[str, ...]) -> Report:
+        """Evaluate the output of a pair scorer for :meth:`pairs`: (n,) scores, or (n, c) logits of ``classes``."""
         raise StudioError(f"{self.name} needs a vector of each text", "judge it on pairs with a score or a label")
 
-    def judge_ranking(self, examples: Examples, model: PairScorer, progress: Progress | None) -> Report:
-        """Of a task that ``ranks_candidates``: judge a model that scores a query with candidates whose vectors are given."""
+    def evaluate_ranking(self, examples: Examples, model: PairScorer, progress: Progress | None) -> Report:
+        """Evaluate a pair scorer that ranks encoded candidates, for tasks with ``ranks_candidates``."""
         raise StudioError(f"{self.name} ranks no candidates", "judge the model on pairs with a score or a label")
 
     def pairs(self, examples: Examples) -> list[tuple[str, str]]:
-        """The pairs of texts that a model is asked to score."""
+        """Return the text pairs that a pair scorer reads."""
         return list(zip(examples.texts[0], examples.texts[1], strict=True))
 
-    def place_of_main(self, scores: Mapping[str, Any]) -> tuple[str, ...]:
-        """Where the one number lies that counts, in the scores of a report of this task."""
+    def main_path(self, scores: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the path of the main score in the scores of a report."""
         if "pair" in scores:
             return ("pair", self.main[-1])
-        return (str(scores[COMPARED_BY]), self.main[-1]) if COMPARED_BY in scores else self.main
+        return (str(scores[SIMILARITY_KEY]), self.main[-1]) if SIMILARITY_KEY in scores else self.main
 
     def averaged(self, scores: Mapping[str, Any]) -> dict[str, Any]:
-        """Those numbers of a report's scores of which a mean over several files is told, nested as they are there: the main one."""
-        place = self.place_of_main(scores)
+        """Return the scores that are averaged over files, nested as in a report: the main score."""
+        place = self.main_path(scores)
         value: Any = scores
         for step in place:
             value = value[step]
@@ -263,37 +258,37 @@ class Task(ABC):
         StudioError: columns of the right kind still do not fit, such as labels without an order.
         """
 
-    def read(self, table: Table, known: Roles | ClassRoles | None = None) -> Rows:
-        """What a table holds for this task.
+    def read(self, table: Table, known_roles: Roles | ClassRoles | None = None) -> TaskData:
+        """Read the data of a table for this task.
 
         Args:
-            known: what the columns are; found by names and values where it is not said.
+            known_roles: column roles; detected if not given.
 
         Raises:
-            StudioError: the table does not hold what the task needs, or all its rows have the same target.
+            StudioError: the table lacks what the task needs, or all rows have the same target.
         """
         import numpy as np
 
         from ...data.accounts import account_of
         from ...data.examples import build_examples
 
-        roles = self.roles_of(table, known)
+        roles = self.roles_of(table, known_roles)
         examples, findings = build_examples(table, roles)
         if examples.targets is not None and len(np.unique(examples.targets)) < 2:
             raise StudioError(f"every row of {table.name} has the same {roles.target}", "a model can only be judged where they differ")
         account = account_of(table, findings, examples.lines)
         scale = None if roles.low is None or roles.high is None else (roles.low, roles.high)
-        return Rows(examples, tuple(finding.in_words() for finding in findings), account, scale)
+        return TaskData(examples, tuple(finding.in_words() for finding in findings), account, scale)
 
-    def roles_of(self, table: Table, known: Roles | ClassRoles | None = None) -> Roles:
-        """What the columns of a table are for this task.
+    def roles_of(self, table: Table, known_roles: Roles | ClassRoles | None = None) -> Roles:
+        """Return the column roles of a table for this task.
 
         Raises:
-            StudioError: it has not what the task needs.
+            StudioError: the table lacks what the task needs.
         """
         from ...data.examples import Roles, detect_roles
 
-        said = known if isinstance(known, Roles) else None
+        said = known_roles if isinstance(known_roles, Roles) else None
         roles = said or detect_roles(table)
         if roles.kind not in self.kinds:
             if said is not None:
@@ -314,33 +309,33 @@ def require_order(roles: Roles) -> None:
         raise StudioError(f"the labels {', '.join(roles.labels[:6])} have no order that a ranking could follow", "choose classes")
 
 
-REGISTRY: Registry[Task] = Registry("evaluation")
+TASK_REGISTRY: Registry[Task] = Registry("evaluation")
 
 
-class OfTexts(Task):
-    """A task of texts and their classes. It looks at each text alone, so that a model needs vectors for it."""
+class TextTask(Task):
+    """Task on texts with classes. Texts are encoded one by one, so that the model must return vectors."""
 
     kinds: ClassVar[tuple[Kind, ...]] = ("labelled_texts",)
     needs_vectors = True
 
-    def read(self, table: Table, known: Roles | ClassRoles | None = None) -> Rows:
-        """The texts that have a class; see :meth:`.base.Task.read`."""
+    def read(self, table: Table, known_roles: Roles | ClassRoles | None = None) -> TaskData:
+        """Read the texts that have a class; see :meth:`Task.read`."""
         import numpy as np
 
         from ...data.examples import Examples
 
-        found = known if isinstance(known, ClassRoles) else class_roles_of(known) if known is not None else None
+        found = known_roles if isinstance(known_roles, ClassRoles) else class_roles_from(known_roles) if known_roles is not None else None
         roles = found or class_roles(table)
-        texts, labels, notes = classed_texts(table, roles)
-        account = class_account(table, roles)
+        texts, labels, notes = labelled_texts(table, roles)
+        account = class_row_report(table, roles)
         names = tuple(sorted(set(labels)))
         places = {name: place for place, name in enumerate(names)}
         targets = np.fromiter((places[label] for label in labels), np.int64, len(labels))
         left = [row for reason in account.reasons for row in reason.rows]
         lines = table.lines[~np.isin(table.lines, left)]
-        return Rows(Examples("labelled_texts", (tuple(texts),), targets, lines, names), notes, account)
+        return TaskData(Examples("labelled_texts", (tuple(texts),), targets, lines, names), notes, account)
 
 
-def categories_of(examples: Examples) -> list[str]:
-    """The name of each text's category."""
+def category_names(examples: Examples) -> list[str]:
+    """Return the category name of each text."""
     return [] if examples.targets is None else [examples.labels[place] for place in examples.targets.tolist()]

@@ -1,7 +1,4 @@
-"""Texts with a category: does the nearest text, and the nearest centre of a category, belong to the right one?
-
-Texts with a category, judged by their neighbours.
-"""
+"""Categories: do a text's nearest neighbour and nearest class centroid have its category?"""
 
 from __future__ import annotations
 
@@ -16,11 +13,11 @@ import numpy as np
 from ...data.progress import checkpoint
 from ...data.splits.splitting import plain
 from ...models.similarity import unit
-from ..answers import of_places
-from ..bootstrap import interval_of_share, resampled_mean
+from ..answers import predictions_from_class_ids
+from ..bootstrap import bootstrap_mean, share_interval
 from ..encoding import TIE
 from ..report import Report
-from .base import REGISTRY, OfTexts, Rows, Shape, categories_of
+from .base import TASK_REGISTRY, DataShape, TaskData, TextTask, category_names
 from .clustering import evaluate_clustering
 
 if TYPE_CHECKING:
@@ -32,18 +29,18 @@ if TYPE_CHECKING:
 
 
 _BLOCK = 4_000_000  # cells of a block of cosines: 16 MB
-_MOST_PAIRS = 5
-_SHOWN = 2
-_LONGEST = 200  # letters of a text that is shown
+_MAX_PAIRS = 5
+_EXAMPLE_TEXTS = 2
+_MAX_CHARACTERS = 200  # letters of a text that is shown
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
-    """Texts whose category is known: new ones are laid beside them.
+class ReferenceTexts:
+    """Labelled texts that new texts are compared with.
 
     Attributes:
         vectors: (n, d).
-        labels, texts: their categories, and the texts themselves.
+        labels, texts: their categories and the texts.
     """
 
     vectors: np.ndarray
@@ -51,54 +48,55 @@ class Known:
     texts: Sequence[str]
 
 
-def evaluate_categories(vectors: np.ndarray, labels: Sequence[str], texts: Sequence[str], known: Known | None = None) -> Report:
-    """Nearest-neighbour and nearest-centroid accuracy by cosine, and the V-measure of a clustering.
+def evaluate_categories(
+    vectors: np.ndarray, labels: Sequence[str], texts: Sequence[str], reference: ReferenceTexts | None = None
+) -> Report:
+    """Compute nearest-neighbour and nearest-centroid accuracy by cosine, and the V-measure of a clustering.
 
-    A text's nearest neighbour is looked for among ``known``, or among all other judged texts where there are none; one that says the
-    same (case and blanks aside) is passed over. Ties count against the model, so that vectors which all coincide score nothing, and so
-    does a text whose category has no other text. A centroid is the mean of the normalised vectors of a category, without the text
-    itself. The V-measure (Rosenberg and Hirschberg 2007) is that of k-means on the judged texts alone.
+    The nearest neighbour is searched in ``reference``, or among all other evaluated texts without it; texts equal up to case and spaces are
+    skipped. Ties count as errors, so that collapsed vectors score 0, as do texts that are alone in their category. A centroid is the mean
+    of the normalised vectors of a category without the text itself. The V-measure (Rosenberg and Hirschberg 2007) is that of k-means on
+    the evaluated texts.
 
     Args:
-        vectors: (n, d) of the judged texts.
+        vectors: (n, d) of the evaluated texts.
         labels, texts: their n categories, and the texts.
 
     Returns:
-        A report of ``categories``: ``nearest_neighbour_accuracy`` with its 95% ``interval`` (Wilson), ``centroid_accuracy``,
-        ``v_measure`` (absent of a single category), ``classes``, ``majority`` (the accuracy of always naming the largest category),
-        ``known_rows``, and ``confused``: the pairs of categories that are most often taken for each other,
-        ``{categories, count, texts}``, each with two of the texts, their ``category`` and the one ``found``.
+        A ``categories`` report: ``nearest_neighbour_accuracy`` with its 95 % ``interval`` (Wilson), ``centroid_accuracy``, ``v_measure``
+        (with two or more categories), ``classes``, ``majority`` (accuracy of always predicting the largest category), ``known_rows``, and
+        ``confused``: the most often confused pairs of categories, ``{categories, count, texts}``, with two example texts each.
     """
-    alone = known is None
-    beside = Known(vectors, labels, texts) if known is None else known
+    alone = reference is None
+    beside = ReferenceTexts(vectors, labels, texts) if reference is None else reference
     names = sorted({*labels, *beside.labels})
     places = {name: place for place, name in enumerate(names)}
     truth, theirs = (np.fromiter((places[label] for label in column), np.int64, len(column)) for column in (labels, beside.labels))
     new, old = unit(vectors), unit(beside.vectors)
     found = _nearest(new, truth, [plain(text) for text in texts], old, theirs, [plain(text) for text in beside.texts])
     right = found == truth
-    drawn = resampled_mean(right.astype(np.float64))
+    drawn = bootstrap_mean(right.astype(np.float64))
     scores: dict[str, Any] = {
         "nearest_neighbour_accuracy": float(right.mean()),
         "centroid_accuracy": float((_nearest_centroid(new, truth, old, theirs, len(names), alone) == truth).mean()),
         "classes": len(set(labels)),
         "majority": Counter(labels).most_common(1)[0][1] / len(labels),
         "known_rows": 0 if alone else len(theirs),
-        "interval": interval_of_share(drawn, right),
-        "confused": _confused(truth, found, names, texts),
+        "interval": share_interval(drawn, right),
+        "confused": _confusions(truth, found, names, texts),
     }
     if scores["classes"] > 1:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Number of distinct clusters")  # vectors that coincide
             scores["v_measure"] = evaluate_clustering(vectors, labels).scores["v_measure"]
-    return Report("categories", len(truth), scores, resampled=drawn, answers=of_places(found, truth, names))
+    return Report("categories", len(truth), scores, resampled=drawn, answers=predictions_from_class_ids(found, truth, names))
 
 
 def nearest_categories(vectors: np.ndarray, labels: Sequence[str], texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """Each text's category and that of its nearest other text that has one, by the rules of :func:`evaluate_categories`.
+    """Return each text's category and that of its nearest neighbour, by the rules of :func:`evaluate_categories`.
 
     Returns:
-        the two as (n,) int64 places, -1 where the text has no category or nothing is near, and the names that they are places in.
+        Both as (n,) int64 ids (-1: no category or no neighbour), and the category names.
     """
     names = sorted({label for label in labels if label.strip()})
     places = {name: place for place, name in enumerate(names)}
@@ -110,11 +108,10 @@ def nearest_categories(vectors: np.ndarray, labels: Sequence[str], texts: Sequen
 
 
 def _nearest(
-    new: np.ndarray, truth: np.ndarray, texts: Sequence[str], old: np.ndarray, theirs: np.ndarray, known: Sequence[str]
+    new: np.ndarray, truth: np.ndarray, texts: Sequence[str], old: np.ndarray, theirs: np.ndarray, reference: Sequence[str]
 ) -> np.ndarray:
-    """(n,) the class of the nearest known text; of several as near, a wrong one; -1 where there is none."""
     same: dict[str, list[int]] = defaultdict(list)
-    for place, text in enumerate(known):
+    for place, text in enumerate(reference):
         same[text].append(place)
     found = np.full(len(new), -1, np.int64)
     at_once = max(1, _BLOCK // max(1, len(old)))
@@ -136,7 +133,6 @@ def _nearest(
 
 
 def _nearest_centroid(new: np.ndarray, truth: np.ndarray, old: np.ndarray, theirs: np.ndarray, classes: int, alone: bool) -> np.ndarray:
-    """(n,) the class of the nearest centroid; of several as near, a wrong one; -1 where its own class has no other text."""
     sums = np.zeros((classes, new.shape[1]), np.float32)
     np.add.at(sums, theirs, old)
     sizes = np.bincount(theirs, minlength=classes)
@@ -150,71 +146,69 @@ def _nearest_centroid(new: np.ndarray, truth: np.ndarray, old: np.ndarray, their
     return np.where(right, truth, other)
 
 
-def _confused(truth: np.ndarray, found: np.ndarray, names: Sequence[str], texts: Sequence[str]) -> list[dict[str, Any]]:
-    """The pairs of categories most often taken for each other, whichever for which."""
+def _confusions(truth: np.ndarray, found: np.ndarray, names: Sequence[str], texts: Sequence[str]) -> list[dict[str, Any]]:
     missed = np.flatnonzero((found != truth) & (found >= 0))
     pairs: dict[tuple[int, int], list[int]] = defaultdict(list)
     for place in missed.tolist():
         one, two = sorted((int(truth[place]), int(found[place])))
         pairs[one, two].append(place)
-    most = sorted(pairs.items(), key=lambda item: (-len(item[1]), item[0]))[:_MOST_PAIRS]
+    most = sorted(pairs.items(), key=lambda item: (-len(item[1]), item[0]))[:_MAX_PAIRS]
     return [
         {
             "categories": [names[one], names[two]],
             "count": len(places),
             "texts": [
-                {"text": texts[place][:_LONGEST], "category": names[truth[place]], "found": names[found[place]]}
-                for place in places[:_SHOWN]
+                {"text": texts[place][:_MAX_CHARACTERS], "category": names[truth[place]], "found": names[found[place]]}
+                for place in places[:_EXAMPLE_TEXTS]
             ],
         }
         for (one, two), places in most
     ]
 
 
-def confused_together(parts: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
-    """The ``confused`` of several reports on different texts as one: counts are added, as far as each report told them."""
+def merge_confusions(parts: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
+    """Merge the ``confused`` lists of reports on different texts, adding counts."""
     found: dict[tuple[str, ...], dict[str, Any]] = {}
     for pair in (pair for part in parts for pair in part):
-        known = found.setdefault(tuple(pair["categories"]), {"categories": list(pair["categories"]), "count": 0, "texts": []})
-        known["count"] += pair["count"]
-        known["texts"] = [*known["texts"], *pair["texts"]][:_SHOWN]
-    return sorted(found.values(), key=lambda pair: (-pair["count"], pair["categories"]))[:_MOST_PAIRS]
+        reference = found.setdefault(tuple(pair["categories"]), {"categories": list(pair["categories"]), "count": 0, "texts": []})
+        reference["count"] += pair["count"]
+        reference["texts"] = [*reference["texts"], *pair["texts"]][:_EXAMPLE_TEXTS]
+    return sorted(found.values(), key=lambda pair: (-pair["count"], pair["categories"]))[:_MAX_PAIRS]
 
 
 # Texts that are laid beside each other: more of them change no figure that is shown.
-_MOST_ALONE = 20_000
+_MAX_TEXTS = 20_000
 
 
-@REGISTRY.register("categories")
-class Categories(OfTexts):
-    """The nearest neighbour's category."""
+@TASK_REGISTRY.register("categories")
+class CategoryTask(TextTask):
+    """Category of the nearest neighbour."""
 
     order = 6
     title = "Texts with a category: the nearest neighbour's"
     help = "The share of texts whose nearest neighbour, or nearest centre of a category, is of their own category."
     main = ("nearest_neighbour_accuracy",)
-    beside_known = True
-    known_use = "The nearest neighbour of a text is sought among them. Without them the texts above are laid beside each other."
+    uses_reference = True
+    reference_help = "The nearest neighbour of a text is sought among them. Without them the texts above are laid beside each other."
 
-    def fits(self, shape: Shape) -> bool:
-        """Texts whose categories are meant to lie together."""
+    def fits(self, shape: DataShape) -> bool:
         return shape.kind == "labelled_texts"
 
-    def read(self, table: Table, known: Roles | ClassRoles | None = None) -> Rows:
-        """Each text beside all others of its table, or of a sample of a very large one."""
+    def read(self, table: Table, known_roles: Roles | ClassRoles | None = None) -> TaskData:
+        """Read the labelled texts, or a sample of a very large table."""
         import numpy as np
 
-        rows = super().read(table, known)
+        rows = super().read(table, known_roles)
         examples, notes = rows.examples, rows.notes
-        if len(examples) > _MOST_ALONE:
-            notes = (*notes, f"judged on a sample of {_MOST_ALONE:,} of the {len(examples):,} texts")
-            examples = examples.take(np.sort(np.random.default_rng(len(examples)).permutation(len(examples))[:_MOST_ALONE]))
-        single = sum(count == 1 for count in Counter(categories_of(examples)).values())
+        if len(examples) > _MAX_TEXTS:
+            notes = (*notes, f"judged on a sample of {_MAX_TEXTS:,} of the {len(examples):,} texts")
+            examples = examples.take(np.sort(np.random.default_rng(len(examples)).permutation(len(examples))[:_MAX_TEXTS]))
+        single = sum(count == 1 for count in Counter(category_names(examples)).values())
         if single:
             notes = (*notes, f"the only text of its category counts as wrong: {single:,} of {len(examples):,}")
         return replace(rows, examples=examples, notes=notes)
 
-    def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None, by: str = "cosine") -> Report:
-        """See :func:`~sbert_studio.evaluation.tasks.categories.evaluate_categories`."""
-
-        return evaluate_categories(vectors[0], categories_of(examples), examples.texts[0], known)
+    def evaluate_vectors(
+        self, examples: Examples, vectors: Sequence[np.ndarray], reference: ReferenceTexts | None = None, by: str = "cosine"
+    ) -> Report:
+        return evaluate_categories(vectors[0], category_names(examples), examples.texts[0], reference)

@@ -1,7 +1,4 @@
-"""How vectors lie on the sphere: anisotropy (Ethayarajh 2019), uniformity and alignment (Wang & Isola 2020).
-
-Any texts: how their vectors lie, whatever they say.
-"""
+"""Geometry of the embedding space: anisotropy (Ethayarajh 2019), uniformity and alignment (Wang & Isola 2020)."""
 
 from __future__ import annotations
 
@@ -16,9 +13,9 @@ from ...data.columns.roles import KINDS
 from ...data.progress import checkpoint
 from ...errors import StudioError
 from ...models.similarity import unit
-from ..bootstrap import drawn_together, interval, resampled
+from ..bootstrap import bootstrap_scores, percentile_interval, resample_clusters
 from ..report import Report
-from .base import REGISTRY, Rows, Shape, Task
+from .base import TASK_REGISTRY, DataShape, Task, TaskData
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,7 +23,7 @@ if TYPE_CHECKING:
     from ...data.examples import Examples, Roles
     from ...data.tables import Table
     from .base import ClassRoles
-    from .categories import Known
+    from .categories import ReferenceTexts
 
 
 MOST_ROWS = 5_000
@@ -36,14 +33,14 @@ _BLOCK = 4_000_000  # cells of a block of cosines: 16 MB
 
 
 @dataclass(frozen=True)
-class Measured:
+class GeometrySample:
     """A mean over pairs of vectors.
 
     Attributes:
-        value: the measure.
-        pairs: over how many pairs.
-        rows: of how many rows.
-        exact: whether these are all the pairs there are; else those of a sample of rows.
+        value: the mean.
+        pairs: number of pairs.
+        rows: number of rows.
+        exact: True if computed on all pairs, not on a sample of rows.
     """
 
     value: float
@@ -53,18 +50,18 @@ class Measured:
 
 
 def evaluate_geometry(vectors: np.ndarray, pairs: tuple[np.ndarray, np.ndarray] | None = None) -> Report:
-    """All three measures, as far as they can be had.
+    """Compute anisotropy, uniformity and, with pairs, alignment.
 
     Args:
         vectors: (n, d), one of each distinct text.
-        pairs: (m, d) each: the two sides of positive pairs, if there are any.
+        pairs: (m, d) each, both sides of positive pairs, if there are any.
 
     Returns:
-        A report of ``geometry``: ``anisotropy`` with its 95% bootstrap ``interval`` over the texts, ``uniformity``, ``alignment`` where
-        there are pairs, ``texts``, of how many of them the ``uniformity_rows`` are, and ``positive_pairs``.
+        A ``geometry`` report: ``anisotropy`` with its 95 % bootstrap ``interval`` over texts, ``uniformity``, ``alignment`` with pairs,
+        ``texts``, ``uniformity_rows`` and ``positive_pairs``.
 
     Raises:
-        StudioError: fewer than two texts have a vector with a direction.
+        StudioError: fewer than two texts have a nonzero vector.
     """
     spread = uniformity(vectors)
     scores: dict[str, Any] = {"anisotropy": anisotropy(vectors).value, "uniformity": spread.value}
@@ -72,11 +69,11 @@ def evaluate_geometry(vectors: np.ndarray, pairs: tuple[np.ndarray, np.ndarray] 
         scores["alignment"] = alignment(*pairs).value
     scores |= {"texts": len(vectors), "uniformity_rows": spread.rows, "positive_pairs": 0 if pairs is None else len(pairs[0])}
     drawn = resampled_anisotropy(vectors)
-    return Report("geometry", len(vectors), scores | {"interval": interval(drawn)}, resampled=drawn)
+    return Report("geometry", len(vectors), scores | {"interval": percentile_interval(drawn)}, resampled=drawn)
 
 
 def resampled_anisotropy(vectors: np.ndarray) -> np.ndarray:
-    """The anisotropy of every bootstrap resample of the rows, (resamples,); a row drawn twice makes no pair with itself."""
+    """Return the anisotropy of every bootstrap resample, (resamples,); a row drawn twice is not paired with itself."""
     unit = _directed(vectors).astype(np.float64)
 
     def score(block: np.ndarray) -> np.ndarray:
@@ -85,38 +82,38 @@ def resampled_anisotropy(vectors: np.ndarray) -> np.ndarray:
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray((np.einsum("rd,rd->r", total, total) - own) / (np.square(block.sum(axis=1)) - own))
 
-    with drawn_together():
-        return resampled(score, len(unit))
+    with resample_clusters():
+        return bootstrap_scores(score, len(unit))
 
 
-def anisotropy(vectors: np.ndarray) -> Measured:
-    """The mean cosine of two different rows, in [−1, 1]: 0 where vectors point everywhere, 1 where all point one way (Ethayarajh 2019).
+def anisotropy(vectors: np.ndarray) -> GeometrySample:
+    """Return the mean cosine of two different rows, in [−1, 1]: 0 if directions are isotropic, 1 if all are equal (Ethayarajh 2019).
 
-    Exact of any number of rows: the cosines of all pairs add up to (‖Σx‖² − n) / 2 of n vectors of length one.
+    Exact for any number of rows: the cosines of all pairs of n unit vectors sum to (‖Σx‖² − n) / 2.
 
     Args:
-        vectors: (n, d), normalised here; rows of zeros have no direction and are passed over.
+        vectors: (n, d), normalised here; zero rows are ignored.
 
     Raises:
-        StudioError: fewer than two rows have a direction.
+        StudioError: fewer than two nonzero rows.
     """
     unit = _directed(vectors)
     rows = len(unit)
     total = unit.sum(axis=0, dtype=np.float64)
     own = float(np.einsum("nd,nd->", unit, unit, dtype=np.float64))
-    return Measured(float((total @ total - own) / (rows * (rows - 1))), rows * (rows - 1) // 2, rows)
+    return GeometrySample(float((total @ total - own) / (rows * (rows - 1))), rows * (rows - 1) // 2, rows)
 
 
-def uniformity(vectors: np.ndarray, *, most: int = MOST_ROWS, seed: int = 12) -> Measured:
-    """log E exp(−2 ‖x − y‖²) over pairs of different rows, at most 0 and the lower the more uniform (Wang & Isola 2020, equation 2).
+def uniformity(vectors: np.ndarray, *, most: int = MOST_ROWS, seed: int = 12) -> GeometrySample:
+    """Return log E exp(−2 ‖x − y‖²) over pairs of different rows, at most 0, lower is more uniform (Wang & Isola 2020, equation 2).
 
     Args:
-        vectors: (n, d), normalised here; rows of zeros have no direction and are passed over.
-        most: of more rows, so many are drawn without replacement, and all their pairs taken.
-        seed: of the draw.
+        vectors: (n, d), normalised here; zero rows are ignored.
+        most: above this number of rows, a sample of that size is used.
+        seed: seed of the sample.
 
     Raises:
-        StudioError: fewer than two rows have a direction.
+        StudioError: fewer than two nonzero rows.
     """
     unit = _directed(vectors)
     exact = len(unit) <= most
@@ -130,14 +127,14 @@ def uniformity(vectors: np.ndarray, *, most: int = MOST_ROWS, seed: int = 12) ->
         near = np.exp(2 * _T * (block - 1))
         near[np.arange(len(block)), np.arange(start, start + len(block))] = 0
         total += float(near.sum(dtype=np.float64))
-    return Measured(math.log(total / (rows * (rows - 1))), rows * (rows - 1) // 2, rows, exact)
+    return GeometrySample(math.log(total / (rows * (rows - 1))), rows * (rows - 1) // 2, rows, exact)
 
 
-def alignment(left: np.ndarray, right: np.ndarray) -> Measured:
-    """E ‖x − y‖² of positive pairs, 0 where the two sides coincide, at most 4 (Wang & Isola 2020, equation 1 with α = 2).
+def alignment(left: np.ndarray, right: np.ndarray) -> GeometrySample:
+    """Return E ‖x − y‖² of positive pairs, between 0 and 4 (Wang & Isola 2020, equation 1 with α = 2).
 
     Args:
-        left, right: (n, d) vectors of matching rows, normalised here; pairs with a row of zeros are passed over.
+        left, right: (n, d) vectors of matching rows, normalised here; pairs with a zero row are ignored.
 
     Raises:
         StudioError: there is no pair.
@@ -147,7 +144,7 @@ def alignment(left: np.ndarray, right: np.ndarray) -> Measured:
     if not both.any():
         raise StudioError("there are no positive pairs to measure alignment on", "give pairs of texts that belong together")
     distances = np.square(u[both] - v[both], dtype=np.float64).sum(axis=1)
-    return Measured(float(distances.mean()), int(both.sum()), int(both.sum()))
+    return GeometrySample(float(distances.mean()), int(both.sum()), int(both.sum()))
 
 
 def _directed(vectors: np.ndarray) -> np.ndarray:
@@ -162,9 +159,9 @@ _ALIKE = 0.8
 """From this score on, on the scale from 0 to 1, a pair counts as positive: 4 of 5, as in SimCSE (Gao et al. 2021)."""
 
 
-@REGISTRY.register("geometry")
-class Geometry(Task):
-    """Anisotropy, uniformity and alignment. The first decides: it is exact of any number of texts, and any texts have it."""
+@TASK_REGISTRY.register("geometry")
+class GeometryTask(Task):
+    """Anisotropy, uniformity and alignment. Anisotropy is the main score: it is exact and defined for any texts."""
 
     order = 11
     title = "Any texts: how their vectors lie"
@@ -172,40 +169,39 @@ class Geometry(Task):
     kinds = KINDS
     main = ("anisotropy",)
     needs_vectors = True
-    smaller_is_better = True
+    lower_is_better = True
 
-    def fits(self, shape: Shape) -> bool:
-        """Nothing: it is chosen by name."""
+    def fits(self, shape: DataShape) -> bool:
         return False
 
-    def read(self, table: Table, known: Roles | ClassRoles | None = None) -> Rows:
-        """Whatever rows the table has; a table without pairs or classes is one of bare texts."""
+    def read(self, table: Table, known_roles: Roles | ClassRoles | None = None) -> TaskData:
+        """Read any rows; a table without pairs or classes is read as sentences."""
         from ...data.accounts import account_of
         from ...data.examples import Roles, build_examples, detect_roles
 
-        roles = known if isinstance(known, Roles) else None
+        roles = known_roles if isinstance(known_roles, Roles) else None
         if roles is None:
             try:
                 roles = detect_roles(table)
             except StudioError:
                 roles = detect_roles(table, "sentences")
         examples, findings = build_examples(table, roles)
-        return Rows(examples, tuple(finding.in_words() for finding in findings), account_of(table, findings, examples.lines))
+        return TaskData(examples, tuple(finding.in_words() for finding in findings), account_of(table, findings, examples.lines))
 
-    def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None, by: str = "cosine") -> Report:
-        """See :func:`~sbert_studio.evaluation.tasks.geometry.evaluate_geometry`: each distinct text, and the pairs that are alike."""
+    def evaluate_vectors(
+        self, examples: Examples, vectors: Sequence[np.ndarray], reference: ReferenceTexts | None = None, by: str = "cosine"
+    ) -> Report:
         import numpy as np
 
         texts = [text for column in examples.texts for text in column]
         first = {text: place for place, text in reversed(list(enumerate(texts)))}
         distinct = np.concatenate(vectors)[sorted(first.values())]
-        alike = _alike(examples)
-        pairs = (vectors[0][alike], vectors[1][alike]) if alike.any() else None
+        values = _alike(examples)
+        pairs = (vectors[0][values], vectors[1][values]) if values.any() else None
         return replace(evaluate_geometry(distinct, pairs), rows=len(examples))
 
 
 def _alike(examples: Examples) -> np.ndarray:
-    """(n,) bool: whose first two texts belong together: positive pairs, triplets, a high score, or the label that says so."""
     import numpy as np
 
     if examples.kind in ("positive_pairs", "triplets"):

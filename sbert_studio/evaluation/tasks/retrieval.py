@@ -1,7 +1,4 @@
-"""Positive pairs: does a text find its own partner among all partners?
-
-Positive pairs: a text and its partner.
-"""
+"""Retrieval: does each text find its own partner among all partners?"""
 
 from __future__ import annotations
 
@@ -13,11 +10,11 @@ import numpy as np
 from ...data.splits.splitting import plain
 from ...errors import StudioError
 from ...models.similarity import similarity, unit
-from ..answers import of_ranks
-from ..bootstrap import interval, resampled_mean
+from ..answers import predictions_from_ranks
+from ..bootstrap import bootstrap_mean, percentile_interval
 from ..encoding import TIE
 from ..report import Report
-from .base import REGISTRY, Rows, Shape, Task
+from .base import TASK_REGISTRY, DataShape, Task, TaskData
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,13 +24,13 @@ if TYPE_CHECKING:
     from ...data.tables import Table
     from ...models.pair_scorer import PairScorer
     from .base import ClassRoles
-    from .categories import Known
+    from .categories import ReferenceTexts
 
 
 _BLOCK = 4_000_000  # cells of a block of scores: 16 MB
 _TOP = 10
 _CUTS = (1, 3, 5, 10)
-Scored = Callable[[slice], np.ndarray]
+BlockScorer = Callable[[slice], np.ndarray]
 """Some of the queries → their scores with every candidate, (queries, candidates)."""
 
 
@@ -45,46 +42,44 @@ def evaluate_retrieval(
     classes: np.ndarray | None = None,
     by: str = "cosine",
 ) -> Report:
-    """Mean reciprocal rank and nDCG within the first ten, and accuracy at 1, 3, 5 and 10.
+    """Compute MRR@10, nDCG@10, and accuracy at 1, 3, 5 and 10.
 
-    The candidates are the distinct positives. Every positive of an equal anchor text counts as found, and so does a text whose own
-    positive the query is; a candidate that repeats the query's own text is passed over unless it is its positive. Ties count against
-    the model, so that vectors which all coincide score nothing.
+    Candidates are the distinct positives. All positives of equal anchors are relevant, and so is a text whose own positive is the query; a
+    candidate equal to the query is ignored unless it is its positive. Ties count as errors, so that collapsed vectors score 0.
 
     Args:
         anchors, positives: (n, d) vectors of matching rows.
-        anchor_texts, positive_texts: the n texts, by which repeats are known; those that differ in case or blanks only are repeats.
-        classes: (n,) ids of classes of rows, where all positives of a class are right for all its anchors.
-        by: the similarity by which candidates are ranked.
+        anchor_texts, positive_texts: the n texts; texts equal up to case and spaces are the same.
+        classes: (n,) class ids if all positives of a class are relevant for all its anchors.
+        by: similarity function of the ranking.
 
     Returns:
-        A report of ``retrieval``: ``mrr_at_10`` with its 95% bootstrap ``interval`` over the queries; ``accuracy_at_k``, the share of
-        queries with a right candidate among their first k (``recall_at_1`` and ``recall_at_10`` are the same under an older name); and
-        ``ndcg_at_10``, in which a right candidate at rank r gains 1 / log₂(r + 1) (Järvelin & Kekäläinen 2002), divided by the most
-        that could be gained.
+        A ``retrieval`` report: ``mrr_at_10`` with its 95 % bootstrap ``interval`` over queries; ``accuracy_at_k``, the share of queries
+        with a relevant candidate in the first k (``recall_at_1`` and ``recall_at_10`` are older names); ``ndcg_at_10`` with gain
+        1 / log₂(r + 1) at rank r (Järvelin & Kekäläinen 2002), normalised.
     """
 
-    def scorer(queries: list[int], candidates: list[int]) -> Scored:
+    def scorer(queries: list[int], candidates: list[int]) -> BlockScorer:
         of_queries, of_candidates = anchors[queries], positives[candidates]
         if by == "cosine":
             of_queries, of_candidates = unit(of_queries), unit(of_candidates)
             return lambda part: of_queries[part] @ of_candidates.T
         return lambda part: similarity(of_queries[part], of_candidates, by)
 
-    return rank_all(scorer, anchor_texts, positive_texts, classes)
+    return rank_candidates(scorer, anchor_texts, positive_texts, classes)
 
 
-def rank_all(
-    scorer: Callable[[list[int], list[int]], Scored],
+def rank_candidates(
+    scorer: Callable[[list[int], list[int]], BlockScorer],
     anchor_texts: Sequence[str],
     positive_texts: Sequence[str],
     classes: np.ndarray | None = None,
 ) -> Report:
-    """:func:`evaluate_retrieval` by scores of any kind.
+    """Compute :func:`evaluate_retrieval` from any scores.
 
     Args:
-        scorer: the rows of the queries (of anchors) and of the candidates (of positives) → what scores them.
-        anchor_texts, positive_texts, classes: see there.
+        scorer: maps the rows of the queries (anchors) and of the candidates (positives) to a block scorer.
+        anchor_texts, positive_texts, classes: see :func:`evaluate_retrieval`.
     """
     anchor_texts, positive_texts = list(map(plain, anchor_texts)), list(map(plain, positive_texts))
     queries, query_rows = _distinct(anchor_texts)
@@ -116,20 +111,19 @@ def rank_all(
             ranks[query] = 1 + np.count_nonzero(row >= found[0] - TIE)
             gains[query] = _gain(found, row)
     reciprocal = np.where(ranks <= 10, 1 / ranks, 0)
-    drawn = resampled_mean(reciprocal)
+    drawn = bootstrap_mean(reciprocal)
     scores = {
         "mrr_at_10": float(reciprocal.mean()),
         "ndcg_at_10": float(gains.mean()),
         **{f"accuracy_at_{k}": float((ranks <= k).mean()) for k in _CUTS},
         "recall_at_1": float((ranks <= 1).mean()),
         "recall_at_10": float((ranks <= 10).mean()),
-        "interval": interval(drawn),
+        "interval": percentile_interval(drawn),
     }
-    return Report("retrieval", len(anchor_texts), scores, resampled=drawn, answers=of_ranks(ranks, query_rows))
+    return Report("retrieval", len(anchor_texts), scores, resampled=drawn, answers=predictions_from_ranks(ranks, query_rows))
 
 
 def _gain(right: np.ndarray, wrong: np.ndarray) -> float:
-    """The nDCG@10 of one query by the scores of its right candidates, falling, and of all others."""
     first = right[:_TOP]
     ranks = np.arange(1, len(first) + 1) + np.array([np.count_nonzero(wrong >= one - TIE) for one in first])
     gained = (1 / np.log2(ranks + 1))[ranks <= _TOP].sum()
@@ -137,7 +131,6 @@ def _gain(right: np.ndarray, wrong: np.ndarray) -> float:
 
 
 def _distinct(texts: Sequence[str]) -> tuple[dict[str, int], list[int]]:
-    """Each distinct text's number, and the row in which it stands first."""
     numbers: dict[str, int] = {}
     rows = []
     for row, text in enumerate(texts):
@@ -147,9 +140,9 @@ def _distinct(texts: Sequence[str]) -> tuple[dict[str, int], list[int]]:
     return numbers, rows
 
 
-@REGISTRY.register("retrieval")
-class Retrieval(Task):
-    """Finding the partner among all."""
+@TASK_REGISTRY.register("retrieval")
+class RetrievalTask(Task):
+    """Retrieval of the matching text."""
 
     order = 5
     title = "Retrieval of the other half"
@@ -159,38 +152,37 @@ class Retrieval(Task):
     needs_vectors = True
     ranks_candidates = True
 
-    def fits(self, shape: Shape) -> bool:
-        """Positive pairs."""
+    def fits(self, shape: DataShape) -> bool:
         return shape.kind == "positive_pairs"
 
-    def read(self, table: Table, known: Roles | ClassRoles | None = None) -> Rows:
-        """See :meth:`Task.read`.
+    def read(self, table: Table, known_roles: Roles | ClassRoles | None = None) -> TaskData:
+        """Read positive pairs; see :meth:`Task.read`.
 
         Raises:
-            StudioError: also where all rows have the same second text, so that no text could be taken for another's partner.
+            StudioError: also if all rows have the same second text.
         """
-        rows = super().read(table, known)
+        rows = super().read(table, known_roles)
         if len(set(rows.examples.texts[1])) < 2:
             raise StudioError(f"every row of {table.name} has the same second text", "partners are found among several: add rows")
         return rows
 
-    def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None, by: str = "cosine") -> Report:
-        """See :func:`~sbert_studio.evaluation.tasks.retrieval.evaluate_retrieval`."""
+    def evaluate_vectors(
+        self, examples: Examples, vectors: Sequence[np.ndarray], reference: ReferenceTexts | None = None, by: str = "cosine"
+    ) -> Report:
         from ...data.splits.siblings import siblings
 
         return evaluate_retrieval(vectors[0], vectors[1], examples.texts[0], examples.texts[1], siblings(examples), by)
 
-    def judge_ranking(self, examples: Examples, model: PairScorer, progress: Progress | None) -> Report:
-        """Whether each first text finds its own second one among all, each text read once."""
+    def evaluate_ranking(self, examples: Examples, model: PairScorer, progress: Progress | None) -> Report:
         from ...data.splits.siblings import siblings
-        from ..measures.crossing import require_finite
+        from ..encoding import require_finite
 
         encoder = model.candidates
         assert encoder is not None  # it was refused
         left, right = examples.texts[:2]
 
-        def scorer(queries: list[int], candidates: list[int]) -> Scored:
+        def scorer(queries: list[int], candidates: list[int]) -> BlockScorer:
             vectors = encoder.encode([right[row] for row in candidates], progress=progress)
             return lambda part: require_finite(model.against([left[row] for row in queries[part]], vectors))
 
-        return rank_all(scorer, left, right, siblings(examples))
+        return rank_candidates(scorer, left, right, siblings(examples))

@@ -1,11 +1,8 @@
-"""Transfer as SentEval measures it (Conneau & Kiela 2018): a logistic regression on frozen vectors, its L2 strength chosen unseen.
+"""SentEval transfer (Conneau & Kiela 2018): logistic regression on frozen vectors with a tuned L2 penalty.
 
-MR, CR, SUBJ and MPQA are judged by ten folds (:func:`cross_validated`), TREC, SST and MRPC by their own split
-(:func:`train_and_test`). The strength is chosen from :data:`GRID` on rows of the training part alone. The task ``transfer`` of any
-table has one strength for all (:mod:`.transfer`): it is about five times as fast and as good on single texts, but not on pairs, whose
-features are twice as many.
-
-Texts or pairs with a class, judged by a classifier as SentEval does (Conneau & Kiela 2018).
+MR, CR, SUBJ and MPQA use ten folds (:func:`cross_validated`); TREC, SST and MRPC their own split (:func:`train_and_test`). The penalty is
+chosen from :data:`GRID` on the training rows alone. The task ``transfer`` (:mod:`.transfer`) uses one fixed penalty: it is five times as
+fast and as good on single texts, but not on pairs.
 """
 
 from __future__ import annotations
@@ -22,8 +19,8 @@ from ...data.progress import checkpoint
 from ...errors import StudioError
 from ...models.similarity import unit
 from ..report import Report
-from .base import REGISTRY, OfTexts, Rows, Shape, Task, WithVectors, categories_of
-from .transfer import report_of
+from .base import TASK_REGISTRY, DataShape, EncodedExamples, Task, TaskData, TextTask, category_names
+from .transfer import classification_report
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,14 +29,14 @@ if TYPE_CHECKING:
     from ...data.examples import Examples, Roles
     from ...data.tables import Table
     from .base import ClassRoles
-    from .categories import Known
+    from .categories import ReferenceTexts
 
 
 GRID = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 """The inverse strengths, for centred vectors of mean length one; of equally good ones the smallest, the strongest penalty, is taken."""
 _FOLDS, _INNER = 10, 3
 _ITERATIONS = 1000
-_UNTRIED = 10.0  # where too few rows are there to choose by
+_DEFAULT_STRENGTH = 10.0  # where too few rows are there to choose by
 
 Split = tuple[np.ndarray, np.ndarray]
 
@@ -53,20 +50,20 @@ def cross_validated(
     seed: int = 12,
     positive: str | None = None,
 ) -> Report:
-    """Ten stratified folds; within the training part of each, three inner folds choose the strength.
+    """Cross-validate in ten stratified folds; three inner folds of each training part choose the penalty.
 
     Args:
         vectors: (n, d).
         labels: the n classes, at least two distinct ones.
-        folds: fewer are made where the largest class has fewer rows.
-        grid: the inverse strengths to choose from.
-        seed: of the folds.
-        positive: the class whose F1 is told as well.
+        folds: reduced if the largest class has fewer rows.
+        grid: inverse penalties to choose from.
+        seed: seed of the folds.
+        positive: class whose F1 is reported too.
 
     Returns:
-        A report of ``senteval``: ``accuracy`` and its 95% bootstrap ``interval`` over the rows, ``macro_f1``, ``f1`` of the positive
-        class, ``majority`` (the accuracy of always naming the largest class), ``classes``, ``folds``, and ``strengths``, the inverse
-        strength chosen in each fold.
+        A ``senteval`` report: ``accuracy`` with its 95 % bootstrap ``interval`` over rows, ``macro_f1``, ``f1`` of the positive class,
+        ``majority`` (accuracy of always predicting the largest class), ``classes``, ``folds``, and ``strengths``, the inverse penalty
+        chosen in each fold.
 
     Raises:
         StudioError: every class has a single row.
@@ -77,7 +74,7 @@ def cross_validated(
         raise StudioError("every class has a single row", "add rows, so that a class can be learnt from one and tested on another")
     predicted, strengths = truth.copy(), []
     for train, test in splits:
-        chosen = _chosen(vectors[train], truth[train], _splits(truth[train], _INNER, seed), grid)
+        chosen = _choose_strength(vectors[train], truth[train], _splits(truth[train], _INNER, seed), grid)
         strengths.append(chosen)
         (predicted[test],) = _predictions(vectors[train], truth[train], vectors[test], [chosen])
     return _report(truth, predicted, truth, positive, {"folds": len(splits), "strengths": strengths})
@@ -95,7 +92,7 @@ def train_and_test(
     seed: int = 12,
     positive: str | None = None,
 ) -> Report:
-    """Learn on one set and judge on another; the strength is chosen on the dev set, or by three folds of the training set without one.
+    """Train on one set and test on another; the penalty is chosen on the dev set, or by three folds of the training set.
 
     Args:
         train, test, dev: (n, d), (m, d) and (k, d).
@@ -103,24 +100,23 @@ def train_and_test(
         grid, seed, positive: as for :func:`cross_validated`.
 
     Returns:
-        A report of ``senteval`` as that of :func:`cross_validated`, with ``train_rows`` in place of ``folds``.
+        A ``senteval`` report as that of :func:`cross_validated`, with ``train_rows`` instead of ``folds``.
     """
-    known, truth = _names(train_labels), _names(test_labels)
+    reference, truth = _names(train_labels), _names(test_labels)
     if dev is None:
-        chosen = _chosen(train, known, _splits(known, _INNER, seed), grid)
+        chosen = _choose_strength(train, reference, _splits(reference, _INNER, seed), grid)
     else:
-        rows = np.arange(len(known) + len(dev_labels))
-        split = (rows[: len(known)], rows[len(known) :])
-        chosen = _chosen(np.concatenate([train, dev]), np.concatenate([known, _names(dev_labels)]), [split], grid)
-    (predicted,) = _predictions(train, known, test, [chosen])
-    return _report(truth, predicted, known, positive, {"train_rows": len(train), "strengths": [chosen]})
+        rows = np.arange(len(reference) + len(dev_labels))
+        split = (rows[: len(reference)], rows[len(reference) :])
+        chosen = _choose_strength(np.concatenate([train, dev]), np.concatenate([reference, _names(dev_labels)]), [split], grid)
+    (predicted,) = _predictions(train, reference, test, [chosen])
+    return _report(truth, predicted, reference, positive, {"train_rows": len(train), "strengths": [chosen]})
 
 
 def pair_features(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """(|u − v|, u · v) of pairs of (n, d) vectors, (n, 2d) float32, as SentEval's pair tasks have them.
+    """Return (|u − v|, u · v) of pairs of (n, d) vectors, (n, 2d) float32, as in SentEval's pair tasks.
 
-    The vectors are normalised, and the products multiplied by √d: else they would be so much smaller than the differences that a
-    penalty common to both left nothing of them.
+    Vectors are normalised, and products scaled by √d, so that a common penalty does not suppress them.
     """
     u, v = unit(left), unit(right)
     return np.concatenate([np.abs(u - v), u * v * np.float32(np.sqrt(u.shape[1]))], axis=1)
@@ -131,7 +127,6 @@ def _names(labels: Sequence[str]) -> np.ndarray:
 
 
 def _splits(truth: np.ndarray, folds: int, seed: int) -> list[Split]:
-    """Stratified folds as (train, test) places, fewer where the largest class has fewer rows; none where every class has one row."""
     from sklearn.model_selection import StratifiedKFold
 
     folds = min(folds, max(Counter(truth.tolist()).values()))
@@ -142,18 +137,16 @@ def _splits(truth: np.ndarray, folds: int, seed: int) -> list[Split]:
         return list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(truth, truth))
 
 
-def _chosen(vectors: np.ndarray, labels: np.ndarray, splits: Iterable[Split], grid: Sequence[float]) -> float:
-    """The inverse strength of ``grid`` under which most rows of the splits' second parts are named right."""
+def _choose_strength(vectors: np.ndarray, labels: np.ndarray, splits: Iterable[Split], grid: Sequence[float]) -> float:
     right = np.zeros(len(grid), np.int64)
     tried = sorted(grid)
     for train, test in splits:
         found = _predictions(vectors[train], labels[train], vectors[test], tried)
         right += [int((one == labels[test]).sum()) for one in found]
-    return float(tried[int(right.argmax())]) if right.any() else _UNTRIED
+    return float(tried[int(right.argmax())]) if right.any() else _DEFAULT_STRENGTH
 
 
 def _predictions(train: np.ndarray, labels: np.ndarray, test: np.ndarray, strengths: Sequence[float]) -> list[np.ndarray]:
-    """The classes of ``test`` under each of the rising inverse strengths; each begins where the one before ended."""
     from sklearn.linear_model import LogisticRegression
 
     if len(np.unique(labels)) == 1:
@@ -169,15 +162,17 @@ def _predictions(train: np.ndarray, labels: np.ndarray, test: np.ndarray, streng
     return found
 
 
-def _report(truth: np.ndarray, predicted: np.ndarray, known: np.ndarray, positive: str | None, extra: dict[str, Any]) -> Report:
-    sizes = Counter(known.tolist())
+def _report(truth: np.ndarray, predicted: np.ndarray, reference: np.ndarray, positive: str | None, extra: dict[str, Any]) -> Report:
+    sizes = Counter(reference.tolist())
     largest = sizes.most_common(1)[0][0]
-    return report_of("senteval", truth, predicted, positive, majority=float((truth == largest).mean()), classes=len(sizes), **extra)
+    return classification_report(
+        "senteval", truth, predicted, positive, majority=float((truth == largest).mean()), classes=len(sizes), **extra
+    )
 
 
-@REGISTRY.register("senteval")
-class SentEval(OfTexts):
-    """A logistic regression that chooses its penalty by itself."""
+@TASK_REGISTRY.register("senteval")
+class SentEvalTask(TextTask):
+    """Logistic regression with a tuned penalty."""
 
     order = 9
     title = "Texts or pairs with a class: SentEval's regression"
@@ -185,48 +180,44 @@ class SentEval(OfTexts):
     kinds = ("labelled_texts", "labelled_pairs")
     main = ("accuracy",)
     learns = True
-    known_use = "The regression learns from them: the train.csv of a test.csv. Without them it learns from the rows above, in ten folds."
+    reference_help = (
+        "The regression learns from them: the train.csv of a test.csv. Without them it learns from the rows above, in ten folds."
+    )
 
-    def fits(self, shape: Shape) -> bool:
-        """Nothing: it is chosen by name."""
+    def fits(self, shape: DataShape) -> bool:
         return False
 
-    def read(self, table: Table, known: Roles | ClassRoles | None = None) -> Rows:
-        """Labelled pairs where the table has them, else texts with a class."""
+    def read(self, table: Table, known_roles: Roles | ClassRoles | None = None) -> TaskData:
+        """Read labelled pairs if the table has them, otherwise labelled texts."""
         from ...data.examples import Roles, detect_roles
 
-        if known is None:
+        if known_roles is None:
             with contextlib.suppress(StudioError):
-                known = detect_roles(table)
-        if isinstance(known, Roles) and known.kind == "labelled_pairs":
-            return Task.read(self, table, known)
-        return super().read(table, known)
+                known_roles = detect_roles(table)
+        if isinstance(known_roles, Roles) and known_roles.kind == "labelled_pairs":
+            return Task.read(self, table, known_roles)
+        return super().read(table, known_roles)
 
-    def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None, by: str = "cosine") -> Report:
-        """See :func:`~sbert_studio.evaluation.tasks.senteval.cross_validated`."""
+    def evaluate_vectors(
+        self, examples: Examples, vectors: Sequence[np.ndarray], reference: ReferenceTexts | None = None, by: str = "cosine"
+    ) -> Report:
+        return cross_validated(_features(vectors), category_names(examples), positive=_positive(examples))
 
-        return cross_validated(_features(vectors), categories_of(examples), positive=_positive(examples))
-
-    def judge_taught(self, judged: WithVectors, known: WithVectors, dev: WithVectors | None) -> Report:
-        """See :func:`~sbert_studio.evaluation.tasks.senteval.train_and_test`."""
-
-        (train, taught), (test, truth) = ((_features(one.vectors), categories_of(one.examples)) for one in (known, judged))
+    def train_and_evaluate(self, evaluated: EncodedExamples, reference: EncodedExamples, dev: EncodedExamples | None) -> Report:
+        (train, taught), (test, truth) = ((_features(one.vectors), category_names(one.examples)) for one in (reference, evaluated))
         if train.shape[1] != test.shape[1]:
             raise StudioError("single texts teach nothing of pairs, nor pairs of single texts", "give two files of one kind")
         if not set(taught) & set(truth):
             classes = ", ".join(sorted(set(truth))[:6])
             raise StudioError(f"none of the classes {classes} is among those of the known rows", "give the set's own training rows")
-        features, labels = (None, []) if dev is None else (_features(dev.vectors), categories_of(dev.examples))
-        return train_and_test(train, taught, test, truth, dev=features, dev_labels=labels, positive=_positive(judged.examples))
+        features, labels = (None, []) if dev is None else (_features(dev.vectors), category_names(dev.examples))
+        return train_and_test(train, taught, test, truth, dev=features, dev_labels=labels, positive=_positive(evaluated.examples))
 
 
 def _features(vectors: Sequence[np.ndarray]) -> np.ndarray:
-    """The vectors of single texts as they are; of pairs what parts and what joins them."""
-
     return vectors[0] if len(vectors) == 1 else pair_features(vectors[0], vectors[1])
 
 
 def _positive(examples: Examples) -> str | None:
-    """The class of two that says that a pair is alike: paraphrases are told by the F1 of it."""
-    alike = examples.kind == "labelled_pairs" and examples.ordered and len(examples.labels) == 2
-    return examples.labels[1] if alike else None
+    values = examples.kind == "labelled_pairs" and examples.ordered and len(examples.labels) == 2
+    return examples.labels[1] if values else None

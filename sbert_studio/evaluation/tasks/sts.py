@@ -1,7 +1,4 @@
-"""Semantic textual similarity: does the order of the cosines follow the order that people gave? (SBERT paper, section 4)
-
-Semantic textual similarity: pairs with a score, or with ordered classes.
-"""
+"""Semantic textual similarity: correlation of similarities with gold scores (SBERT paper, section 4)."""
 
 from __future__ import annotations
 
@@ -10,75 +7,74 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ..answers import average_ranks, of_scores, what_of
-from ..bootstrap import MOST_DRAWN, interval, resampled
+from ..answers import average_ranks, prediction_kind, predictions_from_scores
+from ..bootstrap import MAX_BOOTSTRAP_ROWS, bootstrap_mean, bootstrap_scores, percentile_interval
 from ..encoding import similarities
-from ..report import Report, compared_by
-from .base import REGISTRY, Shape, Task, require_order
+from ..report import Report, similarity_entry
+from .base import TASK_REGISTRY, DataShape, Task, require_order
 
 if TYPE_CHECKING:
     import numpy as np
 
     from ...data.columns.roles import Roles
     from ...data.examples import Examples
-    from .categories import Known
+    from .categories import ReferenceTexts
 
 
 def evaluate_sts(left: np.ndarray, right: np.ndarray, gold: np.ndarray, by: str = "cosine") -> Report:
-    """Spearman and Pearson of four similarities with the gold scores.
+    """Compute Spearman and Pearson correlations of four similarities with gold scores.
 
     Args:
-        left, right: (n, d) vectors of the two sides.
-        gold: (n,) scores on any scale, or class ids in ascending order of similarity; larger means more alike.
-        by: the main similarity, that by which the model compares.
+        left, right: (n, d) vectors of both sides.
+        gold: (n,) scores on any scale, or class ids in ascending order of similarity.
+        by: main similarity, that of the model.
 
     Returns:
-        A report of ``sts``: ``{spearman, pearson}`` for each similarity, and ``interval``, the 95% bootstrap
-        interval of the main one's Spearman.
+        An ``sts`` report: ``{spearman, pearson}`` for each similarity, and ``interval``, the 95 % bootstrap interval of the main Spearman.
     """
-    return evaluate_sts_alike(similarities(left, right), gold, by)
+    return evaluate_sts_similarities(similarities(left, right), gold, by)
 
 
-def evaluate_sts_alike(found: Mapping[str, np.ndarray], gold: np.ndarray, by: str = "cosine") -> Report:
-    """:func:`evaluate_sts` by the (n,) similarities of each measure, larger for more alike; of very many rows without the interval."""
+def evaluate_sts_similarities(found: Mapping[str, np.ndarray], gold: np.ndarray, by: str = "cosine") -> Report:
+    """Compute :func:`evaluate_sts` from (n,) similarities of each measure; very large sets have no interval."""
     scores: dict[str, Any] = {
         name: {"spearman": spearman(values, gold), "pearson": pearson(values, gold)} for name, values in found.items()
     }
-    drawn = resampled_spearman(found[by], gold) if len(gold) <= MOST_DRAWN else np.empty(0)
-    scores["interval"] = interval(drawn)
-    answers = of_scores(found[by], gold, what_of(by))
-    return Report("sts", len(gold), scores | compared_by(by), resampled=drawn, answers=answers)
+    drawn = bootstrap_spearman(found[by], gold) if len(gold) <= MAX_BOOTSTRAP_ROWS else np.empty(0)
+    scores["interval"] = percentile_interval(drawn)
+    answers = predictions_from_scores(found[by], gold, prediction_kind(by))
+    return Report("sts", len(gold), scores | similarity_entry(by), resampled=drawn, answers=answers)
 
 
 def pearson(x: np.ndarray, y: np.ndarray) -> float:
-    """Pearson's r of two (n,) arrays; 0 where either is constant, since it then says nothing about the other."""
+    """Return Pearson's r of two (n,) arrays; 0 if either is constant."""
     x, y = (np.asarray(values, np.float64) - np.mean(values, dtype=np.float64) for values in (x, y))
     scale = float(np.sqrt((x @ x) * (y @ y)))
     return float(np.clip((x @ y) / scale, -1, 1)) if scale > 0 else 0.0
 
 
 def spearman(x: np.ndarray, y: np.ndarray) -> float:
-    """Spearman's ρ: Pearson's r of the average ranks; 0 where either is constant."""
+    """Return Spearman's ρ (Pearson's r of average ranks); 0 if either is constant."""
     return pearson(average_ranks(x), average_ranks(y))
 
 
-def resampled_spearman(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Spearman's ρ of (n,) scores ``x`` with gold ones ``y`` over rows drawn with replacement, (resamples,).
+def bootstrap_spearman(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return Spearman's ρ of (n,) scores ``x`` with gold scores ``y`` in every resample, (resamples,).
 
-    It is NaN where all gold scores drawn are the same; 0 where only ``x`` is constant, for then it is the model that says nothing.
-    A resample is a vector of counts, one for each row. The rows were sorted once, so the ranks of every resample
-    are running sums of counts over groups of equal values: no resample is sorted again.
+    NaN if the gold scores of a resample are constant, 0 if only ``x`` is. Rows are sorted once: the ranks of a resample are running sums of
+    its counts over groups of equal values.
     """
-    return resampled(lambda counts: _weighted_pearson(_resampled_ranks(x, counts), _resampled_ranks(y, counts), counts), len(x))
+    return bootstrap_scores(lambda counts: _weighted_pearson(_resampled_ranks(x, counts), _resampled_ranks(y, counts), counts), len(x))
 
 
-def resampled_pearson(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Pearson's r of (n,) x and y over rows drawn with replacement, (resamples,); NaN and 0 as in :func:`resampled_spearman`."""
-    return resampled(lambda counts: _weighted_pearson(np.broadcast_to(x, counts.shape), np.broadcast_to(y, counts.shape), counts), len(x))
+def bootstrap_pearson(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return Pearson's r of (n,) x and y in every resample, (resamples,); NaN and 0 as in :func:`bootstrap_spearman`."""
+    return bootstrap_scores(
+        lambda counts: _weighted_pearson(np.broadcast_to(x, counts.shape), np.broadcast_to(y, counts.shape), counts), len(x)
+    )
 
 
 def _resampled_ranks(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """The average rank, (resamples, n), that each row has where it is drawn ``counts`` times."""
     _, inverse = np.unique(values, return_inverse=True)
     order = np.argsort(inverse, kind="stable")
     starts = np.flatnonzero(np.diff(inverse[order], prepend=-1))
@@ -88,10 +84,6 @@ def _resampled_ranks(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def _weighted_pearson(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Pearson's r of each row of x and y, (resamples, n), each cell counted ``weights`` times.
-
-    NaN where y is constant, 0 where only x is.
-    """
     total = weights.sum(axis=1, keepdims=True)
     drawn = weights > 0
     same_x, same_y = (
@@ -105,8 +97,32 @@ def _weighted_pearson(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.n
     return np.where(same_y, np.nan, found)
 
 
-@REGISTRY.register("sts")
-class Sts(Task):
+def evaluate_scores(scores: np.ndarray, gold: np.ndarray) -> Report:
+    """Compute Spearman, Pearson and mean squared error of (n,) scores with gold scores in 0..1, each with its 95 % bootstrap interval.
+
+    Returns:
+        An ``sts`` report: ``pair`` holds all three and their ``intervals``; ``interval`` is that of Spearman's ρ.
+    """
+    scores, gold = np.asarray(scores, np.float64), np.asarray(gold, np.float64)
+    errors = (scores - gold) ** 2
+    found: dict[str, Any] = {"spearman": spearman(scores, gold), "pearson": pearson(scores, gold), "mse": float(errors.mean())}
+    drawn = bootstrap_spearman(scores, gold)
+    intervals = {
+        "spearman": percentile_interval(drawn),
+        "pearson": percentile_interval(bootstrap_pearson(scores, gold)),
+        "mse": percentile_interval(bootstrap_mean(errors)),
+    }
+    return Report(
+        "sts",
+        len(scores),
+        {"pair": {**found, "intervals": intervals}, "interval": percentile_interval(drawn)},
+        resampled=drawn,
+        answers=predictions_from_scores(scores, gold, "score"),
+    )
+
+
+@TASK_REGISTRY.register("sts")
+class STSTask(Task):
     """Rank and linear correlation with what people said."""
 
     order = 1
@@ -117,7 +133,7 @@ class Sts(Task):
     pools = True
     by_similarity = True
 
-    def fits(self, shape: Shape) -> bool:
+    def fits(self, shape: DataShape) -> bool:
         """Scores, and three or more classes that rise with similarity (contradiction, neutral, entailment)."""
         ranked = shape.kind == "labelled_pairs" and shape.ordered and shape.labels > 2 and shape.gives != "class"
         return shape.kind == "scored_pairs" or ranked
@@ -131,19 +147,20 @@ class Sts(Task):
         correlations = ("spearman", "pearson")
         return {name: {each: own[each] for each in correlations} for name, own in scores.items() if isinstance(own, Mapping)}
 
-    def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None, by: str = "cosine") -> Report:
+    def evaluate_vectors(
+        self, examples: Examples, vectors: Sequence[np.ndarray], reference: ReferenceTexts | None = None, by: str = "cosine"
+    ) -> Report:
         """See :func:`~sbert_studio.evaluation.tasks.sts.evaluate_sts`."""
 
         return evaluate_sts(vectors[0], vectors[1], cast("np.ndarray", examples.targets), by)
 
-    def judge_alike(self, targets: np.ndarray, alike: Mapping[str, np.ndarray], by: str = "cosine") -> Report:
+    def evaluate_similarities(self, targets: np.ndarray, values: Mapping[str, np.ndarray], by: str = "cosine") -> Report:
         """See :func:`~sbert_studio.evaluation.tasks.sts.evaluate_sts`."""
 
-        return evaluate_sts_alike(alike, targets, by)
+        return evaluate_sts_similarities(values, targets, by)
 
-    def judge_scores(self, examples: Examples, scores: np.ndarray, classes: tuple[str, ...]) -> Report:
-        """See :func:`~sbert_studio.evaluation.measures.crossing.evaluate_scores`; classes stand at equal distances from 0 to 1."""
-        from ..measures.crossing import evaluate_scores
+    def evaluate_pair_scores(self, examples: Examples, scores: np.ndarray, classes: tuple[str, ...]) -> Report:
+        """See :func:`~sbert_studio.evaluation.crossing.evaluate_scores`; classes stand at equal distances from 0 to 1."""
 
         targets = cast("np.ndarray", examples.targets)
         return evaluate_scores(scores, targets if targets.dtype.kind == "f" else targets / max(1, len(examples.labels) - 1))

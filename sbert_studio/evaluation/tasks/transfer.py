@@ -1,7 +1,4 @@
-"""Transfer: how well does a logistic regression on frozen vectors tell classes apart? (SentEval, Conneau & Kiela 2018)
-
-Texts with a class, judged by a classifier on frozen vectors.
-"""
+"""Transfer: accuracy of a logistic regression on frozen vectors (SentEval, Conneau & Kiela 2018), with a fixed penalty."""
 
 from __future__ import annotations
 
@@ -14,16 +11,16 @@ import numpy as np
 
 from ...data.progress import checkpoint
 from ...errors import StudioError
-from ..answers import of_classes
-from ..bootstrap import interval_of_share, resampled_mean
+from ..answers import predictions_from_classes
+from ..bootstrap import bootstrap_mean, share_interval
 from ..report import Report
-from .base import REGISTRY, OfTexts, Shape, categories_of
+from .base import TASK_REGISTRY, DataShape, TextTask, category_names
 
 if TYPE_CHECKING:
     import numpy as np
 
     from ...data.examples import Examples
-    from .categories import Known
+    from .categories import ReferenceTexts
 
 
 _FOLDS = 10
@@ -32,17 +29,15 @@ _ITERATIONS = 1000
 
 
 def cross_validated(vectors: np.ndarray, labels: Sequence[str], *, seed: int = 12) -> Report:
-    """Ten-fold cross-validation, stratified, as the SBERT paper does for MR, CR, SUBJ, MPQA and MRPC.
-
-    Fewer folds are made where the largest class has fewer than ten rows.
+    """Cross-validate in ten stratified folds, as the SBERT paper does for MR, CR, SUBJ, MPQA and MRPC.
 
     Args:
         vectors: (n, d).
-        labels: the n classes, at least two distinct ones.
+        labels: the n classes, at least two distinct ones. Fewer folds are used if the largest class has fewer than ten rows.
 
     Returns:
-        A report of ``transfer``: ``accuracy`` and its 95% bootstrap ``interval`` over the rows, ``macro_f1``, ``majority`` (the
-        accuracy of always naming the largest class), ``classes``, ``folds``.
+        A ``transfer`` report: ``accuracy`` with its 95 % bootstrap ``interval`` over rows, ``macro_f1``, ``majority`` (accuracy of always
+        predicting the largest class), ``classes``, ``folds``.
 
     Raises:
         StudioError: every class has a single row.
@@ -53,12 +48,12 @@ def cross_validated(vectors: np.ndarray, labels: Sequence[str], *, seed: int = 1
 
 
 def predict_folds(vectors: np.ndarray, truth: np.ndarray, *, most: int = _FOLDS, seed: int = 12) -> tuple[np.ndarray, int]:
-    """The class that each row is given by a regression that has not seen it, and the number of folds.
+    """Return out-of-fold predictions of a logistic regression, and the number of folds.
 
     Args:
         vectors: (n, d).
-        truth: (n,) names of classes.
-        most: as many folds, fewer where the largest class has fewer rows.
+        truth: (n,) class names.
+        most: number of folds, reduced if the largest class has fewer rows.
 
     Raises:
         StudioError: every class has a single row.
@@ -78,7 +73,6 @@ def predict_folds(vectors: np.ndarray, truth: np.ndarray, *, most: int = _FOLDS,
 
 
 def _classify(train: np.ndarray, labels: np.ndarray, test: np.ndarray) -> np.ndarray:
-    """The predicted classes of ``test``. Centring and one common scale make the penalty fit vectors of any length."""
     from sklearn.linear_model import LogisticRegression
 
     checkpoint()
@@ -90,12 +84,12 @@ def _classify(train: np.ndarray, labels: np.ndarray, test: np.ndarray) -> np.nda
     return np.asarray(model.predict((test - centre) / scale))
 
 
-def report_of(task: str, truth: np.ndarray, predicted: np.ndarray, positive: str | None = None, **more: Any) -> Report:
-    """What a classifier's answers come to: accuracy with its interval, macro F1, and each answer beside the truth.
+def classification_report(task: str, truth: np.ndarray, predicted: np.ndarray, positive: str | None = None, **more: Any) -> Report:
+    """Return the report of a classifier: accuracy with its interval, macro F1, and per-row predictions.
 
     Args:
         truth, predicted: (n,) classes.
-        positive: the class whose own F1 is told as well.
+        positive: class whose own F1 is reported too.
         more: further scores.
     """
     from sklearn.metrics import f1_score
@@ -107,30 +101,30 @@ def report_of(task: str, truth: np.ndarray, predicted: np.ndarray, positive: str
         **({} if positive is None else {"f1": float(f1_score(truth == positive, predicted == positive, zero_division=0))}),
         **more,
     }
-    drawn = resampled_mean(right)
-    scores["interval"] = interval_of_share(drawn, right)
-    return Report(task, len(truth), scores, resampled=drawn, answers=of_classes(predicted, truth))
+    drawn = bootstrap_mean(right)
+    scores["interval"] = share_interval(drawn, right)
+    return Report(task, len(truth), scores, resampled=drawn, answers=predictions_from_classes(predicted, truth))
 
 
 def _report(truth: np.ndarray, predicted: np.ndarray, folds: int) -> Report:
     sizes = Counter(truth.tolist())
-    return report_of("transfer", truth, predicted, majority=max(sizes.values()) / len(truth), classes=len(sizes), folds=folds)
+    return classification_report("transfer", truth, predicted, majority=max(sizes.values()) / len(truth), classes=len(sizes), folds=folds)
 
 
-@REGISTRY.register("transfer")
-class Transfer(OfTexts):
-    """A linear probe."""
+@TASK_REGISTRY.register("transfer")
+class TransferTask(TextTask):
+    """Linear probe."""
 
     order = 7
     title = "Texts with a category: a linear probe"
     help = "Accuracy and macro F1 of a logistic regression on the vectors, cross-validated."
     main = ("accuracy",)
 
-    def fits(self, shape: Shape) -> bool:
-        """Texts beside classes of which nothing says that they should lie together."""
+    def fits(self, shape: DataShape) -> bool:
+        """Fit sentences with a class column that is not known to be a similarity category."""
         return shape.classed and shape.kind == "sentences"
 
-    def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None, by: str = "cosine") -> Report:
-        """See :func:`~sbert_studio.evaluation.tasks.transfer.cross_validated`."""
-
-        return cross_validated(vectors[0], categories_of(examples))
+    def evaluate_vectors(
+        self, examples: Examples, vectors: Sequence[np.ndarray], reference: ReferenceTexts | None = None, by: str = "cosine"
+    ) -> Report:
+        return cross_validated(vectors[0], category_names(examples))

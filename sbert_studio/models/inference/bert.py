@@ -297,6 +297,3 @@ def reopen(model: LeanNetwork) -> None:
             same = again.get(name)
             if same is not None and parameter.device.type == "cpu" and same.dtype == parameter.dtype:
                 parameter.data = same
-
-
-__all__ = ["bert", "lean_backbone", "reopen"]

@@ -13,7 +13,7 @@ from ...errors import StudioError
 
 if TYPE_CHECKING:
     from ...data.corpus import Corpus
-    from ...explore.duplicates import Linkage
+    from ...explore.duplicates import DuplicateTree
 
 Keep = Literal["first", "longest"]
 KEEPS: tuple[Keep, ...] = ("first", "longest")
@@ -59,7 +59,7 @@ class Duplicates:
     """
 
     corpus: Corpus
-    linkage: Linkage
+    linkage: DuplicateTree
     vectors: np.ndarray
     seconds: float
     notes: tuple[str, ...] = ()
@@ -147,11 +147,11 @@ class Duplicates:
 
     def _stars(self, rows: set[int], threshold: float, keep: Keep, chosen: dict[int, int]) -> list[tuple[int, ...]]:
         """Those of some rows that are alike, the one that stays first: chosen by hand, else by the rule."""
-        from ...explore.duplicates import stars
+        from ...explore.duplicates import group_around_centers
 
         texts = self.corpus.texts
         order = sorted(rows, key=lambda row: (-chosen.get(row, -1), -len(texts[row]) if keep == "longest" else 0, row))
-        return stars(self.vectors, order, threshold, texts)
+        return group_around_centers(self.vectors, order, threshold, texts)
 
     def _group(self, rows: tuple[int, ...], kept: int | None, cells: Sequence[str] | None) -> AlikeGroup:
         from ...explore.products import exact_products

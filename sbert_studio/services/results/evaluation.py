@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ...evaluation.comparison import Average, Comparison, Group, JudgedFile, ModelScores
+    from ...evaluation.comparison import Comparison, EvaluationFile, FileGroup, ModelScores, SuiteAverage
     from ...evaluation.report import Report
     from ...evaluation.suites import Missing
 
@@ -53,9 +53,9 @@ class Evaluation:
         notes: in words, what went wrong beside it, such as that the leaderboard could not be written.
     """
 
-    files: tuple[JudgedFile, ...]
-    groups: tuple[Group, ...]
-    averages: tuple[Average, ...]
+    files: tuple[EvaluationFile, ...]
+    groups: tuple[FileGroup, ...]
+    averages: tuple[SuiteAverage, ...]
     models: tuple[ModelScores, ...]
     comparisons: tuple[Comparison, ...]
     missing: tuple[Missing, ...] = ()
@@ -97,7 +97,7 @@ class Evaluation:
             "task": group.task.name,
             "files": [self.files[member].name for member in group.members],
             "rows": sum(len(self.files[member].rows.examples) for member in group.members),
-            **({"notes": [group.why_not]} if group.why_not else {}),
+            **({"notes": [group.pooling_note]} if group.pooling_note else {}),
             "reports": [{"model": name, **found.to_json()} for name, found in own if found is not None],
         }
 

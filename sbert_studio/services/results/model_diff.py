@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ...data.corpus import Corpus
-    from ...explore.model_diff import ConfusionChange, Movement, PairChange
+    from ...explore.model_diff import ConfusionChange, NeighborChange, PairChange
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Changes:
     after: str
     points_before: np.ndarray
     points_after: np.ndarray
-    movement: Movement
+    movement: NeighborChange
     closer: tuple[PairChange, ...]
     apart: tuple[PairChange, ...]
     queries: tuple[QueryChange, ...]

@@ -85,12 +85,12 @@ def draw(studio: Studio, file: str, clusters: str, dimensions: float, model: str
         points, clusters with id, label and size, the cluster id of each text, the coordinates of each text; account, notes
         and model as /search.
     """
-    from ...explore.clusters import MOST_CLUSTERS, ClusterParams
+    from ...explore.clusters import MAX_CLUSTERS, ClusterParams
     from ...explore.projection import ProjectionParams
 
     digits = "0" if clusters in ("", "auto") else clusters.removeprefix("+")
-    if not _DIGITS.fullmatch(digits) or len(digits) > _LONGEST or int(digits) > MOST_CLUSTERS:
-        raise StudioError(f"clusters is {clusters[:40]!r}", f"give auto, or a whole number from 1 to {MOST_CLUSTERS:,}")
+    if not _DIGITS.fullmatch(digits) or len(digits) > _LONGEST or int(digits) > MAX_CLUSTERS:
+        raise StudioError(f"clusters is {clusters[:40]!r}", f"give auto, or a whole number from 1 to {MAX_CLUSTERS:,}")
     number = int(digits)
     if dimensions not in (2, 3):
         raise StudioError(f"dimensions is {dimensions:g}", "choose 2 or 3")

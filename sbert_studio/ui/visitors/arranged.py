@@ -16,7 +16,7 @@ from .visits import session
 
 if TYPE_CHECKING:
     from ...data.corpus import Corpus
-    from ...explore.map_edits import Arranged, Edits, Step
+    from ...explore.map_edits import EditHistory, MapEdit, MapState
     from .kept import KeptFiles
 
 MOST_POINTS = 100_000
@@ -57,18 +57,18 @@ def edited(drawn: Drawn) -> Chosen:
     return replace(made, earlier=Earlier(start, steps, clusters_of(drawn.edits)) if steps else None)
 
 
-def begun(start: Edits, earlier: Earlier | None) -> tuple[Edits, tuple[str, ...]]:
+def begun(start: EditHistory, earlier: Earlier | None) -> tuple[EditHistory, tuple[str, ...]]:
     """A map that was drawn anew, with what was done to it earlier; and what had to be left out, in words.
 
     Changes of clusters are left out where the clusters are others than they were.
     """
-    from ...explore.map_edits import CLUSTER_STEPS
+    from ...explore.map_edits import CLUSTER_EDITS
 
     if earlier is None:
         return start, ()
     same, edits, lost = earlier.clusters == clusters_of(start), start, 0
     for step in earlier.steps:
-        if not same and isinstance(step, CLUSTER_STEPS):
+        if not same and isinstance(step, CLUSTER_EDITS):
             lost += 1
             continue
         try:
@@ -81,7 +81,7 @@ def begun(start: Edits, earlier: Earlier | None) -> tuple[Edits, tuple[str, ...]
     return edits, (f"The clusters are not those of before, so {what} left out here. Labels and removed texts are as you left them.",)
 
 
-def clusters_of(edits: Edits) -> str:
+def clusters_of(edits: EditHistory) -> str:
     """Names the clusters that a map begins with: who is with whom."""
     return hashlib.sha256(np.ascontiguousarray(edits.start.ids, np.int64).tobytes()).hexdigest()[:32]
 
@@ -95,7 +95,7 @@ def remember(kept: KeptFiles, owner: str, drawn: Drawn) -> bool:
     Raises:
         ChangedElsewhereError: another page of the visitor's changed this map meanwhile.
     """
-    from ...explore.map_edits import written
+    from ...explore.map_edits import edits_to_json
 
     chosen, start, steps = drawn.chosen, drawn.edits.start, drawn.edits.steps
     nothing = not (steps or chosen.removed or any(start.labels))
@@ -114,7 +114,7 @@ def remember(kept: KeptFiles, owner: str, drawn: Drawn) -> bool:
         "labels": labels,
         "drawn": drawn.corpus.digest,
         "clusters": clusters_of(drawn.edits),
-        "steps": written(steps),
+        "steps": edits_to_json(steps),
     }
     try:
         return kept.put_beside(owner, file_id, _name(chosen.column), None if nothing else value, session())
@@ -141,7 +141,7 @@ def restored(kept: KeptFiles, owner: str, chosen: Chosen) -> tuple[Chosen, str]:
 
 
 def _restored(chosen: Chosen, value: Any) -> Chosen:
-    from ...explore.map_edits import Edits, Label, Remove, steps_of
+    from ...explore.map_edits import EditHistory, LabelEdit, RemoveEdit, edits_from_json
 
     removed = {int(line) for line in value["removed"]}
     of_line = {int(line): str(label) for label, lines in value["labels"].items() for line in lines}
@@ -153,16 +153,16 @@ def _restored(chosen: Chosen, value: Any) -> Chosen:
     if corpus.digest != value["drawn"]:
         raise StudioError("these are not the texts that the map was drawn of", "draw it again")
     total = len(corpus)
-    begin = Edits.of(np.zeros(total, np.int64), {0: ""}, tuple(of_line.get(line, "") for line in corpus.lines))
-    steps: tuple[Step, ...] = steps_of(value["steps"], total)
+    begin = EditHistory.create(np.zeros(total, np.int64), {0: ""}, tuple(of_line.get(line, "") for line in corpus.lines))
+    steps: tuple[MapEdit, ...] = edits_from_json(value["steps"], total)
     now = begin
     for step in steps:
-        now = now.then(step) if isinstance(step, (Label, Remove)) else now
+        now = now.then(step) if isinstance(step, (LabelEdit, RemoveEdit)) else now
     earlier = Earlier(_arranged(chosen, rows, begin.now), steps, str(value["clusters"]))
     return replace(_arranged(chosen, rows, now.now), earlier=earlier if steps else None)
 
 
-def _arranged(chosen: Chosen, drawn: Sequence[int] | None, now: Arranged) -> Chosen:
+def _arranged(chosen: Chosen, drawn: Sequence[int] | None, now: MapState) -> Chosen:
     """``chosen``, which has no labels yet, with those that stand now, and without the texts that are removed now."""
     whole = chosen.corpus
     rows = np.arange(len(whole)) if drawn is None else np.asarray(drawn)

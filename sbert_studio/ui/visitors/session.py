@@ -17,7 +17,7 @@ from ...workspace import file_name
 
 if TYPE_CHECKING:
     from ...data.corpus import Corpus
-    from ...explore.map_edits import Edits, Step
+    from ...explore.map_edits import EditHistory, MapEdit
     from ...services.results import MapView
 
 _AN_HOUR = 3600.0
@@ -56,7 +56,7 @@ class Earlier:
     """
 
     start: Chosen
-    steps: tuple[Step, ...]
+    steps: tuple[MapEdit, ...]
     clusters: str
 
 
@@ -75,7 +75,7 @@ class Drawn:
     corpus: Corpus
     view: MapView
     model: str | None
-    edits: Edits
+    edits: EditHistory
     chosen: Chosen
     rows: tuple[int, ...] | None = None
     colour: str = ""

@@ -40,7 +40,7 @@ def test_words_of_one_world_are_neighbours_and_the_seed_decides(name: str) -> No
 @pytest.mark.process
 def test_another_hash_seed_of_python_changes_nothing() -> None:
     code = (
-        "from tests.wordvectors.texts import two_worlds; from sbert_studio.models.static import SkipGram\n"
+        "from tests.models.static.texts import two_worlds; from sbert_studio.models.static import SkipGram\n"
         "print(SkipGram(SkipGram.Params(width=4, epochs=2)).learn(two_worlds(40)).matrix.tobytes().hex())"
     )
     outs = [

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sbert_studio.errors import StudioError
-from sbert_studio.explore.map_edits import Edits, Remove
+from sbert_studio.explore.map_edits import EditHistory, RemoveEdit
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panels.mapping import choosing, drawing
 from sbert_studio.ui.panels.mapping.editing import edit
@@ -31,7 +31,7 @@ def test_the_name_of_what_is_in_no_cluster_is_the_pages_own_and_is_translated(pa
     start = replace(
         now, ids=np.where(np.arange(len(now.ids)) == 3, -1, now.ids), labels=tuple("mine" if row == 5 else "" for row in range(40))
     )
-    page.maps.put(replace(drawn, edits=Edits(start)), map_key)
+    page.maps.put(replace(drawn, edits=EditHistory(start)), map_key)
     listed = choosing.items(page, {"key": map_key, "rows": [3, 4, 5]})
     assert [(item["value"], item["ours"]) for item in listed] == [("no cluster", True), ("even", False), ("mine", False)]
 
@@ -111,7 +111,7 @@ def test_what_was_removed_is_no_row_any_more(page: Page, map_key: str) -> None:
     assert choosing.valid([0, 1], drawn) == [0, 1]
     edit(page, map_key, None, {"do": "remove", "rows": [0]})
     assert choosing.valid([0, 1], page.maps.get(map_key)) == [1]
-    assert isinstance(page.maps.get(map_key).edits.steps[0], Remove)
+    assert isinstance(page.maps.get(map_key).edits.steps[0], RemoveEdit)
 
 
 def test_the_time_left_is_told_once_it_is_no_guess() -> None:

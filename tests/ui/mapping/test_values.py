@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sbert_studio.explore.map_edits import Edits, Label, Remove, Rename
+from sbert_studio.explore.map_edits import EditHistory, LabelEdit, RemoveEdit, RenameEdit
 from sbert_studio.services.results import ClusterInfo, MapView
 from sbert_studio.ui.panels.mapping.saving import map_html
 from sbert_studio.ui.panels.mapping.values import by_column, by_label, map_value
@@ -37,7 +37,7 @@ def test_the_map_sends_coordinates_and_groups_but_no_text_of_the_corpus() -> Non
 
 def test_colour_and_edits_do_not_move_the_points_and_clusters_stay_named() -> None:
     fields = {"topic": list("aabbcc"), "age": [str(n) for n in range(6)]}
-    edits = Edits.of(view().ids, NAMES).then(Rename(0, "renamed")).then(Label((2,), "mine"))
+    edits = EditHistory.create(view().ids, NAMES).then(RenameEdit(0, "renamed")).then(LabelEdit((2,), "mine"))
     values = [map_value(view(), fields, colour=colour, edits=edits) for colour in ("Clusters", "topic", "age", "no such column")]
     assert len({value["layout_key"] for value in values}) == 1
     assert len({value["points"] for value in values}) == 1
@@ -48,7 +48,9 @@ def test_colour_and_edits_do_not_move_the_points_and_clusters_stay_named() -> No
 
 
 def test_removed_texts_are_hidden_and_count_for_nothing() -> None:
-    value = map_value(view(), {"topic": list("aabbcc")}, colour="topic", edits=Edits.of(view().ids, NAMES).then(Remove((0, 1, 5))))
+    value = map_value(
+        view(), {"topic": list("aabbcc")}, colour="topic", edits=EditHistory.create(view().ids, NAMES).then(RemoveEdit((0, 1, 5)))
+    )
     assert decoded(value["hidden"], "u1").tolist() == [1, 1, 0, 0, 0, 1]
     assert [(name["label"], name["size"]) for name in value["names"]] == [("b", 2), ("c", 1)]
     assert [(name["id"], name["size"]) for name in value["cluster_names"]] == [(1, 2), (-1, 1)]

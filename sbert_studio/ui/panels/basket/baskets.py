@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ....explore.vector_store import keep_below
+from ....explore.vector_store import evict_files
 from ....workspace import key, write_json
 from .pairs import MOST, Basket, Pair
 
@@ -102,7 +102,7 @@ class Baskets:
                 self._trouble.pop(visitor, None)
                 return
             write_json(path, [[pair.a, pair.b, pair.together, pair.source] for pair in basket.pairs])
-            keep_below(path.parent, self._room, path, "*.json")
+            evict_files(path.parent, self._room, path, "*.json")
             self._trouble.pop(visitor, None)
         except (OSError, ValueError):  # half a letter, as a page may send, is a ValueError
             self._trouble[visitor] = NOT_KEPT

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....evaluation.report import in_natural_frequencies
+from ....evaluation.report import natural_frequencies
 from ...look.standalone import packed
 from ...pieces.views import Value, plain
 
@@ -76,7 +76,7 @@ def said(found: Changes, titles: Sequence[str]) -> str:
 
 def categories_said(groups: CategoryChange) -> str:
     """``Of 100 texts, 68 → 74 lie nearest to one of their own category: better, beyond chance.``"""
-    of, before, after = in_natural_frequencies(groups.before, groups.after)
+    of, before, after = natural_frequencies(groups.before, groups.after)
     if groups.texts <= of or (before == after and groups.before != groups.after):  # all of them, counted
         of, before, after = groups.texts, round(groups.texts * groups.before), round(groups.texts * groups.after)
     words = f"Of {of:,} texts, {before:,} → {after:,} lie nearest to one of their own category"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from ....explore.duplicates import LEAST
+from ....explore.duplicates import MIN_THRESHOLD
 from ....services.results import KEEPS
 from ...pieces.views import Value, plain
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ....services.results import AlikeGroup, Duplicates
 
-_STEPS = tuple(round(LEAST + step / 200, 3) for step in range(round((1 - LEAST) * 200) + 1))
+_STEPS = tuple(round(MIN_THRESHOLD + step / 200, 3) for step in range(round((1 - MIN_THRESHOLD) * 200) + 1))
 _AT_ONCE, _MEMBERS = 40, 12
 
 
@@ -41,7 +41,7 @@ class Choices:
 
     def after(self, kind: Any, index: Any, found: Duplicates) -> Choices:
         """These choices after a click in the view; what the browser sends is not trusted, and changes nothing where it makes no sense."""
-        if kind == "threshold" and isinstance(index, int | float) and LEAST <= index <= 1:
+        if kind == "threshold" and isinstance(index, int | float) and MIN_THRESHOLD <= index <= 1:
             return replace(self, threshold=float(index), shown=_AT_ONCE)
         if kind == "more":
             return replace(self, shown=self.shown + _AT_ONCE)

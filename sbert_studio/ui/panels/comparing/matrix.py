@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ....errors import StudioError
-from ....explore.duplicates import by_likeness
+from ....explore.duplicates import similarity_order
 from ....models.similarity import score_note
 from ...pieces.views import Value
 
@@ -32,5 +32,5 @@ def matrix(studio: Studio, lines: str, model: str | None) -> Value:
     shown = [[round(float(cell), 4) for cell in row] for row in values]
     # A dot product or a distance has no scale of its own: the shades go from the least to the most similar.
     low, high = (0.0, 1.0) if encoder.similarity_name == "cosine" else (float(values.min()), float(values.max()))
-    order = by_likeness((values - low) / ((high - low) or 1))
+    order = similarity_order((values - low) / ((high - low) or 1))
     return {"labels": texts, "values": shown, "order": order, "low": low, "high": high, "note": note}

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ....data.corpus import Corpus
-    from ....explore.explain import Usual
+    from ....explore.explain import ScoreDistribution
     from ....services import Studio
     from ....services.results import Similarity
     from ...page import Page
@@ -23,7 +23,7 @@ _BINS = 48
 MOST_MODELS = 5
 
 
-def in_words(cosine: float, usual: Usual) -> tuple[str, str]:
+def in_words(cosine: float, usual: ScoreDistribution) -> tuple[str, str]:
     """A cosine in a word or two, and in a sentence with the numbers behind it."""
     low, high = usual.quantile(0.25), usual.quantile(0.75)
     told = f"Closer than {usual.odds(cosine)} pairs taken at random from {usual.of}, of which half lie between {low:.2f} and {high:.2f}."

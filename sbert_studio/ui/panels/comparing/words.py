@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from ...pieces.views import Value, plain
 
 if TYPE_CHECKING:
-    from ....explore.explain import Alignment, Span
+    from ....explore.explain import Span, WordAlignment
 
 
-def drawn(a: str, b: str, found: Alignment) -> Value:
+def drawn(a: str, b: str, found: WordAlignment) -> Value:
     """The value of a ``words`` view: both texts cut at their words, and how each word goes with those of the other text."""
     recall, precision, together = found.match
     facts = [

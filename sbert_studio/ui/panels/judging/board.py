@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from ....errors import StudioError
-from ....evaluation.report import metric_in_words
+from ....evaluation.report import describe_metric
 from ....services.leaderboard import set_key, set_names, write_leaderboard
 from ...page import Page
 from ...pieces.controls import download_button
@@ -54,10 +54,10 @@ def board_table(page: Page, owner: Any, entries: Sequence[LeaderboardEntry], of_
     for one in entries:
         row: list[Any] = [one.title, one.score, None if one.low is None else [one.low, one.score, one.high]]
         row += [] if of_one else [names[set_key(one)]]
-        row += [metric_in_words(one.metric)] if several else []
+        row += [describe_metric(one.metric)] if several else []
         row += [round(one.rate) if one.rate else None, one.dim or None, one.created[:16].replace("T", " ")]
         rows.append(row)
-    caption = f"{entries[0].data} · {metric_in_words(entries[0].metric)}" if of_one and not several else ""
+    caption = f"{entries[0].data} · {describe_metric(entries[0].metric)}" if of_one and not several else ""
     value = table(columns, rows, ids=[one.id for one in entries], action="Choose this entry", event="entry", caption=caption)
     return value
 
@@ -70,7 +70,7 @@ def speeds_of(entries: Sequence[LeaderboardEntry]) -> Value | None:
         return None
     spans = [None if one.low is None or one.high is None else (one.low, one.high) for one in shown]
     points = [(one.title, one.rate, one.score, span) for one, span in zip(shown, spans, strict=True)]
-    return speed_value(points, metric_in_words(shown[0].metric)) | {"theirs": [one.title for one in shown]}
+    return speed_value(points, describe_metric(shown[0].metric)) | {"theirs": [one.title for one in shown]}
 
 
 def own(page: Page, owner: Any, entry_id: object) -> LeaderboardEntry | None:

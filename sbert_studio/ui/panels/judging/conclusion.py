@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ....errors import ended
-from ....evaluation.report import SHARES, in_natural_frequencies, metric_in_words
+from ....evaluation.report import SHARE_METRICS, describe_metric, natural_frequencies
 from ....services.evaluation import FLATTERS
 from ...pieces.views import Value
 from .lines import Line, Resampled, names_of
@@ -20,13 +20,13 @@ _TWICE = 2.0  # each model is timed once: on a busy machine two runs of the very
 
 def verdict(first: Resampled, other: Resampled) -> str:
     """Whether a model is better than the first by more than which rows the file happens to hold (paired bootstrap)."""
-    from ....evaluation.bootstrap import gain
-    from ....evaluation.tasks import task_named
+    from ....evaluation.bootstrap import paired_gain
+    from ....evaluation.tasks import get_task
 
-    low, high = gain(first.resampled, other.resampled).get("gain_interval") or (None, None)
+    low, high = paired_gain(first.resampled, other.resampled).get("gain_interval") or (None, None)
     if low is None or high is None:
         return "" if first.resampled is None or other.resampled is None else "too few rows to tell"
-    more, less = ("worse", "better") if task_named(first.task).smaller_is_better else ("better", "worse")
+    more, less = ("worse", "better") if get_task(first.task).lower_is_better else ("better", "worse")
     word = more if low > 0 else less if high < 0 else "within the noise"
     return f"{word}, {low:+.4f} to {high:+.4f}".replace("-", "−")
 
@@ -51,7 +51,7 @@ def conclusion(lines: Sequence[Line], counts: str = "", cautions: Sequence[str] 
     """
     order = [lines[place] for place in ranked(lines)]
     best = order[0]
-    metric = metric_in_words(best.metric)
+    metric = describe_metric(best.metric)
     if len(lines) == 1:
         text = f"{best.title}: {metric} {best.score:.4f}."
         if best.interval:
@@ -67,10 +67,10 @@ def conclusion(lines: Sequence[Line], counts: str = "", cautions: Sequence[str] 
 def _against(best: Line, other: Line) -> str:
     """``A is better than B by 0.0312 (between 0.0101 and 0.0523): more than chance.``"""
     if best.metric != other.metric:
-        return f"{other.title} is judged by another number ({metric_in_words(other.metric)} {other.score:.4f})."
+        return f"{other.title} is judged by another number ({describe_metric(other.metric)} {other.score:.4f})."
     if best.worth == other.worth:
         return f"{best.title} and {other.title} get the same score."
-    return _by_share(best, other) if best.metric in SHARES else _by_score(best, other)
+    return _by_share(best, other) if best.metric in SHARE_METRICS else _by_score(best, other)
 
 
 def _by_score(best: Line, other: Line) -> str:
@@ -85,7 +85,7 @@ def _by_score(best: Line, other: Line) -> str:
 
 def _by_share(best: Line, other: Line) -> str:
     """The same of a score that is a share of rows, in rows."""
-    a, b, (of, one, two) = best.title, other.title, in_natural_frequencies(best.score, other.score)
+    a, b, (of, one, two) = best.title, other.title, natural_frequencies(best.score, other.score)
     span, sure = _span(best, other, of, 0 if of == 100 else 1)
     if not span:
         few = "the rows are too few to tell this from chance"
@@ -100,10 +100,10 @@ def _span(best: Line, other: Line, times: int, places: int) -> tuple[str, bool]:
 
     It has as many places as asked for, or more: as many as show on which side of zero its ends lie.
     """
-    from ....evaluation.bootstrap import gain
+    from ....evaluation.bootstrap import paired_gain
 
     drawn = (best.resampled, other.resampled) if best.smaller else (other.resampled, best.resampled)
-    low, high = gain(*drawn).get("gain_interval") or (None, None)
+    low, high = paired_gain(*drawn).get("gain_interval") or (None, None)
     if low is None or high is None:
         return "", False
     ends = times * low, times * high

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ....evaluation.answers import RightOrWrong, comparable, differing, right_or_wrong
-from ....evaluation.report import told_apart_by_suite
+from ....evaluation.answers import AgreementCounts, are_comparable, count_agreement, find_disagreements
+from ....evaluation.report import disambiguate_names
 from ...pieces.views import Value, column, table
 
 if TYPE_CHECKING:
     from ....data.examples import Examples
-    from ....evaluation.answers import Answers
-    from ....evaluation.comparison import JudgedFile
+    from ....evaluation.answers import Predictions
+    from ....evaluation.comparison import EvaluationFile
     from ....services.results import Evaluation
 
 _MOST = 20
@@ -35,13 +35,13 @@ def differences_table(found: Evaluation, one: int, two: int, titles: Mapping[str
     rows: list[tuple[float, list[Any]]] = []
     whats, goes_by = [], []
     for name, file, first, second in _answered(found, one, two):
-        whats.append(first.what)
-        if first.what in ("cosine", "score"):
-            goes_by.append(_BY_SIDE if first.places is None else _BY_PLACE)
-        for differs in differing(first, second, _MOST):
+        whats.append(first.kind)
+        if first.kind in ("cosine", "score"):
+            goes_by.append(_BY_SIDE if first.percentiles is None else _BY_PLACE)
+        for differs in find_disagreements(first, second, _MOST):
             texts, people = _row(file, first, differs.row)
-            row = [texts, people, *differs.said, names[differs.nearer], int(file.rows.examples.lines[differs.row])]
-            rows.append((differs.by, [*([name] if several else []), *row]))
+            row = [texts, people, *differs.descriptions, names[differs.better_model], int(file.rows.examples.lines[differs.row])]
+            rows.append((differs.gap, [*([name] if several else []), *row]))
     if not rows:
         return None
     rows.sort(key=lambda row: -row[0])
@@ -56,12 +56,12 @@ def differences_table(found: Evaluation, one: int, two: int, titles: Mapping[str
 
 def counted(found: Evaluation, one: int, two: int, titles: Mapping[str, str]) -> str:
     """``Of 100 texts, A gets 85 right and B 79: on 12 only A is right, on 6 only B.``; nothing where answers are not right or wrong."""
-    counts = [right_or_wrong(first, second) for _, _, first, second in _answered(found, one, two)]
+    counts = [count_agreement(first, second) for _, _, first, second in _answered(found, one, two)]
     known = [one for one in counts if one is not None]
     if not known or len(known) < len(counts):
         return ""
     both, first, second, neither = (sum(getattr(one, name) for one in known) for name in ("both", "only_first", "only_second", "neither"))
-    total = RightOrWrong(both, first, second, neither).total
+    total = AgreementCounts(both, first, second, neither).total
     names = [titles.get(found.models[place].model, found.models[place].model) for place in (one, two)]
     things = {"texts": "texts", "pairs": "pairs", "triplets": "triplets"}[_things(found.files[0])]
     return (
@@ -70,30 +70,30 @@ def counted(found: Evaluation, one: int, two: int, titles: Mapping[str, str]) ->
     )
 
 
-def _answered(found: Evaluation, one: int, two: int) -> Iterator[tuple[str, JudgedFile, Answers, Answers]]:
+def _answered(found: Evaluation, one: int, two: int) -> Iterator[tuple[str, EvaluationFile, Predictions, Predictions]]:
     """The files on which both models were asked the same, by name."""
-    names = told_apart_by_suite([(file.suite, file.name) for file in found.files])
+    names = disambiguate_names([(file.suite, file.name) for file in found.files])
     for place, (name, file) in enumerate(zip(names, found.files, strict=True)):
         first, second = (found.models[model].reports[place] for model in (one, two))
-        if first.task == second.task and comparable(first.answers, second.answers) and first.answers and second.answers:
+        if first.task == second.task and are_comparable(first.answers, second.answers) and first.answers and second.answers:
             yield name, file, first.answers, second.answers
 
 
-def _things(file: JudgedFile) -> str:
+def _things(file: EvaluationFile) -> str:
     columns = len(file.rows.examples.texts)
     return "texts" if columns == 1 else "pairs" if columns == 2 else "triplets"
 
 
-def _row(file: JudgedFile, answers: Answers, row: int) -> tuple[list[str], str]:
+def _row(file: EvaluationFile, answers: Predictions, row: int) -> tuple[list[str], str]:
     """The texts of a row, and what people said of it."""
     examples = file.rows.examples
     texts = [_short(column[row]) for column in examples.texts]
-    if answers.what == "rank":
+    if answers.kind == "rank":
         return texts[:1], f"its partner: {texts[1]}"
-    if answers.what == "margin":
+    if answers.kind == "margin":
         return texts, "the second is nearer"
     people = _people(examples, file.rows.scale, row)
-    return texts, people if answers.people is None else f"{people}, above {answers.people[row]:.0%} of pairs"
+    return texts, people if answers.gold_percentiles is None else f"{people}, above {answers.gold_percentiles[row]:.0%} of pairs"
 
 
 def _people(examples: Examples, scale: tuple[float, float] | None, row: int) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import gradio as gr
 
-from ....evaluation.tasks import TASKS, task_named
+from ....evaluation.tasks import TASKS, get_task
 from ...pieces.picker import upload
 
 
@@ -26,15 +26,15 @@ class KnownRows:
 
     def look(self, task: str) -> list[Any]:
         """Updates of :attr:`outputs` to the chosen task."""
-        used = known_use(task)
+        used = reference_help(task)
         return [gr.update(visible=bool(used)), f'<p class="sb-note">{used}</p>']
 
 
-def known_use(task: str) -> str:
+def reference_help(task: str) -> str:
     """What a task does with rows whose answers are known; empty where that is nothing, or nothing is known of the task yet."""
-    return task_named(task).known_use if task in TASKS else ""
+    return get_task(task).reference_help if task in TASKS else ""
 
 
 def known_rows(task: str, path: str | None) -> Path | None:
     """The file of such rows, if the task has a use for it: one that was given while another task was chosen is not shown, and not used."""
-    return Path(path) if path and known_use(task) else None
+    return Path(path) if path and reference_help(task) else None

@@ -46,9 +46,9 @@ class Line:
     @property
     def smaller(self) -> bool:
         """Whether the smaller score is the better one."""
-        from ....evaluation.tasks import task_named
+        from ....evaluation.tasks import get_task
 
-        return task_named(self.task).smaller_is_better
+        return get_task(self.task).lower_is_better
 
     @property
     def worth(self) -> float:
@@ -58,8 +58,8 @@ class Line:
 
 def reports_of(found: Evaluation, titles: Mapping[str, str]) -> list[Line]:
     """A line for each model, by the number that sums up what it was judged on: the average over suites, all rows of a suite, the file."""
-    from ....evaluation.bootstrap import interval
-    from ....evaluation.tasks import primary
+    from ....evaluation.bootstrap import percentile_interval
+    from ....evaluation.tasks import main_score
 
     lines = []
     for model in found.models:
@@ -72,10 +72,10 @@ def reports_of(found: Evaluation, titles: Mapping[str, str]) -> list[Line]:
             of, report = f"{groups[0][0]}, all rows as one set", groups[0][1].pooled
         elif means or groups:
             of, mean = (means or [(f"{name}, mean over its files", got) for name, got in groups])[0]
-            span = None if mean.resampled is None else interval(mean.resampled)
+            span = None if mean.resampled is None else percentile_interval(mean.resampled)
             lines.append(Line(title, of, mean.task, mean.metric, mean.main, span, mean.resampled, model.rate))
             continue
-        lines.append(Line(title, of, report.task, *primary(report), report.scores.get("interval"), report.resampled, model.rate))
+        lines.append(Line(title, of, report.task, *main_score(report), report.scores.get("interval"), report.resampled, model.rate))
     return lines
 
 

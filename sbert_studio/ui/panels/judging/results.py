@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ....errors import ended
-from ....evaluation.report import metric_in_words, told_apart_by_suite
+from ....evaluation.report import describe_metric, disambiguate_names
 from ...pieces.plots import speed_value
 from ...pieces.views import Value, column, plain, table
 from .conclusion import verdict
@@ -25,7 +25,7 @@ def main_table(lines: Sequence[Line], found: Evaluation, titles: Mapping[str, st
     """The one score that matters, with its interval, the speed and the difference to the first model; sorted by a click on a header."""
     first = lines[0]
     several = len(lines) > 1
-    columns = [column("Model", main=True), column(metric_in_words(first.metric), "bar", digits=4)]
+    columns = [column("Model", main=True), column(describe_metric(first.metric), "bar", digits=4)]
     columns += [column("95% interval", "interval")] if any(line.interval for line in lines) else []
     columns += [column("Sentences/s", "count")]
     # Without the colours of better and worse: whether a difference is either, the column beside it says.
@@ -48,7 +48,7 @@ def speeds(lines: Sequence[Line]) -> Value | None:
     if len(shown) < 2:
         return None
     points = [(line.title, line.rate, line.score, line.interval) for line in shown]
-    return speed_value(points, metric_in_words(lines[0].metric)) | {"theirs": names_of(shown)}
+    return speed_value(points, describe_metric(lines[0].metric)) | {"theirs": names_of(shown)}
 
 
 def all_table(found: Evaluation, titles: Mapping[str, str]) -> Value:
@@ -67,7 +67,7 @@ def all_table(found: Evaluation, titles: Mapping[str, str]) -> Value:
     several = any(similarity for _, similarity, _ in lines)
     columns = [column("Model"), *([column("Similarity", ours=True)] if several else []), *([column("Set")] if len(found.files) > 1 else [])]
     columns += [
-        column(metric_in_words(key), "count") if key in counted else column(metric_in_words(key), "number", digits=4) for key in names
+        column(describe_metric(key), "count") if key in counted else column(describe_metric(key), "number", digits=4) for key in names
     ]
     rows = [
         [head[0], *([similarity] if several else []), *head[1:], *(scores.get(key) for key in names)] for head, similarity, scores in lines
@@ -98,15 +98,15 @@ def _reports(found: Evaluation, titles: Mapping[str, str]) -> Iterator[tuple[lis
 
 
 def _caption(first: Line, found: Evaluation, name: str) -> str:
-    from ....evaluation.tasks import task_named
+    from ....evaluation.tasks import get_task
 
     file = found.files[0]
     if len(found.files) == 1:
         report = found.models[0].reports[0]
         account = file.rows.account.in_short("judged") if file.rows.account is not None else f"{report.rows:,} rows"
-        return f"{name} · {task_named(report.task).title} · {account}"
+        return f"{name} · {get_task(report.task).title} · {account}"
     rows = sum(len(one.rows.examples) for one in found.files)
-    return f"{first.of} · {task_named(first.task).title} · {len(found.files)} files · {rows:,} rows"
+    return f"{first.of} · {get_task(first.task).title} · {len(found.files)} files · {rows:,} rows"
 
 
 def _notes(found: Evaluation, titles: Mapping[str, str]) -> list[str]:
@@ -117,7 +117,7 @@ def _notes(found: Evaluation, titles: Mapping[str, str]) -> list[str]:
         if len(average.suites) < average.wanted:
             told.append(f"The average is over {len(average.suites)} of {average.wanted} suites.")
     several = len(found.files) > 1
-    files = told_apart_by_suite([(file.suite, file.name) for file in found.files])
+    files = disambiguate_names([(file.suite, file.name) for file in found.files])
     told += [f"{name}: {note}" if several else note for name, file in zip(files, found.files, strict=True) for note in file.notes]
     for model in found.models:
         name = f"{titles.get(model.model, model.model)}: " if len(found.models) > 1 else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ....explore.map_edits import MOST_STEPS, Edits
+from ....explore.map_edits import MAX_EDITS, EditHistory
 from ...page import Page
 from ...pieces.handlers import told
 from ...visitors.arranged import begun, drawable, without_labels
@@ -73,7 +73,7 @@ def draw(
         view = page.studio.explore.grown(corpus, earlier.corpus, earlier.view, projection, model, phases)
     view = view or page.studio.explore.map(corpus, projection, clusters, model, phase=phases)
     given = labels if rows is None or not labels else tuple(labels[row] for row in rows)
-    edits, notes = begun(Edits.of(view.ids, {info.id: info.label for info in view.clusters}, given), chosen.earlier)
+    edits, notes = begun(EditHistory.create(view.ids, {info.id: info.label for info in view.clusters}, given), chosen.earlier)
     made = page.made(model, chosen, "map-draw")
     return key, page.maps.put(Drawn(corpus, view, model, edits, replace(start, earlier=None), rows, colour, made, notes))
 
@@ -84,7 +84,7 @@ def settled(page: Page, key: str | None, map_key: str | None) -> str | None:
         return key
     drawn, chosen = page.maps.get(map_key), page.corpora.get(key)
     now, steps = drawn.edits.now, drawn.edits.steps
-    if drawn.made["corpus"] != chosen.corpus.digest or not (now.removed.any() or len(steps) >= MOST_STEPS):
+    if drawn.made["corpus"] != chosen.corpus.digest or not (now.removed.any() or len(steps) >= MAX_EDITS):
         return key
     return page.corpora.put(replace(chosen, earlier=None))
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ....errors import StudioError
-from ....explore.map_edits import Edits, Label, Merge, Remove, Rename, Split, Step
+from ....explore.map_edits import EditHistory, LabelEdit, MapEdit, MergeEdit, RemoveEdit, RenameEdit, SplitEdit
 from ...page import Page
 from ...pieces.views import Value
 from ...visitors.arranged import edited, label_column
@@ -64,29 +64,29 @@ def edit(page: Page, map_key: str | None, corpus_key: str | None, request: Any, 
     return shown_map(page, str(map_key), show), page.corpora.put(corpus) if follows else None
 
 
-def _after(page: Page, drawn: Drawn, request: dict[str, Any]) -> tuple[Edits, Value | None]:
+def _after(page: Page, drawn: Drawn, request: dict[str, Any]) -> tuple[EditHistory, Value | None]:
     """The edits after what was asked for, and what is listed then."""
     what, edits = request.get("do"), drawn.edits
     if what == "undo":
-        return edits.undone(), {}
+        return edits.undo(), {}
     rows = tuple(valid(request.get("rows"), drawn))
-    step: Step
+    step: MapEdit
     show: Value | None = None
     if what == "label":
-        step = Label(rows, str(request.get("name") or ""))
+        step = LabelEdit(rows, str(request.get("name") or ""))
     elif what == "remove":
-        step, show = Remove(rows), {}
+        step, show = RemoveEdit(rows), {}
     elif what == "rename":
-        step = Rename(_number(request.get("cluster")), str(request.get("name") or ""))
+        step = RenameEdit(_number(request.get("cluster")), str(request.get("name") or ""))
         show = {"cluster": step.cluster}
     elif what == "merge":
         given = request.get("clusters")
-        step = Merge(tuple(_number(one) for one in given) if isinstance(given, list) else ())
+        step = MergeEdit(tuple(_number(one) for one in given) if isinstance(given, list) else ())
         show = {"cluster": step.clusters[0]}
     elif what == "split":
         cluster = _number(request.get("cluster"))
         parts, names = page.studio.explore.split(drawn.corpus, edits.now.rows_of(cluster).tolist(), 2, drawn.model)
-        step, show = Split(cluster, parts, names), {"cluster": cluster}
+        step, show = SplitEdit(cluster, parts, names), {"cluster": cluster}
     else:
         raise StudioError("the map cannot do that", "reload the page")
     return edits.then(step), show

@@ -14,7 +14,7 @@ from ...visitors.session import Drawn
 from .values import CLUSTERS, by_column, map_value
 
 if TYPE_CHECKING:
-    from ....explore.map_edits import Edits
+    from ....explore.map_edits import EditHistory
     from ....services.results import MapView
     from ...page import Page
 
@@ -28,7 +28,7 @@ def map_html(
     path: Path,
     *,
     title: str = "Map of sentences",
-    edits: Edits | None = None,
+    edits: EditHistory | None = None,
     lines: Sequence[int] = (),
 ) -> Path:
     """Write the map as one file that needs no network: the drawing code and the texts are inside.

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....explore.topics import hue_groups
+from ....explore.topics import assign_hues
 from ...look.standalone import packed
 from ...pieces.views import Value
 
 if TYPE_CHECKING:
-    from ....explore.map_edits import Edits
+    from ....explore.map_edits import EditHistory
     from ....services.results import MapView
 
 CLUSTERS = "Clusters"
@@ -32,7 +32,7 @@ def map_value(
     colour: str = CLUSTERS,
     key: str = "",
     title: str = "",
-    edits: Edits | None = None,
+    edits: EditHistory | None = None,
 ) -> Value:
     """The value of a ``map`` view: coordinates, clusters and groups packed as base64; no text of the corpus but the groups' names.
 
@@ -42,9 +42,9 @@ def map_value(
         key: by which the page fetches the texts.
         edits: what was done to the map.
     """
-    from ....explore.map_edits import Edits
+    from ....explore.map_edits import EditHistory
 
-    edits = edits or Edits.of(view.ids, {info.id: info.label for info in view.clusters})
+    edits = edits or EditHistory.create(view.ids, {info.id: info.label for info in view.clusters})
     now = edits.now
     points = np.ascontiguousarray(view.points, dtype="<f4")
     colours = [CLUSTERS, *(name for name in fields if name != CLUSTERS)]
@@ -65,7 +65,7 @@ def map_value(
         "cluster_names": names,
         "colours": colours,
         "labels": [{"label": label, "size": len(rows), "rows": rows.tolist()} for label, rows in now.labelled()],
-        "edits": [step.in_words() for step in edits.steps[-1:]],
+        "edits": [step.describe() for step in edits.steps[-1:]],
         "by": by,
         **(by_cluster(clusters, names) if by == CLUSTERS else by_column(fields[by], points, left)),
     }
@@ -122,7 +122,7 @@ def _shaded(names: list[Value], points: np.ndarray, groups: np.ndarray) -> list[
     """With a hue and a shade each, by where they lie on the map, and in that order; the group of what is left (-1) last."""
     real = [name for name in names if name["id"] >= 0]
     place = {name["id"]: at for at, name in enumerate(real)}
-    hues, shades = hue_groups(points, np.array([place.get(int(group), -1) for group in groups]), len(real))
+    hues, shades = assign_hues(points, np.array([place.get(int(group), -1) for group in groups]), len(real))
     found = [name | {"hue": int(hues[at]), "hues": int(hues.max()) + 1, "shade": float(shades[at])} for at, name in enumerate(real)]
     return [*sorted(found, key=lambda name: (name["hue"], -name["size"])), *(name for name in names if name["id"] < 0)]
 

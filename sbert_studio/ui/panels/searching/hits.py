@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ....errors import StudioError
-from ....explore.bm25 import marked
+from ....explore.bm25 import highlight
 from ...page import Page
 from ...pieces.views import Value, column, table
 from ..basket.gather import SAID, mark
@@ -42,7 +42,7 @@ def hits_table(corpus: Corpus, result: SearchResult, mode: str, caption: str, as
     bar = "number" if unbounded or (mode == "reranked" and any(hit.score < 0 for hit in result.hits)) else "bar"
     name, high = "Score" if unbounded else SCORES[mode], 1 if mode == "semantic" else max(best, 1e-9)
     score = column(name, bar, low=0, high=high, digits=4 if mode == "hybrid" else 3)
-    texts: list[Any] = [marked(hit.text, asked) if words else hit.text for hit in result.hits]
+    texts: list[Any] = [highlight(hit.text, asked) if words else hit.text for hit in result.hits]
     rows = [
         [hit.line, text, hit.score, *(hit.fields.get(name, "") for name in names)] for hit, text in zip(result.hits, texts, strict=True)
     ]
@@ -68,7 +68,8 @@ def side_table(result: SearchResult, others: SearchResult, mode: str, asked: str
     places = {hit.row: place for place, hit in enumerate(others.hits, 1)}
     words = mode in BY_WORDS
     rows = [
-        [place, marked(hit.text, asked) if words else hit.text, hit.score, places.get(hit.row)] for place, hit in enumerate(result.hits, 1)
+        [place, highlight(hit.text, asked) if words else hit.text, hit.score, places.get(hit.row)]
+        for place, hit in enumerate(result.hits, 1)
     ]
     by_cosine = result.similarity_fn_name == "cosine"
     score = column(SCORES[mode] if by_cosine or mode != "semantic" else "Score", "number", digits=4 if mode == "hybrid" else 3)

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from ....errors import ended
-from ....evaluation.report import confused_in_words, metric_in_words, outcome_in_words, verdict
+from ....evaluation.report import describe_confusions, describe_metric, describe_run, verdict
 from ....losses import title_of
 from ....training.events import rate_in_words
 from ...pieces.views import Value, nothing, plain
@@ -172,7 +172,7 @@ class Follow:
             "dev": {
                 "x": [step for step, _ in self.judged.points],
                 "y": [score for _, score in self.judged.points],
-                "name": metric_in_words(self.judged.metric),
+                "name": describe_metric(self.judged.metric),
                 "part": self.judged.part,
                 "empty": "no rows are held out" if self.dev_rows == 0 else coming,
             },
@@ -201,11 +201,11 @@ def before_after(run: Run) -> Value | None:
     before, after = run.before.get("score"), run.after.get("score")
     if before is None or after is None:
         return None
-    metric = metric_in_words(str(run.after.get("metric", "score")))
+    metric = describe_metric(str(run.after.get("metric", "score")))
     metric = f"{metric} on {run.dev_rows:,} held-out rows" if run.dev_rows else f"{metric} on held-out rows"
     if "sd" in run.after:
         metric = f"{metric}, mean of {len(run.after['each'])} (± {run.after['sd']:.4f})"
-    said = [sentence(_MINUS.sub("−", words)) for words in outcome_in_words(run.before, run.after)]
+    said = [sentence(_MINUS.sub("−", words)) for words in describe_run(run.before, run.after)]
     return {
         "metric": metric,
         "before": float(before),
@@ -214,7 +214,7 @@ def before_after(run: Run) -> Value | None:
         "verdict": verdict(run.after),
         "said": said[0],
         "more": " ".join(said[1:]),
-        "confused": [sentence(words) for words in confused_in_words(run.after)],
+        "confused": [sentence(words) for words in describe_confusions(run.after)],
     }
 
 

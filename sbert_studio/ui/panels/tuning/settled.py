@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ....errors import StudioError
-from ....evaluation.report import metric_in_words
+from ....evaluation.report import describe_metric
 from ....services.training_start import dial
 from ...pieces.questions import as_view
 from ...pieces.views import Value, plain
@@ -41,7 +41,7 @@ def strength(run: Run) -> Value | None:
     found = dial(run.before, run.after) if run.status == "finished" and run.model_path is not None else None
     by_hand = "chosen" in (run.after.get("kept") or run.after)
     note = _BY_HAND if by_hand else _CHOSEN if "tried" in run.after else ""
-    return plain({**found, "metric": metric_in_words(str(run.after.get("metric", "score"))), "note": note}) if found else None
+    return plain({**found, "metric": describe_metric(str(run.after.get("metric", "score"))), "note": note}) if found else None
 
 
 def chosen(value: Any) -> float:
