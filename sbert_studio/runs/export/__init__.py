@@ -1,4 +1,4 @@
-"""Export formats of a run. A format is one file here, imported below."""
+"""Export formats of a run: one file each."""
 
 from . import bundle, model
 from .base import EXPORTS, Export, write_zip
