@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from ..errors import StudioError
 from ..workspace import Workspace, write_json
-from .run import Run
 
 if TYPE_CHECKING:
+    from .run import Run
     from .runner import Runner
     from .store import RunStore
 

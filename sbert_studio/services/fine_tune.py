@@ -11,7 +11,6 @@ from ..data.progress import unasked
 from ..errors import StudioError, is_disk_full
 from ..identity import current_address
 from ..runs.restart import mark_background, resume_background_runs, unmark_background
-from ..runs.run import ACTIVE, Run
 from ..workspace import atomic_folder, file_name, write_json
 from .base import Part
 from .data import require_writable
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from ..data.accounts import RowAccount
     from ..data.questions import Option, Question
     from ..runs.files import RunFiles
+    from ..runs.run import Run
     from ..training.events import Event
     from ..training.pins import Pins
     from .base import Services
@@ -389,7 +389,7 @@ class Tuning(Planning):
 
     def _active(self) -> list[Run]:
         self.store.recover()
-        return [run for status in ACTIVE for run in self.store.runs(status=status)]
+        return [run for run in self.store.runs() if run.active]
 
     def _new_run(self, plan: TrainPlan) -> Run:
         from ..runs.files import RunFiles

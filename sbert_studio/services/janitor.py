@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 
 from ..caches import give_back, unread_noted
 from ..errors import StudioError, plainly
-from ..runs.run import Run
 from ..workspace import Workspace, write_json
 from .static_embeddings import remove_old_fitted
 
 if TYPE_CHECKING:
+    from ..runs.run import Run
     from ..settings import Settings
     from .studio import Studio
 

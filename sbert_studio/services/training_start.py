@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError
-from ..runs.run import Run, new_run_id, utc_now
 from ..workspace import Workspace, digest_file, file_name
 from .data import existing_file
 from .training_plan import FIRST, Source, TrainPlan, TrainRequest, in_sentences, unseen
 
 if TYPE_CHECKING:
     from ..runs.files import InputFile, RunFiles
+    from ..runs.run import Run
 
 
 log = logging.getLogger(__name__)
@@ -29,6 +29,8 @@ ALARM = "accept_alarm"
 
 def new_run(plan: TrainPlan) -> Run:
     """A run of this plan that waits, with an id of its own; nothing is written yet."""
+    from ..runs.run import Run, new_run_id, utc_now
+
     request, spec = plan.request, plan.spec
     return Run(
         id=new_run_id(),
