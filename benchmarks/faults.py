@@ -32,11 +32,11 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from filelock import FileLock
-from tiny_studio import quick, studio_at, write_model, write_pairs
 
 from sbert_studio.errors import StudioError
 from sbert_studio.runs.run import Run
 from sbert_studio.services import Studio, TrainRequest
+from tests.tiny_studio import quick, studio_at, write_model, write_pairs
 
 ROOT = Path(__file__).parents[1]
 # Children come from a server that has imported everything and computed nothing: a process that has must not be forked.
