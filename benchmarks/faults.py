@@ -1,9 +1,9 @@
-"""Inject faults into runs, and print a table of what was lost and which status the run ended in.
+"""What can go wrong with a run, done to it on purpose: a table of what was lost and which status it left.
 
     python benchmarks/faults.py [TIMES] [FAULT…]
 
-Each fault is injected TIMES (5) times, into runs of a few steps of a random BERT of two layers, in a home of its own. A disturbed run is
-resumed and compared, weight by weight, with the same run undisturbed. Takes about three minutes, on Linux. FAULT selects faults by words.
+TIMES is 5. Each fault is injected so often, on runs of a few steps of a random BERT of two layers, in a home of its own. A run that
+was disturbed is resumed and compared with the same run left alone, weight by weight. In about three minutes, on Linux.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import ctypes
 import multiprocessing
 import os
 import random
+import re
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -30,16 +30,16 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
+from filelock import FileLock
 from tiny_studio import quick, studio_at, write_model, write_pairs
 
 from sbert_studio.errors import StudioError
-from sbert_studio.runs.records.record import Run
+from sbert_studio.runs.run import Run
 from sbert_studio.services import Studio, TrainRequest
 
 ROOT = Path(__file__).parents[1]
-# Children are forked from a server that has imported everything and computed nothing: a process that has computed must not be forked.
+# Children come from a server that has imported everything and computed nothing: a process that has must not be forked.
 _FORKS = multiprocessing.get_context("forkserver")
 Child = BaseProcess
 _NEW_PROCESS_IDS, _DIE_WITH_PARENT = 0x20000000, 1
@@ -48,23 +48,24 @@ LONG = quick(judge="split", epochs=400, checkpoint_every=5, evaluations_per_epoc
 
 
 @dataclass
-class Outcome:
-    """The outcome of one fault over all its injections: what was lost, and which statuses or messages were wrong."""
+class Found:
+    """What became of one fault, over all its injections."""
 
     times: int = 0
     lost: list[str] = field(default_factory=list)
-    wrong: list[str] = field(default_factory=list)
+    lies: list[str] = field(default_factory=list)
     statuses: list[str] = field(default_factory=list)
 
     def row(self, name: str, seconds: float) -> str:
+        """A line of the table."""
         statuses = ", ".join(f"{status} {self.statuses.count(status)}" for status in dict.fromkeys(self.statuses))
-        failures = [*self.lost, *self.wrong]
-        verdict = "passed" if not failures else f"FAILED: {failures[0]}"
+        wrong = [*self.lost, *self.lies]
+        verdict = "held" if not wrong else f"FAILED: {wrong[0]}"
         return f"| {name} | {self.times} | {'; '.join(dict.fromkeys(self.lost)) or 'nothing'} | {statuses} | {verdict} | {seconds:.0f} s |"
 
 
-class Laboratory:
-    """A tiny model, its data, and the weights of an undisturbed run."""
+class Bench:
+    """A tiny model, its data, and the weights of a run that was left alone."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -72,47 +73,52 @@ class Laboratory:
         self.data = write_pairs(folder / "pairs.csv")
         self.random = random.Random(12)
         with self.studio(folder / "whole") as studio:
-            self.weights_undisturbed = self.weights(self.train(studio))
-        self.finished_home = folder / "whole"
+            self.whole = self.weights(self.trained(studio))
+        self.trained_home = folder / "whole"
 
     def studio(self, home: Path) -> contextlib.AbstractContextManager[Studio]:
+        """A studio on ``home``."""
         return studio_at(home, self.model)
 
-    def new_home(self) -> Path:
+    def home(self) -> Path:
+        """A new home."""
         return Path(tempfile.mkdtemp(dir=self.folder, prefix="home-"))
 
-    def copied_home(self) -> Path:
-        home = self.new_home()
-        shutil.copytree(self.finished_home, home, dirs_exist_ok=True)
+    def copied(self) -> Path:
+        """A new home with a finished run in it."""
+        home = self.home()
+        shutil.copytree(self.trained_home, home, dirs_exist_ok=True)
         return home
 
     def submit(self, studio: Studio, overrides: dict[str, object] = STEPS) -> Run:
+        """Queue a run."""
         return studio.tune.submit(TrainRequest(self.data, overrides=overrides))
 
-    def train(self, studio: Studio, overrides: dict[str, object] = STEPS) -> Run:
-        """Train a run to its end."""
-        return self.wait_for(studio, self.submit(studio, overrides))
+    def trained(self, studio: Studio, overrides: dict[str, object] = STEPS) -> Run:
+        """A run to its end."""
+        return self.ended(studio, self.submit(studio, overrides))
 
-    def wait_for(self, studio: Studio, run: Run) -> Run:
-        """Wait until the runner is done with a run, and return it."""
+    def ended(self, studio: Studio, run: Run) -> Run:
+        """A run when the runner is done with it."""
         if not studio.runner.wait(run.id, 60):
-            raise TimeoutError("the run does not end")
+            raise TimeoutError("the runner does not end it")
         return studio.tune.run(run.id).run
 
     def weights(self, run: Run) -> bytes:
+        """The weights of a run's model."""
         assert run.model_path is not None
         return (run.model_path / "model.safetensors").read_bytes()
 
-    def kill_run(self, home: Path) -> tuple[str, Path]:
-        """Kill a run in ``home`` halfway; return its id and its newest checkpoint."""
+    def stopped(self, home: Path) -> tuple[str, Path]:
+        """A run of ``home`` that was killed half way, and its newest checkpoint."""
         with self.child(home, STEPS) as child:
-            wait_until(lambda: len(list(home.glob("runs/*/checkpoints/step-*/state.json"))) >= 2)
+            until(lambda: len(list(home.glob("runs/*/checkpoints/step-*/state.json"))) >= 2)
             kill(child)
         return next((home / "runs").glob("run-*")).name, max(home.glob("runs/*/checkpoints/step-*"))
 
     @contextlib.contextmanager
     def child(self, home: Path, overrides: dict[str, object], namespace: bool = False) -> Iterator[Child]:
-        """Train a run in ``home`` in another process; with ``namespace``, in a process namespace of its own, as in a container."""
+        """Another process that trains a run in ``home``; with ``namespace`` where its process ids mean nothing here, as in a container."""
         child = _FORKS.Process(target=train_in_child, args=(home, self.model, self.data, overrides, namespace), daemon=True)
         child.start()
         try:
@@ -120,26 +126,26 @@ class Laboratory:
         finally:
             kill(child)
 
-    def resume_run(self, home: Path, run_id: str, outcome: Outcome) -> Run:
-        """Resume a run, and compare its weights with those of the undisturbed run."""
+    def resumed(self, home: Path, run_id: str, found: Found) -> Run:
+        """Go on with a run, and compare what comes out with the run that was left alone."""
         with self.studio(home) as studio:
             if studio.tune.run(run_id).run.status not in ("interrupted", "failed", "stopped"):
-                outcome.wrong.append(f"reads as {studio.tune.run(run_id).run.status}")
+                found.lies.append(f"reads as {studio.tune.run(run_id).run.status}")
             studio.tune.resume(run_id)
-            run = self.wait_for(studio, studio.store.get(run_id))
+            run = self.ended(studio, studio.store.get(run_id))
             if run.status != "finished":
-                outcome.lost.append(f"{run.status}: {run.message}")
-            elif self.weights(run) != self.weights_undisturbed:
-                outcome.lost.append("other weights")
+                found.lost.append(f"{run.status}: {run.message}")
+            elif self.weights(run) != self.whole:
+                found.lost.append("other weights")
             return run
 
 
 def train_in_child(home: Path, model: Path, data: Path, overrides: dict[str, object], namespace: bool) -> None:
-    """Train a run until this process is killed."""
+    """Train a run, and wait to be killed."""
     if namespace:
         libc = ctypes.CDLL(None, use_errno=True)
         if libc.unshare(_NEW_PROCESS_IDS):
-            raise OSError(ctypes.get_errno(), "no process namespace")
+            raise OSError(ctypes.get_errno(), "no namespace of its own")
         if child := os.fork():
             os.waitpid(child, 0)
             os._exit(0)
@@ -151,21 +157,23 @@ def train_in_child(home: Path, model: Path, data: Path, overrides: dict[str, obj
 
 
 def kill(child: Child) -> None:
+    """SIGKILL, and wait until it is gone."""
     child.kill()
     child.join()
 
 
-def wait_until(condition: Callable[[], bool], seconds: float = 60) -> None:
+def until(condition: Callable[[], bool], seconds: float = 60) -> None:
+    """Wait."""
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
-            raise TimeoutError("the condition does not come true")
+            raise TimeoutError("waited too long")
         time.sleep(0.01)
 
 
 @contextlib.contextmanager
 def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
-    """Mount a disk of some size."""
+    """A disk of its own of some size."""
     folder.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(folder)], check=True)
     try:
@@ -175,7 +183,7 @@ def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
 
 
 def fill(folder: Path) -> Path:
-    """Write a file until the disk is full."""
+    """Leave no byte free."""
     path = folder / "ballast"
     with path.open("wb", buffering=0) as target, contextlib.suppress(OSError):
         for size in (1 << 20, 1 << 12, 1 << 8, 1):
@@ -185,159 +193,153 @@ def fill(folder: Path) -> Path:
     return path
 
 
-def full_disk(lab: Laboratory, outcome: Outcome, number: int) -> None:
+def full_disk(bench: Bench, found: Found, number: int) -> None:
     """The disk fills up while a run trains and another waits."""
-    with small_disk(lab.folder / f"disk-{number}", 60) as disk, lab.studio(disk / "home") as studio:
-        run, waiting = lab.submit(studio, LONG), lab.submit(studio)
-        wait_until(lambda: studio.tune.run(run.id).run.step > 5)
+    with small_disk(bench.folder / f"disk-{number}", 60) as disk, bench.studio(disk / "home") as studio:
+        run, waiting = bench.submit(studio, LONG), bench.submit(studio)
+        until(lambda: studio.tune.run(run.id).run.step > 5)
         ballast = fill(disk)
         try:
-            failed = lab.wait_for(studio, run)
-            second = lab.wait_for(studio, waiting)
+            failed = bench.ended(studio, run)
+            second = bench.ended(studio, waiting)
             for one in (failed, second):
-                outcome.statuses.append(one.status)
+                found.statuses.append(one.status)
                 if one.status != "failed" or not one.hint:
-                    outcome.wrong.append(f"{one.status}: {one.message}")
+                    found.lies.append(f"{one.status}: {one.message}")
             studio.explore.similarity("cat dog", "dog cat")
-            if not studio.explore.search(studio.read.corpus(lab.data), "cat dog").hits:
-                outcome.lost.append("a search")
+            if not studio.explore.search(studio.read.corpus(bench.data), "cat dog").hits:
+                found.lost.append("a search")
         finally:
             ballast.unlink()
         studio.tune.resume(waiting.id)
-        if lab.weights(lab.wait_for(studio, waiting)) != lab.weights_undisturbed:
-            outcome.lost.append("other weights")
+        if bench.weights(bench.ended(studio, waiting)) != bench.whole:
+            found.lost.append("other weights")
 
 
-def killed(lab: Laboratory, outcome: Outcome, number: int) -> None:
+def killed(bench: Bench, found: Found, number: int) -> None:
     """SIGKILL at a random moment."""
-    home = lab.new_home()
-    with lab.child(home, STEPS) as child:
-        wait_until(lambda: any((home / "runs").glob("*/run.json")) if (home / "runs").is_dir() else False)
-        time.sleep(lab.random.random() * 0.6)
+    home = bench.home()
+    with bench.child(home, STEPS) as child:
+        until(lambda: any((home / "runs").glob("*/run.json")) if (home / "runs").is_dir() else False)
+        time.sleep(bench.random.random() * 0.6)
         kill(child)
-    with lab.studio(home) as studio:
+    with bench.studio(home) as studio:
         (run,) = studio.tune.runs()
-        outcome.statuses.append(run.status)
+        found.statuses.append(run.status)
     if run.status != "finished":
-        lab.resume_run(home, run.id, outcome)
+        bench.resumed(home, run.id, found)
 
 
-def flipped_checkpoint(lab: Laboratory, outcome: Outcome, number: int) -> None:
+def flipped_checkpoint(bench: Bench, found: Found, number: int) -> None:
     """A bit of the newest checkpoint flips."""
-    home = lab.new_home()
-    run_id, newest = lab.kill_run(home)
-    path = newest / lab.random.choice(["encoder.safetensors", "optimiser.safetensors", "state.json"])
+    home = bench.home()
+    run_id, newest = bench.stopped(home)
+    path = newest / bench.random.choice(["encoder.safetensors", "optimiser.safetensors", "state.json"])
     data = bytearray(path.read_bytes())
-    data[lab.random.randrange(len(data))] ^= 1 << lab.random.randrange(8)
+    data[bench.random.randrange(len(data))] ^= 1 << bench.random.randrange(8)
     path.write_bytes(data)
-    _resume_with_notice(lab, outcome, home, run_id)
+    _told_and_resumed(bench, found, home, run_id)
 
 
-def cut_checkpoint(lab: Laboratory, outcome: Outcome, number: int) -> None:
-    """A file of the newest checkpoint is truncated or missing."""
-    home = lab.new_home()
-    run_id, newest = lab.kill_run(home)
-    path = newest / lab.random.choice(["encoder.safetensors", "optimiser.safetensors", "objective.safetensors", "state.json"])
+def cut_checkpoint(bench: Bench, found: Found, number: int) -> None:
+    """A file of the newest checkpoint is cut short, or gone."""
+    home = bench.home()
+    run_id, newest = bench.stopped(home)
+    path = newest / bench.random.choice(["encoder.safetensors", "optimiser.safetensors", "objective.safetensors", "state.json"])
     if number % 2:
         path.unlink()
     else:
         path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-    _resume_with_notice(lab, outcome, home, run_id)
+    _told_and_resumed(bench, found, home, run_id)
 
 
-def _resume_with_notice(lab: Laboratory, outcome: Outcome, home: Path, run_id: str) -> None:
-    outcome.statuses.append(lab.resume_run(home, run_id, outcome).status)
-    with lab.studio(home) as studio:
+def _told_and_resumed(bench: Bench, found: Found, home: Path, run_id: str) -> None:
+    found.statuses.append(bench.resumed(home, run_id, found).status)
+    with bench.studio(home) as studio:
         events = [event for _, event in studio.tune.run(run_id).events]
         if not any(event["type"] == "notice" and "damaged" in event["message"] for event in events):
-            outcome.wrong.append("the damage was not reported")
+            found.lies.append("the damage was not told")
 
 
-def damaged_model(lab: Laboratory, outcome: Outcome, number: int) -> None:
-    """A bit of a finished model flips, or it is truncated."""
-    home = lab.copied_home()
-    with lab.studio(home) as studio:
+def damaged_model(bench: Bench, found: Found, number: int) -> None:
+    """A bit of a finished model flips, or it is cut in half."""
+    home = bench.copied()
+    with bench.studio(home) as studio:
         (run,) = studio.tune.runs()
         weights = studio.workspace.run(run.id) / "model" / "model.safetensors"
         data = bytearray(weights.read_bytes())
-        data[lab.random.randrange(2000, len(data))] ^= 1
+        data[bench.random.randrange(2000, len(data))] ^= 1
         weights.write_bytes(data if number % 2 else data[: len(data) // 2])
-        outcome.statuses.append("damaged" if studio.judge.models()[-1].damaged else "finished")
+        found.statuses.append("damaged" if studio.judge.models()[-1].damaged else "finished")
         for use in (lambda: studio.explore.similarity("a", "b", run.id), lambda: studio.tune.export(run.id)):
             try:
                 use()
-                outcome.wrong.append("a damaged model was used")
+                found.lies.append("a damaged model was used")
             except StudioError as error:
                 if "model.safetensors" not in error.message:
-                    outcome.wrong.append(error.message)
+                    found.lies.append(error.message)
         studio.tune.delete_run(run.id)
 
 
-def damaged_cache(lab: Laboratory, outcome: Outcome, number: int) -> None:
-    """A byte of cached vectors changes."""
-    home = lab.new_home()
-    with lab.studio(home) as studio:
-        corpus = studio.read.corpus(lab.data)
+def damaged_cache(bench: Bench, found: Found, number: int) -> None:
+    """A byte of kept vectors changes."""
+    home = bench.home()
+    with bench.studio(home) as studio:
+        corpus = studio.read.corpus(bench.data)
         right = studio.explore.vectors_of(corpus).tobytes()
     path = next((home / "vectors").glob("*.npy"))
     data = bytearray(path.read_bytes())
-    data[lab.random.randrange(len(data))] ^= 1
+    data[bench.random.randrange(len(data))] ^= 1
     path.write_bytes(data)
-    with lab.studio(home) as studio:
-        if studio.explore.vectors_of(studio.read.corpus(lab.data)).tobytes() != right:
-            outcome.wrong.append("other vectors were served")
-    outcome.statuses.append("rebuilt")
+    with bench.studio(home) as studio:
+        if studio.explore.vectors_of(studio.read.corpus(bench.data)).tobytes() != right:
+            found.lies.append("other vectors were served")
+    found.statuses.append("made anew")
 
 
-def locked_database(lab: Laboratory, outcome: Outcome, number: int) -> None:
-    """Another program holds the database while a run trains, past its end."""
-    home = lab.new_home()
-    with lab.studio(home) as studio:
-        run = lab.submit(studio)
-        other = sqlite3.connect(home / "studio.db", isolation_level=None, timeout=30)
-        other.execute("BEGIN EXCLUSIVE")
-        if not studio.runner.wait(run.id, 60):
-            outcome.lost.append("the run did not end")
-        other.execute("ROLLBACK")
-        other.close()
+def locked_runs(bench: Bench, found: Found, number: int) -> None:
+    """Another program holds the lock of the run folders while a run trains, past its end."""
+    home = bench.home()
+    with bench.studio(home) as studio:
+        run = bench.submit(studio)
+        with FileLock(home / ".runs.lock"):
+            if not studio.runner.wait(run.id, 60):
+                found.lost.append("the run did not end")
         ended = studio.tune.run(run.id).run
-        outcome.statuses.append(ended.status)
-        if ended.status != "finished" or lab.weights(ended) != lab.weights_undisturbed:
-            outcome.lost.append(f"{ended.status}: {ended.message}")
-    with lab.studio(home) as studio:
+        found.statuses.append(ended.status)
+        if ended.status != "finished" or bench.weights(ended) != bench.whole:
+            found.lost.append(f"{ended.status}: {ended.message}")
+    with bench.studio(home) as studio:
         if studio.tune.run(run.id).run.status != "finished" or studio.tune.run(run.id).events[-1][1]["type"] != "finished":
-            outcome.wrong.append("events of the meantime are missing")
+            found.lies.append("what was recorded meanwhile is gone")
 
 
-def damaged_database(lab: Laboratory, outcome: Outcome, number: int) -> None:
-    """The database is overwritten, truncated, or missing."""
-    home = lab.copied_home()
-    with lab.studio(home) as studio:
-        before = [(run, studio.tune.run(run.id).events) for run in studio.tune.runs()]
-    event_types = [[event["type"] for _, event in events] for _, events in before]
-    path = home / "studio.db"
-    if number % 3 == 0:
-        path.write_bytes(os.urandom(path.stat().st_size))
-    elif number % 3 == 1:
-        path.write_bytes(path.read_bytes()[:6000])
-    else:
-        path.unlink()
-    with lab.studio(home) as studio:
-        after = [(run, studio.tune.run(run.id).events) for run in studio.tune.runs()]
-        outcome.statuses += [run.status for run, _ in after]
-        if [run for run, _ in after] != [run for run, _ in before]:
-            outcome.lost.append("runs")
-        if [[event["type"] for _, event in events] for _, events in after] != event_types:
-            outcome.lost.append("events")
-        if number % 3 != 2 and not studio.store.notices:
-            outcome.wrong.append("no notice")
+def damaged_records(bench: Bench, found: Found, number: int) -> None:
+    """A run's record is overwritten or cut, or its event log is."""
+    home = bench.copied()
+    with bench.studio(home) as studio:
+        before = studio.tune.runs()
+    name = "run.json" if number % 3 < 2 else "events.jsonl"
+    path = home / "runs" / before[0].id / name
+    path.write_bytes(os.urandom(path.stat().st_size) if number % 3 == 0 else path.read_bytes()[: path.stat().st_size // 4])
+    with bench.studio(home) as studio:
+        after = studio.tune.runs()
+        for run in after:
+            studio.tune.run(run.id)
+        found.statuses += [run.status for run in after]
+        if [run.id for run in after if run.id != before[0].id] != [run.id for run in before[1:]]:
+            found.lost.append("other runs")
+        if name == "run.json" and not any(before[0].id in notice for notice in studio.store.notices):
+            found.lies.append("nothing was said")
+        if name == "events.jsonl" and after[0].status != before[0].status:
+            found.lies.append(f"{before[0].status} reads as {after[0].status}")
 
 
-def resumed_by_two(lab: Laboratory, outcome: Outcome, number: int) -> None:
+def resumed_by_two(bench: Bench, found: Found, number: int) -> None:
     """Two studios resume the same run at once."""
-    home = lab.new_home()
-    run_id, _ = lab.kill_run(home)
-    with lab.studio(home) as one, lab.studio(home) as two:
+    home = bench.home()
+    run_id, _ = bench.stopped(home)
+    with bench.studio(home) as one, bench.studio(home) as two:
         one.tune.runs()
         won, barrier = [], threading.Barrier(2)
 
@@ -353,88 +355,88 @@ def resumed_by_two(lab: Laboratory, outcome: Outcome, number: int) -> None:
         for thread in threads:
             thread.join()
         if len(won) != 1:
-            outcome.wrong.append(f"{len(won)} processes resumed it")
+            found.lies.append(f"{len(won)} resumed it")
         for studio in won:
-            run = lab.wait_for(studio, studio.store.get(run_id))
-        outcome.statuses.append(run.status)
-        if lab.weights(run) != lab.weights_undisturbed:
-            outcome.lost.append("other weights")
+            run = bench.ended(studio, studio.store.get(run_id))
+        found.statuses.append(run.status)
+        if bench.weights(run) != bench.whole:
+            found.lost.append("other weights")
 
 
-def container(lab: Laboratory, outcome: Outcome, number: int) -> None:
-    """A process in a container on the same volume trains and is killed; this one reads its status."""
-    home = lab.new_home()
-    with lab.child(home, LONG, namespace=True) as child, lab.studio(home) as studio:
-        wait_until(lambda: bool(studio.tune.runs()) and studio.tune.runs()[0].step > 5)
+def container(bench: Bench, found: Found, number: int) -> None:
+    """A process in a container on the same volume trains; this one looks, and then it is killed."""
+    home = bench.home()
+    with bench.child(home, LONG, namespace=True) as child, bench.studio(home) as studio:
+        until(lambda: bool(studio.tune.runs()) and studio.tune.runs()[0].step > 5)
         (run,) = studio.tune.runs()
-        outcome.statuses.append(run.status)
+        found.statuses.append(run.status)
         if run.status != "running":
-            outcome.wrong.append(f"a live run reads as {run.status}")
+            found.lies.append(f"a live run reads as {run.status}")
         try:
             studio.tune.resume(run.id)
-            outcome.wrong.append("it was resumed while it trains")
+            found.lies.append("it was resumed while it trains")
         except StudioError:
             pass
         kill(child)
-        wait_until(lambda: studio.tune.runs()[0].status != "running", 10)
-        outcome.statuses.append(studio.tune.runs()[0].status)
+        until(lambda: studio.tune.runs()[0].status != "running", 10)
+        found.statuses.append(studio.tune.runs()[0].status)
         if studio.tune.runs()[0].status != "interrupted":
-            outcome.wrong.append(f"a dead run reads as {studio.tune.runs()[0].status}")
+            found.lies.append(f"a dead run reads as {studio.tune.runs()[0].status}")
 
 
-def clock_set_back(lab: Laboratory, outcome: Outcome, number: int) -> None:
-    """All files are dated a year ahead; a new run trains, is listed first, and another process reads its status."""
-    home = lab.copied_home()
+def clock_set_back(bench: Bench, found: Found, number: int) -> None:
+    """All that was written bears a time of next year; a run trains, another process looks, and a new run is listed first."""
+    home = bench.copied()
     later = time.time() + 365 * 86400
-    with sqlite3.connect(home / "studio.db", isolation_level=None) as db:
-        db.execute("UPDATE runs SET created = '2099-01-01T00:00:00+00:00'")
-        db.execute("UPDATE events SET time = time + 31536000")
-    db.close()
+    for path in home.glob("runs/*/run.json"):
+        path.write_text(re.sub('"created": "20[0-9]{2}', '"created": "2099', path.read_text(encoding="utf-8")), encoding="utf-8")
+    for path in home.glob("runs/*/events.jsonl"):
+        path.write_text(path.read_text(encoding="utf-8").replace('{"time":1', '{"time":2'), encoding="utf-8")
     for path in home.rglob("*"):
         os.utime(path, (later, later))
-    with lab.studio(home) as studio, lab.studio(home) as other:
-        run = lab.submit(studio)
+    with bench.studio(home) as studio, bench.studio(home) as other:
+        run = bench.submit(studio)
         if other.tune.runs()[0].id != run.id:
-            outcome.wrong.append("the newest run is not listed first")
+            found.lies.append("the newest run is not listed first")
         if not other.tune.runs()[0].active and studio.tune.run(run.id).run.active:
-            outcome.wrong.append("a live run reads as ended")
-        ended = lab.wait_for(studio, run)
-        outcome.statuses.append(ended.status)
-        if lab.weights(ended) != lab.weights_undisturbed:
-            outcome.lost.append("other weights")
+            found.lies.append("a live run reads as ended")
+        ended = bench.ended(studio, run)
+        found.statuses.append(ended.status)
+        if bench.weights(ended) != bench.whole:
+            found.lost.append("other weights")
 
 
-def moved_home(lab: Laboratory, outcome: Outcome, number: int) -> None:
-    """The home is moved; a killed run in it is resumed."""
-    home = lab.new_home()
-    run_id, _ = lab.kill_run(home)
-    moved = lab.folder / f"moved-{number}"
+def moved_home(bench: Bench, found: Found, number: int) -> None:
+    """The home is moved; a killed run in it goes on."""
+    home = bench.home()
+    run_id, _ = bench.stopped(home)
+    moved = bench.folder / f"moved-{number}"
     home.rename(moved)
-    outcome.statuses.append(lab.resume_run(moved, run_id, outcome).status)
-    again = lab.folder / f"again-{number}"
+    found.statuses.append(bench.resumed(moved, run_id, found).status)
+    again = bench.folder / f"again-{number}"
     moved.rename(again)
-    with lab.studio(again) as studio:
+    with bench.studio(again) as studio:
         if studio.judge.models()[-1].name != run_id or studio.tune.export(run_id).bytes < 1000:
-            outcome.lost.append("the model")
+            found.lost.append("the model")
         studio.explore.similarity("cat", "dog", run_id)
 
 
-def bug(lab: Laboratory, outcome: Outcome, number: int) -> None:
-    """A run fails by a bug, lack of memory, or an error that would end a program; the next one trains."""
+def bug(bench: Bench, found: Found, number: int) -> None:
+    """A run meets a bug, no memory, or an error that would end a program; the next one trains."""
     from unittest import mock
 
     trouble = (IndexError("x"), MemoryError(), SystemExit(1), KeyboardInterrupt(), RuntimeError("y"))[number % 5]
-    with lab.studio(lab.new_home()) as studio:
+    with bench.studio(bench.home()) as studio:
         with mock.patch("sbert_studio.training.trials.train", side_effect=trouble):
-            broken = lab.train(studio)
-        outcome.statuses.append(broken.status)
+            broken = bench.trained(studio)
+        found.statuses.append(broken.status)
         if broken.status not in ("failed", "interrupted") or not broken.message:
-            outcome.wrong.append(f"{broken.status}: {broken.message}")
-        if lab.weights(lab.train(studio)) != lab.weights_undisturbed:
-            outcome.lost.append("the next run")
+            found.lies.append(f"{broken.status}: {broken.message}")
+        if bench.weights(bench.trained(studio)) != bench.whole:
+            found.lost.append("the next run")
         studio.tune.resume(broken.id)
-        if lab.weights(lab.wait_for(studio, broken)) != lab.weights_undisturbed:
-            outcome.lost.append("the run itself")
+        if bench.weights(bench.ended(studio, broken)) != bench.whole:
+            found.lost.append("the run itself")
 
 
 FAULTS = {
@@ -442,12 +444,12 @@ FAULTS = {
     "SIGKILL": killed,
     "a bug, no memory, SystemExit": bug,
     "a flipped bit in the newest checkpoint": flipped_checkpoint,
-    "a file of it truncated or missing": cut_checkpoint,
+    "a file of it cut short or gone": cut_checkpoint,
     "a damaged model": damaged_model,
     "a damaged cache": damaged_cache,
-    "a locked database": locked_database,
-    "a damaged or lost database": damaged_database,
-    "two processes that resume one run": resumed_by_two,
+    "a lock on the run folders": locked_runs,
+    "a damaged record of a run": damaged_records,
+    "two that resume one run": resumed_by_two,
     "another container on the volume": container,
     "a clock set back": clock_set_back,
     "a moved home": moved_home,
@@ -455,7 +457,7 @@ FAULTS = {
 
 
 def main(arguments: list[str]) -> int:
-    """Print the table; return 1 where something was lost or a status was wrong."""
+    """Print the table; 1 where something was lost or a status lied."""
     import logging
 
     logging.disable(logging.ERROR)
@@ -466,20 +468,20 @@ def main(arguments: list[str]) -> int:
     times = int(arguments[0]) if arguments and arguments[0].isdigit() else 5
     chosen = [name for name in FAULTS if not arguments[1:] or any(word in name for word in arguments[1:])]
     print("| fault | times | lost | statuses | verdict | time |\n| --- | --- | --- | --- | --- | --- |")
-    failures = 0
+    wrong = 0
     with tempfile.TemporaryDirectory() as folder:
-        lab = Laboratory(Path(folder))
+        bench = Bench(Path(folder))
         for name in chosen:
-            outcome, start = Outcome(), time.perf_counter()
+            found, start = Found(), time.perf_counter()
             for number in range(times):
-                outcome.times += 1
+                found.times += 1
                 try:
-                    FAULTS[name](lab, outcome, number)
+                    FAULTS[name](bench, found, number)
                 except Exception as error:
-                    outcome.wrong.append(f"{type(error).__name__}: {error}")
-            print(outcome.row(name, time.perf_counter() - start), flush=True)
-            failures += bool(outcome.lost or outcome.wrong)
-    return int(failures > 0)
+                    found.lies.append(f"{type(error).__name__}: {error}")
+            print(found.row(name, time.perf_counter() - start), flush=True)
+            wrong += bool(found.lost or found.lies)
+    return int(wrong > 0)
 
 
 if __name__ == "__main__":

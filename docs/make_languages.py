@@ -40,7 +40,7 @@ SILENT = (
     ),
     *("data/columns/targets.py", "data/loading/codepages.py"),
     *("data/values/forms.py", "data/values/no_answer.py", "data/values/written.py", "models/card.py"),
-    *("explore/bm25.py", "runs/records/database.py"),
+    "explore/bm25.py",
     *("services/results/__init__.py", "ui/visitors/hosts.py", "ui/visitors/refusals.py"),
 )
 

@@ -48,11 +48,6 @@ class Workspace:
             raise StudioError(f"the data folder {self.home} is not writable", "set SBERT_STUDIO_HOME to a folder you may write")
 
     @property
-    def database(self) -> Path:
-        """The SQLite file of runs, events and models."""
-        return self.home / "studio.db"
-
-    @property
     def runs(self) -> Path:
         """The folder that holds one folder a run."""
         return self._folder("runs")

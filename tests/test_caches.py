@@ -19,7 +19,7 @@ from tiny_studio import WORDS, quick, sentences, studio_at, write_pairs
 
 from sbert_studio.caches import LruCache, bytes_of, give_back, keep_little, note_mapped, unread, unread_noted
 from sbert_studio.data.loading.table import table_from_columns
-from sbert_studio.services.janitor import Keeper
+from sbert_studio.services.janitor import Janitor
 from sbert_studio.training.schedule import resident_memory
 
 
@@ -265,8 +265,8 @@ def test_every_cache_of_the_studio_has_a_budget_in_bytes_and_tells_what_it_holds
             assert held["meanings"] <= studio.meanings.budget and held["wordings"] <= max(studio.wordings.budget, 1 << 20)
         assert len(studio.meanings) < 12, "the first ones went"
         assert studio.catalog.bytes == held["models"] > 0
-        tell = Keeper(studio, holds=lambda: {"visitors": 7})
+        tell = Janitor(studio, extra_memory=lambda: {"visitors": 7})
         with caplog.at_level(logging.DEBUG, "sbert_studio.services.janitor"):
-            tell.look()
+            tell.run_once()
         (told,) = [json.loads(line.removeprefix("memory ")) for line in caplog.messages if line.startswith("memory ")]
         assert told["visitors"] == 7 and told["meanings"] == held["meanings"] and told["resident"] > 1 << 20

@@ -46,7 +46,7 @@ def help():
 
 def studio():
     from sbert_studio.services import Studio
-    return Studio().workspace.database.exists()
+    return list(Studio().workspace.home.iterdir())
 
 def similarity():
     from sbert_studio.cli.main import run
@@ -106,10 +106,10 @@ def test_help_imports_nothing_heavy(answers: dict[str, tuple[set[str], Any]]) ->
     assert not answers["help"][0] & (HEAVY - {"numpy"})
 
 
-def test_a_studio_imports_nothing_heavy_and_opens_no_database(answers: dict[str, tuple[set[str], Any]]) -> None:
-    modules, database_exists = answers["studio"]
+def test_a_studio_imports_nothing_heavy_and_writes_nothing(answers: dict[str, tuple[set[str], Any]]) -> None:
+    modules, written = answers["studio"]
     assert not modules & (HEAVY - {"numpy"})
-    assert database_exists is False
+    assert written == []
 
 
 def test_encoding_with_the_bundled_model_imports_no_modelling_code_no_compiler_and_not_its_package(

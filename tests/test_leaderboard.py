@@ -5,42 +5,30 @@ from __future__ import annotations
 import csv
 import json
 import os
-import sqlite3
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from tiny_studio import studio_at, write_pairs, write_static
 
 from sbert_studio.cli.main import run
 from sbert_studio.data.samples import samples
 from sbert_studio.errors import StudioError
-from sbert_studio.runs.records import migrations, scores
-from sbert_studio.runs.records.scores import Score
-from sbert_studio.runs.records.store import Store
+from sbert_studio.runs import lease, scores
+from sbert_studio.runs.scores import LeaderboardEntry
+from sbert_studio.runs.store import RunStore
 from sbert_studio.services import Studio
 from sbert_studio.services.leaderboard import ranked, set_names, write_leaderboard
 
-ENTRY = Score(
-    "local",
-    False,
-    "m",
-    "m",
-    "f" * 16,
-    "pairs.csv",
-    "d" * 32,
-    "sts",
-    "cosine_spearman",
-    0.5,
-    0.4,
-    0.6,
-    60,
-    900.0,
-    32,
-    1.5,
-    "2026-11-22T10:00:00+00:00",
-)
+ENTRY = LeaderboardEntry(
+    owner="local", public=False, model="m", title="m", fingerprint="f" * 16, data="pairs.csv", digest="d" * 32, task="sts",
+    metric="cosine_spearman", score=0.5, low=0.4, high=0.6, rows=60, rate=900.0, dim=32, seconds=1.5, created="2026-11-22T10:00:00+00:00",
+)  # fmt: skip
+
+
+def replace(entry: LeaderboardEntry, **changes: object) -> LeaderboardEntry:
+    return entry.model_copy(update=changes)
 
 
 @pytest.fixture
@@ -128,56 +116,27 @@ def test_visitors_see_their_own_and_what_is_everybodys(studio: Studio, tiny: str
     assert [one.owner for one in board.entries("bob")] == ["ann"]
 
 
-def test_an_older_database_gets_the_table_and_keeps_its_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(migrations, "MIGRATIONS", migrations.MIGRATIONS[:3])
-        old = Store(tmp_path / "studio.db")
-        assert old.runs() == []
-        old.close()
-    store = Store(tmp_path / "studio.db")
-    store.scores.add([ENTRY])
-    store.close()
-    (found,) = Store(tmp_path / "studio.db").scores.seen_by()
-    assert replace(found, id=0) == ENTRY
-
-
 def test_an_owner_has_so_many_rows_and_the_oldest_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scores, "MOST", 3)
-    store = Store(tmp_path / "studio.db")
+    store = RunStore(tmp_path)
     store.scores.add([replace(ENTRY, owner="other")])
     for number in range(5):
         store.scores.add([replace(ENTRY, data=f"{number}.csv")])
-    assert [one.data for one in store.scores.seen_by()] == ["4.csv", "3.csv", "2.csv", "pairs.csv"]
+    assert [one.data for one in store.scores.visible_to()] == ["4.csv", "3.csv", "2.csv", "pairs.csv"]
 
 
 @pytest.mark.slow
-def test_a_database_that_takes_nothing_stops_no_evaluation(
+def test_a_file_that_cannot_be_written_stops_no_evaluation(
     studio: Studio, tiny: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pairs = write_pairs(tmp_path / "pairs.csv")
-    monkeypatch.setattr(scores, "SHORT", 0.1)
-    studio.store.runs()
-    with sqlite3.connect(studio.workspace.database, isolation_level=None) as other:
-        other.execute("BEGIN IMMEDIATE")
+    pairs, board = write_pairs(tmp_path / "pairs.csv"), studio.workspace.home / "leaderboard.jsonl"
+    monkeypatch.setattr(lease, "SHORT", 0.1)
+    with FileLock(board.with_name(".leaderboard.jsonl.lock")):
         assert any("not on the leaderboard" in note and "locked" in note for note in studio.judge.evaluate(tiny, pairs).notes)
         assert "locked" in studio.judge.evaluate_all([tiny], [pairs]).to_json()["notes"][0]
-    other.close()
-    studio.close()
-    studio.workspace.database.unlink()
-    studio.workspace.database.mkdir()
+    board.mkdir()
     report = studio.judge.evaluate(tiny, pairs)
     assert report.rows == 60 and any("not on the leaderboard" in note for note in report.notes)
-
-
-def test_a_damaged_database_is_set_aside_and_the_leaderboard_begins_anew(studio: Studio, tiny: str, tmp_path: Path) -> None:
-    pairs = write_pairs(tmp_path / "pairs.csv")
-    studio.judge.evaluate(tiny, pairs)
-    studio.close()
-    for end in ("-wal", "-shm"):
-        Path(f"{studio.workspace.database}{end}").unlink(missing_ok=True)
-    studio.workspace.database.write_text("this is not a database " * 200)
-    assert studio.judge.evaluate(tiny, pairs).notes == ()
-    assert len(studio.judge.board.entries()) == 1 and "without the leaderboard" in studio.store.notices[0]
 
 
 def test_sets_of_one_name_with_other_rows_are_told_apart(tmp_path: Path) -> None:
@@ -232,20 +191,13 @@ def test_the_command_lists_writes_and_removes(
     assert "offline" in capsys.readouterr().err
 
 
-def test_rows_that_somebody_else_wrote_into_the_file_hide_no_others(studio: Studio) -> None:
-    kept = studio.store.scores
-    kept.add([ENTRY, replace(ENTRY, model="word"), replace(ENTRY, model="endless"), replace(ENTRY, model="wide")])
-    with sqlite3.connect(studio.workspace.database) as db:
-        db.execute("UPDATE scores SET score = 'much' WHERE model = 'word'")
-        db.execute("UPDATE scores SET score = 9e999 WHERE model = 'endless'")
-        db.execute("UPDATE scores SET dim = 'wide' WHERE model = 'wide'")
+def test_damaged_lines_are_named_and_hide_no_others(studio: Studio) -> None:
+    board = studio.workspace.home / "leaderboard.jsonl"
+    studio.store.scores.add([ENTRY, replace(ENTRY, model="word")])
+    good, other = board.read_text(encoding="utf-8").splitlines()
+    odd = [other.replace(old, new) for old, new in (("0.5", '"much"'), ("0.5", "9e999"), ("32", '"wide"'), ('"word"', "[]"), ("}", ""))]
+    board.write_text("\n".join([*odd, good, "", "\x00", "null"]), encoding="utf-8")
     assert [one.model for one in studio.judge.board.entries()] == ["m"]
-
-
-def test_a_database_of_another_layout_is_told(studio: Studio) -> None:
+    assert "leaderboard.jsonl" in studio.store.notices[0] and "7 damaged lines" in studio.store.notices[0]
     studio.store.scores.add([ENTRY])
-    with sqlite3.connect(studio.workspace.database) as db:
-        db.execute("DROP TABLE scores")
-        db.execute("CREATE TABLE scores (id INTEGER PRIMARY KEY, owner TEXT)")
-    with pytest.raises(StudioError, match="not as this version wrote it"):
-        studio.judge.board.entries()
+    assert [one.model for one in studio.judge.board.entries()] == ["m"] and studio.store.notices == ()

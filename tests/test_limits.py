@@ -12,9 +12,9 @@ from tiny_studio import quick, studio_at, write_pairs
 from waiting import wait_until
 
 from sbert_studio.errors import StudioError
-from sbert_studio.runs.records.record import Run
+from sbert_studio.runs.run import Run
 from sbert_studio.services import Studio
-from sbert_studio.services.janitor import Keeper, remove_old
+from sbert_studio.services.janitor import Janitor, remove_old_runs
 from sbert_studio.services.training_plan import TrainRequest
 from sbert_studio.settings import SHARED_LIMITS, Limits, Settings
 
@@ -79,17 +79,18 @@ def test_a_run_that_trains_for_too_long_is_stopped_and_says_why(tmp_path: Path, 
     with studio_at(tmp_path / "home", tiny_model, limits=Limits(minutes=60)) as studio:
         run = studio.tune.submit(request(write_pairs(tmp_path / "pairs.csv"), epochs=900, evaluations_per_epoch=1))
         wait_until(lambda: studio.tune.run(run.id).run.step > 2)
-        Keeper(studio).look()
+        Janitor(studio).run_once()
         assert not studio.tune.run(run.id).stopping
-        Keeper(studio).look(datetime.now(UTC) + timedelta(minutes=61))
+        Janitor(studio).run_once(datetime.now(UTC) + timedelta(minutes=61))
         assert ended(studio, run).status == "stopped"
         notes = [event["message"] for _, event in studio.tune.run(run.id).events if event["type"] == "notice"]
         assert sum("60 minutes at most" in note for note in notes) == 1
 
 
 def old_run(studio: Studio, number: int, days: float, size: int = 1000) -> str:
-    run = Run(f"run-{number:010x}", "local", "old", "finished", (NOW - timedelta(days=days)).isoformat(timespec="seconds"), "m")
-    studio.store.add(run)
+    created = (NOW - timedelta(days=days)).isoformat(timespec="seconds")
+    run = studio.store.add(Run(id=f"run-{number:010x}", owner="local", name="old", status="finished", created=created, model="m"))
+    studio.store.release(run.id)
     (studio.workspace.run(run.id) / "weights").write_bytes(bytes(size))
     return run.id
 
@@ -98,8 +99,8 @@ def test_runs_of_a_shared_page_go_on_the_day_that_was_told(tmp_path: Path, tiny_
     with studio_at(tmp_path / "home", tiny_model, limits=Limits(keep_days=14)) as studio:
         old, young = old_run(studio, 1, 13.9), old_run(studio, 2, 2)
         assert studio.tune.run(young).kept_until == (NOW + timedelta(days=12)).isoformat(timespec="seconds")
-        assert remove_old(studio, NOW) == []
-        assert remove_old(studio, NOW + timedelta(hours=3)) == [old]
+        assert remove_old_runs(studio, NOW) == []
+        assert remove_old_runs(studio, NOW + timedelta(hours=3)) == [old]
         assert [run.id for run in studio.tune.runs()] == [young]
         assert not (studio.workspace.runs / old).exists()
 
@@ -108,19 +109,19 @@ def test_where_runs_fill_the_disk_the_oldest_get_a_day_of_notice(tmp_path: Path,
     mebibyte = 1 << 20
     with studio_at(tmp_path / "home", tiny_model, limits=Limits(runs_mb=10)) as studio:
         ids = [old_run(studio, number, 10 - number, 4 * mebibyte) for number in range(4)]
-        assert remove_old(studio, NOW) == []
+        assert remove_old_runs(studio, NOW) == []
         told = [studio.tune.run(run_id).kept_until for run_id in ids]
         assert told == [(NOW + timedelta(days=1)).isoformat(timespec="seconds")] * 2 + ["", ""]
-        assert remove_old(studio, NOW + timedelta(hours=23)) == []
-        assert remove_old(studio, NOW + timedelta(hours=25)) == ids[:2]
-        assert remove_old(studio, NOW + timedelta(days=300)) == []
+        assert remove_old_runs(studio, NOW + timedelta(hours=23)) == []
+        assert remove_old_runs(studio, NOW + timedelta(hours=25)) == ids[:2]
+        assert remove_old_runs(studio, NOW + timedelta(days=300)) == []
 
 
 def test_on_a_machine_of_ones_own_nothing_is_removed(tmp_path: Path, tiny_model: Path) -> None:
     with studio_at(tmp_path / "home", tiny_model) as studio:
         old = old_run(studio, 1, 4000)
-        Keeper(studio).look(NOW)
-        assert studio.tune.run(old).kept_until == "" and remove_old(studio, NOW) == []
+        Janitor(studio).run_once(NOW)
+        assert studio.tune.run(old).kept_until == "" and remove_old_runs(studio, NOW) == []
 
 
 @pytest.mark.slow
@@ -130,30 +131,29 @@ def test_what_can_be_made_again_is_kept_within_its_part_of_the_disk(tmp_path: Pa
             (studio.workspace.home / folder).mkdir()
             for number in range(4):
                 (studio.workspace.home / folder / f"{number}{suffix}").write_bytes(bytes(400_000))
-        Keeper(studio).look()
+        Janitor(studio).run_once()
         sizes = [sum(path.stat().st_size for path in (studio.workspace.home / folder).iterdir()) for folder in ("projections", "exports")]
         assert all(0 < size <= 1 << 20 for size in sizes)
 
 
-def test_a_store_that_cannot_be_opened_is_told_once_and_memory_is_given_back_all_the_same(
-    tmp_path: Path, tiny_model: Path, caplog: pytest.LogCaptureFixture
+def test_a_home_that_cannot_be_used_is_logged_once_and_memory_is_returned_all_the_same(
+    tmp_path: Path, tiny_model: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with studio_at(tmp_path / "home", tiny_model, limits=Limits(minutes=60, keep_days=14)) as studio:
-        keeper, database = Keeper(studio), studio.workspace.database
-        database.mkdir()
-        for _ in range(3):
-            keeper.look(NOW)
-        (told,) = caplog.records
-        assert told.levelname == "WARNING" and told.exc_info is None and database.name in told.getMessage()
-        assert keeper._resident > 0  # what was in use when memory was given back
-        database.rmdir()
-        keeper.look(NOW)
+        janitor, read_only = Janitor(studio), lambda *_: False
+        with monkeypatch.context() as patch:
+            patch.setattr("os.access", read_only)
+            for _ in range(3):
+                janitor.run_once(NOW)
+        (logged,) = caplog.records
+        assert logged.levelname == "WARNING" and logged.exc_info is None and "not writable" in logged.getMessage()
+        assert janitor._resident > 0  # what was in use when memory was returned
+        janitor.run_once(NOW)
         assert len(caplog.records) == 1
-        database.replace(tmp_path / "aside")
-        database.mkdir()
-        keeper.look(NOW)
+        studio.close()
+        monkeypatch.setattr("os.access", read_only)
+        janitor.run_once(NOW)
         assert len(caplog.records) == 2  # it has come again
-        database.rmdir()
 
 
 def test_limits_come_from_the_environment_and_only_a_shared_page_has_any_by_itself(tmp_path: Path) -> None:
@@ -177,5 +177,5 @@ def test_what_a_killed_process_has_half_written_goes_after_an_hour(tmp_path: Pat
         (folder / ".part-folder" / "deep").mkdir(parents=True)
         for path in (old, whole, folder / ".part-folder"):
             os.utime(path, (0, 0))
-        Keeper(studio).look()
+        Janitor(studio).run_once()
         assert sorted(path.name for path in folder.iterdir()) == [".part-new.zip", "whole.zip"]

@@ -17,7 +17,7 @@ from tiny_studio import quick, studio_at, write_pairs
 from sbert_studio.data.questions import Option, Question, Shown
 from sbert_studio.data.schema.overrides import SchemaOverrides
 from sbert_studio.errors import StudioError
-from sbert_studio.runs.run_files import RunFiles
+from sbert_studio.runs.files import RunFiles
 from sbert_studio.services import Studio, TrainRequest, Unanswered
 from sbert_studio.services.data import Reading
 from sbert_studio.services.training_plan import TrainPlan

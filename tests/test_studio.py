@@ -19,7 +19,7 @@ from sbert_studio.data.corpus import Corpus
 from sbert_studio.data.loading.table import table_from_columns
 from sbert_studio.data.schema.overrides import SchemaOverrides
 from sbert_studio.errors import StudioError
-from sbert_studio.runs.records.record import Run
+from sbert_studio.runs.run import Run
 from sbert_studio.services import Studio, TrainRequest
 from sbert_studio.settings import Settings
 

@@ -24,13 +24,13 @@ from sbert_studio.evaluation.report import (
     natural_frequencies,
 )
 from sbert_studio.explore.approximate_mining import PairRecall
-from sbert_studio.runs.records.record import Run
+from sbert_studio.runs.run import Run
 from sbert_studio.services import search
 from sbert_studio.services.limits import require_within
 from sbert_studio.services.training_texts import said_of
 from sbert_studio.settings import Limits
 
-RUN = Run("run-0000000001", "ann", "pairs", "running", "2026-11-22T10:00:00+00:00", "tiny", rows=60)
+RUN = Run(id="run-0000000001", owner="ann", name="pairs", status="running", created="2026-11-22T10:00:00+00:00", model="tiny", rows=60)
 
 SEARCH = {
     "exact": (search._told(None, False), ()),

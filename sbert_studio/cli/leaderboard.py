@@ -12,7 +12,7 @@ from .options import open_studio
 from .output import Answer, Json, one_line, say
 
 if TYPE_CHECKING:
-    from ..runs.records.scores import Score
+    from ..runs.scores import LeaderboardEntry
 
 
 def leaderboard(
@@ -41,7 +41,7 @@ def leaderboard(
     return Answer(answer, _lines(found) if found else ["nothing was evaluated yet: sbert-studio evaluate MODEL --data FILE"])
 
 
-def _lines(found: list[Score]) -> list[list[str]]:
+def _lines(found: list[LeaderboardEntry]) -> list[list[str]]:
     from ..services.leaderboard import set_key, set_names
 
     names = set_names(found)

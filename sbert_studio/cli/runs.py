@@ -16,7 +16,7 @@ from .options import open_studio
 from .output import Answer, Json, say
 
 if TYPE_CHECKING:
-    from ..runs.records.record import Run
+    from ..runs.run import Run
     from ..services import Studio
     from ..services.results import RunView
 
@@ -36,16 +36,13 @@ def runs(
 ) -> Answer:
     """List the runs, newest first: how far those under way are, and what each takes on disk."""
     from ..evaluation.report import describe_score
-    from ..services.janitor import bytes_of_run
+    from ..services.janitor import run_bytes
 
     with open_studio() as studio:
         gone = _cleaned(studio, clean, yes) if clean is not None else []
         turns = {seen.run.id: seen for seen in studio.tune.under_way()}
-        found = [(run, bytes_of_run(studio, run.id)) for run in studio.tune.runs()]
-        damaged = {
-            run.id: "its folder is gone" for run, _ in found if not (run.active or (studio.workspace.home / "runs" / run.id).is_dir())
-        }
-        damaged |= {card.name: card.damaged for card in studio.judge.models() if card.damaged}
+        found = [(run, run_bytes(studio, run.id)) for run in studio.tune.runs()]
+        damaged = {card.name: card.damaged for card in studio.judge.models() if card.damaged}
         notices = studio.store.notices
     for notice in notices:
         say(notice)
@@ -74,7 +71,7 @@ def delete(
     json: Json = False,
 ) -> Answer:
     """Delete runs, or word vectors, with their models; what goes is listed first."""
-    from ..services.janitor import bytes_of_run, folder_bytes
+    from ..services.janitor import folder_bytes, run_bytes
 
     with open_studio() as studio:
         fitted = {model.id: model for model in studio.words.fitted()}
@@ -86,7 +83,7 @@ def delete(
             run = studio.tune.run(name).run
             if run.active:
                 raise StudioError(f"the run {name} is {run.status}; nothing was deleted", "stop it before deleting it")
-            listed.append((name, run.name, bytes_of_run(studio, name)))
+            listed.append((name, run.name, run_bytes(studio, name)))
         if not yes:
             for name, title, size in listed:
                 say(f"  {name}  {size / 1e6:,.0f} MB  {title}")
@@ -170,12 +167,12 @@ def _cleaned(studio: Studio, days: int, yes: bool) -> list[tuple[Run, int]]:
     Raises:
         StudioError: it is not.
     """
-    from ..services.janitor import bytes_of_run
+    from ..services.janitor import run_bytes
 
     now = datetime.now(UTC)
     before = now - timedelta(days=min(days, now.toordinal() - 1))  # no date lies before the first one
     old = [run for run in studio.tune.runs() if not run.active and datetime.fromisoformat(run.created) <= before]
-    sized = [(run, bytes_of_run(studio, run.id)) for run in old]
+    sized = [(run, run_bytes(studio, run.id)) for run in old]
     if sized and not yes:
         for run, size in sized:
             say(f"  {run.id}  {run.status}  {run.created}  {size / 1e6:,.0f} MB  {run.name}")

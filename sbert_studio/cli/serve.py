@@ -91,13 +91,14 @@ def _serve(started: Callable[[], None], host: str | None, port: int | None, shar
 
 def _remove_left_behind() -> None:
     """Remove what was sent to pages that were killed a day ago or earlier; in a folder that several machines share a number may mislead."""
-    from ..runs.running.processes import birth_of
+    import psutil  # type: ignore[import-untyped, unused-ignore]  # comes with accelerate
+
     from ..settings import SENT
 
     for folder in Path(tempfile.gettempdir()).glob(f"{SENT}*-*"):
         number = folder.name.removeprefix(SENT).partition("-")[0]
         with suppress(OSError):
-            if number.isdigit() and not birth_of(int(number)) and time.time() - folder.stat().st_mtime > _LEFT:
+            if number.isdigit() and not psutil.pid_exists(int(number)) and time.time() - folder.stat().st_mtime > _LEFT:
                 shutil.rmtree(folder)
 
 

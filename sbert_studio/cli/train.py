@@ -22,7 +22,7 @@ from .output import Answer, Json, Model, duration, say, shown
 
 if TYPE_CHECKING:
     from ..data.schema.overrides import SchemaOverrides
-    from ..runs.records.record import Run
+    from ..runs.run import Run
     from ..services.results import Forecast
     from ..training.events import Event
 
@@ -140,7 +140,7 @@ def train(
 ) -> Answer | None:
     """Tune a model on a file. Ctrl-C stops politely and keeps what was learned; --resume goes on."""
     from ..evaluation.report import describe_confusions, describe_metric, describe_run, describe_score
-    from ..runs.running.distributed import is_main
+    from ..runs.training import is_main_process
 
     overrides = {"objective": objective, "method": method, "epochs": epochs, "batch_size": batch_size, "learning_rate": lr, "seed": seed}
     overrides |= {"folds": folds, "seeds": seeds, "prompt": prompt}
@@ -160,7 +160,7 @@ def train(
 
         told: Any = {"out": out, "emit": follower.emit, "should_stop": should_stop, "began": began}
         run = studio.tune.train(request, **told) if resume is None else studio.tune.go_on(resume, request, **told)
-        if not is_main():
+        if not is_main_process():
             return None
         studio.settle.require_no_alarm(run.id)
         accounts = studio.tune.accounts(run.id)

@@ -1,1 +1,1 @@
-"""What was done and what is being done."""
+"""Training runs: their records, their execution and their export."""

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from ..explore.vector_store import VectorStore
     from ..models.catalog import Catalog
     from ..models.static.tokens import Coverage
-    from ..runs.records.store import Store
-    from ..runs.running.runner import Runner
+    from ..runs.runner import Runner
+    from ..runs.store import RunStore
     from ..shards.serving import ServedVectors
     from .jobs import Jobs
 
@@ -69,7 +69,7 @@ class Part:
         return usual_model(self.catalog, self.settings, found)
 
     @property
-    def store(self) -> Store:
+    def store(self) -> RunStore:
         """The memory of runs."""
         return self._services.store
 
@@ -202,14 +202,14 @@ class Services:
         return self._once("usuals", lambda: LruCache(_SMALL, bytes_of))
 
     @property
-    def store(self) -> Store:
+    def store(self) -> RunStore:
         """The memory of runs; what a dead process left behind is marked as interrupted when it is first opened."""
         return self._once("store", self._open_store)
 
     @property
     def runner(self) -> Runner:
         """The thread that trains in the background."""
-        from ..runs.running.runner import Runner
+        from ..runs.runner import Runner
 
         return self._once("runner", lambda: Runner(self.store, self.workspace, lambda: self.catalog))
 
@@ -274,11 +274,11 @@ class Services:
         """Bytes of disk that one kind of files may take."""
         return self.settings.disk_mb * (1 << 20) * tenths // 10
 
-    def _open_store(self) -> Store:
-        from ..runs.records.store import Store
+    def _open_store(self) -> RunStore:
+        from ..runs.store import RunStore
 
         self.workspace.require_writable()
-        store = Store(self.workspace.database)
+        store = RunStore(self.workspace.home)
         store.recover()
         return store
 

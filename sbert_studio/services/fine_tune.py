@@ -10,22 +10,23 @@ from typing import TYPE_CHECKING, Any
 from ..data.progress import unasked
 from ..errors import StudioError, is_disk_full
 from ..identity import current_address
-from ..runs.records.record import ACTIVE, Run
+from ..runs.restart import mark_background, resume_background_runs, unmark_background
 from ..workspace import atomic_folder, file_name, write_json
 from .base import Part
 from .data import require_writable
-from .janitor import kept_until
+from .janitor import removal_date
 from .limits import require_share, require_turn, require_within
 from .planning import Planning
 from .results import Exported, RunView
 from .training_plan import Answered, TrainPlan, TrainRequest, run_accounts
 from .training_questions import Unanswered, answered, from_json, question_from_json
-from .training_start import ALARM, forget, is_token_of, mark, new_run, require_same, take_up, token_of, write_materials
+from .training_start import ALARM, is_token_of, new_run, require_same, token_of, write_materials
 
 if TYPE_CHECKING:
     from ..data.accounts import RowAccount
     from ..data.questions import Option, Question
-    from ..runs.run_files import RunFiles
+    from ..runs.files import RunFiles
+    from ..runs.run import Run
     from ..training.events import Event
     from ..training.pins import TrackedExamples
     from .base import Services
@@ -86,7 +87,7 @@ class Settling(Part):
         Raises:
             StudioError: the strength is out of range, the run is not finished, or its model has nothing to be blended with.
         """
-        from ..runs.run_files import RunFiles
+        from ..runs.files import RunFiles
         from ..training.events import to_json
         from ..training.prepare import create_model
         from ..training.strength import set_strength
@@ -106,7 +107,7 @@ class Settling(Part):
 
     def _anew(self, run_id: str, question: Question, option: Option) -> Run:
         """A new run of the same files and settings, with the table read as the answer says; the old one is left."""
-        from ..runs.run_files import RunFiles
+        from ..runs.files import RunFiles
 
         run, materials = self.store.get(run_id), RunFiles(self.workspace.run(run_id))
         request = answered_request(materials, run, question, option)
@@ -155,7 +156,7 @@ class Tuning(Planning):
             StudioError: as :meth:`plan`; or something is so wrong with the rows that nothing can be learned from them.
         """
         run = self._new_run(self.settled(plan))
-        mark(self.workspace, run.id)
+        mark_background(self.workspace, run.id)
         self.runner.submit(run.id)
         return run
 
@@ -197,16 +198,16 @@ class Tuning(Planning):
         Args:
             said: what was said beside the run's id, which must be what the run began with.
         """
-        from ..runs.run_files import RunFiles
+        from ..runs.files import RunFiles
 
         def begin() -> Run:
             self.store.recover()
             run = self.store.get(run_id)
             require_same(run, RunFiles(self.workspace.run(run_id)), said)
-            forget(self.workspace, run_id)
+            unmark_background(self.workspace, run_id)
             if said is not None and said.overrides.get(ALARM):
                 self.accept(run_id, str(said.overrides[ALARM]))
-            return self.store.take(run_id)
+            return self.store.claim(run_id)
 
         return self._carry_out(begin, out, emit, should_stop, began)
 
@@ -218,8 +219,8 @@ class Tuning(Planning):
         should_stop: Callable[[], bool],
         began: Callable[[Run], None] | None,
     ) -> Run:
-        from ..runs.running.distributed import agreed, is_main
-        from ..runs.running.work import accompany, perform
+        from ..runs.execution import execute_replica, execute_run
+        from ..runs.training import broadcast_from_main, is_main_process
 
         if out is not None:
             require_writable(Path(out))
@@ -230,13 +231,13 @@ class Tuning(Planning):
                 began(run)
             return run.id
 
-        run_id = agreed(ready, self.catalog.device.type)
+        run_id = broadcast_from_main(ready, self.catalog.device.type)
         with unasked():  # a training ends after a step, with what it has learned, not in the midst of one
-            if not is_main():
-                accompany(self.workspace.run(run_id), self.catalog, should_stop)
+            if not is_main_process():
+                execute_replica(self.workspace.run(run_id), self.catalog, should_stop)
                 return self.store.get(run_id)
             try:
-                error = perform(run_id, self.store, self.workspace, lambda: self.catalog, should_stop, emit)
+                error = execute_run(run_id, self.store, self.workspace, lambda: self.catalog, should_stop, emit)
             finally:
                 self.store.release(run_id)
         if error is not None:
@@ -273,7 +274,7 @@ class Tuning(Planning):
 
     def pins(self, run_id: str) -> TrackedExamples | None:
         """What a run is watched by, where its owner pinned anything."""
-        from ..runs.run_files import RunFiles
+        from ..runs.files import RunFiles
 
         return RunFiles(self.workspace.run(run_id)).pins()
 
@@ -285,11 +286,11 @@ class Tuning(Planning):
 
     def last_step(self, run_id: str) -> dict[str, Any]:
         """What a run told last of its steps; empty before the first."""
-        return self.store.last(run_id, "step") or {}
+        return self.store.last_event(run_id, "step") or {}
 
     def _seen(self, run: Run, events: tuple[tuple[int, dict[str, Any]], ...] = ()) -> RunView:
-        due = kept_until(self.settings, self.workspace, run)
-        stopping = run.active and self.store.asked_to_stop(run.id)
+        due = removal_date(self.settings, self.workspace, run)
+        stopping = run.active and self.store.is_stop_requested(run.id)
         return RunView(run, events, self._before(run), stopping, due.isoformat(timespec="seconds") if due else "")
 
     def _before(self, run: Run) -> int:
@@ -303,7 +304,7 @@ class Tuning(Planning):
 
     def accounts(self, run_id: str) -> dict[str, RowAccount]:
         """What became of every row of a run's files, those held out told apart; empty of runs of earlier versions."""
-        from ..runs.run_files import RunFiles
+        from ..runs.files import RunFiles
 
         return run_accounts(self.store.get(run_id), RunFiles(self.workspace.run(run_id)))
 
@@ -337,8 +338,8 @@ class Tuning(Planning):
     def resume(self, run_id: str) -> Run:
         """Queue an interrupted, stopped or failed run again, to go on from its last checkpoint."""
         require_turn(self.settings.limits, self.store.get(run_id).owner, self._active(), self.settings.elsewhere)
-        run = self.store.take(run_id)
-        mark(self.workspace, run_id)
+        run = self.store.claim(run_id)
+        mark_background(self.workspace, run_id)
         self.runner.submit(run_id)
         return run
 
@@ -353,7 +354,7 @@ class Tuning(Planning):
 
     def take_up(self) -> list[Run]:
         """Queue again what the last end of the program interrupted here in the background."""
-        return take_up(self.workspace, self.store, self.runner)
+        return resume_background_runs(self.workspace, self.store, self.runner)
 
     def delete_run(self, run_id: str) -> None:
         """Remove a run with its model, its data and its events.
@@ -371,13 +372,13 @@ class Tuning(Planning):
         """A zip of a finished run.
 
         Args:
-            kind: one of :data:`~sbert_studio.runs.exports.kinds.EXPORTS`: everything that another person needs to use it and to check
+            kind: one of :data:`~sbert_studio.runs.export.EXPORTS`: everything that another person needs to use it and to check
                 it, or a part of it.
 
         Raises:
             StudioError: there is no such run or kind, or the run lacks what is to be handed on.
         """
-        from ..runs.exports.kinds import EXPORTS, write_zip
+        from ..runs.export import EXPORTS, write_zip
 
         chosen, run = EXPORTS[kind](), self.store.get(run_id)
         self.accounts(run_id)  # with the rows that were held out, for the card
@@ -388,14 +389,14 @@ class Tuning(Planning):
 
     def _active(self) -> list[Run]:
         self.store.recover()
-        return [run for status in ACTIVE for run in self.store.runs(status=status)]
+        return [run for run in self.store.runs() if run.active]
 
     def _new_run(self, plan: TrainPlan) -> Run:
-        from ..runs.run_files import RunFiles
+        from ..runs.files import RunFiles
 
         run = new_run(plan)
         require_within(self.settings.limits, run, self._active(), self.settings.elsewhere)
-        require_share(self.settings.limits, self.runner.waiting_from(current_address()), current_address(), self.settings.elsewhere)
+        require_share(self.settings.limits, self.runner.count_queued(current_address()), current_address(), self.settings.elsewhere)
         folder = self.workspace.run(run.id)
         try:
             write_materials(RunFiles(folder), plan)

@@ -1,4 +1,4 @@
-"""The house kept while it is open: runs that go on for too long, old runs, full folders, memory that nothing uses."""
+"""Background janitor: enforces run time limits, retention and disk quotas, and returns unused memory."""
 
 from __future__ import annotations
 
@@ -15,136 +15,130 @@ from typing import TYPE_CHECKING
 
 from ..caches import give_back, unread_noted
 from ..errors import StudioError, plainly
-from ..runs.records.record import Run
 from ..workspace import Workspace, write_json
 from .static_embeddings import remove_old_fitted
 
 if TYPE_CHECKING:
+    from ..runs.run import Run
     from ..settings import Settings
     from .studio import Studio
 
 log = logging.getLogger(__name__)
-_EVERY = 15.0
-_LEFT = 3_600.0  # seconds after which nobody writes to a file any more that has its temporary name
-_NOTICE = timedelta(days=1)
-_GROWN = 8 << 20  # bytes more than there were, from which what is free is looked for and given back
-_UNUSED = 600.0  # seconds after which what was made of a corpus leaves memory
-_READ = 32  # the share of the memory of caches beyond which what was read of mapped vectors is let go
+_INTERVAL = 15.0
+_PARTIAL_AGE = 3_600.0  # seconds after which nobody writes to a temporary file any more
+_NOTICE_PERIOD = timedelta(days=1)
+_GROWTH = 8 << 20  # bytes of new resident memory that make a look for unused memory worthwhile
+_UNUSED = 600.0  # seconds after which corpus caches are evicted
+_MAPPED_SHARE = 32  # of the cache memory: pages of mapped vectors beyond that share are released
 
 
-class Keeper:
-    """Looks after a studio from a thread of its own; nothing that goes wrong in it reaches anybody else.
+class Janitor:
+    """Looks after a studio in a thread of its own; none of its errors reaches anybody else.
 
     Args:
-        also: called each time, for what else must be looked after.
-        holds: the bytes of what else is held in memory, by name, for the log.
+        extra_task: called each time as well.
+        extra_memory: returns the bytes of other memory in use, by name, for the log.
     """
 
-    def __init__(self, studio: Studio, also: Callable[[], None] = lambda: None, holds: Callable[[], dict[str, int]] = dict) -> None:
-        self._studio, self._also, self._holds = studio, also, holds
-        self._ended = threading.Event()
+    def __init__(
+        self, studio: Studio, extra_task: Callable[[], None] = lambda: None, extra_memory: Callable[[], dict[str, int]] = dict
+    ) -> None:
+        self._studio, self._extra_task, self._extra_memory = studio, extra_task, extra_memory
+        self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._resident = 0
-        self._trained = False
-        self._told: frozenset[str] = frozenset()
+        self._was_training = False
+        self._logged: frozenset[str] = frozenset()
         self._next_sweep = 0.0
 
     def start(self) -> None:
-        """Look every quarter of a minute, until :meth:`close`."""
-        self._thread = threading.Thread(target=self._work, name="sbert-studio-keeper", daemon=True)
+        """Work every quarter of a minute until :meth:`close`."""
+        self._thread = threading.Thread(target=self._work, name="sbert-studio-janitor", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
-        """End, and wait for what goes on."""
-        self._ended.set()
+        """Stop, and wait for the task under way."""
+        self._stopping.set()
         if self._thread is not None:
             self._thread.join(5)
 
-    def look(self, now: datetime | None = None) -> None:
-        """Do once what there is to do; what of the machine hinders it, such as a full disk, is logged once until it changes."""
+    def run_once(self, now: datetime | None = None) -> None:
+        """Do everything that is due. A problem of the machine, such as a full disk, is logged once until it changes."""
         now = now or datetime.now(UTC)
-        troubles: dict[str, None] = {}
+        problems: dict[str, None] = {}
         for task in (
-            lambda: self._end_long(now),
-            lambda: remove_old(self._studio, now),
-            lambda: self._fitted(now),
-            self._folders,
-            self._parts,
-            self._also,
-            self._memory,
-            self._tell,
+            lambda: self._stop_long_runs(now),
+            lambda: remove_old_runs(self._studio, now),
+            lambda: remove_old_fitted(self._studio.workspace, self._studio.settings.limits, now),
+            self._limit_folders,
+            self._remove_partial_files,
+            self._extra_task,
+            self._return_memory,
+            self._log_memory,
         ):
             try:
                 task()
             except Exception as error:
                 known = error if isinstance(error, StudioError) else plainly(error)
                 if known is None:
-                    log.exception("something that is looked after from time to time could not be")
+                    log.exception("a task of the janitor failed")
                 else:
-                    troubles[str(known)] = None
-        for words in troubles:
-            if words not in self._told:
-                log.warning("something that is looked after from time to time could not be: %s", words)
-        self._told = frozenset(troubles)
+                    problems[str(known)] = None
+        for problem in problems:
+            if problem not in self._logged:
+                log.warning("a task of the janitor could not be done: %s", problem)
+        self._logged = frozenset(problems)
 
     def _work(self) -> None:
-        while not self._ended.wait(_EVERY):
-            self.look()
+        while not self._stopping.wait(_INTERVAL):
+            self.run_once()
 
-    def _end_long(self, now: datetime) -> None:
-        """Stop a run that has trained for as long as a run may."""
-        minutes = self._studio.settings.limits.minutes
-        for run in self._studio.store.runs(status="running") if minutes else ():
-            began = next((event["time"] for _, event in self._studio.store.events(run.id) if event["type"] == "started"), None)
-            if began is None or now.timestamp() - began < minutes * 60 or self._studio.store.asked_to_stop(run.id):
+    def _stop_long_runs(self, now: datetime) -> None:
+        minutes, store = self._studio.settings.limits.minutes, self._studio.store
+        for run in store.runs(status="running") if minutes else ():
+            began = next((event["time"] for _, event in store.events(run.id, limit=100) if event["type"] == "started"), None)
+            if began is None or now.timestamp() - began < minutes * 60 or store.is_stop_requested(run.id):
                 continue
-            words = f"a run trains for {minutes} minutes at most here; it was stopped, and its best model is kept"
-            self._studio.store.record(run.id, {"type": "notice", "message": words})
+            message = f"a run trains for {minutes} minutes at most here; it was stopped, and its best model is kept"
+            store.record(run.id, {"type": "notice", "message": message})
             self._studio.tune.stop(run.id)
 
-    def _fitted(self, now: datetime) -> None:
-        remove_old_fitted(self._studio.workspace, self._studio.settings.limits, now)
-
-    def _folders(self) -> None:
-        """Keep what can be made again within its part of the disk."""
+    def _limit_folders(self) -> None:
         from ..explore.vector_store import evict_files
 
         part = self._studio.settings.disk_mb * (1 << 20) // 10
         evict_files(self._studio.workspace.home / "projections", part, Path())
         evict_files(self._studio.workspace.home / "exports", part, Path(), "*.zip")
 
-    def _parts(self) -> None:
-        """Remove what was being written, under a temporary name, when a process was killed an hour ago or earlier."""
-        if time.monotonic() < self._next_sweep:
-            return
-        self._next_sweep = time.monotonic() + _LEFT
-        remove_parts(self._studio.workspace.home, time.time() - _LEFT)
+    def _remove_partial_files(self) -> None:
+        if time.monotonic() >= self._next_sweep:
+            self._next_sweep = time.monotonic() + _PARTIAL_AGE
+            remove_partial_files(self._studio.workspace.home, time.time() - _PARTIAL_AGE)
 
-    def _memory(self) -> None:
-        """Return memory once a training has ended, or much was used and let go of since, which is seen without the store too."""
+    def _return_memory(self) -> None:
+        """Return memory to the system once a training has ended, or after memory has grown."""
         from ..training.schedule import resident_memory
 
         self._studio.forget_unused(_UNUSED)
-        busy = self._trained
+        is_training = self._was_training
         try:
-            busy = any(run.active for run in self._studio.store.runs(status="running"))
-        finally:
-            if (self._trained and not busy) or resident_memory() > self._resident + _GROWN:
+            is_training = bool(self._studio.store.runs(status="running"))
+        finally:  # also if the runs cannot be read
+            if (self._was_training and not is_training) or resident_memory() > self._resident + _GROWTH:
                 give_back()
-                unread_noted(self._studio.workspace.home, self._studio.settings.memory_mb * (1 << 20) // _READ)
+                unread_noted(self._studio.workspace.home, self._studio.settings.memory_mb * (1 << 20) // _MAPPED_SHARE)
                 self._resident = resident_memory()
-            self._trained = busy
+            self._was_training = is_training
 
-    def _tell(self) -> None:
-        """What is held in memory, to whoever listens to this log at its finest."""
+    def _log_memory(self) -> None:
         if log.isEnabledFor(logging.DEBUG):
             from ..training.schedule import resident_memory
 
-            log.debug("memory %s", json.dumps({"resident": resident_memory(), **self._studio.held(), **self._holds()}))
+            log.debug("memory %s", json.dumps({"resident": resident_memory(), **self._studio.held(), **self._extra_memory()}))
 
 
-def remove_parts(home: Path, before: float) -> None:
-    """Remove the half-written files and folders below ``home`` that were last changed before a moment, in seconds of the epoch."""
+def remove_partial_files(home: Path, before: float) -> None:
+    """Remove half-written files and folders below ``home`` that were last changed before a time, in seconds since 1970."""
     for path in list(home.rglob(".part-*")):
         with suppress(OSError):
             if path.stat().st_mtime < before:
@@ -154,47 +148,47 @@ def remove_parts(home: Path, before: float) -> None:
                     path.unlink()
 
 
-def kept_until(settings: Settings, workspace: Workspace, run: Run) -> datetime | None:
-    """When a run that has ended will be removed; ``None`` where it stays."""
+def removal_date(settings: Settings, workspace: Workspace, run: Run) -> datetime | None:
+    """Return when an ended run will be removed; ``None`` if it is kept."""
     limits = settings.limits
     if run.active or not (limits.keep_days or limits.runs_mb):
         return None
     dates = [datetime.fromisoformat(run.created) + timedelta(days=limits.keep_days)] if limits.keep_days else []
-    given = _notices(workspace).get(run.id)
-    return min([*dates, datetime.fromisoformat(given)] if given else dates, default=None)
+    notice = _read_notices(workspace).get(run.id)
+    return min([*dates, datetime.fromisoformat(notice)] if notice else dates, default=None)
 
 
-def remove_old(studio: Studio, now: datetime) -> list[str]:
-    """Remove the runs whose day has come, and give notice to the oldest where all together take too much of the disk.
+def remove_old_runs(studio: Studio, now: datetime) -> list[str]:
+    """Remove the runs whose removal date has come, and give notice to the oldest if all together exceed the disk quota.
 
     Returns:
-        The ids of those that were removed.
+        The ids of the removed runs.
     """
     limits = studio.settings.limits
     if not (limits.keep_days or limits.runs_mb):
         return []
-    gone = []
+    removed = []
     runs = [run for run in reversed(studio.store.runs()) if not run.active]
     for run in runs:
-        due = kept_until(studio.settings, studio.workspace, run)
-        if due is not None and now >= due:
+        date = removal_date(studio.settings, studio.workspace, run)
+        if date is not None and now >= date:
             try:
                 studio.tune.delete_run(run.id)
             except StudioError:
-                continue  # it was taken up again meanwhile
-            gone.append(run.id)
+                continue  # it was resumed meanwhile
+            removed.append(run.id)
     if limits.runs_mb:
-        _give_notice(studio, [run for run in runs if run.id not in gone], limits.runs_mb << 20, now)
-    return gone
+        _give_notice(studio, [run for run in runs if run.id not in removed], limits.runs_mb << 20, now)
+    return removed
 
 
-def bytes_of_run(studio: Studio, run_id: str) -> int:
-    """What a run takes on disk."""
+def run_bytes(studio: Studio, run_id: str) -> int:
+    """Return the size of a run's folder on disk."""
     return folder_bytes(studio.workspace.home / "runs" / run_id)
 
 
 def folder_bytes(folder: Path) -> int:
-    """What all files below a folder take; those that vanish meanwhile take nothing."""
+    """Return the size of all files below a folder, without those that vanish meanwhile."""
     total = 0
     for path in folder.rglob("*"):
         try:
@@ -204,26 +198,26 @@ def folder_bytes(folder: Path) -> int:
     return total
 
 
-def _give_notice(studio: Studio, runs: list[Run], most: int, now: datetime) -> None:
-    notices = _notices(studio.workspace)
+def _give_notice(studio: Studio, runs: list[Run], quota: int, now: datetime) -> None:
+    notices = _read_notices(studio.workspace)
     known = {run.id for run in runs}
-    kept = {run_id: when for run_id, when in notices.items() if run_id in known}
-    sizes = {run.id: bytes_of_run(studio, run.id) for run in runs}
-    staying = sum(size for run_id, size in sizes.items() if run_id not in kept)
+    dates = {run_id: date for run_id, date in notices.items() if run_id in known}
+    sizes = {run.id: run_bytes(studio, run.id) for run in runs}
+    staying = sum(size for run_id, size in sizes.items() if run_id not in dates)
     for run in runs:
-        if staying <= most:
+        if staying <= quota:
             break
-        if run.id not in kept:
-            kept[run.id] = (now + _NOTICE).isoformat(timespec="seconds")
+        if run.id not in dates:
+            dates[run.id] = (now + _NOTICE_PERIOD).isoformat(timespec="seconds")
             staying -= sizes[run.id]
-    if kept != notices:
-        write_json(studio.workspace.notices, kept)
+    if dates != notices:
+        write_json(studio.workspace.notices, dates)
 
 
-def _notices(workspace: Workspace) -> dict[str, str]:
-    """Run ids and the day on which they go, as it was told."""
+def _read_notices(workspace: Workspace) -> dict[str, str]:
+    """Return the announced removal dates of runs, by id."""
     try:
         found = json.loads(workspace.notices.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return {str(run): str(when) for run, when in found.items()} if isinstance(found, dict) else {}
+    return {str(run): str(date) for run, date in found.items()} if isinstance(found, dict) else {}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..data.examples import Examples
     from ..evaluation.comparison import EvaluationFile, ModelScores
     from ..evaluation.report import Report
-    from ..runs.records.scores import Score
+    from ..runs.scores import LeaderboardEntry
     from .results import Evaluation
 
 LOCAL = "local"
@@ -34,7 +34,7 @@ class Leaderboard(Part):
     """Evaluations → entries, best first."""
 
     def keep(self, found: Evaluation, owner: str = LOCAL) -> tuple[str, ...]:
-        """Store what every model got on every file, suite and average; never raises for a database that takes nothing.
+        """Store what every model got on every file, suite and average; never raises if the file cannot be written.
 
         Args:
             owner: whose entries they are; empty: nobody's, and nothing is stored.
@@ -42,11 +42,11 @@ class Leaderboard(Part):
         Returns:
             A note where it was not stored.
         """
-        from ..runs.records.scores import now
+        from ..runs.run import utc_now
 
         if not owner:
             return ()
-        when = now()
+        when = utc_now()
         try:
             self.store.scores.add([score for model in found.models for score in self._scores(found, model, owner, when)])
         except StudioError as error:
@@ -56,13 +56,13 @@ class Leaderboard(Part):
             return (f"the scores are not on the leaderboard: {type(error).__name__}",)
         return ()
 
-    def entries(self, owner: str | None = None, data: str = "") -> list[Score]:
+    def entries(self, owner: str | None = None, data: str = "") -> list[LeaderboardEntry]:
         """The entries (that one owner may see), of one set where it is named: set by set, the best first.
 
         Raises:
-            StudioError: the database cannot be read, or there is no such set.
+            StudioError: the leaderboard cannot be read, or there is no such set.
         """
-        found = self.store.scores.seen_by(owner)
+        found = self.store.scores.visible_to(owner)
         if data:
             wanted = data.strip().casefold()
             known = sorted({one.data for one in found})
@@ -78,21 +78,22 @@ class Leaderboard(Part):
         """Remove an entry (of one owner).
 
         Raises:
-            StudioError: there is none, or the database cannot be written.
+            StudioError: there is none, or the leaderboard cannot be written.
         """
         self.store.scores.remove(entry_id, owner)
 
-    def _scores(self, found: Evaluation, model: ModelScores, owner: str, when: str) -> Iterator[Score]:
-        from ..runs.records.scores import Score
+    def _scores(self, found: Evaluation, model: ModelScores, owner: str, when: str) -> Iterator[LeaderboardEntry]:
+        from ..runs.scores import LeaderboardEntry
 
         ours = self._is_everybodys(model.model)
         title = self._title(model.model)
 
-        def one(data: str, digest: str, metric: str, score: float, interval: Any, task: str, rows: int, public: bool) -> Score:
+        def one(data: str, digest: str, metric: str, score: float, interval: Any, task: str, rows: int, public: bool) -> LeaderboardEntry:
             low, high = interval or (None, None)
-            return Score(
-                owner, ours and public, whole(model.model), whole(title), model.fingerprint, whole(data), digest, task, metric, score, low,
-                high, rows, round(model.rate, 2), model.dim, round(model.seconds, 3), when,
+            return LeaderboardEntry(
+                owner=owner, public=ours and public, model=whole(model.model), title=whole(title), fingerprint=model.fingerprint,
+                data=whole(data), digest=digest, task=task, metric=metric, score=score, low=low, high=high, rows=rows,
+                rate=round(model.rate, 2), dim=model.dim, seconds=round(model.seconds, 3), created=when,
             )  # fmt: skip
 
         digests = [_digest(file) for file in found.files]
@@ -141,32 +142,32 @@ def _digest(file: EvaluationFile) -> str:
     return parts[0] if len(parts) == 1 else digest_texts(parts)
 
 
-def ranked(entries: Iterable[Score]) -> list[Score]:
+def ranked(entries: Iterable[LeaderboardEntry]) -> list[LeaderboardEntry]:
     """Set by set, the best of each first; of scores that are alike the newest."""
     from ..evaluation.tasks import TASKS, get_task
 
     smaller = {name for name in TASKS if get_task(name).lower_is_better}
 
-    def place(one: Score) -> tuple[Any, ...]:
+    def place(one: LeaderboardEntry) -> tuple[Any, ...]:
         worth = one.score if one.task in smaller else -one.score
         return one.data.casefold(), one.digest, one.task, one.metric, worth, -one.id
 
     return sorted(entries, key=place)
 
 
-def set_key(one: Score) -> str:
+def set_key(one: LeaderboardEntry) -> str:
     """What stands for a set: its name and its rows."""
     return f"{one.digest[:12]}{one.data}"
 
 
-def set_names(entries: Iterable[Score]) -> dict[str, str]:
+def set_names(entries: Iterable[LeaderboardEntry]) -> dict[str, str]:
     """What each set is called, by its key, in the order of the entries; sets of one name with other rows are told apart by their digest."""
     names = {set_key(one): one.data for one in entries}
     alike = list(names.values())
     return {key: name if alike.count(name) == 1 else f"{name} · rows {key[:4]}" for key, name in names.items()}
 
 
-def write_leaderboard(path: Path, entries: Sequence[Score]) -> Path:
+def write_leaderboard(path: Path, entries: Sequence[LeaderboardEntry]) -> Path:
     """Write entries as a CSV without formulas, or as a table in Markdown without markup in its cells: by the file's ending.
 
     Raises:
@@ -185,7 +186,7 @@ def write_leaderboard(path: Path, entries: Sequence[Score]) -> Path:
     return path
 
 
-def as_json(one: Score) -> dict[str, Any]:
+def as_json(one: LeaderboardEntry) -> dict[str, Any]:
     """An entry as plain data."""
     return {"id": one.id, **{name: None if cell == "" else cell for name, cell in zip(_HEADER, _cells(one), strict=True)}}
 
@@ -197,7 +198,7 @@ def rows_digest(examples: Examples) -> str:
     return digest_texts([examples.kind, *parts, digest_texts(targets), digest_texts(map(str, examples.labels))])
 
 
-def _cells(one: Score) -> list[Any]:
+def _cells(one: LeaderboardEntry) -> list[Any]:
     return [
         one.data, one.digest, one.task, one.metric, one.model, one.title, one.fingerprint, one.score,
         "" if one.low is None else one.low, "" if one.high is None else one.high, one.rows, one.rate or "", one.dim or "", one.seconds,
@@ -205,7 +206,7 @@ def _cells(one: Score) -> list[Any]:
     ]  # fmt: skip
 
 
-def _markdown(entries: Sequence[Score]) -> Iterator[str]:
+def _markdown(entries: Sequence[LeaderboardEntry]) -> Iterator[str]:
     from ..data.cells import markdown_cell
 
     names = set_names(entries)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError
-from ..runs.records.record import Run
 from ..settings import Limits
+
+if TYPE_CHECKING:
+    from ..runs.run import Run
 
 
 def require_within(limits: Limits, run: Run, runs: Sequence[Run], elsewhere: str) -> None:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from ..data.questions import Question
     from ..data.schema.overrides import SchemaOverrides
     from ..data.schema.roles import Roles
-    from ..runs.records.record import Run
-    from ..runs.run_files import RunFiles
+    from ..runs.files import RunFiles
+    from ..runs.run import Run
     from ..training.pins import TrackedExamples
     from ..training.spec import TrainSpec
 

@@ -4,68 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import json
 import logging
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError
-from ..runs.records.record import Run, new_run_id, now
-from ..workspace import Workspace, digest_file, file_name, write_json
+from ..workspace import Workspace, digest_file, file_name
 from .data import existing_file
 from .training_plan import FIRST, Source, TrainPlan, TrainRequest, in_sentences, unseen
 
 if TYPE_CHECKING:
-    from ..runs.records.store import Store
-    from ..runs.run_files import Given, RunFiles
-    from ..runs.running.runner import Runner
+    from ..runs.files import InputFile, RunFiles
+    from ..runs.run import Run
 
 
 log = logging.getLogger(__name__)
-_FILE = "background.json"
-_MOST = 3
-_GIVEN_UP = f"the program ended each of the {_MOST} times that it went on with this run; resume it to try again"
-
-
-def mark(workspace: Workspace, run_id: str) -> None:
-    """Note that a run was put into the queue, whose end by the end of the program is not its end."""
-    write_json(workspace.run(run_id) / _FILE, {"restarts": 0})
-
-
-def forget(workspace: Workspace, run_id: str) -> None:
-    """A run is gone on with in a terminal: it is not put into the queue by itself any more."""
-    with suppress(OSError):
-        (workspace.home / "runs" / run_id / _FILE).unlink(missing_ok=True)
-
-
-def take_up(workspace: Workspace, store: Store, runner: Runner) -> list[Run]:
-    """Put the runs into the queue that the end of the program interrupted while they waited or trained there, in their old order.
-
-    A run that was gone on with so three times, and had the program end each time, is left: it may be what ends it.
-    """
-    store.recover()
-    taken = []
-    for run in reversed(store.runs(status="interrupted")):
-        note = workspace.home / "runs" / run.id / _FILE
-        try:
-            restarts = int(json.loads(note.read_text(encoding="utf-8"))["restarts"])
-        except (OSError, ValueError, KeyError, TypeError):
-            continue  # it was carried out in a terminal, or is damaged
-        try:
-            if restarts >= _MOST:
-                store.record(run.id, message=_GIVEN_UP)
-                note.unlink()
-                continue
-            write_json(note, {"restarts": restarts + 1})
-            store.take(run.id)
-            runner.submit(run.id)
-            taken.append(run)
-        except (StudioError, OSError) as error:
-            log.warning("the run %s could not be gone on with: %s", run.id, error)
-    return taken
 
 
 ALARM = "accept_alarm"
@@ -74,13 +29,15 @@ ALARM = "accept_alarm"
 
 def new_run(plan: TrainPlan) -> Run:
     """A run of this plan that waits, with an id of its own; nothing is written yet."""
+    from ..runs.run import Run, new_run_id, utc_now
+
     request, spec = plan.request, plan.spec
     return Run(
         id=new_run_id(),
         owner=request.owner,
         name=(request.name or file_name(plan.table.name).rsplit(".", 1)[0]).encode("utf-8", "replace").decode("utf-8"),
         status="queued",
-        created=now(),
+        created=utc_now(),
         model=spec.model,
         objective=spec.objective,
         method=spec.method,
@@ -118,12 +75,12 @@ def require_same(run: Run, materials: RunFiles, said: TrainRequest | None) -> No
         _require_same_file(run, source.get(part), given, what)
 
 
-def _given(source: Source) -> Given:
-    from ..runs.run_files import Given
+def _given(source: Source) -> InputFile:
+    from ..runs.files import InputFile
 
     asked = source.choices
     read = {"encoding": asked.encoding, "delimiter": asked.delimiter, "header": asked.header}
-    return Given(source.given, source.roles, source.examples, source.account, read)
+    return InputFile(source.given, source.roles, source.examples, source.account, read)
 
 
 def _told(plan: TrainPlan) -> dict[str, Any]:

@@ -15,21 +15,21 @@ if TYPE_CHECKING:
     from ..data.loading.table import Table
     from ..models.base import Encoder
     from ..models.catalog import Catalog
-    from ..runs.records.record import Run
-    from ..runs.records.store import Store
+    from ..runs.run import Run
+    from ..runs.store import RunStore
     from ..workspace import Workspace
 
     # Of each file: its text columns, and the texts of every row in them.
     Learned = list[tuple[tuple[str, ...], set[tuple[str, ...]]]]
 
 
-def learned_by(store: Callable[[], Store], workspace: Workspace, model: str) -> Iterator[tuple[Run, Learned]]:
+def learned_by(store: Callable[[], RunStore], workspace: Workspace, model: str) -> Iterator[tuple[Run, Learned]]:
     """The run that made a model, and what it learned from; then those that it began from. Nothing of a model that no run has made.
 
     Args:
         store: opens the memory of runs, which is asked for a run only: without it other models are judged all the same.
     """
-    from ..runs.run_files import RunFiles
+    from ..runs.files import RunFiles
 
     known: dict[str, Run] = {}
     if model.startswith("run-"):
@@ -39,10 +39,10 @@ def learned_by(store: Callable[[], Store], workspace: Workspace, model: str) -> 
         model = run.model
         # Where its folder was tidied by hand, what it learned can no longer be told.
         with contextlib.suppress(StudioError):
-            yield run, RunFiles(workspace.run(run.id)).learned()
+            yield run, RunFiles(workspace.run(run.id)).training_texts()
 
 
-def title_of(store: Callable[[], Store], model: str) -> str:
+def title_of(store: Callable[[], RunStore], model: str) -> str:
     """What people call a model: a run by its name, a folder by its last part."""
     if model.startswith("run-"):
         with contextlib.suppress(StudioError):
@@ -50,7 +50,7 @@ def title_of(store: Callable[[], Store], model: str) -> str:
     return PurePath(model).name or model
 
 
-def rows_learned(store: Callable[[], Store], workspace: Workspace, model: str, table: Table) -> Iterator[tuple[Run, int]]:
+def rows_learned(store: Callable[[], RunStore], workspace: Workspace, model: str, table: Table) -> Iterator[tuple[Run, int]]:
     """Each run whose file holds rows of the table, of those that made a model, and how many of the table's rows that are."""
     for run, files in learned_by(store, workspace, model):
         for names, learned in files:
@@ -64,7 +64,7 @@ def said_of(rows: int, table: Table, run: Run) -> str:
     return f"{said} in the file that {run.name} was tuned on"
 
 
-def untuned(store: Callable[[], Store], workspace: Workspace, catalog: Catalog, model: str) -> tuple[str, Encoder] | None:
+def untuned(store: Callable[[], RunStore], workspace: Workspace, catalog: Catalog, model: str) -> tuple[str, Encoder] | None:
     """What a model was before it was tuned, by its name, whose similarity is evidence of what columns mean.
 
     ``None`` where it gives no vectors, and of a folder, of which nobody knows what it was: it may have learned to see things otherwise
@@ -86,7 +86,7 @@ def untuned(store: Callable[[], Store], workspace: Workspace, catalog: Catalog, 
         return None
 
 
-def learned_texts(store: Callable[[], Store], workspace: Workspace, model: str) -> set[str]:
+def learned_texts(store: Callable[[], RunStore], workspace: Workspace, model: str) -> set[str]:
     """Every text that a model has learned from, as :func:`~sbert_studio.data.splits.splitting.plain` writes it; none that was held out."""
     from ..data.splits.splitting import plain
 

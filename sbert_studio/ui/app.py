@@ -17,7 +17,7 @@ from starlette.middleware import Middleware
 from ..caches import keep_little
 from ..data.samples import samples
 from ..errors import StudioError
-from ..services.janitor import Keeper
+from ..services.janitor import Janitor
 from ..settings import summarise_events_seldom, trust_proxies
 from . import banner, opening, places, tabs
 from .api.build import build as build_api
@@ -194,9 +194,9 @@ def launch(
             log.warning("interrupted runs could not be gone on with: %s", error)
     # UMAP is read in, and where no compiled code of it is kept compiled, on first use: seconds that nobody should wait for.
     threading.Thread(target=partial(_warm_up, studio), name="warm-up", daemon=True).start()
-    keeper = Keeper(studio, page.sweep, page.held)
-    keeper.start()
-    studio.on_close.append(keeper.close)
+    janitor = Janitor(studio, page.sweep, page.held)
+    janitor.start()
+    studio.on_close.append(janitor.close)
     if block:
         blocks.block_thread()
     return blocks, url

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+import runpy
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -17,12 +18,27 @@ def studio(home: Path, tiny_model: Path) -> Iterator[Studio]:
 
 @pytest.fixture(autouse=True)
 def nothing_else_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lists of models hold the bundled ones and the runs, whatever tables of words and frozen encoders are installed here."""
+    """Lists of models contain the bundled ones and the runs, whatever other packages with models are installed here."""
     for name in ("is_installed", "has_package"):
         monkeypatch.setattr(f"sbert_studio.models.catalog.{name}", lambda name: False)
 
 
 @pytest.fixture
 def two_folds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs are judged in two folds, where the number is not the point, instead of up to five."""
+    """Two folds where the number is not the point, instead of up to five."""
     monkeypatch.setattr("sbert_studio.training.crossval.default_fold_count", lambda rows: 2)
+
+
+@pytest.fixture
+def verify_export(capsys: pytest.CaptureFixture[str]) -> Callable[[Path], str]:
+    """Run the ``verify.py`` of an unpacked export, which must find the reported score. Return what it prints."""
+
+    def verify(folder: Path) -> str:
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            runpy.run_path(str(folder / "verify.py"), run_name="__main__")
+        printed = capsys.readouterr().out
+        assert not ended.value.code, printed
+        return printed
+
+    return verify

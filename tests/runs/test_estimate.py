@@ -15,7 +15,7 @@ from tiny_studio import quick, write_pairs
 from waiting import wait_until
 
 from sbert_studio.errors import StudioError
-from sbert_studio.runs.running.work import perform
+from sbert_studio.runs.execution import execute_run
 from sbert_studio.services import Studio, TrainRequest
 from sbert_studio.training.schedule import PeakMemory, resident_memory
 
@@ -67,9 +67,9 @@ def test_a_training_waits_for_a_rehearsal_and_no_rehearsal_measures_a_training(
 
     def train(*given: Any) -> Any:
         order.append("trained")
-        return perform(*given)
+        return execute_run(*given)
 
-    monkeypatch.setattr("sbert_studio.runs.running.runner.perform", train)
+    monkeypatch.setattr("sbert_studio.runs.runner.execute_run", train)
     found: list[str] = []
     rehearsal = threading.Thread(target=lambda: found.append(studio.runner.rehearse(work)))
     rehearsal.start()

@@ -9,7 +9,7 @@ import shlex
 import shutil
 import sys
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -19,10 +19,8 @@ from tiny_studio import WORDS, quick, sentences, studio_at, write_pairs
 from sbert_studio.cli.main import run as run_command
 from sbert_studio.data.schema.overrides import SchemaOverrides
 from sbert_studio.errors import StudioError
-from sbert_studio.runs.records.record import Run
+from sbert_studio.runs.run import Run
 from sbert_studio.services import Studio, TrainRequest
-
-from .verified import verified
 
 pytestmark = pytest.mark.slow
 
@@ -48,6 +46,14 @@ def trained(studio: Studio, folder: Path) -> Run:
     with path.open("a", encoding="utf-8") as target:
         target.writelines(f"\"=cmd|' /C calc'!A{row} {row % 7}\",../../etc/passwd {row},{row % 6}\n" for row in range(60))
     return studio.tune.train(TrainRequest(path, overrides=quick(dev_fraction=0.4), name="../../my model"))
+
+
+def unpacked(studio: Studio, run: Run, folder: Path) -> Path:
+    """Export a run and return the folder within its zip."""
+    with zipfile.ZipFile(studio.tune.export(run.id, folder / "model.zip").path) as archive:
+        archive.extractall(folder / "out")
+    (top,) = (folder / "out").iterdir()
+    return top
 
 
 def _members(path: Path) -> dict[str, bytes]:
@@ -78,9 +84,7 @@ def test_the_zip_holds_everything_and_says_nothing_of_this_machine(
 
 
 def test_the_unpacked_folder_says_where_the_model_lies_and_opens_as_one(studio: Studio, trained: Run, tmp_path: Path) -> None:
-    with zipfile.ZipFile(studio.tune.export(trained.id, tmp_path / "model.zip").path) as archive:
-        archive.extractall(tmp_path / "out")
-    folder = tmp_path / "out" / "my-model"
+    folder = unpacked(studio, trained, tmp_path)
     assert 'SentenceTransformer("path/to/this/folder/model")' in (folder / "README.md").read_text(encoding="utf-8")
     assert 'SentenceTransformer("path/to/this/folder")' in (folder / "model" / "README.md").read_text(encoding="utf-8")
     alike = [studio.explore.similarity("cat dog", "red moon", name).cosine for name in (trained.id, str(folder), str(folder / "model"))]
@@ -116,9 +120,7 @@ def verify_twice(folder: Path) -> None:
 
 @pytest.mark.process
 def test_verify_measures_the_reported_score_again_with_sentence_transformers_alone(studio: Studio, trained: Run, tmp_path: Path) -> None:
-    with zipfile.ZipFile(studio.tune.export(trained.id, tmp_path / "model.zip").path) as archive:
-        archive.extractall(tmp_path / "out")
-    with started(tmp_path / "child", verify_twice, tmp_path / "out" / "my-model") as child:
+    with started(tmp_path / "child", verify_twice, unpacked(studio, trained, tmp_path)) as child:
         said = child.succeed(120)
     assert f"reported {trained.after['score']:.4f}: the same" in said
     assert said.splitlines()[-1] == "[0, 1]", "a wrong score is called one"
@@ -151,23 +153,20 @@ def test_a_lora_run_brings_its_adapter_and_on_the_base_it_is_the_merged_model(st
     run = studio.tune.train(
         TrainRequest(write_pairs(tmp_path / "pairs.csv", 32), overrides=quick(method="lora", lora_r=2, epochs=5, learning_rate=0.02))
     )
-    with zipfile.ZipFile(studio.tune.export(run.id, tmp_path / "run.zip").path) as archive:
-        archive.extractall(tmp_path)
+    folder = unpacked(studio, run, tmp_path)
     texts = ["cat dog mat", "red blue fast slow hello"]
-    base, merged = (SentenceTransformer(str(place), device="cpu") for place in (tiny_model, tmp_path / "pairs" / "model"))
+    base, merged = (SentenceTransformer(str(place), device="cpu") for place in (tiny_model, folder / "model"))
     before = base.encode(texts)
-    base[0].auto_model = PeftModel.from_pretrained(base[0].auto_model, str(tmp_path / "pairs" / "adapter")).base_model.model
+    base[0].auto_model = PeftModel.from_pretrained(base[0].auto_model, str(folder / "adapter")).base_model.model
     with torch.no_grad():
         after = base.encode(texts)
     assert abs(after - before).max() > 1e-3
     assert abs(after - merged.encode(texts)).max() < 1e-5
 
 
-def test_of_several_trainings_the_kept_one_is_verified(studio: Studio, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_of_several_trainings_the_kept_one_is_verified(studio: Studio, tmp_path: Path, verify_export: Callable[[Path], str]) -> None:
     run = studio.tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv", 40), overrides=quick(seeds=2, dev_fraction=0.3)))
-    with zipfile.ZipFile(studio.tune.export(run.id, tmp_path / "run.zip").path) as archive:
-        archive.extractall(tmp_path)
-    assert f"reported {run.after['kept']['score']:.4f}: the same" in verified(tmp_path / "pairs", capsys)
+    assert f"reported {run.after['kept']['score']:.4f}: the same" in verify_export(unpacked(studio, run, tmp_path))
 
 
 def test_the_card_has_scores_with_intervals_and_a_command_that_trains_the_same_model(
@@ -220,7 +219,7 @@ def test_a_run_without_a_model_cannot_be_exported(studio: Studio, tmp_path: Path
 
 
 def test_texts_with_a_category_and_labels_in_no_order_are_verified_too(
-    studio: Studio, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    studio: Studio, tmp_path: Path, verify_export: Callable[[Path], str]
 ) -> None:
     texts = [f"{' '.join(WORDS[5 * (row % 3) : 5 * (row % 3) + 2])} {text}" for row, text in enumerate(sentences(80))]
     kinds = {"texts": ["text", "category"], "labels": ["sentence1", "sentence2", "label"]}
@@ -235,9 +234,8 @@ def test_texts_with_a_category_and_labels_in_no_order_are_verified_too(
         asked = SchemaOverrides(kind="labelled_texts") if name == "texts" else SchemaOverrides(kind="labelled_pairs", order=())
         run = studio.tune.train(TrainRequest(path, choices=asked, overrides=quick(objective="auto", dev_fraction=0.3)))
         assert run.after["metric"] == ("nearest_neighbour_accuracy" if name == "texts" else "accuracy")
-        with zipfile.ZipFile(studio.tune.export(run.id, tmp_path / f"{name}.zip").path) as archive:
-            archive.extractall(tmp_path)
-        assert f"reported {run.after['score']:.4f}: the same" in verified(tmp_path / name, capsys)
+        folder = unpacked(studio, run, tmp_path / f"{name} exported")
+        assert f"reported {run.after['score']:.4f}: the same" in verify_export(folder)
 
 
 def test_a_part_of_a_run_is_packed_alone(studio: Studio, trained: Run, tmp_path: Path) -> None:

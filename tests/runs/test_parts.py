@@ -12,7 +12,7 @@ import pytest
 from tiny_studio import quick, sentences, write_pairs
 
 from sbert_studio.errors import StudioError
-from sbert_studio.runs.run_files import RunFiles
+from sbert_studio.runs.files import RunFiles
 from sbert_studio.services import Studio, TrainRequest
 
 pytestmark = pytest.mark.slow

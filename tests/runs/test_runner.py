@@ -12,8 +12,8 @@ from waiting import wait_until
 
 from sbert_studio.data.progress import stoppable
 from sbert_studio.errors import StudioError
-from sbert_studio.runs.records.record import Run
-from sbert_studio.runs.running.work import perform
+from sbert_studio.runs.execution import execute_run
+from sbert_studio.runs.run import Run
 from sbert_studio.services import Studio, TrainRequest
 
 pytestmark = pytest.mark.slow
@@ -138,7 +138,7 @@ def test_a_killed_process_leaves_an_interrupted_run_that_resumes_from_its_checkp
 def test_another_program_can_stop_a_run_under_way_and_neither_train_nor_delete_it(studio: Studio, tiny_model: Path, tmp_path: Path) -> None:
     run = long_run(studio, write_pairs(tmp_path / "pairs.csv"))
     with studio_at(studio.settings.home, tiny_model) as other:
-        error = perform(run.id, other.store, other.workspace, lambda: other.catalog, lambda: False)
+        error = execute_run(run.id, other.store, other.workspace, lambda: other.catalog, lambda: False)
         assert isinstance(error, StudioError) and "another program" in error.message
         for one in (studio, other):
             with pytest.raises(StudioError, match="running"):
@@ -181,7 +181,7 @@ def test_a_bug_fails_one_run_with_a_report_and_the_next_one_still_trains(studio:
     assert ended(studio, studio.tune.submit(TrainRequest(path, overrides=quick()))).status == "finished"
 
 
-@pytest.mark.parametrize("where", ["sbert_studio.training.trials.train", "sbert_studio.runs.running.runner.perform"])
+@pytest.mark.parametrize("where", ["sbert_studio.training.trials.train", "sbert_studio.runs.runner.execute_run"])
 def test_nothing_ends_the_thread_that_trains(studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
     path, broken = write_pairs(tmp_path / "pairs.csv", 32), list[Run]()
     for what in (MemoryError(), SystemExit(3), KeyboardInterrupt(), OSError(28, "No space left on device")):
@@ -203,7 +203,7 @@ def test_a_listener_and_a_log_that_fail_do_not_end_the_run(studio: Studio, tmp_p
     def fall(*_: object) -> None:
         raise RuntimeError("nobody listens")
 
-    monkeypatch.setattr("sbert_studio.runs.exports.tensorboard.TensorBoardLog.write", fall)
+    monkeypatch.setattr("sbert_studio.runs.tensorboard.TensorBoardLog.write", fall)
     assert studio.tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()), emit=fall).status == "finished"
 
 
@@ -219,7 +219,7 @@ def test_an_error_that_cannot_even_be_written_down_ends_one_run_only(
     with monkeypatch.context() as patch:
         patch.setattr("sbert_studio.training.checkpoints.Checkpoints.write", fall)
         patch.setattr(Path, "write_text", fall)
-        patch.setattr("sbert_studio.runs.records.mirror.atomic_file", fall)
+        patch.setattr("sbert_studio.runs.store.atomic_file", fall)
         studio.tune.stop(run.id)
         broken = ended(studio, run)
     assert (broken.status, broken.message) == ("failed", "the disk is full")

@@ -14,7 +14,7 @@ from tensorboardX.crc32c import crc32c
 from tensorboardX.proto.event_pb2 import Event, SessionLog
 from tiny_studio import quick, write_pairs
 
-from sbert_studio.runs.exports.tensorboard import TensorBoardLog
+from sbert_studio.runs.tensorboard import TensorBoardLog
 from sbert_studio.services import Studio, TrainRequest
 
 pytestmark = pytest.mark.slow

@@ -13,7 +13,7 @@ from sbert_studio.data.examples import Examples
 from sbert_studio.errors import StudioError
 from sbert_studio.evaluation.encoding import pair_similarities
 from sbert_studio.models.transformer import TransformerEncoder
-from sbert_studio.runs.records.sound import event_of
+from sbert_studio.runs.event_log import load_event
 from sbert_studio.training.events import Evaluated, Part, Pinned, from_json, to_json
 from sbert_studio.training.pins import MAX_CHARACTERS, NEAREST, TrackedExamples
 from sbert_studio.training.spec import TrainSpec
@@ -120,8 +120,8 @@ def test_both_survive_json_and_what_is_damaged_is_passed_over() -> None:
     event = Pinned(3, (0.5, -0.25), (1, 0), (0.75,), True)
     assert from_json(to_json(event)) == event
     whole = {"type": "pinned", "time": 1, "step": 3, "similarities": [0.5], "order": [0]}
-    assert event_of(json.dumps(whole)) is not None
+    assert load_event(json.dumps(whole)) is not None
     for damage in ({"similarities": ["x"]}, {"similarities": 3}, {"order": [[0]]}):
-        assert event_of(json.dumps(whole | damage)) is None
+        assert load_event(json.dumps(whole | damage)) is None
     del whole["similarities"]
-    assert event_of(json.dumps(whole)) is None
+    assert load_event(json.dumps(whole)) is None

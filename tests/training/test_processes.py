@@ -17,7 +17,7 @@ from tiny_studio import write_pairs
 
 from sbert_studio.cli.main import run as run_command
 from sbert_studio.losses.base import process_count
-from sbert_studio.runs.records.store import Store
+from sbert_studio.runs.store import RunStore
 from sbert_studio.settings import launched_alone
 from sbert_studio.training import events
 
@@ -101,7 +101,7 @@ def test_the_command_line_trains_with_companions_as_it_is(
     ends, losses, notices = {}, {}, {}
     for name, home in (("alone", tmp_path / "home"), ("two", two / "home")):
         ends[name] = json.loads(printed[name])
-        store = Store(home / "studio.db")
+        store = RunStore(home)
         (run,) = store.runs()
         assert (run.id, run.status) == (ends[name]["run"], "finished")
         events = [body for _, body in store.events(run.id)]

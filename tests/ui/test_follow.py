@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sbert_studio.runs.records.record import Run
+from sbert_studio.runs.run import Run
 from sbert_studio.services.results import RunView
 from sbert_studio.ui.panels.tuning.follow import Follow, sentence, smoothed
 

@@ -11,7 +11,7 @@ from ...training.events import format_rate
 
 if TYPE_CHECKING:
     from ...data.accounts import RowAccount
-    from ...runs.records.record import Run
+    from ...runs.run import Run
     from ...training.estimate import Estimate
     from ...training.spec import TrainSpec
 

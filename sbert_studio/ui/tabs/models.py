@@ -22,7 +22,7 @@ from ..pieces.handlers import guarded
 from ..pieces.views import Value, facts, nothing, plain, view
 
 if TYPE_CHECKING:
-    from ...runs.records.record import Run
+    from ...runs.run import Run
     from ...services import Studio
     from ...services.results import ModelCard
 

@@ -12,7 +12,7 @@ from ..pieces.views import Value, plain
 from ..visitors.visits import VISITS, Work
 
 if TYPE_CHECKING:
-    from ...runs.records.record import Run
+    from ...runs.run import Run
     from ...services.jobs import Jobs, JobView
 
 _SEEN_AFTER = 0.8  # seconds: what is done sooner is seen by its result

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from ....errors import StudioError
-from ....runs.run_files import RunFiles
+from ....runs.files import RunFiles
 from ....services.model_diff import MOST_QUERIES
 from ...look.standalone import one_file
 from ...page import Page
@@ -25,7 +25,7 @@ from .value import changed_value
 
 if TYPE_CHECKING:
     from ....data.corpus import Corpus
-    from ....runs.records.record import Run
+    from ....runs.run import Run
     from ...places import Place
 
 _BLANK = "Both models on one corpus: maps that turn into each other, pairs that moved, neighbours lost and gained."

@@ -19,13 +19,13 @@ from ...pieces.plots import speed_value
 from ...pieces.views import Value, column, nothing, table, view
 
 if TYPE_CHECKING:
-    from ....runs.records.scores import Score
+    from ....runs.scores import LeaderboardEntry
 
 _ALL = "All sets"
 _BLANK = "Nothing was evaluated yet. Every evaluation above leaves its scores here."
 
 
-def entries_of(page: Page, owner: Any, chosen: str | None = "") -> list[Score]:
+def entries_of(page: Page, owner: Any, chosen: str | None = "") -> list[LeaderboardEntry]:
     """What a visitor sees: all of it on a machine of one's own, else what is theirs and what is everybody's; of one set where it is chosen.
 
     Raises:
@@ -35,12 +35,12 @@ def entries_of(page: Page, owner: Any, chosen: str | None = "") -> list[Score]:
     return [one for one in found if set_key(one) == chosen] if chosen else found
 
 
-def choices_of(entries: Sequence[Score]) -> list[tuple[str, str]]:
+def choices_of(entries: Sequence[LeaderboardEntry]) -> list[tuple[str, str]]:
     """(words, key) of every set, in their order."""
     return [(_ALL, ""), *((name, key) for key, name in set_names(entries).items())]
 
 
-def board_table(page: Page, owner: Any, entries: Sequence[Score], of_one: bool = False) -> Value:
+def board_table(page: Page, owner: Any, entries: Sequence[LeaderboardEntry], of_one: bool = False) -> Value:
     """The entries as a table whose rows can be chosen."""
     if not entries:
         return nothing(_BLANK)
@@ -62,7 +62,7 @@ def board_table(page: Page, owner: Any, entries: Sequence[Score], of_one: bool =
     return value
 
 
-def speeds_of(entries: Sequence[Score]) -> Value | None:
+def speeds_of(entries: Sequence[LeaderboardEntry]) -> Value | None:
     """The chart of score against speed of one set: the newest entry of each model; nothing where there are not two."""
     newest = {one.fingerprint: one for one in sorted(entries, key=lambda one: one.created) if one.rate}
     shown = [one for one in entries if newest.get(one.fingerprint) is one and one.metric == entries[0].metric]
@@ -73,7 +73,7 @@ def speeds_of(entries: Sequence[Score]) -> Value | None:
     return speed_value(points, describe_metric(shown[0].metric)) | {"theirs": [one.title for one in shown]}
 
 
-def own(page: Page, owner: Any, entry_id: object) -> Score | None:
+def own(page: Page, owner: Any, entry_id: object) -> LeaderboardEntry | None:
     """The entry of that number, if the visitor may remove it."""
     mine = page.visitor(owner) if page.shared else None
     return next((one for one in entries_of(page, owner) if one.id == entry_id and mine in (None, one.owner)), None)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ....data.doctor.diagnosis import Diagnosis
     from ....data.loading.table import Table
     from ....data.progress import Progress
-    from ....runs.records.record import Run
+    from ....runs.run import Run
     from ....services import Studio
     from ....services.training_plan import TrainPlan
     from ....training.pins import TrackedExamples

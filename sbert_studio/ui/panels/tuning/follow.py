@@ -16,7 +16,7 @@ from ...pieces.views import Value, nothing, plain
 from .heard import NOT_JUDGED, NOTHING_SAID, Judged, Said
 
 if TYPE_CHECKING:
-    from ....runs.records.record import Run
+    from ....runs.run import Run
     from ....services.results import RunView
 
 _MOST_POINTS = 1200

@@ -24,7 +24,7 @@ from .pinning import pins_view
 from .worst import TAB, mistakes_view, pair_of
 
 if TYPE_CHECKING:
-    from ....runs.records.record import Run
+    from ....runs.run import Run
 
 
 def attach(page: Page, owner: Any) -> Follow:

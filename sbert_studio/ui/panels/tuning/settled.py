@@ -12,7 +12,7 @@ from ...pieces.views import Value, plain
 
 if TYPE_CHECKING:
     from ....data.questions import Question
-    from ....runs.records.record import Run
+    from ....runs.run import Run
     from ....services import Studio
 
 

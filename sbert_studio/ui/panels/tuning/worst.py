@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ....errors import StudioError
-from ....runs.run_files import RunFiles
+from ....runs.files import RunFiles
 from ...pieces.views import Value, plain
 
 if TYPE_CHECKING:
     from ....data.schema.roles import Roles
-    from ....runs.records.record import Run
+    from ....runs.run import Run
     from ....services import Studio
 
 TAB = "Similarity"

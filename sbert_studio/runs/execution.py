@@ -1,0 +1,215 @@
+"""Execution of one run: its files are read, a copy of the model is trained, every event goes to the store."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import time
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import DiskFull, StudioError, is_disk_full, plainly
+from ..models.inference.zerogpu import lent
+from ..training.events import Event, Failed, Notice, to_json
+from ..workspace import Workspace
+from .store import RunStore
+from .tensorboard import TensorBoardLog
+from .training import train_in_slices, train_run
+
+if TYPE_CHECKING:
+    from ..models.catalog import Catalog
+    from ..training.trainer import TrainingOutcome
+
+log = logging.getLogger(__name__)
+_STOP_CHECK_INTERVAL = 0.5  # seconds between two checks for a stop request from another process
+
+
+class LeaseLostError(StudioError):
+    """Another process has resumed the run meanwhile, and writes its events from then on."""
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(
+            f"another program has gone on with the run {run_id}, since this one did not move for long", "follow it there, or stop it first"
+        )
+
+
+def execute_run(
+    run_id: str,
+    store: RunStore,
+    workspace: Workspace,
+    catalog: Callable[[], Catalog],
+    should_stop: Callable[[], bool],
+    emit: Callable[[Event], None] | None = None,
+) -> Exception | None:
+    """Train a run in this thread, from its last checkpoint if it has one. On return its status is final, whatever went wrong.
+
+    A disk that is full, a TensorBoard log or a listener that fails does not end the run.
+
+    Args:
+        catalog: called when the run begins.
+        should_stop: called at every step; a stop request of another process counts as well.
+        emit: receives each event after the store has.
+
+    Returns:
+        What went wrong, already recorded, or ``None``.
+
+    Raises:
+        BaseException: what ends the program (a second Ctrl-C, say), after the run was recorded as interrupted.
+    """
+    run_log = _RunLog(run_id, store, emit)
+    try:
+        if not store.try_acquire(run_id):
+            return StudioError(f"another program trains the run {run_id}", "wait until it has ended")
+        folder = workspace.run(run_id)
+        run_log.begin(folder)
+        train = train_in_slices if lent() else train_run
+        run_log.end(train(folder, catalog(), _StopCheck(should_stop, run_id, store), run_log.write))
+    except LeaseLostError as error:
+        return error
+    except StudioError as error:
+        is_full = isinstance(error, DiskFull)
+        hint = _hint(error, run_id) if is_full else error.hint
+        run_log.write(Failed(message=str(StudioError(error.message, rows=error.rows)).rstrip("."), hint=hint))
+        return _with_folder(error.message, workspace, run_id, hint) if is_full else error
+    except Exception as error:
+        with contextlib.suppress(OSError):
+            (workspace.run(run_id) / "error.log").write_text(traceback.format_exc(), encoding="utf-8")
+        run_log.write(Failed(message=_message(error), hint=_hint(error, run_id)))
+        return _with_folder(_message(error), workspace, run_id, _hint(error, run_id)) if is_disk_full(error) else error
+    except BaseException:
+        store.try_record(run_id, status="interrupted", message="the program was ended; resume the run to go on from its last checkpoint")
+        raise
+    finally:
+        run_log.close()
+    return None
+
+
+def execute_replica(folder: Path, catalog: Catalog, should_stop: Callable[[], bool]) -> None:
+    """Train the run in ``folder`` in step with the process that executes it, recording nothing."""
+    train_run(folder, catalog, should_stop, lambda _event: None)
+
+
+class _RunLog:
+    """Writes the events of a run to the store, to TensorBoard and to a listener. Nothing here raises."""
+
+    def __init__(self, run_id: str, store: RunStore, emit: Callable[[Event], None] | None) -> None:
+        self._id, self._store, self._emit = run_id, store, emit
+        self._board: TensorBoardLog | None = None
+        self._has_before, self._steps = False, 0
+
+    def begin(self, folder: Path) -> None:
+        with _log_errors("the log for TensorBoard"):
+            self._board = TensorBoardLog(folder)
+        with _log_errors("what was known of the run"):
+            run = self._store.get(self._id)
+            self._has_before, self._steps = bool(run.before), run.steps
+        self._store.try_record(self._id, status="running", message="", hint="")
+
+    def write(self, event: Event) -> None:
+        body = to_json(event)
+        changes = _changes(body)
+        if self._has_before:  # of several trainings in a run, the first evaluates the untuned model
+            changes.pop("before", None)
+        self._has_before = self._has_before or "before" in changes
+        if changes.get("steps") == self._steps:
+            del changes["steps"]  # run.json is written if more than the step changes
+        self._steps = changes.get("steps", self._steps)
+        self._store.try_record(self._id, body, **changes)
+        if self._board is not None:
+            with _log_errors("the log for TensorBoard"):
+                if trouble := self._board.write(body):
+                    self._store.try_record(self._id, to_json(Notice(trouble)))
+        if self._emit is not None:
+            with _log_errors("an event"):
+                self._emit(event)
+
+    def end(self, outcome: TrainingOutcome) -> None:
+        self._store.try_record(
+            self._id,
+            status=outcome.status,
+            before=outcome.before,
+            after=outcome.after,
+            step=outcome.steps,
+            steps=max(outcome.steps, self._steps),
+            seconds=outcome.seconds,
+            pairs_per_second=outcome.pairs_per_second,
+            model_path=outcome.model if outcome.model.is_dir() else None,
+            message=str(outcome.question.get("why", "")),
+            hint=_describe_options(outcome.question),
+        )
+
+    def close(self) -> None:
+        if self._board is not None:
+            with _log_errors("the log for TensorBoard"):
+                self._board.close()
+
+
+class _StopCheck:
+    """``should_stop`` of this process, or a stop request of another one, which is looked up twice a second at most."""
+
+    def __init__(self, should_stop: Callable[[], bool], run_id: str, store: RunStore) -> None:
+        self._should_stop, self._id, self._store = should_stop, run_id, store
+        self._is_requested, self._checked = False, 0.0
+
+    def __call__(self) -> bool:
+        if not self._is_requested and time.monotonic() - self._checked > _STOP_CHECK_INTERVAL:
+            if self._store.is_lost(self._id):
+                raise LeaseLostError(self._id)
+            self._is_requested, self._checked = self._store.is_stop_requested(self._id), time.monotonic()
+        return self._is_requested or self._should_stop()
+
+
+@contextlib.contextmanager
+def _log_errors(what: str) -> Iterator[None]:
+    try:
+        yield
+    except Exception:
+        log.warning("%s could not be written", what, exc_info=True)
+
+
+def _changes(body: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a run that an event changes."""
+    kind = body["type"]
+    if kind == "started":
+        return {
+            "steps": body.get("run_steps") or body["steps"],
+            "dev_rows": body["dev_rows"],
+            "objective": body["objective"],
+            "method": body["method"],
+        }
+    if kind == "step":
+        whole = {"step": body["run_step"], "steps": body["run_steps"]} if body.get("run_steps") else {"step": body["step"]}
+        return {**whole, "pairs_per_second": body["pairs_per_second"]}
+    if kind == "evaluated" and body["step"] == 0:
+        return {"before": body["scores"]}
+    if kind == "failed":
+        return {"status": "failed", "message": body["message"], "hint": body["hint"]}
+    return {}
+
+
+def _describe_options(question: Mapping[str, Any]) -> str:
+    if not question:
+        return ""
+    flags = [f"{option['answer']} ({option['flag']})" if option["flag"] else option["answer"] for option in question["options"]]
+    return f"{question['question']} {'; or '.join(flags)}"
+
+
+def _with_folder(message: str, workspace: Workspace, run_id: str, hint: str) -> StudioError:
+    # For whoever sits at this machine; the run's own events, which visitors see, name no folder of it.
+    return DiskFull(f"{message} ({workspace.home / 'runs' / run_id})", hint)
+
+
+def _hint(error: Exception, run_id: str) -> str:
+    if is_disk_full(error):
+        return f"make room, then go on with --resume {run_id}"
+    return f"the full report is in the run's error.log ({run_id})"
+
+
+def _message(error: Exception) -> str:
+    known = plainly(error)
+    if known is not None:
+        return known.message if is_disk_full(error) else str(known).rstrip(".")
+    first = str(error).strip().splitlines()
+    return f"something unforeseen happened in the trainer ({type(error).__name__}{': ' + first[0][:200] if first else ''})"

@@ -1,1 +1,0 @@
-"""What leaves a run: zips, scripts that verify, TensorBoard."""

@@ -1,0 +1,207 @@
+"""The input files of a run in its folder: copies of its data, the roles of their columns, its spec and its plan."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..data.accounts import RowAccount
+from ..data.examples import Examples, build_examples
+from ..data.loading.table import Table, read_table
+from ..data.schema.roles import Roles
+from ..data.splits.held_out import build_like
+from ..data.stored import read_examples, write_examples
+from ..errors import StudioError
+from ..models.io.digests import digest_of
+from ..training.pins import TrackedExamples
+from ..training.spec import TrainSpec
+from ..workspace import atomic_file, digest_file, file_name, write_json
+
+_ROWS = {"data": "learned.parquet", "dev": "judged.parquet", "first": "learned_first.parquet"}
+_SUFFIX = re.compile(r"\.[a-z0-9]{1,8}")
+
+
+@dataclass(frozen=True)
+class InputFile:
+    """One data file of a run.
+
+    Attributes:
+        file: the file as uploaded, or a table with fixes applied.
+        roles: of its columns.
+        examples: built from its rows.
+        account: what became of every row, before any is held out.
+        read: encoding, delimiter and header as chosen by a person, arguments of :func:`~sbert_studio.data.loading.table.read_table`.
+    """
+
+    file: Path | Table
+    roles: Roles
+    examples: Examples
+    account: RowAccount
+    read: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class RunFiles:
+    """Reader and writer of a run's input files.
+
+    ``data.*``, ``dev.*`` and ``first.*`` are the uploaded files, byte for byte (a table with fixes applied is stored as Parquet);
+    ``source.json`` has their names and digests, ``roles.json`` and ``first_roles.json`` the roles of their columns, ``reasons.json``
+    the advisor's reasons. ``learned.parquet``, ``judged.parquet`` and ``learned_first.parquet`` are the examples built from them,
+    ``account.json`` reports on every row, ``plan.json`` has findings, questions and answers, and ``pins.json`` what the owner pinned
+    to follow the training by. Runs of version 1 lack the last four kinds; their examples are built from the files.
+    """
+
+    folder: Path
+
+    def write(
+        self,
+        spec: TrainSpec,
+        files: Mapping[str, InputFile],
+        reasons: Sequence[str] = (),
+        plan: Mapping[str, Any] | None = None,
+        pins: TrackedExamples | None = None,
+    ) -> None:
+        """Copy the data files and write the rest; each file is complete or absent.
+
+        Args:
+            files: ``data`` and optionally ``dev`` and ``first``.
+            plan: findings, questions and answers, as plain data.
+            pins: what to follow the training by.
+        """
+        source: dict[str, Any] = {}
+        for part, file in files.items():
+            read = {name: value for name, value in file.read.items() if value is not None}
+            source[part] = {**self._copy(file.file, part), **({"read": read} if read and isinstance(file.file, Path) else {})}
+            write_examples(file.examples, self.folder / _ROWS[part])
+        write_json(self.folder / "source.json", source)
+        write_json(self.folder / "roles.json", files["data"].roles.to_json())
+        if "first" in files:
+            write_json(self.folder / "first_roles.json", files["first"].roles.to_json())
+        self.keep_accounts({part: file.account for part, file in files.items()})
+        write_json(self.folder / "plan.json", dict(plan or {}))
+        if pins is not None:
+            write_json(self.folder / "pins.json", pins.to_json())
+        write_json(self.folder / "reasons.json", list(reasons))
+        write_json(self.folder / "spec.json", spec.to_json())
+
+    def spec(self) -> TrainSpec:
+        """Return the spec."""
+        return TrainSpec.from_json(self._json("spec.json"))
+
+    def roles(self) -> Roles:
+        """Return the column roles of the training file."""
+        return Roles.from_json(self._json("roles.json"))
+
+    def reasons(self) -> tuple[str, ...]:
+        """Return the reasons for the spec, a sentence each."""
+        return tuple(self._json("reasons.json"))
+
+    def source(self) -> dict[str, dict[str, Any]]:
+        """Return ``file`` (in this folder), ``name`` (as uploaded), ``sha256`` and ``bytes`` of each data file, by part."""
+        found: dict[str, dict[str, Any]] = self._json("source.json")
+        return found
+
+    def path(self, part: str) -> Path:
+        """Return the path of the copy of ``data``, ``dev`` or ``first``."""
+        return self.folder / str(self.source()[part]["file"])
+
+    def accounts(self) -> dict[str, RowAccount]:
+        """Return the report on every row of each file; empty for runs of version 1."""
+        return {part: RowAccount.from_json(found) for part, found in (self._json("account.json", {})).items()}
+
+    def keep_accounts(self, accounts: Mapping[str, RowAccount]) -> None:
+        """Write the report on every row of each file."""
+        write_json(self.folder / "account.json", {part: account.to_json() for part, account in accounts.items()})
+
+    def plan(self) -> dict[str, Any]:
+        """Return findings, questions and answers; empty for runs of version 1."""
+        found: dict[str, Any] = self._json("plan.json", {})
+        return found
+
+    def pins(self) -> TrackedExamples | None:
+        """Return what to follow the training by; ``None`` if nothing was pinned or it cannot be read, which is no reason to fail."""
+        try:
+            found = self._json("pins.json", {})
+        except StudioError:
+            return None
+        return TrackedExamples.from_json(found) if isinstance(found, dict) else None
+
+    def examples(self) -> tuple[Examples, Examples | None]:
+        """Return the examples for training, and those for evaluation if they come from a file of their own.
+
+        Raises:
+            StudioError: a file is missing or damaged, or holds no usable row.
+        """
+        return self._rows("data"), self._rows("dev") if "dev" in self.source() else None
+
+    def first(self) -> Examples | None:
+        """Return the examples of the first stage, if there is one.
+
+        Raises:
+            StudioError: the file is missing or damaged, or holds no usable row.
+        """
+        return self._rows("first") if "first" in self.source() else None
+
+    def training_texts(self) -> list[tuple[tuple[str, ...], set[tuple[str, ...]]]]:
+        """Return, for each training file, its text columns and the texts of every row in them, as written in its cells.
+
+        Raises:
+            StudioError: a file is missing.
+        """
+        files = [("data", self.roles())]
+        if "first" in self.source():
+            files.append(("first", self.first_roles()))
+        found = []
+        for entry, roles in files:
+            table = self._table(self.source()[entry])
+            found.append((roles.texts, set(zip(*(table.column(name) for name in roles.texts), strict=True))))
+        return found
+
+    def first_roles(self) -> Roles:
+        """Return the column roles of the first stage's file."""
+        return Roles.from_json(self._json("first_roles.json"))
+
+    def _rows(self, part: str) -> Examples:
+        path = self.folder / _ROWS[part]
+        if path.is_file():
+            return read_examples(path)
+        table = self._table(self.source()[part])
+        if part == "dev":
+            return build_like(table, self.roles())[0]
+        return build_examples(table, self.roles() if part == "data" else self.first_roles())[0]
+
+    def _table(self, entry: dict[str, Any]) -> Table:
+        path = self.folder / entry["file"]
+        try:
+            is_whole = digest_of(path) == entry["sha256"]
+        except OSError:
+            raise StudioError(f"the run's copy of {entry['name']} is gone", "its folder was changed by hand; start a new run") from None
+        if not is_whole:
+            raise StudioError(f"the run's copy of {entry['name']} is not what was given to it", "start a new run with the file")
+        return read_table(path, name=entry["name"], **entry.get("read", {}))
+
+    def _json(self, name: str, default: Any = None) -> Any:
+        try:
+            return json.loads((self.folder / name).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            if default is not None:
+                return default
+            raise StudioError(f"the run's {name} is gone", "its folder was changed by hand; start a new run") from None
+        except (OSError, ValueError) as error:
+            raise StudioError(f"the run's {name} is damaged", "start a new run with the same file") from error
+
+    def _copy(self, data: Path | Table, stem: str) -> dict[str, Any]:
+        if isinstance(data, Path):
+            suffix = data.suffix.lower()
+            target = self.folder / f"{stem}{suffix if _SUFFIX.fullmatch(suffix) else ''}"
+            with atomic_file(target) as part:
+                shutil.copyfile(data, part)
+        else:
+            target = self.folder / f"{stem}.parquet"
+            data.to_parquet(target)
+        return {"file": target.name, "name": file_name(data.name), "sha256": digest_file(target), "bytes": target.stat().st_size}

@@ -1,0 +1,144 @@
+"""Locks between processes: on a run, which one process works on, and on a file, which one process changes at a time."""
+
+from __future__ import annotations
+
+import errno
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import BaseFileLock, FileLock, SoftFileLease, Timeout
+
+from ..errors import StudioError
+
+LOCK_FILE = "lock"
+_NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL)
+_POLL = 0.02  # seconds
+LEASE_SECONDS = 30.0  # without a heartbeat, after which a lease counts as abandoned
+SHORT = 2.0  # seconds to wait for another process
+
+
+class RunLeases:
+    """Locks on runs, one file in each run's folder, visible to every process whatever its container or clock.
+
+    The system frees a lock when its process ends, however it ends. Where the file system has no locks, a lease with a heartbeat takes
+    its place: it is taken over once its holder is dead or silent, and the holder can see that (:meth:`is_lost`).
+
+    Args:
+        runs: folder with one folder per run.
+    """
+
+    def __init__(self, runs: Path) -> None:
+        self._runs = runs
+        self._guard = threading.Lock()
+        self._held: dict[str, BaseFileLock] = {}
+        # A contender's lease object remembers since when the holder is silent.
+        self._soft: dict[str, SoftFileLease] = {}
+
+    def try_acquire(self, run_id: str, timeout: float = 0.0) -> bool:
+        """Try to acquire a run's lock. Return False if it is held, by another process or by this object, or the run has no folder."""
+        folder = self._runs / run_id
+        if self.is_held(run_id) or not folder.is_dir():
+            return False
+        lock = self._acquire(run_id, folder, timeout)
+        if lock is None:
+            return False
+        with self._guard:
+            self._held[run_id] = lock
+        return True
+
+    def is_held(self, run_id: str) -> bool:
+        """Return True if this object holds the run's lock."""
+        return run_id in self._held
+
+    def is_lost(self, run_id: str) -> bool:
+        """Return True if another process took over the lease that this object held, as after a laptop slept."""
+        lock = self._held.get(run_id)
+        if not isinstance(lock, SoftFileLease):
+            return False
+        return lock.compromise is not None or lock.owner is None or lock.owner.token != lock.token
+
+    def release(self, run_id: str) -> None:
+        """Release the run's lock, if this object holds it."""
+        with self._guard:
+            lock = self._held.pop(run_id, None)
+        if lock is not None:
+            lock.release()
+
+    def release_all(self) -> None:
+        """Release every lock that this object holds."""
+        for run_id in list(self._held):
+            self.release(run_id)
+
+    def _acquire(self, run_id: str, folder: Path, timeout: float) -> BaseFileLock | None:
+        lock = _file_lock(folder / LOCK_FILE, timeout)
+        try:
+            lock.acquire()
+        except Timeout:
+            return None
+        except OSError as error:
+            if error.errno not in _NO_LOCKS:
+                return None
+        else:
+            return lock
+        return self._acquire_lease(run_id, folder, timeout)
+
+    def _acquire_lease(self, run_id: str, folder: Path, timeout: float) -> SoftFileLease | None:
+        with self._guard:
+            if run_id not in self._soft:
+                self._soft[run_id] = SoftFileLease(folder / f"{LOCK_FILE}.lease", lease_duration=LEASE_SECONDS, thread_local=False)
+            lease = self._soft[run_id]
+        until = time.monotonic() + timeout
+        while True:
+            with self._guard:  # a lease is reentrant, which two threads of this process must not make use of
+                if not lease.is_locked:
+                    try:
+                        lease.acquire(timeout=0)
+                    except (Timeout, OSError):
+                        pass
+                    else:
+                        return lease
+            if time.monotonic() >= until:
+                return None
+            time.sleep(_POLL)
+
+
+class WriteLock:
+    """Lock under which threads and processes read, change and write a file; where the file system has no locks, only threads.
+
+    Args:
+        path: the lock file.
+        message: the error if another process holds it.
+    """
+
+    def __init__(self, path: Path, message: str) -> None:
+        self._message = message
+        self._threads = threading.RLock()
+        self._processes = _file_lock(path, SHORT)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the lock, which is reentrant.
+
+        Raises:
+            StudioError: another process holds it for too long.
+        """
+        with self._threads:
+            locked = True
+            try:
+                self._processes.acquire()
+            except Timeout:
+                raise StudioError(self._message, "close the other program, or wait, then try again") from None
+            except OSError:  # no locks here, or no permission, which writing then reports
+                locked = False
+            try:
+                yield
+            finally:
+                if locked:
+                    self._processes.release()
+
+
+def _file_lock(path: Path, timeout: float) -> BaseFileLock:
+    return FileLock(path, timeout=timeout, poll_interval=_POLL, thread_local=False, fallback_to_soft=False, preserve_lock_file=True)

@@ -1,1 +1,0 @@
-"""The memory of all runs: the database, and its mirror in files."""

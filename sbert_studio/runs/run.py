@@ -1,0 +1,207 @@
+"""One training run as plain data."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import secrets
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic_core import from_json
+
+from ..errors import is_text
+
+Status = Literal["queued", "running", "finished", "stopped", "failed", "interrupted", "asks"]
+ACTIVE: tuple[Status, ...] = ("queued", "running")
+RESUMABLE: tuple[Status, ...] = ("interrupted", "stopped", "failed", "asks")
+
+RUN_FILE = "run.json"
+MAX_DEPTH = 40  # of nested lists and objects; what a run writes has five levels
+_LARGEST = 1 << 63
+_ID = re.compile(r"run-[0-9a-f]{10}")
+
+
+def parse_json(text: str | bytes) -> Any:
+    """Return the value of a JSON text as :func:`to_plain` allows it.
+
+    Raises:
+        ValueError: the text is not JSON, or holds lone surrogates, deeper nesting or larger numbers than this program writes.
+    """
+    return to_plain(from_json(text))
+
+
+def to_plain(value: Any, depth: int = 0) -> Any:
+    """Return ``value`` as JSON values that any reader accepts; NaN and infinity, for which JSON has no word, become ``None``.
+
+    Raises:
+        ValueError: a string cannot be written as UTF-8, an integer has more than 63 bits, or the nesting is too deep.
+    """
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, str):
+        if not is_text(value):
+            raise ValueError("a text with lone surrogates")
+    elif isinstance(value, int):
+        if not -_LARGEST < value < _LARGEST:
+            raise ValueError("an integer of more than 63 bits")
+    elif isinstance(value, dict | list | tuple | Mapping):
+        if depth > MAX_DEPTH:
+            raise ValueError(f"nested more than {MAX_DEPTH} levels deep")
+        if isinstance(value, list | tuple):
+            return [to_plain(item, depth + 1) for item in value]
+        return {to_plain(str(name)): to_plain(item, depth + 1) for name, item in value.items()}
+    return value
+
+
+def _to_object(value: Any) -> Any:
+    # Version 2 stored these objects as JSON texts within run.json.
+    return parse_json(value) if isinstance(value, str) else to_plain(value)
+
+
+def _to_number(value: Any) -> Any:
+    return 0.0 if value is None or (isinstance(value, float) and not math.isfinite(value)) else value
+
+
+def _check_score(scores: dict[str, Any]) -> dict[str, Any]:
+    score = scores.get("score")
+    if score is not None and (isinstance(score, bool) or not isinstance(score, int | float)):
+        raise ValueError("the score is not a number")
+    return scores
+
+
+def _check_time(text: str) -> str:
+    datetime.fromisoformat(text)
+    return text
+
+
+Count = Annotated[int, Field(ge=0, le=1 << 53)]
+Number = Annotated[float, Field(gt=-1e300, lt=1e300, allow_inf_nan=False)]
+Rate = Annotated[Number, BeforeValidator(_to_number)]
+JsonObject = Annotated[dict[str, Any], BeforeValidator(_to_object)]
+Scores = Annotated[JsonObject, AfterValidator(_check_score)]
+
+
+class Run(BaseModel):
+    """One training run, as its ``run.json`` describes it.
+
+    Attributes:
+        id: ``run-`` and ten random hex digits: whoever knows the id may see the run.
+        owner: who submitted it; ``local`` on a personal machine.
+        name: the name that lists show.
+        status: ``interrupted`` if its process died, ``asks`` if an alarm stopped it, else as the words say.
+        created: UTC, ISO 8601, to the second.
+        model: name of the model that it started from.
+        objective, method: as resolved in the spec.
+        spec: the whole :class:`~sbert_studio.training.spec.TrainSpec` as JSON, so that an older one can still be listed.
+        rows, dev_rows: number of examples for training and for evaluation.
+        before, after: scores of the untuned and the tuned model on the held-out rows.
+        step, steps: optimiser steps done and planned.
+        seconds, pairs_per_second: training time and rate, once it ended.
+        message, hint: why it failed or stopped, and what to do.
+        model_path: folder of the finished model; ``None`` until it exists.
+        number: position in the order in which runs were created, which no change of the clock affects.
+    """
+
+    model_config = ConfigDict(frozen=True, protected_namespaces=())
+
+    id: str
+    owner: str
+    name: str
+    status: Status
+    created: Annotated[str, AfterValidator(_check_time)]
+    model: str
+    objective: str = "auto"
+    method: str = "full"
+    spec: JsonObject = {}
+    rows: Count = 0
+    dev_rows: Count = 0
+    before: Scores = {}
+    after: Scores = {}
+    step: Count = 0
+    steps: Count = 0
+    seconds: Rate = 0.0
+    pairs_per_second: Rate = 0.0
+    message: str = ""
+    hint: str = ""
+    model_path: Path | None = None
+    number: Annotated[int, Field(ge=0, le=1 << 53, validation_alias=AliasChoices("number", "rowid"))] = 0
+
+    @property
+    def active(self) -> bool:
+        """True while the run is queued or training."""
+        return self.status in ACTIVE
+
+    @property
+    def resumable(self) -> bool:
+        """True if the run ended early and can continue from its last checkpoint."""
+        return self.status in RESUMABLE
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the run as plain data, with ``scores`` of before and after, without its owner, its spec or any path."""
+        return {
+            **self.model_dump(
+                include={
+                    "id", "name", "status", "created", "model", "objective", "method", "rows", "dev_rows", "step", "steps", "seconds",
+                    "pairs_per_second",
+                }
+            ),
+            "scores": {"before": self.before, "after": self.after},
+            "message": self.message,
+            "hint": self.hint,
+        }  # fmt: skip
+
+    def updated(self, **changes: Any) -> Run:
+        """Return a copy with some fields changed and validated.
+
+        Raises:
+            TypeError: there is no such field.
+        """
+        if unknown := changes.keys() - Run.model_fields.keys():
+            raise TypeError(f"a run has no {sorted(unknown)}")
+        return Run(**(dict(self) | changes))
+
+
+def dump_run(run: Run, home: Path) -> bytes:
+    """Return the content of a ``run.json``; the model's path is relative to ``home``, so that the home can be moved."""
+    values = dict(run)
+    if run.model_path is not None:
+        inside = run.model_path.is_relative_to(home)
+        values["model_path"] = run.model_path.relative_to(home).as_posix() if inside else str(run.model_path)
+    return json.dumps(values, ensure_ascii=False, indent=1).encode("utf-8", "replace")
+
+
+def load_run(text: bytes, run_id: str, home: Path) -> Run:
+    """Return the run that a ``run.json`` describes, of this version or of version 2.
+
+    Raises:
+        ValueError: it is damaged, or describes another run.
+    """
+    values = from_json(text)  # its parts are checked field by field
+    if not isinstance(values, dict) or values.get("id") != run_id:
+        raise ValueError("not the run of this folder")
+    path = values.get("model_path")
+    if isinstance(path, str):
+        # The first version stored absolute paths, which a moved home has left behind.
+        here = home / "runs" / run_id / "model"
+        values["model_path"] = here if not (home / path).exists() and here.exists() else home / path
+    return Run.model_validate(values, strict=True)
+
+
+def new_run_id() -> str:
+    """Return an identifier that cannot be guessed: 40 random bits."""
+    return f"run-{secrets.token_hex(5)}"
+
+
+def is_run_id(name: str) -> bool:
+    """Return True if ``name`` is well formed as the id of a run."""
+    return _ID.fullmatch(name) is not None
+
+
+def utc_now() -> str:
+    """Return the current time in UTC, ISO 8601, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,240 @@
+"""Background execution of runs: one thread, a queue, a stop flag per run."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import contextvars
+import logging
+import os
+import sys
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, TypeVar
+
+from ..data.progress import unasked
+from ..errors import StudioError
+from ..identity import current_address
+from ..workspace import Workspace
+from .execution import execute_run
+from .run import Run, Status
+from .store import RunStore
+
+if TYPE_CHECKING:
+    from ..models.catalog import Catalog
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+_NICE = 10
+
+
+class Runner:
+    """Executes submitted runs one after the other on the studio's device, in a thread that starts with the first of them.
+
+    The network addresses that submit runs take turns, so that one with many runs does not block the others.
+
+    Args:
+        catalog: called when a run begins, so that a runner that is never used loads nothing.
+    """
+
+    def __init__(self, store: RunStore, workspace: Workspace, catalog: Callable[[], Catalog]) -> None:
+        self._store = store
+        self._workspace = workspace
+        self._catalog = catalog
+        self._changed = threading.Condition()
+        self._queue: deque[str] = deque()
+        self._current: str | None = None
+        self._addresses: dict[str, str] = {}  # of the queued runs
+        self._last_turn: dict[str, int] = {}  # of each address, counted in runs
+        self._turn = 0
+        self._stops: dict[str, threading.Event] = {}
+        self._contexts: dict[str, contextvars.Context] = {}  # a GPU is lent to the visitor whose request it is
+        self._closing = False
+        self._thread: threading.Thread | None = None
+        self._training = threading.Lock()  # held while a run or a rehearsal trains
+
+    def rehearse(self, work: Callable[[], T]) -> T:
+        """Call ``work``, which trains a few steps, in a low-priority thread; a run that is submitted meanwhile waits.
+
+        Raises:
+            StudioError: a run is training. It would slow the rehearsal down, and both would draw from one random generator.
+        """
+        if not self._training.acquire(blocking=False):
+            raise StudioError("a training is under way, beside which nothing can be measured", "estimate again when it has ended")
+        try:
+            with ThreadPoolExecutor(1, "sbert-studio-rehearsal", _lower_priority) as pool:
+                return pool.submit(work).result()
+        finally:
+            self._training.release()
+
+    def submit(self, run_id: str) -> None:
+        """Append a run, which the store has as queued, to the queue."""
+        try:
+            self._enqueue(run_id)
+        except BaseException:  # no thread could be started
+            with self._changed:
+                self._stops.pop(run_id, None)
+                if run_id in self._queue:
+                    self._queue.remove(run_id)
+                self._addresses.pop(run_id, None)
+            self._end(run_id, "interrupted", "the program could not begin it; resume it to try again")
+            raise
+
+    def _enqueue(self, run_id: str) -> None:
+        with self._changed:
+            self._stops[run_id] = threading.Event()
+            self._contexts[run_id] = contextvars.copy_context()
+            self._addresses[run_id] = current_address()
+            self._queue.append(run_id)
+            if self._thread is None or not self._thread.is_alive():
+                self._closing = False
+                self._thread = threading.Thread(target=self._work, name="sbert-studio-runner", daemon=True)
+                self._thread.start()
+                _close_at_exit(self)
+            self._changed.notify_all()
+
+    def stop(self, run_id: str) -> Run:
+        """Ask a run to stop, whichever process executes it; one that is still queued here is stopped at once."""
+        run = self._store.get(run_id)
+        if not run.active:
+            return run
+        refused: StudioError | None = None
+        try:
+            self._store.request_stop(run_id)
+        except StudioError as error:  # a run of this process does not need it
+            refused = error
+        with self._changed:
+            is_queued, is_here = run_id in self._queue, run_id in self._stops
+            if is_queued:
+                self._queue.remove(run_id)
+                self._addresses.pop(run_id, None)
+                self._stops.pop(run_id, None)
+            elif is_here:
+                self._stops[run_id].set()
+            self._changed.notify_all()
+        if is_queued:
+            self._end(run_id, "stopped", "stopped before it began")
+        elif refused is not None and not is_here:
+            raise refused
+        return self._store.get(run_id)
+
+    def position(self, run_id: str) -> int:
+        """Return the number of runs before this one in the queue; 0 for the one that trains or is not here."""
+        with self._changed:
+            order = self._in_turn()
+            return order.index(run_id) + (self._current is not None) if run_id in order else 0
+
+    def count_queued(self, address: str) -> int:
+        """Return the number of queued runs that were submitted from a network address."""
+        with self._changed:
+            return sum(one == address for one in self._addresses.values())
+
+    def _in_turn(self) -> list[str]:
+        """Return the queue in order of execution: next is the oldest run of the address that has waited longest for its turn."""
+        last, turn = dict(self._last_turn), self._turn
+        left, found = list(self._queue), []
+        while left:
+            found.append(min(left, key=lambda one: last.get(self._addresses[one], 0)))
+            left.remove(found[-1])
+            turn += 1
+            last[self._addresses[found[-1]]] = turn
+        return found
+
+    def wait(self, run_id: str, timeout: float | None = None) -> bool:
+        """Block until this runner is done with a run. Return False if the time ran out first."""
+        with self._changed:
+            return self._changed.wait_for(lambda: run_id not in self._stops, timeout)
+
+    def close(self, timeout: float = 20.0) -> None:
+        """Stop: the running run keeps its checkpoint, the queued ones become interrupted.
+
+        Args:
+            timeout: seconds to wait for the current step to end.
+        """
+        with self._changed:
+            thread, self._closing = self._thread, True
+            queued = list(self._queue)
+            self._queue.clear()
+            self._addresses.clear()
+            for run_id in queued:
+                self._stops.pop(run_id, None)
+            for stop in self._stops.values():
+                stop.set()
+            self._changed.notify_all()
+        for run_id in queued:
+            self._end(run_id, "interrupted", "the program was closed before this run began")
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(timeout)
+
+    def _work(self) -> None:
+        _lower_priority()
+        try:
+            while (run_id := self._next()) is not None:
+                self._execute(run_id)
+        finally:
+            with self._changed:
+                self._thread = None
+
+    def _next(self) -> str | None:
+        with self._changed:
+            self._changed.wait_for(lambda: bool(self._queue) or self._closing)
+            self._current = None if self._closing else self._in_turn()[0]
+            if self._current is not None:
+                self._queue.remove(self._current)
+                self._turn += 1
+                self._last_turn[self._addresses.pop(self._current)] = self._turn
+            return self._current
+
+    def _execute(self, run_id: str) -> None:
+        """Train a run. Whatever happens to it, it ends with a status, and the next one can begin."""
+        try:
+            with self._changed:
+                stop = self._stops.setdefault(run_id, threading.Event())
+                context = self._contexts.pop(run_id, contextvars.copy_context())
+            with self._training:
+                context.run(_train, run_id, self._store, self._workspace, self._catalog, stop.is_set)
+            if self._closing and self._store.get(run_id).status == "stopped":
+                self._store.try_record(run_id, status="interrupted", message="the program was closed; resume the run to go on")
+        except BaseException as error:
+            # Not even what usually ends a program may end this thread: the queued runs would wait for ever.
+            log.exception("run %s ended in a way that was not foreseen", run_id)
+            what = f"something unforeseen ended the run ({type(error).__name__})"
+            self._store.try_record(run_id, status="failed", message=what, hint="resume it to go on from its last checkpoint")
+        finally:
+            with self._changed:
+                self._current = None
+                self._stops.pop(run_id, None)
+                self._changed.notify_all()
+            self._store.release(run_id)
+
+    def _end(self, run_id: str, status: Status, message: str) -> None:
+        self._contexts.pop(run_id, None)
+        self._store.try_record(run_id, status=status, message=message)
+        self._store.release(run_id)
+
+
+def _train(run_id: str, store: RunStore, workspace: Workspace, catalog: Callable[[], Catalog], should_stop: Callable[[], bool]) -> None:
+    with unasked():  # a page that is closed stops what it waits for, and no training
+        execute_run(run_id, store, workspace, catalog, should_stop)
+
+
+def _lower_priority() -> None:
+    """Give way to searches. On Linux a priority belongs to a thread, and its workers inherit it."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
+
+
+def _close_at_exit(runner: Runner) -> None:
+    """Stop the thread before the interpreter shuts down, which could crash one that computes."""
+    reference = weakref.ref(runner)
+
+    def close() -> None:
+        alive = reference()
+        if alive is not None:
+            alive.close()
+
+    atexit.register(close)

@@ -1,1 +1,0 @@
-"""Runs being carried out."""

@@ -1,0 +1,158 @@
+"""The leaderboard: the latest score of each model on each set of rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, MutableMapping, Sequence
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ..errors import StudioError, is_disk_full
+from ..workspace import atomic_file
+from .lease import WriteLock
+from .run import Count, Number, parse_json
+
+MOST = 2_000
+"""Scores that one owner keeps; beyond it the oldest are removed."""
+_CHECK = "check leaderboard.jsonl in the data folder: its owner and its permissions"
+_IDENTITY = ("owner", "model", "fingerprint", "data", "digest", "task", "metric")
+
+
+class LeaderboardEntry(BaseModel):
+    """The score of one model on one set of rows.
+
+    Attributes:
+        owner: whose evaluation it is.
+        public: whether everybody may see it: a bundled model on a public set.
+        model, title: the name that commands take, and the one that lists show.
+        fingerprint: changes with the model's weights and configuration; empty if an earlier version stored the score.
+        data: the set's name.
+        digest: changes with the set's rows.
+        task, metric: which score it is.
+        low, high: 95 % confidence interval; ``None`` if there is none.
+        rows: number of evaluated rows.
+        rate: sentences per second while encoding; 0 if nothing was encoded.
+        dim: components of a vector; 0 for a model that scores pairs.
+        seconds: time that the model took for all sets of that evaluation.
+        created: UTC, ISO 8601.
+        id: number of the entry; 0 before it is stored.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    owner: str
+    public: bool
+    model: str
+    title: str
+    fingerprint: str
+    data: str
+    digest: str
+    task: str
+    metric: str
+    score: Number
+    low: Number | None
+    high: Number | None
+    rows: Count
+    rate: Number
+    dim: Count
+    seconds: Number
+    created: str
+    id: Annotated[int, Field(ge=0)] = 0
+
+
+class ScoreStore:
+    """The leaderboard of all owners, in one file of JSON lines.
+
+    Args:
+        path: the file.
+        notices: receives a message, under the file's name, if lines of it are damaged.
+    """
+
+    def __init__(self, path: Path, notices: MutableMapping[str, str]) -> None:
+        self.path = path
+        self._notices = notices
+        self._lock = WriteLock(path.with_name(f".{path.name}.lock"), "the leaderboard is locked by another program")
+
+    def add(self, scores: Sequence[LeaderboardEntry]) -> None:
+        """Store scores; each replaces an earlier one of its owner for the same model, rows and metric.
+
+        Raises:
+            StudioError: the file cannot be written.
+        """
+        with self._lock.held():
+            known = self._read()
+            kept = {_key(score, _IDENTITY): score for score in known}
+            for number, score in enumerate(scores, start=1 + max((score.id for score in known), default=0)):
+                key = _key(score, _IDENTITY)
+                kept.pop(key, None)
+                kept[key] = score.model_copy(update={"id": number})
+            for owner in {score.owner for score in scores}:
+                own = [key for key, score in kept.items() if score.owner == owner]
+                for key in own[:-MOST]:
+                    del kept[key]
+            self._write(kept.values())
+
+    def visible_to(self, owner: str | None = None) -> list[LeaderboardEntry]:
+        """Return all scores, or those that one owner may see, the newest first.
+
+        An owner sees their own scores and, for models and sets they have not evaluated themselves, the public ones.
+
+        Raises:
+            StudioError: the file cannot be read.
+        """
+        found = self._read()[::-1]
+        if owner is None:
+            return found
+        shown: dict[tuple[object, ...], LeaderboardEntry] = {}
+        for score in found:
+            key = _key(score, _IDENTITY[1:])
+            if (score.public or score.owner == owner) and (key not in shown or (score.owner == owner and shown[key].owner != owner)):
+                shown[key] = score
+        return sorted(shown.values(), key=lambda score: -score.id)
+
+    def remove(self, score_id: int, owner: str | None = None) -> None:
+        """Remove one score, if it is ``owner``'s.
+
+        Raises:
+            StudioError: there is none, or the file cannot be written.
+        """
+        with self._lock.held():
+            known = self._read()
+            kept = [score for score in known if score.id != score_id or owner not in (None, score.owner)]
+            if len(kept) == len(known):
+                raise StudioError("this entry of the leaderboard is not there, or is not yours", "look at the list again")
+            self._write(kept)
+
+    def _write(self, scores: Iterable[LeaderboardEntry]) -> None:
+        try:
+            with atomic_file(self.path) as part:
+                part.write_text("".join(f"{json.dumps(dict(score), ensure_ascii=False)}\n" for score in scores), encoding="utf-8")
+        except OSError as error:
+            if is_disk_full(error):
+                raise StudioError("the disk is full: the leaderboard cannot be written", "make room, then try again") from error
+            raise StudioError(f"the leaderboard cannot be written: {error.strerror}", _CHECK) from error
+
+    def _read(self) -> list[LeaderboardEntry]:
+        try:
+            lines = self.path.read_bytes().splitlines()
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise StudioError(f"the leaderboard cannot be read: {error.strerror}", _CHECK) from error
+        found, damaged = list[LeaderboardEntry](), 0
+        for line in filter(bytes.strip, lines):
+            try:
+                found.append(LeaderboardEntry.model_validate(parse_json(line), strict=True))
+            except ValueError:
+                damaged += 1
+        if damaged:
+            self._notices[self.path.name] = f"{damaged:,} damaged lines of leaderboard.jsonl are left out"
+        else:
+            self._notices.pop(self.path.name, None)
+        return found
+
+
+def _key(score: LeaderboardEntry, names: Sequence[str]) -> tuple[object, ...]:
+    return tuple(getattr(score, name) for name in names)

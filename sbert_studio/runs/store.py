@@ -1,0 +1,434 @@
+"""All runs of a home folder, read from and written to their own folders."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import shutil
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..errors import StudioError, is_disk_full
+from ..workspace import atomic_file
+from .event_log import EventLog, dump_event
+from .lease import SHORT, RunLeases, WriteLock
+from .legacy import DATABASE, import_database
+from .run import ACTIVE, RESUMABLE, RUN_FILE, Run, Status, dump_run, is_run_id, load_run
+from .scores import ScoreStore
+
+STOP_FILE, DELETED = "stop", ".deleted-"
+_RETRY = 15.0  # seconds between two attempts to write what the disk refused
+_MOST_LINES = 20_000
+_BLOCK = 4096
+_LIVE = {"step", "pairs_per_second"}  # fields that the event log tells while a run trains
+_RACY = 0.5  # seconds after a change in which another one may bear the same time
+_INTERRUPTED = "the program ended while this run was under way; resume it to go on from its last checkpoint"
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class _Unsaved:
+    """Lines and changes of one run that could not be written yet."""
+
+    lines: deque[bytes] = field(default_factory=lambda: deque(maxlen=_MOST_LINES))
+    changes: dict[str, Any] = field(default_factory=dict)
+    released: bool = False
+    next_try: float = 0.0
+
+
+class RunStore:
+    """Runs and their events, safe for several threads and processes.
+
+    A run is its folder ``runs/<id>``: ``run.json`` describes it (:class:`~sbert_studio.runs.run.Run`), ``events.jsonl`` is its event log,
+    ``lock`` says which process works on it, and a file ``stop`` asks that process to stop. There is no other record of it.
+
+    Args:
+        home: the home folder; ``runs`` and the leaderboard are in it.
+    """
+
+    def __init__(self, home: Path) -> None:
+        self._home, self._runs = home, home / "runs"
+        self._lock = threading.RLock()
+        self._write_lock = WriteLock(home / ".runs.lock", "the folder of runs is locked by another program")
+        self._leases = RunLeases(self._runs)
+        self._notices: dict[str, str] = {}
+        self._scores = ScoreStore(home / "leaderboard.jsonl", self._notices)
+        self._is_prepared = False
+        self._cache: dict[str, tuple[tuple[int, int, int] | None, Run]] = {}
+        self._logs: dict[str, EventLog] = {}
+        self._unsaved: dict[str, _Unsaved] = {}
+        self._abandoned: set[str] = set()  # runs without a process whose end could not be written
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """Messages about damaged or unreadable files found so far."""
+        return tuple(self._notices.values())
+
+    @property
+    def scores(self) -> ScoreStore:
+        """The leaderboard."""
+        self._prepare()
+        return self._scores
+
+    def close(self) -> None:
+        """Write what is unsaved and release all runs; the store can still be used."""
+        with self._lock:
+            for run_id in list(self._unsaved):
+                self._flush(run_id, at_once=True)
+            self._leases.release_all()
+
+    def add(self, run: Run) -> Run:
+        """Store a new run, whose lock this process then holds. Return it with its number.
+
+        Raises:
+            StudioError: it cannot be written; nothing is stored.
+        """
+        self._prepare()
+        folder = self._runs / run.id
+        with self._lock, _to_user_errors(run.id), self._write_lock.held():
+            folder.mkdir(parents=True, exist_ok=True)
+            if not self._leases.try_acquire(run.id, SHORT):
+                raise StudioError(f"the run {run.id} is another program's", "start a new run")
+            run = run.updated(number=1 + max((one.number for one in self._read_all()), default=0))
+            try:
+                self._write(run)
+            except BaseException:
+                self._leases.release(run.id)
+                raise
+        return run
+
+    def get(self, run_id: str) -> Run:
+        """Return one run.
+
+        Raises:
+            StudioError: there is no such run.
+        """
+        self._prepare()
+        self._flush(run_id)
+        run = self._read(run_id) if is_run_id(run_id) else None
+        if run is None:
+            raise StudioError(f"there is no run {run_id[:80]!r}", "`sbert-studio runs` lists the runs of this machine")
+        return self._current(run)
+
+    def runs(self, owner: str | None = None, status: Status | None = None) -> list[Run]:
+        """Return all runs, or those of one owner or status, the newest first."""
+        self._prepare()
+        for run_id in list(self._unsaved):
+            self._flush(run_id)
+        found = [self._current(run) for run in self._read_all() if owner in (None, run.owner)]
+        return sorted(
+            (run for run in found if status in (None, run.status)), key=lambda run: (run.number, run.created, run.id), reverse=True
+        )
+
+    def record(self, run_id: str, event: Mapping[str, Any] | None = None, **changes: Any) -> None:
+        """Append an event and change fields of a run.
+
+        Raises:
+            StudioError: there is no such run, or it cannot be written.
+        """
+        line = b"" if event is None else dump_event(event)
+        with _to_user_errors(run_id):
+            self._flush(run_id, at_once=True)
+            self._save(run_id, line, changes)
+
+    def try_record(self, run_id: str, event: Mapping[str, Any] | None = None, **changes: Any) -> None:
+        """Do as :meth:`record`, for a run that must go on whatever happens to the disk. Never raises.
+
+        What cannot be written now is kept in memory, where every list of this process sees it, and written later.
+        """
+        try:
+            line = b"" if event is None else dump_event(event)
+            with self._lock:
+                unsaved = self._unsaved.setdefault(run_id, _Unsaved())
+                if line:
+                    unsaved.lines.append(line)
+                unsaved.changes |= changes
+                self._flush(run_id, at_once="status" in changes)
+        except Exception:
+            log.warning("an event or a change of run %s could not be recorded", run_id, exc_info=True)
+
+    def events(self, run_id: str, after: int = 0, limit: int = 100_000) -> list[tuple[int, dict[str, Any]]]:
+        """Return the events of a run numbered above ``after``, each with its number and its ``time`` (seconds since 1970)."""
+        self._prepare()
+        if not is_run_id(run_id):
+            return []
+        log_ = self._log(run_id)
+        found = log_.read(after, limit)
+        if log_.damaged:
+            self._notices[f"events {run_id}"] = f"of the run {run_id}, {log_.damaged:,} damaged lines of its events.jsonl are left out"
+        return found
+
+    def last_event(self, run_id: str, kind: str) -> dict[str, Any] | None:
+        """Return the newest event of a type among the last few of a run, or ``None``."""
+        return next((event for event in self._log(run_id).newest() if event["type"] == kind), None)
+
+    def claim(self, run_id: str) -> Run:
+        """Queue a run that ended early once more, and hold its lock. Of several processes that try, exactly one succeeds.
+
+        Raises:
+            StudioError: the run is finished, or another process holds it.
+        """
+        self._flush(run_id, at_once=True)  # which may release it
+        run = self.get(run_id)
+        if run.resumable and self._leases.try_acquire(run_id, SHORT):
+            try:
+                run = self.get(run_id)
+                if run.resumable:
+                    (self._runs / run_id / STOP_FILE).unlink(missing_ok=True)
+                    self.record(run_id, status="queued", message="", hint="")
+                    return self.get(run_id)
+            except BaseException:
+                self._leases.release(run_id)
+                raise
+            self._leases.release(run_id)
+        run = self.get(run_id)
+        why = "another program has it" if run.status in RESUMABLE else "only an interrupted, stopped or failed run can"
+        raise StudioError(f"the run {run_id} is {run.status} and cannot be resumed", why)
+
+    def try_acquire(self, run_id: str) -> bool:
+        """Try to hold a run's lock, as one must to train it. Return False if another process does."""
+        return self._leases.is_held(run_id) or self._leases.try_acquire(run_id, SHORT)
+
+    def is_lost(self, run_id: str) -> bool:
+        """Return True if another process took over a run from this one, which must stop writing to it."""
+        return self._leases.is_lost(run_id)
+
+    def release(self, run_id: str) -> None:
+        """Release a run's lock once everything recorded is written."""
+        with self._lock:
+            if run_id in self._unsaved:
+                self._unsaved[run_id].released = True
+            else:
+                self._leases.release(run_id)
+
+    def request_stop(self, run_id: str) -> None:
+        """Ask whichever process works on a run to stop.
+
+        Raises:
+            StudioError: the request cannot be written.
+        """
+        with _to_user_errors(run_id):
+            (self._runs / run_id / STOP_FILE).touch()
+
+    def is_stop_requested(self, run_id: str) -> bool:
+        """Return True if someone asked that the run stop, here or in another process, or deleted it."""
+        folder = self._runs / run_id
+        return (folder / STOP_FILE).exists() or not folder.exists()
+
+    def recover(self) -> list[str]:
+        """Mark each run that is queued or running, though no process holds it, as interrupted.
+
+        Half-written files of the process that died are removed; its checkpoints stay.
+
+        Returns:
+            The ids of these runs.
+        """
+        lost = []
+        for run in self.runs():
+            if run.status not in ACTIVE and run.id not in self._abandoned:
+                continue
+            if self._leases.is_held(run.id) or not self._leases.try_acquire(run.id):
+                self._abandoned.discard(run.id)
+                continue
+            from ..training.checkpoints import remove_leftovers
+
+            try:
+                if self._mark_interrupted(run.id):
+                    lost.append(run.id)
+                remove_leftovers(self._runs / run.id)
+            finally:
+                self._leases.release(run.id)
+        return lost
+
+    def delete(self, run_id: str) -> None:
+        """Delete a run: its folder with everything in it.
+
+        Raises:
+            StudioError: a process works on it, or it cannot be deleted.
+        """
+        folder = self._runs / run_id
+        self._flush(run_id, at_once=True)
+        if folder.is_dir() and not self._leases.try_acquire(run_id, 0.5):
+            raise StudioError(f"the run {run_id} is under way", "stop it before deleting it")
+        gone = folder.with_name(f"{DELETED}{run_id}")
+        try:
+            with _to_user_errors(run_id):
+                try:
+                    folder.replace(gone)  # at once for all processes, and for a kill in between
+                except OSError:  # Windows moves no folder with an open lock
+                    (folder / RUN_FILE).unlink(missing_ok=True)
+            for left in (gone, folder):
+                shutil.rmtree(left, ignore_errors=True)
+        finally:
+            self._leases.release(run_id)
+            with self._lock:
+                for known in (self._cache, self._logs, self._unsaved):
+                    known.pop(run_id, None)  # type: ignore[attr-defined]
+
+    def _prepare(self) -> None:
+        """On first use, remove what is left of deleted runs and import what an earlier version kept in a database."""
+        with self._lock:
+            if self._is_prepared:
+                return
+            self._is_prepared = True
+            with suppress(OSError):
+                for left in self._runs.glob(f"{DELETED}*"):
+                    shutil.rmtree(left, ignore_errors=True)
+            try:
+                import_database(self._home, self._scores)
+            except StudioError as error:
+                self._notices[DATABASE] = error.message
+                log.warning("%s", error)
+
+    def _read_all(self) -> Iterator[Run]:
+        try:
+            names = [entry.name for entry in os.scandir(self._runs) if is_run_id(entry.name)]
+        except OSError:
+            return
+        for name in names:
+            if (run := self._read(name)) is not None:
+                yield run
+
+    def _read(self, run_id: str) -> Run | None:
+        """Return the run of a folder, or ``None`` if it has none, or a damaged one, which is then in the notices."""
+        path = self._runs / run_id / RUN_FILE
+        with self._lock:
+            known_key, known = self._cache.get(run_id, (None, None))
+            try:
+                state = path.stat()
+                key = (state.st_mtime_ns, state.st_size, state.st_ino)
+                if known is not None and known_key == key:
+                    return known
+                run = load_run(path.read_bytes(), run_id, self._home)
+                if run.status in ("failed", "interrupted"):  # version 2 did not write the last step into the file
+                    run = self._with_last_step(run)
+            except (OSError, ValueError) as error:
+                if known is not None and self._leases.is_held(run_id) and path.parent.is_dir():
+                    return known  # this process is the one that writes it
+                self._cache.pop(run_id, None)
+                if not isinstance(error, FileNotFoundError):
+                    self._notices[run_id] = f"the run {run_id} is not shown: the run.json in its folder is damaged"
+                return None
+            self._notices.pop(run_id, None)
+            self._remember(run, state)
+            return run
+
+    def _current(self, run: Run) -> Run:
+        """Add what is not in the run's file: its last step, and what is not written yet."""
+        changes: dict[str, Any] = {}
+        if run.active:
+            run = self._with_last_step(run)
+        if run.id in self._abandoned and run.active:
+            changes |= {"status": "interrupted", "message": _INTERRUPTED, "hint": ""}
+        if (unsaved := self._unsaved.get(run.id)) is not None:
+            changes |= unsaved.changes
+        return run.updated(**changes) if changes else run
+
+    def _with_last_step(self, run: Run) -> Run:
+        step = self.last_event(run.id, "step")
+        if step is None:
+            return run
+        rate = step.get("pairs_per_second") or run.pairs_per_second
+        return run.updated(step=step.get("run_step") or step["step"], pairs_per_second=rate)
+
+    def _save(self, run_id: str, lines: bytes, changes: Mapping[str, Any]) -> None:
+        with self._lock, self._write_lock.held():
+            run = self._read(run_id)
+            if run is None:
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), RUN_FILE)
+            updated = self._current(run).updated(**changes) if changes.keys() - _LIVE else None
+            try:
+                if lines:
+                    self._log(run_id).append(lines)
+            finally:  # on a full disk the end of a run can still be written, in place
+                if updated is not None:
+                    self._write(updated)
+
+    def _write(self, run: Run) -> None:
+        """Write a ``run.json``, filled up to whole blocks of the disk: on a full one it can still be overwritten in place."""
+        text = dump_run(run, self._home)
+        text = text.ljust(-(-(len(text) + 1) // _BLOCK) * _BLOCK - 1) + b"\n"
+        path = self._runs / run.id / RUN_FILE
+        if not path.parent.is_dir():
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path.parent))
+        try:
+            with atomic_file(path) as part:
+                part.write_bytes(text)
+        except OSError as error:
+            if not path.is_file() or path.stat().st_size < len(text):
+                raise
+            try:
+                with path.open("r+b") as target:
+                    target.write(text)
+                    target.truncate()
+                    target.flush()
+                    os.fsync(target.fileno())
+            except OSError:
+                raise error from None
+        self._notices.pop(run.id, None)
+        self._remember(run, path.stat())
+
+    def _remember(self, run: Run, state: os.stat_result) -> None:
+        # What was read just after a change is read again next time: the file may change once more and bear the same time.
+        is_settled = time.time() - state.st_mtime > _RACY
+        self._cache[run.id] = (state.st_mtime_ns, state.st_size, state.st_ino) if is_settled else None, run
+
+    def _flush(self, run_id: str, at_once: bool = False) -> None:
+        """Write what is unsaved of a run; after a refusal not before a while has passed, unless ``at_once``."""
+        with self._lock:
+            unsaved = self._unsaved.get(run_id)
+            if unsaved is None or (not at_once and time.monotonic() < unsaved.next_try):
+                return
+            try:
+                self._save(run_id, b"".join(unsaved.lines), unsaved.changes)
+            except FileNotFoundError:
+                log.warning("the run %s was deleted; its last events are dropped", run_id)
+            except (OSError, StudioError) as error:
+                if not unsaved.next_try:
+                    log.warning("the run %s goes on though its folder cannot be written, which is tried again: %s", run_id, error)
+                unsaved.next_try = time.monotonic() + _RETRY
+                return
+            except (ValueError, TypeError):  # a bug, which must not keep the run from being listed
+                log.exception("the run %s could not be changed", run_id)
+            del self._unsaved[run_id]
+            if unsaved.released:
+                self._leases.release(run_id)
+
+    def _mark_interrupted(self, run_id: str) -> bool:
+        """Write that a run was interrupted, unless its end was written meanwhile. Return True if it was marked."""
+        run = self._read(run_id)
+        if run is None or not run.active:
+            self._abandoned.discard(run_id)
+            return False
+        try:
+            self._save(run_id, b"", {"status": "interrupted", "message": _INTERRUPTED, "hint": ""})
+        except (OSError, StudioError):
+            self._abandoned.add(run_id)  # only shown as such: another process may resume the run before it can be written
+            return False
+        self._abandoned.discard(run_id)
+        return True
+
+    def _log(self, run_id: str) -> EventLog:
+        with self._lock:
+            return self._logs.setdefault(run_id, EventLog(self._runs / run_id))
+
+
+@contextmanager
+def _to_user_errors(run_id: str) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise StudioError(f"there is no run {run_id[:80]!r}", "`sbert-studio runs` lists the runs of this machine") from error
+    except OSError as error:
+        if is_disk_full(error):
+            raise StudioError(f"the disk is full: the run {run_id} cannot be written", "make room, then try again") from error
+        raise StudioError(
+            f"the run {run_id} cannot be written: {error.strerror}", "check its folder: the owner, the permissions and the free space"
+        ) from error
