@@ -79,12 +79,12 @@ class Setup:
         Raises:
             StudioError: there are none.
         """
-        from sbert_studio.data.corpus import text_columns
+        from sbert_studio.data.corpus import find_text_columns
         from sbert_studio.data.loading.table import read_table
-        from sbert_studio.data.samples import samples
+        from sbert_studio.data.samples import list_samples
 
-        tables = [read_table(path) for path in ([self.options.data] if self.options.data else [one.path for one in samples()])]
-        cells = (text for table in tables for column in text_columns(table) for text in table.column(column) if text.strip())
+        tables = [read_table(path) for path in ([self.options.data] if self.options.data else [one.path for one in list_samples()])]
+        cells = (text for table in tables for column in find_text_columns(table) for text in table.column(column) if text.strip())
         texts = list(dict.fromkeys(cells))[: self.options.limit]
         if not texts:
             raise StudioError("there are no texts to encode", "name a file with a column of texts")
@@ -98,10 +98,10 @@ class Setup:
         """
         from sbert_studio.data.examples import build_examples
         from sbert_studio.data.loading.table import read_table
-        from sbert_studio.data.samples import sample
+        from sbert_studio.data.samples import get_sample
         from sbert_studio.data.schema.inference import infer_roles
 
-        table = read_table(path or sample("scored_pairs").path)
+        table = read_table(path or get_sample("scored_pairs").path)
         examples, _ = build_examples(table, infer_roles(table))
         if examples.kind != "scored_pairs":
             raise StudioError(f"{table.name} holds {examples.kind.replace('_', ' ')}", "name a file of pairs with a score")

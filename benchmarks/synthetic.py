@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from sbert_studio.data.loading.table import read_table
-from sbert_studio.data.samples import samples
+from sbert_studio.data.samples import list_samples
 from sbert_studio.models.similarity import unit
 from sbert_studio.services.base import Services
 from sbert_studio.workspace import digest_texts
@@ -158,7 +158,7 @@ def _public_files(data: Path) -> list[Path]:
 
 
 def _sample_files() -> list[Path]:
-    return [sample.path for sample in samples() if "chinese" not in sample.path.stem]
+    return [sample.path for sample in list_samples() if "chinese" not in sample.path.stem]
 
 
 def _cells(files: Sequence[Path]) -> Iterator[str]:

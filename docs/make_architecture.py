@@ -9,7 +9,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "sbert_studio"
 PAGE = ROOT / "docs" / "architecture.md"
-_TOP = "errors settings workspace registry caches"
+_TOP = "errors progress settings workspace registry caches"
+_SAME_LEVEL = {("data", "datasets")}  # the readers recognize files of public datasets; no file imports itself in a circle
 
 
 def render() -> str:
@@ -60,7 +61,7 @@ def _edges() -> set[tuple[str, str]]:
                 absolute = (node.module or "").split(".")[1:] if (node.module or "").startswith("sbert_studio.") else []
                 names = [node.module.split(".")[0]] if node.module else [alias.name for alias in node.names]
                 for other in [*absolute[:1], *(names if node.level == len(inner) + 1 else [])]:
-                    if other in packages and other != package:
+                    if other in packages and other != package and (package, other) not in _SAME_LEVEL:
                         found.add((package, other))
     return found
 

@@ -83,7 +83,7 @@ def test_where_nothing_is_asked_the_texts_that_moved_most_are_the_queries(studio
 
 
 def test_where_hardly_any_text_is_new_all_are_judged_and_that_is_told(studio: Studio, run: str, corpus: Corpus) -> None:
-    few = corpus.part(range(20), "few", "the rest")
+    few = corpus.subset(range(20), "few", "the rest")
     found = studio.explore.changes(few, str(studio.settings.default_model), run, column="topic").categories
     assert found is not None and (found.texts, found.learned) == (20, 6), "fourteen are new, too few to judge by"
     told = studio.explore.changes(corpus, str(studio.settings.default_model), run, column="topic").categories
@@ -94,7 +94,7 @@ def test_what_cannot_be_compared_is_said(studio: Studio, run: str, corpus: Corpu
     with pytest.raises(StudioError, match="the same model"):
         studio.explore.changes(corpus, run, run)
     with pytest.raises(StudioError, match="2 texts"):
-        studio.explore.changes(corpus.part([0, 1], "two", "the rest"), str(studio.settings.default_model), run)
+        studio.explore.changes(corpus.subset([0, 1], "two", "the rest"), str(studio.settings.default_model), run)
     with pytest.raises(StudioError, match="no column 'mood'"):
         studio.explore.changes(replace(corpus), str(studio.settings.default_model), run, column="mood")
 

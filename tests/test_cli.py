@@ -31,7 +31,7 @@ from sbert_studio import __version__
 from sbert_studio.cli import main as entry
 from sbert_studio.cli.main import app, run
 from sbert_studio.cli.output import Answer, duration, plain, write
-from sbert_studio.data.samples import sample
+from sbert_studio.data.samples import get_sample
 from sbert_studio.errors import StudioError
 from sbert_studio.services.data import existing_file
 
@@ -133,7 +133,7 @@ def test_an_encoded_file_has_a_vector_for_every_row_also_for_those_without_text(
     assert np.isnan(vectors).all(axis=1).tolist() == [False, True, False, True, False]
     first = 1 + len(header)
     assert [row for reason in found["left_out"] for row in reason["rows"]] == [first + 1, first + 3]
-    assert f"3 encoded, 2 left out: blank (1: row {first + 1})" in told.err or suffix == "txt"
+    assert f"3 encoded, 2 skipped: blank (1: row {first + 1})" in told.err or suffix == "txt"
     alone = tmp_path / "alone.txt"
     alone.write_text("bank card\n")
     cli("encode", alone, "--out", tmp_path / "y.npy")
@@ -155,11 +155,11 @@ def test_every_verb_says_what_became_of_the_rows(cli: Any, tmp_path: Path, tiny_
     scored = left | {"the score is not a number, such as 'none of it'": [11]}
     told = cli("check", path, "--json")
     assert whys(ok(told)["account"]) == scored
-    assert "30 rows read, 27 can be learned from, 3 left out" in cli("check", path).out
+    assert "30 rows read, 27 usable for training, 3 skipped" in cli("check", path).out
     assert whys(ok(cli("evaluate", tiny_model, "--data", path, "--json"))["account"]) == scored
-    assert "30 rows read, 27 judged, 3 left out" in cli("evaluate", tiny_model, "--data", path).out
+    assert "30 rows read, 27 evaluated, 3 skipped" in cli("evaluate", tiny_model, "--data", path).out
     told = cli("similarity", "--pairs", path, "--json")
-    assert whys(ok(told)["account"]) == left and "28 compared, 2 left out: blank (1: row 5)" in told.err
+    assert whys(ok(told)["account"]) == left and "28 compared, 2 skipped: blank (1: row 5)" in told.err
     agreement = told.json["agreement"]
     assert agreement["column"] == "score" and agreement["rows"] == 27 and -1 <= agreement["spearman"] <= 1
     assert f"Spearman {agreement['spearman']:.4f}" in cli("similarity", "--pairs", path).out
@@ -171,8 +171,8 @@ def test_every_verb_says_what_became_of_the_rows(cli: Any, tmp_path: Path, tiny_
     ):
         told = cli(verb, path, *more, *column, "--json")
         assert whys(ok(told)["account"]) == {"blank": [5], "no text": [9]}
-        assert f"30 rows read, 28 {words}, 2 left out" in told.err
-        assert told.json["notes"] == ["1 text repeats an earlier one, and is kept."]
+        assert f"30 rows read, 28 {words}, 2 skipped" in told.err
+        assert told.json["notes"] == ["1 text repeats an earlier one and is kept."]
 
 
 def test_a_text_in_a_language_that_the_model_was_not_trained_on_is_told(cli: Any, tmp_path: Path) -> None:
@@ -228,37 +228,37 @@ def test_check_names_kind_rows_and_findings_with_their_rows_and_mends(cli: Any, 
     assert (found["kind"], found["rows"]) == ("scored_pairs", 61)
     blank = [finding for finding in found["findings"] if 62 in finding["rows"]]
     assert blank
-    assert {"severity", "message", "rows", "mend"} <= set(blank[0])
+    assert {"severity", "message", "rows", "fix"} <= set(blank[0])
 
 
 def test_a_file_is_mended_and_converted_into_one_of_its_own(cli: Any, pairs: Path, tmp_path: Path) -> None:
     lines = pairs.read_text(encoding="utf-8").splitlines()
     pairs.write_text("\n".join([*lines, lines[1], "only one side,,3", "too,many,cells,4", "off,scale,55"]) + "\n", encoding="utf-8")
     before, out = pairs.read_bytes(), tmp_path / "mended.csv"
-    found = ok(cli("check", pairs, "--mend", "--out", out, "--json"))
-    assert len(found["mended"]) >= 3 and not any(finding["mend"] for finding in found["findings"])
+    found = ok(cli("check", pairs, "--fix", "--out", out, "--json"))
+    assert len(found["fixed"]) >= 3 and not any(finding["fix"] for finding in found["findings"])
     assert found["out"] == str(out) and pairs.read_bytes() == before
     assert len(out.read_text(encoding="utf-8").splitlines()) == 1 + found["rows"] <= 61
     assert ok(cli("check", out, "--json"))["findings"] == found["findings"]
     offers = {offer["name"]: offer["rows"] for offer in found["offers"]}
-    labelled = ok(cli("check", pairs, "--mend", "--convert", "scored_to_labelled", "--out", out, "--json"))
+    labelled = ok(cli("check", pairs, "--fix", "--convert", "scored_to_labelled", "--out", out, "--json"))
     assert (labelled["kind"], labelled["rows"], labelled["converted"]) == (
         "labelled_pairs",
         offers["scored_to_labelled"],
         "scored_to_labelled",
     )
     told = cli("check", pairs)
-    assert "--convert scored_to_labelled" in told.out and "--mend --out" in told.out
+    assert "--convert scored_to_labelled" in told.out and "--fix --out" in told.out
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--mend"], "nowhere to go"),
+        (["--fix"], "nowhere to go"),
         (["--convert", "scored_to_labelled"], "nowhere to go"),
         (["--convert", "alchemy", "--out", "x.csv"], "no conversion called"),
-        (["--mend", "--out", "x.xlsx"], "neither a CSV nor a Parquet"),
-        (["--mend", "--out", "pairs.csv"], "is the file that is read"),
+        (["--fix", "--out", "x.xlsx"], "neither a CSV nor a Parquet"),
+        (["--fix", "--out", "pairs.csv"], "is the file that is read"),
         (["--scale", "wide"], "is not a scale"),
         (["--scale", "5-5"], "is empty"),
         (["--kind", "quadruplets"], "is not a kind of examples"),
@@ -419,8 +419,8 @@ def test_train_says_which_rows_it_left_out_and_why(cli: Any, pairs: Path, tmp_pa
     ]
     told = cli("train", pairs, "--dev", dev, *QUICK, *scored)
     assert told.code == 0, told.err
-    assert "57 learned from, 3 left out: blank (1: row 6); " in told.out
-    assert "11 rows read, 10 judged by, 1 left out" in told.out and "(1: row 2)" in told.out
+    assert "57 used for training, 3 skipped: blank (1: row 6); " in told.out
+    assert "11 rows read, 10 used for validation, 1 skipped" in told.out and "(1: row 2)" in told.out
 
 
 def refused(told: Told) -> str:
@@ -716,7 +716,7 @@ def test_ctrl_c_stops_politely_and_a_killed_run_is_interrupted_and_both_resume(c
 
 
 def test_the_samples_that_come_along_can_be_checked(cli: Any) -> None:
-    found = ok(cli("check", sample("triplets").path, "--json"))
+    found = ok(cli("check", get_sample("triplets").path, "--json"))
     assert found["kind"] == "triplets"
     assert not [finding for finding in found["findings"] if finding["severity"] == "error"]
 
@@ -769,13 +769,13 @@ def test_runs_and_word_vectors_are_deleted_once_that_is_confirmed(cli: Any, pair
 
 
 def test_what_a_question_leaves_open_is_neither_converted_nor_mended(cli: Any, tmp_path: Path) -> None:
-    rows = list(csv.DictReader(sample("scored_pairs").path.open(encoding="utf-8", newline="")))[:60]
+    rows = list(csv.DictReader(get_sample("scored_pairs").path.open(encoding="utf-8", newline="")))[:60]
     turned = tmp_path / "turned.csv"
     with turned.open("w", encoding="utf-8", newline="") as target:
         writer = csv.writer(target)
         writer.writerow(["s1", "s2", "note"])
         writer.writerows([row["sentence1"], row["sentence2"], f"{5 - float(row['score']):g}"] for row in rows)
-    for change in (("--convert", "labelled_to_positive"), ("--mend",)):
+    for change in (("--convert", "labelled_to_positive"), ("--fix",)):
         told = cli("check", turned, *change, "--out", tmp_path / "out.csv", "--model", "all-MiniLM-L6-v2")
         assert told.code == 2 and "Traceback" not in told.err, told.err
         assert "--scale 5-0" in told.err and not (tmp_path / "out.csv").exists()

@@ -17,7 +17,7 @@ from waiting import wait_until
 
 from sbert_studio import shutdown as module
 from sbert_studio.cli.main import main, run
-from sbert_studio.data.progress import StoppedError, checkpoint, stoppable, unasked
+from sbert_studio.progress import StoppedError, checkpoint, stoppable, uninterruptible
 from sbert_studio.shutdown import UNFINISHED, Ending
 from sbert_studio.workspace import atomic_file, atomic_folder
 
@@ -47,7 +47,7 @@ def test_a_request_sets_a_flag_wherever_it_comes_and_raises_nothing(number: sign
         ending.wait()
         with pytest.raises(StoppedError), stoppable(ending.is_asked):
             checkpoint()
-        with stoppable(ending.is_asked), unasked():
+        with stoppable(ending.is_asked), uninterruptible():
             checkpoint()
     assert ending.code == {signal.SIGTERM: 143, signal.SIGINT: 130}[number]
     assert [signal.getsignal(one) for one in SIGNALS] == before and signal.set_wakeup_fd(-1) == -1

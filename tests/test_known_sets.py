@@ -57,5 +57,5 @@ def test_halves_that_lie_beside_each_other_are_read_as_one(home: Path, tmp_path:
         assert found.groups and found.files[0].rows.scale == (0, 5)
         assert len(studio.judge.evaluate_all(data=[tmp_path]).files) == 2, "sets below a folder without tables"
         (year / "STS.gs.OnWN.txt").unlink()
-        with pytest.raises(StudioError, match=r"stand line by line in STS\.gs\.OnWN\.txt"):
+        with pytest.raises(StudioError, match=r"are in STS\.gs\.OnWN\.txt, line by line"):
             studio.judge.evaluate_all(data=[year / "STS.input.OnWN.txt"])

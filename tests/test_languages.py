@@ -132,7 +132,7 @@ SAID = [
     "2 models on Scored pairs",
     "Judging model 2 of 2 · 30 of 300 pairs",
     "Method full: 23 million weights are few enough to tune all of them, which is at least as good as adapters.",
-    "3 rows, 7 left behind",
+    "3 rows, 7 not converted",
     "the meaning of the labels.",
     "5 s",
 ]
@@ -151,7 +151,7 @@ def test_the_order_of_the_words_is_chinese(chinese: Any) -> None:
         "Score on the held-out rows": "留出行上的得分",
         "23 million weights": "2300 万个权重",
         "this one stays": "保留",
-        "2 rows without text in 'Text', left out (rows 42, 43).": "'Text' 中有 2 行没有文本，已略去（第 42、43 行）。",
+        "2 rows without text in 'Text', skipped (rows 42, 43).": "'Text' 中有 2 行没有文本，已跳过（第 42、43 行）。",
         "Text 1 and Query": "Text 1和Query",
     }
     assert chinese(*((text, ["Text 1", "Query"] if text.startswith("Text 1") else []) for text in said)) == list(said.values())

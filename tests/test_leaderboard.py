@@ -13,7 +13,7 @@ from filelock import FileLock
 from tiny_studio import studio_at, write_pairs, write_static
 
 from sbert_studio.cli.main import run
-from sbert_studio.data.samples import samples
+from sbert_studio.data.samples import list_samples
 from sbert_studio.errors import StudioError
 from sbert_studio.runs import lease, scores
 from sbert_studio.runs.scores import LeaderboardEntry
@@ -97,7 +97,7 @@ def test_a_suite_leaves_its_files_its_rows_as_one_set_and_its_average(studio: St
 @pytest.mark.slow
 def test_visitors_see_their_own_and_what_is_everybodys(studio: Studio, tiny: str, tmp_path: Path) -> None:
     pairs = write_pairs(tmp_path / "secret.csv")
-    sample = next(one for one in samples() if one.kind == "scored_pairs")
+    sample = next(one for one in list_samples() if one.kind == "scored_pairs")
     judge, board = studio.judge, studio.judge.board
     judge.evaluate_all([tiny, "glove-6B-50d"], [sample.path], owner="ann")
     judge.evaluate_all(["glove-6B-50d"], [pairs], owner="ann")

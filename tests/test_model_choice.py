@@ -12,7 +12,7 @@ import pytest
 from tiny_studio import WORDS, sentences, studio_at, write_static
 
 from sbert_studio.cli.main import run
-from sbert_studio.data.language import languages_in
+from sbert_studio.data.language import count_languages
 from sbert_studio.models.io.bundled import BUNDLED
 from sbert_studio.services import Studio
 from sbert_studio.services.training_plan import TrainRequest
@@ -76,7 +76,7 @@ def test_settings_say_which_model_reads_other_languages() -> None:
 
 
 def test_the_usual_model_follows_the_language_where_the_other_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    chinese, english = languages_in(CHINESE), languages_in(["Where is the card that I ordered?"])
+    chinese, english = count_languages(CHINESE), count_languages(["Where is the card that I ordered?"])
     with Studio(Settings(home=tmp_path / "home", device="cpu")) as studio:
         installed = "multilingual-e5-small" in studio.catalog.bundled()
         assert studio.read.usual_model(english) == "all-MiniLM-L6-v2"

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from tiny_studio import quick, studio_at, write_pairs
 
-from sbert_studio.data.questions import Option, Question, Shown
+from sbert_studio.data.questions import ExampleRow, Option, Question
 from sbert_studio.data.schema.overrides import SchemaOverrides
 from sbert_studio.errors import StudioError
 from sbert_studio.runs.files import RunFiles
@@ -27,7 +27,7 @@ WHICH_WAY = Question(
     "Is a 5 the most alike?",
     (Option("yes", "--scale 0-5", {"scale": [0.0, 5.0]}), Option("no, a 10 would be", "--scale 0-10", {"scale": [0.0, 10.0]})),
     "No row says so.",
-    (Shown(3, ("cat dog", "<b>red</b>"), "4.5", "most alike"),),
+    (ExampleRow(3, ("cat dog", "<b>red</b>"), "4.5", "most alike"),),
 )
 
 
@@ -156,7 +156,7 @@ def test_every_row_is_accounted_for_in_the_plan_the_run_and_the_zip(studio: Stud
         target.write("cat,dog,none of it\nmat,,3\n")
     plan = studio.tune.plan(TrainRequest(path, dev, overrides=brief()))
     account = plan.accounts["data"]
-    assert (account.read, account.used, account.left_out) == (62, 60, 2)
+    assert (account.read, account.used, account.skipped) == (62, 60, 2)
     assert {row for reason in account.reasons for row in reason.rows} == {62, 63}
     assert (plan.accounts["dev"].read, plan.accounts["dev"].used) == (20, 20)
     run = studio.tune.train(plan)
@@ -176,7 +176,7 @@ def test_a_run_whose_rows_an_earlier_version_drew_otherwise_is_accounted_for_by_
     others = [line for line in range(2, 62) if line not in drawn][: len(rows)]
     written.write_text("".join(json.dumps({**row, "line": line}) + "\n" for row, line in zip(rows, others, strict=True)), encoding="utf-8")
     told = copied.tune.accounts(planned.id)["data"]
-    assert (told.read, told.used, told.held_out, told.left_out) == (60, 60 - len(rows), len(rows), 0)
+    assert (told.read, told.used, told.held_out, told.skipped) == (60, 60 - len(rows), len(rows), 0)
 
 
 @pytest.mark.parametrize("judged", ["by a file", "by a part"])
@@ -191,7 +191,7 @@ def test_rows_of_the_first_stage_that_hold_a_held_out_text_are_named(studio: Stu
     )
     account = studio.tune.accounts(run.id)["first"]
     (told,) = account.reasons
-    assert account.read == account.used + account.left_out and told.why == "shares a text with a held-out row"
+    assert account.read == account.used + account.skipped and told.why == "shares a text with a held-out row"
     assert len(told.rows) >= run.dev_rows and min(told.rows) >= 2
     assert set(range(62, 82)) <= set(told.rows) if source is dev else account.used > 60
 

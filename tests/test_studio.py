@@ -208,9 +208,9 @@ def test_a_mended_table_can_be_checked_and_trained_on(studio: Studio, tmp_path: 
     with path.open("a") as target:
         target.write("=cat dog,red blue,1.0\n,red,2.0\n")
     diagnosis = studio.read.check(path)
-    mends = [finding.mend for finding in diagnosis.findings if finding.mend and 43 in finding.rows]
-    assert mends, "the row with a blank side can be left out"
-    table = studio.read.mend(path, mends)
+    mends = [finding.fix for finding in diagnosis.findings if finding.fix and 43 in finding.rows]
+    assert mends, "the row with a blank side can be removed"
+    table = studio.read.fix(path, mends)
     assert 43 not in table.lines
     run = studio.tune.train(TrainRequest(table, overrides=quick(epochs=0.2)))
     assert run.rows == len(table)
@@ -244,7 +244,7 @@ def test_another_setting_reads_checks_and_builds_nothing_again(studio: Studio, t
     from sbert_studio.data.loading import table as tables
 
     done: list[str] = []
-    for module, name in ((tables, "read_table"), (doctor, "diagnose"), (doctor, "build_examples"), (doctor, "build_like")):
+    for module, name in ((tables, "read_table"), (doctor, "diagnose"), (doctor, "build_examples"), (doctor, "build_dev_examples")):
         monkeypatch.setattr(module, name, counted(getattr(module, name), done))
     path, dev, first = (write_pairs(tmp_path / f"{name}.csv", 30, seed=seed) for seed, name in ((10, "pairs"), (20, "dev"), (30, "first")))
     request = TrainRequest(path, dev, first, overrides=quick())

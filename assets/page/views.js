@@ -157,9 +157,9 @@
     const items = value.findings.map((finding) => el("li", { class: `sb-finding sb-${finding.severity}` },
       el("span", { class: "sb-sign", role: "img", "aria-label": finding.severity }, signs[finding.severity] || "i"),
       el("div", {}, el("p", {}, finding.message), finding.where ? el("p", { class: "sb-dim" }, finding.where) : null),
-      finding.mend ? el("button", { type: "button", class: "sb-small-button", on: { click: () => select(host, "mend", finding.index) } }, finding.mend) : null));
+      finding.fix ? el("button", { type: "button", class: "sb-small-button", on: { click: () => select(host, "fix", finding.index) } }, finding.fix) : null));
     root.replaceChildren(el("p", { class: "sb-verdict" }, value.verdict), ...(value.why ? [el("p", { class: "sb-why sb-dim" }, value.why)] : []),
-      items.length ? el("ul", { class: "sb-findings" }, items) : el("p", { class: "sb-fine" }, "Nothing to mend."),
+      items.length ? el("ul", { class: "sb-findings" }, items) : el("p", { class: "sb-fine" }, "No problems found."),
       ...(value.undo ? [el("div", { class: "sb-changes" },
         el("div", {}, el("p", {}, "Changed from the file as it came:"), el("ol", {}, value.changes.map((change) => el("li", {}, change)))),
         el("button", { type: "button", class: "sb-small-button", on: { click: () => select(host, "undo", 0) } }, value.undo))] : []),

@@ -24,8 +24,8 @@ MEASURES = (
 # What is said in parts, each of which may stand alone.
 PARTS = (
     *(
-        "left behind",
-        "{0}, {1} left behind",
+        "not converted",
+        "{0}, {1} not converted",
         "{0} s",
         "{0} left out",
         "{0}: of {1} rows it gets {2} right instead of {3}",

@@ -1,4 +1,4 @@
-"""The data doctor on the command line: what a file is, what is wrong with it, and the same file mended or converted."""
+"""``check``: detect a file's format, report problems, and write a fixed or converted copy."""
 
 from __future__ import annotations
 
@@ -37,31 +37,31 @@ def check(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="csv, tsv, jsonl, xlsx, parquet or txt.")],
     dev: Dev = None,
     said: SchemaOverrides,
-    mend: Annotated[bool, typer.Option("--mend", help="Apply every mend that the findings offer.")] = False,
+    fix: Annotated[bool, typer.Option("--fix", help="Apply the fixes of all findings.")] = False,
     convert: Annotated[
         str | None, typer.Option(metavar="NAME", help="Make the rows into examples of another kind; check names those that fit.")
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write the rows, mended or converted, to train on: .csv in UTF-8 or .parquet, cell for cell."),
+        typer.Option(metavar="FILE", help="Write the fixed or converted rows: .csv in UTF-8 or .parquet, cell for cell."),
     ] = None,
     model: CheckModel = None,
     json: Json = False,
 ) -> Answer:
-    """Say what the rows of a file are, what of it is uncertain and what is wrong with it; mend or convert it into a file of its own."""
+    """Detect a file's format, report problems, and optionally fix or convert it."""
     if out is not None:
         if out.suffix.lower() not in (".csv", ".parquet"):
             raise StudioError(f"{out.name} is called neither a CSV nor a Parquet", "give --out a name that ends in .csv or .parquet")
         require_room(out, file, dev)
-    elif mend or convert:
+    elif fix or convert:
         raise StudioError("the changed rows have nowhere to go", "add --out FILE.csv or FILE.parquet; the file that is read stays as it is")
-    mended: Sequence[Finding] = ()
+    fixed: Sequence[Finding] = ()
     with open_studio() as studio:
         with progress("reading", "bytes") as show:
             table = studio.read.table(file, progress=show, asked=said)
         model = model_for(studio, model, table)
-        if mend:
-            table, said, mended = studio.read.fix_all(table, dev=dev, asked=said, model=model)
+        if fix:
+            table, said, fixed = studio.read.fix_all(table, dev=dev, asked=said, model=model)
         if convert:
             table, said = studio.read.convert(table, convert, said, model), asked(as_read=said.as_read)
         with progress("checking", "rows") as show:
@@ -72,9 +72,9 @@ def check(
             else:
                 table.to_csv(out, guarded=False)
     data: dict[str, Any] = {**found.to_json(), "model": model}
-    lines = [f"mended: {finding.message}" for finding in mended]
-    if mend:
-        data["mended"] = [finding.message for finding in mended]
+    lines = [f"fixed: {finding.message}" for finding in fixed]
+    if fix:
+        data["fixed"] = [finding.message for finding in fixed]
     if convert:
         data["converted"] = convert
         lines.append(f"converted: {convert}")
@@ -95,18 +95,18 @@ def _told(found: Diagnosis) -> list[str]:
     lines += [found.roles.note] if found.roles.note else []
     lines += [f"because {why}" for why in found.why]
     lines += [line for question in found.questions for line in question_lines(question)]
-    lines.append(found.account.in_words("can be learned from"))
+    lines.append(found.account.describe("usable for training"))
     for finding in found.findings:
         where = f" ({describe_rows(finding.rows)})" if finding.rows else ""
-        change = f" – can be mended: {finding.mend.label}" if finding.mend else ""
+        change = f" – can be fixed: {finding.fix.label}" if finding.fix else ""
         lines.append(f"{finding.severity}: {finding.message}{where}{change}")
     counts = Counter(finding.severity for finding in found.findings)
     counted = [f"{count} {severity}{'s' if count != 1 else ''}" for severity, count in counts.items()]
     counted = [f"{len(found.questions)} open question{'s' if len(found.questions) != 1 else ''}", *counted] if found.questions else counted
-    lines.append(", ".join(counted) or "nothing to mend")
-    if any(finding.mend for finding in found.findings):
-        lines.append("what can be mended is mended into a new file by: --mend --out FILE.csv")
-    lines += [f"by --convert {offer.name}: {offer.in_words()}" for offer in found.offers]
+    lines.append(", ".join(counted) or "no problems found")
+    if any(finding.fix for finding in found.findings):
+        lines.append("write a fixed copy with --fix --out FILE.csv")
+    lines += [f"by --convert {offer.name}: {offer.describe()}" for offer in found.offers]
     return lines
 
 

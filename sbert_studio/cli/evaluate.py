@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..data.loading.hub import is_hub_address
+from ..datasets.suites import SUITES
 from ..errors import StudioError
 from ..evaluation.report import describe_confusions, describe_metric, disambiguate_names
-from ..evaluation.suites import SUITES
 from ..evaluation.tasks import TASKS, get_task, main_score
 from ..shards.jobs import ROWS
 from ..workspace import existing
@@ -156,7 +156,7 @@ def _notes(found: Evaluation, models: Mapping[str, str]) -> Iterator[str]:
         if missing.suite not in there and lacking[missing.suite] > 1:
             yield f"{missing.suite}: all of its {lacking[missing.suite]} files are missing"
         else:
-            yield missing.words if missing.words.startswith(missing.suite) else f"{missing.suite}: {missing.words}"
+            yield missing.message if missing.message.startswith(missing.suite) else f"{missing.suite}: {missing.message}"
     for average in found.averages:
         if len(average.suites) < average.wanted:
             yield f"{average.name}: the average is over {len(average.suites)} of {average.wanted} suites ({', '.join(average.suites)})"
@@ -249,7 +249,7 @@ def evaluate(
 
 
 def _of_report(report: Report) -> Answer:
-    account = [report.account.in_short("judged")] if report.account is not None else []
+    account = [report.account.summarize("evaluated")] if report.account is not None else []
     confused = describe_confusions(report.scores)
     lines = [f"{report.task} on {report.rows:,} rows", *account, *_rows(report.scores), *_interval(report), *confused, *report.notes]
     return Answer(report.to_json(), lines)

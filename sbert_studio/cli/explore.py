@@ -122,8 +122,8 @@ def encode(
     words = [f"{found.rows:,} rows as {found.dim}-d vectors{now}, written to {out}"]
     if found.why:
         words.append(f"precision {found.precision}: {found.why}")
-    if found.account.left_out:
-        words.append(f"{count(found.account.left_out, 'row')} without text {'are' if found.account.left_out > 1 else 'is'} NaN there")
+    if found.account.skipped:
+        words.append(f"{count(found.account.skipped, 'row')} without text {'are' if found.account.skipped > 1 else 'is'} NaN there")
     return Answer({**found.to_json(), "model": model}, words)
 
 

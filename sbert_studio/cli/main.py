@@ -14,8 +14,8 @@ import typer
 from typer.exceptions import Abort, TyperException
 
 from .. import __version__
-from ..data.progress import StoppedError, stoppable
 from ..errors import StudioError, plainly
+from ..progress import StoppedError, stoppable
 from ..services.training_questions import Unanswered
 from ..settings import choose_waiting
 from ..shutdown import ENDING

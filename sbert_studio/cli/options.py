@@ -104,7 +104,7 @@ def asked(
 def model_for(studio: Studio, named: str | None, texts: Sequence[str] | Corpus | Table) -> str:
     """Return ``named``, or the usual model for the language of the texts; where that is not the default, stderr says so."""
     from ..data.corpus import Corpus
-    from ..data.language import NAMES, languages_in, mostly_foreign
+    from ..data.language import LANGUAGE_NAMES, count_languages, dominant_foreign_language
     from ..data.loading.table import Table
 
     if named:
@@ -112,9 +112,9 @@ def model_for(studio: Studio, named: str | None, texts: Sequence[str] | Corpus |
     if isinstance(texts, Table):
         found = studio.read.languages(texts)
     else:
-        found = texts.languages if isinstance(texts, Corpus) else languages_in(texts)
+        found = texts.languages if isinstance(texts, Corpus) else count_languages(texts)
     model = studio.read.usual_model(found)
-    say_model(studio, model, NAMES.get(mostly_foreign(found), ""))
+    say_model(studio, model, LANGUAGE_NAMES.get(dominant_foreign_language(found), ""))
     return model
 
 

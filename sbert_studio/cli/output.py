@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 import typer
 
 if TYPE_CHECKING:
-    from ..data.accounts import RowAccount
-    from ..data.progress import Progress
+    from ..data.row_report import RowReport
+    from ..progress import Progress
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout; words and progress go to stderr.")]
 Model = Annotated[
@@ -77,9 +77,9 @@ def say(words: str) -> None:
     sys.stderr.flush()
 
 
-def tell(account: RowAccount | None, verb: str, notes: Sequence[str] = ()) -> None:
+def tell(account: RowReport | None, verb: str, notes: Sequence[str] = ()) -> None:
     """What became of a file's rows, and what else there is to tell, a line each to stderr."""
-    for words in (*([account.in_words(verb)] if account is not None else []), *notes):
+    for words in (*([account.describe(verb)] if account is not None else []), *notes):
         say(words)
 
 

@@ -17,8 +17,8 @@ from typing import Annotated, Any
 
 import typer
 
-from ..data.progress import StoppedError, checkpoint
 from ..errors import StudioError
+from ..progress import StoppedError, checkpoint
 from ..shutdown import ENDING
 from .output import say
 

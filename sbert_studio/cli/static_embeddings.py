@@ -14,7 +14,7 @@ from .output import Answer, Json, progress
 from .train import settings
 
 if TYPE_CHECKING:
-    from ..data.progress import Progress
+    from ..progress import Progress
     from ..services.jobs import Begin
     from ..services.static_embeddings import Fitted
 

@@ -1,4 +1,4 @@
-"""A corpus: the texts to explore, with what else the file says about each."""
+"""A corpus: the texts to explore, with the other columns of their file."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import numpy as np
 
 from ..errors import StudioError
 from ..workspace import digest_texts
-from .accounts import LeftOut, RowAccount, account_of
 from .findings import Finding, count
-from .language import languages_in
+from .language import count_languages
 from .loading.table import Table
+from .row_report import RowReport, SkippedRows, report_rows
 from .schema.content import find_missing, quote_cells
 from .schema.profile import ColumnProfile, no_text_error, profile_table
 
-_FEW, _SHARE = 20, 0.5
+_MAX_CATEGORIES, _MAX_CATEGORY_SHARE = 20, 0.5
 
 
 @dataclass(frozen=True)
@@ -26,14 +26,15 @@ class Corpus:
     """Texts in file order.
 
     Attributes:
-        name: what the corpus is called.
+        name: the display name.
         texts: the n texts; none is blank.
-        fields: the table's other columns, each n cells, aligned with ``texts``.
-        lines: the n row numbers that a spreadsheet would show.
-        digest: names the sequence of texts (see :func:`sbert_studio.workspace.digest_texts`).
-        notes: what to tell: how the file was read, which rows had no text.
-        column: the column that the texts come from; place: how many of the file's columns stand before it.
-        account: what became of the file's rows: those with a text are used.
+        fields: the table's other columns, each with n cells.
+        lines: the n spreadsheet row numbers.
+        digest: identifies the sequence of texts (see :func:`sbert_studio.workspace.digest_texts`).
+        notes: how the file was read and which rows had no text.
+        column: the column of the texts.
+        account: the report of the file's rows; those with a text are used.
+        column_index: the place of ``column`` among the file's columns.
     """
 
     name: str
@@ -43,136 +44,132 @@ class Corpus:
     digest: str
     notes: tuple[Finding, ...] = field(default=(), compare=False)
     column: str = "text"
-    account: RowAccount = field(default=RowAccount(0, 0), compare=False)
-    place: int = field(default=0, compare=False)
+    account: RowReport = field(default=RowReport(0, 0), compare=False)
+    column_index: int = field(default=0, compare=False)
 
     def __len__(self) -> int:
         return len(self.texts)
 
     @cached_property
-    def repeated(self) -> int:
-        """How many texts stand further up already; each is kept."""
-        return len(self.texts) - len(set(self.texts))
-
-    @cached_property
     def languages(self) -> Counter[str]:
-        """How many of a sample of the texts are in each language."""
-        return languages_in(self.texts)
+        """The number of texts by language, of a sample of the texts."""
+        return count_languages(self.texts)
 
-    def places(self) -> tuple[np.ndarray, int]:
-        """Where each text stands among the file's rows, (n,) int64 from 0, and how many rows there are.
-
-        The rows are those below the header, in order. One that is blank inside the file counts, one that ends it does not.
-        """
-        return places_in_file(self.lines, self.account)
+    def positions(self) -> tuple[np.ndarray, int]:
+        """Return :func:`positions_in_file` of the texts."""
+        return positions_in_file(self.lines, self.account)
 
     def columns(self) -> dict[str, tuple[str, ...]]:
-        """The texts and the other columns, in the file's order."""
+        """Return the texts and the other columns in the file's order."""
         others = [(name, cells) for name, cells in self.fields.items() if name != self.column]
-        return dict([*others[: self.place], (self.column, self.texts), *others[self.place :]])
+        return dict([*others[: self.column_index], (self.column, self.texts), *others[self.column_index :]])
 
     def category_columns(self) -> list[str]:
-        """The columns that could hold categories, in the file's order: some of their cells are the same.
+        """Return the columns with few enough distinct values to be categories: at most 20, or half as many as there are texts."""
+        limit = min(len(self) - 1, max(_MAX_CATEGORIES, len(self) * _MAX_CATEGORY_SHARE))
+        return [name for name, cells in self.fields.items() if 1 < len({cell for cell in cells if cell.strip()}) <= limit]
 
-        At most 20 of them are different, or half as many as there are texts.
-        """
-        most = min(len(self) - 1, max(_FEW, len(self) * _SHARE))
-        return [name for name, cells in self.fields.items() if 1 < len({cell for cell in cells if cell.strip()}) <= most]
-
-    def part(self, rows: Sequence[int], name: str, why: str) -> Corpus:
-        """Some of the texts, called ``name``; in the account the others are left out, because of ``why``.
+    def subset(self, rows: Sequence[int], name: str, why: str) -> Corpus:
+        """Return some of the texts as a corpus called ``name``.
 
         Args:
-            rows: which stay, from 0, ascending.
+            rows: indices of the texts to keep, ascending.
+            why: the reason for skipping the others, for the row report.
         """
         texts, lines = tuple(self.texts[row] for row in rows), tuple(self.lines[row] for row in rows)
         fields = {column: tuple(cells[row] for row in rows) for column, cells in self.fields.items()}
-        spared = LeftOut(why, tuple(sorted(set(self.lines) - set(lines))))
-        reasons = (*self.account.reasons, spared) if spared.rows else self.account.reasons
+        skipped = SkippedRows(why, tuple(sorted(set(self.lines) - set(lines))))
+        reasons = (*self.account.reasons, skipped) if skipped.rows else self.account.reasons
         account = replace(self.account, used=len(lines), reasons=reasons)
         return replace(self, name=name, texts=texts, fields=fields, lines=lines, digest=digest_texts(texts), account=account)
 
-    def repeats(self) -> list[str]:
-        """How many texts come more than once, in words; nothing where none does."""
-        if not self.repeated:
+    def repeat_notes(self) -> list[str]:
+        """Return a sentence on the number of repeated texts, or nothing if all are distinct."""
+        repeated = len(self.texts) - len(set(self.texts))
+        if repeated == 0:
             return []
-        verb, stay = ("repeats", "is") if self.repeated == 1 else ("repeat", "are")
-        return [f"{count(self.repeated, 'text')} {verb} an earlier one, and {stay} kept."]
+        return [f"{repeated:,} texts repeat earlier ones and are kept." if repeated > 1 else "1 text repeats an earlier one and is kept."]
 
 
-def text_columns(table: Table) -> list[str]:
-    """The columns that hold sentences, best first; empty if there is none."""
+def find_text_columns(table: Table) -> list[str]:
+    """Return the columns that hold sentences, best first."""
+
+    def rank(place: int, profile: ColumnProfile) -> tuple[bool, float, int]:
+        # A known name first; then the wordier column, but a difference of a word or two does not matter.
+        return not profile.is_named_text, 0.0 if profile.is_named_text else -round(profile.words / 5), place
+
     texts = [(place, profile) for place, profile in enumerate(profile_table(table)) if profile.is_text]
-    return [profile.name for _, profile in sorted(texts, key=lambda item: _rank(*item))]
-
-
-def _rank(place: int, profile: ColumnProfile) -> tuple[bool, float, int]:
-    # A known name first; then the wordier column, though a word or two of difference decides nothing.
-    return (not profile.is_named_text, 0.0 if profile.is_named_text else -round(profile.words / 5), place)
+    return [profile.name for _, profile in sorted(texts, key=lambda item: rank(*item))]
 
 
 def corpus_from_table(table: Table, column: str | None = None) -> Corpus:
-    """The texts of one column; rows without text are left out and named in the notes.
+    """Build a corpus from one column; rows without text are skipped and named in the notes.
 
     Args:
-        table: what was read.
-        column: the text column; found out if None.
+        table: the file as read.
+        column: the text column; None: the best one.
 
     Raises:
-        StudioError: there is no such column, none holds text, or all its cells are blank.
+        StudioError: there is no such column, no column holds text, or all its cells are blank.
     """
-    column, kept, notes, account = rows_with_text(table, column)
+    column, kept, notes, account = find_text_rows(table, column)
     if len(kept) < len(table):
         table = table.select(kept)
     texts = tuple(table.column(column))
     fields = {name: tuple(table.column(name)) for name in table.columns if name != column}
-    place, lines = list(table.columns).index(column), tuple(table.lines.tolist())
-    return Corpus(table.name, texts, fields, lines, digest_texts(texts), notes, column, account, place)
+    index, lines = list(table.columns).index(column), tuple(table.lines.tolist())
+    return Corpus(table.name, texts, fields, lines, digest_texts(texts), notes, column, account, index)
 
 
-def rows_with_text(table: Table, column: str | None = None) -> tuple[str, np.ndarray, tuple[Finding, ...], RowAccount]:
-    """The column of texts (found out if None); which rows have one, (n,) int64 from 0; what to tell of the others; the account of all.
+def find_text_rows(table: Table, column: str | None = None) -> tuple[str, np.ndarray, tuple[Finding, ...], RowReport]:
+    """Find the rows with a text.
+
+    Returns:
+        the text column; the indices of the rows with a text, (n,) int64; notes, also on the skipped rows; and the report of all rows.
 
     Raises:
         StudioError: as :func:`corpus_from_table`.
     """
     if column is None:
-        column = next(iter(text_columns(table)), None) or _only_column(table)
+        column = next(iter(find_text_columns(table)), None) or _only_column(table)
     texts = table.texts(column)
-    silent = find_missing(texts)
-    told = np.zeros(len(texts), dtype=bool)
-    told[silent.places] = True
-    blank = np.fromiter((not text.strip() for text in texts), bool, len(texts))
-    kept = np.flatnonzero(~blank & ~told)
+    placeholders = find_missing(texts)
+    is_placeholder = np.zeros(len(texts), dtype=bool)
+    is_placeholder[placeholders.places] = True
+    is_blank = np.fromiter((not text.strip() for text in texts), bool, len(texts))
+    kept = np.flatnonzero(~is_blank & ~is_placeholder)
     if not len(kept):
         raise StudioError(f"the column {column!r} of {table.name} is blank in every row", "choose another column", table.lines[:1].tolist())
-    notes = (*table.notes, *silent.note(column, table.lines))
-    empty, few = count(int(blank.sum()), "row"), count(int(told.sum()), "row")
-    for which, what, why in (
-        (blank, f"{empty} without text in {column!r}, left out", "no text"),
-        (
-            told,
-            f"{few} that say only {quote_cells(silent.values)} in {column!r}, left out",
-            f"the text says that there is none: {quote_cells(silent.values)}",
-        ),
-    ):
-        if which.any():
-            notes = (*notes, Finding("warning", what, tuple(table.lines[which].tolist()), left_out=why))
-    return column, kept, notes, account_of(table, notes, table.lines[kept])
+    notes = (*table.notes, *placeholders.note(column, table.lines))
+    if is_blank.any():
+        message = f"{count(int(is_blank.sum()), 'row')} without text in {column!r}, skipped"
+        notes = (*notes, Finding("warning", message, tuple(table.lines[is_blank].tolist()), skip_reason="no text"))
+    if is_placeholder.any():
+        cells = quote_cells(placeholders.values)
+        message = f"{count(int(is_placeholder.sum()), 'row')} with only {cells} in {column!r}, skipped"
+        why = f"a placeholder for a missing text: {cells}"
+        notes = (*notes, Finding("warning", message, tuple(table.lines[is_placeholder].tolist()), skip_reason=why))
+    return column, kept, notes, report_rows(table, notes, table.lines[kept])
 
 
-def places_in_file(lines: Sequence[int] | np.ndarray, account: RowAccount) -> tuple[np.ndarray, int]:
-    """Where each of the n rows of these numbers stands among those of a file, (n,) int64 from 0, and how many there are."""
-    absent = [row for reason in account.reasons for row in reason.rows]
-    numbers = np.concatenate([np.asarray(lines, dtype=np.int64), np.asarray(absent, dtype=np.int64)])
-    places = np.empty(len(numbers), dtype=np.int64)
-    places[np.argsort(numbers, kind="stable")] = np.arange(len(numbers))
-    return places[: len(lines)], len(numbers)
+def positions_in_file(lines: Sequence[int] | np.ndarray, account: RowReport) -> tuple[np.ndarray, int]:
+    """Return the index of each row among the file's rows, (n,) int64, and the number of these.
+
+    The file's rows are those below the header; blank rows inside the file count, blank rows at its end do not.
+
+    Args:
+        lines: the n spreadsheet row numbers.
+        account: the report that names the skipped rows.
+    """
+    skipped = [row for reason in account.reasons for row in reason.rows]
+    numbers = np.concatenate([np.asarray(lines, dtype=np.int64), np.asarray(skipped, dtype=np.int64)])
+    positions = np.empty(len(numbers), dtype=np.int64)
+    positions[np.argsort(numbers, kind="stable")] = np.arange(len(numbers))
+    return positions[: len(lines)], len(numbers)
 
 
 def _only_column(table: Table) -> str:
-    """The one column of a table of short labels or numbers, which its user must mean; an error for any wider table."""
     profiles = profile_table(table)
     if len(table.columns) == 1 and any(profile.filled and not profile.is_number and not profile.is_nested for profile in profiles):
-        return table.columns[0]
+        return table.columns[0]  # of short labels, which the user must mean
     raise no_text_error(table, profiles, f"name one of its columns: {', '.join(table.columns[:20])}")

@@ -1,22 +1,28 @@
-"""Training examples, built from a table whose columns have their roles."""
+"""Training examples, built from a table with roles."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
 from ..errors import StudioError
-from ..workspace import digest_texts
-from .findings import Finding, count, drop_rows
+from ..workspace import atomic_file, digest_texts
+from .findings import Finding, count, drop_rows_fix
 from .loading.table import Table
 from .schema.content import MISSING_LABELS, find_missing, quote_cells
 from .schema.labels import class_index, label_key
 from .schema.numbers import numbers_of
 from .schema.roles import Kind, Roles
 from .schema.scales import SCALE_TOLERANCE
+
+__all__ = ["Examples", "build_examples", "read_examples", "write_examples"]
+
+_PARQUET_KEY = b"sbert-studio"
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,12 +31,12 @@ class Examples:
 
     Attributes:
         kind: what an example is.
-        texts: one tuple of n texts a text column; none is blank.
+        texts: n texts for each text column; none is blank.
         targets: (n,) float32 in [0, 1] for scored pairs, (n,) int64 class ids for labelled pairs and labelled texts, else None.
-        lines: (n,) int64 row numbers.
-        labels: the class names, a class' place being its id.
+        lines: (n,) int64 spreadsheet row numbers.
+        labels: the class names by class id.
         groups: n group names, or empty.
-        ordered: whether a larger class id means more alike; says nothing where there are no classes.
+        ordered: True if a larger class id means more similar; meaningless without classes.
     """
 
     kind: Kind
@@ -45,7 +51,7 @@ class Examples:
         return len(self.lines)
 
     def take(self, indices: Sequence[int] | np.ndarray) -> Examples:
-        """The examples at these places, in this order."""
+        """Return the examples at these indices, in this order."""
         places = np.asarray(indices, dtype=np.int64)
         order = places.tolist()
         return replace(
@@ -58,7 +64,7 @@ class Examples:
 
     @property
     def digest(self) -> str:
-        """32 hex digits that name the examples: kind, texts, targets and labels, in order."""
+        """32 hex digits that identify kind, texts, targets and labels, in order."""
         state = hashlib.sha256("\0".join([self.kind, *map(digest_texts, self.texts), *self.labels]).encode("utf-8", "replace"))
         if self.targets is not None:
             state.update(np.ascontiguousarray(self.targets).tobytes())
@@ -66,122 +72,179 @@ class Examples:
 
 
 def build_examples(table: Table, roles: Roles) -> tuple[Examples, tuple[Finding, ...]]:
-    """Build the examples; every row that cannot be one is left out and named in a finding.
+    """Build the examples; every skipped row is named in a finding.
 
-    Left out are rows with a blank text or one that says that there is none (:mod:`.no_answer`), and rows whose score or label is
-    missing, unreadable or off the scale. A triplet with fewer negatives than others has its first one repeated, and is named too;
-    so are scores that 32 bits round off the scale, which are put back on it.
+    Skipped are rows with a blank text or a placeholder such as ``n/a``, and rows whose score or label is missing, unreadable or off the
+    scale. A triplet with fewer negatives than others has its first one repeated. Scores that are off the scale only by rounding to
+    32 bits are put back on it. Both are reported too.
 
     Raises:
-        StudioError: a column is absent, or no row is left.
+        StudioError: a column is missing, or no row is left.
     """
     table.require(*roles.texts, *(name for name in (roles.target, roles.group) if name))
-    columns = [table.column(name) for name in roles.texts]
-    silent = [find_missing(column) for column in columns]
-    findings = [note for name, found in zip(roles.texts, silent, strict=True) for note in found.note(name, table.lines)]
-    for column, found in zip(columns, silent, strict=True):
-        for place in found.places.tolist():
-            column[place] = ""
-    findings += _few_negatives(table, columns)
-    filled = np.array([[bool(cell.strip()) for cell in column] for column in columns], dtype=bool)
-    usable = np.ones(len(table), dtype=bool)
+    return _Builder(table, roles).build()
 
-    def leave_out(bad: np.ndarray, message: str, why: str, hint: str = "") -> None:
-        bad = bad & usable
+
+class _Builder:
+    def __init__(self, table: Table, roles: Roles) -> None:
+        self._table, self._roles = table, roles
+        self._usable = np.ones(len(table), dtype=bool)
+        self._findings: list[Finding] = []
+
+    def build(self) -> tuple[Examples, tuple[Finding, ...]]:
+        table, roles = self._table, self._roles
+        columns = [table.column(name) for name in roles.texts]
+        self._skip_missing_texts(columns)
+        targets = None
+        if roles.target is not None and roles.kind == "scored_pairs":
+            targets = self._scores(table.column(roles.target))
+        elif roles.target is not None and roles.kind in ("labelled_pairs", "labelled_texts"):
+            targets = self._classes(table.column(roles.target))
+        if not self._usable.any():
+            raise StudioError(
+                f"no row of {table.name} makes an example: {'; '.join(finding.message for finding in self._findings)}",
+                "check the columns, their kind and the score scale",
+                [row for finding in self._findings for row in finding.rows][:100],
+            )
+        groups = tuple(table.column(roles.group)) if roles.group else ()
+        examples = Examples(roles.kind, tuple(map(tuple, columns)), targets, table.lines, roles.labels, groups, roles.ordered)
+        return (examples if self._usable.all() else examples.take(np.flatnonzero(self._usable))), tuple(self._findings)
+
+    def _skip(self, bad: np.ndarray, message: str, why: str, hint: str = "") -> None:
+        bad = bad & self._usable
         if bad.any():
-            rows = tuple(table.lines[bad].tolist())
-            # They are left out as it is; what a click does is to take them out of the table as well.
-            mend = drop_rows(rows, f"Remove {count(len(rows), 'row')} from the file")
-            findings.append(Finding("warning", f"{count(len(rows), 'row')} {message}, left out{hint}", rows, mend, why))
-            usable[bad] = False
+            rows = tuple(self._table.lines[bad].tolist())
+            # They are skipped in any case; the fix also removes them from the table.
+            fix = drop_rows_fix(rows, f"Remove {count(len(rows), 'row')} from the file")
+            self._findings.append(Finding("warning", f"{count(len(rows), 'row')} {message}, skipped{hint}", rows, fix, why))
+            self._usable[bad] = False
 
-    for name, found, column in zip(roles.texts, silent, filled, strict=True):
-        told = np.zeros(len(table), dtype=bool)
-        told[found.places] = True
-        leave_out(
-            told & ~column,
-            f"that say only {quote_cells(found.values)} in {name!r}",
-            f"the text says that there is none: {quote_cells(found.values)}",
-        )
-    some: np.ndarray = np.logical_or.reduce(filled)
-    every: np.ndarray = np.logical_and.reduce(filled)
-    leave_out(~some, "without any text", "no text")
-    leave_out(some & ~every, "with text on one side only", "text on one side only")
-    targets = _targets(table, roles, leave_out, findings)
-    if not usable.any():
-        raise StudioError(
-            f"no row of {table.name} makes an example: {'; '.join(finding.message for finding in findings)}",
-            "check the columns, their kind and the score scale",
-            [row for finding in findings for row in finding.rows][:100],
-        )
-    groups = tuple(table.column(roles.group)) if roles.group else ()
-    examples = Examples(roles.kind, tuple(map(tuple, columns)), targets, table.lines, roles.labels, groups, roles.ordered)
-    return (examples if usable.all() else examples.take(np.flatnonzero(usable))), tuple(findings)
+    def _skip_missing_texts(self, columns: list[list[str]]) -> None:
+        """Skip rows with missing texts; blank placeholders and fill in missing further negatives in ``columns``."""
+        names = self._roles.texts
+        placeholders = [find_missing(column) for column in columns]
+        for name, column, found in zip(names, columns, placeholders, strict=True):
+            self._findings += found.note(name, self._table.lines)
+            for place in found.places.tolist():
+                column[place] = ""
+        self._findings += _repeat_first_negative(self._table, columns)
+        filled: np.ndarray = np.array([[bool(cell.strip()) for cell in column] for column in columns], dtype=bool)
+        for name, found, is_filled in zip(names, placeholders, filled, strict=True):
+            is_placeholder = np.zeros(len(self._table), dtype=bool)
+            is_placeholder[found.places] = True
+            cells = quote_cells(found.values)
+            self._skip(is_placeholder & ~is_filled, f"with only {cells} in {name!r}", f"a placeholder for a missing text: {cells}")
+        has_any: np.ndarray = np.logical_or.reduce(filled)
+        has_all: np.ndarray = np.logical_and.reduce(filled)
+        self._skip(~has_any, "without any text", "no text")
+        self._skip(~has_all, "with text on one side only", "text on one side only")
+
+    def _classes(self, cells: list[str]) -> np.ndarray:
+        roles = self._roles
+        if roles.kind == "labelled_texts":
+            what = "category"
+            ids = {label: place for place, label in enumerate(roles.labels)}
+            class_of = {cell: ids.get(cell.strip(), -1) for cell in set(cells)}
+        else:
+            what = "label"
+            class_of = {cell: class_index(cell, roles.labels) for cell in set(cells)}
+        classes = np.fromiter((class_of[cell] for cell in cells), dtype=np.int64, count=len(cells))
+        blank = np.array([not cell.strip() for cell in cells], dtype=bool) & (classes < 0)  # a blank may be a class
+        self._skip(blank, f"without a {what}", f"no {what}")
+        no_label = {cell for cell, found in class_of.items() if found < 0 and label_key(cell) in MISSING_LABELS}
+        unlabelled = np.fromiter((cell in no_label for cell in cells), dtype=bool, count=len(cells))
+        shown = _first_cells(cells, unlabelled)
+        self._skip(unlabelled, f"with a placeholder as {what} ({shown})", f"a placeholder for a missing {what}: {shown}")
+        names, unknown = ", ".join(roles.labels[:6]), (classes < 0) & ~blank & ~unlabelled
+        self._skip(unknown, f"whose {what} is none of {names}", f"the {what} is none of {names}, such as {_first_cells(cells, unknown)}")
+        return classes
+
+    def _scores(self, cells: list[str]) -> np.ndarray:
+        """Return the scores rescaled to [0, 1], (n,) float32."""
+        low, high = float(self._roles.low or 0.0), float(self._roles.high or 0.0)
+        least, most = min(low, high), max(low, high)
+        scores = numbers_of(cells, as_written=most > 1)  # on 0–100 a percentage is what it says, and so is 0.6 beside it
+        blank = np.array([not cell.strip() for cell in cells], dtype=bool)
+        self._skip(blank, "without a score", "no score")
+        text = np.isnan(scores) & ~blank
+        self._skip(text, "whose score is not a number", f"the score is not a number, such as {_first_cells(cells, text)}")
+        tolerance = SCALE_TOLERANCE * (most - least)
+        rounded = ((scores < least) & (scores >= least - tolerance)) | ((scores > most) & (scores <= most + tolerance))
+        if rounded.any():
+            rows = tuple(self._table.lines[rounded].tolist())
+            message = f"{count(len(rows), 'row')} with a score rounded off the scale {least:g}–{most:g}, put back on it"
+            self._findings.append(Finding("info", message, rows))
+            scores = np.where(rounded, scores.clip(least, most), scores)
+        outside = (scores < least) | (scores > most)
+        scale = f"outside {least:g}–{most:g}"
+        why = f"the score is {scale}, such as {_first_cells(cells, outside)}"
+        self._skip(outside, f"with a score {scale}", why, " (the scale can be changed)")
+        return ((scores - low) / (high - low)).astype(np.float32)
 
 
-def _few_negatives(table: Table, columns: list[list[str]]) -> Iterator[Finding]:
-    """Fill a row's missing further negatives with its first one, in place, and name the row."""
-    short = set()
+def _repeat_first_negative(table: Table, columns: list[list[str]]) -> Iterator[Finding]:
+    """Fill missing further negatives in place with the first one, and report the rows."""
+    places = set()
     for column in columns[3:]:
         for place, cell in enumerate(column):
             if not cell.strip() and columns[2][place].strip():
                 column[place] = columns[2][place]
-                short.add(place)
-    if short:
-        rows = tuple(table.lines[sorted(short)].tolist())
-        yield Finding("info", f"{count(len(rows), 'row')} with fewer negatives than others; the first one stands in", rows)
+                places.add(place)
+    if places:
+        rows = tuple(table.lines[sorted(places)].tolist())
+        yield Finding("info", f"{count(len(rows), 'row')} with fewer negatives than others; the first one is repeated", rows)
 
 
-def _targets(table: Table, roles: Roles, leave_out: Callable[..., None], findings: list[Finding]) -> np.ndarray | None:
-    if roles.target is None or roles.kind not in ("scored_pairs", "labelled_pairs", "labelled_texts"):
-        return None
-    cells = table.column(roles.target)
-    blank = np.array([not cell.strip() for cell in cells], dtype=bool)
-    if roles.kind == "scored_pairs":
-        return _scores(table, roles, cells, blank, leave_out, findings)
-    what = "category" if roles.kind == "labelled_texts" else "label"
-    if roles.kind == "labelled_texts":
-        ids = {label: place for place, label in enumerate(roles.labels)}
-        known = {cell: ids.get(cell.strip(), -1) for cell in set(cells)}
-    else:
-        known = {cell: class_index(cell, roles.labels) for cell in set(cells)}
-    classes = np.fromiter((known[cell] for cell in cells), dtype=np.int64, count=len(cells))
-    blank &= classes < 0  # a blank may be a class
-    leave_out(blank, f"without a {what}", f"no {what}")
-    none = {cell for cell, found in known.items() if found < 0 and label_key(cell) in MISSING_LABELS}
-    unlabelled = np.fromiter((cell in none for cell in cells), dtype=bool, count=len(cells))
-    shown = _shown(cells, unlabelled)
-    leave_out(unlabelled, f"whose {what} says that there is none ({shown})", f"the {what} says that there is none: {shown}")
-    names, strange = ", ".join(roles.labels[:6]), (classes < 0) & ~blank & ~unlabelled
-    leave_out(strange, f"whose {what} is none of {names}", f"the {what} is none of {names}, such as {_shown(cells, strange)}")
-    return classes
+def _first_cells(cells: Sequence[str], bad: np.ndarray) -> str:
+    shown = dict.fromkeys(cells[place].strip()[:30] for place in np.flatnonzero(bad)[:200].tolist())
+    return ", ".join(repr(cell) for cell in list(shown)[:3])
 
 
-def _scores(
-    table: Table, roles: Roles, cells: list[str], blank: np.ndarray, leave_out: Callable[..., None], findings: list[Finding]
-) -> np.ndarray:
-    """(n,) float32 in [0, 1]."""
-    low, high = float(roles.low or 0.0), float(roles.high or 0.0)
-    least, most = min(low, high), max(low, high)
-    scores = numbers_of(cells, as_written=most > 1)  # on 0–100 a percentage is what it says, and so is 0.6 beside it
-    leave_out(blank, "without a score", "no score")
-    words = np.isnan(scores) & ~blank
-    leave_out(words, "whose score is not a number", f"the score is not a number, such as {_shown(cells, words)}")
-    slack = SCALE_TOLERANCE * (most - least)
-    rounded = ((scores < least) & (scores >= least - slack)) | ((scores > most) & (scores <= most + slack))
-    if rounded.any():
-        rows = tuple(table.lines[rounded].tolist())
-        message = f"{count(len(rows), 'row')} with a score rounded off the scale {least:g}–{most:g}, put back on it"
-        findings.append(Finding("info", message, rows))
-        scores = np.where(rounded, scores.clip(least, most), scores)
-    outside = (scores < least) | (scores > most)
-    span = f"outside {least:g}–{most:g}"
-    why = f"the score lies {span}, such as {_shown(cells, outside)}"
-    leave_out(outside, f"with a score {span}", why, " (the scale can be changed)")
-    return ((scores - low) / (high - low)).astype(np.float32)
+def write_examples(examples: Examples, path: Path) -> None:
+    """Write examples as a Parquet file, atomically: a column for each text, ``target``, ``line`` and ``group``, the rest as metadata."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns = {f"text{place}": pa.array(texts, pa.large_string()) for place, texts in enumerate(examples.texts)}
+    columns["line"] = pa.array(examples.lines)
+    if examples.targets is not None:
+        columns["target"] = pa.array(examples.targets)
+    if examples.groups:
+        columns["group"] = pa.array(examples.groups, pa.large_string())
+    metadata = {"kind": examples.kind, "labels": list(examples.labels), "ordered": examples.ordered, "digest": examples.digest}
+    table = pa.table(columns).replace_schema_metadata({_PARQUET_KEY: json.dumps(metadata).encode()})
+    with atomic_file(path) as part:
+        pq.write_table(table, part)
 
 
-def _shown(cells: Sequence[str], bad: np.ndarray) -> str:
-    """The first three different cells of some rows, as they are written."""
-    found = dict.fromkeys(cells[place].strip()[:30] for place in np.flatnonzero(bad)[:200].tolist())
-    return ", ".join(repr(cell) for cell in list(found)[:3])
+def read_examples(path: Path) -> Examples:
+    """Read examples written by :func:`write_examples`.
+
+    Raises:
+        StudioError: the file is damaged.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    damaged = StudioError(f"the run's rows ({path.name}) are damaged", "start a new run with the file")
+    try:
+        table = pq.read_table(path)
+        metadata = json.loads(table.schema.metadata[_PARQUET_KEY])
+        names = [name for name in table.column_names if name.startswith("text")]
+        targets = None
+        if "target" in table.column_names:
+            targets = table["target"].to_numpy().astype(np.float32 if metadata["kind"] == "scored_pairs" else np.int64)
+        examples = Examples(
+            metadata["kind"],
+            tuple(tuple(table[name].to_pylist()) for name in names),
+            targets,
+            table["line"].to_numpy().astype(np.int64),
+            tuple(metadata["labels"]),
+            tuple(table["group"].to_pylist()) if "group" in table.column_names else (),
+            bool(metadata["ordered"]),
+        )
+    except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
+        raise damaged from error
+    if examples.digest != metadata["digest"]:
+        raise damaged
+    return examples

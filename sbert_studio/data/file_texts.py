@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..workspace import digest_texts
-from .accounts import RowAccount
-from .corpus import places_in_file, rows_with_text
+from .corpus import find_text_rows, positions_in_file
 from .loading.table import Table, TextColumn
+from .row_report import RowReport
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class FileTexts:
     texts: TextColumn
     places: np.ndarray
     rows: int
-    account: RowAccount
+    account: RowReport
 
     def digest(self) -> str:
         """Return 32 hex digits that identify the texts and their positions."""
@@ -41,7 +41,7 @@ def texts_of_table(table: Table, column: str | None = None) -> FileTexts:
     Raises:
         StudioError: there is no such column, none holds text, or all its cells are blank.
     """
-    column, kept, _, account = rows_with_text(table, column)
-    places, rows = places_in_file(table.lines[kept], account)
+    column, kept, _, account = find_text_rows(table, column)
+    places, rows = positions_in_file(table.lines[kept], account)
     order = np.argsort(places, kind="stable")
     return FileTexts(table.texts(column).at(kept[order]), places[order], rows, account)

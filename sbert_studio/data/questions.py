@@ -1,4 +1,4 @@
-"""What only the owner of a table can say: a plain question with a few of their own rows, and the answers that settle it."""
+"""Questions about a table that only its owner can answer, with the possible answers."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Option:
-    """An answer.
+    """One possible answer.
 
     Attributes:
-        answer: what the button says, such as ``yes`` or ``the other way round``.
-        flag: the command line's way to give it, such as ``--order no,yes``; it can be put behind the command as it stands.
+        answer: the label of the button, such as ``yes``.
+        flag: the equivalent command-line option, such as ``--order no,yes``, quoted for a shell.
         choice: the fields of :class:`~sbert_studio.data.schema.overrides.SchemaOverrides` that it sets, as plain JSON data.
     """
 
@@ -22,19 +22,19 @@ class Option:
     choice: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON."""
+        """Return plain data for JSON."""
         return {"answer": self.answer, "flag": self.flag, "choice": dict(self.choice)}
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A row of the owner's own, beside a question.
+class ExampleRow:
+    """A row of the table, shown beside a question.
 
     Attributes:
-        row: its number in a spreadsheet.
-        texts: its texts, cut to a readable length.
-        value: the score, label or category it holds, as it is written; empty where there is none.
-        read_as: how it would be read, such as ``most alike``; empty where that is not the question.
+        row: the spreadsheet row number.
+        texts: its texts, shortened.
+        value: its score, label or category as written; empty if there is none.
+        read_as: how it would be read, such as ``most similar``; empty if that is not the question.
     """
 
     row: int
@@ -43,7 +43,7 @@ class Shown:
     read_as: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON."""
+        """Return plain data for JSON."""
         return {"row": self.row, "texts": list(self.texts), "value": self.value, "read_as": self.read_as}
 
 
@@ -53,22 +53,22 @@ class Question:
 
     Attributes:
         name: what is open: ``kind, columns, target, order, scale, encoding, delimiter`` or ``header``.
-        text: the question, in one plain sentence that ends with a question mark.
-        options: the answers, the one that is read if nobody answers first.
-        why: a sentence on what makes it uncertain.
-        rows: two or three of the owner's rows.
-        proposed: the place of the answer that names and evidence favour; ``None`` where they favour none, or contradict each other.
+        text: one plain sentence that ends with a question mark.
+        options: the answers; the first one is assumed if nobody answers.
+        why: a sentence on the reason for the doubt.
+        rows: two or three rows of the table.
+        proposed: the index of the answer that names and evidence favour; ``None`` if they favour none or contradict each other.
     """
 
     name: str
     text: str
     options: tuple[Option, ...]
     why: str = ""
-    rows: tuple[Shown, ...] = ()
+    rows: tuple[ExampleRow, ...] = ()
     proposed: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """``name, question, why, options, rows, proposed`` as plain data."""
+        """Return ``name, question, why, options, rows, proposed`` as plain data for JSON."""
         return {
             "name": self.name,
             "question": self.text,

@@ -1,4 +1,4 @@
-"""The sample sets that come with the studio, so that every tab does something on the first click."""
+"""The bundled sample files and example texts, so that every tab does something on the first click."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ ASSETS = assets()
 
 @dataclass(frozen=True)
 class Sample:
-    """One sample set.
+    """One sample file.
 
     Attributes:
         id: its stable name.
-        title: what people see.
+        title: its display name.
         kind: ``corpus``, or the kind of its examples.
         path: the file.
         description: a sentence about it.
@@ -33,8 +33,8 @@ class Sample:
     language: str
 
 
-def samples() -> list[Sample]:
-    """All sample sets, in the order of their list; empty where the assets were not installed."""
+def list_samples() -> list[Sample]:
+    """Return all samples in the order of their index; empty if the assets are not installed."""
     index = ASSETS / "samples" / "index.json"
     if not index.is_file():
         return []
@@ -43,8 +43,7 @@ def samples() -> list[Sample]:
             id=entry["id"],
             title=entry["title"],
             kind=entry["kind"],
-            # The bare name: a list of samples never points out of its own folder.
-            path=index.parent / Path(entry["file"]).name,
+            path=index.parent / Path(entry["file"]).name,  # the bare name: an index never points outside its folder
             description=entry["description"],
             language=entry["language"],
         )
@@ -52,33 +51,32 @@ def samples() -> list[Sample]:
     ]
 
 
-def sample(sample_id: str) -> Sample:
-    """The sample set of that id.
+def get_sample(sample_id: str) -> Sample:
+    """Return the sample with that id.
 
     Raises:
         StudioError: there is none.
     """
-    known = samples()
-    for found in known:
-        if found.id == sample_id:
-            return found
-    raise StudioError(f"there is no sample called {sample_id!r}", f"the samples are: {', '.join(found.id for found in known) or 'none'}")
+    samples = {sample.id: sample for sample in list_samples()}
+    if sample_id not in samples:
+        raise StudioError(f"there is no sample called {sample_id!r}", f"the samples are: {', '.join(samples) or 'none'}")
+    return samples[sample_id]
 
 
-def first_sample(language: str, *kinds: str) -> Sample | None:
-    """Return the sample with which a page in ``language`` begins: the first of these kinds in it, else the first of any language."""
-    fitting = [found for found in samples() if found.kind in kinds]
-    return min(fitting, key=lambda found: found.language != language, default=None)
+def default_sample(language: str, *kinds: str) -> Sample | None:
+    """Return the first sample of these kinds in ``language``, else the first one in any language; ``None`` if there is none."""
+    matching = [sample for sample in list_samples() if sample.kind in kinds]
+    return min(matching, key=lambda sample: sample.language != language, default=None)
 
 
 @dataclass(frozen=True)
-class Examples:
-    """The texts in the boxes of a page that was just opened.
+class SampleTexts:
+    """The texts in the boxes of a newly opened page.
 
     Attributes:
         first, second: two texts to compare.
-        several: texts to compare all with all.
-        query: what is looked for in the first sample corpus.
+        several: texts to compare with each other.
+        query: a query for the first sample corpus.
     """
 
     first: str
@@ -87,29 +85,30 @@ class Examples:
     query: str
 
 
-def examples(language: str) -> Examples:
-    """Return the example texts in a language; in English where there are none in it.
+def sample_texts(language: str) -> SampleTexts:
+    """Return the example texts in a language, or in English if there are none.
 
     Raises:
-        StudioError: the assets were not installed.
+        StudioError: the assets are not installed.
     """
     path = ASSETS / "samples" / "examples.json"
     if not path.is_file():
         raise StudioError("the example texts of the page are not installed", "install the program again")
-    held = json.loads(path.read_text(encoding="utf-8"))
-    found = held.get(language, held["en"])
-    return Examples(found["first"], found["second"], tuple(found["several"]), found["query"])
+    by_language = json.loads(path.read_text(encoding="utf-8"))
+    texts = by_language.get(language, by_language["en"])
+    return SampleTexts(texts["first"], texts["second"], tuple(texts["several"]), texts["query"])
 
 
-def sample_lines(each: int = 16, whole: int = 12) -> list[str]:
-    """Lines of the files of all sample sets, as they stand there: texts of many kinds in two languages, and a long one of each set.
+def sample_lines(each: int = 16, joined: int = 12) -> list[str]:
+    """Return lines of all sample files, shortest first: texts of many kinds in two languages, and one long text per file.
 
     Args:
-        each: lines of a file. whole: lines that make up the long one.
+        each: the number of lines from a file.
+        joined: the number of lines that make up its long text.
     """
     found: list[str] = []
-    for known in samples():
-        lines = [line for line in known.path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    for sample in list_samples():
+        lines = [line for line in sample.path.read_text(encoding="utf-8").splitlines() if line.strip()]
         found += lines[:: max(1, len(lines) // each)][:each]
-        found.append(" ".join(lines[1 : whole + 1]))
+        found.append(" ".join(lines[1 : joined + 1]))
     return sorted(found, key=len)

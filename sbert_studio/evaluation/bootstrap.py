@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..data.progress import checkpoint
-from ..data.splits.splitting import hanging_together
+from ..data.split import cluster_rows
+from ..progress import checkpoint
 
 _BLOCK = 2_000_000  # cells of a block of resamples: 16 MB a temporary
 _MAX_RESAMPLES, _MIN_RESAMPLES = 1000, 200
@@ -43,7 +43,7 @@ def resample_clusters(*texts: Sequence[str]) -> Iterator[None]:
     Args:
         texts: columns of texts, (n,) each. Bootstraps of a number of rows other than n resample single rows.
     """
-    token = _CLUSTERS.set(hanging_together(texts) if texts and len(texts[0]) else None)
+    token = _CLUSTERS.set(cluster_rows(texts) if texts and len(texts[0]) else None)
     try:
         yield
     finally:
@@ -72,7 +72,7 @@ def resample_subset(rows: np.ndarray) -> Iterator[None]:
 
 def count_clusters(*texts: Sequence[str]) -> int:
     """Return the number of clusters that :func:`resample_clusters` forms from columns of texts, (n,) each."""
-    return int(hanging_together(texts).max()) + 1 if texts and len(texts[0]) else 0
+    return int(cluster_rows(texts).max()) + 1 if texts and len(texts[0]) else 0
 
 
 def resample_count(rows: int) -> int:

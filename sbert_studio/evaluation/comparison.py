@@ -20,7 +20,7 @@ from .report import disambiguate_names
 from .tasks import Task, TaskData, get_task, main_score
 
 if TYPE_CHECKING:
-    from ..data.progress import Progress
+    from ..progress import Progress
     from .report import Report
 
 

@@ -17,9 +17,9 @@ from ..models.pair_scorer import PairScorer
 from ..models.similarity import SIMILARITIES
 
 if TYPE_CHECKING:
-    from ..data.progress import Progress, ShouldStop
     from ..models.prompts import Role
     from ..models.trainable import Trainable
+    from ..progress import Progress, ShouldStop
 
 
 @dataclass

@@ -23,9 +23,9 @@ from .tasks.categories import ReferenceTexts
 
 if TYPE_CHECKING:
     from ..data.loading.table import Table
-    from ..data.progress import Progress
     from ..models.prompts import Role
     from ..models.trainable import Trainable
+    from ..progress import Progress
     from .report import Report
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import numpy as np
 
-    from ..data.accounts import RowAccount
+    from ..data.row_report import RowReport
     from .answers import Predictions
 
 
@@ -279,7 +279,7 @@ class Report:
     rows: int
     scores: Mapping[str, Any]
     notes: tuple[str, ...] = ()
-    account: RowAccount | None = None
+    account: RowReport | None = None
     resampled: np.ndarray | None = field(default=None, compare=False, repr=False)
     answers: Predictions | None = field(default=None, compare=False, repr=False)
 

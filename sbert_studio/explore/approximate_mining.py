@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..data.progress import checkpoint
+from ..progress import checkpoint
 from .index import train_centroids
 from .paraphrase_mining import MARGIN, TILE, PairScan, ScoredPair, TopPairs, require_top
 from .products import UnitRows, exact_products
 
 if TYPE_CHECKING:
-    from ..data.progress import Progress
+    from ..progress import Progress
 
 EXACT_BELOW = 200_000  # rows: from there on pairs are found approximately unless all are asked for
 _LISTS_OF_EACH = 4

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..caches import bytes_of
-from ..data.progress import KeyLocks, checkpoint
+from ..progress import KeyLocks, checkpoint
 from .exact_search import Hit, require_positive, to_hits
 from .vector_store import evict_files, load_array, store_array
 
 if TYPE_CHECKING:
-    from ..data.progress import Progress
+    from ..progress import Progress
     from ..workspace import Workspace
 
 

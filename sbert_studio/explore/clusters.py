@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..data.progress import KeyLocks, checkpoint
 from ..errors import StudioError
 from ..models.similarity import unit
+from ..progress import KeyLocks, checkpoint
 from ..registry import KeyedSettings, setting
 from ..workspace import Workspace
 from .products import upper_blocks
@@ -20,7 +20,7 @@ from .umap import METHOD, umap_layout
 from .vector_store import load_array, store_array
 
 if TYPE_CHECKING:
-    from ..data.progress import Progress
+    from ..progress import Progress
     from .neighbors import NeighborProvider
 
 

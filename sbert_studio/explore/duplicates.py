@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..data.progress import checkpoint
 from ..errors import StudioError
 from ..models.similarity import unit
+from ..progress import checkpoint
 from .products import exact_products, upper_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..data.progress import Progress
+    from ..progress import Progress
 
 
 MIN_THRESHOLD = 0.8

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..data.progress import checkpoint
 from ..errors import StudioError
 from ..models.similarity import similarity, unit
+from ..progress import checkpoint
 from .products import exact_products
 
 

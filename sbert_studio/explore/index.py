@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ..data.progress import StoppedError, checkpoint, stoppable
 from ..models.similarity import unit
+from ..progress import StoppedError, checkpoint, stoppable
 from ..workspace import Workspace, atomic_file
 from .exact_search import ExactSearch, Hit
 from .vector_store import TextKeys, append_digest, content_length, evict_files, find_keys, is_intact, mark_used

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..data.progress import checkpoint
 from ..models.similarity import unit
+from ..progress import checkpoint
 from .paraphrase_mining import top_pairs
 from .products import exact_products
 
 if TYPE_CHECKING:
-    from ..data.progress import Progress
+    from ..progress import Progress
 
 
 def align_points(points: np.ndarray, other: np.ndarray) -> np.ndarray:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..caches import LruCache
-from ..data.progress import checkpoint
 from ..models.similarity import unit
+from ..progress import checkpoint
 
 _BLOCK = 16_384
 _ASKED = 4096  # rows whose neighbours are looked for at once

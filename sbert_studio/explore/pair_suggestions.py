@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..data.progress import checkpoint
 from ..models.similarity import unit
+from ..progress import checkpoint
 from .products import upper_blocks
 
 if TYPE_CHECKING:
-    from ..data.progress import Progress
+    from ..progress import Progress
 
 MAX_ROWS = 3_000
 _SEED = 12

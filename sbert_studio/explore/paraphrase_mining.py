@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from ..data.progress import checkpoint
 from ..errors import StudioError
 from ..models.similarity import NAMES, similarity, unit
+from ..progress import checkpoint
 from .products import At, Float32Products, Int8Products, RowSource, UnitRows, exact_products, int8_is_fast
 
 if TYPE_CHECKING:
     import torch
 
-    from ..data.progress import Progress
+    from ..progress import Progress
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from ..data.progress import checkpoint
 from ..models.similarity import unit
+from ..progress import checkpoint
 
 if TYPE_CHECKING:
     import torch

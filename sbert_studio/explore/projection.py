@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..data.progress import KeyLocks, checkpoint
 from ..errors import StudioError
 from ..models.similarity import unit
+from ..progress import KeyLocks, checkpoint
 from ..registry import KeyedSettings, setting
 from ..workspace import Workspace, digest_texts
 from . import umap
@@ -28,7 +28,7 @@ from .umap import LARGE_EPOCHS, MIN_ROWS, configure_numba_cache, membership_stre
 from .vector_store import evict_files, load_array, store_array
 
 if TYPE_CHECKING:
-    from ..data.progress import Progress
+    from ..progress import Progress
     from .neighbors import NeighborGraphCache
 
 

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..data.progress import checkpoint
 from ..models.similarity import unit
+from ..progress import checkpoint
 from .neighbors import build_neighbor_graph, principal_components
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-    from ..data.progress import Progress
+    from ..progress import Progress
     from .neighbors import NeighborProvider
 
 

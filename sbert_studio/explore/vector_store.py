@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from ..caches import note_mapped
-from ..data.progress import KeyLocks
 from ..models.base import finite
+from ..progress import KeyLocks
 from ..workspace import Workspace, atomic_file
 
 if TYPE_CHECKING:
-    from ..data.progress import Progress, ShouldStop
     from ..models.base import Encoder
+    from ..progress import Progress, ShouldStop
 
 
 log = logging.getLogger(__name__)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..data.progress import StoppedError
 from ..errors import StudioError
+from ..progress import StoppedError
 from .prompts import require_prompts
 
 if TYPE_CHECKING:
-    from ..data.progress import Progress, ShouldStop
+    from ..progress import Progress, ShouldStop
     from .prompts import Role
     from .sentence_encoder import TextTokens
     from .static.tokens import Coverage

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ..caches import LruCache, unread
-from ..data.progress import checkpoint
 from ..errors import StudioError
 from ..identity import ANONYMOUS, OWNER, Identity, current_identity
+from ..progress import checkpoint
 from ..workspace import Workspace, existing
 from .card import languages_in, license_in
 from .cross_encoder import CrossEncoder, Head, is_cross_folder, load_cross, new_cross

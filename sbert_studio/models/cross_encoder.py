@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..data.progress import checkpoint
 from ..errors import StudioError
+from ..progress import checkpoint
 from ..workspace import atomic_folder, write_json
 from .base import EncodingStoppedError
 from .card import MADE_WITH, CardFacts, made_with, measured, plain_text, quoted, short_name, trained
@@ -32,7 +32,7 @@ from .training_rows import PairRows
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
-    from ..data.progress import Progress, ShouldStop
+    from ..progress import Progress, ShouldStop
 
 
 def cross_card(encoder: CrossEncoder, facts: CardFacts | None = None) -> str:

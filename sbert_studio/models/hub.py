@@ -23,9 +23,9 @@ from typing import Any, NoReturn
 from urllib.parse import unquote, urlsplit
 
 from ..data.loading.hub import describe_hub_failure, http_status
-from ..data.progress import KeyLocks, checkpoint, stop_wish
 from ..errors import StudioError, is_network
 from ..identity import Identity
+from ..progress import KeyLocks, bind_checkpoint, checkpoint
 
 # "name" or "owner/name", as the Hub allows them.
 HUB_ID = re.compile(r"(?:[A-Za-z0-9][\w.-]{0,95}/)?[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
@@ -85,7 +85,7 @@ class Hub:
     def fetch(self, hub_id: str, identity: Identity) -> Path:
         """The folder of ``hub_id``'s newest version: fetched, or from the cache when the Hub cannot be reached.
 
-        The download stops within seconds of the caller's wish to stop (:func:`~sbert_studio.data.progress.stoppable`).
+        The download stops within seconds of the caller's wish to stop (:func:`~sbert_studio.progress.stoppable`).
 
         Raises:
             StudioError: there is no such model, ``identity`` may not see it, it is too large, or the Hub cannot be reached.
@@ -306,7 +306,7 @@ def _stoppable_bar(max_bytes: int, refuse: Callable[[], NoReturn]) -> Any:
     """A class of progress bars for one model, which end the download where nobody waits for it, or where it is larger than was said."""
     from huggingface_hub.utils.tqdm import tqdm
 
-    wish, done = stop_wish(), 0
+    wish, done = bind_checkpoint(), 0
 
     class Bar(tqdm):  # type: ignore[type-arg]
         def update(self, n: float | None = 1) -> bool | None:

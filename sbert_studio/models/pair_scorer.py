@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import StudioError
 
 if TYPE_CHECKING:
-    from ..data.progress import Progress, ShouldStop
+    from ..progress import Progress, ShouldStop
     from .base import Encoder
 
 

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ..data.progress import checkpoint
 from ..errors import StudioError
+from ..progress import checkpoint
 from ..workspace import atomic_folder, write_json
 from .card import MADE_WITH, CardFacts, made_with, measured, plain_text, quoted, short_name, trained
 from .inference.batching import batches_of, unique_texts
@@ -32,7 +32,7 @@ from .training_rows import TextRows
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
-    from ..data.progress import Progress, ShouldStop
+    from ..progress import Progress, ShouldStop
     from .lora import LoraSettings
 
 

@@ -35,7 +35,7 @@ from .training_rows import TextRows
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
-    from ..data.progress import Progress, ShouldStop
+    from ..progress import Progress, ShouldStop
     from .card import CardFacts
     from .prompts import Role
     from .zerogpu_encoder import Elsewhere

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from ..data.progress import checkpoint
+from ..progress import checkpoint
 from .base import Encoder, EncodingStoppedError
 from .inference.batching import unique_texts
 from .inference.tokenizer import readable
 
 if TYPE_CHECKING:
-    from ..data.progress import Progress, ShouldStop
+    from ..progress import Progress, ShouldStop
 
 _TEXTS = 256  # between two questions whether to go on
 _CHARACTERS = 20_000  # of a text; its memory grows with its length

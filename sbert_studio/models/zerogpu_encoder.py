@@ -15,7 +15,7 @@ from .catalog import Catalog, CatalogSettings
 from .inference import zerogpu
 
 if TYPE_CHECKING:
-    from ..data.progress import Progress, ShouldStop
+    from ..progress import Progress, ShouldStop
 
 _WORTH = 1_000  # fewer texts are encoded here sooner than a GPU is lent
 _AT_ONCE = 2_048
@@ -45,7 +45,7 @@ class Elsewhere:
             EncodingStoppedError: ``should_stop`` returned true.
             StudioError: no GPU can be had now.
         """
-        from ..data.progress import checkpoint
+        from ..progress import checkpoint
 
         found: list[np.ndarray] = []
         # Whose request it is; a GPU is lent on a Space alone, where nobody is the owner. Another process does not know.

@@ -10,12 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..data.accounts import RowAccount
-from ..data.examples import Examples, build_examples
+from ..data.dev_file import build_dev_examples
+from ..data.examples import Examples, build_examples, read_examples, write_examples
 from ..data.loading.table import Table, read_table
+from ..data.row_report import RowReport
 from ..data.schema.roles import Roles
-from ..data.splits.held_out import build_like
-from ..data.stored import read_examples, write_examples
 from ..errors import StudioError
 from ..models.io.digests import digest_of
 from ..training.pins import TrackedExamples
@@ -41,7 +40,7 @@ class InputFile:
     file: Path | Table
     roles: Roles
     examples: Examples
-    account: RowAccount
+    account: RowReport
     read: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -110,11 +109,11 @@ class RunFiles:
         """Return the path of the copy of ``data``, ``dev`` or ``first``."""
         return self.folder / str(self.source()[part]["file"])
 
-    def accounts(self) -> dict[str, RowAccount]:
+    def accounts(self) -> dict[str, RowReport]:
         """Return the report on every row of each file; empty for runs of version 1."""
-        return {part: RowAccount.from_json(found) for part, found in (self._json("account.json", {})).items()}
+        return {part: RowReport.from_json(found) for part, found in (self._json("account.json", {})).items()}
 
-    def keep_accounts(self, accounts: Mapping[str, RowAccount]) -> None:
+    def keep_accounts(self, accounts: Mapping[str, RowReport]) -> None:
         """Write the report on every row of each file."""
         write_json(self.folder / "account.json", {part: account.to_json() for part, account in accounts.items()})
 
@@ -172,7 +171,7 @@ class RunFiles:
             return read_examples(path)
         table = self._table(self.source()[part])
         if part == "dev":
-            return build_like(table, self.roles())[0]
+            return build_dev_examples(table, self.roles())[0]
         return build_examples(table, self.roles() if part == "data" else self.first_roles())[0]
 
     def _table(self, entry: dict[str, Any]) -> Table:

@@ -15,9 +15,9 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
-from ..data.progress import unasked
 from ..errors import StudioError
 from ..identity import current_address
+from ..progress import uninterruptible
 from ..workspace import Workspace
 from .execution import execute_run
 from .run import Run, Status
@@ -217,7 +217,7 @@ class Runner:
 
 
 def _train(run_id: str, store: RunStore, workspace: Workspace, catalog: Callable[[], Catalog], should_stop: Callable[[], bool]) -> None:
-    with unasked():  # a page that is closed stops what it waits for, and no training
+    with uninterruptible():  # a page that is closed stops what it waits for, and no training
         execute_run(run_id, store, workspace, catalog, should_stop)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..caches import LruCache, bytes_of
-from ..data.progress import Together
+from ..progress import SharedProgress
 from ..settings import Settings
 from ..workspace import Workspace
 
@@ -163,9 +163,9 @@ class Services:
         return self._once("served", lambda: LruCache(self._share(_INDEXES), lambda served: served.bytes))
 
     @property
-    def together(self) -> Together:
+    def together(self) -> SharedProgress:
         """How far encodings are that several wait for."""
-        return self._once("together", Together)
+        return self._once("together", SharedProgress)
 
     @property
     def wordings(self) -> LruCache[LexicalIndex]:

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..data.progress import checkpoint
 from ..data.schema.overrides import SchemaOverrides
 from ..data.schema.roles import Roles
 from ..errors import StudioError
+from ..progress import checkpoint
 from ..workspace import existing
 from .base import Part
 from .languages import languages_of
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from ..data.corpus import Corpus
     from ..data.doctor.diagnosis import Diagnosis
     from ..data.file_texts import FileTexts
-    from ..data.findings import Finding, Mend
-    from ..data.known_sets import Found
+    from ..data.findings import Finding, Fix
     from ..data.loading.table import Table
-    from ..data.progress import Progress
     from ..data.schema.evidence import SimilarityFunction
     from ..data.schema.roles import InferredSchema, Kind
+    from ..datasets.search import FoundDataset
     from ..models.base import Encoder
+    from ..progress import Progress
 
 
 def require_writable(out: Path) -> None:
@@ -103,9 +103,9 @@ class Reading(Part):
 
     def _set_in(self, folder: Path) -> Table:
         """The rows of the one known set that lies in a folder, such as the sentences and the gold scores of a year of STS."""
-        from ..data.known_sets import distributions_at
+        from ..datasets.search import find_datasets
 
-        found = distributions_at(folder)
+        found = find_datasets(folder)
         if not found:
             raise _is_folder(folder)
         if len(found) > 1:
@@ -115,15 +115,15 @@ class Reading(Part):
 
     def _with_its_other_half(self, path: Path) -> Table | None:
         """The rows of a file that says nothing by itself, where what it lacks lies beside it: the gold scores of its sentences."""
-        from ..data.known_sets import distributions_at
+        from ..datasets.search import find_datasets
 
-        for one in distributions_at(path):
+        for one in find_datasets(path):
             for found in one.subsets.values() or (one,):
                 if path in found.files and all(file.is_file() for file in found.files) and len(found.files) > 1:
                     return self._of_set(found)
         return None
 
-    def _of_set(self, found: Found) -> Table:
+    def _of_set(self, found: FoundDataset) -> Table:
         limit = self.settings.max_upload_mb
         if sum(file.stat().st_size for file in found.files if file.is_file()) > limit << 20:
             raise StudioError(f"the files of {found.title} have more than {limit:,} MiB, as many as are accepted", "give smaller files")
@@ -144,11 +144,11 @@ class Reading(Part):
         return texts_of_table(self.table(path), column)
 
     def languages(self, table: Table) -> Counter[str]:
-        """Return how many texts of a table are in each language; see :func:`sbert_studio.data.language.languages_in`."""
-        from ..data.corpus import text_columns
-        from ..data.language import languages_in
+        """Return how many texts of a table are in each language; see :func:`sbert_studio.data.language.count_languages`."""
+        from ..data.corpus import find_text_columns
+        from ..data.language import count_languages
 
-        return languages_in([text for column in text_columns(table)[:_COLUMNS] for text in table.column(column) if text.strip()])
+        return count_languages([text for column in find_text_columns(table)[:_COLUMNS] for text in table.column(column) if text.strip()])
 
     def known_corpus(self, path: Path, column: str | None = None) -> Corpus:
         """:meth:`corpus` of a file that is asked for again and again, as callers of the API do; it is read anew once it changes."""
@@ -179,8 +179,8 @@ class Reading(Part):
         name, why_not = self._loadable(model or self.settings.default_model)
         found = self.diagnosed(table, roles, judged, name, progress=progress)
         if prompts := self._prompts(found, name):
-            found = found.noting("info", prompts)
-        return found.noting("warning", f"checked by names and values only: {why_not}") if why_not else found
+            found = found.with_finding("info", prompts)
+        return found.with_finding("warning", f"checked by names and values only: {why_not}") if why_not else found
 
     def _prompts(self, found: Diagnosis, model: str) -> str:
         """Return a sentence on the prompts that a training puts before the texts of each column; empty where there are none."""
@@ -227,7 +227,7 @@ class Reading(Part):
         found = diagnose(
             table, read, dev, tokens, most, languages=languages, multilingual=self.multilingual, similar=similar, progress=progress
         )
-        return found.noting("info", note) if note else found
+        return found.with_finding("info", note) if note else found
 
     def _witness(self, table: Table, model: str, encoder: Encoder | None) -> tuple[SimilarityFunction, str]:
         """(how alike texts are, why not by the model itself): beside a cross-encoder, which reads pairs, by the model that the program
@@ -266,12 +266,12 @@ class Reading(Part):
     def fix_all(
         self, path: str | Path | Table, *, dev: str | Path | Table | None = None, asked: SchemaOverrides, model: str | None = None
     ) -> tuple[Table, SchemaOverrides, tuple[Finding, ...]]:
-        """The table with every mend applied that its findings offer, what of ``asked`` still holds, and what was mended, in order.
+        """Apply the fixes of all findings. Return the table, what of ``asked`` still applies, and the fixed findings in order.
 
         Raises:
             Unanswered: something about the file is to be asked first.
         """
-        from ..data.doctor.fixing import fix_all
+        from ..data.doctor.fixes import apply_all_fixes
 
         judged = None if dev is None else self.table(dev)
 
@@ -281,31 +281,31 @@ class Reading(Part):
                 raise Unanswered.of_file(table.name, found.questions)
             return found.findings
 
-        return fix_all(self.table(path, asked=asked), asked, findings)
+        return apply_all_fixes(self.table(path, asked=asked), asked, findings)
 
     def convert(self, path: str | Path | Table, name: str, roles: Roles | SchemaOverrides | None = None, model: str | None = None) -> Table:
-        """The file's examples as those of another kind, in a table of their own (see :mod:`sbert_studio.data.conversion.conversions`).
+        """The file's examples as those of another kind, in a table of their own (see :mod:`sbert_studio.data.convert`).
 
         Raises:
             Unanswered: something about the file is to be asked first: a conversion would make of a guess what nobody can see any more.
             StudioError: there is no such conversion, or it does not fit.
         """
-        from ..data.conversion.conversions import converted
+        from ..data.convert import convert_to_table
 
         table = self.table(path)
         found = self.check(table, roles=roles, model=model)
         if found.questions:
             raise Unanswered.of_file(table.name, found.questions)
-        return converted(found.examples, name, table.name)
+        return convert_to_table(found.examples, name, table.name)
 
-    def mend(self, path: str | Path | Table, mends: Mend | Iterable[Mend]) -> Table:
-        """The table with mends applied, in their order."""
-        from ..data.doctor.mends import mend
-        from ..data.findings import Mend
+    def fix(self, path: str | Path | Table, fixes: Fix | Iterable[Fix]) -> Table:
+        """Return the table with fixes applied in order."""
+        from ..data.doctor.fixes import apply_fix
+        from ..data.findings import Fix
 
         table = self.table(path)
-        for one in [mends] if isinstance(mends, Mend) else mends:
-            table = mend(table, one)
+        for one in [fixes] if isinstance(fixes, Fix) else fixes:
+            table = apply_fix(table, one)
         return table
 
 

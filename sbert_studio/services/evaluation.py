@@ -21,16 +21,16 @@ from .training_texts import rows_learned, said_of, untuned
 
 if TYPE_CHECKING:
     from ..data.loading.table import Table
-    from ..data.progress import Progress
     from ..data.schema.evidence import SimilarityFunction
     from ..data.schema.overrides import SchemaOverrides
     from ..data.schema.roles import Roles
+    from ..datasets.suites import FoundPart, MissingPart, Suite
     from ..evaluation.comparison import EvaluationFile, SuiteAverage
     from ..evaluation.encoding import CachingEncoder
     from ..evaluation.evaluate import EvaluatedModel
     from ..evaluation.report import Report
-    from ..evaluation.suites import Missing, PartFound, Suite
     from ..models.base import Encoder
+    from ..progress import Progress
     from .base import Services
     from .data import Reading
     from .jobs import Begin
@@ -123,19 +123,19 @@ class Judging(Part):
     def _of_model(self, model: str, table: Table, roles: Roles | None = None) -> list[str]:
         """What is to be known of a model on a table: a language that it was not trained on, words that it does not know, rows that it
         was tuned on."""
-        from ..data.corpus import text_columns
-        from ..data.language import languages_in
+        from ..data.corpus import find_text_columns
+        from ..data.language import count_languages
         from ..models.base import Encoder
         from ..models.similarity import similarity_note
 
-        columns = text_columns(table)[:3] if roles is None else roles.texts
+        columns = find_text_columns(table)[:3] if roles is None else roles.texts
         texts = [text for column in columns for text in table.column(column) if text.strip()]
         found = self.catalog.load_either(model)
         unknown = unknown_notes(found.coverage(texts), len(texts))
         by = similarity_note(found.similarity_name) if isinstance(found, Encoder) else ()
         return [
             *by,
-            *foreign_notes(self.catalog, model, languages_in(texts), at_hand=self.multilingual),
+            *foreign_notes(self.catalog, model, count_languages(texts), at_hand=self.multilingual),
             *unknown,
             *self._learned(model, table),
         ]
@@ -190,7 +190,7 @@ class Judging(Part):
 
 def of_reading(table: Table) -> list[str]:
     """What reading a file brought up that is more than a remark."""
-    return [note.in_words() for note in table.notes if note.severity != "info"]
+    return [note.describe() for note in table.notes if note.severity != "info"]
 
 
 class Evaluating(Judging):
@@ -251,7 +251,7 @@ class Evaluating(Judging):
             data: files, folders whose tables are meant, or public sets (``hf://datasets/…``); with a suite, where its files lie
                 (``suites`` in the home folder otherwise).
             task: one for all files; ``auto`` finds it for each.
-            suite: judge by the files of this suite (see :mod:`sbert_studio.evaluation.suites`).
+            suite: judge by the files of this suite (see :mod:`sbert_studio.datasets.suites`).
             asked: what was said of the files' columns.
             known: see :meth:`evaluate`; one for all files.
             owner: whose entries of the leaderboard they become.
@@ -267,7 +267,7 @@ class Evaluating(Judging):
         told = begin or (lambda phase, unit: progress)
         names = tuple(dict.fromkeys(name for name in models if name)) or (self.settings.default_model,)
         encoders = self._encoders(names[0])
-        missing: tuple[Missing, ...] = ()
+        missing: tuple[MissingPart, ...] = ()
         left_out: tuple[LeftOut, ...] = ()
         if suite and known is not None:
             raise StudioError("a suite has its own rows to learn from", "leave --known out")
@@ -297,15 +297,15 @@ class Evaluating(Judging):
 
     def suites_here(self) -> list[SuiteHere]:
         """The suites of which files lie in ``suites`` in the home folder, by their names and what is there of them."""
-        from ..evaluation.suites import SUITES, find_parts, suite_named, suites_in
+        from ..datasets.suites import SUITES, expand_suite, find_parts, get_suite
 
         place = self.workspace.home / "suites"
         found: list[SuiteHere] = []
         for name in SUITES if place.is_dir() else ():
-            suite = suite_named(name)
+            suite = get_suite(name)
             with suppress(StudioError):
-                parts, _ = find_parts(suites_in(suite), [place], self.read.table)
-                wanted = sum(len(one.parts) for one in suites_in(suite))
+                parts, _ = find_parts(expand_suite(suite), [place], self.read.table)
+                wanted = sum(len(one.parts) for one in expand_suite(suite))
                 found.append(SuiteHere(suite.name, suite.title, len(parts), wanted))
         return found
 
@@ -367,23 +367,23 @@ class Evaluating(Judging):
 
     def _suite(
         self, name: str, data: Sequence[str | Path], asked: SchemaOverrides | None
-    ) -> tuple[list[_Read], list[SuiteAverage], tuple[Missing, ...]]:
+    ) -> tuple[list[_Read], list[SuiteAverage], tuple[MissingPart, ...]]:
         """The files of a suite, the averages over suites, and what is missing."""
+        from ..datasets.suites import expand_suite, find_parts, get_suite
         from ..evaluation.comparison import SuiteAverage
-        from ..evaluation.suites import find_parts, suite_named, suites_in
 
-        suite = suite_named(name)
+        suite = get_suite(name)
         home = self.workspace.home / "suites"
         if not data and self.settings.shared and not home.is_dir():  # where it lies is nothing for strangers
             raise StudioError("there are no suites on this machine", "give the suite's files")
         places = [place_of(one) for one in data] or [place_of(home)]
-        parts, missing = find_parts(suites_in(suite), places, lambda path: self.read.table(path, asked=asked))
+        parts, missing = find_parts(expand_suite(suite), places, lambda path: self.read.table(path, asked=asked))
         files = [self._part(part, asked, not data) for part in parts]
         there = tuple(dict.fromkeys(part.suite.name for part in parts))
         averages = [SuiteAverage(suite.name, there, len(suite.suites))] if suite.suites else []
         return files, averages, tuple(missing)
 
-    def _part(self, found: PartFound, asked: SchemaOverrides | None, public: bool) -> _Read:
+    def _part(self, found: FoundPart, asked: SchemaOverrides | None, public: bool) -> _Read:
         from ..evaluation.comparison import EvaluationFile
         from ..evaluation.evaluate import with_reference
         from ..evaluation.tasks import get_task
@@ -393,15 +393,15 @@ class Evaluating(Judging):
         task = get_task(suite.task)
         roles = found.roles or _roles(table, suite, asked)
         rows = task.read(table, roles)
-        if found.known is not None:
-            rows = with_reference(rows, task, found.known(), None if found.dev is None else found.dev(), roles)
+        if found.train is not None:
+            rows = with_reference(rows, task, found.train(), None if found.dev is None else found.dev(), roles)
         notes = [*of_reading(table), *rows.notes]
-        if len(rows.examples) != part.rows and not found.instead:
+        if len(rows.examples) != part.rows and not found.substitute:
             notes.append(f"{len(rows.examples):,} rows are judged; the published figures are of {part.rows:,}")
-        if rows.reference is not None and len(rows.reference) != part.learned:
-            notes.append(f"{len(rows.reference):,} rows are learned from; those of the published figures were {part.learned:,}")
+        if rows.reference is not None and len(rows.reference) != part.train_rows:
+            notes.append(f"{len(rows.reference):,} rows are learned from; those of the published figures were {part.train_rows:,}")
         # The only part of a suite is told by the suite's name, and one of several by its own.
-        name = found.instead or (suite.name if len(suite.parts) == 1 else part.name)
+        name = found.substitute or (suite.name if len(suite.parts) == 1 else part.name)
         return EvaluationFile(name, rows, task, suite=suite.name, notes=tuple(notes), public=public), table, roles
 
 
@@ -429,7 +429,7 @@ class _Encoders:
         return self._shown if self._shown is not None and self._shown.encoder is model else model
 
 
-def _roles(table: Table, suite: type[Suite], asked: SchemaOverrides | None) -> Roles:
+def _roles(table: Table, suite: Suite, asked: SchemaOverrides | None) -> Roles:
     """What the columns of a suite's file are: its task and its scale are known, and names tell the rest."""
     from ..data.schema.inference import infer_schema
     from ..data.schema.overrides import SchemaOverrides

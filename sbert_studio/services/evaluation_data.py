@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..data.known_sets import own_splits_at
 from ..data.loading.formats import SUFFIXES
 from ..data.loading.hub import is_hub_address
-from ..data.samples import samples
+from ..data.samples import list_samples
+from ..datasets.search import find_official_splits
 from ..errors import StudioError
 from ..workspace import existing
 from .data import existing_file
 
 if TYPE_CHECKING:
-    from ..data.known_sets import OwnSplits
     from ..data.loading.table import Table
     from ..data.schema.roles import Roles
+    from ..datasets.search import OfficialSplits
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +46,8 @@ def as_known_set(path: str | Path | Table, task: str) -> Given | None:
     own = [] if place is None else learned_sets(place, task)
     if len(own) != 1:
         return None
-    known, dev = (None if one is None else one.table for one in (own[0].known, own[0].dev))
-    return Given(own[0].judged.table, known, None if known is None else dev, own[0].judged.roles)
+    known, dev = (None if one is None else one.table for one in (own[0].train, own[0].dev))
+    return Given(own[0].evaluated.table, known, None if known is None else dev, own[0].evaluated.roles)
 
 
 def in_halves(path: str | Path | Table, task: str) -> tuple[str, str]:
@@ -58,7 +58,7 @@ def in_halves(path: str | Path | Table, task: str) -> tuple[str, str]:
     place = existing(path) if isinstance(path, str | Path) else None
     if place is None or not place.is_file() or (task == "auto" and place.suffix.lower() in SUFFIXES):
         return task, ""
-    found = [one.judged for one in learned_sets(place, "senteval" if task == "auto" else task)]
+    found = [one.evaluated for one in learned_sets(place, "senteval" if task == "auto" else task)]
     if len(found) != 1 or found[0].split != "all" or len(found[0].files) < 2:
         return task, ""
     return "senteval" if task == "auto" else task, found[0].title
@@ -70,12 +70,12 @@ def of_splits(path: str | Path | Table, others: Sequence[str | Path] = ()) -> tu
     Args:
         others: the files that are judged with it.
     """
-    from ..data.known_sets import distributions_at
+    from ..datasets.search import find_datasets
 
     place = existing(path) if isinstance(path, str | Path) else None
     if place is None or not place.is_file():
         return ()
-    found = [one for one in distributions_at(place) if one.files == (place,)]
+    found = [one for one in find_datasets(place) if one.files == (place,)]
     splits = list(dict.fromkeys(one.split for one in found))
     if len(splits) > 1:
         return (
@@ -87,14 +87,14 @@ def of_splits(path: str | Path | Table, others: Sequence[str | Path] = ()) -> tu
     return ()
 
 
-def learned_sets(place: Path, task: str) -> list[OwnSplits]:
+def learned_sets(place: Path, task: str) -> list[OfficialSplits]:
     """The known sets of a file or folder that a task which learns can judge by; none for any other task."""
-    from ..data.known_sets import own_splits_at
+    from ..datasets.search import find_official_splits
     from ..evaluation.tasks import get_task
 
     if task == "auto" or not get_task(task).learns:
         return []
-    return [one for one in own_splits_at(place) if one.judged.roles.kind in get_task(task).kinds]
+    return [one for one in find_official_splits(place) if one.evaluated.roles.kind in get_task(task).kinds]
 
 
 def place_of(path: str | Path) -> Path:
@@ -124,7 +124,7 @@ def tables_at(path: str | Path, task: str) -> list[tuple[str | Path, bool]]:
     if found is None or not found.is_dir():
         return [(existing_file(path), True)]
     if sets := learned_sets(found, task):
-        return [(own.judged.files[0], False) for own in sets]
+        return [(own.evaluated.files[0], False) for own in sets]
     tables = sorted(one for one in found.iterdir() if one.is_file() and one.suffix.lower() in SUFFIXES)
     if not tables or any(one.suffix.lower() == ".txt" for one in tables):
         tables = _with_sets(tables, found)
@@ -135,14 +135,14 @@ def tables_at(path: str | Path, task: str) -> list[tuple[str | Path, bool]]:
 
 def _with_sets(tables: list[Path], folder: Path) -> list[Path]:
     """Tables without those that are the other half of one of them; where there is none, what the sets below are judged by."""
-    own = [part for one in own_splits_at(folder) for part in one.judged.subsets.values() or (one.judged,)]
+    own = [part for one in find_official_splits(folder) for part in one.evaluated.subsets.values() or (one.evaluated,)]
     halves = {other for part in own for other in part.files[1:]}
     return [one for one in tables if one not in halves] or [part.files[0] for part in own]
 
 
 def names_of(paths: Sequence[str | Path]) -> list[str]:
     """What files are called in the answer: by their names, with their folder where two have the same; samples by their titles."""
-    titles = {sample.path.resolve(): sample.title for sample in samples()}
+    titles = {sample.path.resolve(): sample.title for sample in list_samples()}
     names = [str(path) if is_hub_address(path) else titles.get(Path(path).resolve(), Path(path).name) for path in paths]
     return [
         name if names.count(name) == 1 or is_hub_address(path) else f"{Path(path).resolve().parent.name}/{name}"
@@ -152,4 +152,4 @@ def names_of(paths: Sequence[str | Path]) -> list[str]:
 
 def is_everybodys(path: str | Path) -> bool:
     """Whether a file is nobody's own: a public set, or a sample of ours."""
-    return is_hub_address(path) or Path(path).resolve() in {sample.path.resolve() for sample in samples()}
+    return is_hub_address(path) or Path(path).resolve() in {sample.path.resolve() for sample in list_samples()}

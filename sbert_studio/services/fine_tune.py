@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..data.progress import unasked
 from ..errors import StudioError, is_disk_full
 from ..identity import current_address
+from ..progress import uninterruptible
 from ..runs.restart import mark_background, resume_background_runs, unmark_background
 from ..workspace import atomic_folder, file_name, write_json
 from .base import Part
@@ -23,8 +23,8 @@ from .training_questions import Unanswered, answered, from_json, question_from_j
 from .training_start import ALARM, is_token_of, new_run, require_same, token_of, write_materials
 
 if TYPE_CHECKING:
-    from ..data.accounts import RowAccount
     from ..data.questions import Option, Question
+    from ..data.row_report import RowReport
     from ..runs.files import RunFiles
     from ..runs.run import Run
     from ..training.events import Event
@@ -232,7 +232,7 @@ class Tuning(Planning):
             return run.id
 
         run_id = broadcast_from_main(ready, self.catalog.device.type)
-        with unasked():  # a training ends after a step, with what it has learned, not in the midst of one
+        with uninterruptible():  # a training ends after a step, with what it has learned, not in the midst of one
             if not is_main_process():
                 execute_replica(self.workspace.run(run_id), self.catalog, should_stop)
                 return self.store.get(run_id)
@@ -302,7 +302,7 @@ class Tuning(Planning):
         turns = [one.id for one in reversed(self.store.runs()) if one.active]
         return turns.index(run.id) if run.id in turns else 0
 
-    def accounts(self, run_id: str) -> dict[str, RowAccount]:
+    def accounts(self, run_id: str) -> dict[str, RowReport]:
         """What became of every row of a run's files, those held out told apart; empty of runs of earlier versions."""
         from ..runs.files import RunFiles
 

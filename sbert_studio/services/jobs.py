@@ -14,12 +14,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from ..data.progress import StoppedError, stoppable
 from ..errors import StudioError, plainly
 from ..identity import Identity, current_identity, use_identity
+from ..progress import StoppedError, stoppable
 
 if TYPE_CHECKING:
-    from ..data.progress import Progress
+    from ..progress import Progress
     from ..settings import Limits
 
 log = logging.getLogger(__name__)

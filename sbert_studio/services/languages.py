@@ -42,12 +42,12 @@ def usual_model(catalog: Catalog, settings: Settings, found: Counter[str]) -> st
     """Return the model that is used where none is chosen: another one than the default for texts that are mostly not English.
 
     Args:
-        found: how many texts are in each language (:func:`sbert_studio.data.language.languages_in`).
+        found: how many texts are in each language (:func:`sbert_studio.data.language.count_languages`).
     """
-    from ..data.language import mostly_foreign
+    from ..data.language import dominant_foreign_language
 
     other = settings.multilingual
-    return other if other and mostly_foreign(found) and _is_here(catalog, other) else settings.default_model
+    return other if other and dominant_foreign_language(found) and _is_here(catalog, other) else settings.default_model
 
 
 def _is_here(catalog: Catalog, name: str) -> bool:
@@ -61,15 +61,15 @@ def _is_here(catalog: Catalog, name: str) -> bool:
 
 
 def foreign_notes(catalog: Catalog, model: str, found: Counter[str], what: str = "The texts", at_hand: str = "") -> tuple[str, ...]:
-    """One sentence, or none; see :func:`sbert_studio.data.language.foreign_note`.
+    """One sentence, or none; see :func:`sbert_studio.data.language.language_mismatch_note`.
 
     Args:
-        found: how many texts are in each language (:func:`sbert_studio.data.language.languages_in`).
+        found: how many texts are in each language (:func:`sbert_studio.data.language.count_languages`).
         at_hand: the model that the sentence proposes (:func:`multilingual_at_hand`).
     """
-    from ..data.language import foreign_note
+    from ..data.language import language_mismatch_note
 
-    note = foreign_note(found, languages_of(catalog, model), what, at_hand)
+    note = language_mismatch_note(found, languages_of(catalog, model), what, at_hand)
     return (note,) if note else ()
 
 
@@ -128,7 +128,7 @@ def hardly_read(
         encoder: the model where it may be asked for its tokens; where not, its card alone is.
         first: the one of them that is proposed first, whichever the language is; empty for none.
     """
-    from ..data.language import NAMES, mostly_foreign
+    from ..data.language import LANGUAGE_NAMES, dominant_foreign_language
 
     told = Counter({code: times for code, times in corpus.languages.items() if code})
     code = told.most_common(1)[0][0] if told else ""
@@ -136,9 +136,9 @@ def hardly_read(
     others = sorted((name for name in at_hand if name != model), key=lambda name: name != first)
     readers = tuple(name for name in others if name == first or (code and code in (languages_of(catalog, name) or ())))[:_AT_MOST]
     spaced = code not in _UNSPACED
-    if known and (foreign := mostly_foreign(corpus.languages, known)):
+    if known and (foreign := dominant_foreign_language(corpus.languages, known)):
         return HardlyRead(
-            f"Most texts of {corpus.name} look like {NAMES.get(foreign, foreign)}, which this model was not trained on: "
+            f"Most texts of {corpus.name} look like {LANGUAGE_NAMES.get(foreign, foreign)}, which this model was not trained on: "
             "its scores say little about them.",
             readers,
             spaced,

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..data.corpus import Corpus
-    from ..data.progress import Progress
     from ..explore.projection import PlacedPoints, ProjectionParams
+    from ..progress import Progress
     from .search import Phase
 
 

@@ -15,10 +15,10 @@ from .training_texts import learned_texts
 
 if TYPE_CHECKING:
     from ..data.corpus import Corpus
-    from ..data.progress import Progress
     from ..explore.model_diff import NeighborChange
     from ..explore.projection import ProjectionParams
     from ..models.base import Encoder
+    from ..progress import Progress
 
 MOST_TEXTS = 30_000
 MOST_QUERIES = 3
@@ -56,7 +56,7 @@ class Changing(Growing):
             StudioError: the models are the same, or give no vectors; the corpus has fewer than three texts or more than 30,000; there is
                 no such column.
         """
-        from ..data.splits.splitting import plain
+        from ..data.split import normalize_text
         from ..explore.model_diff import align_points, compare_neighbors, most_changed_pairs
         from ..explore.projection import ProjectionParams, project
 
@@ -82,7 +82,7 @@ class Changing(Growing):
             vectors[1], params, keys[1], self.workspace, told("Drawing map 2 of 2"), start=first, graphs=self._services.neighbourhoods
         )
         learned = set().union(*(learned_texts(lambda: self.store, self.workspace, name) for name in (before, after)))
-        new = np.array([plain(text) not in learned for text in corpus.texts])
+        new = np.array([normalize_text(text) not in learned for text in corpus.texts])
         asked = [query.strip() for query in queries if query.strip()][:MOST_QUERIES]
         return Changes(
             corpus=corpus,
@@ -109,7 +109,7 @@ class Changing(Growing):
 
     def _noted(self, corpus: Corpus, names: Sequence[str], encoders: Sequence[Encoder], new: np.ndarray) -> tuple[str, ...]:
         """What is to be known of the corpus and the models, and that one was tuned on these very texts."""
-        notes = [*corpus.repeats()]
+        notes = [*corpus.repeat_notes()]
         for name, encoder in zip(names, encoders, strict=True):
             notes += [*self.language_notes(corpus, name), *self._unknown(corpus, encoder)]
         if not new.all():

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from ..data.doctor.diagnosis import Diagnosis
     from ..data.examples import Examples
     from ..data.loading.table import Table
-    from ..data.progress import Progress
     from ..data.schema.roles import Roles
+    from ..progress import Progress
     from ..training.advisor import Advice
     from ..training.estimate import Estimate
     from ..training.spec import TrainSpec
@@ -78,7 +78,7 @@ class Planning(Part):
         diagnosis = before.diagnosis if before is not None and self._same_rows(before, table, judged, asked, model, own) else None
         diagnosis = diagnosis or self.read.diagnosed(table, asked, judged, model, own.get("objective"), checking)
         data = _source(given, table, asked, diagnosis)
-        dev, held, account = None, diagnosis.held_out, diagnosis.held_account
+        dev, held, account = None, diagnosis.dev_examples, diagnosis.dev_account
         if request.dev is not None and judged is not None and held is not None and account is not None:
             dev = replace(_source(request.dev, judged, asked, diagnosis), examples=held, account=account)
         advice = self._advise(diagnosis.examples, model, own)
@@ -95,7 +95,7 @@ class Planning(Part):
 
     def _model(self, request: TrainRequest, table: Table) -> tuple[str, tuple[str, ...]]:
         """Return the model to start from, and why where the language of the texts decided."""
-        from ..data.language import NAMES, mostly_foreign
+        from ..data.language import LANGUAGE_NAMES, dominant_foreign_language
 
         default = self.settings.default_model
         if request.model:
@@ -104,7 +104,7 @@ class Planning(Part):
         model = self.usual_model(found)
         if model == default:
             return model, ()
-        language = NAMES[mostly_foreign(found)]
+        language = LANGUAGE_NAMES[dominant_foreign_language(found)]
         return model, (f"Model {model}: most texts look like {language}, which {default} was not trained on.",)
 
     def estimate(self, plan: TrainPlan | TrainRequest) -> Forecast:

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from ..data.progress import checkpoint
 from ..errors import StudioError
 from ..models.base import finite
+from ..progress import checkpoint
 from ..workspace import digest_texts
 from .results import ClusterInfo, Duplicates, MapView, Mined, MinedPair, SearchResult, TextHit
 from .similarity import Relating, given
 
 if TYPE_CHECKING:
     from ..data.corpus import Corpus
-    from ..data.progress import Progress
     from ..explore.approximate_mining import PairRecall
     from ..explore.bm25 import LexicalIndex
     from ..explore.clusters import ClusterParams
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from ..models.base import Encoder
     from ..models.pair_scorer import PairScorer
     from ..models.prompts import Role, SearchSettings
+    from ..progress import Progress
 
 Mode = Literal["semantic", "lexical", "hybrid"]
 MODES: tuple[Mode, ...] = ("semantic", "lexical", "hybrid")
@@ -92,7 +92,7 @@ class Exploring(Relating):
         quicker = encoder is not None and semantic is not None and self._quicken(semantic, corpus, encoder)
         foreign = (self.language_notes(corpus, model) or self.language_notes([query], model, "Your words")) if encoder is not None else ()
         unknown = (*self._unknown(corpus, encoder), *self._unknown([query], encoder, "your query")) if encoder is not None else ()
-        notes = (*_told(recall, quicker), *_compared_by(encoder), *corpus.repeats(), *foreign, *unknown)
+        notes = (*_told(recall, quicker), *_compared_by(encoder), *corpus.repeat_notes(), *foreign, *unknown)
         by = "cosine" if encoder is None else encoder.similarity_name
         return replace(found, notes=notes, recall=recall, similarity_fn_name=by)
 
@@ -266,13 +266,13 @@ class Exploring(Relating):
         key = f"{corpus.digest}-{encoder.fingerprint}" + ("" if by == "cosine" else f"-{by}")
 
         def made() -> SemanticIndex:
-            with together.doing(key, progress) as tell:
+            with together.publish(key, progress) as tell:
                 vectors = self._vectors(corpus, encoder, tell)
             indexed = len(vectors) >= LARGE and by == "cosine"
             index = self._services.indexes.load(corpus.digest, encoder.fingerprint, *vectors.shape) if indexed else None
             return SemanticIndex(vectors, index, by)
 
-        return self._services.meanings.get(key, made, together.waiting(key, progress))
+        return self._services.meanings.get(key, made, together.follow(key, progress))
 
     def _quicken(self, index: SemanticIndex, corpus: Corpus, encoder: Encoder) -> bool:
         """Have a large corpus that is asked for the second time indexed in the background; whether that goes on. Answers are exact then."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..data.progress import checkpoint
 from ..errors import StudioError
+from ..progress import checkpoint
 from ..shards.jobs import ROWS, Job
 from ..workspace import digest_file, existing
 from .base import Part
@@ -17,9 +17,9 @@ from .results.search import SearchResult, TextHit
 from .similarity import given
 
 if TYPE_CHECKING:
-    from ..data.progress import Progress
     from ..evaluation.report import Report
     from ..models.prompts import Role
+    from ..progress import Progress
     from ..shards.executor import How
     from ..shards.sources import SourceFile
     from .base import Services
@@ -225,7 +225,7 @@ class Scaling(Part):
         Raises:
             StudioError: the folder holds no vectors, or those of another model.
         """
-        from ..data.accounts import RowAccount
+        from ..data.row_report import RowReport
         from ..models.base import finite
         from ..models.similarity import score_note
         from ..shards.models import load_plain, unsuited_note
@@ -256,7 +256,7 @@ class Scaling(Part):
         notes = (*score_note(plain.name, by), *unsuited_note(of, plain, "document"))
         if recall is not None:
             notes += (f"Approximate: of the nearest rows {recall:.1%} are found, measured on rows of this folder.",)
-        return SearchResult(tuple(hits), milliseconds, RowAccount(len(rows), len(rows)), notes, recall, by)
+        return SearchResult(tuple(hits), milliseconds, RowReport(len(rows), len(rows)), notes, recall, by)
 
     def _served(self, path: Path, progress: Progress | None) -> Any:
         from ..shards.jobs import JobFolder

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..data.progress import checkpoint
 from ..data.samples import ASSETS
 from ..data.schema.content import kept_as_texts
 from ..data.schema.roles import Roles
 from ..errors import StudioError
 from ..models.base import finite
 from ..models.similarity import which_note
+from ..progress import checkpoint
 from ..workspace import digest_texts
 from .base import Part
 from .languages import HardlyRead, foreign_notes, hardly_read, languages_of, unknown_notes
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from ..data.corpus import Corpus
     from ..data.file_texts import FileTexts
     from ..data.loading.table import Table
-    from ..data.progress import Progress
     from ..explore.explain import ScoreDistribution, WordAlignment
     from ..models.base import Encoder
     from ..models.prompts import Role
+    from ..progress import Progress
     from .base import Services
     from .data import Reading
 
@@ -59,8 +59,8 @@ class Comparing(Part):
 
     def similarity_pairs(self, path: str | Path | Table, model: str | None = None, progress: Progress | None = None) -> PairScores:
         """Every row of a file of pairs compared that has both its texts; with the scores or labels that it holds, as far as it does."""
-        from ..data.accounts import account_of
         from ..data.examples import build_examples
+        from ..data.row_report import report_rows
         from ..data.schema.inference import infer_roles
 
         table = self.read.table(path)
@@ -73,7 +73,7 @@ class Comparing(Part):
         vectors = finite(encoder.encode([*lefts, *rights], progress=progress))
         found = _compare(vectors[: len(lefts)], vectors[len(lefts) :], encoder.similarity_name)
         rows = (PairScore(int(line), a, b, one) for line, a, b, one in zip(examples.lines, lefts, rights, found, strict=True))
-        account = account_of(table, findings, examples.lines)
+        account = report_rows(table, findings, examples.lines)
         agreement = _agreement(table, roles, np.array([one.score for one in found]))
         by = which_note(encoder.name, encoder.similarity_name)
         notes = (*kept_as_texts(findings), *by, *self.reading_notes([*lefts, *rights], model))
@@ -105,7 +105,7 @@ class Comparing(Part):
         Args:
             role: what the texts are, for a model with prompts.
         """
-        from ..data.accounts import RowAccount
+        from ..data.row_report import RowReport
 
         chosen, why = self.catalog.precision(precision)
         encoder = self.catalog.load(model or self.settings.default_model, chosen).for_role(role)
@@ -115,7 +115,7 @@ class Comparing(Part):
         start = time.perf_counter()
         vectors = finite(encoder.encode(found, progress=progress))
         seconds = time.perf_counter() - start
-        rate, account = len(vectors) / max(seconds, 1e-9), RowAccount(len(found), len(found))
+        rate, account = len(vectors) / max(seconds, 1e-9), RowReport(len(found), len(found))
         if not isinstance(texts, Sequence):
             vectors, account = _aligned(vectors, texts), texts.account
         return Encoded(vectors, len(vectors), vectors.shape[1], seconds, rate, account, self.reading_notes(texts, model), chosen, why)
@@ -150,9 +150,9 @@ class Comparing(Part):
 
     def language_notes(self, texts: Sequence[str] | Corpus, model: str | None = None, what: str = "The texts") -> tuple[str, ...]:
         """A sentence where the texts are in a language that the model was not trained on."""
-        from ..data.language import languages_in
+        from ..data.language import count_languages
 
-        found = languages_in(texts) if isinstance(texts, Sequence) else texts.languages
+        found = count_languages(texts) if isinstance(texts, Sequence) else texts.languages
         return foreign_notes(self.catalog, model or self.settings.default_model, found, what, self.multilingual)
 
     def hardly_reads(self, corpus: Corpus, at_hand: Sequence[str], model: str | None = None) -> HardlyRead | None:
@@ -187,7 +187,7 @@ class Comparing(Part):
         return unknown_notes(found, len(texts.texts), what)
 
     def _notes(self, corpus: Corpus, model: str | None, encoder: Encoder) -> tuple[str, ...]:
-        said = (*corpus.repeats(), *kept_as_texts(corpus.notes))
+        said = (*corpus.repeat_notes(), *kept_as_texts(corpus.notes))
         return (*said, *self.language_notes(corpus, model), *self._unknown(corpus, encoder))
 
     def _encoder(self, model: str | None, role: Role = "symmetric") -> Encoder:
@@ -218,7 +218,7 @@ def _compare(left: np.ndarray, right: np.ndarray, by: str) -> list[Similarity]:
 
 def _aligned(vectors: np.ndarray, corpus: Corpus) -> np.ndarray:
     """The (n, d) vectors of a corpus as those of its file's rows, NaN where a row has no text."""
-    places, rows = corpus.places()
+    places, rows = corpus.positions()
     if rows == len(vectors):
         return vectors
     found = np.full((rows, vectors.shape[1]), np.nan, dtype=vectors.dtype)

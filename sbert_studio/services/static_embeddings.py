@@ -21,9 +21,9 @@ from .data import require_writable
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ..data.progress import Progress
     from ..models.static import Learner
     from ..models.word_encoder import WordEncoder
+    from ..progress import Progress
     from ..settings import Limits
     from .base import Services
     from .data import Reading
@@ -333,10 +333,10 @@ class Fitting(Part):
 
     def _texts(self, file: str | Path, columns: Sequence[str], progress: Progress | None) -> tuple[str, list[str]]:
         """A file's name and its texts that are not blank."""
-        from ..data.corpus import text_columns
+        from ..data.corpus import find_text_columns
 
         table = self.read.table(file, progress=progress)
-        names = list(columns) or text_columns(table)
+        names = list(columns) or find_text_columns(table)
         if absent := [name for name in names if name not in table.columns]:
             raise StudioError(f"{table.name} has no column {absent[0]!r}", f"choose from {', '.join(table.columns[:20])}")
         texts = [text for name in names for text in table.column(name) if text.strip()]

@@ -14,11 +14,11 @@ from .training_questions import Unanswered
 if TYPE_CHECKING:
     import numpy as np
 
-    from ..data.accounts import RowAccount
     from ..data.doctor.diagnosis import Diagnosis
     from ..data.examples import Examples
     from ..data.loading.table import Table
     from ..data.questions import Question
+    from ..data.row_report import RowReport
     from ..data.schema.overrides import SchemaOverrides
     from ..data.schema.roles import Roles
     from ..runs.files import RunFiles
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..training.spec import TrainSpec
 
 
-def run_accounts(run: Run, materials: RunFiles) -> dict[str, RowAccount]:
+def run_accounts(run: Run, materials: RunFiles) -> dict[str, RowReport]:
     """The accounts of a run's files, with the rows that it held out. In folds every row is held out once, and learned from in the end.
 
     What was found of a run that is done is kept in its folder.
@@ -51,33 +51,33 @@ def run_accounts(run: Run, materials: RunFiles) -> dict[str, RowAccount]:
     return found
 
 
-def unseen(account: RowAccount, first: Examples, held: Examples) -> RowAccount:
+def unseen(account: RowReport, first: Examples, held: Examples) -> RowReport:
     """The account of the first stage's file without the rows that hold a text of those that judge, which the stage leaves out."""
     import numpy as np
 
-    from ..data.accounts import SHARED
-    from ..data.splits.splitting import leaking
+    from ..data.row_report import SHARES_HELD_OUT_TEXT
+    from ..data.split import find_leaks
 
-    return account.divided(first.lines, first.lines[~leaking(first, held)], np.array([], dtype=np.int64), SHARED)
+    return account.after_split(first.lines, first.lines[~find_leaks(first, held)], np.array([], dtype=np.int64), SHARES_HELD_OUT_TEXT)
 
 
-def in_sentences(accounts: Mapping[str, RowAccount], *, begun: bool = True) -> tuple[str, ...]:
-    """A sentence on the rows of each file, named by its part: ``120 rows read, 74 learned from, 46 left out: …``.
+def in_sentences(accounts: Mapping[str, RowReport], *, begun: bool = True) -> tuple[str, ...]:
+    """A sentence on the rows of each file, named by its part: ``120 rows read, 74 used for training, 46 skipped: …``.
 
     Args:
         begun: whether a step was taken; otherwise they are rows to learn from.
     """
-    learned, judged = ("learned from", "judged by") if begun else ("to learn from", "to be judged by")
+    learned, judged = ("used for training", "used for validation") if begun else ("for training", "for validation")
     verbs = {"data": learned, "dev": judged, "first": learned}
     titles = {"data": "", "dev": "Held-out file: ", "first": "First stage: "}
-    return tuple(f"{titles[part]}{account.in_words(verbs[part])}." for part, account in accounts.items())
+    return tuple(f"{titles[part]}{account.describe(verbs[part])}." for part, account in accounts.items())
 
 
-def _split(account: RowAccount, materials: RunFiles, held: np.ndarray) -> tuple[RowAccount, Examples | None]:
+def _split(account: RowReport, materials: RunFiles, held: np.ndarray) -> tuple[RowReport, Examples | None]:
     """The account once these rows were put aside, and the rows; those that share a text with them may be in neither part."""
     import numpy as np
 
-    from ..data.accounts import SHARED
+    from ..data.row_report import SHARES_HELD_OUT_TEXT
     from ..training.evaluator import hold_out
 
     examples, _ = materials.examples()
@@ -85,7 +85,7 @@ def _split(account: RowAccount, materials: RunFiles, held: np.ndarray) -> tuple[
     if judged_by is None or not np.array_equal(np.unique(judged_by.lines), held):  # a run of an earlier version, which drew other rows
         judges = np.isin(examples.lines, held)
         learned, judged_by = examples.take(np.flatnonzero(~judges)), examples.take(np.flatnonzero(judges))
-    return account.divided(examples.lines, learned.lines, held, SHARED), judged_by
+    return account.after_split(examples.lines, learned.lines, held, SHARES_HELD_OUT_TEXT), judged_by
 
 
 def _held_out(path: Path) -> np.ndarray:
@@ -163,7 +163,7 @@ class Source:
     choices: SchemaOverrides
     roles: Roles
     examples: Examples
-    account: RowAccount
+    account: RowReport
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,7 +212,7 @@ class TrainPlan:
         return replace(self, request=replace(self.request, owner=owner, name=name, pins=pins))
 
     @property
-    def accounts(self) -> dict[str, RowAccount]:
+    def accounts(self) -> dict[str, RowReport]:
         """What became of every row of every file."""
         return {name: source.account for name, source in self.sources.items()}
 
@@ -236,9 +236,7 @@ class TrainPlan:
         for diagnosis in (self.diagnosis, self.earlier):
             for finding in diagnosis.findings if diagnosis else ():
                 if finding.severity == "error":
-                    change = (
-                        f"{finding.mend.label[:1].lower()}{finding.mend.label[1:]}, or put it right in the file" if finding.mend else ""
-                    )
+                    change = f"{finding.fix.label[:1].lower()}{finding.fix.label[1:]}, or put it right in the file" if finding.fix else ""
                     raise StudioError(finding.message, change or "put it right in the file", finding.rows)
         if self.questions and not (self.request.choices and self.request.choices.as_read):
             raise Unanswered.of_file(self.table.name, self.questions)

@@ -62,11 +62,11 @@ def question_lines(question: Question) -> list[str]:
 
 def question_from_json(value: Mapping[str, Any]) -> Question:
     """The inverse of :meth:`~sbert_studio.data.questions.Question.to_json`."""
-    from ..data.questions import Option, Question, Shown
+    from ..data.questions import ExampleRow, Option, Question
 
     options = tuple(Option(str(one["answer"]), str(one["flag"]), dict(one.get("choice") or {})) for one in value["options"])
     rows = tuple(
-        Shown(int(one["row"]), tuple(one["texts"]), str(one.get("value", "")), str(one.get("read_as", "")))
+        ExampleRow(int(one["row"]), tuple(one["texts"]), str(one.get("value", "")), str(one.get("read_as", "")))
         for one in value.get("rows") or ()
     )
     return Question(str(value["name"]), str(value["question"]), options, str(value.get("why", "")), rows, value.get("proposed"))

@@ -87,13 +87,13 @@ def untuned(store: Callable[[], RunStore], workspace: Workspace, catalog: Catalo
 
 
 def learned_texts(store: Callable[[], RunStore], workspace: Workspace, model: str) -> set[str]:
-    """Every text that a model has learned from, as :func:`~sbert_studio.data.splits.splitting.plain` writes it; none that was held out."""
-    from ..data.splits.splitting import plain
+    """Every text that a model has learned from, as :func:`~sbert_studio.data.split.normalize_text` writes it; none that was held out."""
+    from ..data.split import normalize_text
 
     found: set[str] = set()
     for run, files in learned_by(store, workspace, model):
         held = _held_out(workspace, run)
-        found |= {plain(text) for _, rows in files for row in rows - held for text in row}
+        found |= {normalize_text(text) for _, rows in files for row in rows - held for text in row}
     return found
 
 

@@ -13,8 +13,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ..data.progress import checkpoint
 from ..errors import StudioError
+from ..progress import checkpoint
 from ..registry import Registry
 from ..settings import keep_ray_quiet
 from ..workspace import require_disk
@@ -22,7 +22,7 @@ from .jobs import Job, JobFolder, Receipt
 from .operations import WORKS
 
 if TYPE_CHECKING:
-    from ..data.progress import Progress
+    from ..progress import Progress
     from .jobs import Shard
     from .operations import Do, Work
 

@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
-from ..data.progress import checkpoint
 from ..errors import StudioError
 from ..models.base import finite
+from ..progress import checkpoint
 from ..workspace import require_disk, write_json
 from .jobs import ROWS
 
@@ -35,8 +35,8 @@ except ImportError:  # Windows
 
 if TYPE_CHECKING:
     from ..data.file_texts import FileTexts
-    from ..data.progress import Progress
     from ..models.base import Encoder
+    from ..progress import Progress
 
 _FORMAT = 1
 _BLOCK = ROWS  # rows that are encoded together, and lost together

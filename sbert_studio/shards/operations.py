@@ -12,12 +12,12 @@ import numpy as np
 
 from ..data.examples import build_examples
 from ..data.loading.table import table_from_columns
-from ..data.progress import checkpoint
 from ..data.schema.roles import Roles
 from ..errors import StudioError
 from ..evaluation.encoding import MEASURES, encode_columns, similarities
 from ..explore.paraphrase_mining import TopPairs
 from ..models.base import finite
+from ..progress import checkpoint
 from ..registry import Registry
 from ..workspace import digest_texts
 from .jobs import Job, JobFolder, Shard

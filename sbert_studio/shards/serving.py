@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..data.progress import checkpoint
 from ..errors import StudioError
 from ..explore.exact_search import ExactSimilaritySearch, Hit
 from ..models.io.digests import digest_of
 from ..models.similarity import unit
+from ..progress import checkpoint
 from ..workspace import atomic_folder, require_disk, write_json
 from .reader import ShardedVectors
 
 if TYPE_CHECKING:
-    from ..data.progress import Progress
+    from ..progress import Progress
 
 _EXACT = 20_000  # rows: 31 MB of 384 dimensions, looked through in a few milliseconds
 _SAMPLED = 64  # vectors a list from which its centre is learned

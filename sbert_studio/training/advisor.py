@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
-from ..data.language import main_script
+from ..data.language import detect_main_script
 from ..errors import StudioError
 from ..losses import OBJECTIVES, objectives_of, title_of
 from ..registry import fields_of
@@ -288,7 +288,7 @@ class _Advisor:
 
     def _language(self) -> None:
         sample = islice(chain.from_iterable(zip(*self.examples.texts, strict=True)), 2_000)
-        script = main_script(sample)
+        script = detect_main_script(sample)
         if script and not any(word in self.backbone for word in _MULTILINGUAL):
             better = self.multilingual or MULTILINGUAL_HUB_ID
             self.reasons.append(f"Most texts are in {script} script, which {self.name} hardly knows: {better} would start far better.")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..data.questions import Option, Question, Shown
+from ..data.questions import ExampleRow, Option, Question
 from ..data.schema.overrides import format_names
 from ..evaluation.bootstrap import percentile_interval, resample_clusters
 from ..evaluation.encoding import pair_similarities
@@ -155,7 +155,7 @@ def _targets(held: Examples) -> np.ndarray:
     return held.targets.astype(np.float64)
 
 
-def _most_opposed(parts: Sequence[Examples], scores: Sequence[np.ndarray]) -> tuple[Shown, ...]:
+def _most_opposed(parts: Sequence[Examples], scores: Sequence[np.ndarray]) -> tuple[ExampleRow, ...]:
     shown = []
     for part, scored in zip(parts, scores, strict=True):
         targets = _targets(part)
@@ -165,8 +165,8 @@ def _most_opposed(parts: Sequence[Examples], scores: Sequence[np.ndarray]) -> tu
             texts = tuple(column[place][:_LONGEST] for column in part.texts[:2])
             value = part.labels[int(targets[place])] if part.labels else f"{targets[place]:g}"
             read_as = "most alike" if gap[place] > 0 else "least alike"
-            shown.append((float(abs(gap[place])), Shown(int(part.lines[place]), texts, value, read_as)))
-    found: list[Shown] = []
+            shown.append((float(abs(gap[place])), ExampleRow(int(part.lines[place]), texts, value, read_as)))
+    found: list[ExampleRow] = []
     for _, row in sorted(shown, key=lambda item: -item[0]):
         if sum(other.read_as == row.read_as for other in found) < 2:
             found.append(row)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..data.splits.siblings import siblings
+from ..data.split import find_pair_classes
 from ..evaluation.report import describe_gain, describe_selection, format_interval
 from ..models.base import Encoder
 from ..models.card import CardFacts, Score, short_name
@@ -142,7 +142,7 @@ def _facts(
 
 
 def _write_rows(rows: Examples, path: Path) -> None:
-    classes = siblings(rows) if rows.targets is None else rows.targets
+    classes = find_pair_classes(rows) if rows.targets is None else rows.targets
     targets = [None] * len(rows) if classes is None else classes.tolist()
     with atomic_file(path) as part, part.open("w", encoding="utf-8") as target:
         for texts, goal, line in zip(zip(*rows.texts, strict=True), targets, rows.lines.tolist(), strict=True):

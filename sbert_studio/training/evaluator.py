@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from ..data.findings import count
-from ..data.splits.splitting import all_alike, split
+from ..data.split import has_single_target, split_examples
 from ..errors import StudioError
 from ..evaluation.bootstrap import MIN_CLUSTERS, ScoredModel, paired_gain, selected_model_gain
 from ..evaluation.evaluate import SCORED_KINDS, evaluate_examples, main_score, sample_reference
@@ -219,7 +219,7 @@ def stratify_option(spec: TrainSpec) -> bool | None:
 
 def uninformative_reason(held: Examples) -> str:
     """Return the reason why no model can be evaluated on these rows; empty if one can."""
-    if not all_alike(held):
+    if not has_single_target(held):
         return ""
     assert held.targets is not None
     same = f"are labelled “{held.labels[int(held.targets[0])]}”" if held.labels else "have the same score"
@@ -264,7 +264,7 @@ def hold_out(spec: TrainSpec, examples: Examples, dev: Examples | None) -> tuple
     if spec.by_group and not examples.groups:
         raise StudioError("a split by group was asked for, but no column holds groups", "choose the group column")
     try:
-        rest, held = split(examples, spec.dev_fraction, spec.seed, groups=spec.by_group, stratify=stratify_option(spec))
+        rest, held = split_examples(examples, spec.dev_fraction, spec.seed, groups=spec.by_group, stratify=stratify_option(spec))
     except StudioError as error:
         return examples, None, error.message
     if len(held) < 2 or not len(rest):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..data.splits.splitting import folds
+from ..data.split import make_folds
 from ..errors import StudioError
 from ..models.trainable import Trainable
 from .evaluator import hold_out, stratify_option
@@ -105,7 +105,7 @@ def plan_members(spec: TrainSpec, examples: Examples, dev: Examples | None) -> l
 
 def _folds(alone: TrainSpec, spec: TrainSpec, examples: Examples) -> list[Member]:
     found = []
-    divided = folds(examples, spec.folds, alone.seed, groups=spec.by_group, stratify=stratify_option(spec))
+    divided = make_folds(examples, spec.folds, alone.seed, groups=spec.by_group, stratify=stratify_option(spec))
     for number, (learned, held) in enumerate(divided, start=1):
         title = f"fold {number} of {spec.folds}" if spec.seeds == 1 else f"seed {alone.seed}, fold {number} of {spec.folds}"
         groups = sorted(set(held.groups)) if spec.by_group else []

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ..data.splits.splitting import plain
+from ..data.split import normalize_text
 from ..evaluation.encoding import TIE, encode_columns, pair_similarities
 from ..models.pair_scorer import PairScorer
 from ..models.similarity import similarity, unit
@@ -89,11 +89,11 @@ def _category_mistakes(model: Trainable, held: Examples, known: Examples) -> lis
     assert held.targets is not None and known.targets is not None
     new, old = (unit(vectors) for vectors in encode_columns(cast("Encoder", model), [held.texts[0], known.texts[0]]))
     theirs = np.array([known.labels[int(label)] for label in known.targets])
-    same = [plain(text) for text in known.texts[0]]
+    same = [normalize_text(text) for text in known.texts[0]]
     found = []
     for place, (text, target) in enumerate(zip(held.texts[0], held.targets, strict=True)):
         gold, cosines = held.labels[int(target)], new[place] @ old.T
-        cosines[[other == plain(text) for other in same]] = -np.inf
+        cosines[[other == normalize_text(text) for other in same]] = -np.inf
         mine = theirs == gold
         nearest, other = cosines[mine].max(initial=-1.0), np.where(mine, -np.inf, cosines)
         misled = int(other.argmax())
@@ -133,7 +133,7 @@ def _triplet_mistakes(model: Trainable, held: Examples) -> list[Mistake]:
 def _retrieval_mistakes(model: Trainable, held: Examples) -> list[Mistake]:
     encoder = cast("Encoder", model)
     left, right = encode_columns(encoder, list(held.texts[:2]), roles=("query", "document"))
-    cosines, names = similarity(left, right, encoder.similarity_name), np.array([plain(text) for text in held.texts[1]])
+    cosines, names = similarity(left, right, encoder.similarity_name), np.array([normalize_text(text) for text in held.texts[1]])
     own = np.diagonal(cosines).copy()
     other = np.where(names[None, :] == names[:, None], -np.inf, cosines)
     misled = other.argmax(axis=1)

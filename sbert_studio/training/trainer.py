@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..data.splits.siblings import siblings
+from ..data.split import find_pair_classes
 from ..errors import StudioError
 from ..losses.base import Relation
 from ..models.io.digests import damage
@@ -156,7 +156,7 @@ def train(
         assignment = Assignment(general=GeneralProbe.build(encoder))
     rows = encoder.training_rows(learned)
     if objective.in_batch and len(rows.ids) > 1:
-        objective.know(Relation.of(rows.ids, siblings(learned), processes.device))
+        objective.know(Relation.of(rows.ids, find_pair_classes(learned), processes.device))
     judge = Evaluator(held, folder, learned=learned) if held is not None else None
     asks = bool(state.alarm) and not is_accepted(spec, FORGETS)
     state = state if asks else replace(state, alarm={})

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..data.questions import Question
-from ..data.splits.splitting import leaking
+from ..data.split import find_leaks
 from ..errors import StudioError
 from ..models.quantized import make_dense
 from ..workspace import atomic_folder, write_json
@@ -63,7 +63,7 @@ def run_trials(
     Raises:
         StudioError: as ``train``; or folds, groups or held-out rows are impossible.
     """
-    if dev is not None and (known := int(leaking(examples, dev).sum())):
+    if dev is not None and (known := int(find_leaks(examples, dev).sum())):
         emit(Notice(f"{known:,} rows to learn from hold a text of the held-out file, so the scores flatter"))
     folds = plan_folds(spec, examples, dev, folder) if first is None else None
     if (question := _check_alarm_first(spec, examples, dev, load, folder, bool(folds))) is not None:
@@ -149,7 +149,7 @@ class _Trials:
 
     def unseen(self, first: Examples, plan: Sequence[Member]) -> Examples:
         for held in (member.held for member in plan if member.held is not None):
-            known = leaking(first, held)
+            known = find_leaks(first, held)
             if known.any():
                 self.emit(Notice(f"{int(known.sum()):,} rows of the first stage hold a held-out text and are left out"))
                 first = first.take((~known).nonzero()[0])

@@ -15,7 +15,7 @@ import gradio as gr
 from starlette.middleware import Middleware
 
 from ..caches import keep_little
-from ..data.samples import samples
+from ..data.samples import list_samples
 from ..errors import StudioError
 from ..services.janitor import Janitor
 from ..settings import summarise_events_seldom, trust_proxies
@@ -145,7 +145,7 @@ def launch(
     page = Page(studio, replace(studio.settings, host=host, share=share).shared)
     blocks = _drawn(studio, page)
     keep_little()
-    folder, own = plotly_folder(), [sample.title for sample in samples()]
+    folder, own = plotly_folder(), [sample.title for sample in list_samples()]
     gr.set_static_paths([folder, FOLDER])
     summarise_events_seldom()
     trust_proxies(studio.settings)

@@ -8,7 +8,7 @@ from typing import Any
 
 import gradio as gr
 
-from ..data.language import NAMES, mostly_foreign
+from ..data.language import LANGUAGE_NAMES, dominant_foreign_language
 from ..errors import StudioError
 from ..services.languages import languages_of
 from ..settings import MULTILINGUAL_HUB_ID
@@ -41,7 +41,7 @@ def said(
 
 def _selected(page: Page, owner: Any, chosen: Chosen, model: str | None, brought: Brought | None, language: str) -> Value | None:
     """That the model was selected because of the language of the texts, and the way back; nothing where the page speaks it as well."""
-    code, name = mostly_foreign(chosen.corpus.languages), chosen.corpus.name
+    code, name = dominant_foreign_language(chosen.corpus.languages), chosen.corpus.name
     if not code and brought is not None:
         code, name = brought.language, brought.name
     if code in ("", language):
@@ -49,9 +49,9 @@ def _selected(page: Page, owner: Any, chosen: Chosen, model: str | None, brought
     titles, default = _titles(page, owner), page.studio.settings.default_model
     title = titles.get(str(model), model)
     text = (
-        f"Most texts of {name} look like {NAMES[code]}: {title} is selected."
+        f"Most texts of {name} look like {LANGUAGE_NAMES[code]}: {title} is selected."
         if name
-        else f"Your texts look like {NAMES[code]}: {title} is selected."
+        else f"Your texts look like {LANGUAGE_NAMES[code]}: {title} is selected."
     )
     return {"text": text, "advice": [], "models": [_button(titles, default)], "quiet": True, "hide": True}
 
@@ -65,7 +65,7 @@ def _brought(page: Page, owner: Any, brought: Brought | None, model: str | None)
         return None  # The model that is typed there is none; the verb that needs it says so.
     if brought is None or not known or brought.language in known:
         return None
-    language = NAMES[brought.language]
+    language = LANGUAGE_NAMES[brought.language]
     text = (
         f"Most texts of {brought.name} look like {language}, which this model was not trained on: its scores say little about them."
         if brought.name

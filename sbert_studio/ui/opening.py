@@ -8,7 +8,7 @@ from typing import Any
 
 import gradio as gr
 
-from ..data.samples import Examples, examples
+from ..data.samples import SampleTexts, sample_texts
 from .page import Page
 from .pieces.handlers import guarded
 from .pieces.views import view
@@ -23,15 +23,15 @@ def box(page: Page, name: str, **more: Any) -> Any:
     """Draw a text box that begins with one of the example texts, in the page's language.
 
     Args:
-        name: an attribute of :class:`~sbert_studio.data.samples.Examples`.
+        name: an attribute of :class:`~sbert_studio.data.samples.SampleTexts`.
         more: further arguments of ``gr.Textbox``.
     """
-    drawn = gr.Textbox(_text(examples(ENGLISH), name), **more)
+    drawn = gr.Textbox(_text(sample_texts(ENGLISH), name), **more)
     page.examples.append((name, drawn))
     return drawn
 
 
-def _text(found: Examples, name: str) -> str:
+def _text(found: SampleTexts, name: str) -> str:
     value = getattr(found, name)
     return value if isinstance(value, str) else "\n".join(value)
 
@@ -89,7 +89,7 @@ def translated(page: Page, before: str, language: str, texts: Sequence[Any]) -> 
     """Return an update for each box of ``page.examples``; what the visitor wrote there stays."""
     if before == language:
         return [gr.skip() for _ in texts]
-    old, new = examples(before), examples(language)
+    old, new = sample_texts(before), sample_texts(language)
     return [_text(new, name) if text == _text(old, name) else gr.skip() for (name, _), text in zip(page.examples, texts, strict=True)]
 
 

@@ -22,7 +22,7 @@ from .visitors.visits import VISITS, address, session
 
 if TYPE_CHECKING:
     from ..data.corpus import Corpus
-    from ..data.progress import Progress
+    from ..progress import Progress
     from ..services import Studio
     from ..services.results import Changes, Duplicates, PairScores
     from .panels.basket.pairs import Basket
@@ -183,18 +183,18 @@ class Page:
 
     def choose(self, path: Path, column: str | None = None, name: str | None = None, progress: Progress | None = None) -> Chosen:
         """Read a corpus from a file."""
-        from ..data.corpus import text_columns
+        from ..data.corpus import find_text_columns
 
         read = self.studio.read.table(path, name, progress)
-        columns = tuple(text_columns(read))
+        columns = tuple(find_text_columns(read))
         corpus = self.studio.read.corpus(read, column)
         return Chosen(corpus, path, columns or read.columns, column or (columns or read.columns)[0])
 
     def sample_corpus(self, sample_id: str | None = None, *, language: str = "en") -> Chosen:
         """A sample corpus, where none is named the one that the page opens with in ``language``; read once."""
-        from ..data.samples import first_sample, sample
+        from ..data.samples import default_sample, get_sample
 
-        found = first_sample(language, CORPUS) if sample_id is None else sample(sample_id)
+        found = default_sample(language, CORPUS) if sample_id is None else get_sample(sample_id)
         if found is None:
             raise StudioError("there is no sample corpus", "install the program again")
         if found.id not in self._samples:
@@ -226,10 +226,10 @@ class Page:
             name: of their file.
             found: how many texts are in each language.
         """
-        from ..data.language import mostly_foreign
+        from ..data.language import dominant_foreign_language
 
         model = model or self.studio.settings.default_model
-        code = mostly_foreign(found)
+        code = dominant_foreign_language(found)
         if not code:
             return model, gr.skip(), gr.skip()
         chosen = kept or model not in self._usual_models()
@@ -242,10 +242,10 @@ class Page:
 
     def corpus_choices(self, owner: Any) -> list[tuple[str, str]]:
         """What the corpus chooser offers: (title, id) of the visitor's files, those used last first, and of the samples."""
-        from ..data.samples import samples
+        from ..data.samples import list_samples
 
         mine = [(one.name, f"{FILE}{one.id}") for one in self.kept.of(self.visitor(owner)) if one.use == CORPUS]
-        return [*mine, *((item.title, f"{SAMPLE}{item.id}") for item in samples() if item.kind == "corpus")]
+        return [*mine, *((item.title, f"{SAMPLE}{item.id}") for item in list_samples() if item.kind == "corpus")]
 
     def open_corpus(self, owner: Any, corpus_id: object, progress: Progress | None = None) -> str:
         """The corpus that a chooser or a link names: its key.
@@ -253,7 +253,7 @@ class Page:
         Raises:
             StudioError: there is no such sample, or no such file of this visitor's.
         """
-        from ..data.samples import samples
+        from ..data.samples import list_samples
 
         name = corpus_id if isinstance(corpus_id, str) else ""
         if name.startswith(FILE):
@@ -261,7 +261,7 @@ class Page:
             chosen = self.choose(kept.path, kept.column or None, kept.name, progress)
             self.kept.use(self.visitor(owner), kept.id, chosen.column)
             return self._put_as_left(owner, replace(chosen, id=name))
-        if name.removeprefix(SAMPLE) not in {item.id for item in samples() if item.kind == "corpus"}:
+        if name.removeprefix(SAMPLE) not in {item.id for item in list_samples() if item.kind == "corpus"}:
             raise StudioError("there is no such sample", "choose one of the list")
         return self._put_as_left(owner, self.sample_corpus(name.removeprefix(SAMPLE)))
 

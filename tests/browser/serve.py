@@ -15,8 +15,8 @@ from typing import Any
 from waiting import wait_until
 
 from sbert_studio.cli import main
-from sbert_studio.data.progress import checkpoint
 from sbert_studio.models.io.bundled import BUNDLED, Bundled
+from sbert_studio.progress import checkpoint
 from sbert_studio.services.search import Exploring
 
 from .tiny import MODEL_NAME, MULTILINGUAL_NAME, PACKAGE

@@ -1,20 +1,20 @@
-"""The doctor finds what is wrong, names the rows, and its mends put it right."""
+"""Each problem of a training file is found with its rows, and its fix solves it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from sbert_studio.data.doctor.checks.context import CheckContext, near, near_all
-from sbert_studio.data.doctor.checks.repeats import duplicates
-from sbert_studio.data.doctor.diagnosis import Diagnosis, diagnose, mend
-from sbert_studio.data.doctor.fixing import fix_all
+from sbert_studio.data.doctor.context import CheckContext, fold_text, fold_texts
+from sbert_studio.data.doctor.diagnosis import Diagnosis, diagnose
+from sbert_studio.data.doctor.fixes import apply_all_fixes, apply_fix
+from sbert_studio.data.doctor.row_checks import check_duplicates
 from sbert_studio.data.examples import Examples
-from sbert_studio.data.findings import Finding, Mend
+from sbert_studio.data.findings import Finding, Fix
 from sbert_studio.data.loading.table import Table, read_table, table_from_columns
 from sbert_studio.data.schema.inference import infer_roles, infer_schema
 from sbert_studio.data.schema.overrides import SchemaOverrides
@@ -36,7 +36,7 @@ def pairs(**changes: Any) -> Table:
 
 
 def changed(cells: Sequence[str], **at: str) -> list[str]:
-    """Cells with those of some spreadsheet rows (``r7="…"``) replaced."""
+    """Replace the cells of some spreadsheet rows (``r7="…"``)."""
     copy = list(cells)
     for row, cell in at.items():
         copy[int(row[1:]) - 2] = cell
@@ -49,83 +49,90 @@ def the(diagnosis: Diagnosis, words: str) -> Finding:
     return found[0]
 
 
-def healed(table: Table, finding: Finding) -> Table:
-    assert finding.mend is not None
-    return mend(table, Mend.from_json(finding.mend.to_json()))
+def mentions(diagnosis: Diagnosis, words: str) -> bool:
+    return any(words in finding.message for finding in diagnosis.findings)
 
 
-def test_a_sound_file_has_no_findings() -> None:
-    diagnosis = diagnose(pairs(), tokenize=lambda texts: [len(text.split()) for text in texts], max_tokens=128, languages=["en"])
-    assert diagnosis.findings == ()
-    assert (diagnosis.rows, len(diagnosis.examples)) == (N, N)
+def fixed(table: Table, finding: Finding) -> Table:
+    assert finding.fix is not None
+    return apply_fix(table, Fix.from_json(finding.fix.to_json()))
+
+
+def row14(sentence1: str, sentence2: str, score: str) -> dict[str, list[str]]:
+    return {"sentence1": changed(A, r14=sentence1), "sentence2": changed(B, r14=sentence2), "score": changed(SCORES, r14=score)}
+
+
+def test_a_clean_file_has_no_findings() -> None:
+    seen: list[tuple[int, int]] = []
+    diagnosis = diagnose(
+        pairs(),
+        tokenize=lambda texts: [len(text.split()) for text in texts],
+        max_tokens=128,
+        languages=["en"],
+        progress=lambda done, total: seen.append((done, total)),
+    )
+    assert diagnosis.findings == () and (diagnosis.rows, len(diagnosis.examples)) == (N, N)
     assert diagnosis.to_json()["kind"] == "scored_pairs"
+    assert seen[0] == (0, N) and seen[-1] == (N, N) and seen == sorted(seen)
 
 
-def again(sentence1: str, sentence2: str, score: str) -> Table:
-    """Row 14 says what row 2 says, more or less."""
-    return pairs(sentence1=changed(A, r14=sentence1), sentence2=changed(B, r14=sentence2), score=changed(SCORES, r14=score))
-
-
-DEFECTS: list[tuple[str, Callable[[], Table], str, str, tuple[int, ...]]] = [
-    ("one-sided", lambda: pairs(sentence2=changed(B, r9="")), "warning", "on one side only", (9,)),
-    ("empty", lambda: pairs(sentence1=changed(A, r9=" "), sentence2=changed(B, r9="")), "warning", "without any text", (9,)),
-    ("off the scale", lambda: pairs(score=changed(SCORES, r5="55")), "warning", "outside 0–5", (5,)),
-    ("unreadable score", lambda: pairs(score=changed(SCORES, r5="?")), "warning", "not a number", (5,)),
-    ("duplicate", lambda: again(A[0], B[0], "0"), "warning", "repeating an earlier row", (14,)),
-    ("turned duplicate", lambda: again(B[0], A[0], "0"), "warning", "repeating an earlier row", (14,)),
-    ("near duplicate", lambda: again(A[0].upper() + "!", B[0], "0.5"), "info", "case, blanks or punctuation", (14,)),
-    ("contradiction", lambda: again(A[0], B[0], "4"), "warning", "contradict each other", (2, 14)),
-    ("unlike itself", lambda: again(A[12], A[12], "0.5"), "warning", "unlike itself", (14,)),
-    ("swapped cells", lambda: again(A[12], "3.5", B[12]), "warning", "with the text in 'score'", (14,)),
-    ("mojibake", lambda: again(A[12], "the cafÃ© near the river â€“ and the mill", "1"), "warning", "garbled", (14,)),
-]
-
-
-@pytest.mark.parametrize(("make", "severity", "words", "rows"), [defect[1:] for defect in DEFECTS], ids=[defect[0] for defect in DEFECTS])
-def test_a_defect_is_found_with_its_rows_and_its_mend_heals_it(
-    make: Callable[[], Table], severity: str, words: str, rows: tuple[int, ...]
+@pytest.mark.parametrize(
+    ("changes", "severity", "words", "rows"),
+    [
+        ({"sentence2": changed(B, r9="")}, "warning", "on one side only", (9,)),
+        ({"sentence1": changed(A, r9=" "), "sentence2": changed(B, r9="")}, "warning", "without any text", (9,)),
+        ({"score": changed(SCORES, r5="55")}, "warning", "outside 0–5", (5,)),
+        ({"score": changed(SCORES, r5="?")}, "warning", "not a number", (5,)),
+        (row14(A[0], B[0], "0"), "warning", "repeating an earlier row", (14,)),
+        (row14(B[0], A[0], "0"), "warning", "repeating an earlier row", (14,)),
+        (row14(A[0].upper() + "!", B[0], "0.5"), "info", "case, spacing or punctuation", (14,)),
+        (row14(A[0], B[0], "4"), "warning", "contradictory scores", (2, 14)),
+        (row14(A[12], A[12], "0.5"), "warning", "dissimilar to itself", (14,)),
+        (row14(A[12], "3.5", B[12]), "warning", "with the text in 'score'", (14,)),
+        (row14(A[12], "the cafÃ© near the river â€“ and the mill", "1"), "warning", "garbled", (14,)),
+    ],
+)
+def test_a_problem_is_found_with_its_rows_and_its_fix_solves_it(
+    changes: dict[str, list[str]], severity: str, words: str, rows: tuple[int, ...]
 ) -> None:
-    table = make()
+    table = pairs(**changes)
     finding = the(diagnose(table), words)
     assert (finding.severity, finding.rows) == (severity, rows)
-    assert not any(words in other.message for other in diagnose(healed(table, finding)).findings)
+    assert not mentions(diagnose(fixed(table, finding)), words)
 
 
-def test_mends_put_the_right_thing_in_place() -> None:
+def test_fixes_write_the_right_cells() -> None:
     swapped = pairs(sentence2=changed(B, r14="3.5"), score=changed(SCORES, r14=B[12]))
-    assert healed(swapped, the(diagnose(swapped), "with the text in")).head(13)[12] == [A[12], B[12], "3.5"]
+    assert fixed(swapped, the(diagnose(swapped), "with the text in")).head(13)[12] == [A[12], B[12], "3.5"]
     garbled = pairs(sentence1=changed(A, r3="è¿™æ˜¯ä¸€ä¸ªæµ‹è¯•"), sentence2=changed(B, r3="the naïve cafÃ©"))
-    row = healed(garbled, the(diagnose(garbled), "garbled")).head(2)[1]
-    assert row[0] == "这是一个测试"
-    assert row[1] == "the naïve cafÃ©"  # half right already, so that no single reading repairs it
+    row = fixed(garbled, the(diagnose(garbled), "garbled")).head(2)[1]
+    assert row[:2] == ["这是一个测试", "the naïve cafÃ©"], "the second is partly right, so that no single decoding repairs it"
     torn = pairs(sentence1=changed(A, r14=A[0]), sentence2=changed(B, r14=B[0]), score=changed(SCORES, r2="1", r14="4"))
-    averaged = healed(torn, the(diagnose(torn), "contradict"))
+    averaged = fixed(torn, the(diagnose(torn), "contradictory"))
     assert (len(averaged), averaged.head(1)[0][2]) == (N - 1, "2.5")
 
 
-def test_mends_follow_each_other_because_rows_keep_their_numbers() -> None:
+def test_fixes_can_follow_each_other_because_rows_keep_their_numbers() -> None:
     table = pairs(sentence2=changed(B, r9="", r30=""), score=changed(SCORES, r20="?"))
     diagnosis = diagnose(table)
     for words in ("one side only", "not a number"):
-        table = healed(table, the(diagnosis, words))
+        table = fixed(table, the(diagnosis, words))
     assert diagnose(table).findings == ()
     assert set(range(2, N + 2)) - set(table.lines.tolist()) == {9, 20, 30}
 
 
-def test_column_names_that_were_swapped_are_told_and_swapped_back() -> None:
-    table = table_from_columns("t", {"sentence1": A, "score": B, "sentence2": SCORES})
+@pytest.mark.parametrize(
+    ("columns", "first"),
+    [
+        ({"sentence1": A, "score": B, "sentence2": SCORES}, [A[0], SCORES[0], B[0]]),
+        ({"anchor": A, "positive": C, "negative": [f"{text} today" for text in A]}, [A[0], f"{A[0]} today", C[0]]),
+    ],
+)
+def test_swapped_columns_are_found_and_swapped_back(columns: dict[str, list[str]], first: list[str]) -> None:
+    table = table_from_columns("t", columns)
     finding = the(diagnose(table), "look swapped")
-    back = healed(table, finding)
-    assert (back.column("sentence2"), back.column("score")) == (B, SCORES)
-    assert diagnose(back).findings == ()
-
-
-def test_swapped_positives_and_negatives_are_told() -> None:
-    near = [f"{text} today" for text in A]
-    table = table_from_columns("t", {"anchor": A, "positive": C, "negative": near})
-    finding = the(diagnose(table), "look swapped")
-    assert len(finding.rows) == N
-    assert diagnose(healed(table, finding)).findings == ()
+    back = fixed(table, finding)
+    assert len(finding.rows) == N and back.head(1)[0] == first and diagnose(back).findings == ()
 
 
 @pytest.mark.parametrize(
@@ -138,32 +145,49 @@ def test_swapped_positives_and_negatives_are_told() -> None:
 )
 def test_constant_and_equal_columns_are_errors(changes: dict[str, list[str]], words: str) -> None:
     finding = the(diagnose(pairs(**changes)), words)
-    assert finding.severity == "error"
-    assert len(finding.rows) == N
+    assert (finding.severity, len(finding.rows)) == ("error", N)
 
 
-def test_contradictory_labels_are_told_in_both_directions_unless_they_entail() -> None:
-    def labelled(a: str, b: str, labels: tuple[str, str, str]) -> Diagnosis:
-        first, second = [*A, a], [*B, b]
-        cells = [labels[index % 2] for index in range(N)] + [labels[2]]
-        return diagnose(table_from_columns("t", {"premise": first, "hypothesis": second, "label": cells}))
+@pytest.mark.parametrize(
+    ("column", "cell", "is_positive"), [("score", "3", True), ("score", "0", False), ("label", "yes", True), ("label", "0", False)]
+)
+def test_pairs_that_are_all_positive_can_do_without_their_target(column: str, cell: str, is_positive: bool) -> None:
+    table = table_from_columns("t", {"sentence1": A, "sentence2": B, column: [cell] * N})
+    finding = the(diagnose(table, infer_roles(table, "scored_pairs" if column == "score" else "labelled_pairs")), "every row has the same")
+    assert (finding.fix is not None) == is_positive
+    if is_positive:
+        after = diagnose(fixed(table, finding))
+        assert (after.roles.kind, after.findings) == ("positive_pairs", ())
 
-    assert the(labelled(B[0], A[0], ("0", "1", "1")), "labels that contradict").rows == (2, 122)
-    assert the(labelled(A[0], B[0], ("entailment", "neutral", "neutral")), "labels that contradict").rows == (2, 122)
-    reverse = labelled(B[0], A[0], ("entailment", "neutral", "neutral"))
-    assert not any("contradict each" in finding.message for finding in reverse.findings)
+
+@pytest.mark.parametrize(
+    ("pair", "labels", "rows"),
+    [
+        ((B[0], A[0]), ("0", "1", "1"), (2, 122)),
+        ((A[0], B[0]), ("entailment", "neutral", "neutral"), (2, 122)),
+        ((B[0], A[0]), ("entailment", "neutral", "neutral"), ()),
+    ],
+)
+def test_labels_contradict_in_either_direction_unless_they_entail(
+    pair: tuple[str, str], labels: tuple[str, str, str], rows: tuple[int, ...]
+) -> None:
+    cells = [labels[index % 2] for index in range(N)] + [labels[2]]
+    found = diagnose(table_from_columns("t", {"premise": [*A, pair[0]], "hypothesis": [*B, pair[1]], "label": cells}))
+    assert [finding.rows for finding in found.findings if "contradictory labels" in finding.message] == ([rows] if rows else [])
 
 
-def test_leaking_rows_are_told_and_can_be_left_out_of_training() -> None:
+def test_triplets_whose_negative_is_the_positive_are_found() -> None:
+    table = table_from_columns("t", {"anchor": A, "positive": B, "negative": changed(C, r5=B[3], r6=A[4])})
+    assert the(diagnose(table), "negative is also").rows == (5, 6)
+
+
+def test_leaks_are_found_and_can_be_removed() -> None:
     dev = table_from_columns("dev", {"sentence1": [A[3].upper(), "new one"], "sentence2": ["fresh text", A[7]], "score": ["1", "2"]})
-    finding = the(diagnose(pairs(), dev=dev), "held-out file too")
+    finding = the(diagnose(pairs(), dev=dev), "also in the held-out file")
     assert finding.rows == (5, 9)
-    assert diagnose(healed(pairs(), finding), dev=dev).findings == ()
-
-
-def test_a_held_out_file_that_does_not_fit_is_told_not_thrown() -> None:
-    dev = table_from_columns("dev", {"text": A})
-    assert "cannot be used" in diagnose(pairs(), dev=dev).findings[0].message
+    assert diagnose(fixed(pairs(), finding), dev=dev).findings == ()
+    unusable = diagnose(pairs(), dev=table_from_columns("dev", {"text": A}))
+    assert "cannot be used" in unusable.findings[0].message
 
 
 def test_truncation_counts_rows_and_lost_tokens() -> None:
@@ -174,16 +198,8 @@ def test_truncation_counts_rows_and_lost_tokens() -> None:
     assert "61 tokens" in finding.message  # (52 - 32) + (53 - 32) + (52 - 32)
 
 
-def test_uneven_classes_name_the_rare_rows() -> None:
-    labels = changed(["1"] * N, r8="0", r9="0")
-    table = table_from_columns("t", {"sentence1": A, "sentence2": B, "label": labels})
-    finding = the(diagnose(table), "uneven")
-    assert finding.rows == (8, 9)
-    assert "0 (2) against 1 (118)" in finding.message
-
-
-def uneven(*sizes: int) -> Table:
-    """Pairs of texts of their own with so many rows of class a, b and so on."""
+def imbalanced(*sizes: int) -> Table:
+    """Return distinct pairs with these numbers of rows of the classes a, b and so on."""
     labels = [name for name, size in zip("abcd", sizes, strict=False) for _ in range(size)]
     first = [f"{A[row % N]} on day {row}" for row in range(len(labels))]
     return table_from_columns(
@@ -191,62 +207,68 @@ def uneven(*sizes: int) -> Table:
     )
 
 
-def test_a_common_class_is_thinned_out_to_ten_to_one_and_the_same_rows_go_each_time() -> None:
-    table = uneven(20, 900, 500)
-    finding = the(diagnose(table), "uneven")
-    assert finding.mend is not None and finding.mend.label == "Thin out the common classes to 200 rows"
-    assert finding == the(diagnose(table), "uneven")
-    evened = healed(table, finding)
-    assert [evened.column("label").count(name) for name in "abc"] == [20, 200, 200]
-    assert diagnose(evened).findings == ()
-    assert diagnose(uneven(20, 200)).findings == ()
+@pytest.mark.parametrize(
+    ("sizes", "names", "label", "left"),
+    [
+        ((20, 900, 500), "a (20) against b (900)", "Reduce the common classes to 200 rows", [20, 200, 200]),
+        ((3, 200, 100), "a (3) against b (200)", "Remove a (3 rows)", [0, 200, 100]),
+        ((3, 200), "a (3) against b (200)", None, []),
+    ],
+)
+def test_common_classes_are_undersampled_and_tiny_ones_dropped(
+    sizes: tuple[int, ...], names: str, label: str | None, left: list[int]
+) -> None:
+    table = imbalanced(*sizes)
+    finding = the(diagnose(table), "imbalanced")
+    assert finding == the(diagnose(table), "imbalanced"), "the same rows are drawn each time"
+    assert names in finding.message and finding.rows == tuple(range(2, 2 + sizes[0]))
+    assert (finding.fix.label if finding.fix else None) == label
+    if label:
+        after = fixed(table, finding)
+        assert [after.column("label").count(name) for name in "abc"] == left and diagnose(after).findings == ()
+    assert diagnose(imbalanced(20, 200)).findings == ()
 
 
-def test_a_class_of_next_to_nothing_is_left_out_where_two_others_remain() -> None:
-    table = uneven(3, 200, 100)
-    finding = the(diagnose(table), "uneven")
-    assert finding.mend is not None and finding.mend.label == "Leave out a (3 rows)"
-    assert diagnose(healed(table, finding)).findings == ()
-    assert the(diagnose(uneven(3, 200)), "uneven").mend is None
-
-
-def test_a_score_that_nearly_all_rows_have_is_thinned_out() -> None:
-    table = uneven(300)
-    scores = table.with_column("score", [str(row % 5) if row < 12 else "5" for row in range(300)]).without_column("label")
+def test_a_score_that_nearly_all_rows_have_is_undersampled() -> None:
+    scores = imbalanced(300).with_column("score", [str(row % 5) if row < 12 else "5" for row in range(300)]).without_column("label")
     finding = the(diagnose(scores), "the same score")
-    thinned = healed(scores, finding)
-    assert (len(finding.rows), len(thinned)) == (12, 120)
-    assert diagnose(thinned).findings == ()
+    after = fixed(scores, finding)
+    assert (len(finding.rows), len(after), diagnose(after).findings) == (12, 120, ())
+
+
+@pytest.mark.parametrize(("rows", "severity"), [(3, "error"), (50, "warning")])
+def test_too_few_rows_are_reported(rows: int, severity: str) -> None:
+    assert the(diagnose(pairs().select(range(rows))), "usable row").severity == severity
 
 
 @pytest.mark.parametrize(
-    ("column", "cell", "alike"), [("score", "3", True), ("score", "0", False), ("label", "yes", True), ("label", "0", False)]
+    ("text", "language"),
+    [
+        ("一个男人在弹第{}把吉他", "Chinese"),
+        ("Der Mann und die Frau sind mit dem Bus {} zu spät", "German"),
+        ("Мужчина играет на гитаре {}", "Cyrillic"),
+    ],
 )
-def test_pairs_that_are_all_alike_can_be_taken_as_pairs_that_belong_together(column: str, cell: str, alike: bool) -> None:
-    table = table_from_columns("t", {"sentence1": A, "sentence2": B, column: [cell] * N})
-    finding = the(diagnose(table, infer_roles(table, "scored_pairs" if column == "score" else "labelled_pairs")), "every row has the same")
-    assert (finding.mend is not None) == alike
-    if alike:
-        mended = diagnose(healed(table, finding))
-        assert (mended.roles.kind, mended.findings) == ("positive_pairs", ())
+def test_a_language_that_the_model_does_not_know_is_reported(text: str, language: str) -> None:
+    texts = [text.format(row) for row in range(N)]
+    table = pairs(sentence1=texts, sentence2=texts[::-1])
+    finding = the(diagnose(table, languages=["en"]), "look like")
+    assert language in finding.message and finding.fix is None and "train anyway" in finding.message
+    assert "choose intfloat/multilingual-e5-small from the Hugging Face Hub" in finding.message
+    installed = diagnose(table, languages=["en"], multilingual="multilingual-e5-small")
+    assert "choose multilingual-e5-small, which reads many languages, or train anyway" in the(installed, "look like").message
+    assert not mentions(diagnose(table), "look like")
 
 
-def test_a_few_rows_in_another_language_can_be_left_out_and_a_whole_file_cannot() -> None:
-    def first(share: int) -> list[str]:
-        return [f"一个男人在弹第{row}把吉他" if row % 10 < share else f"{A[row]} with the {row}" for row in range(N)]
-
-    some = pairs(sentence1=first(3), sentence2=[f"{text}!" for text in first(3)])
-    finding = the(diagnose(some, languages=["en"]), "another language than English")
+def test_a_few_rows_in_another_language_can_be_removed() -> None:
+    texts = [f"一个男人在弹第{row}把吉他" if row % 10 < 3 else f"{A[row]} with the {row}" for row in range(N)]
+    table = pairs(sentence1=texts, sentence2=[f"{text}!" for text in texts])
+    finding = the(diagnose(table, languages=["en"]), "another language than English")
     assert "multilingual" in finding.message and len(finding.rows) == 36
-    assert not any("language" in other.message for other in diagnose(healed(some, finding), languages=["en"]).findings)
-    every = the(diagnose(pairs(sentence1=first(10), sentence2=first(10)[::-1]), languages=["en"]), "look like Chinese")
-    assert every.mend is None and "choose intfloat/multilingual-e5-small from the Hugging Face Hub" in every.message
-    assert "train anyway" in every.message
-    bundled = diagnose(pairs(sentence1=first(10)), languages=["en"], multilingual="multilingual-e5-small")
-    assert "choose multilingual-e5-small, which reads many languages, or train anyway" in the(bundled, "look like Chinese").message
+    assert not mentions(diagnose(fixed(table, finding), languages=["en"]), "language")
 
 
-def test_lost_characters_and_what_the_reader_noted_are_mended_too(tmp_path: Path) -> None:
+def test_the_notes_of_the_reader_are_findings_too(tmp_path: Path) -> None:
     path = tmp_path / "f.csv"
     lines = [f"{a},{b},{score}" for a, b, score in zip(A, B, SCORES, strict=True)]
     lines[3] += ",surplus"
@@ -257,65 +279,38 @@ def test_lost_characters_and_what_the_reader_noted_are_mended_too(tmp_path: Path
     table = read_table(path)
     assert the(diagnose(table), "more cells").rows == (5, 10)
     for words in ("fewer cells", "characters lost"):
-        table = healed(table, the(diagnose(table), words))
-        assert not any(words in finding.message for finding in diagnose(table).findings)
-    one = table.without_lines([5])
-    left = the(diagnose(one), "more cells")
+        table = fixed(table, the(diagnose(table), words))
+        assert not mentions(diagnose(table), words)
+    table = table.without_lines([5])
+    left = the(diagnose(table), "more cells")
     assert left.rows == (10,) and left.message.startswith("1 row ")
-    assert diagnose(healed(one, left)).findings == ()
+    assert diagnose(fixed(table, left)).findings == ()
+    path.write_bytes(("text;label\n" + "".join(f"Übung Nummer {row} für alle;x{row % 2}\n" for row in range(N))).encode("cp1252"))
+    found = diagnose(read_table(path))
+    assert mentions(found, "Windows-1252") and mentions(found, "semicolons")
 
 
-def test_all_mends_one_after_the_other_leave_nothing_to_mend() -> None:
+def examine(table: Table, asked: SchemaOverrides) -> tuple[Finding, ...]:
+    return diagnose(table, infer_schema(table, asked)).findings
+
+
+def test_all_fixes_together_leave_no_problem() -> None:
     names = ("sentence1", "score", "sentence2")  # two of them swapped
     first = changed(A, r9="", r14=A[0], r20=A[17].upper(), r30="the cafÃ© near the river and the mill")
     second = changed(B, r14=B[0], r20=B[17])
     scores = changed(SCORES, r5="77", r14="5", r20=SCORES[17])
     table = table_from_columns("t", dict(zip(names, (first, second, scores), strict=True)))
-    mended, asked, done = fix_all(table, SchemaOverrides(), lambda table, asked: diagnose(table, infer_schema(table, asked)).findings)
-    messages = " | ".join(finding.message for finding in done)
-    for words in ("look swapped", "contradict", "garbled", "outside 0–5", "one side only", "case, blanks"):
+    after, asked, solved = apply_all_fixes(table, SchemaOverrides(), examine)
+    messages = " | ".join(finding.message for finding in solved)
+    for words in ("look swapped", "contradictory", "garbled", "outside 0–5", "one side only", "case, spacing"):
         assert words in messages
-    assert diagnose(mended).findings == () and not asked
-    assert mended.columns == names and mended.column("sentence2")[0] == B[0]
-
-
-def test_what_was_asked_of_a_column_that_is_taken_away_no_longer_holds() -> None:
-    table = pairs(score=["4"] * N)
-    asked = SchemaOverrides(kind="scored_pairs", target="score", scale=(0.0, 5.0))
-    mended, left, done = fix_all(table, asked, lambda table, asked: diagnose(table, infer_schema(table, asked)).findings)
-    assert (mended.columns, left, len(done)) == (("sentence1", "sentence2"), SchemaOverrides(), 1)
-
-
-@pytest.mark.parametrize(("rows", "severity"), [(3, "error"), (50, "warning")])
-def test_too_few_rows_are_told(rows: int, severity: str) -> None:
-    assert the(diagnose(pairs().select(range(rows))), "usable row").severity == severity
-
-
-@pytest.mark.parametrize(
-    ("texts", "language"),
-    [
-        ([f"一个男人在弹第{index}把吉他" for index in range(N)], "Chinese"),
-        ([f"Der Mann und die Frau sind mit dem Bus {index} zu spät" for index in range(N)], "German"),
-        ([f"Мужчина играет на гитаре {index}" for index in range(N)], "Cyrillic"),
-    ],
-)
-def test_a_language_that_the_model_does_not_know_is_told(texts: list[str], language: str) -> None:
-    table = pairs(sentence1=texts, sentence2=[text + "!" for text in texts])
-    assert language in the(diagnose(table, languages=["en"]), "look like").message
-    assert not any("look like" in finding.message for finding in diagnose(table).findings)
-
-
-def test_triplets_whose_negative_is_the_positive_are_told() -> None:
-    table = table_from_columns("t", {"anchor": A, "positive": B, "negative": changed(C, r5=B[3], r6=A[4])})
-    assert the(diagnose(table), "negative is also").rows == (5, 6)
-
-
-def test_notes_of_the_reader_are_among_the_findings(tmp_path: Path) -> None:
-    path = tmp_path / "f.csv"
-    path.write_bytes(("text;label\n" + "".join(f"Übung Nummer {index} für alle;x{index % 2}\n" for index in range(N))).encode("cp1252"))
-    messages = [finding.message for finding in diagnose(read_table(path)).findings]
-    assert any("Windows-1252" in message for message in messages)
-    assert any("semicolons" in message for message in messages)
+    assert diagnose(after).findings == () and not asked
+    assert after.columns == names and after.column("sentence2")[0] == B[0]
+    constant = SchemaOverrides(kind="scored_pairs", target="score", scale=(0.0, 5.0))
+    after, left, solved = apply_all_fixes(pairs(score=["4"] * N), constant, examine)
+    assert (after.columns, left, len(solved)) == (("sentence1", "sentence2"), SchemaOverrides(), 1), (
+        "choices for a removed column are dropped"
+    )
 
 
 @pytest.mark.parametrize(
@@ -329,71 +324,72 @@ def test_notes_of_the_reader_are_among_the_findings(tmp_path: Path) -> None:
         ("swap_columns", {"columns": ["sentence1", "absent"]}),
     ],
 )
-def test_mends_that_do_not_fit_are_refused(name: str, values: dict[str, Any]) -> None:
+def test_fixes_that_do_not_fit_are_refused(name: str, values: dict[str, Any]) -> None:
     with pytest.raises(StudioError):
-        mend(pairs(), Mend(name, "", values))
+        apply_fix(pairs(), Fix(name, "", values))
 
 
-def test_an_english_model_is_warned_of_chinese_and_not_of_english(real_data: Path) -> None:
-    chinese = diagnose(read_table(real_data / "stsb-zh" / "dev.csv"), languages=["en"])
-    assert "Chinese" in the(chinese, "look like").message
-    english = read_table(real_data / "stsb" / "dev.csv")
-    assert not any("look like" in finding.message for finding in diagnose(english, languages=["en"]).findings)
+def test_each_row_is_dropped_by_one_fix_only() -> None:
+    texts = ["lost my card", "new card please", *["where is my card"] * 3, *(f"text number {row} of many" for row in range(40))]
+    categories = ["lost", "new", "lost", "new", "lost", *(("lost", "new")[row % 2] for row in range(40))]
+    table = table_from_columns("t.csv", {"text": texts, "category": categories})
+    found = diagnose(table, infer_roles(table))
+    dropped = [row for finding in found.findings for row in finding.dropped_rows]
+    assert dropped and len(dropped) == len(set(dropped))
+    contradiction, repeat = the(found, "categories"), the(found, "repeating")
+    assert contradiction.fix is not None and repeat.fix is None, "the repeated row is one of the contradictory ones"
+    assert "a fix above removes them as well" in repeat.message
+    assert not mentions(diagnose(fixed(table, contradiction)), "repeating")
 
 
-def test_findings_of_a_public_set_name_rows_that_really_repeat(real_data: Path) -> None:
+def test_public_sets(real_data: Path) -> None:
+    assert "Chinese" in the(diagnose(read_table(real_data / "stsb-zh" / "dev.csv"), languages=["en"]), "look like").message
+    assert not mentions(diagnose(read_table(real_data / "stsb" / "dev.csv"), languages=["en"]), "look like")
     table = read_table(real_data / "sts14" / "OnWN.csv")
     finding = the(diagnose(table), "repeating an earlier row")
     place = {line: index for index, line in enumerate(table.lines.tolist())}
     rows = [tuple(sorted(row[:2])) for row in table.head(len(table))]
     assert all(rows[place[line]] in rows[: place[line]] for line in finding.rows)
-    assert infer_roles(table).kind == "scored_pairs"
 
 
-def test_keys_of_many_rows_at_once_are_those_of_one_row_after_the_other() -> None:
+@pytest.mark.parametrize("kind", ["scored_pairs", "labelled_pairs", "triplets"])
+def test_duplicates_are_those_of_a_naive_loop(kind: str) -> None:
     random = np.random.default_rng(5)
     words = ["Straße", "STRASSE", "one_two", "one two", "Ｆｕｌｌ", "full", "…", "!!", "", "É", "é", "ǅ", "x\ty", " x y "]
     texts = [" ".join(random.choice(words, random.integers(1, 3))) or "-" for _ in range(300)]
-    assert near_all(texts) == [near(text) for text in texts]
-    for kind, targets in (
-        ("scored_pairs", random.integers(0, 3, 300) / 4),
-        ("labelled_pairs", random.integers(0, 2, 300)),
-        ("triplets", None),
-    ):
-        columns = tuple(tuple(random.choice(texts[:9], 300).tolist()) for _ in range(3 if kind == "triplets" else 2))
-        names = ("a", "b", "c")[: len(columns)]
-        labelled = {"labels": ("0", "1")} if kind == "labelled_pairs" else {}
-        roles = Roles(kind, names, None if targets is None else "t", 0.0, 1.0, **labelled)
-        values = None if targets is None else targets.astype(np.float32 if kind == "scored_pairs" else np.int64)
-        examples = Examples(kind, columns, values, np.arange(2, 302), roles.labels)
-        patient = CheckContext(table_from_columns("t", dict(zip(names, columns, strict=True))), roles, examples)
-        found = {"but for case" in finding.message: finding.rows for finding in duplicates(patient)}
-        exact, alike = plain_duplicates(patient)
-        assert len(exact) > 3 and len(alike) > 3
-        assert found == {False: exact, True: alike}
+    assert fold_texts(texts) == [fold_text(text) for text in texts]
+    names = ("a", "b", "c") if kind == "triplets" else ("a", "b")
+    columns = tuple(tuple(random.choice(texts[:9], 300).tolist()) for _ in names)
+    targets = {
+        "scored_pairs": (random.integers(0, 3, 300) / 4).astype(np.float32),
+        "labelled_pairs": random.integers(0, 2, 300),
+        "triplets": None,
+    }[kind]
+    roles = Roles(kind, names, None if targets is None else "t", 0.0, 1.0, labels=("0", "1") if kind == "labelled_pairs" else ())  # type: ignore[arg-type]
+    examples = Examples(kind, columns, targets, np.arange(2, 302), roles.labels)  # type: ignore[arg-type]
+    context = CheckContext(table_from_columns("t", dict(zip(names, columns, strict=True))), roles, examples)
+    found = {"except for case" in finding.message: finding.rows for finding in check_duplicates(context)}
+    exact, near = naive_duplicates(context)
+    assert len(exact) > 3 and len(near) > 3 and found == {False: exact, True: near}
 
 
-def plain_duplicates(patient: CheckContext) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The same by comparing every row with every earlier one."""
-    targets, exact, alike = patient.examples.targets, [], []
-    rows = list(zip(*patient.examples.texts, strict=True))
-    rows = rows if patient.directed else [tuple(sorted(row)) for row in rows]
-    nears = [tuple(near(text) for text in row) for row in rows]
-    nears = nears if patient.directed else [tuple(sorted(row)) for row in nears]
+def naive_duplicates(context: CheckContext) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Compare every row with every earlier one."""
+    targets, exact, near = context.examples.targets, [], []
+    order = tuple if context.is_directed else lambda row: tuple(sorted(row))
+    rows = [order(row) for row in zip(*context.examples.texts, strict=True)]
+    folded = [order(fold_text(text) for text in row) for row in zip(*context.examples.texts, strict=True)]
+
+    def gap(a: int, b: int) -> float:
+        return 0.0 if targets is None else abs(float(targets[a]) - float(targets[b]))
+
     for place, row in enumerate(rows):
-        if any(rows[other] == row and (targets is None or targets[other] == targets[place]) for other in range(place)):
+        if any(rows[other] == row and gap(other, place) == 0 for other in range(place)):
             exact.append(place)
         elif any(
-            nears[other] == nears[place] and rows[other] != row and patient.same_target(other, place)
+            folded[other] == folded[place] and rows[other] != row and gap(other, place) <= context.target_tolerance
             for other in range(place)
-            if other not in exact and other not in alike
+            if other not in exact and other not in near
         ):
-            alike.append(place)
-    return patient.rows(exact), patient.rows(alike)
-
-
-def test_progress_counts_up_to_the_rows() -> None:
-    told: list[tuple[int, int]] = []
-    diagnose(pairs(), progress=lambda done, total: told.append((done, total)))
-    assert told[0] == (0, N) and told[-1] == (N, N)
-    assert [done for done, _ in told] == sorted(done for done, _ in told)
+            near.append(place)
+    return context.rows(exact), context.rows(near)

@@ -1,8 +1,11 @@
-"""Every sample opens, is of the kind that its list says, and is in good health."""
+"""The bundled samples are what their index and README say: well-formed, varied, without repeats or filled-in templates."""
 
 from __future__ import annotations
 
+import csv
 import json
+import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -11,52 +14,179 @@ from leakage import leakage
 from sbert_studio.data import samples as module
 from sbert_studio.data.corpus import corpus_from_table
 from sbert_studio.data.doctor.diagnosis import diagnose
-from sbert_studio.data.language import main_language
+from sbert_studio.data.language import detect_main_language
 from sbert_studio.data.loading.table import read_table
-from sbert_studio.data.samples import Sample, examples, first_sample, sample, samples
-from sbert_studio.data.splits.splitting import split
+from sbert_studio.data.samples import Sample, default_sample, get_sample, list_samples, sample_texts
+from sbert_studio.data.split import split_examples
 from sbert_studio.errors import StudioError
 
+SAMPLES = Path(__file__).parents[2] / "assets" / "samples"
+FILES = {  # columns, the number of text columns, the minimum number of rows
+    "support_requests.csv": (["text", "topic", "channel"], 1, 520),
+    "scored_pairs.csv": (["sentence1", "sentence2", "score"], 2, 320),
+    "triplets.csv": (["anchor", "positive", "negative"], 3, 220),
+    "nli_pairs.csv": (["premise", "hypothesis", "label"], 2, 220),
+    "chinese_pairs.csv": (["sentence1", "sentence2", "score"], 2, 220),
+    "chinese_messages.csv": (["text", "topic"], 1, 72),
+    "labelled_texts.csv": (["text", "category"], 1, 200),
+    "bank_messages.csv": (["text", "category"], 1, 240),
+}
+CHINESE = re.compile(r"[\u4e00-\u9fff]")
 
-@pytest.mark.parametrize("found", samples(), ids=lambda found: found.id)
-def test_a_sample_is_what_its_list_says(found: Sample) -> None:
-    table = read_table(found.path)
+
+def rows_of(name: str) -> list[list[str]]:
+    with (SAMPLES / name).open(encoding="utf-8", newline="") as handle:
+        return list(csv.reader(handle, strict=True))[1:]
+
+
+def texts_of(name: str) -> list[str]:
+    if name.endswith(".txt"):
+        return (SAMPLES / name).read_text(encoding="utf-8").splitlines()
+    return list(dict.fromkeys(cell for row in rows_of(name) for cell in row[: FILES[name][1]]))
+
+
+def words(text: str) -> list[str]:
+    """Return the words, or the characters of Chinese texts."""
+    return re.findall(r"[\u4e00-\u9fff]|[a-z0-9']+", text.lower())
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_has_its_columns_and_enough_clean_rows(name: str) -> None:
+    columns, _, least = FILES[name]
+    rows = rows_of(name)
+    assert (SAMPLES / name).read_text(encoding="utf-8").splitlines()[0] == ",".join(columns)
+    assert len(rows) >= least and {len(row) for row in rows} == {len(columns)}
+    assert all(cell and cell == cell.strip() and cell[0] not in "=+-@" for row in rows for cell in row), "no formula of a spreadsheet"
+
+
+@pytest.mark.parametrize("name", [*FILES, "questions.txt", "index.json", "examples.json", "README.md"])
+def test_files_are_utf8_with_unix_line_ends(name: str) -> None:
+    raw = (SAMPLES / name).read_bytes()
+    assert not raw.startswith(b"\xef\xbb\xbf") and b"\r" not in raw and raw.endswith(b"\n")
+    raw.decode("utf-8")
+
+
+@pytest.mark.parametrize("name", ["support_requests.csv", "chinese_messages.csv", "triplets.csv", "questions.txt"])
+def test_no_text_appears_twice(name: str) -> None:
+    texts = texts_of(name) if name == "questions.txt" else [cell for row in rows_of(name) for cell in row[: FILES[name][1]]]
+    assert len(texts) >= 60 and max(Counter(text.casefold() for text in texts).values()) == 1
+
+
+@pytest.mark.parametrize("name", ["scored_pairs.csv", "chinese_pairs.csv", "nli_pairs.csv"])
+def test_no_pair_appears_twice_in_either_order(name: str) -> None:
+    pairs = Counter(frozenset(cell.casefold() for cell in row[:2]) for row in rows_of(name))
+    assert max(pairs.values()) == 1 and all(len(pair) == 2 for pair in pairs)
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "classes", "least", "most"),
+    [
+        ("support_requests.csv", 1, 12, 20, 520),
+        ("support_requests.csv", 2, 3, 100, 520),
+        ("chinese_messages.csv", 1, 6, 12, 12),
+        ("nli_pairs.csv", 2, 3, 70, 80),
+    ],
+)
+def test_classes_are_balanced(name: str, column: int, classes: int, least: int, most: int) -> None:
+    sizes = Counter(row[column] for row in rows_of(name))
+    assert len(sizes) >= classes and least <= min(sizes.values()) and max(sizes.values()) <= most
+
+
+@pytest.mark.parametrize("name", ["scored_pairs.csv", "chinese_pairs.csv"])
+def test_scores_cover_the_scale_and_are_not_word_overlap(name: str) -> None:
+    rows = rows_of(name)
+    assert all(re.fullmatch(r"[0-4]\.\d|5\.0", row[2]) for row in rows)
+    scores = [float(row[2]) for row in rows]
+    fifths = Counter(min(int(score), 4) for score in scores)
+    assert len(fifths) == 5 and min(fifths.values()) >= 0.12 * len(scores) and (min(scores), max(scores)) == (0.0, 5.0)
+    overlap = [len(set(words(a)) & set(words(b))) / len(set(words(a)) | set(words(b))) for a, b, _ in rows]
+    assert sum(score < 2 and shared >= 0.6 for score, shared in zip(scores, overlap, strict=True)) >= 10
+    assert sum(score >= 4 and shared <= 0.2 for score, shared in zip(scores, overlap, strict=True)) >= 10
+
+
+@pytest.mark.parametrize("name", ["chinese_pairs.csv", "chinese_messages.csv"])
+def test_chinese_is_simplified_with_chinese_punctuation(name: str) -> None:
+    for text in texts_of(name):
+        assert CHINESE.search(text) and not re.search(r"[,;:!?()]", text)
+        assert not set(text) & set("這個們說時來過還沒會對開問間長車東買賣錢學書電話氣點讓請與為國")
+
+
+@pytest.mark.parametrize("name", [*FILES, "questions.txt"])
+def test_no_opening_and_no_phrase_recurs_as_in_a_template(name: str) -> None:
+    # Chinese is counted by characters, of which a word takes about one and a half.
+    opening, phrase = (8, 10) if name.startswith("chinese") else (5, 6)
+    openings: Counter[tuple[str, ...]] = Counter()
+    phrases: Counter[tuple[str, ...]] = Counter()
+    for text in texts_of(name):
+        found = words(text)
+        openings.update([tuple(found[:opening])] if len(found) >= opening else [])
+        phrases.update({tuple(found[at : at + phrase]) for at in range(len(found) - phrase + 1)})
+    assert {" ".join(key): count for key, count in (openings + phrases).items() if count > 3} == {}
+
+
+def test_the_index_lists_every_file_once() -> None:
+    entries = json.loads((SAMPLES / "index.json").read_text(encoding="utf-8"))
+    assert all(set(entry) == {"id", "title", "kind", "file", "description", "language"} for entry in entries)
+    assert len({entry["id"] for entry in entries}) == len(entries)
+    assert sorted(entry["file"] for entry in entries) == sorted(path.name for path in SAMPLES.iterdir() if path.suffix in {".csv", ".txt"})
+    assert {entry["kind"] for entry in entries} == {"corpus", "scored_pairs", "triplets", "labelled_pairs", "labelled_texts"}
+    assert {entry["language"] for entry in entries} == {"en", "zh"}
+    assert all(entry["description"].endswith(".") and entry["description"].count(". ") == 0 for entry in entries)
+
+
+@pytest.mark.parametrize("sample", list_samples(), ids=lambda sample: sample.id)
+def test_a_sample_is_read_as_its_index_says(sample: Sample) -> None:
+    table = read_table(sample.path)
     assert table.notes == ()
-    if found.kind == "corpus":
+    if sample.kind == "corpus":
         corpus = corpus_from_table(table)
-        assert len(corpus) == len(table)
-        assert main_language(corpus.texts).code == found.language
+        assert len(corpus) == len(table) and detect_main_language(corpus.texts).code == sample.language
         return
-    diagnosis = diagnose(table, languages=[found.language])
-    assert diagnosis.roles.kind == found.kind
-    assert len(diagnosis.examples) == diagnosis.rows
+    diagnosis = diagnose(table, languages=[sample.language])
+    assert diagnosis.roles.kind == sample.kind and len(diagnosis.examples) == diagnosis.rows
     assert not [finding for finding in diagnosis.findings if finding.severity != "info"]
-    train, dev = split(diagnosis.examples)
-    assert leakage(train, dev) == ()
-    assert len(dev) >= 0.05 * len(table)
+    train, dev = split_examples(diagnosis.examples)
+    assert leakage(train, dev) == () and len(dev) >= 0.05 * len(table)
 
 
-def test_samples_are_found_by_id_and_an_unknown_one_is_refused() -> None:
-    known = samples()
-    assert len({found.id for found in known}) == len(known) >= 5
-    assert sample(known[0].id) == known[0]
+def test_samples_are_found_by_id() -> None:
+    samples = list_samples()
+    assert len({sample.id for sample in samples}) == len(samples) >= 5 and get_sample(samples[0].id) == samples[0]
     with pytest.raises(StudioError, match="no sample called"):
-        sample("../../etc/passwd")
+        get_sample("../../etc/passwd")
 
 
-def test_a_page_in_chinese_begins_with_samples_in_chinese_and_any_other_with_the_first() -> None:
-    known = {kind: first_sample("zh", kind) for kind in ("corpus", "scored_pairs", "triplets")}
-    assert [found and found.id for found in known.values()] == ["chinese_messages", "chinese_pairs", "triplets"]
-    assert [found and found.id for found in (first_sample("en", "corpus"), first_sample("fr", "corpus"))] == ["support_requests"] * 2
-    assert first_sample("zh", "no such kind") is None
-    assert main_language([examples("zh").first, examples("zh").query]).code == "zh" and examples("fr") == examples("en")
+@pytest.mark.parametrize(
+    ("language", "kind", "name"),
+    [
+        ("zh", "corpus", "chinese_messages"),
+        ("zh", "scored_pairs", "chinese_pairs"),
+        ("zh", "triplets", "triplets"),
+        ("en", "corpus", "support_requests"),
+        ("fr", "corpus", "support_requests"),
+        ("zh", "no such kind", None),
+    ],
+)
+def test_the_default_sample_is_in_the_language_of_the_page(language: str, kind: str, name: str | None) -> None:
+    sample = default_sample(language, kind)
+    assert (sample and sample.id) == name
 
 
-def test_a_list_of_samples_never_points_out_of_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_has_example_texts_in_each_language() -> None:
+    by_language = json.loads((SAMPLES / "examples.json").read_text(encoding="utf-8"))
+    assert set(by_language) == {"en", "zh"} and sample_texts("fr") == sample_texts("en")
+    for language in by_language:
+        found = sample_texts(language)
+        texts = [found.first, found.second, found.query, *found.several]
+        assert len(found.several) == 5 and len(set(texts)) == len(texts)
+        assert all(bool(CHINESE.search(text)) == (language == "zh") for text in texts)
+
+
+def test_an_index_never_points_outside_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "samples").mkdir()
     entry = {"id": "x", "title": "X", "kind": "corpus", "file": "../../etc/passwd", "description": "", "language": "en"}
     (tmp_path / "samples" / "index.json").write_text(json.dumps([entry]), encoding="utf-8")
     monkeypatch.setattr(module, "ASSETS", tmp_path)
-    assert sample("x").path == tmp_path / "samples" / "passwd"
+    assert get_sample("x").path == tmp_path / "samples" / "passwd"
     monkeypatch.setattr(module, "ASSETS", tmp_path / "absent")
-    assert samples() == []
+    assert list_samples() == []

@@ -79,7 +79,7 @@ def test_rows_left_out_are_named_in_the_notes(encoder) -> None:
     assert account == {"read": 12, "used": 11, "held_out": 0, "left_out": 1, "reasons": [{"why": "no text or no class", "rows": [13]}]}
     account = evaluate(encoder, half).account
     assert (account.read, account.used) == (7, 6) and account.reasons[0].rows == (8,)
-    assert evaluate(encoder, half).notes == ("1 row with text on one side only, left out (row 8)",)
+    assert evaluate(encoder, half).notes == ("1 row with text on one side only, skipped (row 8)",)
 
 
 @pytest.mark.parametrize(

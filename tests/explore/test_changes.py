@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy.linalg import orthogonal_procrustes
 
-from sbert_studio.data.progress import StoppedError, stoppable
 from sbert_studio.explore import model_diff
 from sbert_studio.explore.model_diff import align_points, compare_confusions, compare_neighbors, most_changed_pairs
 from sbert_studio.models.similarity import unit
+from sbert_studio.progress import StoppedError, stoppable
 
 
 @pytest.fixture

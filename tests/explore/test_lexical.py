@@ -8,10 +8,10 @@ import bm25s
 import numpy as np
 import pytest
 
-from sbert_studio.data.progress import StoppedError, stoppable
 from sbert_studio.errors import StudioError
 from sbert_studio.explore import bm25 as module
 from sbert_studio.explore.bm25 import LexicalIndex, LexicalStore, tokenize
+from sbert_studio.progress import StoppedError, stoppable
 from sbert_studio.workspace import Workspace, digest_texts
 
 

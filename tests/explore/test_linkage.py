@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse.csgraph import connected_components
 
-from sbert_studio.data.progress import StoppedError, stoppable
 from sbert_studio.errors import StudioError
 from sbert_studio.explore import duplicates, products
 from sbert_studio.explore.duplicates import build_duplicate_tree, group_around_centers
+from sbert_studio.progress import StoppedError, stoppable
 
 
 def brute_force(vectors: np.ndarray, threshold: float) -> list[tuple[int, ...]]:

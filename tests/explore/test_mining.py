@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sbert_studio.data.progress import StoppedError, stoppable
 from sbert_studio.errors import StudioError
 from sbert_studio.explore import approximate_mining, paraphrase_mining
 from sbert_studio.explore.approximate_mining import approximate_paraphrase_mining
 from sbert_studio.explore.paraphrase_mining import paraphrase_mining as most_similar_pairs
 from sbert_studio.explore.products import Int8Products, UnitRows, int8_is_fast
 from sbert_studio.models.similarity import unit
+from sbert_studio.progress import StoppedError, stoppable
 
 
 def brute_force(vectors: np.ndarray) -> list[tuple[int, int, float]]:

@@ -14,11 +14,11 @@ from sklearn.decomposition import PCA
 from sklearn.manifold import trustworthiness
 from sklearn.neighbors import NearestNeighbors
 
-from sbert_studio.data.progress import StoppedError, stoppable
 from sbert_studio.errors import StudioError
 from sbert_studio.explore import neighbors, umap, umap_kernels
 from sbert_studio.explore.neighbors import NeighborGraphCache, approximate_neighbors, nearest_neighbors, principal_components
 from sbert_studio.explore.projection import ProjectionParams, project
+from sbert_studio.progress import StoppedError, stoppable
 from sbert_studio.registry import fields_of, parse_params
 from sbert_studio.workspace import Workspace
 

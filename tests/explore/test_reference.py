@@ -15,12 +15,12 @@ from sklearn.manifold import trustworthiness
 from umap import UMAP
 from umap.umap_ import find_ab_params, fuzzy_simplicial_set
 
-from sbert_studio.data.progress import StoppedError, stoppable
 from sbert_studio.explore import umap
 from sbert_studio.explore.neighbors import nearest_neighbors
 from sbert_studio.explore.projection import ProjectionParams, project, umap_learn_layout
 from sbert_studio.explore.umap import SHIFT, fit_curve, force_tables, fuzzy_union
 from sbert_studio.models.similarity import unit
+from sbert_studio.progress import StoppedError, stoppable
 from sbert_studio.workspace import Workspace
 
 BASE = f"{'c' * 32}-{'d' * 16}"

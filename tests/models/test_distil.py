@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sbert_studio.data.progress import StoppedError, stoppable
 from sbert_studio.errors import StudioError
 from sbert_studio.models.base import Encoder
 from sbert_studio.models.io.load import load_folder
 from sbert_studio.models.io.settings import EncoderConfig
 from sbert_studio.models.static.distill import COUNTED_A, ZIPF_A, distilled, own_words, principal
 from sbert_studio.models.transformer import TransformerEncoder
+from sbert_studio.progress import StoppedError, stoppable
 
 from .tiny import WORDS, tiny_encoder
 

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from sbert_studio.data.loading.table import read_table
-from sbert_studio.data.progress import StoppedError, stoppable
 from sbert_studio.errors import StudioError
 from sbert_studio.evaluation.evaluate import evaluate
 from sbert_studio.models import external
 from sbert_studio.models.base import Encoder
 from sbert_studio.models.catalog import Catalog
+from sbert_studio.progress import StoppedError, stoppable
 from sbert_studio.services import Studio, TrainRequest
 from sbert_studio.services.languages import languages_of
 from sbert_studio.settings import Settings

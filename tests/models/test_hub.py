@@ -16,11 +16,11 @@ import pytest
 from hub_server import HubServer, Repository, hub_server
 from waiting import wait_until
 
-from sbert_studio.data.progress import StoppedError, stoppable
 from sbert_studio.errors import StudioError, is_disk_full
 from sbert_studio.identity import ANONYMOUS, OWNER, Identity, signed_in, use_identity
 from sbert_studio.models.catalog import Catalog
 from sbert_studio.models.hub import Hub
+from sbert_studio.progress import StoppedError, stoppable
 from sbert_studio.workspace import Workspace
 
 HOST, VISITOR = "hf_of_the_host", "hf_of_a_visitor"

@@ -131,8 +131,8 @@ def test_a_run_judged_in_folds_brings_no_rows_to_verify_and_says_why(studio: Stu
     run = studio.tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv", 40), overrides=quick(judge="folds")))
     account = studio.tune.accounts(run.id)["data"]
     assert run.after["folds"] == 2 and (account.used, account.held_out, account.in_turn) == (40, 0, True)
-    words = account.in_words("learned from")
-    assert "40 learned from" in words and "held out once" in words and words.endswith("0 left out")
+    words = account.describe("used for training")
+    assert "40 used for training" in words and "held out in one fold" in words and words.endswith("0 skipped")
     files = _members(studio.tune.export(run.id, tmp_path / "run.zip").path)
     assert "pairs/model/model.safetensors" in files
     assert not {"pairs/verify.py", "pairs/held_out.jsonl", "pairs/held_out.csv"} & files.keys()

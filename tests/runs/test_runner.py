@@ -10,8 +10,8 @@ from processes import started
 from tiny_studio import quick, studio_at, write_pairs
 from waiting import wait_until
 
-from sbert_studio.data.progress import stoppable
 from sbert_studio.errors import StudioError
+from sbert_studio.progress import stoppable
 from sbert_studio.runs.execution import execute_run
 from sbert_studio.runs.run import Run
 from sbert_studio.services import Studio, TrainRequest

@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 from tiny_studio import sentences, studio_at, write_pairs
 
-from sbert_studio.data.progress import StoppedError, stoppable
 from sbert_studio.errors import StudioError
 from sbert_studio.explore.paraphrase_mining import paraphrase_mining
+from sbert_studio.progress import StoppedError, stoppable
 from sbert_studio.services.shards import Sharding
 from sbert_studio.shards import serving
 from sbert_studio.shards.executor import How

@@ -16,9 +16,9 @@ from tiny_studio import sentences, studio_at
 
 from sbert_studio.cli.main import run
 from sbert_studio.data.loading.table import TextColumn, read_table, table_from_columns
-from sbert_studio.data.progress import StoppedError, stoppable
 from sbert_studio.errors import StudioError
 from sbert_studio.models.sentence_encoder import SentenceEncoder
+from sbert_studio.progress import StoppedError, stoppable
 from sbert_studio.services import Studio
 from sbert_studio.shards import memmap_writer
 from sbert_studio.workspace import require_room, write_json
@@ -61,7 +61,7 @@ def test_a_file_of_one_block_is_what_numpy_writes_of_all_vectors(studio: Studio,
     found = to(studio, texts, tmp_path / "x.npy")
     plain = np.full((300, 32), np.nan, np.float32)
     corpus = studio.read.corpus(texts)
-    plain[corpus.places()[0]] = studio.explore.encode(corpus.texts).vectors
+    plain[corpus.positions()[0]] = studio.explore.encode(corpus.texts).vectors
     np.save(tmp_path / "plain.npy", plain)
     assert (tmp_path / "x.npy").read_bytes() == (tmp_path / "plain.npy").read_bytes()
     assert (found.rows, found.resumed, found.nan) == (300, 0, tuple(range(7, 300, 50)))
@@ -252,6 +252,6 @@ def test_a_column_of_texts_reads_as_the_list_of_its_cells(tmp_path: Path) -> Non
 
 def test_the_texts_of_a_file_stand_where_its_corpus_says(texts: Path, studio: Studio) -> None:
     corpus, found = studio.read.corpus(texts), studio.read.texts(texts)
-    places, rows = corpus.places()
+    places, rows = corpus.positions()
     assert tuple(found.texts) == corpus.texts and np.array_equal(found.places, places) and found.rows == rows == 300
     assert found.account == corpus.account and read_table(texts).columns == ("text", "number")

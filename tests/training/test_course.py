@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from sbert_studio.data.examples import Examples
-from sbert_studio.data.splits.splitting import leaking, plain
+from sbert_studio.data.split import find_leaks, normalize_text
 from sbert_studio.errors import StudioError
 from sbert_studio.evaluation.report import describe_score
 from sbert_studio.models.io.load import load_folder
@@ -47,7 +47,7 @@ def grouped(rows: int = 60) -> Examples:
 
 
 def texts_of(examples: Examples) -> set[str]:
-    return {plain(text) for column in examples.texts for text in column}
+    return {normalize_text(text) for column in examples.texts for text in column}
 
 
 SEEDS, DEV = small_spec(seeds=3, seed=5, epochs=1, learning_rate=1e-2), scored_pairs(60, seed=7)
@@ -163,7 +163,7 @@ def test_the_first_stage_does_not_see_held_out_texts(tmp_path: Path) -> None:
     told, dev = Told(), scored_pairs(60, seed=7)
     first = labelled_pairs(80, seed=30)
     known = replace(first, texts=((dev.texts[0][0].upper(), *first.texts[0][1:]), first.texts[1]))
-    also = leaking(first, dev).sum()  # short sentences of few words meet by chance
+    also = find_leaks(first, dev).sum()  # short sentences of few words meet by chance
     course(small_spec(epochs=0.2, first=small_spec(objective="softmax", epochs=0.2).to_json()), tmp_path, told, first=known, dev=dev)
     (notice,) = [event.message for event in told.of(Notice) if "first stage" in event.message]
     assert notice.startswith(f"{also + 1} rows") and notice.endswith("left out")
@@ -196,7 +196,7 @@ def test_stopped_and_resumed_it_ends_as_if_nothing_had_happened(tmp_path: Path) 
 def test_a_held_out_file_that_shares_texts_is_told_of(tmp_path: Path) -> None:
     told, examples = Told(), scored_pairs()
     course(small_spec(epochs=0.2), tmp_path, told, examples=examples, dev=examples.take(range(20)))
-    leaks = leaking(examples, examples.take(range(20))).sum()
+    leaks = find_leaks(examples, examples.take(range(20))).sum()
     assert leaks >= 20
     message = told.of(Notice)[0].message
     assert message.startswith(f"{leaks} rows") and "held-out file" in message and message.endswith("flatter")

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 import torch
 
-from sbert_studio.data.conversion.conversions import convert
+from sbert_studio.data.convert import convert
 from sbert_studio.data.examples import Examples
-from sbert_studio.data.splits.siblings import siblings
-from sbert_studio.data.splits.splitting import split
+from sbert_studio.data.split import find_pair_classes, split_examples
 from sbert_studio.evaluation.evaluate import evaluate_examples
 from sbert_studio.losses.base import Relation
 from sbert_studio.models.io.load import load_folder
@@ -42,8 +41,8 @@ def test_a_run_draws_categories_together(tmp_path: Path, objective: str, rows: i
     low, high = outcome.after["gain_interval"]
     assert low < outcome.after["score"] - outcome.before["score"] < high
     assert outcome.after["known_rows"] == len(examples) - told[0].dev_rows
-    _, held = split(examples, spec.dev_fraction, spec.seed)
-    learned, _ = split(examples, spec.dev_fraction, spec.seed)
+    _, held = split_examples(examples, spec.dev_fraction, spec.seed)
+    learned, _ = split_examples(examples, spec.dev_fraction, spec.seed)
     again = evaluate_examples(load_folder(outcome.model), held, reference=learned)
     assert again.scores["nearest_neighbour_accuracy"] == pytest.approx(outcome.after["score"], abs=0.05)
 
@@ -77,7 +76,7 @@ def test_the_held_out_texts_stand_in_proportion_and_no_text_is_on_both_sides() -
     examples = labelled_texts(400)
     assert examples.targets is not None
     few = replace(examples, targets=np.where(np.arange(400) < 2, 4, examples.targets), labels=(*examples.labels, "rare"))
-    learned, held = split(few, 0.1, 12)
+    learned, held = split_examples(few, 0.1, 12)
     assert learned.targets is not None and held.targets is not None
     assert not {*learned.texts[0]} & {*held.texts[0]}
     shares = np.bincount(held.targets, minlength=5) / np.bincount(few.targets, minlength=5)  # type: ignore[arg-type]
@@ -92,7 +91,7 @@ def test_a_rehearsal_counts_the_texts_that_the_held_out_ones_are_laid_beside() -
 
 
 def test_the_judge_lays_texts_beside_the_learned_ones_and_pairs_beside_nothing() -> None:
-    learned, held = split(labelled_texts(100), 0.2, 3)
+    learned, held = split_examples(labelled_texts(100), 0.2, 3)
     assert Evaluator(held, learned=learned)(tiny_encoder())["known_rows"] == len(learned)
     assert Evaluator(positive_pairs(20), learned=positive_pairs(64)).known is None
 
@@ -129,10 +128,10 @@ def test_pairs_made_of_categories_are_siblings_in_training_and_judging() -> None
     names = tuple(topic for topic in ("a", "b", "c") for _ in range(4))
     sentences = Examples("sentences", (texts,), None, np.arange(12), (), names)
     pairs = convert(sentences, "classes_to_pairs")
-    classes = siblings(pairs)
+    classes = find_pair_classes(pairs)
     assert classes is not None and len(set(classes.tolist())) == 3
     topics = Examples("positive_pairs", (texts, tuple(f"answer {text}" for text in texts)), None, np.arange(12), (), names)
-    assert siblings(topics) is None, "topics of questions are no classes"
+    assert find_pair_classes(topics) is None, "topics of questions are no classes"
 
     ring = np.arange(12).reshape(3, 4)
     relation = Relation.of(np.stack([ring.ravel(), np.roll(ring, -1, axis=1).ravel()]), np.repeat([0, 1, 2], 4))

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from sbert_studio.data.dev_file import build_dev_examples
 from sbert_studio.data.examples import build_examples
 from sbert_studio.data.loading.table import table_from_columns
 from sbert_studio.data.schema.inference import infer_roles
-from sbert_studio.data.splits.held_out import build_like
 from sbert_studio.losses import build_objective
 from sbert_studio.training.distributed import Processes
 from sbert_studio.training.events import Evaluated
@@ -78,7 +78,7 @@ def test_labels_may_be_judged_by_scores(tmp_path: Path) -> None:
         labelled_pairs().lines,
     )
     roles = infer_roles(labels)
-    examples, dev = build_examples(labels, roles)[0], build_like(table, roles)[0]
+    examples, dev = build_examples(labels, roles)[0], build_dev_examples(table, roles)[0]
     assert (examples.kind, dev.kind) == ("labelled_pairs", "scored_pairs")
     told = Told()
     outcome = train(small_spec(objective="softmax", epochs=0.5), examples, told, never, encoder=tiny_encoder(), folder=tmp_path, dev=dev)

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from sbert_studio.data.examples import Examples
-from sbert_studio.data.splits.splitting import all_alike, folds, split
+from sbert_studio.data.split import has_single_target, make_folds, split_examples
 from sbert_studio.errors import StudioError
 from sbert_studio.evaluation.bootstrap import MIN_CLUSTERS
 from sbert_studio.evaluation.encoding import encode_columns, similarities
@@ -49,16 +49,16 @@ def said(told: Told, words: str) -> list[str]:
 @pytest.mark.parametrize("seed", range(12))
 def test_a_held_out_part_has_rows_of_both_labels_where_there_are_two_of_each(seed: int) -> None:
     for positives in (2, 3, 98):
-        learned, held = split(rare(100, positives), 0.1, seed)
-        assert not all_alike(learned) and not all_alike(held)
+        learned, held = split_examples(rare(100, positives), 0.1, seed)
+        assert not has_single_target(learned) and not has_single_target(held)
         assert 8 <= len(held) <= 10
-    learned, held = split(scored_pairs(20), 0.1, seed)
-    assert len(held) == 2 and not all_alike(held)
+    learned, held = split_examples(scored_pairs(20), 0.1, seed)
+    assert len(held) == 2 and not has_single_target(held)
 
 
 def test_a_split_that_says_something_is_drawn_as_ever() -> None:
     examples = rare(100, 40)
-    assert split(examples, 0.1)[1].lines.tolist() == split(examples, 0.1, stratify=True)[1].lines.tolist()
+    assert split_examples(examples, 0.1)[1].lines.tolist() == split_examples(examples, 0.1, stratify=True)[1].lines.tolist()
     assert hold_out(small_spec(), examples, None)[2] == ""
 
 
@@ -67,7 +67,7 @@ def test_folds_are_fewer_where_a_label_is_rare(positives: int, number: int) -> N
     found = plan_folds(small_spec(), rare(100, positives), None)
     assert len(found) == number
     for fold in found:
-        assert fold.held is not None and not all_alike(fold.held) and not all_alike(fold.learned)
+        assert fold.held is not None and not has_single_target(fold.held) and not has_single_target(fold.learned)
 
 
 def test_a_label_that_stands_in_one_set_of_rows_alone_gives_no_folds() -> None:
@@ -127,7 +127,7 @@ def test_a_run_in_fewer_folds_is_judged_by_all_of_them_and_says_why(tmp_path: Pa
 @pytest.mark.slow
 def test_of_asked_for_folds_those_without_a_score_take_no_part_in_the_mean(tmp_path: Path) -> None:
     told, examples = Told(), rare(60, 2)
-    judged = [not all_alike(held) for _, held in folds(examples, 4)]
+    judged = [not has_single_target(held) for _, held in make_folds(examples, 4)]
     assert judged.count(True) == 2
     outcome = run(small_spec(folds=4, epochs=0.5, objective="cosent", accept_alarm="both"), tmp_path, told, examples)
     assert outcome.status == "finished"

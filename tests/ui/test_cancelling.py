@@ -17,10 +17,10 @@ import pytest
 from tiny_studio import quick, studio_at, write_model, write_pairs
 from waiting import wait_until
 
-from sbert_studio.data.progress import StoppedError, checkpoint, stoppable
 from sbert_studio.errors import StudioError
 from sbert_studio.explore.clusters import ClusterParams
 from sbert_studio.explore.projection import ProjectionParams
+from sbert_studio.progress import StoppedError, checkpoint, stoppable
 from sbert_studio.services import Studio
 from sbert_studio.services.training_plan import TrainRequest
 from sbert_studio.ui.app import launch

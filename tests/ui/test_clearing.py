@@ -112,7 +112,7 @@ def test_the_page_goes_on_with_what_stays_and_the_account_says_what_went(page: P
     key, made, choices = found
     choices, _ = panel.change(page, made, choices, threshold=1.0)
     corpus = page.corpora.get(panel.take(page, key, made, choices)).corpus
-    assert len(corpus) == 15 and corpus.account.left_out == 2
+    assert len(corpus) == 15 and corpus.account.skipped == 2
     assert corpus.account.reasons[-1].rows == (3, 6)
     with pytest.raises(StudioError, match="another file"):
         panel.take(page, picker.take_sample(page, "support_requests"), made, choices)

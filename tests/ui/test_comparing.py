@@ -161,9 +161,9 @@ def test_the_headline_of_a_file_of_pairs_says_what_it_was_made_with_and_which_ro
     path.write_text(path.read_text(encoding="utf-8") + "cat,,3\ncat dog,dog,\n", encoding="utf-8")
     scores = pairs_file.pairs(page.studio, path, None)
     value = pairs_file.worst_table(scores)
-    assert value is not None and "62 rows read, 61 compared, 1 left out: " in value["caption"]
+    assert value is not None and "62 rows read, 61 compared, 1 skipped: " in value["caption"]
     assert "row 62); 1 of those compared" in value["caption"] and "over 60 rows" in value["caption"]
-    assert "left out: " not in pairs_file.pairs_table(scores)["note"], "once"
+    assert "skipped: " not in pairs_file.pairs_table(scores)["note"], "once"
     _, table, _, worst = pairs_file.scores_of(page, path, page.studio.settings.default_model)
     assert worst is not None and worst["made"] == table["made"] and worst["made"]["words"].endswith(" · pairs.csv")
 

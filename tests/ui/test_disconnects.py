@@ -21,7 +21,7 @@ from hub_server import HubServer, Repository, hub_server
 from tiny_studio import quick, studio_at, write_pairs
 from waiting import wait_until
 
-from sbert_studio.data.progress import StoppedError, checkpoint
+from sbert_studio.progress import StoppedError, checkpoint
 from sbert_studio.services import Studio
 from sbert_studio.ui.app import launch
 from sbert_studio.ui.visitors.streams import UNHEARD, keep_streams

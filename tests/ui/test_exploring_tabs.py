@@ -20,18 +20,18 @@ def test_a_file_of_pairs_tells_what_was_left_out_and_how_its_scores_agree(page: 
     rows = [f"{text},{text if place % 2 else 'moon star'},{5 * (place % 2)}" for place, text in enumerate(sentences(30))]
     path.write_text("\n".join(["sentence1,sentence2,score", *rows[:4], "", ",cat,3", *rows[4:], "cat,dog,unsure"]), encoding="utf-8")
     value = pairs_file.pairs_table(pairs_file.pairs(page.studio, path, None))
-    assert value["caption"] == "33 rows read, 31 compared, 2 left out"
+    assert value["caption"] == "33 rows read, 31 compared, 2 skipped"
     told = pairs_file.worst_table(pairs_file.pairs(page.studio, path, None))
     assert told is not None and "agree over 30 rows by Spearman 0.9261" in told["caption"]
     assert "blank (1: row 6); text on one side only (1: row 7)" in told["caption"], "said where the score is"
 
 
 def test_the_file_of_scored_pairs_keeps_columns_that_are_called_as_ours(tmp_path: Path) -> None:
-    from sbert_studio.data.accounts import RowAccount
+    from sbert_studio.data.row_report import RowReport
     from sbert_studio.services.results import PairScore, PairScores, Similarity
 
     rows = (PairScore(2, "cat", "dog", Similarity(0.5, 1, 2, 3)),)
-    PairScores(rows, ("row", "row"), RowAccount(1, 1)).to_csv(tmp_path / "out.csv")
+    PairScores(rows, ("row", "row"), RowReport(1, 1)).to_csv(tmp_path / "out.csv")
     with (tmp_path / "out.csv").open(encoding="utf-8-sig", newline="") as source:
         (found,) = csv.DictReader(source)
     assert (found["row"], found["row_"], found["row__"], found["cosine"]) == ("2", "cat", "dog", "0.5")
@@ -42,7 +42,7 @@ def test_the_corpus_tells_its_rows_its_repeats_and_a_language_that_the_model_doe
     path.write_text("我的银行卡什么时候到\n\n今天天气很好\n今天天气很好\n", encoding="utf-8")
     key = picker.take_file(page, str(path))
     _, shown = picker.describe(page, key, "all-MiniLM-L6-v2")
-    assert shown["facts"][1:] == [["Rows read", "4"], ["Texts", "3"], ["Left out", "1"]]
+    assert shown["facts"][1:] == [["Rows read", "4"], ["Texts", "3"], ["Skipped", "1"]]
     notes = " ".join(shown["notes"])
     assert "(row 2)" in notes and "1 text repeats an earlier one" in notes and "look like Chinese" in notes
     assert not any("Chinese" in note for note in picker.describe(page, key, "no such model")[1]["notes"])
@@ -113,7 +113,7 @@ def test_a_difference_has_a_verdict_and_counts_are_counts(page: Page, model_fold
 
     models = [str(model_folder), static]
     scores, _ = evaluate.judge(page.studio, models, write_pairs(tmp_path / "pairs.csv", 200), "auto", "pairs.csv")
-    assert scores["caption"].startswith("pairs.csv · ") and "200 rows read, 200 judged, 0 left out" in scores["caption"]
+    assert scores["caption"].startswith("pairs.csv · ") and "200 rows read, 200 evaluated, 0 skipped" in scores["caption"]
     assert [one["name"] for one in scores["columns"]][-2:] == ["Difference", "Beyond chance?"]
     same, other = scores["rows"]
     assert same[-2:] == [None, ""] and other[-1].split(",")[0] in ("better", "worse", "within the noise")

@@ -16,9 +16,9 @@ import pytest
 from tiny_studio import sentences, studio_at, write_pairs
 from waiting import wait_until
 
-from sbert_studio.data.progress import checkpoint
 from sbert_studio.errors import StudioError
 from sbert_studio.models.static import LEARNERS
+from sbert_studio.progress import checkpoint
 from sbert_studio.services.jobs import JobView
 from sbert_studio.services.static_embeddings import STATIC, Fitted
 from sbert_studio.settings import Limits

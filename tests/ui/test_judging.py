@@ -15,9 +15,9 @@ import pytest
 from tiny_studio import sentences, studio_at, write_pairs
 from waiting import wait_until
 
-from sbert_studio.data.progress import checkpoint
-from sbert_studio.data.samples import samples
+from sbert_studio.data.samples import list_samples
 from sbert_studio.errors import StudioError
+from sbert_studio.progress import checkpoint
 from sbert_studio.services.jobs import JobView
 from sbert_studio.services.training_questions import Unanswered
 from sbert_studio.settings import Limits
@@ -216,7 +216,7 @@ def test_known_rows_are_asked_for_only_where_the_task_has_a_use_for_them() -> No
 
 def test_strangers_have_one_at_a_time_and_see_their_own_and_what_is_everybodys(shared: Page, tmp_path: Path) -> None:
     mine, theirs = ({"owner": new_owner(), "job": ""} for _ in range(2))
-    sample = next(one for one in samples() if one.kind == "scored_pairs")
+    sample = next(one for one in list_samples() if one.kind == "scored_pairs")
     pairs = write_pairs(tmp_path / "private.csv")
     start(shared, mine, ["all-MiniLM-L6-v2"], Judged(pairs, "private.csv"), "auto")
     with pytest.raises(StudioError, match="one at a time"):

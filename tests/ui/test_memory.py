@@ -39,7 +39,7 @@ def test_a_mended_file_comes_back_as_it_was_mended(page: Page, tmp_path: Path) -
     path = write_pairs(tmp_path / "mine.csv")
     path.write_text(path.read_text() + path.read_text().splitlines()[1] + "\n")
     draft = take(page, path, model)
-    mended = changes.changed(page.studio, draft, "mend", next(n for n, one in enumerate(draft.diagnosis.findings) if one.mend), model)  # type: ignore[union-attr]
+    mended = changes.changed(page.studio, draft, "fix", next(n for n, one in enumerate(draft.diagnosis.findings) if one.fix), model)  # type: ignore[union-attr]
     assert mended.changes and len(mended.table) < len(draft.table)
     again = memory.restore(page, OWNER, memory.remember(page, OWNER, mended, {}, ""), model)
     assert again is not None and len(again.table) == len(mended.table)

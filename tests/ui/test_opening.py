@@ -10,8 +10,8 @@ import gradio as gr
 import pytest
 from tiny_studio import studio_at, write_pairs
 
-from sbert_studio.data.language import languages_in
-from sbert_studio.data.samples import examples, sample
+from sbert_studio.data.language import count_languages
+from sbert_studio.data.samples import get_sample, sample_texts
 from sbert_studio.ui import banner, opening, places
 from sbert_studio.ui.page import Brought, Page
 from sbert_studio.ui.panels.judging.form import FILE, Form
@@ -34,7 +34,7 @@ def page(tmp_path: Path, model_folder: Path, static: str) -> Iterator[Page]:
 
 
 def texts_of(language: str) -> list[str]:
-    found = examples(language)
+    found = sample_texts(language)
     return [found.first, found.second, "\n".join(found.several), found.query]
 
 
@@ -100,18 +100,18 @@ def test_the_model_of_a_place_is_that_of_its_corpus_and_the_address_names_any_ot
 
 
 def test_texts_outside_the_corpus_bring_the_model_and_english_ones_leave_it(page: Page, static: str) -> None:
-    default, chinese = page.studio.settings.default_model, languages_in(CHINESE)
+    default, chinese = page.studio.settings.default_model, count_languages(CHINESE)
     fitting, update, brought = page.fit_model(default, "", "mine.csv", chinese)
     assert (fitting, update["value"], brought) == (static, static, Brought("mine.csv", "zh"))
     fitting, update, brought = page.fit_model(default, default, "mine.csv", chinese)
     assert (fitting, update, brought) == (default, gr.skip(), Brought("mine.csv", "zh"))
-    english = languages_in(["Where is the card that I ordered?"])
+    english = count_languages(["Where is the card that I ordered?"])
     assert page.fit_model(static, "", "mine.csv", english) == (static, gr.skip(), gr.skip())
 
 
 def test_a_file_to_train_on_is_planned_for_the_model_of_its_language(page: Page, static: str, tmp_path: Path) -> None:
     default = page.studio.settings.default_model
-    draft, fitting, (update, brought) = data_panel.take_fitting(page, sample("chinese_pairs").path, default, "")
+    draft, fitting, (update, brought) = data_panel.take_fitting(page, get_sample("chinese_pairs").path, default, "")
     assert fitting == static == update["value"] and brought == Brought("chinese_pairs.csv", "zh")
     assert draft.request.model == static and (draft.plan is None or draft.plan.spec.model == static)
     draft, fitting, _ = data_panel.take_fitting(page, write_pairs(tmp_path / "pairs.csv"), default, "")
@@ -120,7 +120,7 @@ def test_a_file_to_train_on_is_planned_for_the_model_of_its_language(page: Page,
 
 
 def test_an_evaluation_takes_the_model_of_the_language_where_nobody_chose_another(page: Page, static: str) -> None:
-    default, judged = page.studio.settings.default_model, Judged(sample("chinese_pairs").path, "pairs")
+    default, judged = page.studio.settings.default_model, Judged(get_sample("chinese_pairs").path, "pairs")
     with gr.Blocks():
         page.owner, page.model, page.runs_changed = gr.State(), gr.State(), gr.State()
         panel = JudgingPanel(page)
@@ -133,7 +133,7 @@ def test_an_evaluation_takes_the_model_of_the_language_where_nobody_chose_anothe
     form, updates = panel.fitting(Form((default, "glove-6B-50d"), FILE), judged, default, "")
     assert form.models == (default, "glove-6B-50d") and updates == [gr.skip()] * 4
     assert panel.chosen(FILE, None, None, None, "zh").path == judged.path
-    assert panel.chosen(FILE, None, None, None).path == sample("scored_pairs").path
+    assert panel.chosen(FILE, None, None, None).path == get_sample("scored_pairs").path
 
 
 @pytest.mark.parametrize(

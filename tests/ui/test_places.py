@@ -73,7 +73,7 @@ def test_a_corpus_that_no_link_leads_to_is_named_all_the_same(page: Page, corpus
     from dataclasses import replace
 
     chosen = page.corpora.get(picker.take_file(page, str(corpus_file)))
-    part = page.corpora.put(replace(chosen, corpus=chosen.corpus.part(range(5), "some", "for a test"), id=""))
+    part = page.corpora.put(replace(chosen, corpus=chosen.corpus.subset(range(5), "some", "for a test"), id=""))
     shown = places.chooser(page, None, part)
     assert shown["value"] == "" and shown["choices"][0] == ("some", "")
     assert places.here(page, part, None)["address"]["corpus"] == ""

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from tiny_studio import quick, write_pairs
 
-from sbert_studio.data.progress import checkpoint
 from sbert_studio.errors import StudioError
+from sbert_studio.progress import checkpoint
 from sbert_studio.services.jobs import Begin
 from sbert_studio.services.training_plan import TrainRequest
 from sbert_studio.ui.page import Page

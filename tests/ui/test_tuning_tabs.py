@@ -83,14 +83,14 @@ def test_a_mend_is_applied_by_its_number_and_others_are_refused(page: Page, tmp_
     path.write_text("\n".join([*lines, lines[1], lines[1]]) + "\n", encoding="utf-8")
     draft = data_panel.take(page, path, None)
     assert draft.diagnosis is not None
-    number = next(n for n, finding in enumerate(draft.diagnosis.findings) if finding.mend)
-    mended = changes.mended(page.studio, draft, number, None)
+    number = next(n for n, finding in enumerate(draft.diagnosis.findings) if finding.fix)
+    mended = changes.apply_fix(page.studio, draft, number, None)
     assert mended.changes and len(mended.table) < len(draft.table)
     shown = told.findings(mended)
     assert shown["changes"] == list(mended.changes) and shown["undo"]
     for wrong in (-1, 99, "0", None):
         with pytest.raises(StudioError):
-            changes.mended(page.studio, draft, wrong, None)
+            changes.apply_fix(page.studio, draft, wrong, None)
 
 
 def test_a_conversion_is_offered_taken_downloaded_and_undone(page: Page, pairs: Path) -> None:
@@ -100,10 +100,10 @@ def test_a_conversion_is_offered_taken_downloaded_and_undone(page: Page, pairs: 
     labelled = changes.changed(page.studio, draft, "convert", "scored_to_labelled", None)
     assert labelled.diagnosis is not None and labelled.diagnosis.roles.kind == "labelled_pairs"
     assert labelled.overrides == {"epochs": 2.0}
-    written = data_panel.write_mended(page, page.drafts.put(labelled))
-    assert written.name == "pairs-mended.csv"
+    written = data_panel.write_changed_file(page, page.drafts.put(labelled))
+    assert written.name == "pairs-changed.csv"
     assert written.read_text(encoding="utf-8").startswith("sentence1,sentence2,label")
-    assert "pairs-mended.csv" in told.command(labelled, "m", "m")
+    assert "pairs-changed.csv" in told.command(labelled, "m", "m")
     again = changes.changed(page.studio, labelled, "undo", 0, None)
     assert again.table is draft.table and again.changes == () and not told.findings(again)["undo"]
     assert again.diagnosis is not None and again.diagnosis.roles == draft.diagnosis.roles  # type: ignore[union-attr]
@@ -111,7 +111,7 @@ def test_a_conversion_is_offered_taken_downloaded_and_undone(page: Page, pairs: 
         ("convert", "nli_to_triplets"),
         ("convert", 0),
         ("convert", None),
-        ("mend", "scored_to_labelled"),
+        ("fix", "scored_to_labelled"),
         ("explode", 7),
     ):
         with pytest.raises(StudioError):
@@ -124,9 +124,9 @@ def test_a_changed_file_that_is_downloaded_is_the_very_rows_that_are_trained_on(
     path.write_text("sentence1,sentence2,score\n" + "\n".join(row.format(n, n % 6) for n in range(40)) + "\n" + row.format(0, 0) + "\n")
     draft = data_panel.take(page, path, None)
     assert draft.diagnosis is not None
-    number = next(n for n, found in enumerate(draft.diagnosis.findings) if found.mend)
-    mended = changes.mended(page.studio, draft, number, None)
-    again = page.studio.read.table(data_panel.write_mended(page, page.drafts.put(mended)))
+    number = next(n for n, found in enumerate(draft.diagnosis.findings) if found.fix)
+    mended = changes.apply_fix(page.studio, draft, number, None)
+    again = page.studio.read.table(data_panel.write_changed_file(page, page.drafts.put(mended)))
     assert [list(again.column(name)) for name in again.columns] == [list(mended.table.column(name)) for name in mended.table.columns]
     assert again.column("sentence1")[0].startswith("=cat")
 
@@ -298,7 +298,7 @@ def test_of_a_run_that_was_stopped_without_a_model_nothing_is_said_to_be_learned
     run_id = page.studio.tune.train(TrainRequest(pairs, overrides={"epochs": 0.2, "judge": "split"})).id
     page.studio.store.record(run_id, status="stopped", model_path=None)
     _, panel, _, _ = run_panel.look(page, Follow(run_id))
-    assert "to learn from" in panel["rows"][0]
+    assert "for training" in panel["rows"][0]
 
 
 def test_on_a_shared_page_visitors_do_not_see_each_others_runs(page: Page, pairs: Path) -> None:
@@ -342,11 +342,7 @@ def test_a_run_that_was_stopped_before_it_began_has_learned_from_nothing(page: P
     _, panel, _, _ = run_panel.look(page, Follow(second))
     page.studio.tune.stop(first)
     page.studio.runner.wait(first, 300)
-    assert (
-        panel["status"] == "stopped"
-        and "to learn from" in panel["rows"][0]
-        and "learned from" not in panel["rows"][0].replace("to learn from", "")
-    )
+    assert panel["status"] == "stopped" and "for training" in panel["rows"][0] and "used for training" not in panel["rows"][0]
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,1 @@
-"""What is wrong with a training file, where, and the mend."""
+"""Find problems in a training file and fix them."""

@@ -1,110 +1,110 @@
-"""The data doctor: what is wrong with a training file, where, and the mend."""
+"""Diagnose a training file: its format, its problems and their fixes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from ...errors import StudioError
-from ..accounts import RowAccount, account_of
-from ..conversion.conversions import Offer, offers
+from ...progress import Progress
+from ..convert import ConversionOffer, find_conversions
+from ..dev_file import build_dev_examples, find_reversed_scores
 from ..examples import Examples, build_examples
-from ..findings import Finding, Severity, count, drop_rows
+from ..findings import Finding, Severity, count, drop_rows_fix
 from ..loading.table import Table
-from ..progress import Progress
 from ..questions import Question
+from ..row_report import RowReport, report_rows
 from ..schema.evidence import SimilarityFunction
 from ..schema.inference import infer_schema
 from ..schema.overrides import SchemaOverrides
 from ..schema.roles import InferredSchema, Roles
-from ..splits.held_out import build_like, opposed
-from .checks.amounts import imbalance, lonely, too_few
-from .checks.columns import constant_columns, swapped_cells, swapped_columns
-from .checks.context import CheckContext
-from .checks.leaks import leaks
-from .checks.numbers import mixed_forms
-from .checks.repeats import contradictions, duplicates, same_on_both_sides
-from .checks.texts import mojibake, truncated, wrong_language
-from .mends import mend
-
-__all__ = ["Diagnosis", "diagnose", "mend"]
-
-_CHECKS: tuple[Callable[[CheckContext], list[Finding]], ...] = (
-    swapped_columns,
-    swapped_cells,
-    mixed_forms,
-    constant_columns,
-    contradictions,
-    same_on_both_sides,
-    duplicates,
-    leaks,
-    truncated,
-    wrong_language,
-    mojibake,
-    imbalance,
-    lonely,
-    too_few,
+from .column_checks import (
+    check_balance,
+    check_constant_columns,
+    check_number_forms,
+    check_singletons,
+    check_size,
+    check_swapped_cells,
+    check_swapped_columns,
 )
-# What these offer rests on which rows are most alike: nothing of it is offered while that is open.
-_BY_DIRECTION = (contradictions, same_on_both_sides)
-_GRAVITY = {"error": 0, "warning": 1, "info": 2}
+from .context import CheckContext
+from .row_checks import check_contradictions, check_duplicates, check_language, check_leaks, check_length, check_mojibake, check_self_pairs
+
+_CHECKS: tuple[Callable[[CheckContext], Iterable[Finding]], ...] = (
+    check_swapped_columns,
+    check_swapped_cells,
+    check_number_forms,
+    check_constant_columns,
+    check_contradictions,
+    check_self_pairs,
+    check_duplicates,
+    check_leaks,
+    check_length,
+    check_language,
+    check_mojibake,
+    check_balance,
+    check_singletons,
+    check_size,
+)
+# Their fixes depend on which rows are the most similar: they offer none while a question is open.
+_NEEDS_DIRECTION = (check_contradictions, check_self_pairs)
+_SEVERITY_ORDER = {"error": 0, "warning": 1, "info": 2}
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What a file is and what is wrong with it.
+    """The format and the problems of a file.
 
     Attributes:
-        roles: the columns' parts, found or given.
-        rows: the rows of the file.
+        roles: the roles of the columns, inferred or given.
+        rows: the number of rows of the file.
         examples: its usable rows.
-        findings: the gravest first.
-        account: what became of every row of the file; those that can be learned from are used.
-        questions: what only the owner can say; none where all is certain.
-        why: what tells what the columns are, a sentence each.
-        held_out: the usable rows of the held-out file, where one was given that can be used; ``held_account``: what became of every
-            row of it.
+        findings: the most severe first.
+        account: the report of the file's rows; those usable for training are used.
+        questions: what only the owner can answer; empty if everything is certain.
+        why: the reasons for the roles, a sentence each.
+        dev_examples: the usable rows of the held-out file, if there is one that can be used.
+        dev_account: the report of its rows.
     """
 
     roles: Roles
     rows: int
     examples: Examples
     findings: tuple[Finding, ...]
-    account: RowAccount
+    account: RowReport
     questions: tuple[Question, ...] = ()
     why: tuple[str, ...] = ()
-    held_out: Examples | None = None
-    held_account: RowAccount | None = None
+    dev_examples: Examples | None = None
+    dev_account: RowReport | None = None
 
     @property
     def certain(self) -> bool:
-        """Whether nothing is left to ask."""
+        """True if there is no open question."""
         return not self.questions
 
     @property
     def errors(self) -> tuple[Finding, ...]:
-        """The findings with which nothing should be trained."""
+        """The findings that forbid training."""
         return tuple(finding for finding in self.findings if finding.severity == "error")
 
     @property
     def usable(self) -> bool:
-        """Whether it can be trained on: no finding is an error."""
+        """True if no finding is an error."""
         return not self.errors
 
-    def noting(self, severity: Severity, message: str) -> Diagnosis:
-        """The same with one finding more."""
-        found = (*self.findings, Finding(severity, message))
-        return replace(self, findings=tuple(sorted(found, key=lambda finding: _GRAVITY[finding.severity])))
+    def with_finding(self, severity: Severity, message: str) -> Diagnosis:
+        """Return the diagnosis with one more finding."""
+        return replace(self, findings=_by_severity([*self.findings, Finding(severity, message)]))
 
     @cached_property
-    def offers(self) -> tuple[Offer, ...]:
-        """The conversions that fit, each tried; none while something is to be asked, for they would make it come true."""
-        return () if self.questions else offers(self.examples)
+    def offers(self) -> tuple[ConversionOffer, ...]:
+        """The possible conversions; none while a question is open, because a conversion would settle it silently."""
+        return () if self.questions else find_conversions(self.examples)
 
     def to_json(self) -> dict[str, Any]:
-        """``kind, certain, questions, usable, why, roles, rows, account, dev_account, findings, offers`` as plain data."""
+        """Return plain data for JSON; ``dev_account`` only if there is a held-out file."""
         return {
             "kind": self.roles.kind,
             "certain": self.certain,
@@ -114,7 +114,7 @@ class Diagnosis:
             "roles": self.roles.to_json(),
             "rows": self.rows,
             "account": self.account.to_json(),
-            **({"dev_account": self.held_account.to_json()} if self.held_account else {}),
+            **({"dev_account": self.dev_account.to_json()} if self.dev_account else {}),
             "findings": [finding.to_json() for finding in self.findings],
             "offers": [offer.to_json() for offer in self.offers],
         }
@@ -132,80 +132,82 @@ def diagnose(
     similar: SimilarityFunction | None = None,
     progress: Progress | None = None,
 ) -> Diagnosis:
-    """Examine a training file.
+    """Diagnose a training file.
 
     Args:
         table: the file.
-        roles: its columns' parts, which leave nothing to ask; or what was said of them, or how they were read; found out if None.
-        dev: the held-out file, to look for sentences on both sides.
-        tokenize: gives the number of tokens of each text, special tokens included.
-        max_tokens: the most tokens that the model reads.
-        similar: the cosines of a model, where the columns' parts are to be found out; None: without a model.
-        languages: ISO 639-1 codes of the model's languages, such as ``("en",)``; None: unknown, nothing is said.
-        multilingual: the model that a finding about the language proposes; empty where none is at hand.
-        progress: told how many rows' worth of the checks is done, and the number of rows.
+        roles: the roles of its columns, with which no question is open; or the user's choices; or a reading; None: inferred.
+        dev: the held-out file, to look for texts in both.
+        tokenize: returns the number of tokens of each text, including special tokens.
+        max_tokens: the maximum sequence length of the model.
+        languages: ISO 639-1 codes of the model's languages, such as ``("en",)``; None: unknown.
+        multilingual: the multilingual model to propose; empty if none is installed.
+        similar: a model's cosine similarities, for inferring the roles; None: without a model.
+        progress: called with (done, total) in rows.
 
     Raises:
-        StudioError: no kind of examples can be had from the table, or no row is usable.
+        StudioError: the table gives no examples of any kind, or no row is usable.
     """
     if isinstance(roles, Roles):
         reading = InferredSchema(roles)
     else:
         reading = roles if isinstance(roles, InferredSchema) else infer_schema(table, roles, similar=similar)
     roles = reading.roles
-    examples, left_out = build_examples(table, roles)
-    held_out, dev_findings, held_account = _held_out(dev, roles, examples, similar)
-    known = tuple(languages) if languages else None
-    patient = CheckContext(table, roles, examples, held_out, tokenize, max_tokens, known, multilingual)
-    found = [*table.notes, *left_out, *dev_findings, *([Finding("info", reading.saturation)] if reading.saturation else [])]
+    examples, skipped = build_examples(table, roles)
+    dev_examples, dev_findings, dev_account = _diagnose_dev(dev, roles, examples, similar)
+    context = CheckContext(
+        table, roles, examples, dev_examples, tokenize, max_tokens, tuple(languages) if languages else None, multilingual
+    )
+    findings = [*table.notes, *skipped, *dev_findings, *([Finding("info", reading.saturation)] if reading.saturation else [])]
     if progress is not None:
         progress(0, len(table))
     for done, check in enumerate(_CHECKS, 1):
-        guessed = bool(reading.questions) and check in _BY_DIRECTION
-        found += [replace(finding, mend=None) if guessed else finding for finding in check(patient)]
+        is_guess = bool(reading.questions) and check in _NEEDS_DIRECTION
+        findings += [replace(finding, fix=None) if is_guess else finding for finding in check(context)]
         if progress is not None:
             progress(len(table) * done // len(_CHECKS), len(table))
-    account = account_of(table, found, examples.lines)
-    ordered = each_row_offered_once(sorted(found, key=lambda finding: _GRAVITY[finding.severity]))
-    return Diagnosis(roles, len(table), examples, ordered, account, reading.questions, reading.why, held_out, held_account)
+    account = report_rows(table, findings, examples.lines)
+    ordered = drop_each_row_once(_by_severity(findings))
+    return Diagnosis(roles, len(table), examples, ordered, account, reading.questions, reading.why, dev_examples, dev_account)
 
 
-def each_row_offered_once(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """The findings, of which none offers to leave out rows that an earlier one offers to leave out already."""
-    offered: set[int] = set()
-    return tuple(_still_to_offer(finding, offered) for finding in findings)
+def _by_severity(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    return tuple(sorted(findings, key=lambda finding: _SEVERITY_ORDER[finding.severity]))
 
 
-def _still_to_offer(finding: Finding, offered: set[int]) -> Finding:
-    """A finding without the rows that were offered before; what it offers itself is added to these."""
-    if finding.mend is None or finding.mend.name != "drop_rows":
-        return finding
-    rows = {int(row) for row in finding.mend.values["rows"]}
-    new = tuple(sorted(rows - offered))
-    offered |= rows
-    if not new:
-        return replace(finding, message=f"{finding.message}; what is offered above leaves them out as well", mend=None)
-    if len(new) < len(rows):
-        return replace(finding, mend=drop_rows(new, f"Leave out the other {count(len(new), 'row')}"))
-    return finding
+def drop_each_row_once(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Restrict each fix that drops rows to the rows that no earlier fix drops."""
+    dropped: set[int] = set()
+    restricted = []
+    for finding in findings:
+        rows = set(finding.dropped_rows)
+        new = tuple(sorted(rows - dropped))
+        dropped |= rows
+        if rows and not new:
+            restricted.append(replace(finding, message=f"{finding.message}; a fix above removes them as well", fix=None))
+        elif len(new) < len(rows):
+            restricted.append(replace(finding, fix=drop_rows_fix(new, f"Remove the other {count(len(new), 'row')}")))
+        else:
+            restricted.append(finding)
+    return tuple(restricted)
 
 
-def _held_out(
-    dev: Table | None, roles: Roles, learned: Examples, similar: SimilarityFunction | None
-) -> tuple[Examples | None, list[Finding], RowAccount | None]:
+def _diagnose_dev(
+    dev: Table | None, roles: Roles, train: Examples, similar: SimilarityFunction | None
+) -> tuple[Examples | None, list[Finding], RowReport | None]:
     if dev is None:
         return None, [], None
     try:
-        examples, found = build_like(dev, roles, similar)
-        if why := opposed(learned, examples, similar):
+        examples, notes = build_dev_examples(dev, roles, similar)
+        if why := find_reversed_scores(train, examples, similar):
             raise StudioError(
-                f"its rows seem to stand the other way round ({why})",
-                "turn its scores or labels round, so that they mean what those of the training file mean, or leave the file out",
+                f"its scores or labels seem to be reversed ({why})",
+                "reverse them, so that they mean what those of the training file mean, or do not use the file",
             )
     except StudioError as error:
-        mends = f"; {error.hint}" if error.hint else ""
-        return None, [Finding("error", f"the held-out file cannot be used: {error.message}{mends}")], None
-    account = account_of(dev, found, examples.lines)
-    told = [Finding("warning", f"the held-out file: {account.in_words('to judge by')}")] if account.left_out else []
-    told += [Finding(one.severity, f"the held-out file: {one.message}") for one in found if not one.rows]
-    return examples, told, account
+        hint = f"; {error.hint}" if error.hint else ""
+        return None, [Finding("error", f"the held-out file cannot be used: {error.message}{hint}")], None
+    account = report_rows(dev, notes, examples.lines)
+    findings = [Finding("warning", f"the held-out file: {account.describe('for validation')}")] if account.skipped else []
+    findings += [Finding(note.severity, f"the held-out file: {note.message}") for note in notes if not note.rows]
+    return examples, findings, account

@@ -48,7 +48,7 @@ def _drop_rejected(content: Content) -> Content:
         return content
     rows = tuple(content.lines[rejected].tolist())
     message = f"{count(len(rows), 'row')} that the annotator rejected or ignored, left out"
-    note = Finding("info", message, rows, left_out="rejected or ignored by the annotator")
+    note = Finding("info", message, rows, skip_reason="rejected or ignored by the annotator")
     return replace(content, data=content.data.filter(~rejected), lines=content.lines[~rejected], notes=(*content.notes, note))
 
 

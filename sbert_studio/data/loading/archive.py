@@ -14,7 +14,7 @@ from pathlib import Path, PurePath, PurePosixPath
 from typing import IO, Any
 
 from ...errors import StudioError, is_of_machine
-from ..progress import checkpoint
+from ...progress import checkpoint
 
 _OPENERS: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
 SUFFIXES = (".gz", ".bz2", ".xz")

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...errors import StudioError
 from ..cells import LONGEST_CELL, clean
-from ..findings import Finding, Severity, count, drop_rows
+from ..findings import Finding, Severity, count, drop_rows_fix
 from ..questions import Question
 
 Record = tuple[int, Sequence[str]]
@@ -81,12 +81,12 @@ class RowLog:
         for event, (severity, text, removable, left_out) in _EVENTS.items():
             if rows := tuple(self.rows.get(event, ())):
                 message = f"{count(len(rows), 'row')} {text}"
-                found.append(Finding(severity, message, rows, drop_rows(rows) if removable else None, left_out))
+                found.append(Finding(severity, message, rows, drop_rows_fix(rows) if removable else None, left_out))
         if self.spans:
             each = ", ".join(f"row {row} from {lines:,} lines" for row, lines in list(self.spans.items())[:_SPANS_SHOWN])
             more = " and so on" if len(self.spans) > _SPANS_SHOWN else ""
             message = f"{count(len(self.spans), 'row')} read from several lines that may be rows of their own, within quotes: {each}{more}"
-            found.append(Finding("warning", message, rows := tuple(self.spans), drop_rows(rows)))
+            found.append(Finding("warning", message, rows := tuple(self.spans), drop_rows_fix(rows)))
         return tuple(found)
 
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from itertools import chain, combinations
 
 from ...errors import StudioError
+from ...progress import Progress
 from ..cells import LONGEST_CELL
 from ..findings import Finding
-from ..progress import Progress
-from ..questions import Option, Question, Shown
+from ..questions import ExampleRow, Option, Question
 from ..schema.names import SCORE
 from ..schema.numbers import parse_number
 from ..schema.words import normalize
@@ -274,7 +274,7 @@ def _ask_decimals(layout: Layout, columns: tuple[int, ...]) -> tuple[Question, .
     at = columns[0] if columns else len(first) - 2
     text = f"Are {first[at]},{first[at + 1]} and the like one number, or two columns?"
     why = "each row has a number cut in two by a comma, or two whole numbers side by side"
-    shown = tuple(Shown(line, tuple(cells)) for line, cells in rows[:3])
+    shown = tuple(ExampleRow(line, tuple(cells)) for line, cells in rows[:3])
     return (Question("delimiter", text, (decimal, two) if columns else (two, decimal), why, shown),)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...errors import StudioError
-from ..questions import Option, Question, Shown
+from ..questions import ExampleRow, Option, Question
 from ..schema.names import is_known_name
 from .headers import COMMENT_MARKS, looks_like_names, names_one_column
 
@@ -196,7 +196,7 @@ def expected_delimiter(suffix: str) -> str | None:
 def ask_columns(start: Sequence[str], candidate: DialectCandidate) -> Question:
     """Ask whether a sign in every line separates two columns or is part of the texts."""
     options = (Option("one text a line", "--delimiter none", {"delimiter": "none"}), candidate.option(f"{candidate.width} columns"))
-    shown = tuple(Shown(number, tuple(row)) for number, row in enumerate(candidate.records(start, _SHOWN_ROWS), start=1))
+    shown = tuple(ExampleRow(number, tuple(row)) for number, row in enumerate(candidate.records(start, _SHOWN_ROWS), start=1))
     why = f"every line has as many {candidate.plural}, but sentences have them too"
     return Question("delimiter", f"Do the {candidate.plural} separate columns?", options, why, shown)
 
@@ -204,7 +204,7 @@ def ask_columns(start: Sequence[str], candidate: DialectCandidate) -> Question:
 def _ask_delimiter(start: Sequence[str], candidates: Sequence[DialectCandidate]) -> Question:
     options = tuple(one.option(f"by {one.plural}") for one in candidates)
     shown = tuple(
-        Shown(number, tuple(cell[:_LONGEST_SHOWN] for cell in row), read_as=f"by {one.plural}")
+        ExampleRow(number, tuple(cell[:_LONGEST_SHOWN] for cell in row), read_as=f"by {one.plural}")
         for one in candidates
         for number, row in enumerate(one.records(start, _SHOWN_ROWS), start=1)
     )

@@ -13,9 +13,9 @@ from typing import Any
 from xml.parsers import expat
 
 from ...errors import StudioError
+from ...progress import Progress
 from ..cells import LONGEST_CELL, cell_text
-from ..findings import OF_SHEETS, Finding
-from ..progress import Progress
+from ..findings import SHEET_NOTE_PREFIX, Finding
 from .content import MOST_COLUMNS, Content, Record, RowLog, check_cell_length
 from .headers import is_familiar
 from .layout import build_content, find_layout, take_sample
@@ -107,7 +107,7 @@ def read_workbook(source: InputFile, progress: Progress | None = None) -> Conten
         notes = (Finding("info", "cells merged over several rows were filled with their value", tuple(filled)), *notes)
     if others:
         why = f", for {sheets[0].title!r} holds no table" if chosen is not sheets[0] else ""
-        notes = (Finding("info", f"{OF_SHEETS}{chosen.title!r} was read{why}; the workbook also holds {_titles(others)}"), *notes)
+        notes = (Finding("info", f"{SHEET_NOTE_PREFIX}{chosen.title!r} was read{why}; the workbook also holds {_titles(others)}"), *notes)
     return replace(content, notes=notes)
 
 

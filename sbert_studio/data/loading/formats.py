@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from ...datasets.layouts import read_dataset_file
 from ...errors import StudioError
-from ..distributions.alone import read_alone
-from ..progress import Progress
+from ...progress import Progress
 from . import archive
 from .content import Content
 from .csv import read_csv
@@ -83,4 +83,4 @@ def _read_published(source: InputFile) -> Content | None:
     if source.delimiter is not None or source.header is not None:
         return None
     codec = source.encoding.codec if source.encoding_name else None
-    return read_alone(source.path, source.name, source.first_lines(_PUBLISHED_LINES), codec)
+    return read_dataset_file(source.path, source.name, source.first_lines(_PUBLISHED_LINES), codec)

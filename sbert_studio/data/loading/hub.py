@@ -14,7 +14,7 @@ from typing import Any
 
 from ...errors import StudioError, is_of_machine
 from ...identity import OWNER, Identity
-from ..progress import Progress, checkpoint
+from ...progress import Progress, checkpoint
 
 _NAME = r"[A-Za-z0-9][\w.-]{0,95}"
 _ADDRESS = re.compile(rf"hf:/{{1,2}}datasets/({_NAME}/{_NAME}(?:@[\w.-]{{1,100}})?)((?:/[\w=. -]{{1,200}}){{1,12}})?/?", re.ASCII)

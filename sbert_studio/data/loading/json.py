@@ -9,8 +9,8 @@ from itertools import islice
 from typing import Any
 
 from ...errors import StudioError
+from ...progress import Progress
 from ..cells import LONGEST_CELL
-from ..progress import Progress
 from .content import Content, RowLog
 from .nested import collect_rows
 from .source import InputFile, Lines

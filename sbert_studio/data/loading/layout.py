@@ -12,7 +12,7 @@ from typing import NoReturn
 from ...errors import StudioError
 from ..cells import LONGEST_CELL
 from ..findings import Finding, count
-from ..questions import Option, Question, Shown
+from ..questions import ExampleRow, Option, Question
 from ..schema.content import MISSING_LABELS, have_code_form
 from ..schema.names import IDENTIFIER
 from ..schema.numbers import parse_number
@@ -294,7 +294,7 @@ def _align(
         return filled, [Finding("warning", note, (line,))], []
     if surplus < 0 and raw > 1 and len(body) > 1 and chosen is None:
         why = f"the first row has {len(names)} cells, the rows below have {raw}"
-        shown = tuple(Shown(number, tuple(cells)) for number, cells in (header, *body[:1]))
+        shown = tuple(ExampleRow(number, tuple(cells)) for number, cells in (header, *body[:1]))
         options = (Option("yes, the last columns are empty", "--header", {"header": True}), Option("no", "--no-header", {"header": False}))
         return names, [], [Question("header", "Does the first row name the columns, from the left?", options, why, shown)]
     return names, [], []
@@ -308,7 +308,7 @@ def _counts_rows(body: Sequence[Row]) -> bool:
 def _ask_header(rows: Sequence[Row], named: bool) -> Question:
     yes = Option("yes", "--header", {"header": True})
     no = Option("no, it is a row like the others", "--no-header", {"header": False})
-    shown = tuple(Shown(line, tuple(cell[:_SHOWN] for cell in cells)) for line, cells in rows[:2])
+    shown = tuple(ExampleRow(line, tuple(cell[:_SHOWN] for cell in cells)) for line, cells in rows[:2])
     why = "nothing tells its words from those of the rows below"
     return Question("header", "Does the first row name the columns?", (yes, no) if named else (no, yes), why, shown)
 

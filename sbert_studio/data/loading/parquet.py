@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from ...errors import StudioError
+from ...progress import Progress
 from ..cells import LONGEST_CELL, cell_text, clean
 from ..findings import Finding, count
-from ..progress import Progress
 from .annotations import read_conventions
 from .content import MOST_COLUMNS, MOST_ROWS, ColumnBuilder, Content, check_cell_length, check_total_length
 from .nested import collect_rows

@@ -10,9 +10,9 @@ from itertools import islice
 from pathlib import Path
 
 from ...errors import StudioError
+from ...progress import Progress
 from ..findings import Finding
-from ..progress import Progress
-from ..questions import Option, Question, Shown
+from ..questions import ExampleRow, Option, Question
 from .codepages import LABELS
 from .content import RowLog
 from .encoding import Encoding, detect_encoding, named_encoding
@@ -90,7 +90,7 @@ class InputFile:
             return ()
         codecs = (self.encoding.codec, *self.encoding.rivals)
         lines = _lines_that_differ(self.path, codecs)
-        shown = tuple(Shown(number, (_decode_line(line, codec),), read_as=LABELS[codec]) for number, line in lines for codec in codecs)
+        shown = tuple(ExampleRow(number, (_decode_line(line, codec),), read_as=LABELS[codec]) for number, line in lines for codec in codecs)
         options = tuple(Option(LABELS[codec], f"--encoding {codec}", {"encoding": codec}) for codec in codecs)
         why = "the file is not in UTF-8, and its letters read well in more than one encoding"
         return (Question("encoding", "In which of these encodings do the lines read right?", options, why, shown),)

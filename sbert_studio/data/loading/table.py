@@ -10,10 +10,10 @@ from typing import Any, overload
 import numpy as np
 
 from ...errors import StudioError
+from ...progress import Progress
 from ...workspace import atomic_file
 from ..cells import cell_text, safe_cell, write_csv, write_rows
-from ..findings import OF_SHEETS, Finding
-from ..progress import Progress
+from ..findings import SHEET_NOTE_PREFIX, Finding
 from ..questions import Question
 from ..unpack import unpack_cells
 from .content import string_array
@@ -76,7 +76,7 @@ class Table:
     @property
     def elsewhere(self) -> str:
         """End of a hint that names the other sheets of the workbook, or ``""``."""
-        return "".join(f"; {note.message}" for note in self.notes if note.message.startswith(OF_SHEETS))
+        return "".join(f"; {note.message}" for note in self.notes if note.message.startswith(SHEET_NOTE_PREFIX))
 
     def head(self, n: int) -> list[list[str]]:
         """Return the first ``n`` rows, each a list of cells."""

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from ...errors import StudioError
+from ...progress import Progress
 from ..findings import Finding
-from ..progress import Progress
 from .content import ColumnBuilder, Content, RowLog
 from .csv import read_csv
 from .dialect import NAMED_HEADER, PLAIN_HEADER, DialectCandidate, ask_columns, find_candidates

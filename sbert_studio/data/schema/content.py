@@ -147,7 +147,7 @@ class MissingTexts:
 
 def kept_as_texts(findings: Iterable[Finding]) -> tuple[str, ...]:
     """Return what :meth:`MissingTexts.note` reported among ``findings``."""
-    return tuple(finding.in_words() for finding in findings if finding.message.endswith(_KEPT))
+    return tuple(finding.describe() for finding in findings if finding.message.endswith(_KEPT))
 
 
 def quote_cells(cells: Sequence[str], most: int = 4) -> str:

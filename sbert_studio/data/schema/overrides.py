@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import StudioError
-from ..findings import Mend
+from ..findings import Fix
 from .roles import Kind
 
 NO_ORDER = "none"
@@ -48,7 +48,7 @@ class SchemaOverrides:
     header: bool | None = None
     as_read: bool = False
 
-    def after(self, change: Mend) -> SchemaOverrides:
+    def after(self, change: Fix) -> SchemaOverrides:
         """Return what still holds once a fix was applied."""
         if change.name != "drop_column":
             return self

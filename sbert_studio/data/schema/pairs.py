@@ -13,18 +13,7 @@ from .evidence import Evidence
 from .hypotheses import ACCEPT, ASK, PAIRS, Hypothesis, SchemaContext
 from .labelled_pairs import are_inference_texts, labelled_pairs
 from .labels import is_blank_class
-from .names import (
-    FIRST,
-    KEYWORDS,
-    POSITIVE,
-    SECOND,
-    TITLE,
-    are_sides,
-    is_comment_name,
-    is_negative_name,
-    is_topic_name,
-    rate_target_name,
-)
+from .names import FIRST, KEYWORDS, POSITIVE, SECOND, TITLE, are_sides, is_comment_name, is_negative_name, is_topic_name, rate_target_name
 from .profile import WORDS_OF_A_NAME, ColumnProfile
 from .questions import Reading, ask_columns, ask_kind, ask_target
 from .roles import Kind, Roles

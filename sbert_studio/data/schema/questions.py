@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..questions import Option, Question, Shown
+from ..questions import ExampleRow, Option, Question
 from .labels import BLANK, class_index
 from .numbers import number_form, numbers_of, parse_number
 from .overrides import NO_ORDER, format_names, format_scale
@@ -256,26 +256,28 @@ def _spread(table: Table, names: Sequence[str], most: int = 3) -> list[int]:
     return [places[at] for at in np.linspace(0, len(places) - 1, min(most, len(places))).astype(int).tolist()]
 
 
-def _example_rows(table: Table, texts: Sequence[str], places: Sequence[int], target: str | None = None, read_as: str = "") -> list[Shown]:
+def _example_rows(
+    table: Table, texts: Sequence[str], places: Sequence[int], target: str | None = None, read_as: str = ""
+) -> list[ExampleRow]:
     part = table.select(list(places))
     columns = [part.column(name) for name in texts]
     values = part.column(target) if target else [""] * len(part)
     cut = [
         tuple(text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 1]}…" for text in row) for row in zip(*columns, strict=True)
     ]
-    return [Shown(int(line), row, value[:_LONGEST_TEXT], read_as) for line, row, value in zip(part.lines, cut, values, strict=True)]
+    return [ExampleRow(int(line), row, value[:_LONGEST_TEXT], read_as) for line, row, value in zip(part.lines, cut, values, strict=True)]
 
 
-def _rows_of_numbers(table: Table, roles: Roles, numbers: Sequence[float] | np.ndarray) -> tuple[Shown, ...]:
+def _rows_of_numbers(table: Table, roles: Roles, numbers: Sequence[float] | np.ndarray) -> tuple[ExampleRow, ...]:
     assert roles.target is not None
     scores = numbers_of(table.column(roles.target))
     places = [place for place in _complete_rows(table, roles.texts) if scores[place] in numbers][:3]
     return tuple(_example_rows(table, roles.texts, places, roles.target))
 
 
-def _rows_with_values(table: Table, texts: Sequence[str], names: Sequence[str]) -> tuple[Shown, ...]:
+def _rows_with_values(table: Table, texts: Sequence[str], names: Sequence[str]) -> tuple[ExampleRow, ...]:
     rows = []
     for place in _spread(table, texts):
         values = ", ".join(f"{name}: {cell}" for name in names for cell in [table.select([place]).column(name)[0]])
-        rows += [Shown(one.row, one.texts, values) for one in _example_rows(table, texts, [place])]
+        rows += [ExampleRow(one.row, one.texts, values) for one in _example_rows(table, texts, [place])]
     return tuple(rows)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from ...data.accounts import RowAccount, account_of
 from ...data.findings import Finding
+from ...data.row_report import RowReport, report_rows
 from ...data.schema.content import blank_missing
 from ...data.schema.inference import infer_roles
 from ...data.schema.roles import Kind, Roles
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from ...data.examples import Examples
     from ...data.loading.table import Table
-    from ...data.progress import Progress
     from ...models.pair_scorer import PairScorer
+    from ...progress import Progress
     from ..report import Report
     from .categories import ReferenceTexts
 
@@ -63,13 +63,13 @@ def class_roles_from(roles: Roles) -> ClassRoles | None:
     return None if label is None else ClassRoles(roles.texts[0], label)
 
 
-def class_row_report(table: Table, roles: ClassRoles) -> RowAccount:
+def class_row_report(table: Table, roles: ClassRoles) -> RowReport:
     """What became of the rows: those with a text and a class are judged."""
     both = zip(blank_missing(table.column(roles.text)), table.column(roles.label), strict=True)
     blank = [not (text.strip() and label.strip()) for text, label in both]
     rows = tuple(table.lines[np.array(blank, dtype=bool)].tolist())
-    left = [Finding("warning", "left out", rows, left_out="no text or no class")] if rows else []
-    return account_of(table, left, np.setdiff1d(table.lines, rows))
+    left = [Finding("warning", "left out", rows, skip_reason="no text or no class")] if rows else []
+    return report_rows(table, left, np.setdiff1d(table.lines, rows))
 
 
 def labelled_texts(table: Table, roles: ClassRoles) -> tuple[list[str], list[str], tuple[str, ...]]:
@@ -125,7 +125,7 @@ class TaskData:
 
     examples: Examples
     notes: tuple[str, ...]
-    account: RowAccount
+    account: RowReport
     scale: tuple[float, float] | None = None
     reference: Examples | None = None
     dev: Examples | None = None
@@ -268,16 +268,16 @@ class Task(ABC):
         """
         import numpy as np
 
-        from ...data.accounts import account_of
         from ...data.examples import build_examples
+        from ...data.row_report import report_rows
 
         roles = self.roles_of(table, known_roles)
         examples, findings = build_examples(table, roles)
         if examples.targets is not None and len(np.unique(examples.targets)) < 2:
             raise StudioError(f"every row of {table.name} has the same {roles.target}", "a model can only be judged where they differ")
-        account = account_of(table, findings, examples.lines)
+        account = report_rows(table, findings, examples.lines)
         scale = None if roles.low is None or roles.high is None else (roles.low, roles.high)
-        return TaskData(examples, tuple(finding.in_words() for finding in findings), account, scale)
+        return TaskData(examples, tuple(finding.describe() for finding in findings), account, scale)
 
     def roles_of(self, table: Table, known_roles: Roles | ClassRoles | None = None) -> Roles:
         """Return the column roles of a table for this task.

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...data.progress import checkpoint
-from ...data.splits.splitting import plain
+from ...data.split import normalize_text
 from ...models.similarity import unit
+from ...progress import checkpoint
 from ..answers import predictions_from_class_ids
 from ..bootstrap import bootstrap_mean, share_interval
 from ..encoding import TIE
@@ -74,7 +74,7 @@ def evaluate_categories(
     places = {name: place for place, name in enumerate(names)}
     truth, theirs = (np.fromiter((places[label] for label in column), np.int64, len(column)) for column in (labels, beside.labels))
     new, old = unit(vectors), unit(beside.vectors)
-    found = _nearest(new, truth, [plain(text) for text in texts], old, theirs, [plain(text) for text in beside.texts])
+    found = _nearest(new, truth, [normalize_text(text) for text in texts], old, theirs, [normalize_text(text) for text in beside.texts])
     right = found == truth
     drawn = bootstrap_mean(right.astype(np.float64))
     scores: dict[str, Any] = {
@@ -103,7 +103,7 @@ def nearest_categories(vectors: np.ndarray, labels: Sequence[str], texts: Sequen
     places = {name: place for place, name in enumerate(names)}
     truth = np.fromiter((places.get(label, -1) for label in labels), np.int64, len(labels))
     told, found = np.flatnonzero(truth >= 0), np.full(len(truth), -1, np.int64)
-    rows, same = unit(vectors)[told], [plain(texts[row]) for row in told.tolist()]
+    rows, same = unit(vectors)[told], [normalize_text(texts[row]) for row in told.tolist()]
     found[told] = _nearest(rows, truth[told], same, rows, truth[told], same)
     return truth, found, names
 

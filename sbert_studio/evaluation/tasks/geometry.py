@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...data.progress import checkpoint
 from ...data.schema.roles import KINDS
 from ...errors import StudioError
 from ...models.similarity import unit
+from ...progress import checkpoint
 from ..bootstrap import bootstrap_scores, percentile_interval, resample_clusters
 from ..report import Report
 from .base import TASK_REGISTRY, DataShape, Task, TaskData
@@ -177,8 +177,8 @@ class GeometryTask(Task):
 
     def read(self, table: Table, known_roles: Roles | ClassRoles | None = None) -> TaskData:
         """Read any rows; a table without pairs or classes is read as sentences."""
-        from ...data.accounts import account_of
         from ...data.examples import build_examples
+        from ...data.row_report import report_rows
         from ...data.schema.inference import infer_roles
         from ...data.schema.roles import Roles
 
@@ -189,7 +189,7 @@ class GeometryTask(Task):
             except StudioError:
                 roles = infer_roles(table, "sentences")
         examples, findings = build_examples(table, roles)
-        return TaskData(examples, tuple(finding.in_words() for finding in findings), account_of(table, findings, examples.lines))
+        return TaskData(examples, tuple(finding.describe() for finding in findings), report_rows(table, findings, examples.lines))
 
     def evaluate_vectors(
         self, examples: Examples, vectors: Sequence[np.ndarray], reference: ReferenceTexts | None = None, by: str = "cosine"

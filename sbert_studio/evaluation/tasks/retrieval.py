@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...data.splits.splitting import plain
+from ...data.split import normalize_text
 from ...errors import StudioError
 from ...models.similarity import similarity, unit
 from ..answers import predictions_from_ranks
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from ...data.examples import Examples
     from ...data.loading.table import Table
-    from ...data.progress import Progress
     from ...data.schema.roles import Roles
     from ...models.pair_scorer import PairScorer
+    from ...progress import Progress
     from .base import ClassRoles
     from .categories import ReferenceTexts
 
@@ -82,7 +82,7 @@ def rank_candidates(
         scorer: maps the rows of the queries (anchors) and of the candidates (positives) to a block scorer.
         anchor_texts, positive_texts, classes: see :func:`evaluate_retrieval`.
     """
-    anchor_texts, positive_texts = list(map(plain, anchor_texts)), list(map(plain, positive_texts))
+    anchor_texts, positive_texts = list(map(normalize_text, anchor_texts)), list(map(normalize_text, positive_texts))
     queries, query_rows = _distinct(anchor_texts)
     candidates, candidate_rows = _distinct(positive_texts)
     wanted: list[set[int]] = [set() for _ in query_rows]
@@ -170,12 +170,12 @@ class RetrievalTask(Task):
     def evaluate_vectors(
         self, examples: Examples, vectors: Sequence[np.ndarray], reference: ReferenceTexts | None = None, by: str = "cosine"
     ) -> Report:
-        from ...data.splits.siblings import siblings
+        from ...data.split import find_pair_classes
 
-        return evaluate_retrieval(vectors[0], vectors[1], examples.texts[0], examples.texts[1], siblings(examples), by)
+        return evaluate_retrieval(vectors[0], vectors[1], examples.texts[0], examples.texts[1], find_pair_classes(examples), by)
 
     def evaluate_ranking(self, examples: Examples, model: PairScorer, progress: Progress | None) -> Report:
-        from ...data.splits.siblings import siblings
+        from ...data.split import find_pair_classes
         from ..encoding import require_finite
 
         encoder = model.candidates
@@ -186,4 +186,4 @@ class RetrievalTask(Task):
             vectors = encoder.encode([right[row] for row in candidates], progress=progress)
             return lambda part: require_finite(model.against([left[row] for row in queries[part]], vectors))
 
-        return rank_candidates(scorer, left, right, siblings(examples))
+        return rank_candidates(scorer, left, right, find_pair_classes(examples))

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...data.progress import checkpoint
 from ...errors import StudioError
 from ...models.similarity import unit
+from ...progress import checkpoint
 from ..report import Report
 from .base import TASK_REGISTRY, DataShape, EncodedExamples, Task, TaskData, TextTask, category_names
 from .transfer import classification_report

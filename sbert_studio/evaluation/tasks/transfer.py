@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...data.progress import checkpoint
 from ...errors import StudioError
+from ...progress import checkpoint
 from ..answers import predictions_from_classes
 from ..bootstrap import bootstrap_mean, share_interval
 from ..report import Report

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...data.progress import checkpoint
 from ...errors import StudioError
+from ...progress import checkpoint
 from ..base import EncodingStoppedError
 from ..runtime import token_budget
 from .machine import in_lanes, lane_count
@@ -18,7 +18,7 @@ from .machine import in_lanes, lane_count
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from ...data.progress import Progress, ShouldStop
+    from ...progress import Progress, ShouldStop
     from ..sentence_encoder import SentenceEncoder
     from .tokenizer import Tokens
 

@@ -12,14 +12,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...data.progress import checkpoint
+from ...progress import checkpoint
 from ..base import EncodingStoppedError
 from ..modules.pooling import Pooling
 from .batching import TokenRows, token_batches, unique_texts
 from .varlen import Fetched, Sequences, sent
 
 if TYPE_CHECKING:
-    from ...data.progress import Progress, ShouldStop
+    from ...progress import Progress, ShouldStop
     from ..sentence_encoder import SentenceEncoder
 
 

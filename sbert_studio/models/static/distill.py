@@ -20,7 +20,7 @@ from .vectors import WordVectors
 from .weighting import SIF_A, common_component, removal, word_weights
 
 if TYPE_CHECKING:
-    from ...data.progress import Progress
+    from ...progress import Progress
     from ..base import Encoder
 
 

@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...data.progress import Progress, StoppedError, checkpoint
 from ...errors import StudioError
+from ...progress import Progress, StoppedError, checkpoint
 from ...registry import Registry, setting
 from .tokens import Vocabulary, WordTokens, count_words
 from .vectors import WordVectors

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...data.progress import checkpoint
 from ...errors import StudioError, is_text
+from ...progress import checkpoint
 from ...workspace import write_json
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from typing import IO, cast
 
 import numpy as np
 
-from ...data.progress import Progress, checkpoint
 from ...errors import StudioError
+from ...progress import Progress, checkpoint
 from ...workspace import digest_file, existing
 from .tokens import WordTokens
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ...data.progress import Progress, checkpoint
 from ...errors import StudioError
+from ...progress import Progress, checkpoint
 from ...registry import setting
 from .learners import LEARNERS, SEED, Learner, VocabularyParams
 from .tokens import WordTokens

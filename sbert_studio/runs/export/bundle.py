@@ -93,7 +93,7 @@ def _row_lines(files: RunFiles) -> Sequence[str]:
     """Return what became of the rows, and what was asked and answered, a sentence each."""
     plan = files.plan()
     return [
-        *(f"{_PARTS[part]}{account.in_words('usable')}." for part, account in files.accounts().items()),
+        *(f"{_PARTS[part]}{account.describe('usable')}." for part, account in files.accounts().items()),
         *(f"Changed before: {change}." for change in plan.get("changes", ())),
         *(f"{one['question']} – {one['answer']}." for one in plan.get("answered", ())),
         *(f"Read as it stood, though uncertain: {one['question']}" for one in plan.get("as_read", ())),

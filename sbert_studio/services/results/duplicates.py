@@ -102,7 +102,7 @@ class Duplicates:
     def clean(self, groups: Sequence[AlikeGroup]) -> Corpus:
         """The corpus without the rows that go."""
         gone = {row for group in groups for row in group.gone}
-        return self.corpus.part([row for row in range(len(self.corpus)) if row not in gone], self.corpus.name, WHY)
+        return self.corpus.subset([row for row in range(len(self.corpus)) if row not in gone], self.corpus.name, WHY)
 
     def write_clean(self, groups: Sequence[AlikeGroup], path: Path) -> None:
         """The texts that stay, with all their columns, as a CSV without live formulas."""

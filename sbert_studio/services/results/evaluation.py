@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ...datasets.suites import MissingPart
     from ...evaluation.comparison import Comparison, EvaluationFile, FileGroup, ModelScores, SuiteAverage
     from ...evaluation.report import Report
-    from ...evaluation.suites import Missing
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Evaluation:
     averages: tuple[SuiteAverage, ...]
     models: tuple[ModelScores, ...]
     comparisons: tuple[Comparison, ...]
-    missing: tuple[Missing, ...] = ()
+    missing: tuple[MissingPart, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     notes: tuple[str, ...] = ()
 

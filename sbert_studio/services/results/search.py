@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...data.accounts import RowAccount
+from ...data.row_report import RowReport
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Encoded:
     dim: int
     seconds: float
     sentences_per_second: float
-    account: RowAccount
+    account: RowReport
     notes: tuple[str, ...] = ()
     precision: str = "float32"
     why: str = ""
@@ -55,7 +55,7 @@ class FileEncoded:
     resumed: int
     seconds: float
     sentences_per_second: float
-    account: RowAccount
+    account: RowReport
     notes: tuple[str, ...] = ()
     precision: str = "float32"
     why: str = ""
@@ -104,7 +104,7 @@ class SearchResult:
 
     hits: tuple[TextHit, ...]
     milliseconds: float
-    account: RowAccount
+    account: RowReport
     notes: tuple[str, ...] = ()
     recall: float | None = None
     similarity_fn_name: str = "cosine"
@@ -143,7 +143,7 @@ class Mined:
 
     pairs: tuple[MinedPair, ...]
     seconds: float
-    account: RowAccount
+    account: RowReport
     notes: tuple[str, ...] = ()
     recall: float | None = None
 
@@ -198,7 +198,7 @@ class MapView:
     ids: np.ndarray
     clusters: tuple[ClusterInfo, ...]
     projection_key: str
-    account: RowAccount = field(default=RowAccount(0, 0))
+    account: RowReport = field(default=RowReport(0, 0))
     notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:

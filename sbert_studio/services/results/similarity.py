@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ...data.findings import count
 
 if TYPE_CHECKING:
-    from ...data.accounts import RowAccount
+    from ...data.row_report import RowReport
 
 _MEASURES = ("cosine", "dot", "euclidean", "manhattan")
 
@@ -140,7 +140,7 @@ class PairScores:
 
     rows: tuple[PairScore, ...]
     columns: tuple[str, str]
-    account: RowAccount
+    account: RowReport
     agreement: Agreement | None = None
     notes: tuple[str, ...] = ()
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ...training.events import format_rate
 
 if TYPE_CHECKING:
-    from ...data.accounts import RowAccount
+    from ...data.row_report import RowReport
     from ...runs.run import Run
     from ...training.estimate import Estimate
     from ...training.spec import TrainSpec
@@ -23,7 +23,7 @@ class Forecast:
     spec: TrainSpec
     reasons: tuple[str, ...]
     estimate: Estimate
-    accounts: Mapping[str, RowAccount] = field(default_factory=dict)
+    accounts: Mapping[str, RowReport] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """``{spec, reasons, estimate{seconds, peak_bytes, pairs_per_second, steps, folds}, accounts}``."""

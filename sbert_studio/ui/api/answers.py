@@ -125,7 +125,7 @@ class Finding(TypedDict):
     severity: Annotated[str, "info, warning or error"]
     message: str
     rows: list[int]
-    mend: dict[str, Any] | None
+    fix: dict[str, Any] | None
 
 
 class Offer(TypedDict):

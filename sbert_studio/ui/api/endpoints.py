@@ -9,8 +9,8 @@ from typing import Any
 
 import gradio as gr
 
-from ...data.progress import StoppedError
 from ...errors import StudioError, is_text
+from ...progress import StoppedError
 from ..pieces.handlers import noted
 from ..visitors.streams import ABANDONED
 from ..visitors.visits import VISITS

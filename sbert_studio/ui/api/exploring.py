@@ -27,9 +27,9 @@ def similarity(studio: Studio, a: str, b: str, model: str) -> dict[str, Any]:
         cosine and dot product (larger is closer), Euclidean and Manhattan distance (smaller is closer); notes where the
         model was not trained on the language of the texts; the model that was used.
     """
-    from ...data.language import languages_in
+    from ...data.language import count_languages
 
-    model = model or studio.read.usual_model(languages_in([a, b]))
+    model = model or studio.read.usual_model(count_languages([a, b]))
     return {**studio.explore.similarity(a, b, model).to_json(), "model": model}
 
 

@@ -35,7 +35,7 @@ def check(
         said: what the owner says of the file.
 
     Returns:
-        kind, roles of the columns, number of rows, findings with severity, message, rows and mend, and the conversions that fit;
+        kind, roles of the columns, number of rows, findings with severity, message, rows and fix, and the conversions that fit;
         whether the reading is certain, and where it is not, the questions, each with its answers and what they set.
     """
     return studio.read.check(sent(file), roles=said, model=model or None).to_json()

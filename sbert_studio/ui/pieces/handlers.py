@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from ...data.progress import StoppedError, checkpoint
 from ...errors import StudioError, ended, plainly
+from ...progress import StoppedError, checkpoint
 from ..visitors.visits import VISITS
 
 if TYPE_CHECKING:
-    from ...data.progress import Progress
+    from ...progress import Progress
 
 log = logging.getLogger(__name__)
 # The default of a handler's last argument, by which Gradio knows that the handler moves a progress bar.

@@ -59,9 +59,9 @@ def sample_buttons(chosen: list[Sample], elem_id: str, label: str = "Or try one 
 
 def samples_of(*kinds: str) -> list[Sample]:
     """The sample sets of some kinds, in their order."""
-    from ...data.samples import samples
+    from ...data.samples import list_samples
 
-    return [item for item in samples() if item.kind in kinds]
+    return [item for item in list_samples() if item.kind in kinds]
 
 
 def take_file(page: Page, path: str | None, owner: Any = None, progress: Any = None) -> str | None:
@@ -113,8 +113,8 @@ def describe(page: Page, key: str | None, model: str | None = None) -> tuple[Any
     corpus = chosen.corpus
     account = corpus.account
     known = [("Corpus", corpus.name), ("Rows read", f"{account.read:,}"), ("Texts", f"{len(corpus.texts):,}")]
-    known += [("Left out", f"{account.left_out:,}")] if account.left_out else []
-    notes = [*(note.in_words() for note in corpus.notes), *corpus.repeats(), *_foreign(page, corpus, model)]
+    known += [("Skipped", f"{account.skipped:,}")] if account.skipped else []
+    notes = [*(note.describe() for note in corpus.notes), *corpus.repeat_notes(), *_foreign(page, corpus, model)]
     shown = facts(known, notes=notes)
     return gr.update(choices=list(chosen.columns), value=chosen.column, visible=len(chosen.columns) > 1), shown
 

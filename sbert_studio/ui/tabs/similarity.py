@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from ...data.language import languages_in
+from ...data.language import count_languages
 from ...errors import StudioError
 from .. import places
 from ..opening import box
@@ -102,7 +102,7 @@ def _two(studio: Studio, page: Page) -> None:
     table = view("table", elem_id="similarity-table")
 
     def on_compare(a: str, b: str, model: str, kept: Any, others: list[str], key: str | None) -> Any:
-        fitting, *updates = page.fit_model(model, kept, "", languages_in([a, b]))
+        fitting, *updates = page.fit_model(model, kept, "", count_languages([a, b]))
         return *two(page, a, b, fitting, others, key), None, (a, b), *updates
 
     def on_thumb(texts: tuple[str, str] | None, owner: Any, event: gr.SelectData) -> Any:
@@ -138,7 +138,7 @@ def _several(studio: Studio, page: Page) -> None:
             hint = view("empty", {"text": "A grid of scores appears here: darker is closer."})
 
     def on_matrix(lines: str, model: str, kept: Any) -> tuple[Value, None, Any, Any]:
-        fitting, *updates = page.fit_model(model, kept, "", languages_in((lines or "").splitlines()))
+        fitting, *updates = page.fit_model(model, kept, "", count_languages((lines or "").splitlines()))
         return matrix(studio, lines, fitting) | {"made": page.made(fitting, again="matrix-compare")}, None, *updates
 
     outputs = [grid, hint, page.model, page.brought]

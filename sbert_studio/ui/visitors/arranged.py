@@ -31,7 +31,7 @@ def drawable(corpus: Corpus) -> tuple[Corpus, tuple[int, ...] | None]:
     if total <= MOST_POINTS:
         return corpus, None
     rows = np.unique(np.linspace(0, total - 1, MOST_POINTS).astype(int)).tolist()
-    return corpus.part(rows, f"{corpus.name} ({MOST_POINTS:,} of {total:,} rows)", "more than a browser can draw"), tuple(rows)
+    return corpus.subset(rows, f"{corpus.name} ({MOST_POINTS:,} of {total:,} rows)", "more than a browser can draw"), tuple(rows)
 
 
 def label_column(chosen: Chosen) -> str:
@@ -148,7 +148,7 @@ def _restored(chosen: Chosen, value: Any) -> Chosen:
     whole = chosen.corpus
     left = [row for row, line in enumerate(whole.lines) if line not in removed]
     if removed:
-        chosen = replace(chosen, corpus=whole.part(left, whole.name, "removed on the map"), removed=tuple(sorted(removed)))
+        chosen = replace(chosen, corpus=whole.subset(left, whole.name, "removed on the map"), removed=tuple(sorted(removed)))
     corpus, rows = drawable(chosen.corpus)
     if corpus.digest != value["drawn"]:
         raise StudioError("these are not the texts that the map was drawn of", "draw it again")
@@ -177,7 +177,7 @@ def _arranged(chosen: Chosen, drawn: Sequence[int] | None, now: MapState) -> Cho
         gone = np.zeros(len(whole), bool)
         gone[rows[now.removed]] = True
         lines = tuple(whole.lines[row] for row in np.flatnonzero(gone).tolist())
-        part = made.corpus.part(np.flatnonzero(~gone).tolist(), whole.name, "removed on the map")
+        part = made.corpus.subset(np.flatnonzero(~gone).tolist(), whole.name, "removed on the map")
         made = replace(made, corpus=part, removed=(*chosen.removed, *lines))
     return made
 

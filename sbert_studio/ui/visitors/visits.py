@@ -13,8 +13,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...data.progress import StoppedError, checkpoint, stoppable
 from ...identity import Identity, current_identity, signed_in, use_address, use_identity
+from ...progress import StoppedError, checkpoint, stoppable
 from .disconnects import is_gone
 
 _KEPT = 120.0  # seconds that work which has ended can still be looked at

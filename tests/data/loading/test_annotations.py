@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from data.loading.files import contents, read
 
-from sbert_studio.data.accounts import account_of
-from tests.data.loading.files import contents, read
+from sbert_studio.data.row_report import report_rows
 
 _SPAN = {"start": 0, "end": 1, "text": "a", "labels": ["X"]}
 _TEXTS = {"text1": "a cat sleeps here", "text2": "here sleeps a cat"}
@@ -72,7 +72,7 @@ def test_rows_that_a_prodigy_annotator_rejected_or_ignored_are_left_out(tmp_path
     table = read(tmp_path, objects if name == "rows.jsonl" else "\n".join(lines), name)
     first = int(table.lines[0])
     assert table.column("answer") == ["accept", "accept"]
-    account = account_of(table, table.notes, table.lines)
+    account = report_rows(table, table.notes, table.lines)
     assert (account.read, account.used, [reason.rows for reason in account.reasons]) == (4, 2, [(first + 1, first + 3)])
     one_label = read(tmp_path, [{**one, "label": "same"} for one in objects], "rows.jsonl")
     assert one_label.column("answer") == ["accept", "reject", "accept"], "the answers are the labels"

@@ -9,10 +9,10 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from data.loading.files import contents, read, write_book
 
 from sbert_studio.data.loading.table import read_table
 from sbert_studio.errors import StudioError
-from tests.data.loading.files import contents, read, write_book
 
 _TEXT = "split\tsentence1\tsentence2\ntrain\ta cat\tthe cat\ntest\ta dog\ta hound\n"
 _ROWS = [("train", "a cat", "the cat"), ("test", "a dog", "a hound")]

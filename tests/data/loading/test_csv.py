@@ -8,13 +8,13 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from data.loading.files import contents, read
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sbert_studio.data.loading.dialect import NO_DELIMITER, detect_dialect
 from sbert_studio.data.loading.table import read_table, table_from_columns
 from sbert_studio.errors import StudioError
-from tests.data.loading.files import contents, read
 
 NAMES = ("Satz A", "Satz B", "Wert")
 GERMAN = [
@@ -209,7 +209,7 @@ def test_short_and_long_rows_are_kept_and_named(tmp_path: Path) -> None:
     table = read(tmp_path, "sentence1,sentence2,score\na b,c d,1\nonly one\nx,y,2,z, w\np,q,3,,\n")
     assert contents(table) == [("a b", "c d", "1"), ("only one", "", ""), ("x", "y", "2,z, w"), ("p", "q", "3")]
     assert {note.rows for note in table.notes} == {(3,), (4,)}
-    assert all(note.mend is not None and note.mend.name == "drop_rows" for note in table.notes)
+    assert all(note.fix is not None and note.fix.name == "drop_rows" for note in table.notes)
     assert read(tmp_path, "sentence1,sentence2\n" + "a b,c d,1\n" * 10).columns == ("sentence1", "sentence2", "column_3")
 
 

@@ -6,9 +6,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from data.loading.files import contents, read
 
 from sbert_studio.errors import StudioError
-from tests.data.loading.files import contents, read
 
 _DATA = tomllib.loads(Path(__file__).with_name("encodings.toml").read_text(encoding="utf-8"))
 LANGUAGES = _DATA["languages"]

@@ -7,12 +7,12 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from data.loading.files import ROWS_XML, contents, replace_part, sheet_xml, write_book, write_raw_book
 
 from sbert_studio.data.corpus import corpus_from_table
 from sbert_studio.data.loading.excel import scan_workbook
 from sbert_studio.data.loading.table import read_table
 from sbert_studio.errors import StudioError
-from tests.data.loading.files import ROWS_XML, contents, replace_part, sheet_xml, write_book, write_raw_book
 
 Measure = Callable[[Path], tuple[int, str]]
 _SHEET = "xl/worksheets/sheet1.xml"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from data.loading.files import contents, read
 
 from sbert_studio.data.loading.headers import has_header, is_uncertain_header, name_columns
-from tests.data.loading.files import contents, read
 
 _TEXTS = [f"the man number {n} plays the guitar on stage" for n in range(12)]
 _OTHERS = [f"someone called {n} makes music for many people" for n in range(12)]

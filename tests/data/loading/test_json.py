@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from data.loading.files import contents, read
 
 from sbert_studio.data.corpus import corpus_from_table
 from sbert_studio.data.doctor.diagnosis import diagnose
 from sbert_studio.data.loading.json import parse_elements
 from sbert_studio.errors import StudioError
-from tests.data.loading.files import contents, read
 
 FLAG = [{"query": "q1", "pos": ["p1", "p2"], "neg": ["n1", "n2"], "pos_scores": [0.9, 0.8]}, {"query": "q2", "pos": ["p3"], "neg": ["n3"]}]
 Rows = list[list[str]]
@@ -188,7 +188,7 @@ def test_a_list_that_is_shorter_than_the_one_beside_it_loses_no_text_silently(tm
     ]
     values.append({"q": "what is asked last?", "candidates": ["a candidate one", "a candidate two"], "labels": [1]})
     found = diagnose(read(tmp_path, values, "rows.jsonl"))
-    assert [(one.message, one.rows) for one in found.findings if one.left_out] == [("1 row without a label, left out", (61,))]
+    assert [(one.message, one.rows) for one in found.findings if one.skip_reason] == [("1 row without a label, skipped", (61,))]
     assert found.examples.texts[1][-1] == "a candidate one"
 
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from data.loading.files import read, read_parquet, write_book, write_raw_book
 
 from sbert_studio.data.loading import content, parquet
 from sbert_studio.data.loading.table import read_table, table_from_columns
 from sbert_studio.errors import StudioError
-from tests.data.loading.files import read, read_parquet, write_book, write_raw_book
 
 Measure = Callable[[Path], tuple[int, str]]
 _TEXT = "some words of a sentence " * 4

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from tests.data.loading.files import contents, read_parquet
+from data.loading.files import contents, read_parquet
 
 _TEXTS = ["one two", "three four", "five six"]
 _FAR, _FAR_TEXT = 2**45, "1116918-05-14T19:20:32.000"

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from data.loading.files import contents
 
 from sbert_studio.data.loading.table import read_table, table_from_columns
 from sbert_studio.errors import StudioError
-from tests.data.loading.files import contents
 
 
 def test_an_unknown_column_is_refused_with_the_existing_ones() -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from tests.data.loading.files import contents, read
+from data.loading.files import contents, read
 
 
 def test_plain_text_gives_a_row_a_line_and_notes_blank_lines(tmp_path: Path) -> None:

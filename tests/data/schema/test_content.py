@@ -37,9 +37,9 @@ def test_a_cell_without_an_answer_is_no_text(cell: str) -> None:
     rows = tuple(range(2, N + 2, 5))
     found = diagnose(table)
     assert len(found.examples) == N - 8
-    (told,) = [one for one in found.findings if one.left_out]
-    assert (told.rows, repr(cell.strip()) in told.message, repr(cell.strip()) in told.left_out) == (rows, True, True)
-    assert [(one.rows, one.why) for one in found.account.reasons] == [(rows, told.left_out)]
+    (told,) = [one for one in found.findings if one.skip_reason]
+    assert (told.rows, repr(cell.strip()) in told.message, repr(cell.strip()) in told.skip_reason) == (rows, True, True)
+    assert [(one.rows, one.why) for one in found.account.reasons] == [(rows, told.skip_reason)]
     corpus = corpus_from_table(table, "b")
     assert (corpus.account.used, corpus.account.reasons) == (N - 8, found.account.reasons)
 
@@ -71,7 +71,7 @@ def test_a_word_among_words_is_kept_and_reported(others: list[str], cell: str, k
     (told,) = findings
     assert told.rows == tuple(range(2, 62, 10))
     assert repr(cell) in told.message
-    assert ("kept as a text" in told.message, bool(told.left_out)) == (kept, not kept)
+    assert ("kept as a text" in told.message, bool(told.skip_reason)) == (kept, not kept)
     corpus = corpus_from_table(table, "text")
     assert len(corpus) == (60 if kept else 54)
     assert any(note.rows == told.rows for note in corpus.notes)
@@ -91,7 +91,7 @@ def test_labelled_texts_are_evaluated_without_missing_ones() -> None:
     texts, _, notes = labelled_texts(table, roles)
     assert len(texts) == N - 8
     assert "rows 2, 7" in notes[0]
-    assert class_row_report(table, roles).left_out == 8
+    assert class_row_report(table, roles).skipped == 8
 
 
 def test_similarity_of_pairs_leaves_missing_texts_out_and_reports_those_it_keeps() -> None:
@@ -99,6 +99,6 @@ def test_similarity_of_pairs_leaves_missing_texts_out_and_reports_those_it_keeps
 
     studio = Studio()
     found = studio.explore.similarity_pairs(pairs("N/A"))
-    assert (len(found.rows), found.account.left_out) == (N - 8, 8)
+    assert (len(found.rows), found.account.skipped) == (N - 8, 8)
     words = table_from_columns("file.csv", {"sentence1": ["red", "none", "blue"] * 4, "sentence2": ["rot", "keine", "blau"] * 4})
     assert any("'none'" in note for note in studio.explore.similarity_pairs(words).notes)

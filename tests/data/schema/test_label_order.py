@@ -143,7 +143,7 @@ def test_a_mark_or_nothing_makes_two_classes() -> None:
     schema = infer_schema(table, similar=overlap)
     assert (schema.roles.kind, schema.roles.labels) == ("labelled_pairs", ("", "x"))
     examples, findings = build_examples(table, schema.roles)
-    assert len(examples) == 300 and not [finding for finding in findings if finding.left_out]
+    assert len(examples) == 300 and not [finding for finding in findings if finding.skip_reason]
     assert not infer_schema(table).certain
     assert infer_roles(table, target="zz").labels == ("", "x")
     assert infer_schema(table, SchemaOverrides(target="zz", order=parse_order("x,"))).roles.labels == ("x", "")

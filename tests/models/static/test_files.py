@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sbert_studio.data.progress import StoppedError, stoppable
 from sbert_studio.errors import StudioError
 from sbert_studio.models.static import load_pretrained
 from sbert_studio.models.static.vectors import read_vectors
+from sbert_studio.progress import StoppedError, stoppable
 
 WORDS = ["the", "naïve", "日本", "don't", "...", "Paris"]
 MATRIX = np.random.default_rng(2).normal(size=(len(WORDS), 7)).astype(np.float32)

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from sbert_studio.data.progress import StoppedError, stoppable
 from sbert_studio.errors import StudioError
 from sbert_studio.models.static import GloVe, glove
 from sbert_studio.models.static.glove import Cells, Factors, cooccurrences, default_x_max, fit, gradients, loss
 from sbert_studio.models.static.vectors import neighbours
+from sbert_studio.progress import StoppedError, stoppable
 
 from .texts import FOOD, SEA, two_worlds
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sbert_studio.data.progress import StoppedError, stoppable
 from sbert_studio.errors import StudioError
 from sbert_studio.models.static import TfIdf, WordVectors
 from sbert_studio.models.static.distill import averaged
 from sbert_studio.models.static.tokens import split_words
+from sbert_studio.progress import StoppedError, stoppable
 
 from .texts import two_worlds
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sbert_studio.data.progress import StoppedError, stoppable
 from sbert_studio.errors import StudioError
 from sbert_studio.models.static import count_words
+from sbert_studio.progress import StoppedError, stoppable
 
 
 def test_words_stand_by_count_and_then_alphabet() -> None:

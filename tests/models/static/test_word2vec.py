@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sbert_studio.data.progress import StoppedError, stoppable
 from sbert_studio.errors import StudioError
 from sbert_studio.models.static import LEARNERS, neighbours
+from sbert_studio.progress import StoppedError, stoppable
 from sbert_studio.registry import parse_params
 
 from .texts import FOOD, SEA, two_worlds

@@ -82,7 +82,7 @@ def test_a_corpus_too_large_to_draw_keeps_the_account_of_all_its_rows(
 ) -> None:
     monkeypatch.setattr(arranged, "MOST_POINTS", 10)
     corpus, rows = arranged.drawable(page.corpora.get(picker.take_file(page, str(corpus_file))).corpus)
-    assert (corpus.account.read, corpus.account.used, corpus.account.left_out) == (40, 10, 30)
+    assert (corpus.account.read, corpus.account.used, corpus.account.skipped) == (40, 10, 30)
     assert rows is not None and rows[0] == 0 and rows[-1] == 39
 
 

@@ -31,7 +31,7 @@ def test_removed_texts_leave_the_corpus_and_come_back(page: Page, corpus_key: st
     whole = page.corpora.get(corpus_key)
     value, key = edit(page, map_key, corpus_key, {"do": "remove", "rows": [0, 1]})
     less = page.corpora.get(key)
-    assert less.corpus.texts == whole.corpus.texts[2:] and less.id == whole.id and less.corpus.account.left_out == 2
+    assert less.corpus.texts == whole.corpus.texts[2:] and less.id == whole.id and less.corpus.account.skipped == 2
     assert value["made"]["corpus"] == less.corpus.digest, "the map shows what stays, and is not stale"
     _, key = edit(page, map_key, key, {"do": "undo"})
     assert page.corpora.get(key).corpus == whole.corpus and page.corpora.get(key).id == whole.id

@@ -46,9 +46,9 @@ def pairs_table(scores: PairScores) -> Value:
     rest = len(scores.rows) - len(rows)
     above = bool(scores.agreement and scores.agreement.worst)  # there both stand already
     notes = [f"{scores.agreement.in_words()}."] if scores.agreement and not above else []
-    notes += [f"{scores.account.in_words('compared')}."] if scores.account.left_out and not above else []
+    notes += [f"{scores.account.describe('compared')}."] if scores.account.skipped and not above else []
     notes += [*scores.notes, *([f"{rest:,} more are in the file to download."] if rest else [])]
-    return table(columns, rows, caption=scores.account.in_short("compared"), note=" ".join(notes))
+    return table(columns, rows, caption=scores.account.summarize("compared"), note=" ".join(notes))
 
 
 def worst_table(scores: PairScores) -> Value | None:
@@ -82,7 +82,7 @@ def worst_table(scores: PairScores) -> Value | None:
 
 def _headline(scores: PairScores, agreement: str, worst: int) -> str:
     unsaid = len(scores.rows) - (scores.agreement.rows if scores.agreement else 0)
-    account = scores.account.in_words("compared") if scores.account.left_out or unsaid else ""
+    account = scores.account.describe("compared") if scores.account.skipped or unsaid else ""
     if unsaid:
         account = f"{account}; {unsaid:,} of those compared have nothing in the column of scores or labels"
     if not account:

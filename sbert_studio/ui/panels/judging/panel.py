@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from ....data.samples import first_sample
+from ....data.samples import default_sample
 from ....errors import StudioError
 from ....evaluation.tasks import SCORED_KINDS, all_tasks
 from ....services.training_questions import Unanswered
@@ -117,7 +117,7 @@ class JudgingPanel:
             return Judged("", suite or "", suite=suite or "")
         if path:
             return Judged(Path(path), Path(path).name)
-        sample = first_sample(language, *SCORED_KINDS) or self.samples[0]
+        sample = default_sample(language, *SCORED_KINDS) or self.samples[0]
         return Judged(sample.path, sample.title)
 
     def fitting(self, form: Form, judged: Judged, model: str, kept: Any) -> tuple[Form, list[Any]]:

@@ -103,7 +103,7 @@ def _caption(first: Line, found: Evaluation, name: str) -> str:
     file = found.files[0]
     if len(found.files) == 1:
         report = found.models[0].reports[0]
-        account = file.rows.account.in_short("judged") if file.rows.account is not None else f"{report.rows:,} rows"
+        account = file.rows.account.summarize("evaluated") if file.rows.account is not None else f"{report.rows:,} rows"
         return f"{name} · {get_task(report.task).title} · {account}"
     rows = sum(len(one.rows.examples) for one in found.files)
     return f"{first.of} · {get_task(first.task).title} · {len(found.files)} files · {rows:,} rows"
@@ -112,7 +112,7 @@ def _caption(first: Line, found: Evaluation, name: str) -> str:
 def _notes(found: Evaluation, titles: Mapping[str, str]) -> list[str]:
     """What is to be known of the files and the models, and what is missing."""
     told = [*found.notes]
-    told += [f"{one.suite}: {one.words}." for one in found.missing]
+    told += [f"{one.suite}: {one.message}." for one in found.missing]
     for average in found.averages:
         if len(average.suites) < average.wanted:
             told.append(f"The average is over {len(average.suites)} of {average.wanted} suites.")

@@ -12,9 +12,9 @@ from ...visitors.arranged import begun, drawable, without_labels
 from ...visitors.session import Drawn
 
 if TYPE_CHECKING:
-    from ....data.progress import Progress
     from ....explore.clusters import ClusterParams
     from ....explore.projection import ProjectionParams
+    from ....progress import Progress
     from ....services.search import Phase
 
 _PHASES = {

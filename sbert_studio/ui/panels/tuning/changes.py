@@ -1,4 +1,4 @@
-"""What a click changes in a draft's rows: a mend, a conversion, and the way back."""
+"""What a click changes in a draft's rows: a fix, a conversion, and the way back."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ def changed(studio: Studio, draft: Draft, action: Any, which: Any, model: str | 
     """The draft after a button of the findings; ``action`` and ``which`` come from the browser.
 
     Raises:
-        StudioError: there is no such mend or offer.
+        StudioError: there is no such fix or conversion.
     """
     if action == "undo":
         back = draft.asking(changes=(), choices=as_file(draft.asked))
         return checked(studio, replace(back, table=draft.original), model)
-    return converted(studio, draft, which, model) if action == "convert" else mended(studio, draft, which, model)
+    return converted(studio, draft, which, model) if action == "convert" else apply_fix(studio, draft, which, model)
 
 
-def mended(studio: Studio, draft: Draft, index: Any, model: str | None) -> Draft:
-    """The draft after the mend of finding ``index``.
+def apply_fix(studio: Studio, draft: Draft, index: Any, model: str | None) -> Draft:
+    """Return the draft after the fix of finding ``index``.
 
     Raises:
-        StudioError: that finding has no mend.
+        StudioError: that finding has no fix.
     """
     findings = draft.diagnosis.findings if draft.diagnosis else ()
-    mend = findings[index].mend if isinstance(index, int) and 0 <= index < len(findings) else None
-    if mend is None:
-        raise StudioError("that finding has no mend", "check the file again")
-    done = draft.asking(changes=(*draft.changes, mend.label), choices=draft.asked.after(mend))
-    return checked(studio, replace(done, table=studio.read.mend(draft.table, mend)), model)
+    fix = findings[index].fix if isinstance(index, int) and 0 <= index < len(findings) else None
+    if fix is None:
+        raise StudioError("that finding has no fix", "check the file again")
+    done = draft.asking(changes=(*draft.changes, fix.label), choices=draft.asked.after(fix))
+    return checked(studio, replace(done, table=studio.read.fix(draft.table, fix)), model)
 
 
 def converted(studio: Studio, draft: Draft, name: Any, model: str | None) -> Draft:
@@ -50,5 +50,5 @@ def converted(studio: Studio, draft: Draft, name: Any, model: str | None) -> Dra
     if offer is None or diagnosis is None:
         raise StudioError("that conversion does not fit this file", "check the file again")
     table = studio.read.convert(draft.table, offer.name, diagnosis.roles, model)
-    done = draft.asking(changes=(*draft.changes, offer.in_words()), choices=SchemaOverrides(kind=offer.kind)).without_objective()
+    done = draft.asking(changes=(*draft.changes, offer.describe()), choices=SchemaOverrides(kind=offer.kind)).without_objective()
     return checked(studio, replace(done, table=table), model)

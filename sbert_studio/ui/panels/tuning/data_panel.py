@@ -1,4 +1,4 @@
-"""The file of examples on the page: upload or sample, preview, kind and columns, findings with their mends."""
+"""The file of examples on the page: upload or sample, preview, kind and columns, findings with their fixes."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def preview(draft: Draft) -> Value:
     )
 
 
-def write_mended(page: Page, key: str | None) -> Path:
+def write_changed_file(page: Page, key: str | None) -> Path:
     """The mended or converted file as a CSV, cell for cell: chosen again, it is the same rows."""
     draft = page.drafts.get(key)
     target = page.downloads.path(draft.saved_as)
@@ -118,7 +118,7 @@ class DataPanel:
                 )
             self.findings = view("findings", elem_id="tune-findings")
             with gr.Column(visible=False, elem_classes=["sb-tight"]) as self.changed:
-                download_button("Download the changed file", partial(write_mended, page), [draft], elem_id="tune-mended")
+                download_button("Download the changed file", partial(write_changed_file, page), [draft], elem_id="tune-mended")
                 view("note", {"text": _EXACT})
             with gr.Accordion("Judge by a file of my own", open=False):
                 self.dev = upload("Held-out examples with the same columns; otherwise a part of the rows is held out", "tune-dev")

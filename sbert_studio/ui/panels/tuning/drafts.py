@@ -17,7 +17,7 @@ from .follow import sentence
 if TYPE_CHECKING:
     from ....data.doctor.diagnosis import Diagnosis
     from ....data.loading.table import Table
-    from ....data.progress import Progress
+    from ....progress import Progress
     from ....runs.run import Run
     from ....services import Studio
     from ....services.training_plan import TrainPlan
@@ -83,7 +83,7 @@ class Draft:
     @property
     def saved_as(self) -> str:
         """What the file is called on the visitor's disk, once it is changed and downloaded."""
-        return f"{Path(self.name).stem}-mended.csv" if self.changes else self.name
+        return f"{Path(self.name).stem}-changed.csv" if self.changes else self.name
 
     def asking(self, **values: Any) -> Draft:
         """The draft with fields of its request changed."""

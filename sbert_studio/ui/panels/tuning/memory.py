@@ -30,7 +30,7 @@ def remember(page: Page, owner: Any, draft: Draft, overrides: Mapping[str, Any],
         name: what the new model is called.
         pinned: what the training is to be watched by, as its controls hold it.
     """
-    said = as_mended(draft.asked) if draft.changes else draft.asked
+    said = as_changed(draft.asked) if draft.changes else draft.asked
     return {
         "file": _place(page, owner, draft.path, draft.saved_as, draft),
         "dev": _place(page, owner, draft.request.dev, "held-out examples"),
@@ -64,7 +64,7 @@ def restore(page: Page, owner: Any, saved: Any, model: str | None) -> Draft | No
         return None  # written by another version, or by hand
 
 
-def as_mended(asked: SchemaOverrides) -> SchemaOverrides:
+def as_changed(asked: SchemaOverrides) -> SchemaOverrides:
     """What was said of the columns; a mended file is written anew, and read without being told how."""
     return replace(asked, encoding=None, delimiter=None, header=None)
 
@@ -75,12 +75,12 @@ def _place(page: Page, owner: Any, path: object, name: str, draft: Draft | None 
     Args:
         draft: what may have changed the file: then its table as it is now is kept.
     """
-    from ....data.samples import samples
+    from ....data.samples import list_samples
 
     if not isinstance(path, Path):
         return ""
     changes = draft.changes if draft is not None else ()
-    sample = next((item.id for item in samples() if item.path == path and not changes), None)
+    sample = next((item.id for item in list_samples() if item.path == path and not changes), None)
     if sample is not None:
         return f"{_SAMPLE}{sample}"
     known = (page.visitor(owner), path, changes)
@@ -96,12 +96,12 @@ def _place(page: Page, owner: Any, path: object, name: str, draft: Draft | None 
 
 
 def _found(page: Page, owner: Any, place: Any) -> tuple[Path, str] | None:
-    from ....data.samples import samples
+    from ....data.samples import list_samples
 
     if not isinstance(place, str) or not place:
         return None
     if place.startswith(_SAMPLE):
-        item = next((one for one in samples() if one.id == place.removeprefix(_SAMPLE)), None)
+        item = next((one for one in list_samples() if one.id == place.removeprefix(_SAMPLE)), None)
         return None if item is None else (item.path, item.path.name)
     try:
         kept = page.kept.get(page.visitor(owner), place.removeprefix(_FILE))

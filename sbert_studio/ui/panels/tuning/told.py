@@ -36,7 +36,7 @@ def findings(draft: Draft) -> Value:
     """The value of a ``findings`` view."""
     more = {"changes": list(draft.changes), "undo": "Undo" if draft.changes else ""}
     if draft.plan is None:
-        trouble = {"severity": "error", "message": sentence(draft.problem), "where": "", "mend": "", "index": -1}
+        trouble = {"severity": "error", "message": sentence(draft.problem), "where": "", "fix": "", "index": -1}
         return {"verdict": "No training can start yet.", "findings": [trouble], "offers": [], **more}
     diagnosis, roles = draft.plan.diagnosis, draft.plan.roles
     verdict = f"{diagnosis.rows:,} rows · {KIND_WORDS[roles.kind]}" + (f" · {roles.note}" if roles.note else "")
@@ -47,13 +47,13 @@ def findings(draft: Draft) -> Value:
             "severity": item.severity,
             "message": sentence(item.message),
             "where": describe_rows(item.rows).capitalize() if item.rows else "",
-            "mend": item.mend.label if item.mend else "",
+            "fix": item.fix.label if item.fix else "",
             "index": number,
         }
         for number, item in enumerate(diagnosis.findings)
     ]
     offers = [
-        {"name": offer.name, "label": offer.label, "rows": offer.in_words().removeprefix(f"{offer.label}: ")} for offer in diagnosis.offers
+        {"name": offer.name, "label": offer.label, "rows": offer.describe().removeprefix(f"{offer.label}: ")} for offer in diagnosis.offers
     ]
     return plain({"verdict": verdict, "why": why, "findings": shown, "offers": offers, **more})  # type: ignore[no-any-return]
 

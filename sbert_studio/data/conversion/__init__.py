@@ -1,1 +1,0 @@
-"""Examples of one kind made into another."""

@@ -1,0 +1,292 @@
+"""Convert examples of one kind into another kind that trains better."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import cycle, islice
+from typing import Any
+
+import numpy as np
+
+from ..errors import StudioError, describe_rows
+from .examples import Examples
+from .findings import Finding, count
+from .loading.table import Table, table_from_columns
+from .schema.labels import inference_class
+from .schema.roles import Kind
+
+_POSITIVE, _NEGATIVE = 0.6, 0.2
+_ROUNDING = 1e-6  # scores are float32
+_NLI_LABELS = ("contradiction", "neutral", "entailment")  # a file may encode them as 2, 1, 0, which would be read as degrees
+_HINT = "choose another conversion"
+_Triplet = tuple[str, str, str, int, str]
+
+
+@dataclass(frozen=True)
+class ConversionOffer:
+    """A conversion that is possible for some examples.
+
+    Attributes:
+        name: the name of the conversion.
+        label: the label of the button.
+        rows: the number of resulting examples.
+        kind: the kind of the resulting examples.
+        left: the number of rows that it cannot convert.
+    """
+
+    name: str
+    label: str
+    rows: int
+    kind: Kind
+    left: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Return ``name, label, rows, left`` as plain data for JSON."""
+        return {"name": self.name, "label": self.label, "rows": self.rows, "left": self.left}
+
+    def describe(self) -> str:
+        """Return, for example, ``Pairs → triplets by shared text: 80 rows, 12 not converted``."""
+        return f"{self.label}: {count(self.rows, 'row')}" + (f", {self.left:,} not converted" if self.left else "")
+
+
+# Each conversion raises a StudioError if it is not possible for the examples.
+
+
+def nli_to_triplets(examples: Examples) -> Examples:
+    """Make (premise, entailed hypothesis, contradicting hypothesis) from every premise that has both; the shorter list is cycled.
+
+    As the supervised SimCSE data (Gao et al., 2021, section 4.2). A triplet keeps the row number of its positive.
+    """
+    classes = _nli_class_ids(examples)
+    if classes is None:
+        raise StudioError("the labels are not entailment and contradiction", _HINT)
+    contradiction, entailment = classes
+    return _triplets_by_anchor(examples, lambda target: target == entailment, lambda target: target == contradiction, symmetric=False)
+
+
+def pairs_to_triplets(examples: Examples) -> Examples:
+    """Make (text, its positive, its negative) from every text that occurs in positive and negative pairs.
+
+    Positive are labelled pairs of the last class and scored pairs from 0.6 up; negative are labelled pairs of the first class and scored
+    pairs up to 0.2.
+    """
+    if examples.kind == "labelled_pairs" and examples.ordered:
+        last = len(examples.labels) - 1
+        symmetric = _nli_class_ids(examples) is None
+        return _triplets_by_anchor(examples, lambda target: target == last, lambda target: target == 0, symmetric=symmetric)
+    if examples.kind == "scored_pairs":
+        high, low = _POSITIVE - _ROUNDING, _NEGATIVE + _ROUNDING
+        return _triplets_by_anchor(examples, lambda target: target >= high, lambda target: target <= low, symmetric=True)
+    raise StudioError("only scored or labelled pairs hold the negatives of a triplet", _HINT)
+
+
+def scored_to_labelled(examples: Examples, edges: Sequence[float] = (0.5,), labels: Sequence[str] | None = None) -> Examples:
+    """Bin scores into classes: the class id of a score is the number of ``edges`` that it reaches.
+
+    Args:
+        examples: scored pairs.
+        edges: increasing scores in (0, 1) at which a class begins.
+        labels: the class names; ``0, 1, …`` if None.
+    """
+    if examples.kind != "scored_pairs" or examples.targets is None:
+        raise StudioError("only scored pairs can be cut into classes", _HINT)
+    names = tuple(labels) if labels is not None else tuple(map(str, range(len(edges) + 1)))
+    if not edges or list(edges) != sorted(set(edges)) or len(names) != len(edges) + 1:
+        raise StudioError(
+            f"the edges {list(edges)} do not cut scores into {len(names)} classes", "give increasing edges, and one label more than edges"
+        )
+    classes = np.searchsorted(np.asarray(edges, dtype=np.float32), examples.targets, side="right").astype(np.int64)
+    return Examples("labelled_pairs", examples.texts, classes, examples.lines, names, examples.groups)
+
+
+def labelled_to_positive(examples: Examples) -> Examples:
+    """Keep the positive pairs: those of the last class (entailment, 1, yes), or with a score of at least 0.6."""
+    if examples.targets is None or examples.kind not in ("scored_pairs", "labelled_pairs"):
+        raise StudioError("only scored or labelled pairs say which pairs are positive", _HINT)
+    if not (examples.ordered or _nli_class_ids(examples)):
+        raise StudioError("the labels have no order that says which pairs are positive", _HINT)
+    threshold = _POSITIVE - _ROUNDING if examples.kind == "scored_pairs" else len(examples.labels) - 1
+    positive = np.flatnonzero(examples.targets >= threshold)
+    if not len(positive):
+        raise StudioError("no pair is positive", _HINT)
+    kept = examples.take(positive)
+    return Examples("positive_pairs", kept.texts, None, kept.lines, (), kept.groups)
+
+
+def classes_to_pairs(examples: Examples) -> Examples:
+    """Pair each text with the next different one of its category, and the last with the first."""
+    rows = []
+    for group, members in _texts_by_category(examples).items():
+        texts = list(members)
+        following = texts[1:] + (texts[:1] if len(texts) > 2 else [])
+        rows += [(text, other, members[text], group) for text, other in zip(texts, following, strict=False)]
+    if not rows:
+        raise StudioError("no class has two different sentences", _HINT)
+    first, second, lines, groups = zip(*rows, strict=True)
+    return Examples("positive_pairs", (first, second), None, np.array(lines, dtype=np.int64), (), groups)
+
+
+def classes_to_triplets(examples: Examples) -> Examples:
+    """Make (text, the next different one of its category, one of another category), cycling through the texts of other categories."""
+    categories = _texts_by_category(examples)
+    rows: list[_Triplet] = []
+    for group, members in categories.items():
+        texts = list(members)
+        negatives = cycle([text for other, others in categories.items() if other != group for text in others])
+        if len(texts) > 1 and len(categories) > 1:
+            pairs = zip(texts, texts[1:] + texts[:1], strict=True)
+            rows += [(text, positive, next(negatives), members[text], group) for text, positive in pairs]
+    if not rows:
+        raise StudioError("no class has two different texts beside texts of another class", _HINT)
+    return _triplet_examples(rows, with_groups=True)
+
+
+def _texts_by_category(examples: Examples) -> dict[str, dict[str, int]]:
+    """Return the distinct texts of each category, with the row number of each."""
+    if examples.kind == "labelled_texts" and examples.targets is not None:
+        groups: Sequence[str] = [examples.labels[index] for index in examples.targets.tolist()]
+    elif examples.kind == "sentences" and examples.groups:
+        groups = examples.groups
+    else:
+        raise StudioError("only texts with a category can be paired by category", _HINT)
+    categories: dict[str, dict[str, int]] = defaultdict(dict)
+    for text, group, line in zip(examples.texts[0], groups, examples.lines.tolist(), strict=True):
+        if group.strip():
+            categories[group].setdefault(text, line)
+    return categories
+
+
+CONVERSIONS: dict[str, tuple[str, Callable[[Examples], Examples]]] = {
+    "nli_to_triplets": ("Entailment labels → triplets", nli_to_triplets),
+    "pairs_to_triplets": ("Pairs → triplets by shared text", pairs_to_triplets),
+    "scored_to_labelled": ("Scores → 0/1 labels", scored_to_labelled),
+    "labelled_to_positive": ("Keep the positive pairs only", labelled_to_positive),
+    "classes_to_pairs": ("Texts with a category → positive pairs", classes_to_pairs),
+    "classes_to_triplets": ("Texts with a category → triplets", classes_to_triplets),
+}
+
+
+def find_conversions(examples: Examples) -> tuple[ConversionOffer, ...]:
+    """Return the conversions that are possible, by trying each."""
+    found: list[ConversionOffer] = []
+    for name, (label, apply) in CONVERSIONS.items():
+        if name == "pairs_to_triplets" and any(offer.name == "nli_to_triplets" for offer in found):
+            continue
+        try:
+            converted = apply(examples)
+        except StudioError:
+            continue  # not possible for these examples
+        found.append(ConversionOffer(name, label, len(converted), converted.kind, len(find_unconverted_rows(examples, converted))))
+    return tuple(found)
+
+
+def convert(examples: Examples, name: str) -> Examples:
+    """Apply the conversion called ``name``.
+
+    Raises:
+        StudioError: there is none of that name, or it is not possible.
+    """
+    if name not in CONVERSIONS:
+        raise StudioError(f"there is no conversion called {name!r}", f"the conversions are: {', '.join(CONVERSIONS)}")
+    return CONVERSIONS[name][1](examples)
+
+
+def convert_to_table(examples: Examples, conversion: str, name: str) -> Table:
+    """Return the converted examples as a table called ``name``, with rows numbered from 2 on, as in a file with a header.
+
+    Its note names the rows that could not be converted.
+    """
+    converted = convert(examples, conversion)
+    table = examples_to_table(replace(converted, lines=np.arange(2, len(converted) + 2, dtype=np.int64)), name)
+    return replace(table, notes=(conversion_note(examples, converted),))
+
+
+def find_unconverted_rows(examples: Examples, converted: Examples) -> tuple[int, ...]:
+    """Return the numbers of the rows that do not occur in ``converted``.
+
+    A pair counts as converted if its texts occur together in one row, a single text if it occurs anywhere.
+    """
+    if len(examples.texts) == 1:
+        texts = {text for column in converted.texts for text in column}
+        kept = np.array([text in texts for text in examples.texts[0]], dtype=bool)
+    else:
+        first, *others = converted.texts
+        together = {pair for other in others for pair in zip(first, other, strict=True)}
+        pairs = zip(examples.texts[0], examples.texts[1], strict=True)
+        kept = np.array([pair in together or pair[::-1] in together for pair in pairs], dtype=bool)
+    return tuple(sorted(set(examples.lines[~kept].tolist()) - set(examples.lines[kept].tolist())))
+
+
+def conversion_note(examples: Examples, converted: Examples) -> Finding:
+    """Return the note with the numbers of converted rows, and of the original file's rows that were not converted."""
+    rows = find_unconverted_rows(examples, converted)
+    made = f"{count(len(converted), 'example')} made from {count(len(set(examples.lines.tolist())), 'usable row')}"
+    if not rows:
+        return Finding("info", f"{made}; every row was converted")
+    return Finding("warning", f"{made}; {count(len(rows), 'row')} not converted ({describe_rows(rows)} of the original file)")
+
+
+def examples_to_table(examples: Examples, name: str) -> Table:
+    """Return a table with conventional column names, so that it is read back as the same examples."""
+    if examples.kind == "triplets":
+        names = ["anchor", "positive", "negative", *(f"negative_{index}" for index in range(2, len(examples.texts) - 1))]
+    else:
+        names = ["text"] if examples.kind in ("sentences", "labelled_texts") else ["sentence1", "sentence2"]
+    columns: dict[str, Sequence[str]] = dict(zip(names, examples.texts, strict=True))
+    if examples.targets is not None:
+        if examples.kind == "scored_pairs":
+            columns["score"] = [f"{target:.6g}" for target in examples.targets.tolist()]
+        else:
+            labels = _NLI_LABELS if examples.labels == ("2", "1", "0") else examples.labels
+            columns["category" if examples.kind == "labelled_texts" else "label"] = [labels[index] for index in examples.targets.tolist()]
+    if examples.groups:
+        columns["category" if examples.kind == "sentences" else "group"] = examples.groups
+    return table_from_columns(name, columns, examples.lines)
+
+
+def _nli_class_ids(examples: Examples) -> tuple[int, int] | None:
+    """Return the class ids of contradiction and entailment."""
+    classes = [inference_class(label) for label in examples.labels]
+    if examples.kind != "labelled_pairs" or "entailment" not in classes or "contradiction" not in classes:
+        return None
+    return classes.index("contradiction"), classes.index("entailment")
+
+
+def _triplets_by_anchor(
+    examples: Examples, is_positive: Callable[[float], bool], is_negative: Callable[[float], bool], *, symmetric: bool
+) -> Examples:
+    """Combine the positive and the negative pairs of each text; if ``symmetric``, the second text of a pair is an anchor too."""
+    assert examples.targets is not None
+    signs = {target: 1 if is_positive(target) else -1 if is_negative(target) else 0 for target in set(examples.targets.tolist())}
+    pairs = [(a, b, signs[target]) for a, b, target in zip(*examples.texts, examples.targets.tolist(), strict=True)]
+    # Few texts of a large file occur in pairs of both signs; only these are collected.
+    in_positive, in_negative = (
+        {text for a, b, sign in pairs if sign == wanted for text in ((a, b) if symmetric else (a,))} for wanted in (1, -1)
+    )
+    anchors = in_positive & in_negative
+    positives: dict[str, dict[str, tuple[int, str]]] = defaultdict(dict)
+    negatives: dict[str, dict[str, tuple[int, str]]] = defaultdict(dict)
+    groups = examples.groups or ("",) * len(examples)
+    for (a, b, sign), line, group in zip(pairs, examples.lines.tolist(), groups, strict=True):
+        if sign and a != b:
+            partners = positives if sign > 0 else negatives
+            if a in anchors:
+                partners[a].setdefault(b, (line, group))
+            if symmetric and b in anchors:
+                partners[b].setdefault(a, (line, group))
+    rows: list[_Triplet] = []
+    for anchor, own in positives.items():
+        others = [text for text in negatives.get(anchor, {}) if text not in own]
+        if others:
+            for positive, negative in islice(zip(cycle(own), cycle(others)), max(len(own), len(others))):
+                rows.append((anchor, positive, negative, *own[positive]))
+    if not rows:
+        raise StudioError("no text occurs in both a positive and a negative pair", _HINT)
+    return _triplet_examples(rows, with_groups=bool(examples.groups))
+
+
+def _triplet_examples(rows: Sequence[_Triplet], *, with_groups: bool) -> Examples:
+    anchors, positives, negatives, lines, groups = zip(*rows, strict=True)
+    return Examples("triplets", (anchors, positives, negatives), None, np.array(lines, dtype=np.int64), (), groups if with_groups else ())

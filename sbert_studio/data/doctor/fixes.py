@@ -1,0 +1,134 @@
+"""Apply the fixes of findings to a table. Rows are given by spreadsheet row number, so that fixes can follow each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...errors import StudioError
+from ..findings import Finding, Fix, drop_rows_fix
+from ..loading.table import Table
+from ..schema.numbers import numbers_of
+from ..schema.overrides import SchemaOverrides
+
+_Apply = Callable[[Table, Mapping[str, Any]], Table]
+
+
+def apply_fix(table: Table, fix: Fix) -> Table:
+    """Return the table with one fix applied.
+
+    Raises:
+        StudioError: there is no such fix, or it does not fit this table.
+    """
+    apply = _FIXES.get(fix.name)
+    if apply is None:
+        raise StudioError(f"there is no fix called {fix.name!r}", f"the fixes are: {', '.join(_FIXES)}")
+    try:
+        fixed = apply(table, fix.values)
+    except (KeyError, TypeError, ValueError) as error:
+        raise StudioError(f"the fix {fix.name!r} does not fit {table.name}", "check the file again and use its current fixes") from error
+    if not len(fixed):
+        raise StudioError(f"the fix {fix.name!r} would leave no row of {table.name}", "correct the rows in a spreadsheet instead")
+    return fixed
+
+
+def apply_all_fixes(
+    table: Table, overrides: SchemaOverrides, examine: Callable[[Table, SchemaOverrides], Sequence[Finding]]
+) -> tuple[Table, SchemaOverrides, tuple[Finding, ...]]:
+    """Apply the fixes of all findings, and examine again until there are no more.
+
+    Fixes that change cells or columns come first, one at a time and each only once, because other problems may vanish with them; then all
+    rows to be dropped are dropped together.
+
+    Returns:
+        the fixed table, what of ``overrides`` still applies, and the findings whose fixes were applied, in order.
+
+    Raises:
+        StudioError: no row would be left.
+    """
+    solved: list[Finding] = []
+    tried: set[str] = set()
+    while True:
+        findings = [finding for finding in examine(table, overrides) if finding.fix is not None]
+        change = next((one for one in findings if one.fix and not one.dropped_rows and one.fix.label not in tried), None)
+        if change is not None and change.fix is not None:
+            tried.add(change.fix.label)
+            table, overrides = apply_fix(table, change.fix), overrides.after(change.fix)
+            solved.append(change)
+            continue
+        dropping = [finding for finding in findings if finding.dropped_rows]
+        if not dropping:
+            return table, overrides, tuple(solved)
+        table = apply_fix(table, drop_rows_fix(tuple(sorted({row for finding in dropping for row in finding.dropped_rows}))))
+        solved += dropping
+
+
+def _drop_rows(table: Table, values: Mapping[str, Any]) -> Table:
+    return table.without_lines([int(row) for row in values["rows"]])
+
+
+def _drop_column(table: Table, values: Mapping[str, Any]) -> Table:
+    return table.without_column(values["column"])
+
+
+def _swap_columns(table: Table, values: Mapping[str, Any]) -> Table:
+    first, second = values["columns"]
+    a, b = table.column(first), table.column(second)
+    return table.with_column(first, b).with_column(second, a)
+
+
+def _swap_cells(table: Table, values: Mapping[str, Any]) -> Table:
+    first, second = values["columns"]
+    a, b = table.column(first), table.column(second)
+    for index in _indices(table, values["rows"]):
+        a[index], b[index] = b[index], a[index]
+    return table.with_column(first, a).with_column(second, b)
+
+
+def _average_scores(table: Table, values: Mapping[str, Any]) -> Table:
+    """Replace each set of rows by its first row with their mean score."""
+    name = values["column"]
+    cells, scores = table.column(name), numbers_of(table.column(name))
+    dropped: list[int] = []
+    for rows in values["sets"]:
+        indices = _indices(table, rows)
+        if len(indices) > 1:
+            cells[indices[0]] = f"{float(np.nanmean(scores[indices])):.6g}"
+            dropped += table.lines[indices[1:]].tolist()
+    return table.with_column(name, cells).without_lines(dropped)
+
+
+def _repair_text(table: Table, values: Mapping[str, Any]) -> Table:
+    indices = _indices(table, values["rows"])
+    for name in values["columns"]:
+        cells = table.column(name)
+        for index in indices:
+            cells[index] = repair_mojibake(cells[index])
+        table = table.with_column(name, cells)
+    return table
+
+
+def repair_mojibake(text: str) -> str:
+    """Decode UTF-8 that was read as Windows-1252 (``cafÃ©`` → ``café``); return other texts unchanged."""
+    for codec in ("cp1252", "latin-1"):
+        try:
+            return text.encode(codec).decode("utf-8")
+        except UnicodeError:
+            continue
+    return text
+
+
+def _indices(table: Table, rows: Sequence[int]) -> list[int]:
+    return [int(index) for index in np.flatnonzero(np.isin(table.lines, np.asarray([int(row) for row in rows], dtype=np.int64)))]
+
+
+_FIXES: dict[str, _Apply] = {
+    "drop_rows": _drop_rows,
+    "drop_column": _drop_column,
+    "swap_columns": _swap_columns,
+    "swap_cells": _swap_cells,
+    "average_scores": _average_scores,
+    "repair_text": _repair_text,
+}

@@ -1,0 +1,177 @@
+"""Check rows: duplicates, contradictions, leaks, long texts, languages and encoding damage."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..findings import Finding, Fix, count, drop_rows_fix
+from ..language import LANGUAGE_NAMES, detect_language, detect_main_language, multilingual_model_hint
+from ..split import find_leaks
+from .context import CheckContext
+from .fixes import repair_mojibake
+
+_FOREIGN_SHARE = 0.2
+_LONG_SHARE = 0.05
+# The first bytes of two- and three-byte UTF-8 sequences, as Windows-1252 and Latin-1 show them, and a following byte.
+_MOJIBAKE = re.compile(
+    "[\u00c2-\u00f4][\u0080-\u00bf\u0152\u0153\u0160\u0161\u0178\u017d\u017e\u0192\u02c6\u02dc\u2013-\u203a\u20ac\u2122]"
+)
+
+
+def check_duplicates(context: CheckContext) -> Iterator[Finding]:
+    """Report rows that repeat an earlier one exactly, or except for case, spacing and punctuation."""
+    exact, targets = context.exact_keys, context.examples.targets
+    keys = exact
+    if targets is not None:
+        values = np.unique(targets, return_inverse=True)[1]
+        keys = exact * (int(values.max()) + 1) + values
+    is_first = np.zeros(len(keys), dtype=bool)
+    is_first[np.unique(keys, return_index=True)[1]] = True
+    if not is_first.all():
+        rows = context.rows(np.flatnonzero(~is_first))
+        yield Finding("warning", f"{count(len(rows), 'row')} repeating an earlier row", rows, drop_rows_fix(rows))
+
+    def same_target(a: int, b: int) -> bool:
+        return targets is None or abs(float(targets[a]) - float(targets[b])) <= context.target_tolerance
+
+    near: list[int] = []
+    for indices in _groups(context.folded_keys, np.flatnonzero(is_first)):
+        earlier: list[int] = []
+        for index in indices.tolist():
+            if any(exact[other] != exact[index] and same_target(other, index) for other in earlier):
+                near.append(index)
+            else:
+                earlier.append(index)
+    if near:
+        rows = context.rows(sorted(near))
+        message = f"{count(len(rows), 'row')} repeating an earlier row except for case, spacing or punctuation"
+        yield Finding("info", message, rows, drop_rows_fix(rows))
+
+
+def check_contradictions(context: CheckContext) -> Iterator[Finding]:
+    """Report the same pair with different labels, or with scores more than a fifth of the scale apart."""
+    targets = context.examples.targets
+    if targets is None:
+        return
+    groups = _groups(context.folded_keys, np.arange(len(targets)))
+    sets = [context.rows(indices) for indices in groups if float(np.ptp(targets[indices])) > context.target_tolerance]
+    if not sets:
+        return
+    rows = tuple(sorted(row for part in sets for row in part))
+    if context.roles.kind == "scored_pairs":
+        values = {"column": context.roles.target, "sets": [list(part) for part in sets]}
+        fix = Fix("average_scores", "Keep each pair once, with its mean score", values)
+        yield Finding("warning", f"{count(len(sets), 'pair')} with contradictory scores", rows, fix)
+        return
+    if context.roles.kind == "labelled_texts":
+        message = count(len(sets), "text in several categories", "texts in several categories")
+    else:
+        message = count(len(sets), "pair with contradictory labels", "pairs with contradictory labels")
+    yield Finding("warning", message, rows, drop_rows_fix(rows, f"Remove all {count(len(rows), 'row')}"))
+
+
+def check_self_pairs(context: CheckContext) -> Iterator[Finding]:
+    """Report texts paired with themselves if that teaches nothing or claims that a text is dissimilar to itself."""
+    kind, texts, targets = context.roles.kind, context.examples.texts, context.examples.targets
+    if kind in ("sentences", "labelled_texts"):
+        return
+    if kind == "triplets":
+        indices = [index for index, row in enumerate(zip(*texts, strict=True)) if row[0] in row[2:] or row[1] in row[2:]]
+        problem = "whose negative is also the anchor or the positive"
+    else:
+        indices = [index for index, (a, b) in enumerate(zip(texts[0], texts[1], strict=True)) if a == b]
+        problem = "pairing a text with itself"
+        if kind != "positive_pairs":
+            assert targets is not None
+            middle = 0.5 if kind == "scored_pairs" else (len(context.roles.labels) - 1) / 2
+            is_ordered = kind == "scored_pairs" or context.roles.ordered
+            indices = [index for index in indices if is_ordered and targets[index] < middle]
+            problem = "rating a text as dissimilar to itself"
+    if indices:
+        rows = context.rows(indices)
+        yield Finding("warning", f"{count(len(rows), 'row')} {problem}", rows, drop_rows_fix(rows))
+
+
+def check_leaks(context: CheckContext) -> Iterator[Finding]:
+    """Report training rows with a text of the held-out file, which would inflate the held-out score."""
+    if context.dev is None:
+        return
+    rows = context.rows(np.flatnonzero(find_leaks(context.examples, context.dev)))
+    if rows:
+        message = f"{count(len(rows), 'row')} of {len(context.examples):,} with a text that is also in the held-out file"
+        yield Finding("warning", message, rows, _drop_unless_all(context, rows))
+
+
+def check_length(context: CheckContext) -> Iterator[Finding]:
+    """Report texts with more tokens than the model reads, and the number of tokens that are cut off."""
+    if context.tokenize is None or context.max_tokens is None:
+        return
+    limit = context.max_tokens
+    # A token is at least one byte, so short texts need no tokenizer; 8 leaves room for special tokens.
+    long = sorted({text for column in context.examples.texts for text in column if len(text.encode("utf-8", "replace")) + 8 > limit})
+    excess = {text: tokens - limit for text, tokens in zip(long, context.tokenize(long), strict=True) if tokens > limit} if long else {}
+    if excess:
+        lost = np.array([sum(excess.get(text, 0) for text in row) for row in zip(*context.examples.texts, strict=True)])
+        rows = context.rows(np.flatnonzero(lost))
+        message = f"{count(len(rows), 'row')} with texts longer than {limit} tokens; {count(int(lost.sum()), 'token')} will be cut off"
+        yield Finding("warning" if len(rows) > _LONG_SHARE * len(context.examples) else "info", message, rows)
+
+
+def check_language(context: CheckContext) -> Iterator[Finding]:
+    """Report texts in a language that the model was not trained on, if they are a fifth of the rows or more."""
+    if not context.languages:
+        return
+    language = detect_main_language([text for column in context.examples.texts for text in column])
+    if not language.code or (language.code in context.languages and language.share > 1 - _FOREIGN_SHARE):
+        return
+    is_foreign = np.zeros(len(context.examples), dtype=bool)
+    for column in context.examples.texts:
+        is_foreign |= np.array([detect_language(text) not in ("", *context.languages) for text in column], dtype=bool)
+    share = is_foreign.mean()
+    if share < _FOREIGN_SHARE:
+        return
+    known = " and ".join(LANGUAGE_NAMES.get(code, code) for code in context.languages)
+    hint = f"{multilingual_model_hint(context.multilingual)}, or train anyway"
+    rows = context.rows(is_foreign)
+    if share > 0.5:
+        yield Finding("warning", f"the texts look like {language.name}, but the model was trained on {known}: {hint}", rows)
+    else:
+        message = f"{count(len(rows), 'row')} in another language than {known}, on which the model was trained: {hint}"
+        yield Finding("warning", message, rows, drop_rows_fix(rows))
+
+
+def check_mojibake(context: CheckContext) -> Iterator[Finding]:
+    """Report UTF-8 that was read as Windows-1252 (``cafÃ©``), and characters that are lost (U+FFFD)."""
+    garbled: set[int] = set()
+    lost: set[int] = set()
+    columns = []
+    for name, column in zip(context.roles.texts, context.examples.texts, strict=True):
+        here = [index for index, text in enumerate(column) if _MOJIBAKE.search(text) and repair_mojibake(text) != text]
+        lost.update(index for index, text in enumerate(column) if "\ufffd" in text)
+        if here:
+            columns.append(name)
+            garbled.update(here)
+    if garbled:
+        rows = context.rows(sorted(garbled))
+        fix = Fix("repair_text", "Repair these characters", {"columns": columns, "rows": list(rows)})
+        yield Finding("warning", f"{count(len(rows), 'row')} with letters garbled by a wrong encoding, such as Ã© for é", rows, fix)
+    if lost:
+        rows = context.rows(sorted(lost))
+        message = f"{count(len(rows), 'row')} with characters lost to a wrong encoding (\ufffd)"
+        yield Finding("warning", message, rows, _drop_unless_all(context, rows))
+
+
+def _drop_unless_all(context: CheckContext, rows: tuple[int, ...]) -> Fix | None:
+    return drop_rows_fix(rows) if len(rows) < len(context.examples) else None
+
+
+def _groups(keys: np.ndarray, indices: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield the groups of two or more ``indices`` with the same key, each in the order of ``indices``."""
+    order = indices[np.argsort(keys[indices], kind="stable")]
+    starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
+    sizes = np.diff(starts, append=len(order))
+    for start, size in zip(starts[sizes > 1].tolist(), sizes[sizes > 1].tolist(), strict=True):
+        yield order[start : start + size]

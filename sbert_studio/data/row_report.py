@@ -1,0 +1,178 @@
+"""Account for every row of a file: used, held out, or skipped and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import describe_rows
+from .findings import Finding, count
+
+if TYPE_CHECKING:
+    from .loading.table import Table
+
+# Reasons for skipping rows with which nothing is wrong.
+REMOVED_BY_USER = "removed on request"
+NOT_NEEDED = "not needed"
+SHARES_HELD_OUT_TEXT = "shares a text with a held-out row"
+
+
+def _used(number: str, use: str) -> str:
+    # Whole phrases, because other languages order these words differently.
+    phrases = {
+        "used": f"{number} used",
+        "evaluated": f"{number} evaluated",
+        "compared": f"{number} compared",
+        "used for training": f"{number} used for training",
+        "used for validation": f"{number} used for validation",
+        "for training": f"{number} for training",
+        "for validation": f"{number} for validation",
+        "usable for training": f"{number} usable for training",
+    }
+    return phrases.get(use, f"{number} {use}")
+
+
+@dataclass(frozen=True)
+class SkippedRows:
+    """Rows that were skipped for one reason.
+
+    Attributes:
+        why: the reason without the count and the row numbers, such as ``the score is not a number``.
+        rows: spreadsheet row numbers.
+    """
+
+    why: str
+    rows: tuple[int, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        return {"why": self.why, "rows": list(self.rows)}
+
+
+@dataclass(frozen=True)
+class RowReport:
+    """Counts of a file's rows: ``read == used + held_out + skipped``.
+
+    Attributes:
+        read: all rows of the file, including blank ones.
+        used: rows used for training, encoding or evaluation.
+        held_out: rows held out for validation; 0 if nothing is trained.
+        reasons: the skipped rows by reason; no row has two reasons.
+        in_turn: True if each used row was also held out once, in one fold of a cross-validation.
+        examples: the number of examples made from the used rows, if lists in the rows were expanded into several; else 0.
+    """
+
+    read: int
+    used: int
+    held_out: int = 0
+    reasons: tuple[SkippedRows, ...] = ()
+    in_turn: bool = False
+    examples: int = 0
+
+    @property
+    def skipped(self) -> int:
+        """The number of skipped rows."""
+        return sum(len(reason.rows) for reason in self.reasons)
+
+    def describe(self, use: str = "used") -> str:
+        """Return :meth:`summarize` with the reasons: ``…, 46 skipped: the score is not a number (46: rows 3, 5, …)``."""
+        reasons = "; ".join(f"{reason.why} ({len(reason.rows):,}: {describe_rows(reason.rows)})" for reason in self.reasons)
+        summary = self.summarize(use)
+        return f"{summary}: {reasons}" if reasons else summary
+
+    def summarize(self, use: str = "used") -> str:
+        """Return the counts: ``120 rows read, 74 used for training, 46 skipped``.
+
+        Args:
+            use: what the rows are used for, such as ``evaluated`` or ``used for training``.
+        """
+        read, skipped = count(self.read, "row"), f"{self.skipped:,}"
+        used = _used(f"{self.used:,}", use) + (f" ({count(self.examples, 'example')})" if self.examples else "")
+        if self.held_out:
+            return f"{read} read, {used}, {self.held_out:,} held out, {skipped} skipped"
+        if self.in_turn:
+            return f"{read} read, {used}, each held out in one fold, {skipped} skipped"
+        return f"{read} read, {used}, {skipped} skipped"
+
+    def after_split(self, rows: np.ndarray, train: np.ndarray, held_out: np.ndarray, why: str) -> RowReport:
+        """Return the report after the used rows were split.
+
+        Args:
+            rows: the numbers of the rows used before the split.
+            train, held_out: the numbers of those that are used for training and held out.
+            why: the reason for skipping the others.
+        """
+        train_rows = _distinct(train)
+        held_out_rows = np.setdiff1d(_distinct(held_out), train_rows)
+        others = np.setdiff1d(_distinct(rows), np.union1d(train_rows, held_out_rows))
+        reasons = (*self.reasons, SkippedRows(why, tuple(others.tolist()))) if len(others) else self.reasons
+        examples = len(train) if self.examples else 0
+        return replace(self, used=len(train_rows), held_out=len(held_out_rows), reasons=reasons, examples=examples)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data for JSON; ``in_turn`` and ``examples`` only if set."""
+        return {
+            "read": self.read,
+            "used": self.used,
+            "held_out": self.held_out,
+            "left_out": self.skipped,
+            "reasons": [reason.to_json() for reason in self.reasons],
+            **({"in_turn": True} if self.in_turn else {}),
+            **({"examples": self.examples} if self.examples else {}),
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> RowReport:
+        """Create a report from :meth:`to_json`."""
+        reasons: Sequence[Mapping[str, Any]] = value.get("reasons") or ()
+        return cls(
+            int(value["read"]),
+            int(value["used"]),
+            int(value.get("held_out", 0)),
+            tuple(SkippedRows(str(reason["why"]), tuple(int(row) for row in reason["rows"])) for reason in reasons),
+            bool(value.get("in_turn", False)),
+            int(value.get("examples", 0)),
+        )
+
+
+def report_rows(
+    table: Table,
+    findings: Iterable[Finding],
+    used: Sequence[int] | np.ndarray,
+    held_out: Sequence[int] | np.ndarray = (),
+    *,
+    otherwise: str = NOT_NEEDED,
+) -> RowReport:
+    """Account for every row of a file from the notes of reading it and building its examples.
+
+    A row that occurs several times (a list expanded into several examples) counts once: as used, else as held out, else by the first
+    reason for skipping it.
+
+    Args:
+        table: the file as read and fixed; its notes name the rows skipped while reading.
+        findings: further findings; those with a ``skip_reason`` count.
+        used, held_out: the row numbers of the used and the held-out examples.
+        otherwise: the reason for skipping all other rows of the table.
+    """
+    used_rows = _distinct(used)
+    held_out_rows = np.setdiff1d(_distinct(held_out), used_rows)
+    reported = np.union1d(used_rows, held_out_rows)
+    skipped: dict[str, np.ndarray] = {}
+    causes: list[tuple[str, Sequence[int] | np.ndarray]] = [
+        (finding.skip_reason, finding.rows) for finding in (*table.notes, *findings) if finding.skip_reason
+    ]
+    for why, rows in [*causes, (REMOVED_BY_USER, table.dropped), (otherwise, table.lines)]:
+        new = np.setdiff1d(_distinct(rows), reported)
+        if len(new):
+            reported = np.union1d(reported, new)
+            skipped[why] = np.union1d(skipped.get(why, _distinct(())), new)
+    reasons = tuple(SkippedRows(why, tuple(rows.tolist())) for why, rows in skipped.items())
+    examples = len(used) if len(used) > len(used_rows) else 0
+    return RowReport(len(reported), len(used_rows), len(held_out_rows), reasons, examples=examples)
+
+
+def _distinct(rows: Sequence[int] | np.ndarray) -> np.ndarray:
+    return np.unique(np.asarray(rows, dtype=np.int64))

@@ -1,1 +1,0 @@
-"""Training and held-out parts that share no sentence."""

@@ -1,0 +1,164 @@
+"""Texts with a label: MR, CR, SUBJ, MPQA, SST and TREC."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from ..data.findings import Finding
+from ..data.loading.content import Content
+from ..data.schema.roles import Roles
+from .base import DatasetLayout, DatasetPart, FolderFiles, Split
+from .text_files import BLANK, RowBuilder, detect_codec, encoding_note, malformed, missing_file, text_lines
+
+# The files of the two classes of each dataset, under each of the names in use.
+_POLARITY_FILES: dict[str, tuple[dict[str, str], ...]] = {
+    "MR": ({"rt-polarity.neg": "negative", "rt-polarity.pos": "positive"},),
+    "CR": ({"custrev.neg": "negative", "custrev.pos": "positive"},),
+    "SUBJ": (
+        {"subj.subjective": "subjective", "subj.objective": "objective"},
+        {"quote.tok.gt9.5000": "subjective", "plot.tok.gt9.5000": "objective"},
+    ),
+    "MPQA": ({"mpqa.neg": "negative", "mpqa.pos": "positive"},),
+}
+_LABEL_OF_FILE = {name: label for variants in _POLARITY_FILES.values() for files in variants for name, label in files.items()}
+
+
+class BinaryClassification(DatasetLayout):
+    """MR (Pang & Lee 2005), CR (Hu & Liu 2004), SUBJ (Pang & Lee 2004) and MPQA (Wiebe et al. 2005), as in SentEval.
+
+    One file per class, one text per line.
+    """
+
+    def parts(self, folder: FolderFiles) -> Iterable[DatasetPart]:
+        """Yield both files of a dataset as one part."""
+        for dataset, variants in _POLARITY_FILES.items():
+            for files in variants:
+                present = [folder[name] for name in files if name in folder]
+                if present:
+                    yield DatasetPart(dataset, "all", tuple(present[0].with_name(name) for name in files))
+
+    def read(self, part: DatasetPart) -> Content:
+        """Return ``text, label``; rows are numbered through both files."""
+        for path, other in (part.files, part.files[::-1]):
+            if not path.is_file():
+                raise missing_file(path, other)
+        rows = RowBuilder("text", "label")
+        notes: list[Finding] = []
+        for path in part.files:
+            codec = detect_codec(path)
+            notes += [note for note in encoding_note(codec) if note not in notes]
+            _add_lines(rows, path, codec, _LABEL_OF_FILE[path.name])
+        return rows.build(notes)
+
+    def roles(self, part: DatasetPart) -> Roles:
+        """Return texts with one of two labels."""
+        return Roles("labelled_texts", ("text",), "label", labels=tuple(_LABEL_OF_FILE[path.name] for path in part.files))
+
+    def recognizes(self, name: str, first_lines: Sequence[str]) -> bool:
+        """Recognize a file by its name."""
+        return name in _LABEL_OF_FILE
+
+    def read_file(self, path: Path, name: str, encoding: str | None) -> Content:
+        """Read one text per line; commas do not separate columns."""
+        codec = encoding or detect_codec(path)
+        rows = RowBuilder("text")
+        _add_lines(rows, path, codec)
+        return rows.build(encoding_note(codec))
+
+
+def _add_lines(rows: RowBuilder, path: Path, codec: str, *labels: str) -> None:
+    rows.start_file(path)
+    for number, line in text_lines(path, codec):
+        if line.strip():
+            rows.add(number, line.strip(), *labels)
+        else:
+            rows.skip(number, BLANK)
+
+
+_SST_CLASSES = {"SST2": ("0", "1"), "SST5": ("0", "1", "2", "3", "4")}
+
+
+class StanfordSentiment(DatasetLayout):
+    """Stanford Sentiment Treebank (Socher et al. 2013) as in SentEval: ``sentiment-train``, ``-dev`` and ``-test``.
+
+    A line is a sentence, a tab and its class; of five classes in a folder called ``fine``, else of two.
+    """
+
+    split_files: ClassVar[Mapping[str, Split]] = {"sentiment-train": "train", "sentiment-dev": "dev", "sentiment-test": "test"}
+
+    def parts(self, folder: FolderFiles) -> Iterable[DatasetPart]:
+        """Yield one file per split."""
+        for part in super().parts(folder):
+            is_fine = part.files[0].resolve().parent.name.casefold() in ("fine", "sst5", "sst-5")
+            yield DatasetPart("SST5" if is_fine else "SST2", part.split, part.files)
+
+    def read(self, part: DatasetPart) -> Content:
+        """Return ``text, label``; label 0 is the most negative."""
+        return _read_sst(part.files[0], detect_codec(part.files[0]), _SST_CLASSES[part.dataset])
+
+    def roles(self, part: DatasetPart) -> Roles:
+        """Return texts with one of the classes."""
+        return Roles("labelled_texts", ("text",), "label", labels=_SST_CLASSES[part.dataset])
+
+    def recognizes(self, name: str, first_lines: Sequence[str]) -> bool:
+        """Recognize a file by its name."""
+        return name in self.split_files
+
+    def read_file(self, path: Path, name: str, encoding: str | None) -> Content:
+        """Read a file of either dataset."""
+        return _read_sst(path, encoding or detect_codec(path), _SST_CLASSES["SST5"])
+
+
+def _read_sst(path: Path, codec: str, classes: Sequence[str]) -> Content:
+    rows = RowBuilder("text", "label")
+    rows.start_file(path)
+    for number, line in text_lines(path, codec):
+        text, _, label = line.rpartition("\t")
+        if not line.strip():
+            rows.skip(number, BLANK)
+        elif label.strip() not in classes or not text.strip():
+            raise malformed(path, number, f"does not end in a tab and one of {', '.join(classes)}")
+        else:
+            rows.add(number, text.strip(), label.strip())
+    return rows.build(encoding_note(codec))
+
+
+_TREC_CLASSES = ("ABBR", "DESC", "ENTY", "HUM", "LOC", "NUM")
+_TREC_LINE = re.compile(rf"(?P<fine>(?P<coarse>{'|'.join(_TREC_CLASSES)}):\w+)\s+(?P<text>\S.*)")
+
+
+class TREC(DatasetLayout):
+    """TREC question types (Li & Roth 2002), a question per line: ``DESC:manner How did serfdom develop …``."""
+
+    dataset = "TREC"
+    split_files: ClassVar[Mapping[str, Split]] = {"train_5500.label": "train", "TREC_10.label": "test"}
+    columns = Roles("labelled_texts", ("text",), "label", labels=_TREC_CLASSES)
+
+    def read(self, part: DatasetPart) -> Content:
+        """Return ``text, label, fine_label``."""
+        return _read_trec(part.files[0], detect_codec(part.files[0]))
+
+    def recognizes(self, name: str, first_lines: Sequence[str]) -> bool:
+        """Recognize a file by its lines, whatever its name."""
+        lines = [line.strip() for line in first_lines if line.strip()]
+        return bool(lines) and all(map(_TREC_LINE.fullmatch, lines))
+
+    def read_file(self, path: Path, name: str, encoding: str | None) -> Content:
+        """Read the file as :meth:`read` does."""
+        return _read_trec(path, encoding or detect_codec(path))
+
+
+def _read_trec(path: Path, codec: str) -> Content:
+    rows = RowBuilder("text", "label", "fine_label")
+    rows.start_file(path)
+    for number, line in text_lines(path, codec):
+        if not line.strip():
+            rows.skip(number, BLANK)
+        elif match := _TREC_LINE.fullmatch(line.strip()):
+            rows.add(number, match["text"], match["coarse"], match["fine"])
+        else:
+            raise malformed(path, number, f"does not begin with a type of question ({', '.join(_TREC_CLASSES)}) and a colon")
+    return rows.build(encoding_note(codec))

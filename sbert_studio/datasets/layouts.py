@@ -1,0 +1,41 @@
+"""The list of known file layouts; a new one is a subclass of :class:`DatasetLayout` and an entry here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..data.loading.content import Content
+from .base import DatasetLayout
+from .labelled_pairs import MRPC, NaturalLanguageInference
+from .labelled_texts import TREC, BinaryClassification, StanfordSentiment
+from .scored_pairs import SICK, ArgumentFacetSimilarity, SemEvalSTS, STSBenchmark
+from .triplets import WikipediaSections
+
+LAYOUTS: tuple[DatasetLayout, ...] = (
+    ArgumentFacetSimilarity(),
+    MRPC(),
+    NaturalLanguageInference(),
+    BinaryClassification(),
+    WikipediaSections(),
+    SICK(),
+    StanfordSentiment(),
+    SemEvalSTS(),
+    STSBenchmark(),
+    TREC(),
+)
+
+
+def read_dataset_file(path: Path, name: str, first_lines: Sequence[str], encoding: str | None) -> Content | None:
+    """Read a single file by the first layout that recognizes it, since general rules for quotes and commas would misread it.
+
+    Returns:
+        ``None`` if no layout does.
+
+    Raises:
+        StudioError: as :meth:`DatasetLayout.read_file`.
+    """
+    for layout in LAYOUTS:
+        if layout.recognizes(name, first_lines):
+            return layout.read_file(path, name, encoding)
+    return None

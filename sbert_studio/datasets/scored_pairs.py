@@ -1,0 +1,308 @@
+"""Pairs with a similarity score: SemEval STS, STS Benchmark, SICK and argument facets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import ClassVar
+
+from ..data.findings import Finding
+from ..data.loading.content import Content
+from ..data.schema.numbers import parse_number
+from ..data.schema.roles import Roles
+from ..errors import StudioError
+from .base import DatasetLayout, DatasetPart, FolderFiles, Split
+from .text_files import (
+    BLANK,
+    RowBuilder,
+    comma_separated,
+    detect_codec,
+    encoding_note,
+    malformed,
+    missing_file,
+    missing_texts,
+    tab_separated,
+    text_lines,
+)
+
+_PAIR = ("sentence1", "sentence2")
+
+
+def _roles_0_5(group: str) -> Roles:
+    return Roles("scored_pairs", _PAIR, "score", 0.0, 5.0, group=group, note="scores 0–5, divided by 5")
+
+
+def _check_score(path: Path, line: int, score: str, low: float = 0.0) -> None:
+    if not low <= parse_number(score) <= 5.0:
+        raise malformed(path, line, f"holds {score[:40]!r}, which is no score from {low:g} to 5")
+
+
+class SemEvalSTS(DatasetLayout):
+    """SemEval STS 2012–2017 (Agirre et al. 2012–2016): sentences in ``STS.input.X.txt``, gold scores line by line in ``STS.gs.X.txt``.
+
+    X is a subset, and a folder holds the subsets of a year. Pairs without a gold score are skipped.
+    """
+
+    columns = _roles_0_5("subset")
+
+    def parts(self, folder: FolderFiles) -> Iterable[DatasetPart]:
+        """Yield all subsets of a year in a folder as one part."""
+        years: dict[str, dict[str, tuple[Path, Path]]] = {}
+        for name, path in folder.items():
+            match = _STS_FILE.fullmatch(name)
+            if match and match["subset"].casefold() != _ALL_SUBSETS:
+                years.setdefault(_sts_year(path), {})[match["subset"]] = (_sts_half(path, "input"), _sts_half(path, "gs"))
+        for year, subsets in years.items():
+            files = tuple(path for subset in sorted(subsets, key=str.casefold) for path in subsets[subset])
+            yield DatasetPart(year, _sts_split(files[0].parent), files)
+
+    def read(self, part: DatasetPart) -> Content:
+        """Return ``sentence1, sentence2, score, subset``; rows are numbered through the input files."""
+        rows = RowBuilder(*_PAIR, "score", "subset")
+        for inputs, gold in zip(part.files[::2], part.files[1::2], strict=True):
+            _read_sts_subset(rows, inputs, gold)
+        return rows.build()
+
+    def subsets(self, part: DatasetPart) -> dict[str, DatasetPart]:
+        """Return each subset with its two files."""
+        halves = zip(part.files[::2], part.files[1::2], strict=True)
+        return {_sts_subset(inputs): replace(part, files=(inputs, gold), section=_sts_subset(inputs)) for inputs, gold in halves}
+
+    def recognizes(self, name: str, first_lines: Sequence[str]) -> bool:
+        """Recognize either file of a subset by its name."""
+        return _STS_FILE.fullmatch(name) is not None
+
+    def read_file(self, path: Path, name: str, encoding: str | None) -> Content:
+        """Refuse one file of the two."""
+        match = _STS_FILE.fullmatch(name)
+        assert match is not None
+        is_gold = match["half"].casefold() == "gs"
+        other = _sts_half(Path(name), "input" if is_gold else "gs").name
+        present, absent = ("gold scores", "sentences") if is_gold else ("sentences", "gold scores")
+        raise StudioError(
+            f"{name} holds only the {present}; the {absent} are in {other}, line by line",
+            "put both files into one folder and give the folder",
+        )
+
+
+_STS_FILE = re.compile(r"STS(?P<year>\d{4})?\.(?P<half>input|gs)\.(?P<subset>.+)\.txt", re.IGNORECASE)
+_STS_YEAR = re.compile(r"(?:20)?(1[2-9])")
+_ALL_SUBSETS = "all"  # 2012 repeats all its subsets in files of that name
+
+
+def _read_sts_subset(rows: RowBuilder, inputs: Path, gold: Path) -> None:
+    for path, other in ((inputs, gold), (gold, inputs)):
+        if not path.is_file():
+            raise missing_file(path, other)
+    pairs, scores = _lines_without_blank_end(inputs), _lines_without_blank_end(gold)
+    if len(scores) > len(pairs):
+        raise StudioError(
+            f"{gold.name} has {len(scores):,} lines, but {inputs.name} has {len(pairs):,}, so that scores cannot be matched to pairs",
+            "download both files again",
+        )
+    subset = _sts_subset(inputs)
+    rows.start_file(inputs)
+    for number, line in enumerate(pairs, start=1):
+        score = scores[number - 1].split("\t")[0].strip() if number <= len(scores) else ""
+        cells = [cell.strip() for cell in line.split("\t")]
+        if not score:
+            rows.skip(number, "no gold score")
+            continue
+        _check_score(gold, number, score)
+        if len(cells) < 2:
+            hint = "an editor may have turned tabs into spaces: download the file again"
+            raise malformed(inputs, number, "has no tab between two sentences", hint)
+        if reason := missing_texts(*cells[:2]):
+            rows.skip(number, reason)
+        else:
+            rows.add(number, cells[0], cells[1], score, subset)
+
+
+def _lines_without_blank_end(path: Path) -> list[str]:
+    lines = [line for _, line in text_lines(path)]
+    while lines and not lines[-1].strip():
+        lines.pop()
+    return lines
+
+
+def _sts_match(path: Path) -> re.Match[str]:
+    match = _STS_FILE.fullmatch(path.name)
+    assert match is not None
+    return match
+
+
+def _sts_subset(path: Path) -> str:
+    return _sts_match(path)["subset"]
+
+
+def _sts_half(path: Path, half: str) -> Path:
+    return path.with_name(path.name.replace(f".{_sts_match(path)['half']}.", f".{half}.", 1))
+
+
+def _sts_year(path: Path) -> str:
+    """Return ``STS12`` and so on by the year in the file name, else in the names of the three folders around it; else ``STS``."""
+    if year := _sts_match(path)["year"]:
+        return f"STS{year[2:]}"
+    for folder in list(reversed(path.resolve().parent.parts))[:3]:
+        if "sts" in folder.casefold() and (match := _STS_YEAR.search(folder)):
+            return f"STS{match[1]}"
+    return "STS"
+
+
+def _sts_split(folder: Path) -> Split:
+    name = folder.resolve().name.casefold()
+    return "train" if "train" in name else "dev" if "trial" in name else "test"
+
+
+class STSBenchmark(DatasetLayout):
+    """STS Benchmark (Cer et al. 2017): ``sts-train.csv``, ``sts-dev.csv`` and ``sts-test.csv``; tab-separated without a header."""
+
+    columns = _roles_0_5("genre")
+
+    def parts(self, folder: FolderFiles) -> Iterable[DatasetPart]:
+        """Yield each file of a split whose first line has the right form."""
+        for name, path in folder.items():
+            stem, _, suffix = name.partition(".")
+            if stem in _STSB_SPLITS and suffix in ("csv", "tsv", "txt") and _is_stsb_row(next(text_lines(path, "latin-1"), (0, ""))[1]):
+                yield DatasetPart("STSb", _STSB_SPLITS[stem], (path,))
+
+    def read(self, part: DatasetPart) -> Content:
+        """Return ``sentence1, sentence2, score, genre, file, year, id``, without the sources that some lines name."""
+        return _read_stsb(part.files[0], detect_codec(part.files[0], ()))
+
+    def recognizes(self, name: str, first_lines: Sequence[str]) -> bool:
+        """Recognize a file by its lines, whatever its name."""
+        lines = [line for line in first_lines if line.strip()]
+        return bool(lines) and all(map(_is_stsb_row, lines))
+
+    def read_file(self, path: Path, name: str, encoding: str | None) -> Content:
+        """Read the file as :meth:`read` does."""
+        return _read_stsb(path, encoding or detect_codec(path, ()))
+
+
+_STSB_SPLITS: dict[str, Split] = {"sts-train": "train", "sts-dev": "dev", "sts-test": "test"}
+_STSB_GENRE = re.compile(r"main-\w+")
+_STSB_WIDTH = 7  # genre, file, year, id, score, two sentences; in some lines followed by their sources
+
+
+def _is_stsb_row(line: str) -> bool:
+    cells = line.rstrip("\r\n").split("\t")
+    return len(cells) >= _STSB_WIDTH and bool(_STSB_GENRE.fullmatch(cells[0].lstrip("\ufeffï»¿"))) and 0.0 <= parse_number(cells[4]) <= 5.0
+
+
+def _read_stsb(path: Path, codec: str) -> Content:
+    rows = RowBuilder(*_PAIR, "score", "genre", "file", "year", "id")
+    rows.start_file(path)
+    for number, line in text_lines(path, codec):
+        cells = [cell.strip() for cell in line.split("\t")]
+        if not line.strip():
+            rows.skip(number, BLANK)
+            continue
+        if len(cells) < _STSB_WIDTH:
+            raise malformed(path, number, f"has {len(cells)} cells where {_STSB_WIDTH} are needed")
+        _check_score(path, number, cells[4])
+        rows.add(number, cells[5], cells[6], cells[4], *cells[:4])
+    return rows.build()
+
+
+class SICK(DatasetLayout):
+    """SICK (Marelli et al. 2014): relatedness 1–5 and entailment of sentence pairs, tab-separated with a header.
+
+    Either one file per split, as in SemEval 2014, or ``SICK.txt``, which in its newer version has a column with the split.
+    """
+
+    dataset = "SICK"
+    split_files: ClassVar[Mapping[str, Split]] = {"SICK_train.txt": "train", "SICK_trial.txt": "dev", "SICK_test_annotated.txt": "test"}
+    header_start = "pair_ID\tsentence_A\tsentence_B\t"
+    columns = Roles("scored_pairs", _PAIR, "score", 1.0, 5.0, note="scores 1–5, rescaled so that 1 becomes 0 and 5 becomes 1")
+
+    def parts(self, folder: FolderFiles) -> Iterable[DatasetPart]:
+        """Yield the splits of ``SICK.txt`` if it names them, else the files of the splits, else ``SICK.txt`` as one part."""
+        combined = folder.get("SICK.txt")
+        if combined is not None and _SICK_SPLIT_COLUMN in _sick_header(combined):
+            yield from (DatasetPart("SICK", split, (combined,)) for split in _SICK_SPLITS.values())
+            return
+        splits = list(super().parts(folder))
+        yield from splits
+        if combined is not None and not splits:
+            yield DatasetPart("SICK", "all", (combined,))
+
+    def read(self, part: DatasetPart) -> Content:
+        """Return ``sentence1, sentence2, score, label, pair_id``."""
+        (path,) = part.files
+        header = _sick_header(path)
+        label = next((name for name in _SICK_LABELS if name in header), _SICK_LABELS[0])
+        columns = ["sentence_A", "sentence_B", "relatedness_score", label, "pair_ID"]
+        has_splits = _SICK_SPLIT_COLUMN in header
+        rows = RowBuilder(*_PAIR, "score", "label", "pair_id")
+        rows.start_file(path)
+        for number, cells in tab_separated(path, detect_codec(path), [*columns, _SICK_SPLIT_COLUMN] if has_splits else columns):
+            if not cells:
+                rows.skip(number, BLANK)
+                continue
+            if has_splits and part.split != "all":
+                split = cells.pop().strip()
+                if split not in _SICK_SPLITS:
+                    hint = f"it should be one of {', '.join(_SICK_SPLITS)}"
+                    raise malformed(path, number, f"has the {_SICK_SPLIT_COLUMN} {split[:40]!r}", hint)
+                if _SICK_SPLITS[split] != part.split:
+                    continue
+            _check_score(path, number, cells[2], 1.0)
+            rows.add(number, *(cell.strip() for cell in cells[:5]))
+        return rows.build()
+
+
+_SICK_SPLITS: dict[str, Split] = {"TRAIN": "train", "TRIAL": "dev", "TEST": "test"}
+_SICK_SPLIT_COLUMN = "SemEval_set"
+_SICK_LABELS = ("entailment_judgment", "entailment_label")  # in the files of the splits, and in SICK.txt
+
+
+def _sick_header(path: Path) -> list[str]:
+    return next(text_lines(path, detect_codec(path)), (0, ""))[1].split("\t")
+
+
+class ArgumentFacetSimilarity(DatasetLayout):
+    """Argument facet similarity (Misra, Ecker & Walker 2016): pairs of arguments on three topics, one CSV file per topic."""
+
+    columns = _roles_0_5("topic")
+
+    def parts(self, folder: FolderFiles) -> Iterable[DatasetPart]:
+        """Yield the topics in a folder as one part."""
+        files = tuple(folder[name] for name in _AFS_TOPICS if name in folder)
+        if files:
+            yield DatasetPart("AFS", "all", files)
+
+    def read(self, part: DatasetPart) -> Content:
+        """Return ``sentence1, sentence2, score, topic``; rows are numbered through the files."""
+        rows = RowBuilder(*_PAIR, "score", "topic")
+        notes: list[Finding] = []
+        for path in part.files:
+            codec = detect_codec(path)
+            notes += [note for note in encoding_note("cp1252" if codec == "latin-1" else codec) if note not in notes]
+            rows.start_file(path)
+            for number, cells in comma_separated(path, codec, _AFS_COLUMNS):
+                first, second, score = (" ".join(_repair_afs(cell, codec).split()) for cell in cells)
+                if not score:
+                    rows.skip(number, "no gold score")
+                elif reason := missing_texts(first, second):
+                    rows.skip(number, reason)
+                else:
+                    _check_score(path, number, score)
+                    rows.add(number, first, second, score, _AFS_TOPICS[path.name])
+        return rows.build(notes)
+
+
+_AFS_TOPICS = {"ArgPairs_DP.csv": "death penalty", "ArgPairs_GC.csv": "gun control", "ArgPairs_GM.csv": "gay marriage"}
+_AFS_COLUMNS = (("sentence_1", "sentence1"), ("sentence_2", "sentence2"), ("regression_label",))
+# UTF-8 that was once read as Windows-1252 and written as Mac Roman, where three bytes stand for each of these characters.
+_AFS_DAMAGED = re.compile("‰Û([\x9dÏªÒÓ÷¢_])")
+_AFS_REPAIRED = {"Ï": "“", "\x9d": "”", "÷": "‘", "ª": "’", "Ò": "–", "Ó": "—", "¢": "•", "_": "…"}
+_WINDOWS_1252 = {code: sign for code in range(0x80, 0xA0) if (sign := bytes([code]).decode("cp1252", "ignore"))}
+
+
+def _repair_afs(text: str, codec: str) -> str:
+    if codec == "latin-1":  # some bytes of the damaged characters are undefined in Windows-1252
+        text = text.translate(_WINDOWS_1252)
+    return _AFS_DAMAGED.sub(lambda match: _AFS_REPAIRED[match[1]], text)

@@ -1,0 +1,156 @@
+"""Find public datasets in files and folders."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from ..data.loading.table import Table
+from ..data.row_report import RowReport, report_rows
+from ..data.schema.roles import Roles
+from ..errors import StudioError
+from .base import SPLITS, DatasetLayout, DatasetPart, FolderFiles, Split
+from .layouts import LAYOUTS
+
+_MAX_DEPTH = 8
+_MAX_FILES = 100_000
+
+
+@dataclass(frozen=True)
+class FoundDataset:
+    """One split of one dataset. Its files are read on first access of :attr:`table`."""
+
+    layout: DatasetLayout
+    part: DatasetPart
+
+    @property
+    def name(self) -> str:
+        """The name of the dataset, such as ``STS12``."""
+        return self.part.dataset
+
+    @property
+    def split(self) -> Split:
+        """``train``, ``dev`` or ``test``; ``all`` if the dataset is evaluated by cross-validation."""
+        return self.part.split
+
+    @property
+    def section(self) -> str:
+        """Distinguishes parts of the same dataset and split, such as ``matched``; usually empty."""
+        return self.part.section
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files it is read from."""
+        return self.part.files
+
+    @cached_property
+    def roles(self) -> Roles:
+        """The roles of the table's columns; results are also reported by group (subset, genre or topic)."""
+        return self.layout.roles(self.part)
+
+    @property
+    def title(self) -> str:
+        """Name, section and split, such as ``MultiNLI matched dev``."""
+        return " ".join(word for word in (self.name, self.section, "" if self.split == "all" else self.split) if word)
+
+    @cached_property
+    def table(self) -> Table:
+        """The rows, with the skipped lines in the notes; rows of several files are numbered consecutively.
+
+        Raises:
+            StudioError: a file is missing or malformed.
+        """
+        content = self.layout.read(self.part)
+        return Table(self.title, content.names, content.lines, content.notes, content.data)
+
+    @property
+    def subsets(self) -> dict[str, FoundDataset]:
+        """The subsets that have files of their own, by name."""
+        return {name: replace(self, part=part) for name, part in self.layout.subsets(self.part).items()}
+
+    @property
+    def account(self) -> RowReport:
+        """The report of read, used and skipped lines."""
+        return report_rows(self.table, (), self.table.lines)
+
+
+def find_datasets(path: str | Path) -> list[FoundDataset]:
+    """Return the datasets that a file belongs to, or those in a folder and its subfolders.
+
+    The other files of a dataset are expected next to a file: the scores of ``STS.input.X.txt`` in ``STS.gs.X.txt``. Results are sorted
+    by name and split.
+
+    Raises:
+        StudioError: ``path`` does not exist, or the folder holds too many files.
+    """
+    path = Path(path).expanduser()
+    if path.is_file():
+        return [dataset for dataset in _in_folder(_list_files(path.parent)) if path in dataset.files]
+    if not path.is_dir():
+        raise StudioError(f"there is no file or folder {path}", "check the path")
+    datasets = [dataset for folder in _walk(path) for dataset in _in_folder(folder)]
+    return sorted(datasets, key=lambda dataset: (dataset.name, SPLITS.index(dataset.split), dataset.section, dataset.files))
+
+
+@dataclass(frozen=True)
+class OfficialSplits:
+    """The official splits of a dataset.
+
+    Attributes:
+        evaluated: the test split; the dev split if there is no test split; or the whole of a dataset without splits.
+        train: the train split.
+        dev: the dev split, unless it is the one to evaluate on.
+    """
+
+    evaluated: FoundDataset
+    train: FoundDataset | None = None
+    dev: FoundDataset | None = None
+
+
+def find_official_splits(path: Path) -> list[OfficialSplits]:
+    """Return the official splits of the datasets that a file belongs to, or of those in a folder.
+
+    A file of a train split gives none, because naming it means just this file.
+
+    Raises:
+        StudioError: as :func:`find_datasets`.
+    """
+    datasets = [dataset for dataset in find_datasets(path) if dataset.split != "train"]
+    with_test = {_key(dataset) for dataset in datasets if dataset.split == "test"}
+    evaluated = [dataset for dataset in datasets if dataset.split != "dev" or path.is_file() or _key(dataset) not in with_test]
+    return [_with_other_splits(dataset) for dataset in evaluated]
+
+
+def _key(dataset: FoundDataset) -> tuple[str, str, Path]:
+    return dataset.name, dataset.section, dataset.files[0].parent
+
+
+def _with_other_splits(evaluated: FoundDataset) -> OfficialSplits:
+    folder = _list_files(evaluated.files[0].parent)
+    splits = {other.split: other for other in _in_folder(folder) if (other.name, other.section) == (evaluated.name, evaluated.section)}
+    return OfficialSplits(evaluated, splits.get("train"), splits.get("dev") if evaluated.split == "test" else None)
+
+
+def _in_folder(folder: FolderFiles) -> Iterator[FoundDataset]:
+    for layout in LAYOUTS:
+        for part in layout.parts(folder):
+            yield FoundDataset(layout, part)
+
+
+def _walk(root: Path) -> Iterator[FolderFiles]:
+    seen = 0
+    for folder, subfolders, files in os.walk(root):
+        subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
+        if len(Path(folder).relative_to(root).parts) >= _MAX_DEPTH:
+            subfolders.clear()
+        seen += len(files)
+        if seen > _MAX_FILES:
+            raise StudioError(f"{root} holds more than {_MAX_FILES:,} files", "name the folder of the dataset")
+        yield {name: Path(folder, name) for name in sorted(files)}
+
+
+def _list_files(folder: Path) -> FolderFiles:
+    return {file.name: file for file in sorted(folder.iterdir()) if file.is_file()}

@@ -1,0 +1,451 @@
+"""Evaluation suites of the literature: their parts, and finding these in files and folders."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..data.findings import count
+from ..errors import StudioError
+
+if TYPE_CHECKING:
+    from ..data.loading.table import Table
+    from ..data.schema.roles import Kind, Roles
+    from .base import Split
+    from .search import FoundDataset, OfficialSplits
+
+
+@dataclass(frozen=True)
+class SuitePart:
+    """One file of a suite.
+
+    Attributes:
+        name: the name under which its scores are reported.
+        rows: the number of rows of the published scores.
+        stems: further names of its file, without the suffix, case-insensitive.
+        common: names that other datasets use too, such as ``test``; they count only in a folder named after the suite.
+        substitutes: names of files that may replace it, as ``common``; the results mention it.
+        unit: what a row is, in the singular.
+        train_rows: the number of training rows of the published scores, in a ``train`` file next to it; 0 if nothing is trained.
+    """
+
+    name: str
+    rows: int
+    stems: tuple[str, ...] = ()
+    common: tuple[str, ...] = ()
+    substitutes: tuple[str, ...] = ()
+    unit: str = "pair"
+    train_rows: int = 0
+
+    def missing_message(self) -> str:
+        """Return a sentence with the size of the part, for comparison with what the user has."""
+        size = count(self.rows, self.unit)
+        if self.train_rows:
+            return f"{self.name} is missing ({size}, and {self.train_rows:,} for training)"
+        return f"{self.name} is missing ({size})"
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Files that are evaluated together.
+
+    Attributes:
+        name: its id.
+        title: what it is, and the paper.
+        parts: its files; empty for a suite of suites.
+        folders: possible names of its folder, case-insensitive.
+        suites: the names of the suites it consists of.
+        task: the evaluation task of its parts.
+        kind: the kind of the examples, if it is not the usual one of the task.
+        group: the column of groups, for a task that reports scores by group.
+        dataset: the name in :mod:`sbert_studio.datasets` of the dataset as its authors publish it; the suite's name if empty.
+        split: the split of that dataset to evaluate on.
+        scale: the scores of the least and the most similar pairs, for scored pairs.
+    """
+
+    name: str
+    title: str
+    parts: tuple[SuitePart, ...] = ()
+    folders: tuple[str, ...] = ()
+    suites: tuple[str, ...] = ()
+    task: str = "sts"
+    kind: Kind | None = None
+    group: str = ""
+    dataset: str = ""
+    split: Split = "test"
+    scale: tuple[float, float] | None = (0.0, 5.0)
+
+    @property
+    def dataset_name(self) -> str:
+        """The name of the dataset as its authors publish it."""
+        return self.dataset or self.name
+
+    @property
+    def folder_names(self) -> set[str]:
+        """The possible names of its folder, in lower case."""
+        return {self.name.casefold(), *(name.casefold() for name in self.folders)} if self.parts else set()
+
+
+def _parts(**rows: int) -> tuple[SuitePart, ...]:
+    return tuple(SuitePart(name.replace("_", "-"), number) for name, number in rows.items())
+
+
+def _sts_folders(year: str) -> tuple[str, ...]:
+    return f"sts{year}", f"sts20{year}", f"STS{year}-en-test", f"STS20{year}-test"
+
+
+def _transfer(
+    name: str, title: str, rows: int, folders: Sequence[str] = (), *stems: str, train_rows: int = 0, kind: Kind | None = None
+) -> Suite:
+    split, common = ("test", ("test",)) if train_rows else ("all", ("all", "data"))
+    part = SuitePart(name, rows, stems, common, unit="pair" if kind else "text", train_rows=train_rows)
+    return Suite(name, title, (part,), tuple(folders) or (name.lower(),), task="senteval", kind=kind, split=split, scale=None)  # type: ignore[arg-type]
+
+
+# SemEval 2012 to 2016, STS Benchmark and SICK-R as in tables 1 and 2 of the SBERT paper; MR to MRPC as in its table 5 (SentEval, Conneau &
+# Kiela 2018); AFS and Wikipedia sections as in its sections 4.3 and 4.4.
+SUITES: dict[str, Suite] = {
+    suite.name: suite
+    for suite in (
+        Suite(
+            "STS12",
+            "SemEval-2012 task 6 (Agirre et al. 2012)",
+            (
+                *_parts(MSRpar=750, MSRvid=750, SMTeuroparl=459),
+                SuitePart("OnWN", 750, stems=("surprise.OnWN",)),
+                SuitePart("SMTnews", 399, stems=("surprise.SMTnews",)),
+            ),
+            _sts_folders("12"),
+        ),
+        Suite(  # the SMT part needs a licence and is in none of the published averages of sentence encoders
+            "STS13",
+            "SemEval shared task *SEM 2013 (Agirre et al. 2013), without SMT",
+            _parts(FNWN=189, headlines=750, OnWN=561),
+            _sts_folders("13"),
+        ),
+        Suite(
+            "STS14",
+            "SemEval-2014 task 10 (Agirre et al. 2014)",
+            _parts(deft_forum=450, deft_news=300, headlines=750, images=750, OnWN=750, tweet_news=750),
+            _sts_folders("14"),
+        ),
+        Suite(
+            "STS15",
+            "SemEval-2015 task 2 (Agirre et al. 2015)",
+            _parts(answers_forums=375, answers_students=750, belief=375, headlines=750, images=750),
+            _sts_folders("15"),
+        ),
+        Suite(
+            "STS16",
+            "SemEval-2016 task 1 (Agirre et al. 2016)",
+            _parts(answer_answer=254, headlines=249, plagiarism=230, postediting=244, question_question=209),
+            _sts_folders("16"),
+        ),
+        Suite(
+            "STSb",
+            "STS Benchmark, test (Cer et al. 2017)",
+            (SuitePart("sts-test", 1379, stems=("stsb-test", "stsbenchmark-test"), common=("test",)),),
+            ("stsb", "stsbenchmark", "sts-b", "sts-benchmark"),
+        ),
+        Suite(
+            "SICK-R",
+            "SICK relatedness, test (Marelli et al. 2014)",
+            (SuitePart("SICK_test_annotated", 4927, ("sick-test", "sick_test", "sickr-test"), ("test",), ("trial", "SICK_trial", "dev")),),
+            ("sick", "sick-r", "sickr", "sick2014"),
+            dataset="SICK",
+            scale=(1.0, 5.0),
+        ),
+        Suite(
+            "STS",
+            "All seven sets of similarity, with their average",
+            suites=("STS12", "STS13", "STS14", "STS15", "STS16", "STSb", "SICK-R"),
+        ),
+        _transfer("MR", "Movie reviews (Pang & Lee 2005), ten folds", 10_662, (), "rt-polarity"),
+        _transfer("CR", "Customer reviews (Hu & Liu 2004), ten folds", 3_775, (), "custrev"),
+        _transfer("SUBJ", "Subjectivity (Pang & Lee 2004), ten folds", 10_000),
+        _transfer("MPQA", "Opinion polarity (Wiebe et al. 2005), ten folds", 10_606),
+        _transfer(
+            "SST2",
+            "Stanford sentiment of two classes, test (Socher et al. 2013)",
+            1_821,
+            ("sst2", "sst-2", "binary"),
+            "sst2-test",
+            train_rows=67_349,
+        ),
+        _transfer("TREC", "TREC question types, test (Li & Roth 2002)", 500, (), "trec-test", train_rows=5_452),
+        _transfer(
+            "MRPC",
+            "Microsoft Research paraphrases, test (Dolan & Brockett 2005)",
+            1_725,
+            (),
+            "mrpc-test",
+            train_rows=4_076,
+            kind="labelled_pairs",
+        ),
+        Suite(
+            "SentEval",
+            "All seven of SentEval's transfer sets, with their average",
+            suites=("MR", "CR", "SUBJ", "MPQA", "SST2", "TREC", "MRPC"),
+        ),
+        Suite(  # without training; the paper's scores are from ten folds, and from training on two topics for the third
+            "AFS",
+            "Argument facet similarity, by topic (Misra et al. 2016)",
+            (SuitePart("AFS", 6_000, common=("all", "data")),),
+            ("afs", "argument-facets"),
+            task="topics",
+            group="topic",
+            split="all",
+        ),
+        Suite(
+            "WikiSections",
+            "Wikipedia section triplets, test (Ein Dor et al. 2018)",
+            (SuitePart("WikiSections", 222_957, stems=("wikisections-test",), unit="triplet"),),
+            ("wikisections", "wiki-sections", "wikipedia-sections"),
+            task="triplets",
+            dataset="Wikipedia sections",
+            scale=None,
+        ),
+    )
+}
+
+
+def get_suite(name: str) -> Suite:
+    """Return the suite of that name, case-insensitive.
+
+    Raises:
+        StudioError: there is none.
+    """
+    names = {known.casefold(): known for known in SUITES}
+    key = names.get(name.strip().casefold())
+    if key is None:
+        raise StudioError(f"there is no suite {name!r}", f"choose one of {', '.join(SUITES)}")
+    return SUITES[key]
+
+
+def expand_suite(suite: Suite) -> list[Suite]:
+    """Return the suites that have files: the suite itself, or those it consists of."""
+    return [SUITES[name] for name in suite.suites] or [suite]
+
+
+@dataclass(frozen=True, eq=False)
+class FoundPart:
+    """A part of a suite whose files were found.
+
+    Attributes:
+        read: returns its table; called once.
+        roles: the roles of the columns; ``None``: to be inferred, with scores on the suite's scale.
+        substitute: the name of the file that replaces it, if one does.
+        train, dev: return the rows that a task is trained on, and those for choosing its settings, if there are any.
+    """
+
+    suite: Suite
+    part: SuitePart
+    read: Callable[[], Table]
+    roles: Roles | None = None
+    substitute: str = ""
+    train: Callable[[], Table] | None = None
+    dev: Callable[[], Table] | None = None
+
+
+@dataclass(frozen=True)
+class MissingPart:
+    """A part of a suite that was not found, or for which another file is used."""
+
+    suite: str
+    file: str
+    message: str
+
+    def to_json(self) -> dict[str, str]:
+        """Return plain data for JSON."""
+        return {"suite": self.suite, "file": self.file, "words": self.message}
+
+
+@dataclass(frozen=True)
+class SuiteSearch:
+    """Search for suites in files and folders.
+
+    Attributes:
+        paths: files and folders.
+        read: reads a file as a table.
+        is_only: True if no other suite is looked for, so that a file name shared by several suites is this one's.
+    """
+
+    paths: tuple[Path, ...]
+    read: Callable[[Path], Table]
+    is_only: bool = True
+
+    @cached_property
+    def official(self) -> list[OfficialSplits]:
+        """The datasets in the form in which their authors publish them; none in a folder of too many files."""
+        from .search import find_official_splits  # not above: the command line lists the suites without loading the table readers
+
+        found: list[OfficialSplits] = []
+        for path in self.paths:
+            with contextlib.suppress(StudioError):
+                found += find_official_splits(path)
+        return found
+
+    def splits(self, dataset: str) -> list[Split]:
+        """Return the splits of a dataset that are there, including those that are not evaluated on."""
+        from .search import find_datasets
+
+        found: list[Split] = []
+        for path in self.paths:
+            with contextlib.suppress(StudioError):
+                found += [one.split for one in find_datasets(path) if one.name == dataset]
+        return list(dict.fromkeys(found))
+
+
+def find_parts(suites: Sequence[Suite], paths: Sequence[Path], read: Callable[[Path], Table]) -> tuple[list[FoundPart], list[MissingPart]]:
+    """Return the parts of suites that are in files and folders, and the missing ones.
+
+    Args:
+        suites: suites that have files (see :func:`expand_suite`).
+        paths: files and folders.
+        read: reads a file as a table.
+
+    Raises:
+        StudioError: no part was found.
+    """
+    found: list[FoundPart] = []
+    missing: list[MissingPart] = []
+    search = SuiteSearch(tuple(paths), read, len(suites) == 1)
+    for suite in suites:
+        parts = _find_suite(suite, search)
+        for part in suite.parts:
+            one = parts.get(part.name)
+            if one is None:
+                missing.append(MissingPart(suite.name, part.name, part.missing_message()))
+                continue
+            found.append(one)
+            if one.substitute:
+                message = f"{part.missing_message()}; {one.substitute} is used instead"
+                missing.append(MissingPart(suite.name, part.name, message))
+    if not found:
+        raise _nothing_found(suites, search)
+    return found, missing
+
+
+def _nothing_found(suites: Sequence[Suite], search: SuiteSearch) -> StudioError:
+    names = ", ".join(suite.name for suite in suites)
+    where = ", ".join(path.name for path in search.paths)
+    files = ", ".join(part.name for suite in suites[:1] for part in suite.parts)
+    folder = next((suite.folders[0] for suite in suites if suite.folders), "")
+    return StudioError(
+        f"no file of {names} was found in {where or 'the given files'}{_missing_split(suites, search)}",
+        f"name the folder that holds {folder}/ with a table for each of {files}, or the dataset as its authors publish it",
+    )
+
+
+def _missing_split(suites: Sequence[Suite], search: SuiteSearch) -> str:
+    for suite in suites:
+        needed = [suite.split, *(["train"] if any(part.train_rows for part in suite.parts) else [])]
+        present = search.splits(suite.dataset_name)
+        missing = [split for split in needed if split not in present]
+        if present and missing:
+            return f": the {missing[0]} split is missing beside the {present[0]} split"
+    return ""
+
+
+def _find_suite(suite: Suite, search: SuiteSearch) -> dict[str, FoundPart]:
+    """Return the parts by name; a part's own file is preferred to a substitute, and a table to the original files."""
+    parts: dict[str, FoundPart] = {}
+    for one in (*_find_tables(suite, search), *_find_originals(suite, search)):
+        known = parts.get(one.part.name)
+        if known is None or (known.substitute and not one.substitute):
+            parts[one.part.name] = one
+    return parts
+
+
+def _find_originals(suite: Suite, search: SuiteSearch) -> Iterator[FoundPart]:
+    """Find parts in the dataset as its authors publish it: its subsets, or the whole dataset if the suite has one part.
+
+    A part with training rows also needs the train split.
+    """
+    datasets = [one for one in search.official if one.evaluated.name == suite.dataset_name]
+    official = next((one for one in datasets if one.evaluated.split == suite.split), None)
+    if len(suite.parts) > 1:
+        subsets = {} if official is None else {name.casefold(): subset for name, subset in official.evaluated.subsets.items()}
+        for part in suite.parts:
+            subset = next((subsets[name.casefold()] for name in (part.name, *part.stems) if name.casefold() in subsets), None)
+            if subset is not None:
+                yield FoundPart(suite, part, _reader(subset), subset.roles)
+        return
+    for part in suite.parts:
+        if official is not None and not (part.train_rows and official.train is None):
+            others = (official.train, official.dev) if part.train_rows else (None, None)
+            train, dev = (None if other is None else _reader(other) for other in others)
+            yield FoundPart(suite, part, _reader(official.evaluated), official.evaluated.roles, train=train, dev=dev)
+        elif official is None and part.substitutes:
+            for other in [one.evaluated for one in datasets if one.evaluated.split == "dev"][:1]:
+                yield FoundPart(suite, part, _reader(other), other.roles, other.files[0].name)
+
+
+def _reader(dataset: FoundDataset) -> Callable[[], Table]:
+    return lambda: dataset.table
+
+
+def _find_tables(suite: Suite, search: SuiteSearch) -> Iterator[FoundPart]:
+    """Find parts as tables, named after the part, in a folder named after the suite; or anywhere if the name is unambiguous.
+
+    A part with training rows needs ``train`` next to ``test``; ``dev`` is optional. A path may be a table itself, the folder of the
+    suite, or a folder that contains it. Folders of other suites are skipped, since 2013 and 2014 both have ``headlines``.
+    """
+    in_suite_folders, elsewhere = _tables_by_folder(suite, search.paths)
+    for part in suite.parts:
+        names = (part.name, *part.stems)
+        is_shared = sum(part.name == other.name for known in SUITES.values() for other in known.parts) > 1
+        file = _find_stem(names, in_suite_folders)
+        if file is None and (search.is_only or not is_shared):
+            file = _find_stem(names, elsewhere)
+        file = file or _find_stem(part.common, in_suite_folders)
+        if file is not None and part.train_rows:
+            train, dev = _find_split(file, ("train",)), _find_split(file, ("dev", "validation", "valid"))
+            if train is not None:
+                read_dev = None if dev is None else partial(search.read, dev)
+                yield FoundPart(suite, part, partial(search.read, file), train=partial(search.read, train), dev=read_dev)
+        elif file is not None:
+            yield FoundPart(suite, part, partial(search.read, file))
+        elif (substitute := _find_stem(part.substitutes, in_suite_folders)) is not None:
+            yield FoundPart(suite, part, partial(search.read, substitute), substitute=substitute.name)
+
+
+def _tables_by_folder(suite: Suite, paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
+    """Return the tables in folders named after the suite, and those in paths named after no suite."""
+    names = suite.folder_names
+    other_names = {name for other in SUITES.values() for name in other.folder_names} - names
+    own: list[Path] = []
+    elsewhere: list[Path] = []
+    for path in paths:
+        folder = path.parent if path.is_file() else path
+        files = [path] if path.is_file() else _tables_in(path)
+        if folder.name.casefold() in names:
+            own.extend(files)
+        elif folder.name.casefold() not in other_names:
+            elsewhere.extend(files)
+        if path.is_dir():
+            subfolders = sorted(one for one in path.iterdir() if one.is_dir() and one.name.casefold() in names)
+            own.extend(file for subfolder in subfolders for file in _tables_in(subfolder))
+    return own, elsewhere
+
+
+def _tables_in(folder: Path) -> list[Path]:
+    from ..data.loading.formats import SUFFIXES
+
+    return sorted(one for one in folder.iterdir() if one.is_file() and one.suffix.lower() in SUFFIXES)
+
+
+def _find_split(test: Path, splits: Sequence[str]) -> Path | None:
+    """Find the table of another split in the same folder: the same name with that split in place of ``test``."""
+    stem = test.stem.casefold()
+    return _find_stem([stem.replace("test", split) for split in splits if "test" in stem], _tables_in(test.parent))
+
+
+def _find_stem(stems: Sequence[str], files: Sequence[Path]) -> Path | None:
+    """Return the first file whose name without suffix is one of ``stems``, in the order of ``stems``."""
+    by_stem = {file.stem.casefold(): file for file in reversed(files)}
+    return next((by_stem[stem.casefold()] for stem in stems if stem.casefold() in by_stem), None)

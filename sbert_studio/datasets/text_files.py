@@ -1,0 +1,220 @@
+"""Read the files of public datasets: usually one record per line, with quotation marks that have no special meaning."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from ..data.cells import LONGEST_CELL
+from ..data.findings import Finding, Severity, count
+from ..data.loading.content import ColumnBuilder, Content
+from ..data.loading.encoding import decodes
+from ..errors import StudioError, describe_rows
+from ..progress import checkpoint
+
+BLANK = "blank"
+"""Reason for skipping a blank line."""
+DOWNLOAD_AGAIN = "download the file again; it may have been opened and saved by another program"
+_CHECKPOINT_EVERY = 20_000  # lines
+_MAX_LINE_LENGTH = 1 << 25  # characters
+_LEGACY_ENCODINGS = {"cp1252": "Windows-1252", "latin-1": "Latin-1 (ISO 8859-1)"}
+
+
+def detect_codec(path: Path, fallbacks: Sequence[str] = ("cp1252", "latin-1")) -> str:
+    """Return ``utf-8-sig`` if the file is valid UTF-8, else the first of ``fallbacks`` that decodes it.
+
+    Raises:
+        StudioError: the file does not exist, or no codec decodes it.
+    """
+    try:
+        for codec in ("utf-8-sig", *fallbacks):
+            if decodes(path, codec):
+                return codec
+    except FileNotFoundError:
+        raise missing_file(path) from None
+    except OSError as error:
+        raise _unreadable(path, error) from None
+    raise StudioError(f"{path.name} is not in UTF-8", "download the file again; it may have been cut off or converted")
+
+
+def encoding_note(codec: str) -> tuple[Finding, ...]:
+    """Return a note that the file was converted, unless ``codec`` is UTF-8."""
+    if codec not in _LEGACY_ENCODINGS:
+        return ()
+    return (Finding("info", f"the file is in {_LEGACY_ENCODINGS[codec]}, not UTF-8; it was converted"),)
+
+
+def text_lines(path: Path, codec: str = "utf-8-sig") -> Iterator[tuple[int, str]]:
+    """Yield (line number from 1, line without its end); only a line feed ends a line.
+
+    Raises:
+        StudioError: the file does not exist, a line is too long, or its bytes do not fit the codec.
+    """
+    number = 0
+    try:
+        with path.open(encoding=codec, newline="\n") as source:
+            while line := source.readline(_MAX_LINE_LENGTH):
+                number += 1
+                if number % _CHECKPOINT_EVERY == 0:
+                    checkpoint()
+                if len(line) >= _MAX_LINE_LENGTH and not line.endswith("\n"):
+                    raise malformed(path, number, f"is longer than {_MAX_LINE_LENGTH:,} characters")
+                yield number, line.rstrip("\r\n").replace("\0", "")
+    except UnicodeDecodeError as error:
+        hint = "download the file again, or convert it to UTF-8"
+        raise malformed(path, number + 1, "or one soon after it holds bytes that are not UTF-8", hint) from error
+    except FileNotFoundError:
+        raise missing_file(path) from None
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
+def tab_separated(path: Path, codec: str, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
+    """Yield (line number, cells of ``columns``) of a tab-separated file with a header line; no cells for a blank line.
+
+    Raises:
+        StudioError: a column is missing, or a line has too few cells.
+    """
+    lines = text_lines(path, codec)
+    header = [name.strip() for name in next(lines, (0, ""))[1].split("\t")]
+    for name in columns:
+        if name not in header:
+            raise missing_column(path, name, header)
+    places = [header.index(name) for name in columns]
+    width = max(places) + 1
+    for number, line in lines:
+        cells = line.split("\t")
+        if len(cells) < width and line.strip():
+            raise malformed(path, number, f"has {count(len(cells), 'cell')} where {width} are needed")
+        yield number, [cells[place] for place in places] if len(cells) >= width else []
+
+
+def comma_separated(
+    path: Path, codec: str, columns: Sequence[Sequence[str]], optional: Sequence[str] = ()
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield (record number, stripped cells of ``columns`` and ``optional``) of a CSV file; the header is record 1, as in a spreadsheet.
+
+    Args:
+        columns: for each column its possible names, case-insensitive.
+        optional: names of columns whose cells are blank if they are missing.
+
+    Raises:
+        StudioError: a column is missing, a record has too few cells, or the file is no CSV.
+    """
+    csv.field_size_limit(LONGEST_CELL)
+    with path.open(encoding=codec, newline="") as source:
+        reader = csv.reader(source)
+        try:
+            header = [name.strip().casefold() for name in next(reader, [])]
+            places = []
+            for names in columns:
+                present = [header.index(name.casefold()) for name in names if name.casefold() in header]
+                if not present:
+                    raise missing_column(path, names[0], header)
+                places.append(present[0])
+            width = max(places) + 1
+            places += [header.index(name.casefold()) if name.casefold() in header else -1 for name in optional]
+            for number, cells in enumerate(reader, start=2):
+                if number % _CHECKPOINT_EVERY == 0:
+                    checkpoint()
+                if not any(map(str.strip, cells)):
+                    continue
+                if len(cells) < width:
+                    hint = "download the file again; its quotation marks may have been lost"
+                    raise malformed(path, reader.line_num, f"has {len(cells)} cells where {width} are needed", hint)
+                yield number, [cells[place].strip() if 0 <= place < len(cells) else "" for place in places]
+        except csv.Error as error:
+            raise malformed(path, reader.line_num, f"is no CSV: {error}") from error
+
+
+def read_unquoted(path: Path, codec: str) -> Content | None:
+    """Read all columns of a tab-separated file; ``None`` if a line is not as wide as the header, so that the file was changed."""
+    lines = text_lines(path, codec)
+    names = next(lines, (0, ""))[1].split("\t")
+    rows = RowBuilder(*names)
+    rows.start_file(path)
+    for number, line in lines:
+        cells = line.split("\t")
+        if not line.strip():
+            rows.skip(number, BLANK)
+        elif len(cells) != len(names):
+            return None
+        else:
+            rows.add(number, *cells)
+    return rows.build(encoding_note(codec))
+
+
+def malformed(path: Path, line: int, problem: str, hint: str = DOWNLOAD_AGAIN) -> StudioError:
+    """Return the error ``FILE, line N, PROBLEM``."""
+    return StudioError(f"{path.name}, line {line:,}, {problem}", hint)
+
+
+def missing_column(path: Path, name: str, header: Sequence[str]) -> StudioError:
+    """Return the error that a file has no column ``name``."""
+    return StudioError(f"{path.name} has no column {name!r}", f"its first line names {', '.join(header)[:200]}")
+
+
+def missing_file(path: Path, other: Path | None = None) -> StudioError:
+    """Return the error that ``path`` does not exist, which ``other`` needs."""
+    if other is None:
+        return StudioError(f"there is no file {path}", "check the path")
+    return StudioError(f"{path.name} is missing beside {other.name}", f"put it into the folder {other.parent.name or '.'}; both are needed")
+
+
+def _unreadable(path: Path, error: OSError) -> StudioError:
+    return StudioError(f"{path.name} cannot be read: {error.strerror}", "check the path and its permissions")
+
+
+def missing_texts(*texts: str) -> str:
+    """Return the reason for skipping a row with a blank text, or an empty string if all texts are present."""
+    return "" if all(texts) else "text on one side only" if any(texts) else "no text"
+
+
+class RowBuilder:
+    """Collect the rows of one or several files, and the lines that are skipped with the reason.
+
+    Rows are numbered as the lines of their file; the numbers of a second file continue those of the first.
+    """
+
+    def __init__(self, *columns: str) -> None:
+        self._names = columns
+        self._columns = ColumnBuilder(len(columns))
+        self._skipped: dict[tuple[str, str], list[int]] = {}
+        self._offsets: dict[str, int] = {}
+        self._file, self._offset, self._last = "", 0, 0
+
+    def start_file(self, path: Path) -> None:
+        """Begin the next file; the following line numbers are counted in it."""
+        self._file, self._offset = path.name, self._last
+        self._offsets[path.name] = self._last
+
+    def add(self, line: int, *cells: str) -> None:
+        """Add a row."""
+        self._last = self._offset + line
+        self._columns.append(self._last, cells)
+
+    def skip(self, line: int, reason: str) -> None:
+        """Skip a line for a reason such as ``no gold score``."""
+        self._last = self._offset + line
+        self._skipped.setdefault((reason, self._file), []).append(line)
+
+    def build(self, notes: Sequence[Finding] = ()) -> Content:
+        """Return the table, with a note for each reason and file.
+
+        Raises:
+            StudioError: there is no row.
+        """
+        data, lines = self._columns.finish(self._names)
+        if not len(lines):
+            raise StudioError(f"{self._file} holds no rows that can be used", "download the file again")
+        return Content(self._names, data, lines, (*notes, *self._findings()))
+
+    def _findings(self) -> Iterator[Finding]:
+        for (reason, file), lines in self._skipped.items():
+            offset = self._offsets[file]
+            severity: Severity = "info" if reason == BLANK else "warning"
+            message = f"{count(len(lines), 'line')} of {file} skipped: {reason}"
+            if offset:
+                message += f" ({describe_rows(lines).replace('row', 'line', 1)} of that file)"
+            yield Finding(severity, message, tuple(offset + line for line in lines), skip_reason=reason)

@@ -1,0 +1,134 @@
+"""Progress reports, cooperative cancellation and locks for long-running work."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from .errors import StudioError
+
+Progress = Callable[[int, int], None]
+"""Called with (done, total) in any unit; a total of 0 means that it is unknown."""
+
+ShouldStop = Callable[[], bool]
+"""Polled between steps; the work ends early once it returns True."""
+
+_POLL_SECONDS = 0.2
+_STOP_CONDITIONS: ContextVar[tuple[ShouldStop, ...]] = ContextVar("stop_conditions", default=())
+
+
+class StoppedError(StudioError):
+    """The work was cancelled."""
+
+    def __init__(self) -> None:
+        super().__init__("this was stopped before its end")
+
+
+@contextmanager
+def stoppable(should_stop: ShouldStop) -> Iterator[None]:
+    """Cancel the work in the ``with`` block at its next :func:`checkpoint` once ``should_stop`` returns True.
+
+    The condition applies to everything called from the block in this thread, as Trio's cancel scopes do, so that it need not be an
+    argument of every function between a button and a loop.
+
+    Raises:
+        StoppedError: the work was cancelled.
+    """
+    token = _STOP_CONDITIONS.set((*_STOP_CONDITIONS.get(), should_stop))
+    try:
+        yield
+    finally:
+        _STOP_CONDITIONS.reset(token)
+
+
+@contextmanager
+def uninterruptible() -> Iterator[None]:
+    """Ignore the stop conditions of the callers within the ``with`` block, for work that outlives its caller, such as a training run."""
+    token = _STOP_CONDITIONS.set(())
+    try:
+        yield
+    finally:
+        _STOP_CONDITIONS.reset(token)
+
+
+def bind_checkpoint() -> Callable[[], None]:
+    """Return a :func:`checkpoint` with the stop conditions of this thread, to be called from another one."""
+    conditions = _STOP_CONDITIONS.get()
+
+    def check() -> None:
+        if any(should_stop() for should_stop in conditions):
+            raise StoppedError
+
+    return check
+
+
+def checkpoint() -> None:
+    """Raise if the work is to stop; called between steps of anything that may take seconds.
+
+    Raises:
+        StoppedError: a stop condition is met.
+    """
+    bind_checkpoint()()
+
+
+class SharedProgress:
+    """Report the progress of one computation to all callers that wait for its result."""
+
+    def __init__(self) -> None:
+        self._latest: dict[Hashable, tuple[int, int]] = {}
+
+    @contextmanager
+    def publish(self, key: Hashable, progress: Progress | None) -> Iterator[Progress]:
+        """Yield a progress callback for the thread that computes ``key``; it calls ``progress`` and informs the waiting threads."""
+
+        def report(done: int, total: int) -> None:
+            self._latest[key] = done, total
+            if progress is not None:
+                progress(done, total)
+
+        try:
+            yield report
+        finally:
+            self._latest.pop(key, None)
+
+    def follow(self, key: Hashable, progress: Progress | None) -> Callable[[], None]:
+        """Return a :func:`checkpoint` for a thread that waits for ``key``; it also reports the latest progress to ``progress``."""
+
+        def check() -> None:
+            checkpoint()
+            latest = self._latest.get(key)
+            if progress is not None and latest is not None:
+                progress(*latest)
+
+        return check
+
+
+class KeyLocks:
+    """A lock for each key, so that two threads never compute the same thing at once.
+
+    A thread that waits for a lock can be cancelled (see :func:`checkpoint`).
+    """
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._locks: dict[str, tuple[threading.Lock, int]] = {}
+
+    @contextmanager
+    def __getitem__(self, key: str) -> Iterator[None]:
+        with self._guard:
+            lock, users = self._locks.get(key, (threading.Lock(), 0))
+            self._locks[key] = lock, users + 1
+        try:
+            while not lock.acquire(timeout=_POLL_SECONDS):
+                checkpoint()
+            try:
+                yield
+            finally:
+                lock.release()
+        finally:
+            with self._guard:
+                lock, users = self._locks.pop(key)
+                if users > 1:
+                    self._locks[key] = lock, users - 1
