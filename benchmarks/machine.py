@@ -18,8 +18,8 @@ def measure_rates() -> dict[str, float]:
     import torch
     from torch import nn
 
-    from sbert_studio.models.inference.int8 import can_round
-    from sbert_studio.models.inference.packing import PackedLinear, can_pack
+    from sbert_studio.models.inference.int8 import supports_int8
+    from sbert_studio.models.inference.packing import PackedLinear, supports_packing
 
     rates = {"threads": float(torch.get_num_threads())}
     operations = 2.0 * _SIZE**3
@@ -27,9 +27,9 @@ def measure_rates() -> dict[str, float]:
     with torch.inference_mode():
         for dtype in (torch.float32, torch.bfloat16):
             plain, x = layer.to(dtype), rows.to(dtype)
-            ways: list[Any] = [plain, *([PackedLinear(plain.weight, plain.bias)] if can_pack(dtype) else [])]
+            ways: list[Any] = [plain, *([PackedLinear(plain.weight, plain.bias)] if supports_packing(dtype) else [])]
             rates[str(dtype).removeprefix("torch.")] = max(operations / _best_seconds(lambda way=way, x=x: way(x)) for way in ways) / 1e9
-        if can_round():
+        if supports_int8():
             rates["int8"] = operations / _best_seconds(_int8_product()) / 1e9
     much = np.ones(_BYTES // 8)
     tensor = torch.from_numpy(much)

@@ -154,7 +154,7 @@ def compare_models(folders: Sequence[Path]) -> float:
         catalog = Catalog(Workspace(Settings.from_env().home), device="cpu")
         if MULTILINGUAL in catalog.bundled():
             saved = Path(scratch) / MULTILINGUAL
-            catalog.load_fresh(MULTILINGUAL).save(saved)
+            catalog.load_trainable(MULTILINGUAL).save(saved)
             bundled, dense = catalog.load(MULTILINGUAL), catalog.load(str(saved), allow_folders=True)
             packed[saved] = float(np.abs(bundled.encode(TEXTS) - dense.encode(TEXTS)).max())
         for folder in (*folders, *packed):

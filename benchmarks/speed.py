@@ -143,7 +143,7 @@ def measure_encode(setup: Setup, progress: Callable[[int, int], None]) -> Compar
         exact = encode_by_peer(texts, best)
     cosines = {name: _least_cosine(own, exact) for name, own in vectors.items()}
     facts = {"model": setup.model_name, "texts": len(texts), "peer_batch": best, "min_cosine": cosines}
-    return replace(measured, facts=facts | count_operations(setup.catalog.load_fresh(setup.model_name), texts))
+    return replace(measured, facts=facts | count_operations(setup.catalog.load_trainable(setup.model_name), texts))
 
 
 def _least_cosine(left: np.ndarray, right: np.ndarray) -> float:
@@ -232,7 +232,7 @@ def measure_train(setup: Setup, progress: Callable[[int, int], None]) -> Compari
     measured = compare("train", "pairs/s", contestants, options.repeats, progress=progress)
     facts: dict[str, Any] = {"model": setup.model_name, "pairs": len(examples)}
     facts |= {"batch_size": options.batch_size, "epochs": options.epochs}
-    facts |= count_operations(setup.catalog.load_fresh(setup.model_name), [text for column in examples.texts for text in column])
+    facts |= count_operations(setup.catalog.load_trainable(setup.model_name), [text for column in examples.texts for text in column])
     if trainers.test is not None:
         facts["test_spearman"] = {side: {"mean": statistics.fmean(values), "each": values} for side, values in trainers.scores.items()}
     return replace(measured, facts=facts)
@@ -274,7 +274,7 @@ class Trainers:
         )
 
         def once(turn: int) -> float:
-            encoder, seeded = catalog.load_fresh(model), spec.replace(seed=options.seed + turn)
+            encoder, seeded = catalog.load_trainable(model), spec.replace(seed=options.seed + turn)
             with tempfile.TemporaryDirectory(prefix="sbert-studio-speed-") as scratch:
                 speed = self._rate(
                     lambda: train(seeded, self.examples, lambda _event: None, lambda: False, encoder=encoder, folder=Path(scratch))

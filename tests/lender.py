@@ -56,11 +56,11 @@ def lending(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
     (place / "spaces.py").write_text(_PACKAGE, encoding="utf-8")
     monkeypatch.syspath_prepend(str(place))
     monkeypatch.delitem(sys.modules, "spaces", raising=False)
-    assert zerogpu.borrow("cpu")
+    assert zerogpu.enable("cpu")
     package = sys.modules["spaces"]
     try:
         yield package
     finally:
-        zerogpu.give_back()
+        zerogpu.disable()
         package.close()
         sys.modules.pop("spaces", None)

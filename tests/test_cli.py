@@ -644,7 +644,7 @@ def test_spans_of_time_in_words(seconds: float, words: str) -> None:
 def fit_and_wait_while_writing(corpus: str, out: str) -> None:
     """Fit static embeddings, but stop for good when the model is about to be written."""
     from sbert_studio import shutdown
-    from sbert_studio.models.io import save
+    from sbert_studio.models import trainable
 
     shutdown.PATIENCE = 0.3
 
@@ -652,7 +652,7 @@ def fit_and_wait_while_writing(corpus: str, out: str) -> None:
         print("writing", flush=True)
         time.sleep(60)
 
-    save.seal = wait
+    trainable.write_digests = wait
     entry(["fit", corpus, "--kind", "tfidf", "--out", out])
 
 

@@ -27,7 +27,7 @@ def use_examples(package: Path, home: Path, model: Path, pairs: Path) -> None:
     import sbert_studio
     from sbert_studio.cli.main import run
     from sbert_studio.models.io.load import load_folder
-    from sbert_studio.models.io.sources import peek
+    from sbert_studio.models.io.sources import read_model_info
     from sbert_studio.services import Studio, TrainRequest
     from sbert_studio.settings import Settings
     from sbert_studio.ui.app import build
@@ -56,7 +56,13 @@ def use_examples(package: Path, home: Path, model: Path, pairs: Path) -> None:
         encoder = load_folder(cut)
         encoder.save(home / "again")
         again = load_folder(home / "again")
-        told["module"] = [again.dim, list(again.encode(["cat dog"]).shape), peek(home / "again").dim, again.portable, repr(again.layers)]
+        told["module"] = [
+            again.dim,
+            list(again.encode(["cat dog"]).shape),
+            read_model_info(home / "again").dim,
+            again.portable,
+            repr(again.layers),
+        ]
         told["same"] = bool((again.encode(["cat dog", "moon"]) == encoder.encode(["cat dog", "moon"])).all())
         other = TrainRequest(pairs, model=str(home / "again"), overrides=quick | {"objective": "cosine"})
         tuned = studio.tune.train(other).model_path

@@ -14,7 +14,7 @@ from sbert_studio.cli.main import app
 from sbert_studio.data.schema.overrides import SchemaOverrides
 from sbert_studio.datasets.suites import SUITES
 from sbert_studio.evaluation.tasks import all_tasks
-from sbert_studio.losses import OBJECTIVES
+from sbert_studio.losses import LOSSES
 from sbert_studio.registry import fields_of
 from sbert_studio.training.spec import TrainSpec
 
@@ -25,9 +25,9 @@ DOCUMENTS = ["README.md", "docs/training.md", "docs/evaluation.md"]
 def test_the_guide_names_every_objective_and_its_settings() -> None:
     guide = (ROOT / "docs/training.md").read_text(encoding="utf-8")
     rows = [line for line in guide.splitlines() if line.startswith("| `")]
-    for name in OBJECTIVES:
+    for name in LOSSES:
         (row,) = [line for line in rows if f"`{name}`" in line.split("|")[1]]
-        for field in fields_of(OBJECTIVES[name].Params):
+        for field in fields_of(LOSSES[name].Params):
             assert f"`{field.name}`" in row
 
 
@@ -41,7 +41,7 @@ def test_the_guide_names_every_task_and_suite_in_its_own_words() -> None:
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_commands_in_the_documents_have_the_options_that_they_are_shown_with(document: str) -> None:
     commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-    own = {item.name for item in TrainSpec.settings()} | {field.name for name in OBJECTIVES for field in fields_of(OBJECTIVES[name].Params)}
+    own = {item.name for item in TrainSpec.settings()} | {field.name for name in LOSSES for field in fields_of(LOSSES[name].Params)}
     settings = own | {f"first.{name}" for name in own | {item.name for item in fields(SchemaOverrides)}}
     text = (ROOT / document).read_text(encoding="utf-8")
     shown = re.findall(r"^sbert-studio (\w+)(.*)$", text, re.MULTILINE)

@@ -11,7 +11,7 @@ import pytest
 from tiny_studio import sentences, studio_at, write_static
 
 from sbert_studio.errors import StudioError
-from sbert_studio.models.word_encoder import word_states
+from sbert_studio.models.word_encoder import token_states
 from sbert_studio.services import Studio
 
 
@@ -35,7 +35,7 @@ def test_the_words_of_a_transformer_add_up_to_its_cosine(studio: Studio) -> None
 
 def test_chinese_words_stand_where_they_are_read(studio: Studio) -> None:
     text = "我的卡 lost"
-    states = word_states(studio.catalog.load("all-MiniLM-L6-v2"), text)
+    states = token_states(studio.catalog.load("all-MiniLM-L6-v2"), text)
     assert states is not None and [text[start:end] for start, end in states.words] == ["我", "的", "卡", "lost"]
 
 

@@ -9,7 +9,7 @@ from tiny_studio import sentences
 
 from sbert_studio.data.corpus import Corpus
 from sbert_studio.errors import StudioError
-from sbert_studio.models.cross_encoder import load_cross, new_cross
+from sbert_studio.models.cross_encoder import create_cross_encoder, load_cross_encoder
 from sbert_studio.services import Studio
 from sbert_studio.settings import Settings
 
@@ -25,12 +25,12 @@ def _corpus(studio: Studio, tmp_path: Path, rows: int = 30) -> Corpus:
 
 
 def test_reranked_hits_are_those_that_the_cross_encoder_scores_highest(home: Path, tmp_path: Path, tiny_model: Path) -> None:
-    new_cross(tiny_model).save(tmp_path / "reranker")
+    create_cross_encoder(tiny_model).save(tmp_path / "reranker")
     with _studio(home, tiny_model, tmp_path / "reranker") as studio:
         corpus = _corpus(studio, tmp_path)
         hits = studio.explore.search(corpus, "lost bank card", 5, rerank=True).hits
         plain = studio.explore.search(corpus, "lost bank card", 5).hits
-    scores = load_cross(tmp_path / "reranker").predict([("lost bank card", text) for text in corpus.texts])
+    scores = load_cross_encoder(tmp_path / "reranker").predict([("lost bank card", text) for text in corpus.texts])
     best = sorted(range(len(scores)), key=lambda row: -scores[row])[:5]
     assert [hit.row for hit in hits] == best
     assert [hit.score for hit in hits] == pytest.approx([scores[row] for row in best], abs=1e-5)
@@ -38,7 +38,7 @@ def test_reranked_hits_are_those_that_the_cross_encoder_scores_highest(home: Pat
 
 
 def test_a_cross_encoder_of_classes_cannot_rank(home: Path, tmp_path: Path, tiny_model: Path) -> None:
-    new_cross(tiny_model, labels=3).save(tmp_path / "classes")
+    create_cross_encoder(tiny_model, labels=3).save(tmp_path / "classes")
     with _studio(home, tiny_model, tmp_path / "classes") as studio, pytest.raises(StudioError, match="cannot rank"):
         studio.explore.search(_corpus(studio, tmp_path), "lost card", rerank=True)
 

@@ -28,9 +28,9 @@ def test_cycles_are_looked_for_again_once_it_has_started_or_failed() -> None:
 
 
 def test_a_shared_model_is_lean_and_one_to_be_trained_is_not(tmp_path: Path, tiny_model: Path) -> None:
-    from sbert_studio.models.inference.bert import LeanNetwork
+    from sbert_studio.models.inference.bert import InferenceBackbone
 
     with studio_at(tmp_path, tiny_model) as studio:
         name = studio.settings.default_model
-        assert isinstance(studio.catalog.load(name).backbone, LeanNetwork)  # type: ignore[attr-defined]
-        assert not isinstance(studio.catalog.load_fresh(name).backbone, LeanNetwork)
+        assert isinstance(studio.catalog.load(name).backbone, InferenceBackbone)  # type: ignore[attr-defined]
+        assert not isinstance(studio.catalog.load_trainable(name).backbone, InferenceBackbone)

@@ -100,9 +100,9 @@ def test_vectors_that_are_not_finite_are_no_answer(studio: Studio, tiny_model: P
 
 def write_cross(model: str, folder: Path) -> str:
     """A cross-encoder's folder on the model's backbone."""
-    from sbert_studio.models.cross_encoder import new_cross
+    from sbert_studio.models.cross_encoder import create_cross_encoder
 
-    new_cross(Path(model)).save(folder)
+    create_cross_encoder(Path(model)).save(folder)
     return str(folder)
 
 

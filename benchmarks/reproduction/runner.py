@@ -136,13 +136,13 @@ def predict(model: str, texts: tuple[list[str], list[str]]) -> np.ndarray:
     from sbert_studio.evaluation.encoding import pair_similarities
     from sbert_studio.services import Studio
 
-    return pair_similarities(Studio(allow_folders=True).catalog.load_either(model), *texts)
+    return pair_similarities(Studio(allow_folders=True).catalog.load_any(model), *texts)
 
 
 def describe_model(model: str) -> dict[str, Any]:
     from sbert_studio.services import Studio
 
-    return dict(Studio(allow_folders=True).catalog.load_either(model).describe())
+    return dict(Studio(allow_folders=True).catalog.load_any(model).describe())
 
 
 def _rows(path: Path, sets: Sets) -> tuple[tuple[list[str], list[str]], np.ndarray]:

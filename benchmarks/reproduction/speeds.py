@@ -20,8 +20,7 @@ from .rows import Row
 from .runner import Places, circumstances, sbert_studio
 
 if TYPE_CHECKING:
-    from sbert_studio.models.base import Encoder
-    from sbert_studio.models.pair_scorer import PairScorer
+    from sbert_studio.models.base import Encoder, PairScorer
 
 _TEXTS, _PAIRS, _ROUNDS, _UNSORTED = 2_000, 1_000, 3, 32
 _LOUD = 0.5  # of other programs, as the load of one core
@@ -33,7 +32,7 @@ def measure_speeds(rows: Sequence[Row], places: Places, results: Results) -> Non
 
     Training does not change a network's speed: where a row's model is missing, it is made by training a few steps.
     """
-    from sbert_studio.models.pair_scorer import PairScorer
+    from sbert_studio.models.base import PairScorer
     from sbert_studio.services import Studio
 
     if (load := os.getloadavg()[0]) > _LOUD:
@@ -45,7 +44,7 @@ def measure_speeds(rows: Sequence[Row], places: Places, results: Results) -> Non
         if row.missing_requirement or row.network or row.candidates:
             continue
         print(f"== speed of {row.name}", file=sys.stderr, flush=True)
-        model = Studio(allow_folders=True).catalog.load_either(_made(row, places))
+        model = Studio(allow_folders=True).catalog.load_any(_made(row, places))
         found = (
             _pairs_a_second(model, pairs)
             if isinstance(model, PairScorer)
@@ -55,7 +54,7 @@ def measure_speeds(rows: Sequence[Row], places: Places, results: Results) -> Non
     if any(row.candidates for row in rows):
         timed = [row for row in ROWS.values() if row.candidates]  # together, for their ratios
         catalog = Studio(allow_folders=True).catalog
-        measure_ranking_times(timed, texts, lambda row: catalog.load_either(_made(row, places)), results)
+        measure_ranking_times(timed, texts, lambda row: catalog.load_any(_made(row, places)), results)
 
 
 def _made(row: Row, places: Places) -> str:
@@ -134,15 +133,15 @@ def measure_ranking_times(rows: Sequence[Row], texts: Sequence[str], load: Calla
 
 def scorer(model: Encoder | PairScorer, candidates: list[str]) -> Score:
     """Return a function that scores a query against ``candidates``, which are encoded now where the model allows it."""
-    from sbert_studio.models.pair_scorer import PairScorer
+    from sbert_studio.models.base import PairScorer
 
     if not isinstance(model, PairScorer):
         kept = model.encode(candidates)
         return lambda query: model.encode([query]) @ kept.T
-    if model.candidates is None:
+    if model.candidate_encoder is None:
         return lambda query: model.predict([(query, candidate) for candidate in candidates])
-    vectors = model.candidates.encode(candidates)
-    return lambda query: model.against([query], vectors)  # type: ignore[attr-defined]
+    vectors = model.candidate_encoder.encode(candidates)
+    return lambda query: model.score_candidates([query], vectors)  # type: ignore[attr-defined]
 
 
 def compare_times(scorers: Mapping[str, Score], queries: Sequence[str], rounds: int = _RANKING_ROUNDS) -> dict[str, dict[str, Any]]:

@@ -59,9 +59,9 @@ def _serve(started: Callable[[], None], host: str | None, port: int | None, shar
 
     settings = Settings.from_env()
     if settings.zero_gpu:  # before anything else looks for a GPU
-        from ..models.inference.zerogpu import borrow
+        from ..models.inference.zerogpu import enable
 
-        if not borrow():
+        if not enable():
             say("this Space lends a GPU, but the package 'spaces' is not installed: everything runs on the CPU")
     from ..services import Studio
     from ..ui.app import launch

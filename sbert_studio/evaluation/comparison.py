@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ..data.examples import Examples
-from ..models.base import Encoder
-from ..models.pair_scorer import PairScorer
+from ..models.base import Encoder, PairScorer
 from .bootstrap import average_bootstraps, paired_gain
 from .encoding import CachingEncoder, EncodingSpeed
 from .evaluate import EvaluatedModel, EvaluationSet, evaluate_sets, fitting_task

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from ..errors import StudioError
-from ..models.base import Encoder, finite
-from ..models.pair_scorer import PairScorer
+from ..models.base import Encoder, PairScorer, require_finite_vectors
 from ..models.similarity import SIMILARITIES
 
 if TYPE_CHECKING:
@@ -89,15 +88,15 @@ class CachingEncoder(Encoder):
     def fingerprint(self) -> str:
         return self.encoder.fingerprint
 
-    def prompt_of(self, role: Role) -> str:
-        return self.encoder.prompt_of(role)
+    def prompt_for_role(self, role: Role) -> str:
+        return self.encoder.prompt_for_role(role)
 
     def for_role(self, role: Role) -> CachingEncoder:
         """Return the encoder for texts of ``role``, with its own cache and a shared speed counter."""
         reader = self.encoder.for_role(role)
         if reader is self.encoder:
             return self
-        found = self._readers.setdefault(self.prompt_of(role), CachingEncoder(reader))
+        found = self._readers.setdefault(self.prompt_for_role(role), CachingEncoder(reader))
         found.speed = self.speed
         return found
 
@@ -166,11 +165,11 @@ class EncodedColumns:
     def __init__(
         self, encoder: Encoder, columns: Iterable[Sequence[str]], progress: Progress | None = None, roles: Sequence[Role] = ()
     ) -> None:
-        self._prompt_of = encoder.prompt_of
+        self._prompt_of = encoder.prompt_for_role
         self._places: dict[str, dict[str, int]] = {}  # by prompt
         readers: dict[str, Encoder] = {}
         for column, role in zip(columns, roles or repeat(_SYMMETRIC), strict=bool(roles)):
-            prompt = encoder.prompt_of(role)
+            prompt = encoder.prompt_for_role(role)
             readers.setdefault(prompt, encoder.for_role(role))
             places = self._places.setdefault(prompt, {})
             for text in column:
@@ -180,7 +179,7 @@ class EncodedColumns:
         done = 0
         for prompt, places in self._places.items():
             told = _offset_progress(progress, done, total) if progress and len(readers) > 1 else progress
-            self._vectors[prompt] = finite(readers[prompt].encode(list(places), progress=told))
+            self._vectors[prompt] = require_finite_vectors(readers[prompt].encode(list(places), progress=told))
             done += len(places)
 
     def of(self, column: Sequence[str], role: Role = "symmetric") -> np.ndarray:

@@ -12,8 +12,7 @@ from ..data.examples import Examples
 from ..data.schema.inference import infer_roles
 from ..data.schema.roles import Roles
 from ..errors import StudioError
-from ..models.base import Encoder
-from ..models.pair_scorer import PairScorer
+from ..models.base import Encoder, PairScorer
 from ..models.prompts import column_roles
 from .bootstrap import resample_clusters
 from .encoding import EncodedColumns, EncodingSpeed, require_finite
@@ -142,7 +141,7 @@ def _evaluate_scores(model: PairScorer, sets: Sequence[EvaluationSet], progress:
     for pair in (pair for pairs in asked for pair in pairs):
         places.setdefault(pair, len(places))
     # One that reads pairs whole tells how many of them are done; a poly-encoder how many queries and candidates, each read once.
-    with pace.measure(progress, 2 if model.candidates is None else 1) as show:
+    with pace.measure(progress, 2 if model.candidate_encoder is None else 1) as show:
         scores = require_finite(model.predict(list(places), progress=show)) if places else np.empty(0, np.float32)
     reports = []
     for one, pairs in zip(sets, asked, strict=True):

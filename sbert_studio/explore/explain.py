@@ -11,7 +11,7 @@ import numpy as np
 from ..models.similarity import unit
 
 if TYPE_CHECKING:
-    from ..models.word_encoder import WordStates
+    from ..models.word_encoder import TokenStates
 
 
 Span = tuple[int, int]
@@ -54,7 +54,7 @@ class WordAlignment:
         return recall, precision, 2 * recall * precision / together if together > 0 else 0.0
 
 
-def align_words(a: WordStates, b: WordStates) -> WordAlignment | None:
+def align_words(a: TokenStates, b: TokenStates) -> WordAlignment | None:
     """Align two texts word by word; ``None`` if one has no readable word.
 
     If a text vector is the weighted mean of its tokens, u = Σᵢ wᵢ sᵢ / Σᵢ wᵢ, its cosine is a sum over token pairs:
@@ -74,7 +74,7 @@ def align_words(a: WordStates, b: WordStates) -> WordAlignment | None:
     return WordAlignment((a.words, b.words), alike, parts, float(tokens.sum() - parts.sum()))
 
 
-def _word_means(states: WordStates) -> np.ndarray:
+def _word_means(states: TokenStates) -> np.ndarray:
     counts = np.bincount(states.owner[states.owner >= 0], minlength=len(states.words))
     return _sum_by_word(states.vectors, states.owner, len(states.words)) / counts[:, None]
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from ..errors import StudioError
-from ..models.similarity import NAMES, similarity, unit
+from ..models.similarity import TITLES, similarity, unit
 from ..progress import checkpoint
 from .products import At, Float32Products, Int8Products, RowSource, UnitRows, exact_products, int8_is_fast
 
@@ -336,7 +336,7 @@ def paraphrase_mining_by(vectors: np.ndarray, name: str, top: int = 10, progress
     require_top(top)
     if len(vectors) > MAX_ROWS_BY_SIMILARITY:
         raise StudioError(
-            f"the model compares by {NAMES[name]}, by which pairs of {len(vectors):,} texts cannot be found in reasonable time",
+            f"the model compares by {TITLES[name]}, by which pairs of {len(vectors):,} texts cannot be found in reasonable time",
             f"give at most {MAX_ROWS_BY_SIMILARITY:,} texts, or choose a model that compares by the cosine",
         )
     best, count = TopPairs(top, np.inf), len(vectors)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from ..caches import note_mapped
-from ..models.base import finite
+from ..models.base import require_finite_vectors
 from ..progress import KeyLocks
 from ..workspace import Workspace, atomic_file
 
@@ -274,11 +274,13 @@ class VectorStore:
     ) -> np.ndarray:
         vectors = self._find_known(texts, digest, encoder)
         if vectors is None:
-            return finite(encoder.encode(texts, progress=progress, should_stop=should_stop)).astype(np.float32, copy=False)
+            return require_finite_vectors(encoder.encode(texts, progress=progress, should_stop=should_stop)).astype(np.float32, copy=False)
         known, found = vectors
         new = np.flatnonzero(~known)
         if len(new):
-            found[new] = finite(encoder.encode([texts[row] for row in new.tolist()], progress=progress, should_stop=should_stop))
+            found[new] = require_finite_vectors(
+                encoder.encode([texts[row] for row in new.tolist()], progress=progress, should_stop=should_stop)
+            )
         return found
 
     def _find_known(self, texts: Sequence[str], digest: str, encoder: Encoder) -> tuple[np.ndarray, np.ndarray] | None:

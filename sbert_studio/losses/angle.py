@@ -1,4 +1,4 @@
-"""AnglE: CoSENT's ranking on an angle in complex space, where the gradient does not fade as the cosine nears ±1."""
+"""AnglE: CoSENT's ranking on angles in complex space, where the gradient does not vanish as the cosine nears ±1."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ..registry import setting
-from .base import OBJECTIVES, Objective
+from .base import LOSSES, Loss
 from .cosent import ranking_loss
 from .similarity import cosine, unit
 
 _POSITIVE = 0.6 - 1e-6  # the targets of positive pairs, as in the conversions of scored pairs
 
 
-@OBJECTIVES.register("angle")
-class AnglE(Objective):
-    """w₁ L_cos + w₂ L_ibn + L_angle; w₁ and w₂ are 0 unless set, which leaves the angle alone, as sentence-transformers has it.
+@LOSSES.register("angle")
+class AnglELoss(Loss):
+    """w₁ L_cos + w₂ L_ibn + L_angle; w₁ and w₂ default to 0, as in sentence-transformers.
 
-    With (i, j) any pair of a higher target than (k, l):
+    Over pairs (i, j) with a higher target than (k, l):
     L_cos = log(1 + Σ exp λ(cos(k, l) − cos(i, j))), which is CoSENT;
     L_ibn = mean over the positive pairs i of −log (exp λ cos(x_i, y_i) / Σ_j exp λ cos(x_i, y_j)), j all pairs of the batch;
-    L_angle = log(1 + Σ exp λ(Δ(k, l) − Δ(i, j))), Δ the angle similarity below.
+    L_angle = log(1 + Σ exp λ(Δ(k, l) − Δ(i, j))), Δ being :func:`angle_similarity`.
 
-    Source: Li and Li 2024, arXiv:2309.12871, section 3: cosine, in-batch negative and angle objective, and their weighted sum, with
-    1/τ as λ, one λ for all three. The paper sums L_ibn over the pairs; here it is a mean, as in the authors' own code.
+    Source: Li and Li 2024, arXiv:2309.12871, section 3, with 1/τ as λ, one λ for all three terms. The paper sums L_ibn over the pairs;
+    here it is a mean, as in the authors' code.
     """
 
     title = "AnglE"
-    summary = "CoSENT on angles in complex space instead of cosines; learns on where cosines saturate."
+    summary = "CoSENT on angles in complex space instead of cosines; its gradient does not vanish where cosines saturate."
     kinds = ("scored_pairs", "labelled_pairs")
     whole_batch = True
     ranks = True
@@ -41,33 +41,30 @@ class AnglE(Objective):
     class Params:
         """λ, w₁ and w₂."""
 
-        scale: float = setting(20.0, "λ: how sharply a pair in the wrong order is punished.", min=1, max=100, step=1)
-        cosine_weight: float = setting(0.0, "w₁: CoSENT's term beside the angle's; 1 in the paper.", min=0, max=100, step=0.5)
-        in_batch_weight: float = setting(
-            0.0, "w₂: each positive pair among the others of its batch, beside the angle's term; 1 in the paper.", min=0, max=100, step=0.5
-        )
+        scale: float = setting(20.0, "λ: how strongly pairs in the wrong order are penalised.", min=1, max=100, step=1)
+        cosine_weight: float = setting(0.0, "w₁: weight of the CoSENT term; 1 in the paper.", min=0, max=100, step=0.5)
+        in_batch_weight: float = setting(0.0, "w₂: weight of the in-batch negatives term; 1 in the paper.", min=0, max=100, step=0.5)
 
     def __init__(self, params: Any = None, dim: int = 0, labels: int = 0) -> None:
         super().__init__(params, dim, labels)
         self.in_batch = self.params.in_batch_weight > 0
 
-    def loss(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
-        """Columns: the two sides of the pairs."""
+    def compute(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
         assert targets is not None
         params, (u, v) = self.params, columns
         loss = ranking_loss(params.scale * angle_similarity(u, v), targets)
         if params.cosine_weight:
             loss = loss + params.cosine_weight * ranking_loss(params.scale * cosine(u, v), targets)
         if params.in_batch_weight:
-            positive = self.graded(targets, u) >= _POSITIVE
-            loss = loss + params.in_batch_weight * positives_in_batch(u, v, positive, ids, params.scale)
+            positive = self.as_similarities(targets, u) >= _POSITIVE
+            loss = loss + params.in_batch_weight * in_batch_negatives_loss(u, v, positive, ids, params.scale)
         return loss
 
 
 def angle_similarity(u: Tensor, v: Tensor) -> Tensor:
-    """|Σ (Re + Im) of z·w̄| / (‖z‖ ‖w‖), where the first half of a row is the real and the second the imaginary part of z (w).
+    """Return |Σ (Re + Im) of z·w̄| / (‖z‖ ‖w‖): the first half of a row is the real, the second the imaginary part of z (w).
 
-    Rows of odd width are padded with a zero. (b, dim), (b, dim) → (b,).
+    Rows of odd width are zero-padded. (b, dim), (b, dim) → (b,).
     """
     if u.shape[-1] % 2:
         u, v = F.pad(u, (0, 1)), F.pad(v, (0, 1))
@@ -76,20 +73,20 @@ def angle_similarity(u: Tensor, v: Tensor) -> Tensor:
     return (a * c + b * d + b * c - a * d).sum(-1).abs()
 
 
-def positives_in_batch(u: Tensor, v: Tensor, positive: Tensor, ids: Sequence[Tensor] | None, scale: float) -> Tensor:
-    """Cross-entropy of each positive pair's second side among those of all pairs, by scaled cosine; 0 without a positive pair.
+def in_batch_negatives_loss(u: Tensor, v: Tensor, positive: Tensor, ids: Sequence[Tensor] | None, scale: float) -> Tensor:
+    """Cross-entropy of each positive pair's second text among those of the batch, by scaled cosine; 0 without a positive pair.
 
     Args:
-        u, v: the two sides, (b, dim).
+        u, v: embeddings of the two texts, (b, dim).
         positive: (b,) bool.
-        ids: of both sides, (b,) each, equal for equal texts. A candidate that says the same as the anchor or as its partner, or
-            that another positive pair gives the same anchor, is no negative and is left out.
-        scale: the inverse of the temperature.
+        ids: text ids of both columns, (b,) each. A candidate equal to the anchor or to its positive, or that is a positive of the same
+            anchor in another row, is a false negative and is masked.
+        scale: inverse temperature.
     """
     scores = scale * unit(u) @ unit(v).T
     if ids is not None:
         first, second = ids
-        same = (second == first[:, None]) | (second == second[:, None]) | ((first == first[:, None]) & positive)
-        scores = scores.masked_fill(same.fill_diagonal_(False), -torch.inf)
+        false_negatives = (second == first[:, None]) | (second == second[:, None]) | ((first == first[:, None]) & positive)
+        scores = scores.masked_fill(false_negatives.fill_diagonal_(False), -torch.inf)
     rows = positive.nonzero().squeeze(1)
     return F.cross_entropy(scores[rows], rows) if len(rows) else scores.new_zeros(()) * u.sum()

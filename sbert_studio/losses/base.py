@@ -1,4 +1,4 @@
-"""Base class of losses, gathering across processes, and relations between training texts."""
+"""Base class of losses, gathering of embeddings across processes, and known positives."""
 
 from __future__ import annotations
 
@@ -19,17 +19,19 @@ from .similarity import cosine, unit
 if TYPE_CHECKING:
     from ..data.schema.roles import Kind
 
+LOSSES: Registry[Loss] = Registry("loss")
+
 
 def process_count() -> int:
-    """How many processes train together; 1 without ``torch.distributed``."""
+    """Return the number of processes that train together; 1 without ``torch.distributed``."""
     return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
 
 
 def gather_rows(local: Tensor) -> Tensor:
-    """(b, ...) of each process → (Σ b, ...), in the order of ranks, the same on every process. b may differ between processes.
+    """Concatenate the rows of all processes in rank order: (b, ...) each → (Σ b, ...). b may differ between processes.
 
-    The gradient that reaches a process's own rows is the sum over processes of the gradients of their losses: where every process
-    computes the loss of the global batch and gradients are then averaged (DDP), the result is the gradient of that loss.
+    The gradient of a process's own rows is the sum over processes of the gradients of their losses. If every process computes the loss of
+    the global batch and gradients are then averaged (DDP), the result is the gradient of that loss.
     """
     gathered: Tensor = _Gather.apply(local)  # type: ignore[no-untyped-call]
     return gathered
@@ -56,13 +58,13 @@ class _Gather(torch.autograd.Function):
 
 
 @dataclass(frozen=True, eq=False)
-class Relation:
-    """Pairs of texts that are no negatives of each other, by the texts' ids.
+class KnownPositives:
+    """Pairs of texts that are positives of each other anywhere in the training data, and so never negatives.
 
     Attributes:
-        pairs: (m,) int64, sorted: ``first · texts + second`` of each pair, both ways round.
-        classes: (texts,) int64, the class whose texts all belong together, -1 for a text of none; ``None`` where there are no classes.
-        texts: how many ids there are.
+        pairs: (m,) int64, sorted: ``first · texts + second`` of each pair, in both directions.
+        classes: (texts,) int64, a class whose texts are all positives of each other, -1 for none; ``None`` without classes.
+        texts: number of text ids.
     """
 
     pairs: Tensor
@@ -70,12 +72,12 @@ class Relation:
     texts: int
 
     @classmethod
-    def of(cls, ids: np.ndarray, classes: np.ndarray | None = None, device: torch.device | str = "cpu") -> Relation:
-        """The relation of all rows.
+    def from_rows(cls, ids: np.ndarray, classes: np.ndarray | None = None, device: torch.device | str = "cpu") -> KnownPositives:
+        """Collect the pairs of all training rows.
 
         Args:
-            ids: (columns, n) ids of texts; the first two columns belong together, row by row.
-            classes: (n,) ids of classes of rows, or ``None``.
+            ids: (columns, n) text ids; the first two columns of a row are positives.
+            classes: (n,) class ids of rows, or ``None``.
         """
         texts = int(ids.max(initial=-1)) + 1
         first, second = ids[0].astype(np.int64), ids[1].astype(np.int64)
@@ -86,8 +88,8 @@ class Relation:
             of_text[first], of_text[second] = classes, classes
         return cls(torch.from_numpy(pairs).to(device), None if of_text is None else torch.from_numpy(of_text).to(device), texts)
 
-    def holds(self, anchors: Tensor, candidates: Tensor) -> Tensor:
-        """Which of the candidates belong to which anchor: (a,), (c,) ids → (a, c) bool."""
+    def contains(self, anchors: Tensor, candidates: Tensor) -> Tensor:
+        """Return the mask of candidates that are positives of each anchor: (a,), (c,) ids → (a, c) bool."""
         keys = anchors[:, None] * self.texts + candidates
         places = torch.searchsorted(self.pairs, keys).clamp_max(len(self.pairs) - 1)
         found = self.pairs[places] == keys
@@ -97,26 +99,20 @@ class Relation:
         return found
 
 
-OBJECTIVES: Registry[Objective] = Registry("objective")
-
-
-class Objective(nn.Module, ABC):
-    """Embeddings and targets → one loss. It never holds an encoder; it may hold a head (``softmax``), which is trained with the encoder.
+class Loss(nn.Module, ABC):
+    """Loss of a batch of embeddings and targets. It may hold a head that is trained with the encoder (``softmax``), never an encoder.
 
     Attributes:
-        name: the key in ``OBJECTIVES``.
-        title: for people, a few words.
-        summary: for people, a sentence.
-        kinds: the kinds of examples it learns from.
-        views: how often each text is encoded for one step (2: two dropout passes, SimCSE).
+        name: key in ``LOSSES``.
+        title, summary: a few words and a sentence for display.
+        kinds: kinds of examples it can be trained on.
+        views: how often each text is encoded per step (2: two dropout passes, SimCSE).
         in_batch: rows are each other's negatives, so a batch should hold no text twice.
-        classes_in_batch: rows of one class are each other's positives, so a batch should hold several of several classes.
-        whole_batch: the loss is not a mean of one term a row, so splitting a batch into micro-batches changes it: the caller needs
-            ``cached_backward``, not plain accumulation.
-        ranks: the scores of a batch's rows are ranked with each other, so that rows that never meet are never compared.
-        needs_targets: it cannot do without a score or a class for each row.
-        relation: which texts belong together by all rows that are learned from; ``None`` until :meth:`know` has told. Only in-batch
-            objectives look at it.
+        classes_in_batch: rows of one class are each other's positives, so a batch should hold several texts of several classes.
+        whole_batch: the loss is not a mean over rows, so micro-batches need ``cached_backward`` instead of gradient accumulation.
+        ranks: the scores of a batch's rows are ranked against each other.
+        needs_targets: each row needs a score or a class.
+        known_positives: positives over all training rows, used to mask false negatives; ``None`` until :meth:`set_known_positives`.
         Params: the settings, a frozen dataclass.
     """
 
@@ -136,7 +132,7 @@ class Objective(nn.Module, ABC):
         """No settings."""
 
     params: Any
-    relation: Relation | None = None
+    known_positives: KnownPositives | None = None
 
     def __init__(self, params: Any = None, dim: int = 0, labels: int = 0) -> None:
         """Args:
@@ -149,68 +145,67 @@ class Objective(nn.Module, ABC):
         self.dim = dim
         self.labels = labels
 
-    def know(self, relation: Relation) -> None:
-        """Take note of which texts belong together; the ids of ``forward`` are those of the relation."""
-        self.relation = relation
+    def set_known_positives(self, relation: KnownPositives) -> None:
+        """Mask these pairs as false negatives; the ids of ``forward`` are those of ``relation``."""
+        self.known_positives = relation
 
     @property
-    def probes(self) -> bool:
-        """Whether it has a head that should :meth:`begin` with what the untuned encoder knows."""
+    def initializes_head(self) -> bool:
+        """True if :meth:`initialize_head` should be called with the untuned encoder's embeddings before training."""
         return False
 
-    def begin(self, columns: Sequence[Tensor], targets: Tensor | None) -> None:
-        """Set the head by the untuned encoder's vectors.
+    def initialize_head(self, columns: Sequence[Tensor], targets: Tensor | None) -> None:
+        """Initialize the head from the untuned encoder's embeddings.
 
         Args:
-            columns: an (n, dim) tensor a text column, of up to all rows that are learned from.
-            targets: (n,), as those of :meth:`forward`.
+            columns: an (n, dim) tensor per text column, of up to all training rows.
+            targets: (n,), as in :meth:`forward`.
         """
 
     def forward(self, columns: Sequence[Tensor], targets: Tensor | None = None, ids: Sequence[Tensor] | None = None) -> Tensor:
-        """The loss of a batch of b rows, a float32 scalar (float64 for float64 embeddings), autocast or not.
+        """Return the loss of a batch of b rows, a float32 scalar (float64 for float64 embeddings), with or without autocast.
+
+        With ``torch.distributed`` in training mode, a ``whole_batch`` loss first gathers the rows of all processes, with gradient: every
+        process must call it at the same step and returns the loss of the global batch.
 
         Args:
-            columns: one (b, dim) tensor a text column; with ``views`` 2, each column's passes follow one another.
-            targets: (b,) scores in 0..1 (floating) or class ids (integer), or ``None``.
-            ids: for each of ``columns`` (b,) int64 names of texts: equal ids, equal texts, in every process. Only in-batch objectives
-                look at them.
-
-        In training mode with ``torch.distributed`` initialised, a ``whole_batch`` objective gathers the rows of all processes first,
-        with gradient, so every process returns the loss of the global batch and must call it at the same step.
+            columns: a (b, dim) tensor per text column; with ``views`` 2, the passes of a column follow one another.
+            targets: (b,) scores in 0..1 (floating point) or class ids (integer), or ``None``.
+            ids: (b,) int64 text ids per column, equal for equal texts in every process; used by in-batch losses only.
         """
         if self.needs_targets and targets is None:
             raise StudioError(f"{self.title} needs a score or a label for each row", "choose the column that holds it")
-        columns = [full_precision(column) for column in columns]
+        columns = [to_full_precision(column) for column in columns]
         if self.whole_batch and self.training and process_count() > 1:
             columns = [gather_rows(column) for column in columns]
             targets = None if targets is None else gather_rows(targets)
             ids = None if ids is None else [gather_rows(column) for column in ids]
         with torch.autocast(columns[0].device.type, enabled=False):
-            return self.loss(columns, targets, ids)
+            return self.compute(columns, targets, ids)
 
-    def alike(self, left: Tensor, right: Tensor) -> Tensor:
-        """How alike the two sides of each pair are, (b, dim) each → (b,): the cosine, unless a family of models scores pairs otherwise."""
+    def pair_scores(self, left: Tensor, right: Tensor) -> Tensor:
+        """Return the similarity of each pair, (b, dim), (b, dim) → (b,): the cosine unless a model family scores pairs differently."""
         return cosine(left, right)
 
-    def all_alike(self, anchors: Tensor, candidates: Tensor) -> Tensor:
-        """The same of every anchor (a, dim) with every candidate (c, dim): (a, c)."""
+    def score_matrix(self, anchors: Tensor, candidates: Tensor) -> Tensor:
+        """Return the similarity of every anchor (a, dim) to every candidate (c, dim): (a, c)."""
         return unit(anchors) @ unit(candidates).T
 
     @abstractmethod
-    def loss(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
-        """The loss, given what ``forward`` is given, in full precision."""
+    def compute(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
+        """Return the loss for the inputs of :meth:`forward`, in full precision."""
 
-    def graded(self, targets: Tensor | None, like: Tensor) -> Tensor:
-        """Targets as similarities in 0..1 in the precision of ``like``: scores as they are, class ids in order (0, 1, 2 → 0, ½, 1)."""
-        assert targets is not None  # forward has refused it
+    def as_similarities(self, targets: Tensor | None, like: Tensor) -> Tensor:
+        """Return targets as similarities in 0..1 in the dtype of ``like``; class ids are spread in order (0, 1, 2 → 0, ½, 1)."""
+        assert targets is not None
         return targets.to(like.dtype) if targets.is_floating_point() else targets.to(like.dtype) / max(self.labels - 1, 1)
 
 
-def full_precision(embeddings: Tensor) -> Tensor:
-    """Half-precision embeddings in float32; others as they are."""
+def to_full_precision(embeddings: Tensor) -> Tensor:
+    """Return half-precision embeddings in float32, others unchanged."""
     return embeddings.float() if embeddings.dtype in (torch.float16, torch.bfloat16) else embeddings
 
 
-def objectives_for(kind: Kind) -> list[str]:
-    """The names of the objectives that learn from this kind of examples."""
-    return [name for name in OBJECTIVES if kind in OBJECTIVES[name].kinds]
+def losses_for(kind: Kind) -> list[str]:
+    """Return the names of the losses that can be trained on a kind of examples."""
+    return [name for name in LOSSES if kind in LOSSES[name].kinds]

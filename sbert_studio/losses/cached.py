@@ -1,4 +1,4 @@
-"""Cached gradients: the gradient of a loss over a large batch, in the memory of one micro-batch."""
+"""Cached gradients (GradCache): train on a large batch in the memory of one micro-batch."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from .base import Objective
+from .base import Loss
 
 Chunk = TypeVar("Chunk")
 
 
 def cached_backward(
-    objective: Objective,
+    loss_fn: Loss,
     chunks: Sequence[Chunk],
     encode: Callable[[Chunk], Sequence[Tensor]],
     targets: Tensor | None = None,
     ids: Sequence[Tensor] | None = None,
 ) -> Tensor:
-    """Add the gradient of the loss over all chunks to the parameters of encoder and objective; return the loss, detached.
+    """Add the gradient of the loss over all chunks to the parameters of encoder and loss; return the detached loss.
 
     Each chunk is encoded without a graph, the loss is differentiated by the embeddings alone, then each chunk is encoded again with a
-    graph, from the random state it had (so dropout falls the same), and the embeddings' gradient is passed on through it. The result is
-    that of encoding all chunks with a graph, and so is the random state afterwards. Source: Gao et al. 2021, arXiv:2101.06983, GradCache.
+    graph from the same random state (hence the same dropout), and the gradient of its embeddings is propagated. The gradients and the
+    final random state equal those of encoding all chunks with a graph. Source: Gao et al. 2021, arXiv:2101.06983.
 
     Args:
         chunks: the batch in parts, in order.
-        encode: a chunk of r rows → its columns, (r, dim) each; called twice a chunk.
+        encode: maps a chunk of r rows to its columns, (r, dim) each; called twice per chunk.
         targets, ids: those of the whole batch.
     """
     states, parts = [], []
@@ -40,7 +40,7 @@ def cached_backward(
     columns = [torch.cat(column).requires_grad_() for column in zip(*parts, strict=True)]
     rows = [len(part[0]) for part in parts]
     del parts
-    loss: Tensor = objective(columns, targets, ids)
+    loss: Tensor = loss_fn(columns, targets, ids)
     loss.backward()  # type: ignore[no-untyped-call]
     gradients = [torch.zeros_like(column) if column.grad is None else column.grad for column in columns]
 
@@ -53,7 +53,6 @@ def cached_backward(
 
 
 def _random_state() -> list[Tensor]:
-    """Of the CPU and of the accelerator in use, if there is one."""
     return [device.get_rng_state() for device in _devices()]
 
 

@@ -1,4 +1,4 @@
-"""Contrastive losses: similar pairs are drawn together, others pushed apart up to a margin."""
+"""Contrastive losses: similar pairs are pulled together, dissimilar ones pushed apart up to a margin."""
 
 from __future__ import annotations
 
@@ -11,59 +11,56 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ..registry import setting
-from .base import OBJECTIVES, Objective
+from .base import LOSSES, Loss
 from .similarity import DISTANCES
 
 if TYPE_CHECKING:
     from ..data.schema.roles import Kind
 
 
-@OBJECTIVES.register("contrastive")
-class Contrastive(Objective):
+@LOSSES.register("contrastive")
+class ContrastiveLoss(Loss):
     """mean ½ (t d² + (1 − t) max(m − d, 0)²), d the distance of the pair, t in 0..1.
 
     Source: Hadsell, Chopra and LeCun 2006, equation 4 (there Y = 1 − t).
     """
 
     title = "Contrastive"
-    summary = "Draws similar pairs together and pushes the others apart up to a margin."
+    summary = "Pulls similar pairs together and pushes dissimilar ones apart up to a margin."
     kinds: tuple[Kind, ...] = ("labelled_pairs", "scored_pairs")
 
     @dataclass(frozen=True)
     class Params:
         """Distance and margin."""
 
-        distance: str = setting("cosine", "How distance is measured.", choices=tuple(DISTANCES))
-        margin: float = setting(0.5, "How far apart dissimilar pairs should be, in units of that distance.", min=0, max=100, step=0.05)
+        distance: str = setting("cosine", "Distance measure.", choices=tuple(DISTANCES))
+        margin: float = setting(0.5, "Minimum distance of dissimilar pairs.", min=0, max=100, step=0.05)
 
-    def loss(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
-        """Columns: the two sides of the pairs."""
+    def compute(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
         distances = DISTANCES[self.params.distance](columns[0], columns[1])
-        similar = self.graded(targets, distances)
+        similar = self.as_similarities(targets, distances)
         apart = F.relu(self.params.margin - distances)
         return 0.5 * (similar * distances**2 + (1 - similar) * apart**2).mean()
 
 
-@OBJECTIVES.register("online_contrastive")
-class OnlineContrastive(Contrastive):
+@LOSSES.register("online_contrastive")
+class OnlineContrastiveLoss(ContrastiveLoss):
     """Σ d² over the hard similar pairs + Σ max(m − d, 0)² over the hard dissimilar ones.
 
-    Hard: similar pairs farther apart than the nearest dissimilar pair of the batch, dissimilar ones nearer than the farthest similar
-    pair; where a batch has only one of them, those beyond their mean. A class counts as similar above the middle of the labels' order.
+    Hard are similar pairs farther apart than the nearest dissimilar pair of the batch, and dissimilar ones nearer than the farthest similar
+    pair; in a batch of one kind only, those beyond the mean. Classes above the middle of the label order count as similar.
     Source: sentence-transformers' OnlineContrastiveLoss.
     """
 
     title = "Online contrastive"
-    summary = "Contrastive, on the pairs of each batch that are still confused."
+    summary = "Contrastive loss on the hard pairs of each batch only."
     kinds = ("labelled_pairs",)
     whole_batch = True
     ranks = True
 
-    def loss(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
-        """Columns: the two sides of the pairs."""
+    def compute(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
         distances = DISTANCES[self.params.distance](columns[0], columns[1])
-        similar = self.graded(targets, distances) > 0.5
-        # A batch of one side only is compared with its own mean.
+        similar = self.as_similarities(targets, distances) > 0.5
         mean = distances.mean()
         nearest = torch.where(similar.all(), mean, distances.masked_fill(similar, torch.inf).min())
         farthest = torch.where(similar.any(), distances.masked_fill(~similar, -torch.inf).max(), mean)

@@ -1,4 +1,4 @@
-"""CoSENT: pairs that people call more similar should have the larger cosine; by how much is left to the model."""
+"""CoSENT: pairs with the higher target should have the larger cosine."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import torch
 from torch import Tensor
 
 from ..registry import setting
-from .base import OBJECTIVES, Objective
+from .base import LOSSES, Loss
 
 
-@OBJECTIVES.register("cosent")
-class CoSENT(Objective):
-    """log(1 + Σ exp λ(cos(k, l) − cos(i, j))) over all pairs (i, j) of higher target than (k, l).
+@LOSSES.register("cosent")
+class CoSENTLoss(Loss):
+    """log(1 + Σ exp λ(cos(k, l) − cos(i, j))) over all pairs (i, j) with a higher target than (k, l).
 
-    Source: Su 2022, "CoSENT (1)", kexue.fm/archives/8847, the general ranking form: 0/1 labels, ordered classes and scores alike.
+    Source: Su 2022, "CoSENT (1)", kexue.fm/archives/8847, the general ranking form for 0/1 labels, ordered classes and scores.
     """
 
     title = "CoSENT"
@@ -29,18 +29,17 @@ class CoSENT(Objective):
     class Params:
         """λ."""
 
-        scale: float = setting(20.0, "λ: how sharply a pair in the wrong order is punished.", min=1, max=100, step=1)
+        scale: float = setting(20.0, "λ: how strongly pairs in the wrong order are penalised.", min=1, max=100, step=1)
 
-    def loss(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
-        """Columns: the two sides of the pairs."""
+    def compute(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
         assert targets is not None
-        return ranking_loss(self.params.scale * self.alike(columns[0], columns[1]), targets)
+        return ranking_loss(self.params.scale * self.pair_scores(columns[0], columns[1]), targets)
 
 
 def ranking_loss(scores: Tensor, targets: Tensor) -> Tensor:
-    """log(1 + Σ exp(s_j − s_i)) over all i, j with targets t_i > t_j, in O(b log b) time and O(b) memory.
+    """Return log(1 + Σ exp(s_j − s_i)) over all i, j with targets t_i > t_j, in O(b log b) time and O(b) memory.
 
-    The sum is Σ_i exp(−s_i) · Σ_{t_j < t_i} exp(s_j): sorted by target, the inner sum is a prefix. Equal targets are not compared;
+    The sum is Σ_i exp(−s_i) · Σ_{t_j < t_i} exp(s_j): sorted by target, the inner sum is a prefix sum. Equal targets are not compared;
     without two different targets the loss is 0.
 
     Args:

@@ -1,4 +1,4 @@
-"""Cosine regression, alone and combined with CoSENT."""
+"""Losses that fit the cosine of each pair to its score."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ..registry import setting
-from .base import OBJECTIVES, Objective
+from .base import LOSSES, Loss
 from .cosent import ranking_loss
+from .similarity import cosine
 
 
-@OBJECTIVES.register("cosine+cosent")
-class CosineAndCoSENT(Objective):
-    """w · mean (cos(u, v) − t)² + CoSENT with λ. Regression keeps the cosines where the scores are; CoSENT sharpens their order."""
+@LOSSES.register("cosine+cosent")
+class CosineCoSENTLoss(Loss):
+    """w · mean (cos(u, v) − t)² + CoSENT with λ: regression fixes the scale of the cosines, CoSENT sharpens their order."""
 
     title = "Cosine regression + CoSENT"
     summary = "Fits the scores and their order at once; the strongest here on a few thousand scored pairs."
@@ -27,20 +28,19 @@ class CosineAndCoSENT(Objective):
     class Params:
         """w and λ."""
 
-        cosine_weight: float = setting(5.0, "Weight of the regression beside CoSENT.", min=0, max=100, step=0.5)
-        scale: float = setting(20.0, "λ: how sharply a pair in the wrong order is punished.", min=1, max=100, step=1)
+        cosine_weight: float = setting(5.0, "Weight of the regression term relative to CoSENT.", min=0, max=100, step=0.5)
+        scale: float = setting(20.0, "λ: how strongly pairs in the wrong order are penalised.", min=1, max=100, step=1)
 
-    def loss(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
-        """Columns: the two sides of the pairs."""
+    def compute(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
         assert targets is not None
-        similarities = self.alike(columns[0], columns[1])
-        regression = F.mse_loss(similarities, self.graded(targets, similarities))
+        similarities = self.pair_scores(columns[0], columns[1])
+        regression = F.mse_loss(similarities, self.as_similarities(targets, similarities))
         weight: float = self.params.cosine_weight
         return weight * regression + ranking_loss(self.params.scale * similarities, targets)
 
 
-@OBJECTIVES.register("cosine")
-class Cosine(Objective):
+@LOSSES.register("cosine")
+class CosineSimilarityLoss(Loss):
     """mean (cos(u, v) − t)², t in 0..1.
 
     Source: Reimers and Gurevych 2019, section 3, "Regression Objective Function". Class ids are spread over 0..1 in order.
@@ -50,7 +50,36 @@ class Cosine(Objective):
     summary = "Fits the cosine of each pair to its score, by mean squared error."
     kinds = ("scored_pairs", "labelled_pairs")
 
-    def loss(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
-        """Columns: the two sides of the pairs."""
-        similarities = self.alike(columns[0], columns[1])
-        return F.mse_loss(similarities, self.graded(targets, similarities))
+    def compute(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
+        similarities = self.pair_scores(columns[0], columns[1])
+        return F.mse_loss(similarities, self.as_similarities(targets, similarities))
+
+
+@LOSSES.register("naive_cosine")
+class NaiveCosineLoss(Loss):
+    """The cosine losses that CoSENT was proposed to replace, for comparison. Mean over pairs, with c = cos(u, v) and t in 0..1, of
+
+    - ``linear``, equation 1: t (1 − c) + (1 − t) (1 + c)
+    - ``squared``, equation 2: t (1 − c)² + (1 − t) c²
+    - ``threshold``, equation 3: t (1 − c) + (1 − t) max(c, θ), θ = 0.7
+
+    Source: Su 2022, "CoSENT (1)", kexue.fm/archives/8847, which explains why they learn poorly from hard negatives.
+    """
+
+    title = "Naive cosine"
+    summary = "Pulls cosines straight to 1 and to -1, to 0 or below a threshold; for comparison with CoSENT."
+    kinds = ("labelled_pairs", "scored_pairs")
+
+    @dataclass(frozen=True)
+    class Params:
+        """The equation and θ."""
+
+        equation: str = setting("linear", "Equation of the article.", choices=("linear", "squared", "threshold"))
+        threshold: float = setting(0.7, "θ: dissimilar pairs below this cosine are left alone.", min=-1, max=1, step=0.05)
+
+    def compute(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
+        c = cosine(columns[0], columns[1])
+        t = self.as_similarities(targets, c)
+        similar = (1 - c) ** 2 if self.params.equation == "squared" else 1 - c
+        dissimilar = {"linear": 1 + c, "squared": c**2, "threshold": c.clamp_min(self.params.threshold)}[self.params.equation]
+        return (t * similar + (1 - t) * dissimilar).mean()

@@ -1,4 +1,4 @@
-"""What a cross-encoder learns by: losses on the logits of whole pairs, where the other objectives compare vectors."""
+"""Losses of cross-encoders, on the logits of whole pairs."""
 
 from __future__ import annotations
 
@@ -12,110 +12,102 @@ from torch import Tensor
 
 from ..errors import StudioError
 from ..registry import Registry, parse_params, setting
-from .base import Objective
+from .base import Loss
 
-PAIR_OBJECTIVES: Registry[Objective] = Registry("objective of a cross-encoder")
+CROSS_ENCODER_LOSSES: Registry[Loss] = Registry("cross-encoder loss")
 
 
-class PairObjective(Objective):
-    """Logits (b, outputs) of b pairs and their targets → one loss, a mean of one term a pair.
+class CrossEncoderLoss(Loss):
+    """Mean loss of the logits (b, num_outputs) of b pairs.
 
     Args:
         params: a ``Params`` of this class; ``None`` for the defaults.
-        labels: how many classes the targets have; 0 where they are scores.
-        head: of the cross-encoder, ``linear`` or ``mlp``.
+        labels: number of classes; 0 for scores.
+        head: head of the cross-encoder, ``linear`` or ``mlp``.
 
     Attributes:
-        squeezes: whether the model's score is the sigmoid of its single logit.
+        applies_sigmoid: the model's score is the sigmoid of its single logit.
     """
 
-    squeezes: bool = False
+    applies_sigmoid: bool = False
 
     def __init__(self, params: Any = None, labels: int = 0, head: str = "linear") -> None:
-        super().__init__(params, self.outputs(labels), labels)
+        super().__init__(params, self.num_outputs(labels), labels)
         self.head = head
 
     @classmethod
-    def outputs(cls, labels: int) -> int:
-        """How many logits the model gives a pair."""
+    def num_outputs(cls, labels: int) -> int:
+        """Return the number of logits per pair."""
         return 1
 
 
-@PAIR_OBJECTIVES.register("mse")
-class MeanSquaredError(PairObjective):
+@CROSS_ENCODER_LOSSES.register("mse")
+class MSELoss(CrossEncoderLoss):
     """mean (s − t)², s the logit or its sigmoid, t in 0..1.
 
     Source: the STS-Benchmark comparison of a linear head with 512 units, ReLU and a sigmoid, both on the pair's [CLS] vector.
     """
 
     title = "Squared error"
-    summary = "Fits the score of each pair, read as a whole."
+    summary = "Fits the score of each pair, by mean squared error."
     kinds = ("scored_pairs", "labelled_pairs")
 
     @dataclass(frozen=True)
     class Params:
-        """The sigmoid."""
+        """Sigmoid or not."""
 
         sigmoid: str = setting(
-            "auto", "Squeeze the score into 0 to 1 by a sigmoid; auto does so behind the head mlp.", choices=("auto", "yes", "no")
+            "auto", "Map the score to 0 to 1 by a sigmoid; auto applies it with the mlp head.", choices=("auto", "yes", "no")
         )
 
     def __init__(self, params: Any = None, labels: int = 0, head: str = "linear") -> None:
         super().__init__(params, labels, head)
-        self.squeezes = head == "mlp" if self.params.sigmoid == "auto" else self.params.sigmoid == "yes"
+        self.applies_sigmoid = head == "mlp" if self.params.sigmoid == "auto" else self.params.sigmoid == "yes"
 
-    def loss(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
-        """Columns: one, the logits (b, 1)."""
+    def compute(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
         logits = columns[0][:, 0]
-        return F.mse_loss(torch.sigmoid(logits) if self.squeezes else logits, self.graded(targets, logits))
+        return F.mse_loss(torch.sigmoid(logits) if self.applies_sigmoid else logits, self.as_similarities(targets, logits))
 
 
-@PAIR_OBJECTIVES.register("binary_cross_entropy")
-class BinaryCrossEntropy(PairObjective):
+@CROSS_ENCODER_LOSSES.register("binary_cross_entropy")
+class BinaryCrossEntropyLoss(CrossEncoderLoss):
     """mean −t log σ(s) − (1 − t) log (1 − σ(s)), s the logit, t in 0..1: the usual loss of a re-ranker (Nogueira and Cho 2019)."""
 
     title = "Binary cross-entropy"
-    summary = "Tells pairs that belong together from those that do not; the usual choice for re-ranking."
+    summary = "Separates matching pairs from others; the usual choice for re-ranking."
     kinds = ("labelled_pairs", "scored_pairs")
-    squeezes = True
+    applies_sigmoid = True
 
-    def loss(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
-        """Columns: one, the logits (b, 1)."""
+    def compute(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
         logits = columns[0][:, 0]
-        return F.binary_cross_entropy_with_logits(logits, self.graded(targets, logits))
+        return F.binary_cross_entropy_with_logits(logits, self.as_similarities(targets, logits))
 
 
-@PAIR_OBJECTIVES.register("cross_entropy")
-class CrossEntropy(PairObjective):
-    """mean −log softmax(s)ₜ, s the logits and t the class: classification of the pair, as of NLI (Devlin et al. 2019, section 4.1)."""
+@CROSS_ENCODER_LOSSES.register("cross_entropy")
+class CrossEntropyLoss(CrossEncoderLoss):
+    """mean −log softmax(s)ₜ, s the logits and t the class: pair classification, as for NLI (Devlin et al. 2019, section 4.1)."""
 
     title = "Cross-entropy"
-    summary = "Sorts each pair into one of the classes, in no order; such a model does not rank."
+    summary = "Classifies each pair into unordered classes; such a model cannot rank."
     kinds = ("labelled_pairs",)
 
     @classmethod
-    def outputs(cls, labels: int) -> int:
-        """One logit a class.
-
-        Raises:
-            StudioError: there are fewer than two classes.
-        """
+    def num_outputs(cls, labels: int) -> int:
         if labels < 2:
-            raise StudioError("cross-entropy needs at least two different labels", "choose the label column, or an objective for scores")
+            raise StudioError("cross-entropy needs at least two different labels", "choose the label column, or a loss for scores")
         return labels
 
-    def loss(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
-        """Columns: one, the logits (b, labels)."""
-        assert targets is not None  # forward has refused it
+    def compute(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
+        assert targets is not None
         return F.cross_entropy(columns[0], targets.long())
 
 
-def build_pair_objective(name: str, values: Mapping[str, Any], *, labels: int = 0, head: str = "linear") -> PairObjective:
-    """The registered pair objective ``name`` with ``values`` for its ``Params``.
+def build_cross_encoder_loss(name: str, values: Mapping[str, Any], *, labels: int = 0, head: str = "linear") -> CrossEncoderLoss:
+    """Build the registered loss ``name`` with ``values`` for its ``Params``.
 
     Raises:
         StudioError: an unknown name or setting, a value out of bounds, fewer than two labels for ``cross_entropy``.
     """
-    chosen: Any = PAIR_OBJECTIVES[name]
-    made: PairObjective = chosen(parse_params(chosen.Params, values), labels, head)
+    chosen: Any = CROSS_ENCODER_LOSSES[name]
+    made: CrossEncoderLoss = chosen(parse_params(chosen.Params, values), labels, head)
     return made

@@ -1,6 +1,6 @@
-"""What a poly-encoder learns by: the objectives of vectors whose similarity is one number, on its score of a pair in the cosine's place.
+"""Losses of poly-encoders: those of bi-encoders, on the poly-encoder's pair score instead of the cosine.
 
-Humeau et al. 2020, section 4.4, train it as their bi-encoder: by the cross-entropy of each pair among the candidates of its batch.
+Humeau et al. 2020, section 4.4, train it like their bi-encoder: by the cross-entropy of each pair among the candidates of its batch.
 """
 
 from __future__ import annotations
@@ -10,34 +10,32 @@ from typing import Any
 
 from torch import Tensor
 
-from ..models.poly_encoder import SHARPNESS, attended, attended_all
+from ..models.poly_encoder import SHARPNESS, attention_score_matrix, attention_scores
 from ..registry import Registry, parse_params
-from .base import Objective, Relation
-from .cosent import CoSENT
-from .cosine import Cosine, CosineAndCoSENT
-from .multiple_negatives_ranking import InBatch
+from .base import KnownPositives, Loss
+from .cosent import CoSENTLoss
+from .cosine import CosineCoSENTLoss, CosineSimilarityLoss
+from .multiple_negatives_ranking import MultipleNegativesRankingLoss
 
-POLY_OBJECTIVES: Registry[Objective] = Registry("objective of a poly-encoder")
+POLY_ENCODER_LOSSES: Registry[Loss] = Registry("poly-encoder loss")
 
 
-class OfRows(Objective):
-    """A similarity of rows that hold a text both as a query, in m vectors, and as a candidate, in one.
+class PolyEncoderLoss(Loss):
+    """Scores of rows that hold a text both as a query, in m vectors, and as a candidate, in one.
 
     Attributes:
         codes: m.
-        sharpness: of the candidate's attention over the query's vectors.
+        sharpness: λ of the candidate's attention over the query's vectors.
     """
 
     codes: int = 1
     sharpness: float = SHARPNESS
 
-    def alike(self, left: Tensor, right: Tensor) -> Tensor:
-        """The score of each pair: rows (b, (m + 1) · d) of queries and of candidates → (b,)."""
-        return attended(self._queries(left), self._candidates(right), self.sharpness)
+    def pair_scores(self, left: Tensor, right: Tensor) -> Tensor:
+        return attention_scores(self._queries(left), self._candidates(right), self.sharpness)
 
-    def all_alike(self, anchors: Tensor, candidates: Tensor) -> Tensor:
-        """The score of every query with every candidate: (a, c)."""
-        return attended_all(self._queries(anchors), self._candidates(candidates), self.sharpness)
+    def score_matrix(self, anchors: Tensor, candidates: Tensor) -> Tensor:
+        return attention_score_matrix(self._queries(anchors), self._candidates(candidates), self.sharpness)
 
     def _queries(self, rows: Tensor) -> Tensor:
         return rows.view(len(rows), self.codes + 1, -1)[:, :-1]
@@ -46,58 +44,56 @@ class OfRows(Objective):
         return rows.view(len(rows), self.codes + 1, -1)[:, -1]
 
 
-@POLY_OBJECTIVES.register("in_batch")
-class PolyInBatch(OfRows, InBatch):
-    """The cross-entropy of each query's own candidate among those of the whole batch, hard negatives with them.
+@POLY_ENCODER_LOSSES.register("in_batch")
+class PolyMultipleNegativesRankingLoss(PolyEncoderLoss, MultipleNegativesRankingLoss):
+    """Cross-entropy of each query's own candidate among those of the whole batch, hard negatives included.
 
-    Of pairs with labels the queries of those with the highest one look for their candidates; the texts of the others are candidates too.
+    For pairs with labels, those with the highest label are the positives; the texts of the others are candidates too.
     """
 
     kinds = ("positive_pairs", "triplets", "labelled_pairs")
 
-    def know(self, relation: Relation) -> None:
-        """Take note of which texts belong together, unless there are labels: rows that these hold apart would count as together."""
+    def set_known_positives(self, relation: KnownPositives) -> None:
         if self.labels < 2:
-            super().know(relation)
+            super().set_known_positives(relation)
 
-    def loss(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
-        """Columns: queries, candidates, then any number of columns of hard negatives."""
-        return self.of_rows(columns, ids, None if targets is None else targets == self.labels - 1)
+    def compute(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
+        return self.compute_rows(columns, ids, None if targets is None else targets == self.labels - 1)
 
 
-@POLY_OBJECTIVES.register("cosine")
-class PolyCosine(OfRows, Cosine):
+@POLY_ENCODER_LOSSES.register("cosine")
+class PolyMSELoss(PolyEncoderLoss, CosineSimilarityLoss):
     """mean (s − t)², s the score of the pair, t in 0..1."""
 
     title = "Regression"
     summary = "Fits the score of each pair, by mean squared error."
 
 
-@POLY_OBJECTIVES.register("cosent")
-class PolyCoSENT(OfRows, CoSENT):
-    """log(1 + Σ exp λ(s(k, l) − s(i, j))) over all pairs (i, j) of higher target than (k, l), s the score."""
+@POLY_ENCODER_LOSSES.register("cosent")
+class PolyCoSENTLoss(PolyEncoderLoss, CoSENTLoss):
+    """log(1 + Σ exp λ(s(k, l) − s(i, j))) over all pairs (i, j) with a higher target than (k, l), s the score."""
 
 
-@POLY_OBJECTIVES.register("cosine+cosent")
-class PolyCosineAndCoSENT(OfRows, CosineAndCoSENT):
+@POLY_ENCODER_LOSSES.register("cosine+cosent")
+class PolyMSECoSENTLoss(PolyEncoderLoss, CosineCoSENTLoss):
     """w · mean (s − t)² + CoSENT on s with λ."""
 
     title = "Regression + CoSENT"
 
 
-def build_poly_objective(
+def build_poly_encoder_loss(
     name: str, values: Mapping[str, Any], *, dim: int, codes: int, labels: int = 0, sharpness: float = SHARPNESS
-) -> Objective:
-    """The registered objective ``name`` with ``values`` for its ``Params``.
+) -> Loss:
+    """Build the registered loss ``name`` with ``values`` for its ``Params``.
 
     Args:
-        dim: the width of a row.
+        dim: width of a row.
         codes: m.
 
     Raises:
         StudioError: an unknown name or setting, or a value out of bounds.
     """
-    chosen: Any = POLY_OBJECTIVES[name]
-    made: OfRows = chosen(parse_params(chosen.Params, values), dim, labels)
+    chosen: Any = POLY_ENCODER_LOSSES[name]
+    made: PolyEncoderLoss = chosen(parse_params(chosen.Params, values), dim, labels)
     made.codes, made.sharpness = codes, sharpness
     return made

@@ -1,4 +1,4 @@
-"""SimCSE: contrastive learning with dropout as the only noise, or with NLI's entailments and contradictions."""
+"""SimCSE: contrastive learning with dropout as the only augmentation, or with NLI entailments and contradictions."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING
 from torch import Tensor
 
 from ..registry import setting
-from .base import OBJECTIVES, Objective
+from .base import LOSSES, Loss
 from .multiple_negatives_ranking import in_batch_loss
 
 if TYPE_CHECKING:
     from ..data.schema.roles import Kind
 
 
-@OBJECTIVES.register("simcse")
-class SimCSE(Objective):
+@LOSSES.register("simcse")
+class SimCSELoss(Loss):
     """mean_i −log (exp(cos(h_i, h'_i) / τ) / Σ_j exp(cos(h_i, h'_j) / τ)), h and h' two passes of one text with different dropout.
 
     Source: Gao, Yao and Chen 2021, arXiv:2104.08821, equation 4.
     """
 
     title = "SimCSE, unsupervised"
-    summary = "Learns from sentences alone: each is encoded twice with dropout and should find itself in the batch."
+    summary = "Needs sentences only: each is encoded twice with dropout and should match itself within the batch."
     kinds: tuple[Kind, ...] = ("sentences",)
     views = 2
     in_batch = True
@@ -37,19 +37,18 @@ class SimCSE(Objective):
 
         temperature: float = setting(0.05, "τ: smaller is sharper.", min=0.005, max=1, step=0.005)
 
-    def loss(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
-        """Columns: the first pass, the second pass. A text that the batch holds twice is not its own negative."""
-        return in_batch_loss(columns, ids, 1 / self.params.temperature, self.relation)
+    def compute(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
+        return in_batch_loss(columns, ids, 1 / self.params.temperature, self.known_positives)
 
 
-@OBJECTIVES.register("simcse_supervised")
-class SupervisedSimCSE(SimCSE):
+@LOSSES.register("simcse_supervised")
+class SupervisedSimCSELoss(SimCSELoss):
     """mean_i −log (exp(cos(h_i, h_i⁺) / τ) / Σ_j (exp(cos(h_i, h_j⁺) / τ) + exp(cos(h_i, h_j⁻) / τ))).
 
     Source: Gao, Yao and Chen 2021, arXiv:2104.08821, equation 5.
     """
 
     title = "SimCSE, supervised"
-    summary = "In-batch negatives at SimCSE's temperature, made for NLI as triplets: premise, entailment, contradiction."
+    summary = "In-batch negatives at SimCSE's temperature, for NLI triplets: premise, entailment, contradiction."
     kinds = ("triplets", "positive_pairs")
     views = 1

@@ -1,4 +1,4 @@
-"""Similarities and distances of rows, (b, dim), (b, dim) → (b,), whose gradients are finite at zero and for equal rows."""
+"""Similarities and distances of rows, (b, dim), (b, dim) → (b,), with finite gradients at zero and for equal rows."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from torch import Tensor
 
 
 def unit(embeddings: Tensor) -> Tensor:
-    """Rows of length 1; a zero row stays zero."""
+    """Scale rows to length 1; a zero row stays zero."""
     return F.normalize(embeddings, dim=-1, eps=1e-8)
 
 
 def row_length(embeddings: Tensor) -> Tensor:
-    """The Euclidean length of each row, (b, dim) → (b,)."""
+    """Return the Euclidean norm of each row, (b, dim) → (b,)."""
     length: Tensor = torch.linalg.vector_norm(embeddings, dim=-1)
     return length
 
 
 def cosine(u: Tensor, v: Tensor) -> Tensor:
-    """cos(u, v), in -1..1."""
+    """Return the cosine of each pair of rows, in -1..1."""
     return (unit(u) * unit(v)).sum(-1)
 
 

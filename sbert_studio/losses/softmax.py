@@ -1,4 +1,4 @@
-"""SBERT's classification objective: a softmax over a concatenation of the two embeddings, with a head fitted beforehand."""
+"""Softmax classification of pairs (SBERT's objective for NLI), with a head fitted before training."""
 
 from __future__ import annotations
 
@@ -12,30 +12,31 @@ from torch import Tensor, nn
 
 from ..errors import StudioError
 from ..registry import setting
-from .base import OBJECTIVES, Objective
+from .base import LOSSES, Loss
 
 _STEPS = 200
-# Of the squared length of the weights: enough that separable rows do not drive them to infinity.
+# Weight decay: keeps the weights finite on separable rows.
 _DECAY = 1e-4
+CONCATENATIONS = ("u,v,|u-v|", "u,v,|u-v|,u*v", "u,v,u*v", "|u-v|,u*v", "|u-v|", "u*v", "u,v")
 
 
-def fit(objective: Objective, columns: Sequence[Tensor], targets: Tensor | None) -> None:
-    """Minimise the loss of ``objective`` over its own parameters, by L-BFGS.
+def fit_head(loss_fn: Loss, columns: Sequence[Tensor], targets: Tensor | None) -> None:
+    """Minimise ``loss_fn`` over its own parameters by L-BFGS.
 
-    A head of random weights sends a random gradient into the encoder until it has learned itself, and what the encoder knew is lost
-    meanwhile: probing first keeps it. Source: Kumar et al. 2022, arXiv:2202.10054, "LP-FT".
+    Training starts with a fitted head so that the gradients of a random one do not distort the encoder. Source: Kumar et al. 2022,
+    arXiv:2202.10054, "LP-FT".
 
     Args:
-        columns: an (n, dim) tensor a text column.
-        targets: (n,), as those of the objective.
+        columns: an (n, dim) tensor per text column.
+        targets: (n,), as those of the loss.
     """
-    learning = list(objective.parameters())
+    learning = list(loss_fn.parameters())
     solver = torch.optim.LBFGS(learning, max_iter=_STEPS, line_search_fn="strong_wolfe")
 
     def closure() -> Tensor:
         solver.zero_grad()
         lengths = torch.stack([parameter.square().sum() for parameter in learning if parameter.ndim > 1])
-        loss: Tensor = objective.loss(columns, targets, None) + _DECAY * lengths.sum()
+        loss: Tensor = loss_fn.compute(columns, targets, None) + _DECAY * lengths.sum()
         loss.backward()  # type: ignore[no-untyped-call]
         return loss
 
@@ -44,46 +45,38 @@ def fit(objective: Objective, columns: Sequence[Tensor], targets: Tensor | None)
         parameter.grad = None
 
 
-CONCATENATIONS = ("u,v,|u-v|", "u,v,|u-v|,u*v", "u,v,u*v", "|u-v|,u*v", "|u-v|", "u*v", "u,v")
-
-
-@OBJECTIVES.register("softmax")
-class Softmax(Objective):
-    """Cross-entropy of softmax(W (u, v, |u − v|) + b) and the class. W and b are trained and then dropped: only the encoder is kept.
+@LOSSES.register("softmax")
+class SoftmaxLoss(Loss):
+    """Cross-entropy of softmax(W (u, v, |u − v|) + b) and the class. W and b are dropped after training.
 
     Source: Reimers and Gurevych 2019, section 3, "Classification Objective Function"; the concatenations are those of table 6.
     """
 
     title = "Softmax"
-    summary = "Classifies each pair from its two embeddings; the recipe of the SBERT paper for NLI, for labels in no order too."
+    summary = "Classifies each pair from its two embeddings, as the SBERT paper does for NLI; works for unordered labels too."
     kinds = ("labelled_pairs",)
 
     @dataclass(frozen=True)
     class Params:
-        """The concatenation, and how the classifier begins."""
+        """The concatenation, and whether the head is fitted first."""
 
-        concatenation: str = setting(CONCATENATIONS[0], "What the classifier sees of a pair (u, v).", choices=CONCATENATIONS)
-        probe: bool = setting(
-            True, "Fit the classifier to the untuned vectors first, so that its random beginning does not spoil them; the paper does not."
-        )
+        concatenation: str = setting(CONCATENATIONS[0], "Features of a pair (u, v) that the classifier gets.", choices=CONCATENATIONS)
+        probe: bool = setting(True, "Fit the classifier to the untuned embeddings before training; the paper starts from random weights.")
 
     def __init__(self, params: Any = None, dim: int = 0, labels: int = 0) -> None:
         super().__init__(params, dim, labels)
         if labels < 2:
-            raise StudioError("softmax needs at least two different labels", "choose the label column, or an objective for scores")
+            raise StudioError("softmax needs at least two different labels", "choose the label column, or a loss for scores")
         self.head = nn.Linear(dim * len(self.params.concatenation.split(",")), labels)
 
     @property
-    def probes(self) -> bool:
-        """As the settings have it."""
+    def initializes_head(self) -> bool:
         return bool(self.params.probe)
 
-    def begin(self, columns: Sequence[Tensor], targets: Tensor | None) -> None:
-        """Fit the classifier to the vectors, by L-BFGS."""
-        fit(self, columns, targets)
+    def initialize_head(self, columns: Sequence[Tensor], targets: Tensor | None) -> None:
+        fit_head(self, columns, targets)
 
-    def loss(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
-        """Columns: the two sides of the pairs. Targets: (b,) class ids."""
+    def compute(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
         assert targets is not None
         u, v = columns
         parts = {"u": u, "v": v, "|u-v|": (u - v).abs(), "u*v": u * v}

@@ -1,11 +1,11 @@
-"""The protocol of every encoder: texts in, one float32 vector each out, in the order of the texts."""
+"""Protocols of models: encoders, which map a text to a vector, and pair scorers, which score two texts."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -16,25 +16,55 @@ from .prompts import require_prompts
 if TYPE_CHECKING:
     from ..progress import Progress, ShouldStop
     from .prompts import Role
-    from .sentence_encoder import TextTokens
     from .static.tokens import Coverage
 
 
 class EncodingStoppedError(StoppedError):
-    """``should_stop`` said so in the middle of :meth:`Encoder.encode`."""
+    """:meth:`Encoder.encode` was interrupted by ``should_stop``."""
+
+
+class TextTokens(Protocol):
+    """Tokenization of an encoder: texts → token ids."""
+
+    @property
+    def max_length(self) -> int:
+        """Maximum number of ids per text."""
+
+    @property
+    def prompt(self) -> str:
+        """Prefix of every text."""
+
+    @property
+    def pad(self) -> int:
+        """Padding id."""
+
+    def ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the ids of each text, truncated, not padded, at least one."""
+
+    def word_spans(self, text: str) -> list[tuple[int, int] | None] | None:
+        """Return the (start, end) of each id's word in the text, ``None`` for special tokens; ``None`` if unknown."""
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Return the number of tokens of each text without truncation."""
+
+    def unknown_share(self, texts: Sequence[str]) -> float:
+        """Return the share of unknown tokens in ``texts``, 0 to 1."""
+
+    def words(self) -> list[str]:
+        """Return the whole words of the vocabulary, in its order."""
 
 
 class Encoder(ABC):
     """Text → vector.
 
     Attributes:
-        name: what the catalogue calls it.
-        normalizes: whether its vectors have unit length.
-        takes_prompts: whether prompts can be put before its texts.
-        prompts: what may be put before a text, by name.
-        similarity_fn_name: how the model says that its vectors are compared: ``cosine``, ``dot``, ``euclidean`` or ``manhattan``.
-        truncate_dim: how many components of a vector are kept; None: all.
-        tokens: texts → the ids that it reads; None where nobody can say.
+        name: name in the catalog.
+        normalizes: vectors have unit length.
+        takes_prompts: prompts can be prepended to texts.
+        prompts: the model's prompts by name.
+        similarity_fn_name: the model's similarity function: ``cosine``, ``dot``, ``euclidean`` or ``manhattan``.
+        truncate_dim: number of components kept; ``None`` for all.
+        tokens: tokenization; ``None`` if unknown.
     """
 
     name: str
@@ -48,65 +78,65 @@ class Encoder(ABC):
     @property
     @abstractmethod
     def dim(self) -> int:
-        """The number of components of a vector."""
+        """Number of components of a vector."""
 
     @property
     @abstractmethod
     def max_length(self) -> int:
-        """The most tokens of a text that are read, special tokens included."""
+        """Maximum number of tokens per text, special tokens included."""
 
     @property
     @abstractmethod
     def fingerprint(self) -> str:
-        """16 hex digits that change with the weights, the configuration and the precision."""
+        """16 hex digits that change with weights, configuration and precision."""
 
     @property
     def default_prompt(self) -> str:
-        """The prompt of a text of no role."""
+        """Prompt of texts without a role."""
         return "" if self.tokens is None else self.tokens.prompt
 
     def for_role(self, role: Role) -> Encoder:
-        """This encoder, as it reads texts of a role: with the prompt that the model has for it, and a fingerprint of its own."""
+        """Return this encoder with the model's prompt for ``role``, and a fingerprint of its own."""
         return self
 
-    def prompt_of(self, role: Role) -> str:
-        """Return the prompt that :meth:`for_role` puts before a text; empty for an encoder without prompts."""
+    def prompt_for_role(self, role: Role) -> str:
+        """Return the prompt that :meth:`for_role` prepends; empty for an encoder without prompts."""
         return ""
 
     def with_settings(self, prompt: str | None = None, truncate_dim: int = 0) -> Encoder:
-        """Return this encoder with settings of a person's own in the place of the model's; for inference alone.
+        """Return this encoder with other settings than the model's; for inference only.
 
         Args:
-            prompt: put before every text; None: as it is.
-            truncate_dim: how many components of a vector are kept; 0: as it is.
+            prompt: prepended to every text; ``None`` keeps the current one.
+            truncate_dim: number of components kept; 0 keeps the current one.
 
         Raises:
-            StudioError: the model takes no prompts, or its vectors cannot be shortened.
+            StudioError: the model takes no prompts, or its vectors cannot be truncated.
         """
         if prompt is not None:
             require_prompts(self)
         if truncate_dim:
-            raise StudioError(f"the vectors of {self.name} cannot be shortened here", "leave truncate_dim out, or choose another model")
+            raise StudioError(f"the vectors of {self.name} cannot be truncated", "leave truncate_dim out, or choose another model")
         return self
 
     @property
     def similarity_name(self) -> str:
-        """Return by what its vectors are compared: :attr:`similarity_fn_name`, or the cosine, which is the dot product of unit vectors."""
+        """Similarity function of the vectors; ``cosine`` if it equals the dot product because they are normalized."""
         same = self.similarity_fn_name == "dot" and self.normalizes and self.truncate_dim is None
         return "cosine" if same else self.similarity_fn_name
 
     @property
     def memory(self) -> int:
-        """About the bytes that it takes in memory; 0 where it is not kept there."""
+        """Approximate bytes in memory; 0 if unknown."""
         return 0
 
     def coverage(self, texts: Sequence[str]) -> Coverage | None:
-        """How many words of ``texts`` it knows; None of an encoder that reads every word."""
+        """Count the known words of ``texts``; ``None`` for an encoder that reads every word."""
         return None
 
     @abstractmethod
     def encode(self, texts: Sequence[str], *, progress: Progress | None = None, should_stop: ShouldStop | None = None) -> np.ndarray:
-        """Vectors of ``texts``: (n, dim) float32, C order, row i for text i.
+        """Return the vectors of ``texts``: (n, dim) float32, C order, row i for text i.
 
         Raises:
             EncodingStoppedError: ``should_stop`` returned true.
@@ -114,14 +144,14 @@ class Encoder(ABC):
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
-        """Plain data for lists and cards: name kind dim parameters max_length pooling normalizes precision device note base."""
+        """Return plain data for lists and cards: name kind dim parameters max_length pooling normalizes precision device note base."""
 
 
-def finite(vectors: np.ndarray) -> np.ndarray:
-    """``vectors`` as they are.
+def require_finite_vectors(vectors: np.ndarray) -> np.ndarray:
+    """Return ``vectors`` unchanged.
 
     Raises:
-        StudioError: one holds NaN or infinity, as those of a model whose training diverged do.
+        StudioError: they hold NaN or infinity, like those of a model whose training diverged.
     """
     if not np.isfinite(vectors).all():
         raise StudioError(
@@ -129,3 +159,49 @@ def finite(vectors: np.ndarray) -> np.ndarray:
             "if it was trained here, its training diverged: lower the learning rate and train it again; else copy its folder again",
         )
     return vectors
+
+
+class PairScorer(ABC):
+    """Pair → score, or a logit per class.
+
+    Attributes:
+        labels: number of scores per pair; a single one increases with similarity.
+    """
+
+    labels: int
+
+    @property
+    @abstractmethod
+    def class_names(self) -> tuple[str, ...]:
+        """Class names in the order of their ids; empty for a single score."""
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """16 hex digits that change with weights and configuration."""
+
+    @abstractmethod
+    def predict(
+        self, pairs: Sequence[tuple[str, str]], *, progress: Progress | None = None, should_stop: ShouldStop | None = None
+    ) -> np.ndarray:
+        """Return the scores of ``pairs`` in order: (n,) float32 for one label, else logits (n, labels).
+
+        Args:
+            progress: called with the number of pairs done, or of texts if there is a :attr:`candidate_encoder`.
+
+        Raises:
+            EncodingStoppedError: ``should_stop`` returned true.
+        """
+
+    @property
+    def candidate_encoder(self) -> Encoder | None:
+        """Encoder of second texts, whose vectors can be cached and serve every query; ``None`` if pairs are read whole."""
+        return None
+
+    def score_candidates(self, queries: Sequence[str], candidates: np.ndarray) -> np.ndarray:
+        """Return the scores (q, c) float32 of every query with every candidate, vectors (c, d) of :attr:`candidate_encoder`.
+
+        Raises:
+            StudioError: the model reads pairs whole.
+        """
+        raise StudioError("this model reads pairs together and has no vectors of single texts", "give it pairs")

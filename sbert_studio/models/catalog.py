@@ -1,4 +1,4 @@
-"""A name → an encoder, to be shared or to be trained; the shared ones are kept in memory."""
+"""Catalog of models: load a model by name, shared for inference from a memory cache, or new for training."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ from ..errors import StudioError
 from ..identity import ANONYMOUS, OWNER, Identity, current_identity
 from ..progress import checkpoint
 from ..workspace import Workspace, existing
-from .card import languages_in, license_in
-from .cross_encoder import CrossEncoder, Head, is_cross_folder, load_cross, new_cross
-from .external import FOREIGN, load_foreign
-from .external import is_installed as has_package
+from .card import read_languages, read_license
+from .cross_encoder import CrossEncoder, Head, create_cross_encoder, is_cross_encoder_folder, load_cross_encoder
+from .external import EXTERNAL_ENCODERS, load_external
+from .external import is_package_installed as has_external_package
 from .hub import HUB_ID, Hub
-from .inference.machine import Machine, machine
+from .inference.machine import MachineSpeed, measure_machine
 from .io.backbone import read_json
 from .io.bundled import BUNDLED
 from .io.bundled import is_installed as is_bundled_here
 from .io.digests import folder_stamp
-from .io.load import load_folder
-from .io.sources import Source, fetched, find_source, require_unaltered
-from .lora import load_adapter
-from .poly_encoder import PolyEncoder, is_poly_folder, new_poly, with_codes
+from .io.load import load_adapter, load_folder
+from .io.sources import ModelSource, fetch_folder, find_source, require_unaltered
+from .poly_encoder import PolyEncoder, attach_codes, create_poly_encoder, is_poly_encoder_folder
 from .runtime import resolve_device, resolve_precision
 from .sentence_encoder import SentenceEncoder
-from .static.vectors import PACKAGED, is_installed
+from .static.vectors import VECTOR_PACKAGES
+from .static.vectors import is_package_installed as has_vector_package
 
 if TYPE_CHECKING:
     from .base import Encoder
-    from .zerogpu_encoder import Elsewhere
+    from .inference.zerogpu import ZeroGPUEncoder
 
 _BUDGET = 2 << 30
-Shared = SentenceEncoder | CrossEncoder | PolyEncoder
+SharedModel = SentenceEncoder | CrossEncoder | PolyEncoder
 Kind = TypeVar("Kind", SentenceEncoder, CrossEncoder, PolyEncoder)
 
 
 @dataclass(frozen=True)
 class CatalogSettings:
-    """What a catalogue may load, for one of the same in another process; see :class:`Catalog`."""
+    """Settings of a :class:`Catalog`, to open an equal one in another process."""
 
     home: Path
     allow_folders: bool = True
@@ -51,7 +51,6 @@ class CatalogSettings:
     chosen: frozenset[str] = frozenset()
 
     def open(self, device: str) -> Catalog:
-        """Return a catalogue that may load the same, on ``device``."""
         return Catalog(
             Workspace(self.home),
             device=device,
@@ -63,18 +62,21 @@ class CatalogSettings:
 
 
 class Catalog:
-    """Finds encoders by name, and keeps the last few used ones in memory, each loaded once however many threads ask.
+    """Loads models by name and caches the last used ones, each loaded once however many threads ask.
+
+    Methods that take a name raise a :class:`StudioError` if it cannot be resolved, downloaded (which includes Hub models) or read, or if
+    the model is of another family than asked for.
 
     Args:
-        workspace: where our runs lie.
-        device: ``auto`` or a device's name.
-        budget: bytes that the weights of the models in memory may take; the one used last stays whatever it takes.
-        allow_folders: whether a name may be a path; on a shared host a visitor's must not. Where none may, the Hub is asked as nobody
-            (:data:`~sbert_studio.identity.ANONYMOUS`), or as the visitor who has signed in, and never as this machine's owner.
-        elsewhere: makes who encodes many texts for a shared encoder, where a GPU is lent: of the catalogue's settings, the name, the
-            precision and the fingerprint.
-        max_model_bytes: of a model of the Hub; 0 for no limit. max_cache_bytes: of those that visitors asked for, together.
-        chosen: names that whoever runs this has chosen for everybody, which may be paths.
+        workspace: contains the runs.
+        device: ``auto`` or a device name.
+        budget: bytes of weights kept in memory; the last used model stays regardless.
+        allow_folders: names may be paths. If not, on a shared host, the Hub is asked as :data:`~sbert_studio.identity.ANONYMOUS` or as the
+            signed-in visitor, never as this machine's owner.
+        zerogpu: creates the encoder for GPU slices from the catalog's settings, name, precision and fingerprint.
+        max_model_bytes: limit per Hub model; 0 for none.
+        max_cache_bytes: limit of visitors' Hub models together; 0 for none.
+        chosen: names that the host chose for everybody; they may be paths.
     """
 
     def __init__(
@@ -84,7 +86,7 @@ class Catalog:
         device: str = "auto",
         budget: int = _BUDGET,
         allow_folders: bool = True,
-        elsewhere: Callable[[CatalogSettings, str, str, str], Elsewhere] | None = None,
+        zerogpu: Callable[[CatalogSettings, str, str, str], ZeroGPUEncoder] | None = None,
         max_model_bytes: int = 0,
         max_cache_bytes: int = 0,
         chosen: Collection[str] = (),
@@ -92,7 +94,7 @@ class Catalog:
         self.workspace = workspace
         self.device = resolve_device(device)
         self.allow_folders = allow_folders
-        self._elsewhere = elsewhere
+        self._zerogpu = zerogpu
         self._chosen = frozenset(chosen)
         self._max_model_bytes, self._max_cache_bytes = max_model_bytes, max_cache_bytes
         self._hub = Hub(workspace.hub, max_bytes=max_model_bytes, max_cache_bytes=max_cache_bytes)
@@ -100,254 +102,187 @@ class Catalog:
 
     @property
     def settings(self) -> CatalogSettings:
-        """What it may load."""
         return CatalogSettings(self.workspace.home, self.allow_folders, self._max_model_bytes, self._max_cache_bytes, self._chosen)
 
     @property
     def bytes(self) -> int:
-        """What the models in memory take."""
+        """Bytes of the models in memory."""
         return self._models.bytes
 
     @staticmethod
     def bundled() -> list[str]:
-        """The names of the models that came with the program."""
         return [name for name in BUNDLED if is_bundled_here(name)]
 
     @staticmethod
     def tables() -> list[str]:
-        """The names of the tables of words whose packages are installed."""
-        return [name for name in PACKAGED if is_installed(name)]
+        return [name for name in VECTOR_PACKAGES if has_vector_package(name)]
 
     @staticmethod
-    def foreign() -> list[str]:
-        """The names of the frozen encoders whose packages are installed."""
-        return [name for name in FOREIGN if has_package(name)]
+    def external() -> list[str]:
+        return [name for name in EXTERNAL_ENCODERS if has_external_package(name)]
 
-    def resolve(self, name: str, *, allow_folders: bool | None = None) -> Source:
-        """Where ``name`` leads; nothing is loaded or fetched.
-
-        Raises:
-            StudioError: it can be none of the four, is a run without a model, or is a folder where none is allowed.
-        """
+    def resolve(self, name: str, *, allow_folders: bool | None = None) -> ModelSource:
+        """Resolve ``name`` without loading or downloading anything."""
         allowed = self.allow_folders if allow_folders is None else allow_folders
         return find_source(name, self.workspace, allowed or name.strip() in self._chosen)
 
     @property
     def identity(self) -> Identity:
-        """On whose behalf the Hub is asked now."""
         return current_identity() or (OWNER if self.allow_folders else ANONYMOUS)
 
-    def _fetched(self, source: Source) -> Path:
-        return fetched(source, self._hub, self.identity)
+    def _fetch(self, source: ModelSource) -> Path:
+        return fetch_folder(source, self._hub, self.identity)
+
+    def _locate(self, name: str, allow_folders: bool | None) -> tuple[ModelSource, Path]:
+        source = self.resolve(name, allow_folders=allow_folders)
+        return source, self._fetch(source)
 
     @functools.cached_property
-    def machine(self) -> Machine:
-        """What this machine is quick at."""
-        return machine(self.workspace.home)
+    def machine(self) -> MachineSpeed:
+        return measure_machine(self.workspace.home)
 
     def precision(self, name: str) -> tuple[str, str]:
-        """``float32``, ``bfloat16`` or ``int8``; and of ``auto`` why, in a sentence.
+        """Return ``float32``, ``bfloat16`` or ``int8``, and for ``auto`` the reason in a sentence.
 
         Raises:
-            StudioError: unknown, or int8 anywhere but on the CPU.
+            StudioError: unknown, or int8 on another device than the CPU.
         """
         if name == "auto" and self.device.type == "cpu":
-            return self.machine.auto()
+            return self.machine.auto_precision()
         found = resolve_precision(name, self.device)
         return found, "what this device multiplies fastest in, of those that keep the meaning" if name == "auto" else ""
 
     def load(self, name: str, precision: str = "float32", *, allow_folders: bool | None = None) -> Encoder:
-        """The shared encoder ``name``, for inference only, from memory where it is resident.
-
-        Raises:
-            StudioError: as :meth:`resolve`; or it cannot be fetched or read; or it scores pairs.
-        """
+        """Return the shared encoder ``name``, for inference only."""
         source = self.resolve(name, allow_folders=allow_folders)
         precision, _ = self.precision(precision)
         if source.kind == "foreign":
-            return cast("Encoder", self._models.get((source.name,), lambda: load_foreign(source.name), checkpoint))
-        folder = self._fetched(source)
-        _refuse_cross(source, folder)
-        _refuse_poly(source, folder)
-        return self._kept(folder, precision, lambda: self._shared(source, folder, name, precision))
+            return cast("Encoder", self._models.get((source.name,), lambda: load_external(source.name), checkpoint))
+        folder = self._fetch(source)
+        _refuse_cross_encoder(source, folder)
+        _refuse_poly_encoder(source, folder)
+        return self._cached(folder, precision, lambda: self._shared(source, folder, name, precision))
 
-    def load_cross(self, name: str, *, allow_folders: bool | None = None) -> CrossEncoder:
-        """The shared cross-encoder ``name``, for inference only, from memory where it is resident.
+    def load_cross_encoder(self, name: str, *, allow_folders: bool | None = None) -> CrossEncoder:
+        """Return the shared cross-encoder ``name``, for inference only."""
+        source, folder = self._locate(name, allow_folders)
+        return self._cached(
+            folder, "cross", lambda: load_cross_encoder(folder, source.name, self.device).freeze(packed=self._packs("float32"))
+        )
 
-        Raises:
-            StudioError: as :meth:`load`; or it is no cross-encoder.
-        """
-        source = self.resolve(name, allow_folders=allow_folders)
-        folder = self._fetched(source)
-        return self._kept(folder, "cross", lambda: load_cross(folder, source.name, self.device).freeze(packed=self._packs("float32")))
-
-    def load_poly(self, name: str, *, allow_folders: bool | None = None) -> PolyEncoder:
-        """The shared poly-encoder ``name``, for inference only, from memory where it is resident.
-
-        Raises:
-            StudioError: as :meth:`load`; or it is no poly-encoder.
-        """
-        source = self.resolve(name, allow_folders=allow_folders)
-        folder = self._fetched(source)
-        return self._kept(folder, "poly", lambda: self._shared_poly(source, folder))
+    def load_poly_encoder(self, name: str, *, allow_folders: bool | None = None) -> PolyEncoder:
+        """Return the shared poly-encoder ``name``, for inference only."""
+        source, folder = self._locate(name, allow_folders)
+        return self._cached(folder, "poly", lambda: self._shared_poly(source, folder))
 
     def load_scorer(self, name: str, *, allow_folders: bool | None = None) -> CrossEncoder | PolyEncoder:
-        """The shared model ``name`` that scores pairs, of whichever family, for inference only.
-
-        Raises:
-            StudioError: as :meth:`load`; or it scores no pairs.
-        """
-        load = self.load_poly if self.is_poly(name, allow_folders=allow_folders) else self.load_cross
+        """Return the shared cross-encoder or poly-encoder ``name``, for inference only."""
+        load = self.load_poly_encoder if self.is_poly_encoder(name, allow_folders=allow_folders) else self.load_cross_encoder
         return load(name, allow_folders=allow_folders)
 
-    def load_either(self, name: str, *, allow_folders: bool | None = None) -> Encoder | CrossEncoder | PolyEncoder:
-        """The shared model ``name``, of whichever family, for inference only.
-
-        Raises:
-            StudioError: as :meth:`resolve`; or it cannot be fetched or read.
-        """
-        if self.is_cross(name, allow_folders=allow_folders) or self.is_poly(name, allow_folders=allow_folders):
+    def load_any(self, name: str, *, allow_folders: bool | None = None) -> Encoder | CrossEncoder | PolyEncoder:
+        """Return the shared model ``name`` of any family, for inference only."""
+        if self.is_cross_encoder(name, allow_folders=allow_folders) or self.is_poly_encoder(name, allow_folders=allow_folders):
             return self.load_scorer(name, allow_folders=allow_folders)
         return self.load(name, allow_folders=allow_folders)
 
-    def load_within(self, name: str, *, allow_folders: bool | None = None) -> Encoder:
-        """The shared encoder ``name``, or, of a poly-encoder, the encoder within it.
-
-        Raises:
-            StudioError: as :meth:`load`.
-        """
-        if self.is_poly(name, allow_folders=allow_folders):
-            return self.load_poly(name, allow_folders=allow_folders).encoder
+    def load_vector_encoder(self, name: str, *, allow_folders: bool | None = None) -> Encoder:
+        """Return the shared encoder ``name``, or the inner encoder of a poly-encoder."""
+        if self.is_poly_encoder(name, allow_folders=allow_folders):
+            return self.load_poly_encoder(name, allow_folders=allow_folders).encoder
         return self.load(name, allow_folders=allow_folders)
 
-    def is_cross(self, name: str, *, allow_folders: bool | None = None) -> bool:
-        """Whether ``name`` is a cross-encoder, which reads pairs and has no vectors; an id of the hub is fetched.
-
-        Raises:
-            StudioError: as :meth:`resolve`; or it cannot be fetched.
-        """
+    def is_cross_encoder(self, name: str, *, allow_folders: bool | None = None) -> bool:
         source = self.resolve(name, allow_folders=allow_folders)
-        return source.kind != "foreign" and is_cross_folder(self._fetched(source))
+        return source.kind != "foreign" and is_cross_encoder_folder(self._fetch(source))
 
     def require_trainable(self, name: str, *, allow_folders: bool | None = None) -> None:
-        """Refuse a model that cannot be tuned; an id of the hub is fetched.
+        """Refuse a model that cannot be fine-tuned."""
+        self._locate(name, allow_folders)
 
-        Raises:
-            StudioError: as :meth:`resolve`; or it is frozen, or cannot be fetched.
-        """
-        self._fetched(self.resolve(name, allow_folders=allow_folders))
-
-    def is_poly(self, name: str, *, allow_folders: bool | None = None) -> bool:
-        """Whether ``name`` is a poly-encoder; an id of the hub is fetched.
-
-        Raises:
-            StudioError: as :meth:`resolve`; or it cannot be fetched.
-        """
+    def is_poly_encoder(self, name: str, *, allow_folders: bool | None = None) -> bool:
         source = self.resolve(name, allow_folders=allow_folders)
-        return source.kind != "foreign" and is_poly_folder(self._fetched(source))
+        return source.kind != "foreign" and is_poly_encoder_folder(self._fetch(source))
 
-    def load_fresh_cross(
+    def load_trainable_cross_encoder(
         self, name: str, *, head: Head = "linear", labels: int = 1, seed: int = 12, allow_folders: bool | None = None
     ) -> CrossEncoder:
-        """A new float32 cross-encoder of its owner's own, to be trained: on the backbone of ``name``, with a new head drawn from ``seed``.
+        """Return a new float32 cross-encoder on the backbone of ``name``, with a new head initialized from ``seed``.
 
-        Where ``name`` is a cross-encoder with such a head, its head is kept.
-
-        Raises:
-            StudioError: as :meth:`load`; or it is an adapter's folder.
+        If ``name`` is a cross-encoder with such a head, its weights are kept.
         """
-        source = self.resolve(name, allow_folders=allow_folders)
-        folder = self._fetched(source)
+        source, folder = self._locate(name, allow_folders)
         require_unaltered(source, folder)
         if _is_adapter(folder):
-            raise StudioError(
-                f"{source.name} is an adapter alone", "begin a cross-encoder from the whole model: the run, or its model folder"
-            )
-        encoder = new_cross(folder, head=head, labels=labels, seed=seed, name=source.name).to(self.device)
+            raise StudioError(f"{source.name} is an adapter alone", "start from the whole model instead: the run, or its model folder")
+        encoder = create_cross_encoder(folder, head=head, labels=labels, seed=seed, name=source.name).to(self.device)
         encoder.base = source.base
-        encoder.license, encoder.languages = license_in(folder), languages_in(folder)
+        encoder.license, encoder.languages = read_license(folder), read_languages(folder)
         return encoder
 
-    def load_fresh_poly(self, name: str, *, codes: int, seed: int = 12, allow_folders: bool | None = None) -> PolyEncoder:
-        """A new float32 poly-encoder of its owner's own, to be trained: on the encoder ``name``, with new codes drawn from ``seed``.
+    def load_trainable_poly_encoder(self, name: str, *, codes: int, seed: int = 12, allow_folders: bool | None = None) -> PolyEncoder:
+        """Return a new float32 poly-encoder on the encoder ``name``, with new codes drawn from ``seed``.
 
-        Where ``name`` is a poly-encoder with as many codes, its codes are kept.
-
-        Raises:
-            StudioError: as :meth:`load`; or the encoder pools in several ways at once.
+        If ``name`` is a poly-encoder with as many codes, these are kept.
         """
-        source = self.resolve(name, allow_folders=allow_folders)
-        folder = self._fetched(source)
-        _refuse_cross(source, folder)
-        return new_poly(self._read(source, folder), folder, codes=codes, seed=seed)
+        source, folder = self._locate(name, allow_folders)
+        _refuse_cross_encoder(source, folder)
+        return create_poly_encoder(self._read(source, folder), folder, codes=codes, seed=seed)
 
-    def load_fresh(self, name: str, *, allow_folders: bool | None = None) -> SentenceEncoder:
-        """A new float32 encoder of its owner's own, to be trained.
-
-        Raises:
-            StudioError: as :meth:`load`.
-        """
-        source = self.resolve(name, allow_folders=allow_folders)
-        folder = self._fetched(source)
-        _refuse_cross(source, folder)
-        _refuse_poly(source, folder)
+    def load_trainable(self, name: str, *, allow_folders: bool | None = None) -> SentenceEncoder:
+        """Return a new float32 encoder to be trained."""
+        source, folder = self._locate(name, allow_folders)
+        _refuse_cross_encoder(source, folder)
+        _refuse_poly_encoder(source, folder)
         return self._read(source, folder)
 
-    def _kept(self, folder: Path, how: str, read: Callable[[], Kind]) -> Kind:
-        """What ``read`` gives, from memory where it is resident."""
+    def _cached(self, folder: Path, variant: str, read: Callable[[], Kind]) -> Kind:
+        def load() -> Kind:
+            model: Any = read()
+            unread([tensor.data_ptr() for tensor in (*model.parameters(), *model.buffers())])
+            return cast(Kind, model)
 
-        def made() -> Kind:
-            found: Any = read()
-            unread([tensor.data_ptr() for tensor in (*found.parameters(), *found.buffers())])
-            return cast(Kind, found)
-
-        return cast(Kind, self._models.get((str(folder), folder_stamp(folder), how), made, checkpoint))
+        return cast(Kind, self._models.get((str(folder), folder_stamp(folder), variant), load, checkpoint))
 
     def _packs(self, precision: str) -> bool:
-        """Whether a model that stays on this processor multiplies faster by packed weights."""
-        return self.device.type == "cpu" and self._elsewhere is None and self.machine.packs(precision)
+        return self.device.type == "cpu" and self._zerogpu is None and self.machine.prefers_packed(precision)
 
-    def _shared_poly(self, source: Source, folder: Path) -> PolyEncoder:
-        return with_codes(self._read(source, folder, frozen=True), folder).freeze(packed=self._packs("float32"))
+    def _shared_poly(self, source: ModelSource, folder: Path) -> PolyEncoder:
+        return attach_codes(self._read(source, folder, frozen=True), folder).freeze(packed=self._packs("float32"))
 
-    def _shared(self, source: Source, folder: Path, name: str, precision: str) -> SentenceEncoder:
+    def _shared(self, source: ModelSource, folder: Path, name: str, precision: str) -> SentenceEncoder:
         encoder = self._read(source, folder, frozen=True).freeze(precision, packed=self._packs(precision))
-        if self._elsewhere is not None:
-            # A name that led to a folder was allowed to, by whoever asked for it.
+        if self._zerogpu is not None:
+            # The caller was allowed to use this folder, so that its slices are, too.
             settings = replace(self.settings, chosen=self._chosen | {name.strip()}) if source.kind == "folder" else self.settings
-            encoder.elsewhere = self._elsewhere(settings, name, precision, encoder.fingerprint)
+            encoder.zerogpu = self._zerogpu(settings, name, precision, encoder.fingerprint)
         return encoder
 
-    def _read(self, source: Source, folder: Path, frozen: bool = False) -> SentenceEncoder:
+    def _read(self, source: ModelSource, folder: Path, frozen: bool = False) -> SentenceEncoder:
         require_unaltered(source, folder)
         if _is_adapter(folder):
             return self._read_adapter(source, folder)
         encoder = load_folder(folder, source.name, self.device, frozen)
         encoder.base = source.base
-        encoder.license, encoder.languages = license_in(folder), languages_in(folder)
+        encoder.license, encoder.languages = read_license(folder), read_languages(folder)
         if source.kind == "bundled" and not BUNDLED[source.name].exact:
             encoder.note = f"The weights are those of {source.base}, rounded to four bits."
         return encoder
 
-    def _read_adapter(self, source: Source, folder: Path) -> SentenceEncoder:
-        """The base model that an adapter's folder names, with the adapter merged into it.
-
-        Raises:
-            StudioError: the base is a folder that is not here, or is an adapter itself.
-        """
+    def _read_adapter(self, source: ModelSource, folder: Path) -> SentenceEncoder:
         base = str(read_json(folder / "adapter_config.json", dict).get("base_model_name_or_path"))
-        here = self.allow_folders and (path := existing(base)) is not None and path.is_dir()
-        if not (here or HUB_ID.fullmatch(base)):
+        is_local = self.allow_folders and (path := existing(base)) is not None and path.is_dir()
+        if not (is_local or HUB_ID.fullmatch(base)):
             raise StudioError(
                 f"{source.name} is an adapter alone, and its base model is named by a path of another machine ({base})",
                 "write the base's Hugging Face id, or where it lies here, into base_model_name_or_path of adapter_config.json",
             )
-        if _is_adapter(self._fetched(self.resolve(base, allow_folders=here))):
+        if _is_adapter(self._fetch(self.resolve(base, allow_folders=is_local))):
             raise StudioError(
                 f"{source.name} is an adapter alone, and so is its base model ({base})",
                 "name the whole model in base_model_name_or_path of adapter_config.json, or merge the base's adapter into its model first",
             )
-        encoder = self.load_fresh(base, allow_folders=here)
+        encoder = self.load_trainable(base, allow_folders=is_local)
         load_adapter(encoder, folder)
         encoder.merge_adapter()
         encoder.name, encoder.base = source.name, base
@@ -355,17 +290,16 @@ class Catalog:
 
 
 def _is_adapter(folder: Path) -> bool:
-    """Tell if an adapter lies in ``folder`` without a model that it belongs to."""
     return (folder / "adapter_config.json").is_file() and not (folder / "config.json").is_file()
 
 
-def _refuse_cross(source: Source, folder: Path) -> None:
-    if is_cross_folder(folder):
+def _refuse_cross_encoder(source: ModelSource, folder: Path) -> None:
+    if is_cross_encoder_folder(folder):
         what = f"{source.name} is a cross-encoder: it reads pairs and has no vectors"
-        raise StudioError(what, "use it for re-ranking or in Evaluate; tuning goes on with the architecture cross")
+        raise StudioError(what, "use it for re-ranking or in Evaluate; to fine-tune it further, choose the architecture cross")
 
 
-def _refuse_poly(source: Source, folder: Path) -> None:
-    if is_poly_folder(folder):
+def _refuse_poly_encoder(source: ModelSource, folder: Path) -> None:
+    if is_poly_encoder_folder(folder):
         what = f"{source.name} is a poly-encoder: it scores pairs, a query in several vectors with a candidate in one"
-        raise StudioError(what, "use it for re-ranking or in Evaluate; tuning goes on with the architecture poly")
+        raise StudioError(what, "use it for re-ranking or in Evaluate; to fine-tune it further, choose the architecture poly")

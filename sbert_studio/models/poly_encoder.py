@@ -15,18 +15,16 @@ from torch.nn import functional
 
 from ..errors import StudioError
 from ..progress import checkpoint
-from ..workspace import atomic_folder, write_json
-from .card import MADE_WITH, CardFacts, made_with, measured, plain_text, quoted, short_name, trained
-from .inference.batching import batches_of, unique_texts
+from ..workspace import write_json
+from .base import PairScorer, TextTokens
+from .inference.batching import encoder_batches, unique_texts
 from .io.backbone import read_json
-from .io.digests import cut_short, seal
+from .io.digests import safetensors_error
 from .io.load import load_folder
-from .io.save import write_modules
-from .pair_scorer import PairScorer
 from .prompts import column_roles
-from .quantized import train_table
-from .runtime import fingerprint_of
-from .sentence_encoder import SentenceEncoder, TextTokens
+from .quantized import train_token_rows
+from .runtime import compute_fingerprint
+from .sentence_encoder import SentenceEncoder
 from .trainable import Trainable
 from .training_rows import TextRows
 
@@ -37,94 +35,35 @@ if TYPE_CHECKING:
 
 
 SHARPNESS = 20.0
-"""What multiplies the cosines before their softmax, the inverse of its temperature."""
+"""Factor of the cosines before the second softmax, its inverse temperature."""
+DEFAULT_CODES = 16
+SETTINGS_FILE, CODES_FILE = "poly.json", "codes.safetensors"
+_BLOCK_CELLS = 4_000_000  # of a block of cosines (queries, codes, candidates)
+_BLOCK_PAIRS = 2_048
 
 
-def attended(queries: Tensor, candidates: Tensor, sharpness: float) -> Tensor:
-    """The score of each query (b, m, d) with its own candidate (b, d), all of unit length: (b,)."""
+def attention_scores(queries: Tensor, candidates: Tensor, sharpness: float) -> Tensor:
+    """Return the score of each query (b, m, d) with its own candidate (b, d), all of unit length: (b,)."""
     cosines = torch.einsum("bmd,bd->bm", queries, candidates)
     # (Σᵢ wᵢ yⁱ) · y_cand = Σᵢ wᵢ (yⁱ · y_cand)
     return ((sharpness * cosines).softmax(dim=1) * cosines).sum(dim=1)
 
 
-def attended_all(queries: Tensor, candidates: Tensor, sharpness: float) -> Tensor:
-    """The score of every query (b, m, d) with every candidate (c, d), all of unit length: (b, c)."""
+def attention_score_matrix(queries: Tensor, candidates: Tensor, sharpness: float) -> Tensor:
+    """Return the score of every query (b, m, d) with every candidate (c, d), all of unit length: (b, c)."""
     cosines = torch.einsum("bmd,cd->bmc", queries, candidates)
     return ((sharpness * cosines).softmax(dim=1) * cosines).sum(dim=1)
 
 
-def poly_card(poly: PolyEncoder, facts: CardFacts | None = None) -> str:
-    """The card of ``poly``: YAML front matter as the hub reads it, then what it answers, how to use it and what was measured."""
-    facts = facts or CardFacts()
-    title = facts.title or short_name(poly.name) or "poly-encoder"
-    return "\n".join(
-        [*_front_matter(poly, facts), "", f"# {plain_text(title)}", "", *_body(poly), *measured(facts), *trained(facts), *made_with(), ""]
-    )
-
-
-def _front_matter(poly: PolyEncoder, facts: CardFacts) -> list[str]:
-    lines = [
-        "---",
-        "pipeline_tag: text-ranking",
-        "tags:",
-        *(f"- {quoted(tag)}" for tag in ("poly-encoder", "reranker", MADE_WITH, *facts.tags)),
-    ]
-    base = facts.base_model or poly.base
-    lines += [f"base_model: {quoted(base)}"] if base else []
-    lines += [f"license: {quoted(facts.license)}"] if facts.license else []
-    lines += ["language:", *(f"- {quoted(code)}" for code in facts.language)] if facts.language else []
-    return [*lines, "---"]
-
-
-def _body(poly: PolyEncoder) -> list[str]:
-    encoder = poly.encoder
-    lines = [
-        f"Reads a query as {len(poly.codes)} vectors and a candidate as one, and says by one number, -1 to 1, how well they go together;"
-        f" larger is better. Candidates are read once and kept, so that a new query is all that a search has to read. It reads up to"
-        f" {encoder.max_length} tokens of a text; vectors of {encoder.dim} components, {encoder.pooling.mode} pooling of candidates.",
-        "",
-        "Humeau et al. 2020, Poly-encoders, arXiv:1905.01969, with one encoder for both sides and unit vectors.",
-        "",
-        "It opens in SBERT Studio only: no other program knows its codes (poly.json, codes.safetensors).",
-    ]
-    if encoder.portable:
-        lines[-1] += " sentence-transformers opens the encoder within from this folder; its cosines are not this model's scores."
-    return [*lines, "", "```sh", 'sbert-studio search texts.csv "a query" --reranker path/to/this/folder', "```"]
-
-
-SETTINGS_FILE, CODES_FILE = "poly.json", "codes.safetensors"
-
-
-def save_poly(poly: PolyEncoder, folder: Path, card: str | None = None) -> None:
-    """Write ``poly`` to ``folder``, whole or not at all; sentence-transformers opens the encoder in it, and passes the codes over.
-
-    Raises:
-        StudioError: an adapter sits in the model unmerged, or it was frozen.
-    """
-    if poly.adapted:
-        raise StudioError("a poly-encoder with an adapter cannot be saved", "merge the adapter first")
-    with atomic_folder(folder) as part:
-        write_modules(poly.encoder, part)
-        write_codes(poly, part)
-        (part / "README.md").write_text(card or poly_card(poly), encoding="utf-8")
-        seal(part)
-
-
-def write_codes(poly: PolyEncoder, folder: Path) -> None:
-    """Write ``poly.json`` and ``codes.safetensors``."""
+def _write_codes(codes: Tensor, sharpness: float, folder: Path) -> None:
     from safetensors.torch import save_file
 
-    write_json(folder / SETTINGS_FILE, {"codes": len(poly.codes), "sharpness": poly.sharpness})
-    save_file({"codes": poly.codes.detach().cpu().contiguous()}, folder / CODES_FILE, metadata={"format": "pt"})
-
-
-CODES = 16
-# Cells of a block of cosines, (queries, codes, candidates), and pairs scored at once.
-_BLOCK, _PAIRS = 4_000_000, 2_048
+    write_json(folder / SETTINGS_FILE, {"codes": len(codes), "sharpness": sharpness})
+    save_file({"codes": codes.detach().cpu().contiguous()}, folder / CODES_FILE, metadata={"format": "pt"})
 
 
 class PolyEncoder(Trainable, PairScorer):
-    """m codes c₁ … c_m attend over the token vectors h of a query, and the candidate attends over what they found.
+    """m codes c₁ … c_m attend over the token vectors h of a query, and the candidate attends over the resulting m vectors.
 
     Humeau, Shuster, Lachaux and Weston 2020, "Poly-encoders", section 4.4 (arXiv:1905.01969)::
 
@@ -132,132 +71,121 @@ class PolyEncoder(Trainable, PairScorer):
         y  = Σᵢ wᵢ yⁱ            w = softmax(λ y_cand · y¹, …, λ y_cand · yᵐ)
         score = y · y_cand
 
-    Where it departs from the paper: one encoder reads both sides, for texts are compared here that are of one kind as often as not. The
-    yⁱ go through the encoder's projection, as the pooled vector of the candidate does, and both are of unit length, so that the score lies
-    in -1..1 whatever the backbone's scale; dot products of unit vectors are so close to each other that the second softmax needs the λ of
-    20 by which losses sharpen cosines here. The first softmax is the paper's. Codes are drawn with a variance of 1 / width: at first each
-    weighs the tokens a little otherwise than the mean does, and the untuned model ranks about as its encoder did. What a token counts in
-    the pooling (the weights of words) it counts here.
+    Differences from the paper: one encoder reads both sides. Like the candidate's pooled vector, the yⁱ are projected and scaled to unit
+    length, so that scores lie in -1..1 for any backbone; as dot products of unit vectors are close to each other, the second softmax needs
+    λ = 20, as cosine losses do. Codes are initialized with a variance of 1 / width, so that the untuned model ranks about like its
+    encoder. Token weights of the pooling apply here too.
 
     Args:
-        encoder: gives the token vectors, and the vector of a candidate.
+        encoder: returns the token vectors, and the vector of a candidate.
         codes: m.
-        seed: of the codes.
+        seed: seed of the codes.
         sharpness: λ.
 
     Raises:
-        StudioError: the encoder pools in several ways at once.
+        StudioError: the encoder concatenates several poolings.
     """
 
-    adapts = "encoder"
+    adapter_attribute = "encoder"
+    card_template = "poly_encoder.md.j2"
     labels = 1
 
-    def __init__(self, encoder: SentenceEncoder, codes: int = CODES, *, seed: int = 12, sharpness: float = SHARPNESS) -> None:
+    def __init__(self, encoder: SentenceEncoder, codes: int = DEFAULT_CODES, *, seed: int = 12, sharpness: float = SHARPNESS) -> None:
         super().__init__()
         self.name, self.base = encoder.name, encoder.base
         self.encoder, self.sharpness = encoder, sharpness
         self.codes = nn.Parameter(torch.empty(codes, encoder.hidden_size))
         self._require_one_pooling()
         self._frozen_fingerprint: str | None = None
-        self.draw(seed)
+        self.draw_codes(seed)
         self.eval()
 
-    # -- what it is ------------------------------------------------------------------------------------------------
+    # -- description -----------------------------------------------------------------------------------------------
 
     @property
     def dim(self) -> int:
-        """The width of a row of :meth:`forward`: m vectors of a query, and one of a candidate."""
         return (len(self.codes) + 1) * self.encoder.dim
 
     @property
     def class_names(self) -> tuple[str, ...]:
-        """None: there is a single score."""
         return ()
 
     @property
-    def candidates(self) -> SentenceEncoder:
-        """The encoder within as it reads documents, whose vector of a text is what a candidate is known by."""
+    def candidate_encoder(self) -> SentenceEncoder:
         return self.encoder.for_role("document")
 
     @property
     def adaptable(self) -> Any:
-        """That of the encoder within."""
         return self.encoder.adaptable
 
     @property
     def backbone(self) -> Any:
-        """That of the encoder within."""
         return self.encoder.backbone
 
     @property
     def tokens(self) -> TextTokens:
-        """That of the encoder within."""
         return self.encoder.tokens
 
     @property
     def fingerprint(self) -> str:
-        """16 hex digits of every weight, the codes among them, and of the encoder within."""
-        own = (repr(self.sharpness).encode(), self.encoder.fingerprint.encode())
-        return self._frozen_fingerprint or fingerprint_of(self, own)
+        parts = (repr(self.sharpness).encode(), self.encoder.fingerprint.encode())
+        return self._frozen_fingerprint or compute_fingerprint(self, parts)
 
     def describe(self) -> dict[str, Any]:
-        """Plain data for lists and cards, by the names that a sentence encoder uses."""
         own = {"name": self.name, "kind": "poly", "base": self.base}
         return {**self.encoder.describe(), **own, "parameters": self.encoder.parameters_count + self.codes.numel()}
 
-    # -- learning --------------------------------------------------------------------------------------------------
+    # -- training --------------------------------------------------------------------------------------------------
 
-    def draw(self, seed: int) -> None:
-        """New codes, as many as there are, as wide as a token's vector."""
+    def draw_codes(self, seed: int) -> None:
+        """Replace the codes by random ones of the width of a token's vector."""
         count, width = len(self.codes), self.encoder.hidden_size
         drawn = torch.randn(count, width, generator=torch.Generator().manual_seed(seed)) / width**0.5
         self.codes = nn.Parameter(drawn.to(self.encoder.device))
 
     def training_rows(self, examples: Examples) -> TextRows:
-        """Each distinct text of ``examples``, tokenised once: the first as a query, the others as documents."""
         rows = TextRows.read(examples, self.encoder, column_roles("positive_pairs", len(examples.texts)))
-        if not self.adapted:
-            train_table(self.encoder, rows.tokens.flat)
+        if not self.has_adapter:
+            train_token_rows(self.encoder, rows.tokens.flat)
         return rows
 
-    def limit(self, max_length: int | None) -> None:
-        """Read ``max_length`` tokens from now on, or as many as the encoder can if that is fewer (or None)."""
-        self.encoder.limit(max_length)
+    def set_max_length(self, max_length: int | None) -> None:
+        self.encoder.set_max_length(max_length)
 
-    def reshape(self, *, pooling: str = "", projection: int = 0, activation: str = "gelu", seed: int = 12) -> None:
-        """Pool candidates, and project both sides, otherwise from now on."""
-        self.encoder.reshape(pooling=pooling, projection=projection, activation=activation, seed=seed)
+    def configure_output(self, *, pooling: str = "", projection: int = 0, activation: str = "gelu", seed: int = 12) -> None:
+        self.encoder.configure_output(pooling=pooling, projection=projection, activation=activation, seed=seed)
         self._require_one_pooling()
 
-    def read_in_order(self, network: str, hidden: int, *, bidirectional: bool = False, seed: int = 12) -> None:
-        """Read a table's words by a new recurrent network, over whose states new codes attend."""
-        self.encoder.read_in_order(network, hidden, bidirectional=bidirectional, seed=seed)
-        self.draw(seed)
+    def add_recurrent_network(self, network: str, hidden: int, *, bidirectional: bool = False, seed: int = 12) -> None:
+        self.encoder.add_recurrent_network(network, hidden, bidirectional=bidirectional, seed=seed)
+        self.draw_codes(seed)
 
     @property
-    def tables(self) -> Sequence[str]:
-        """Those of the encoder within."""
-        return [f"encoder.{name}" for name in self.encoder.tables]
+    def sparse_parameters(self) -> Sequence[str]:
+        return [f"encoder.{name}" for name in self.encoder.sparse_parameters]
 
-    def learn_words(self) -> None:
-        """Let the vectors of words learn with the rest."""
-        self.encoder.learn_words()
+    def train_word_embeddings(self) -> None:
+        self.encoder.train_word_embeddings()
 
-    def configure_head(self, scores: int, *, squeezed: bool, classes: Sequence[str]) -> None:
-        """Nothing: the score is what the vectors say."""
+    def configure_head(self, num_scores: int, *, sigmoid: bool, class_names: Sequence[str]) -> None:
+        """Do nothing: the score has no head."""
 
-    def adapt(self, settings: LoraSettings) -> None:
-        """Put an adapter into the encoder's backbone; the codes learn in full."""
-        self.encoder.adapt(settings)
+    def add_adapter(self, settings: LoraSettings) -> None:
+        self.encoder.add_adapter(settings)
 
     def merge_adapter(self) -> None:
-        """Add the adapter to the weights beside it."""
         self.encoder.merge_adapter()
 
-    def write_beside_adapter(self, folder: Path) -> None:
-        """What follows the backbone, and the codes."""
-        self.encoder.write_beside_adapter(folder)
-        write_codes(self, folder)
+    def write_adapter_extras(self, folder: Path) -> None:
+        self.encoder.write_adapter_extras(folder)
+        _write_codes(self.codes, self.sharpness, folder)
+
+    def write_files(self, folder: Path) -> None:
+        """Write the encoder's folder, which sentence-transformers can read, and the codes."""
+        if self.has_adapter:
+            raise StudioError("a poly-encoder with an adapter cannot be saved", "merge the adapter first")
+        self.encoder.write_files(folder)
+        _write_codes(self.codes, self.sharpness, folder)
 
     def _require_one_pooling(self) -> None:
         if len(self.encoder.pooling.modes) > 1:
@@ -269,16 +197,16 @@ class PolyEncoder(Trainable, PairScorer):
     # -- texts → vectors → scores ----------------------------------------------------------------------------------
 
     def forward(self, batch: dict[str, Tensor]) -> Tensor:
-        """Rows (b, (m + 1) · d) float32: each text as a query, in m unit vectors, then as a candidate, in one."""
+        """Return rows (b, (m + 1) · d) float32: each text as a query, in m unit vectors, then as a candidate, in one."""
         vectors, counts = self.encoder.token_vectors(batch)
-        own = self.encoder.finished(self.encoder.pooling(vectors, counts, batch.get("skip")))
-        found = self.encoder.finished(self.attend(vectors, counts))
-        return functional.normalize(torch.cat([found, own[:, None]], dim=1), dim=-1).flatten(1)
+        candidate = self.encoder.postprocess(self.encoder.pooling(vectors, counts, batch.get("skip")))
+        attended = self.encoder.postprocess(self.attend(vectors, counts))
+        return functional.normalize(torch.cat([attended, candidate[:, None]], dim=1), dim=-1).flatten(1)
 
     def attend(self, vectors: Tensor, counts: Tensor | None) -> Tensor:
-        """What each code finds in the token vectors (b, t, width), each of which counts (b, t): (b, m, width) float32.
+        """Attend with each code over token vectors (b, t, width) of weights ``counts`` (b, t): (b, m, width) float32.
 
-        Where no token counts, as in a text without a known word, all is 0.
+        Texts whose tokens all have weight 0 get zeros.
         """
         vectors = vectors.float()
         with torch.autocast(vectors.device.type, enabled=False):
@@ -287,65 +215,56 @@ class PolyEncoder(Trainable, PairScorer):
                 return logits.softmax(dim=1).transpose(1, 2) @ vectors
             weight = counts[..., None].float()
             smallest = torch.finfo(torch.float32).tiny
-            # softmax(logit + log weight): a weight of 2 is a token that stands there twice.
+            # softmax(logit + log weight): a token of weight 2 counts like two tokens.
             masked = (logits + weight.clamp_min(smallest).log()).masked_fill(weight <= 0, torch.finfo(torch.float32).min)
             return (masked.softmax(dim=1) * (weight > 0)).transpose(1, 2) @ vectors
 
     def predict(
         self, pairs: Sequence[tuple[str, str]], *, progress: Progress | None = None, should_stop: ShouldStop | None = None
     ) -> np.ndarray:
-        """Scores of ``pairs``, the first text the query, in their order: (n,) float32 in -1..1.
-
-        Each distinct query and each distinct candidate is read once.
-
-        Raises:
-            EncodingStoppedError: ``should_stop`` returned true.
-        """
+        """Score pairs with the first text as the query; each distinct query and candidate is encoded once."""
         queries, of_query = unique_texts([a for a, _ in pairs])
         texts, of_candidate = unique_texts([b for _, b in pairs])
         total = len(queries) + len(texts)
-        candidates = self.candidates.encode(texts, progress=progress and (lambda done, _: progress(done, total)), should_stop=should_stop)
+        candidates = self.candidate_encoder.encode(
+            texts, progress=progress and (lambda done, _: progress(done, total)), should_stop=should_stop
+        )
         scores = np.empty(len(pairs), np.float32)
         order = np.argsort(of_query, kind="stable")
         starts = np.searchsorted(of_query[order], np.arange(len(queries) + 1))
         done = len(texts)
-        with self._judging():
-            for batch, vectors in self._queries(queries, should_stop):
-                mine = np.concatenate([order[starts[query] : starts[query + 1]] for query in batch])
-                place = np.repeat(np.arange(len(batch)), starts[batch + 1] - starts[batch])
-                for begin in range(0, len(mine), _PAIRS):
-                    part, at = mine[begin : begin + _PAIRS], torch.from_numpy(place[begin : begin + _PAIRS])
-                    found = attended(vectors[at.to(vectors.device)], self._unit(candidates[of_candidate[part]]), self.sharpness)
-                    scores[part] = found.cpu().numpy()
+        with self._inference():
+            for batch, vectors in self._query_batches(queries, should_stop):
+                pair_rows = np.concatenate([order[starts[query] : starts[query + 1]] for query in batch])
+                query_rows = np.repeat(np.arange(len(batch)), starts[batch + 1] - starts[batch])
+                for begin in range(0, len(pair_rows), _BLOCK_PAIRS):
+                    part = pair_rows[begin : begin + _BLOCK_PAIRS]
+                    query = vectors[torch.from_numpy(query_rows[begin : begin + _BLOCK_PAIRS]).to(vectors.device)]
+                    candidate = self._normalize(candidates[of_candidate[part]])
+                    scores[part] = attention_scores(query, candidate, self.sharpness).cpu().numpy()
                 done += len(batch)
                 if progress:
                     progress(done, total)
         return scores
 
-    def against(self, queries: Sequence[str], candidates: np.ndarray) -> np.ndarray:
-        """Scores (q, c) float32 in -1..1 of every query with every candidate, these as vectors (c, d) of :attr:`candidates`.
-
-        Only the queries are read.
-        """
+    def score_candidates(self, queries: Sequence[str], candidates: np.ndarray) -> np.ndarray:
         distinct, inverse = unique_texts(queries)
         scores = np.empty((len(distinct), len(candidates)), np.float32)
-        with self._judging():
-            for batch, vectors in self._queries(distinct):
-                size = max(1, _BLOCK // (len(batch) * len(self.codes)))
+        with self._inference():
+            for batch, vectors in self._query_batches(distinct):
+                size = max(1, _BLOCK_CELLS // (len(batch) * len(self.codes)))
                 for start in range(0, len(candidates), size):
                     checkpoint()
-                    block = attended_all(vectors, self._unit(candidates[start : start + size]), self.sharpness)
+                    block = attention_score_matrix(vectors, self._normalize(candidates[start : start + size]), self.sharpness)
                     scores[batch, start : start + size] = block.cpu().numpy()
         return np.asarray(scores[inverse])
 
-    def _queries(self, texts: list[str], should_stop: ShouldStop | None = None) -> Iterator[tuple[np.ndarray, Tensor]]:
-        """The rows of each batch of distinct queries, and their vectors (b, m, d)."""
-        for batch, inputs in batches_of(self.encoder.for_role("query"), texts, should_stop):
+    def _query_batches(self, texts: list[str], should_stop: ShouldStop | None = None) -> Iterator[tuple[np.ndarray, Tensor]]:
+        for batch, inputs in encoder_batches(self.encoder.for_role("query"), texts, should_stop):
             yield batch, self(inputs).view(len(batch), len(self.codes) + 1, -1)[:, :-1]
 
     @contextlib.contextmanager
-    def _judging(self) -> Iterator[None]:
-        """Without gradient, and without dropout even of a model in training."""
+    def _inference(self) -> Iterator[None]:
         training = self.training
         if training:
             self.eval()
@@ -356,54 +275,44 @@ class PolyEncoder(Trainable, PairScorer):
             if training:
                 self.train()
 
-    def _unit(self, vectors: np.ndarray) -> Tensor:
-        return functional.normalize(self.encoder.moved(np.ascontiguousarray(vectors)), dim=-1)
-
-    # -- on disk ---------------------------------------------------------------------------------------------------
+    def _normalize(self, vectors: np.ndarray) -> Tensor:
+        return functional.normalize(self.encoder.to_tensor(np.ascontiguousarray(vectors)), dim=-1)
 
     def freeze(self, *, packed: bool = False) -> PolyEncoder:
-        """Make this one for inference only, and return it; it can no longer be saved or trained.
+        """Prepare for inference only and return this model; it can no longer be saved or trained.
 
         Args:
-            packed: lay the weights out as the processor's fastest products read them, where the family can.
+            packed: pack the weights for fast CPU inference if the backbone supports it.
         """
         self.requires_grad_(False).eval()
         self._frozen_fingerprint = self.fingerprint
         self.encoder.freeze(packed=packed)
         return self
 
-    def save(self, folder: Path, *, card: str | None = None) -> None:
-        """Write the folder; see :func:`sbert_studio.models.poly_encoder.save_poly`."""
-        save_poly(self, folder, card)
 
-    def card(self, facts: CardFacts) -> str:
-        """The model card; see :func:`sbert_studio.models.poly_encoder.poly_card`."""
-        return poly_card(self, facts)
-
-
-def is_poly_folder(folder: Path) -> bool:
-    """Whether a folder holds a poly-encoder; one that lost one of its two files is a damaged one, and no plain encoder."""
+def is_poly_encoder_folder(folder: Path) -> bool:
+    """Return True if the folder holds any of a poly-encoder's own files, so that a damaged one is still recognised."""
     return (folder / SETTINGS_FILE).is_file() or (folder / CODES_FILE).is_file()
 
 
-def load_poly(folder: Path, name: str = "", device: torch.device | str = "cpu") -> PolyEncoder:
-    """Read a poly-encoder's folder, in float32.
+def load_poly_encoder(folder: Path, name: str = "", device: torch.device | str = "cpu") -> PolyEncoder:
+    """Load a poly-encoder's folder in float32.
 
     Raises:
         StudioError: files are missing or damaged, or it is the folder of another model.
     """
-    return with_codes(load_folder(folder, name, device), folder)
+    return attach_codes(load_folder(folder, name, device), folder)
 
 
-def with_codes(encoder: SentenceEncoder, folder: Path) -> PolyEncoder:
-    """``encoder`` with the codes of ``folder``.
+def attach_codes(encoder: SentenceEncoder, folder: Path) -> PolyEncoder:
+    """Return a poly-encoder of ``encoder`` and the codes in ``folder``.
 
     Raises:
         StudioError: the codes are missing or damaged, or do not fit the encoder.
     """
     from safetensors.torch import load_file
 
-    if not is_poly_folder(folder):
+    if not is_poly_encoder_folder(folder):
         raise StudioError(f"the model {encoder.name!r} is no poly-encoder: it has no codes", "choose a poly-encoder")
     settings = read_json(folder / SETTINGS_FILE, dict)
     count, sharpness = settings.get("codes"), settings.get("sharpness")
@@ -411,7 +320,7 @@ def with_codes(encoder: SentenceEncoder, folder: Path) -> PolyEncoder:
         raise StudioError(f"the model's file {folder.name}/{SETTINGS_FILE} is damaged", "copy the folder again")
     if not (folder / CODES_FILE).is_file():
         raise StudioError(f"the model lacks its file {folder.name}/{CODES_FILE}", "copy the whole folder")
-    if why := cut_short(folder / CODES_FILE):
+    if why := safetensors_error(folder / CODES_FILE):
         raise StudioError(f"the model's file {folder.name}/{CODES_FILE} is cut short or damaged ({why})", "copy the folder again")
     codes = load_file(folder / CODES_FILE).get("codes")
     sizes = (count, encoder.hidden_size)
@@ -425,16 +334,16 @@ def with_codes(encoder: SentenceEncoder, folder: Path) -> PolyEncoder:
     return poly
 
 
-def new_poly(encoder: SentenceEncoder, folder: Path, *, codes: int, seed: int) -> PolyEncoder:
-    """A poly-encoder to be trained over ``encoder``, which was read from ``folder``, with new codes drawn from ``seed``.
+def create_poly_encoder(encoder: SentenceEncoder, folder: Path, *, codes: int, seed: int) -> PolyEncoder:
+    """Create a poly-encoder to be trained over ``encoder``, which was loaded from ``folder``, with codes drawn from ``seed``.
 
-    Where the folder is that of a poly-encoder with as many codes, these are kept: the training goes on.
+    If the folder is that of a poly-encoder with as many codes, these are kept.
 
     Raises:
-        StudioError: what the folder holds of codes is damaged; or the encoder pools in several ways at once.
+        StudioError: the folder's codes are damaged, or the encoder concatenates several poolings.
     """
-    if is_poly_folder(folder):
-        earlier = with_codes(encoder, folder)
+    if is_poly_encoder_folder(folder):
+        earlier = attach_codes(encoder, folder)
         if len(earlier.codes) == codes:
             return earlier
     return PolyEncoder(encoder, codes, seed=seed)

@@ -1,4 +1,4 @@
-"""Which of a model's prompts is put before a text, by what the text is: a query, a document, or one of two that are compared.
+"""Prompts of a model by the role of a text: a query, a document, or one of two texts that are compared.
 
 The names are those that sentence-transformers looks for (``encode_query``, ``encode_document``).
 """
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 Role = Literal["plain", "query", "document", "symmetric"]
 ROLES: tuple[Role, ...] = ("plain", "query", "document", "symmetric")
-ASYMMETRIC = ("positive_pairs", "triplets")
-"""Kinds of examples whose first text looks for the others: a question and its answer, an anchor and its positives and negatives."""
+ASYMMETRIC_KINDS = ("positive_pairs", "triplets")
+"""Kinds of examples whose first text is a query for the others."""
 _NONE, _DEFAULT = "none", "default"
 _NAMES: dict[Role, tuple[str, ...]] = {"query": ("query",), "document": ("document", "passage", "corpus"), "symmetric": ("STS", "sts")}
 
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """What a person sets for a search in the place of what the model says of itself.
+    """Settings of a search that replace the model's own.
 
     Attributes:
-        query_prompt, document_prompt: put before the query and before each text; empty: the model's own, ``none``: none.
-        truncate_dim: how many components of the vectors are compared; 0: as the model has it.
+        query_prompt, document_prompt: prepended to the query and to each text; empty for the model's own, ``none`` for no prompt.
+        truncate_dim: number of components compared; 0 for the model's own.
 
     Raises:
         StudioError: ``truncate_dim`` is negative.
@@ -45,7 +45,7 @@ class SearchSettings:
             raise StudioError(f"truncate_dim is {self.truncate_dim}", "choose a whole number, or 0 for as many as the model gives")
 
     def apply(self, encoder: Encoder, role: Role) -> Encoder:
-        """Return ``encoder`` as it reads texts of ``role`` with these settings.
+        """Return ``encoder`` for texts of ``role`` with these settings.
 
         Raises:
             StudioError: see :meth:`~sbert_studio.models.base.Encoder.with_settings`.
@@ -56,15 +56,14 @@ class SearchSettings:
 
 
 def prompt_for(prompts: Mapping[str, str], default: str, role: Role) -> str:
-    """The prompt of a text.
+    """Return the prompt of a text.
 
-    Two texts that are compared have the prompt for that, where there is one. Without it, and without a default, a model with the prompts
-    ``query`` and ``passage`` has that of a query on both sides, as the E5 models ask for (Wang et al. 2022, arXiv:2212.03533); any other
-    has none.
+    Texts that are compared get the STS prompt if there is one. Otherwise, without a default prompt, a model with the prompts ``query`` and
+    ``passage`` uses that of a query on both sides, as the E5 models ask for (Wang et al. 2022, arXiv:2212.03533); other models use none.
 
     Args:
-        prompts: of the model, by name.
-        default: what it puts before a text of which nothing is said.
+        prompts: the model's prompts by name.
+        default: its default prompt.
     """
     for name in _NAMES.get(role, ()):
         if name in prompts:
@@ -77,10 +76,10 @@ def prompt_for(prompts: Mapping[str, str], default: str, role: Role) -> str:
 def column_roles(kind: str, columns: int) -> tuple[Role, ...]:
     """Return the role of each text column of examples of a kind.
 
-    The first text of positive pairs and triplets is the query, and the others are documents; texts of any other kind are compared.
+    The first text of positive pairs and triplets is the query, the others are documents; texts of any other kind are compared.
     """
-    first: Role = "query" if kind in ASYMMETRIC else "symmetric"
-    rest: Role = "document" if kind in ASYMMETRIC else "symmetric"
+    first: Role = "query" if kind in ASYMMETRIC_KINDS else "symmetric"
+    rest: Role = "document" if kind in ASYMMETRIC_KINDS else "symmetric"
     return (first, *[rest] * (columns - 1))
 
 
@@ -89,7 +88,7 @@ def parse_prompts(setting: str) -> tuple[dict[str, str], str]:
 
     Args:
         setting: ``none``: no prompt; a JSON object: prompts by name, such as ``{"query": "query: ", "document": "passage: "}``
-            (``default``: where no other fits); any other text: put before every text.
+            (``default`` for other texts); any other text: prepended to every text.
 
     Raises:
         StudioError: the JSON is not an object of texts.
@@ -109,13 +108,13 @@ def parse_prompts(setting: str) -> tuple[dict[str, str], str]:
 
 
 def override_prompts(encoder: SentenceEncoder, setting: str) -> None:
-    """Replace the prompts of ``encoder`` by those of a run's setting; they are used and saved in the place of its own.
+    """Replace the prompts of ``encoder``, in use and when saved, by those of a run's setting.
 
     Args:
-        setting: see :func:`parse_prompts`; empty: the model keeps its own.
+        setting: see :func:`parse_prompts`; empty keeps the model's own.
 
     Raises:
-        StudioError: the setting cannot be read, or the model takes no prompts.
+        StudioError: the setting is invalid, or the model takes no prompts.
     """
     if setting:
         require_prompts(encoder)
@@ -127,23 +126,24 @@ def require_prompts(encoder: Encoder) -> None:
     """Refuse a model that takes no prompts.
 
     Raises:
-        StudioError: it is one of word vectors, or frozen.
+        StudioError: it is a word model, or external.
     """
     if not encoder.takes_prompts:
         raise StudioError(f"{encoder.name} takes no prompts", "leave the prompt out, or choose a transformer")
 
 
 def describe_prompts(prompts: Mapping[str, str], default: str, names: Sequence[str], roles: Sequence[Role]) -> str:
-    """Return a sentence that says which prompt is put before the texts of each column; empty where there is none at all.
+    """Return a sentence with the prompt of each column; empty without prompts.
 
     Args:
         prompts, default: see :func:`prompt_for`.
-        names: of the columns. roles: theirs.
+        names: names of the columns.
+        roles: roles of the columns.
     """
-    found = [prompt_for(prompts, default, role) for role in roles]
-    if not any(found):
+    used = [prompt_for(prompts, default, role) for role in roles]
+    if not any(used):
         return ""
-    if len(set(found)) == 1:
-        return f"Prompt “{found[0]}” before every text."
-    first, second = found[0] or "none", found[1] or "none"
+    if len(set(used)) == 1:
+        return f"Prompt “{used[0]}” before every text."
+    first, second = used[0] or "none", used[1] or "none"
     return f"Prompts: “{first}” before “{names[0]}”, “{second}” before “{', '.join(names[1:])}”."

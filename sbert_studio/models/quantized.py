@@ -1,4 +1,4 @@
-"""Weights in four bits (ggml's Q4_0 blocks): dequantization, quantized token tables, and training with them."""
+"""Four-bit weights (ggml's Q4_0 blocks): dequantization, quantized token embeddings, and training with them."""
 
 from __future__ import annotations
 
@@ -12,18 +12,16 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-BLOCK, BLOCK_BYTES = 32, 18  # weights, and what they take
+BLOCK, BLOCK_BYTES = 32, 18  # weights per block, and its size
 QUANTIZED = ".q4_0"
-"""What the name of a quantized tensor ends with; its shape in the file is (rows, blocks, 18) uint8."""
-
-
-def shape_of_weights(name: str, stored: list[int]) -> list[int]:
-    """Return the shape of the weights that a tensor of a file stands for, whose shape there is ``stored``."""
-    return [*stored[:-2], stored[-2] * BLOCK] if name.endswith(QUANTIZED) else stored
-
-
+"""Suffix of a quantized tensor's name; its shape in the file is (rows, blocks, 18) uint8."""
 _SCALE_BYTES = 2
 _TABLE = "embeddings.word_embeddings.weight"
+
+
+def dequantized_shape(name: str, stored: list[int]) -> list[int]:
+    """Return the shape of the weights of a tensor with shape ``stored`` in its file."""
+    return [*stored[:-2], stored[-2] * BLOCK] if name.endswith(QUANTIZED) else stored
 
 
 def dequantize(blocks: Tensor) -> Tensor:
@@ -35,13 +33,13 @@ def dequantize(blocks: Tensor) -> Tensor:
 
 
 class QuantizedEmbedding(nn.Module):
-    """Ids (...) → vectors (..., d), like ``nn.Embedding``, from rows of four bits. Selected rows can be made trainable.
+    """``nn.Embedding`` with four-bit rows, ids (...) → vectors (..., d). Selected rows can be made trainable.
 
     Args:
-        blocks: (V, d / 32, 18) uint8, which may be mapped from a file.
+        blocks: (V, d / 32, 18) uint8, possibly memory-mapped.
 
     Attributes:
-        sparse: give a sparse gradient for the rows that are trained.
+        sparse: trained rows get a sparse gradient.
     """
 
     blocks: Tensor
@@ -56,18 +54,17 @@ class QuantizedEmbedding(nn.Module):
         self.trained: nn.Embedding | None = None
         self.register_buffer("blocks", blocks)
         self.register_buffer("trained_ids", torch.empty(0, dtype=torch.int64))
-        # Tells by its type in which precision the network is: blocks of bytes are not converted with it.
+        # Its dtype follows that of the network, which does not convert the blocks of bytes.
         self.register_buffer("_precision", torch.empty(0), persistent=False)
 
     @property
     def parameters_count(self) -> int:
-        """Return how many weights the table has."""
         return self.num_embeddings * self.embedding_dim
 
     def train_rows(self, ids: Tensor) -> None:
-        """Unpack the rows of ``ids`` and make them parameters; the others stay as they are.
+        """Unpack the rows of ``ids`` and make them parameters; the others stay frozen.
 
-        A training in which only these tokens occur gives the same weights as one of the whole table: no other row has a gradient.
+        Training with texts of these tokens only gives the same weights as training the whole table: no other row has a gradient.
 
         Args:
             ids: (n,) int64, distinct and ascending.
@@ -80,7 +77,6 @@ class QuantizedEmbedding(nn.Module):
         self.register_buffer("_place", place, persistent=False)
 
     def forward(self, ids: Tensor) -> Tensor:
-        """Look up ``ids``."""
         flat = ids.reshape(-1)
         if self.trained is None:
             return dequantize(self.blocks[flat]).to(self._precision.dtype).view(*ids.shape, -1)
@@ -92,53 +88,52 @@ class QuantizedEmbedding(nn.Module):
         return found.view(*ids.shape, -1)
 
     def dense(self) -> nn.Embedding:
-        """Return the whole table in float32, the trained rows as they are now."""
+        """Return the whole table in float32, with the trained rows."""
         weight = dequantize(self.blocks)
         if self.trained is not None:
             weight[self.trained_ids] = self.trained.weight.detach().float()
         return nn.Embedding.from_pretrained(weight, freeze=False)  # type: ignore[no-untyped-call,no-any-return]
 
     def extra_repr(self) -> str:
-        """Return what ``print`` shows."""
         return f"{self.num_embeddings}, {self.embedding_dim}, q4_0"
 
 
-def quantized_table(network: nn.Module) -> QuantizedEmbedding | None:
-    """Return the quantized table in ``network``, or None."""
+def find_quantized_embedding(network: nn.Module) -> QuantizedEmbedding | None:
+    """Return the quantized embedding in ``network``, or ``None``."""
     return next((module for module in network.modules() if isinstance(module, QuantizedEmbedding)), None)
 
 
 def count_weights(network: nn.Module) -> int:
-    """Count the weights of ``network``, whatever they are stored as."""
-    table = quantized_table(network)
+    """Count the weights of ``network``, in whatever precision they are stored."""
+    table = find_quantized_embedding(network)
     if table is None:
         return sum(parameter.numel() for parameter in network.parameters())
     trained = 0 if table.trained is None else table.trained.weight.numel()
     return sum(parameter.numel() for parameter in network.parameters()) - trained + table.parameters_count
 
 
-def train_table(network: nn.Module, ids: np.ndarray) -> None:
-    """Make the rows of the token ``ids`` (any shape) trainable, where ``network`` has a quantized table."""
-    if (table := quantized_table(network)) is not None:
+def train_token_rows(network: nn.Module, ids: np.ndarray) -> None:
+    """Make the rows of the token ``ids`` (any shape) trainable if ``network`` has a quantized embedding."""
+    if (table := find_quantized_embedding(network)) is not None:
         table.train_rows(torch.from_numpy(np.unique(ids)).long().to(table.blocks.device))
 
 
 def trained_ids(network: nn.Module) -> dict[str, Tensor]:
-    """Return which rows of a quantized table are trained, by the buffer's name, as a checkpoint keeps it beside the weights."""
+    """Return the ids of trained rows by buffer name, which a checkpoint saves with the weights."""
     return {name: buffer for name, buffer in network.named_buffers() if name.endswith(".trained_ids") and len(buffer)}
 
 
-def train_table_of(network: nn.Module, stored: Mapping[str, Tensor]) -> None:
-    """Make those rows of a quantized table trainable that were trained in a checkpoint, whose tensors are ``stored``."""
+def restore_trained_rows(network: nn.Module, stored: Mapping[str, Tensor]) -> None:
+    """Make the rows trainable that were trained in a checkpoint with the tensors ``stored``."""
     for name, ids in stored.items():
         if name.endswith(".trained_ids"):
-            train_table(network, ids.numpy())
+            train_token_rows(network, ids.numpy())
 
 
 @contextmanager
-def dense_tables(network: nn.Module) -> Iterator[None]:
-    """Put a float32 table in the place of each quantized one while the block runs, so that ``network`` can be saved in full."""
-    swapped = make_dense(network)
+def dense_embeddings(network: nn.Module) -> Iterator[None]:
+    """Replace quantized embeddings by float32 ones within the context, so that ``network`` can be saved."""
+    swapped = densify_embeddings(network)
     try:
         yield
     finally:
@@ -146,8 +141,8 @@ def dense_tables(network: nn.Module) -> Iterator[None]:
             setattr(holder, name, table)
 
 
-def make_dense(network: nn.Module) -> list[tuple[nn.Module, str, QuantizedEmbedding]]:
-    """Put a float32 table in the place of each quantized one for good; return what was replaced: (module, name in it, table)."""
+def densify_embeddings(network: nn.Module) -> list[tuple[nn.Module, str, QuantizedEmbedding]]:
+    """Replace quantized embeddings by float32 ones; return what was replaced: (module, name in it, embedding)."""
     found = [
         (holder, name, child)
         for holder in list(network.modules())
@@ -160,21 +155,21 @@ def make_dense(network: nn.Module) -> list[tuple[nn.Module, str, QuantizedEmbedd
 
 
 def is_quantized(folder: Path) -> bool:
-    """Tell if the weights in a transformer's folder are of four bits."""
+    """Return True if the weights in a transformer's folder are four-bit."""
     from safetensors import SafetensorError, safe_open
 
     try:
         with safe_open(folder / "model.safetensors", framework="np") as file:
             return any(name.endswith(QUANTIZED) for name in file.keys())  # noqa: SIM118  it is no mapping
     except (OSError, SafetensorError):
-        return False  # whoever reads it says what is wrong
+        return False  # the loader reports what is wrong
 
 
 def read_quantized(folder: Path) -> tuple[dict[str, Tensor], QuantizedEmbedding]:
-    """Read ``model.safetensors``: its weights in float32 but for the table of tokens, by the names of BERT's parameters.
+    """Read ``model.safetensors``: weights in float32 under BERT's names, and the quantized token embedding.
 
     Raises:
-        Exception: whatever a damaged file comes to.
+        Exception: any error that a damaged file causes.
     """
     from safetensors.torch import load_file
 
@@ -184,8 +179,8 @@ def read_quantized(folder: Path) -> tuple[dict[str, Tensor], QuantizedEmbedding]
     return {name.removesuffix(QUANTIZED): value for name, value in weights.items()}, table
 
 
-def without_vocabulary(config: Any) -> Any:
-    """Return a copy of ``config`` with the smallest vocabulary, so that no table is made and drawn that is replaced at once."""
+def with_minimal_vocabulary(config: Any) -> Any:
+    """Return a copy of ``config`` with the smallest vocabulary, to avoid initializing an embedding that is replaced."""
     small = copy.deepcopy(config)
     small.vocab_size = (config.pad_token_id or 0) + 1
     return small
@@ -195,14 +190,14 @@ def load_quantized(folder: Path, config: Any, network: type[nn.Module] | None = 
     """Build the backbone of a folder with quantized weights.
 
     Args:
-        config: the library's configuration, read from ``folder``.
-        network: our own class for inference; None: the library's, which can be trained.
+        config: transformers' configuration, read from ``folder``.
+        network: our class for inference; ``None`` for that of transformers, which can be trained.
 
     Raises:
-        Exception: whatever a damaged file comes to.
+        Exception: any error that a damaged file causes.
     """
     weights, table = read_quantized(folder)
-    small = without_vocabulary(config)
+    small = with_minimal_vocabulary(config)
     if network is None:
         from transformers import AutoModel
 
@@ -210,7 +205,7 @@ def load_quantized(folder: Path, config: Any, network: type[nn.Module] | None = 
     else:
         with torch.device("meta"):
             model = network(small)
-    model.config.vocab_size = config.vocab_size  # the layers hold this very object
+    model.config.vocab_size = config.vocab_size  # the layers share this object
     model.embeddings.word_embeddings = table
     own = {name: tensor for name, tensor in model.state_dict().items() if name.startswith("embeddings.word_embeddings.")}
     pooler = {name: torch.zeros(tensor.shape) for name, tensor in model.state_dict().items() if name.startswith("pooler.")}

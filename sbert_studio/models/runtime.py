@@ -1,4 +1,4 @@
-"""Device and precision of a model, and the fingerprint of its weights."""
+"""Device, precision, batch size and fingerprint of a model."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ import torch
 from torch import Tensor, nn
 
 from ..errors import StudioError
-from .inference.zerogpu import lent
+from .inference.zerogpu import gpu_name
+
+PRECISIONS = ("float32", "bfloat16", "int8", "auto")
 
 
-def fingerprint_of(module: nn.Module, parts: Iterable[bytes]) -> str:
-    """16 hex digits of ``parts`` and of every weight, by name."""
+def compute_fingerprint(module: nn.Module, parts: Iterable[bytes]) -> str:
+    """Return 16 hex digits of ``parts`` and of every weight, by name."""
     state = hashlib.sha256()
     for part in parts:
         state.update(part)
@@ -27,25 +29,22 @@ def fingerprint_of(module: nn.Module, parts: Iterable[bytes]) -> str:
     return state.hexdigest()[:16]
 
 
-def identity_of(network: Any, tokenizer: Any) -> Iterator[bytes]:
-    """A transformer's configuration, but for the folder that it was read from, and its tokenizer."""
+def transformer_identity(network: Any, tokenizer: Any) -> Iterator[bytes]:
+    """Yield a transformer's configuration without the folder it was read from, and its tokenizer."""
     config = json.loads(network.config.to_json_string(use_diff=False))
     yield json.dumps({**config, "_name_or_path": ""}, sort_keys=True).encode()
     yield (tokenizer.backend_tokenizer.to_str() if tokenizer.is_fast else repr(sorted(tokenizer.get_vocab().items()))).encode()
 
 
-PRECISIONS = ("float32", "bfloat16", "int8", "auto")
-
-
 def resolve_device(name: str = "auto") -> torch.device:
-    """``auto`` → the first CUDA device, else Apple's, else the CPU, as where a GPU is only lent; any other name must be present.
+    """Return the device ``name``; ``auto`` is CUDA, else Apple's GPU, else the CPU, which is also used outside of ZeroGPU slices.
 
     Raises:
         StudioError: the device is unknown or absent.
     """
     if name == "auto":
-        if lent():
-            return torch.device("cpu")  # the GPU is there within slices alone
+        if gpu_name():
+            return torch.device("cpu")  # a GPU exists within slices only
         if torch.cuda.is_available():
             return torch.device("cuda")
         return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
@@ -64,7 +63,7 @@ def resolve_device(name: str = "auto") -> torch.device:
 
 
 def autocast_dtype(device: torch.device) -> torch.dtype | None:
-    """The type that mixed precision should use on ``device``: bfloat16 where the hardware multiplies it, else None."""
+    """Return bfloat16 if the hardware of ``device`` multiplies it, else ``None``."""
     if device.type == "cuda":
         return torch.bfloat16 if torch.cuda.is_bf16_supported(including_emulation=False) else None
     if device.type == "cpu":
@@ -73,10 +72,10 @@ def autocast_dtype(device: torch.device) -> torch.dtype | None:
 
 
 def resolve_precision(name: str, device: torch.device) -> str:
-    """``float32``, ``bfloat16`` or ``int8``; ``auto`` is bfloat16 where the hardware multiplies it, else float32.
+    """Return ``float32``, ``bfloat16`` or ``int8``; ``auto`` is bfloat16 if the hardware multiplies it, else float32.
 
     Raises:
-        StudioError: unknown, or int8 anywhere but on the CPU.
+        StudioError: unknown, or int8 on another device than the CPU.
     """
     if name not in PRECISIONS:
         raise StudioError(f"there is no precision {name!r}", f"choose one of {', '.join(PRECISIONS)}")
@@ -88,24 +87,23 @@ def resolve_precision(name: str, device: torch.device) -> str:
 
 
 def token_budget(device: torch.device) -> tuple[int, int]:
-    """(tokens, rows) of one inference batch.
+    """Return (tokens, rows) of one inference batch.
 
-    On a CPU 512 tokens a thread, whose activations stay in its cache: with 8,192 a thread the same work was seen to take
-    twice as long. On a GPU enough to hide the cost of a launch.
+    On a CPU 512 tokens per thread, whose activations fit its cache (8,192 take twice as long); on a GPU enough to amortize a launch.
     """
     if device.type == "cpu":
         return min(8_192, max(1_024, 512 * torch.get_num_threads())), 256
     return 65_536, 2_048
 
 
-def quantized(backbone: Any) -> Any:
-    """``backbone`` with its linear layers in int8: weights once, a scale a channel; activations at each call, a scale a batch.
+def quantize_dynamic_int8(backbone: Any) -> Any:
+    """Return ``backbone`` with int8 linear layers: a scale per channel for weights, per batch for activations.
 
-    For networks whose layers :mod:`sbert_studio.models.inference.int8` does not know. It costs meaning: all-MiniLM-L6-v2 lost 1.8 points
-    of Spearman on a quarter of STSb's test pairs (0.825 → 0.807), mean cosine with the float32 vectors 0.972.
+    For networks that :mod:`sbert_studio.models.inference.int8` does not support. It costs accuracy: all-MiniLM-L6-v2 loses 1.8 points of
+    Spearman on a quarter of STSb's test pairs (0.825 → 0.807), mean cosine with the float32 vectors 0.972.
 
     Raises:
-        StudioError: this build of PyTorch no longer has dynamic quantisation.
+        StudioError: this build of PyTorch has no dynamic quantization.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

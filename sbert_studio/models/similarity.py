@@ -1,45 +1,43 @@
-"""Similarity functions of vectors, as ``similarity_fn_name`` of sentence-transformers names them."""
+"""Similarity functions of vectors, named as in sentence-transformers' ``similarity_fn_name``."""
 
 from __future__ import annotations
 
 import numpy as np
 
+SIMILARITIES = ("cosine", "dot", "euclidean", "manhattan")
+TITLES = {"dot": "the dot product", "euclidean": "the Euclidean distance", "manhattan": "the Manhattan distance"}
+_METRICS = {"euclidean": "euclidean", "manhattan": "cityblock"}
+
 
 def unit(vectors: np.ndarray) -> np.ndarray:
-    """(n, d) float32 rows of length one, C order; a row of zeros stays zero."""
+    """Return the (n, d) rows scaled to length one, float32 in C order; zero rows stay zero."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.ascontiguousarray(np.divide(vectors, lengths, out=np.zeros(vectors.shape, np.float32), where=lengths > 0), np.float32)
 
 
-SIMILARITIES = ("cosine", "dot", "euclidean", "manhattan")
-NAMES = {"dot": "the dot product", "euclidean": "the Euclidean distance", "manhattan": "the Manhattan distance"}
-"""Of those that are not the cosine, in words."""
-_METRICS = {"euclidean": "euclidean", "manhattan": "cityblock"}
-
-
 def score_note(model: str, name: str) -> tuple[str, ...]:
-    """Say by what a model compares, in a sentence, where that is not the cosine."""
+    """Return a sentence about the model's similarity function unless it is the cosine."""
     if name == "cosine":
         return ()
     if name == "dot":
         return (f"{model} compares by the dot product: that is the score.",)
-    return (f"{model} compares by {NAMES[name]}: that is the score, as a negative number.",)
+    return (f"{model} compares by {TITLES[name]}: that is the score, as a negative number.",)
 
 
-def which_note(model: str, name: str) -> tuple[str, ...]:
-    """Say which of the four numbers of a pair a model compares by, in a sentence, where that is not the cosine."""
-    return () if name == "cosine" else (f"{model} compares by {NAMES[name]}: of the four numbers it is the one to go by.",)
+def pair_similarity_note(model: str, name: str) -> tuple[str, ...]:
+    """Return a sentence about which of a pair's four similarities the model uses, unless it is the cosine."""
+    return () if name == "cosine" else (f"{model} compares by {TITLES[name]}: of the four numbers it is the one to go by.",)
 
 
-def similarity_note(name: str) -> tuple[str, ...]:
-    """Say by what a model that does not compare by the cosine is judged, in a sentence."""
+def evaluation_similarity_note(name: str) -> tuple[str, ...]:
+    """Return a sentence about the similarity function used in evaluation, unless it is the cosine."""
     if name == "cosine":
         return ()
-    return (f"the model compares by {NAMES[name]}, and so does the main score of pairs and retrieval; categories go by the cosine",)
+    return (f"the model compares by {TITLES[name]}, and so does the main score of pairs and retrieval; categories go by the cosine",)
 
 
 def similarity(left: np.ndarray, right: np.ndarray, name: str = "cosine") -> np.ndarray:
-    """Compare every row of (n, d) with every row of (m, d), as ``SentenceTransformer.similarity`` does.
+    """Compare every row of (n, d) with every row of (m, d), like ``SentenceTransformer.similarity``.
 
     Args:
         name: one of :data:`SIMILARITIES`; distances are negative.

@@ -1,4 +1,4 @@
-"""Examples as token ids, made once: no text is tokenised twice, and none again in a later epoch. Of texts, or of pairs read whole."""
+"""Examples as token ids: each text, or each pair read together, is tokenized once for all epochs."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .inference.batching import TokenRows, length_before_text, unique_texts
-from .inference.varlen import sent
+from .inference.batching import TokenRows, prefix_length, unique_texts
+from .inference.varlen import to_device
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
@@ -24,11 +24,11 @@ _CHUNK = 8_192
 
 
 class TrainingRows(Protocol):
-    """What the steps read of the examples, whatever is tuned on them."""
+    """Tokenized examples, as the training loop uses them."""
 
     @property
     def ids(self) -> np.ndarray:
-        """(columns, n) int64 names of texts: equal ids, equal texts."""
+        """(columns, n) int64 text ids, equal for equal texts."""
 
     @property
     def lengths(self) -> np.ndarray:
@@ -38,27 +38,26 @@ class TrainingRows(Protocol):
     def targets(self) -> Tensor | None:
         """(n,) float32 scores or int64 class ids, or ``None``."""
 
-    def __len__(self) -> int:
-        """How many rows there are."""
+    def __len__(self) -> int: ...
 
     def inputs(self, rows: np.ndarray, views: int, device: torch.device) -> dict[str, Tensor]:
-        """One padded batch of all columns of ``rows``, column after column, each ``views`` times: for a single forward pass."""
+        """Return one padded batch of all columns of ``rows``, column after column, each ``views`` times: for a single forward pass."""
 
     def names(self, rows: np.ndarray, views: int, device: torch.device) -> list[Tensor]:
-        """For each column (each view of it) the (b,) ids of its texts."""
+        """Return the (b,) text ids of each column and view."""
 
     def targets_of(self, rows: np.ndarray, device: torch.device) -> Tensor | None:
-        """The (b,) targets of ``rows``."""
+        """Return the (b,) targets of ``rows``."""
 
 
 @dataclass(frozen=True)
-class _Rows:
-    """Names and targets.
+class _ExampleRows:
+    """Text ids and targets.
 
     Attributes:
         ids: see :class:`TrainingRows`.
         targets: (n,) float32 scores or int64 class ids, or ``None``.
-        pad: the token id that fills a batch.
+        pad: padding id.
     """
 
     ids: np.ndarray
@@ -69,25 +68,23 @@ class _Rows:
         return int(self.ids.shape[1])
 
     def names(self, rows: np.ndarray, views: int, device: torch.device) -> list[Tensor]:
-        """For each column (each view of it) the (b,) ids of its texts."""
-        columns = sent(self.ids[:, rows], device)
+        columns = to_device(self.ids[:, rows], device)
         return [columns.select(0, column) for column in range(len(self.ids)) for _ in range(views)]
 
     def targets_of(self, rows: np.ndarray, device: torch.device) -> Tensor | None:
-        """The (b,) targets of ``rows``."""
-        return None if self.targets is None else sent(self.targets[torch.from_numpy(rows)].numpy(), device)
+        return None if self.targets is None else to_device(self.targets[torch.from_numpy(rows)].numpy(), device)
 
 
 @dataclass(frozen=True)
-class TextRows(_Rows):
-    """Each text by itself, for a sentence encoder; ``tokens`` holds the distinct ones, by their ids.
+class TextRows(_ExampleRows):
+    """Rows of single texts, for a sentence encoder; ``tokens`` holds the distinct ones in the order of their ids.
 
-    Texts that the encoder reads alike, such as those that differ in case only for an uncased one, have one id: their vectors are the same,
-    and no objective could tell them apart. So do equal texts of columns with different prompts: a query is not its own wrong answer.
+    Texts with the same tokens, such as those that differ in case only for an uncased encoder, share an id: their vectors are equal, and no
+    loss can separate them. So do equal texts of columns with different prompts, so that a query is not its own negative.
 
     Attributes:
-        places: (columns, n) int64, each text's row of ``tokens``, where columns have different prompts; ``None``: the ids.
-        skips: (rows of ``tokens``,) int64, how many first tokens of each are a prompt that is not pooled; ``None``: as the encoder has it.
+        places: (columns, n) int64, each text's row of ``tokens`` if columns have different prompts; ``None`` if these are the ids.
+        skips: (rows of ``tokens``,) int64, number of leading prompt tokens that are not pooled; ``None`` for the encoder's own.
     """
 
     tokens: TokenRows
@@ -96,24 +93,24 @@ class TextRows(_Rows):
 
     @classmethod
     def read(cls, examples: Examples, encoder: SentenceEncoder, roles: Sequence[Role]) -> TextRows:
-        """Tokenise ``examples`` as ``encoder`` reads them.
+        """Tokenize ``examples`` for ``encoder``.
 
         Args:
-            roles: of the columns, for a model with prompts.
+            roles: roles of the columns, for a model with prompts.
         """
         columns: dict[str, list[int]] = {}
         for column, role in enumerate(roles):
-            columns.setdefault(encoder.prompt_of(role), []).append(column)
+            columns.setdefault(encoder.prompt_for_role(role), []).append(column)
         if list(columns) != [encoder.tokens.prompt]:
             return cls._with_prompts(examples, [(encoder.for_role(roles[own[0]]), own) for own in columns.values()])
         texts, places = unique_texts(list(chain.from_iterable(examples.texts)))
-        read: dict[tuple[int, ...], int] = {}  # tokens → the text that has them first
+        first_text: dict[tuple[int, ...], int] = {}  # by tokens
         names: list[int] = []
 
         def chunks() -> Iterator[list[list[int]]]:
             for start in range(0, len(texts), _CHUNK):
                 rows = encoder.tokenize(texts[start : start + _CHUNK])
-                names.extend(read.setdefault(tuple(row), start + place) for place, row in enumerate(rows))
+                names.extend(first_text.setdefault(tuple(row), start + index) for index, row in enumerate(rows))
                 yield rows
 
         tokens = TokenRows.from_lists(chunks())
@@ -122,20 +119,20 @@ class TextRows(_Rows):
 
     @classmethod
     def _with_prompts(cls, examples: Examples, readers: Sequence[tuple[SentenceEncoder, list[int]]]) -> TextRows:
-        """Tokenise each column by the reader that has its prompt.
+        """Tokenize each column by the reader with its prompt.
 
         Args:
-            readers: with the columns of each.
+            readers: views of the encoder, with the columns of each.
         """
         ids, places = (np.zeros((len(examples.texts), len(examples)), np.int64) for _ in range(2))
         by_text: dict[str, int] = {}
-        by_tokens: dict[tuple[int, ...], int] = {}  # without the prompt's
+        by_tokens: dict[tuple[int, ...], int] = {}  # without prompt tokens
         parts: list[TokenRows] = []
         skips: list[np.ndarray] = []
         start = 0
         for reader, own in readers:
             texts, found = unique_texts(list(chain.from_iterable(examples.texts[column] for column in own)))
-            before = length_before_text(reader.tokens)  # type: ignore[arg-type]
+            before = prefix_length(reader.tokens)  # type: ignore[arg-type]
             names: list[int] = []
             for first in range(0, len(texts), _CHUNK):
                 chunk = texts[first : first + _CHUNK]
@@ -150,52 +147,50 @@ class TextRows(_Rows):
             skips.append(np.full(len(texts), reader.pooling.skip, np.int64))
             start += len(texts)
         skipped = np.concatenate(skips) if readers[0][0].pooling.skips_prompt else None
-        return cls(ids, _targets(examples), readers[0][0].tokens.pad, TokenRows.joined(parts), places, skipped)
+        return cls(ids, _targets(examples), readers[0][0].tokens.pad, TokenRows.concatenate(parts), places, skipped)
 
     @property
     def lengths(self) -> np.ndarray:
-        """Tokens of each row's longest text, int64 (n,)."""
         return np.asarray(self.tokens.lengths[self.ids if self.places is None else self.places].max(axis=0))
 
     def inputs(self, rows: np.ndarray, views: int, device: torch.device) -> dict[str, Tensor]:
-        """One padded batch of all columns of ``rows``, column after column, each ``views`` times: for a single forward pass."""
+        """Return one padded batch of all columns of ``rows``, column after column, each ``views`` times: for a single forward pass."""
         places = np.repeat((self.ids if self.places is None else self.places)[:, rows], views, axis=0).ravel()
         ids, mask = self.tokens.padded(places, self.pad)
-        inputs = {"input_ids": sent(ids, device)}
+        inputs = {"input_ids": to_device(ids, device)}
         if self.skips is not None:
-            inputs["skip"] = sent(self.skips[places], device)
+            inputs["skip"] = to_device(self.skips[places], device)
         if mask is not None:
-            inputs["attention_mask"] = sent(mask, device)
+            inputs["attention_mask"] = to_device(mask, device)
         return inputs
 
 
 @dataclass(frozen=True)
-class PairRows(_Rows):
-    """Both texts of a pair in one row, the first one first, for a cross-encoder; ``ids`` name the pairs."""
+class PairRows(_ExampleRows):
+    """Rows of pairs read together, for a cross-encoder; ``ids`` identify the pairs."""
 
     tokens: TokenRows
     segments: TokenRows
 
     @classmethod
     def read(cls, examples: Examples, encoder: CrossEncoder) -> PairRows:
-        """Tokenise ``examples``, which have two columns, as ``encoder`` reads them."""
+        """Tokenize ``examples``, which have two columns, for ``encoder``."""
         left, right = examples.texts
         tokens, segments = encoder.rows(list(zip(left, right, strict=True)))
         return cls(np.arange(len(left))[None], _targets(examples), encoder.pad, tokens, segments)
 
     @property
     def lengths(self) -> np.ndarray:
-        """Tokens of each pair, int64 (n,)."""
         return self.tokens.lengths
 
     def inputs(self, rows: np.ndarray, views: int, device: torch.device) -> dict[str, Tensor]:
-        """One padded batch of ``rows``, with the segment that each token is of."""
+        """Return one padded batch of ``rows`` with segment ids."""
         places = np.tile(rows, views)
         ids, mask = self.tokens.padded(places, self.pad)
         arrays = {"input_ids": ids, "token_type_ids": self.segments.padded(places, 0)[0]}
         if mask is not None:
             arrays["attention_mask"] = mask
-        return {name: sent(array, device) for name, array in arrays.items()}
+        return {name: to_device(array, device) for name, array in arrays.items()}
 
 
 def _targets(examples: Examples) -> Tensor | None:

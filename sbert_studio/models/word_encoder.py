@@ -1,4 +1,4 @@
-"""Encoders of words: averaged word vectors, or a recurrent network over them."""
+"""Encoders of words: averaged word vectors, or a recurrent network over them; and the token states of any encoder."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ..errors import StudioError
-from .base import Encoder, finite
+from .base import Encoder, require_finite_vectors
 from .modules import Module
 from .modules.dense import Dense
 from .modules.recurrent import RECURRENT
@@ -33,15 +33,15 @@ _MEANS = ("mean", "weighted_mean", "mean_sqrt_len")
 
 
 @dataclass(frozen=True)
-class WordStates:
-    """A text as its tokens.
+class TokenStates:
+    """Tokens of a text.
 
     Attributes:
-        words: (start, end) in the text of each word that is read, in order.
-        vectors: (t, d) float64 of the tokens, in their context.
-        weights: (t,) float64, how much each counts in the mean; not negative.
-        owner: (t,) int64, the word of each token; -1 of marks that stand for no word, such as [CLS].
-        sums: whether the vector of the text points where Σ weights · vectors does, so that its cosine is a sum over tokens.
+        words: (start, end) of each word in the text, in order.
+        vectors: (t, d) float64 contextual token vectors.
+        weights: (t,) float64 pooling weights, not negative.
+        owner: (t,) int64, the word of each token; -1 for special tokens such as [CLS].
+        sums: the text's vector is proportional to Σ weights · vectors, so that its cosine is a sum over tokens.
     """
 
     words: tuple[tuple[int, int], ...]
@@ -51,30 +51,29 @@ class WordStates:
     sums: bool
 
 
-def word_states(encoder: Encoder, text: str) -> WordStates | None:
-    """The tokens of a text; ``None`` of an encoder that has none, or cannot say where in the text they stand."""
+def token_states(encoder: Encoder, text: str) -> TokenStates | None:
+    """Return the tokens of a text; ``None`` for an encoder without tokens or word positions."""
     if not isinstance(encoder, SentenceEncoder):
         return None
-    spans = encoder.tokens.spans(text)
+    spans = encoder.tokens.word_spans(text)
     ids = encoder.tokenize([text])
     if spans is None or len(spans) != len(ids[0]):
         return None
     with torch.inference_mode():
         hidden, mask = encoder.token_vectors(encoder.collate(ids))
-        vectors, sums = _projected(encoder, hidden[0].float())
-    counted = np.ones(len(vectors)) if mask is None else mask[0].cpu().numpy().astype(np.float64)
-    places = np.cumsum(counted > 0)
-    weights = counted * (places > encoder.pooling.skip)
+        vectors, sums = _project_tokens(encoder, hidden[0].float())
+    counts = np.ones(len(vectors)) if mask is None else mask[0].cpu().numpy().astype(np.float64)
+    positions = np.cumsum(counts > 0)
+    weights = counts * (positions > encoder.pooling.skip)
     if encoder.pooling.modes == ("weighted_mean",):
-        weights = weights * places
+        weights = weights * positions
     words = sorted({span for span in spans if span is not None})
     numbers = {span: number for number, span in enumerate(words)}
     owner = np.array([-1 if span is None else numbers[span] for span in spans], np.int64)
-    return WordStates(tuple(words), finite(vectors.cpu().numpy().astype(np.float64)), weights, owner, sums)
+    return TokenStates(tuple(words), require_finite_vectors(vectors.cpu().numpy().astype(np.float64)), weights, owner, sums)
 
 
-def _projected(encoder: SentenceEncoder, hidden: torch.Tensor) -> tuple[torch.Tensor, bool]:
-    """Tokens as the projection maps them, and whether their weighted sum is the vector of the text: it is where all of it is linear."""
+def _project_tokens(encoder: SentenceEncoder, hidden: torch.Tensor) -> tuple[torch.Tensor, bool]:
     if len(encoder.pooling.modes) != 1 or encoder.pooling.modes[0] not in _MEANS:
         return hidden, False
     if encoder.projection is None:
@@ -86,16 +85,13 @@ def _projected(encoder: SentenceEncoder, hidden: torch.Tensor) -> tuple[torch.Te
     return hidden, True
 
 
-_MEANS_WORDS = {"mean", "weighted_mean", "mean_sqrt_len"}
-
-
 class WordNetwork(nn.Module):
-    """Ids → vectors of tokens, and how much each counts.
+    """Ids → token vectors and their pooling weights.
 
     Args:
         embeddings: the table.
-        weights: of its words, or None.
-        recurrent: what reads the vectors one after the other, or None.
+        weights: word weights, or ``None``.
+        recurrent: recurrent network over the vectors, or ``None``.
     """
 
     def __init__(
@@ -105,30 +101,28 @@ class WordNetwork(nn.Module):
         self.embeddings, self.weights, self.recurrent = embeddings, weights, recurrent
 
     @property
-    def listed(self) -> list[Module]:
-        """The modules that are there, in order."""
+    def modules_in_order(self) -> list[Module]:
         return [module for module in (self.embeddings, self.weights, self.recurrent) if module is not None]
 
     def width(self) -> int:
-        """Of a token's vector."""
-        return self.embeddings.dim if self.recurrent is None else self.recurrent.width(self.embeddings.dim)
+        return self.embeddings.dim if self.recurrent is None else self.recurrent.output_width(self.embeddings.dim)
 
     def forward(self, ids: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-        """(b, t, width) vectors and (b, t) how much each counts, 0 for padding, which is also what a text without a known word is.
+        """Return vectors (b, t, width) and weights (b, t), 0 for padding, which also represents a text without a known word.
 
-        A recurrent network reads each vector times its weight, and all of its states count alike.
+        A recurrent network reads each vector times its weight, and its states have equal weights.
         """
         real = ids != 0 if mask is None else (ids != 0) & (mask != 0)
         vectors = self.embeddings(ids)
         counts = real.to(vectors.dtype) if self.weights is None else self.weights(ids) * real
         if self.recurrent is None:
             return vectors, counts
-        weighed = vectors if self.weights is None else vectors * counts.unsqueeze(-1)
-        return self.recurrent(weighed, real), real.to(vectors.dtype)
+        weighted = vectors if self.weights is None else vectors * counts.unsqueeze(-1)
+        return self.recurrent(weighted, real), real.to(vectors.dtype)
 
 
-class WordIds:
-    """Texts → rows of a table, cut to one maximum length."""
+class WordTableTokens:
+    """Texts → rows of a :class:`WordEmbeddings`."""
 
     prompt = ""
     pad = 0
@@ -138,42 +132,38 @@ class WordIds:
 
     @property
     def max_length(self) -> int:
-        """The most words of a text that are read."""
         return self._embeddings.max_length
 
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
-        """The rows of each text's known words; of a text without one, padding's."""
+        """Return the rows of each text's known words; the padding row for a text without any."""
         return self._embeddings.ids(texts)
 
-    def spans(self, text: str) -> list[tuple[int, int] | None]:
-        """Where the known words of a text stand in it; of a text without one, nothing for the padding that it is read as."""
+    def word_spans(self, text: str) -> list[tuple[int, int] | None]:
+        """Return the (start, end) of the known words of a text; ``[None]`` for a text without any."""
         words = self._embeddings.words
-        found = [match.span() for match in re.finditer(r"\S+", text) if words.place(match.group()) is not None]
-        return [*found[: self.max_length]] or [None]
+        spans = [match.span() for match in re.finditer(r"\S+", text) if words.index(match.group()) is not None]
+        return [*spans[: self.max_length]] or [None]
 
-    def counts(self, texts: Sequence[str]) -> list[int]:
-        """How many known words each text has."""
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
         return [len(self._embeddings.words.ids(text)) for text in texts]
 
-    def unread(self, texts: Sequence[str]) -> float:
-        """The share of the words of ``texts`` that the table does not hold, in [0, 1]."""
-        found = self._embeddings.words.coverage(texts)
-        return found.unknown / max(1, found.known + found.unknown)
+    def unknown_share(self, texts: Sequence[str]) -> float:
+        coverage = self._embeddings.words.coverage(texts)
+        return coverage.unknown / max(1, coverage.known + coverage.unknown)
 
     def words(self) -> list[str]:
-        """The words of the table but padding, in its order."""
         return list(self._embeddings.words.words[1:])
 
 
 class WordEncoder(SentenceEncoder):
-    """Table of words → [weights] → [RNN, LSTM or GRU] → pooling → projection → normalisation.
+    """Word table → [weights] → [RNN, LSTM or GRU] → pooling → projection → normalization.
 
     Args:
-        network: what stands before the pooling.
+        network: what comes before the pooling.
         config: what follows it; there is no prompt.
-        name: what the catalogue calls it.
-        base: the portable id of the model that it was made from.
-        note: a sentence that lists should show.
+        name: name in the catalog.
+        base: portable id of the model it was made from.
+        note: a sentence for lists.
     """
 
     kind = "words"
@@ -181,52 +171,46 @@ class WordEncoder(SentenceEncoder):
 
     def __init__(self, network: WordNetwork, config: EncoderConfig, *, name: str = "", base: str | None = None, note: str = "") -> None:
         table = network.embeddings
-        tokens = StaticTokens(table) if isinstance(table, StaticEmbedding) else WordIds(table)
+        tokens = StaticTokens(table) if isinstance(table, StaticEmbedding) else WordTableTokens(table)
         super().__init__(network, tokens, network.width(), config, name=name, base=base, note=note)
         if config.max_length is not None:
-            self.limit(config.max_length)
+            self.set_max_length(config.max_length)
         self.eval()
 
     @property
     def architecture(self) -> str:
-        """``word vectors``, or the recurrent network over them, such as ``lstm``."""
         recurrent = self.backbone.recurrent
-        return (
-            "word vectors" if recurrent is None else ("bi" if getattr(recurrent, "bidirectional", False) else "") + recurrent.name.lower()
-        )
+        if recurrent is None:
+            return "word vectors"
+        return ("bi" if getattr(recurrent, "bidirectional", False) else "") + recurrent.name.lower()
 
     @property
     def portable(self) -> bool:
-        """Whether sentence-transformers gives the same vectors: it has an LSTM, and no other recurrent network.
+        """True if sentence-transformers returns the same vectors: it has no other recurrent network than an LSTM.
 
-        There the first word cannot be pooled (6.2 stops with an error), and two of the means of weighted words are of another length.
+        It cannot pool the first word (6.2 raises an error), and scales two of the means of weighted words differently.
         """
         modes, network = set(self.pooling.modes), self.backbone
-        other = set() if network.weights is None else {"weighted_mean"} if network.recurrent is None else _MEANS_WORDS
-        if isinstance(network.embeddings, StaticEmbedding) and self.pools:
+        scaled_differently = set() if network.weights is None else {"weighted_mean"} if network.recurrent is None else set(_MEANS)
+        if isinstance(network.embeddings, StaticEmbedding) and self.has_pooling_module:
             return False
-        return super().portable and all(module.portable for module in network.listed) and not modes & {"cls", *other}
+        return super().portable and all(module.portable for module in network.modules_in_order) and not modes & {"cls", *scaled_differently}
 
     @property
-    def pools(self) -> bool:
-        """Not where the table of tokens is averaged by itself."""
+    def has_pooling_module(self) -> bool:
         network = self.backbone
-        alone = isinstance(network.embeddings, StaticEmbedding) and network.recurrent is None and network.weights is None
-        return not alone or self.pooling.mode != "mean"
+        is_plain = isinstance(network.embeddings, StaticEmbedding) and network.recurrent is None and network.weights is None
+        return not is_plain or self.pooling.mode != "mean"
 
-    def limit(self, max_length: int | None) -> None:
-        """Read ``max_length`` words of a text from now on; of None, as many as before."""
+    def set_max_length(self, max_length: int | None) -> None:
         if max_length is not None:
             self.backbone.embeddings.max_length = max_length
 
-    def read_in_order(self, network: str, hidden: int, *, bidirectional: bool = False, seed: int = 12) -> None:
-        """Read the words' vectors by a new network, one of :data:`RECURRENT`, without the weights of an average.
+    def add_recurrent_network(self, network: str, hidden: int, *, bidirectional: bool = False, seed: int = 12) -> None:
+        """Read word vectors in order by a new network, one of :data:`RECURRENT`, without word weights.
 
-        A projection that was made for the average goes; a text is then the state after its last word, or, where both directions are
-        read, the highest of its states (Conneau et al. 2017), unless another pooling is chosen.
-
-        Raises:
-            StudioError: there is no such network.
+        A projection of the average is removed. A text is then the state after its last word, or the maximum of its states if both
+        directions are read (Conneau et al. 2017), unless another pooling is chosen.
         """
         if network not in RECURRENT:
             raise StudioError(f"there is no recurrent network {network!r}", f"choose one of {', '.join(RECURRENT)}")
@@ -234,52 +218,41 @@ class WordEncoder(SentenceEncoder):
         recurrent = RECURRENT[network](embeddings.dim, hidden, bidirectional=bidirectional, seed=seed)
         self.backbone = WordNetwork(embeddings, None, recurrent).to(self.device)
         self.hidden_size, self.projection = self.backbone.width(), None
-        self.repool("max" if bidirectional else "last")
+        self.set_pooling("max" if bidirectional else "last")
 
-    def learn_words(self) -> None:
-        """Let the table learn with the rest."""
+    def train_word_embeddings(self) -> None:
         self.backbone.embeddings.emb_layer.weight.requires_grad_(True)
 
     @property
-    def tables(self) -> Sequence[str]:
-        """The table of words."""
+    def sparse_parameters(self) -> Sequence[str]:
         return ("backbone.embeddings.emb_layer.weight",)
 
-    def convert(self, precision: str) -> None:
-        """Nothing: looking up a word costs no arithmetic that could be saved."""
+    def convert_precision(self, precision: str) -> None:
+        """Do nothing: looking up words has no products to speed up."""
 
     def token_vectors(self, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor | None]:
-        """The vectors of the words, and their weights."""
         return self.backbone(batch["input_ids"], batch.get("attention_mask"))  # type: ignore[no-any-return]
 
-    def identity(self) -> Iterator[bytes]:
-        """The modules and the words."""
-        yield repr([(module.name, module.width(0)) for module in self.backbone.listed]).encode()
+    def fingerprint_parts(self) -> Iterator[bytes]:
+        yield repr([(module.name, module.output_width(0)) for module in self.backbone.modules_in_order]).encode()
         if isinstance(self.backbone.embeddings, StaticEmbedding):
             yield self.backbone.embeddings.tokenizer.to_str().encode()
             return
         words = self.backbone.embeddings.words
         yield json.dumps([words.words, sorted(words.stop_words), words.lowercase]).encode()
 
-    def adapt(self, settings: LoraSettings) -> None:
-        """There is nothing to adapt.
-
-        Raises:
-            StudioError: always.
-        """
-        raise StudioError("a model of word vectors has no attention that adapters could sit in", "tune it with the method full")
+    def add_adapter(self, settings: LoraSettings) -> None:
+        raise StudioError("a model of word vectors has no layers for an adapter", "use the method full")
 
     def coverage(self, texts: Sequence[str]) -> Coverage | None:
-        """How many words of ``texts`` the table knows; None of a table of tokens, which has parts of every word."""
         table = self.backbone.embeddings
         return None if isinstance(table, StaticEmbedding) else table.words.coverage(texts)
 
     def write_input(self, folder: Path) -> list[tuple[str, str]]:
-        """The table in ``folder`` itself, what follows it in folders of its own."""
         listed, inputs = [], 0
-        for place, module in enumerate(self.backbone.listed):
+        for place, module in enumerate(self.backbone.modules_in_order):
             path = f"{place}_{module.name}" if place else ""
             module.write(folder / path, inputs)
-            inputs = module.width(inputs)
+            inputs = module.output_width(inputs)
             listed.append((path, module.name))
         return listed

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DiskFull, StudioError, is_disk_full, plainly
-from ..models.inference.zerogpu import lent
+from ..models.inference.zerogpu import gpu_name
 from ..training.events import Event, Failed, Notice, to_json
 from ..workspace import Workspace
 from .store import RunStore
@@ -64,7 +64,7 @@ def execute_run(
             return StudioError(f"another program trains the run {run_id}", "wait until it has ended")
         folder = workspace.run(run_id)
         run_log.begin(folder)
-        train = train_in_slices if lent() else train_run
+        train = train_in_slices if gpu_name() else train_run
         run_log.end(train(folder, catalog(), _StopCheck(should_stop, run_id, store), run_log.write))
     except LeaseLostError as error:
         return error

@@ -16,7 +16,7 @@ from ..data.loading.table import Table, read_table
 from ..data.row_report import RowReport
 from ..data.schema.roles import Roles
 from ..errors import StudioError
-from ..models.io.digests import digest_of
+from ..models.io.digests import cached_digest
 from ..training.pins import TrackedExamples
 from ..training.spec import TrainSpec
 from ..workspace import atomic_file, digest_file, file_name, write_json
@@ -177,7 +177,7 @@ class RunFiles:
     def _table(self, entry: dict[str, Any]) -> Table:
         path = self.folder / entry["file"]
         try:
-            is_whole = digest_of(path) == entry["sha256"]
+            is_whole = cached_digest(path) == entry["sha256"]
         except OSError:
             raise StudioError(f"the run's copy of {entry['name']} is gone", "its folder was changed by hand; start a new run") from None
         if not is_whole:

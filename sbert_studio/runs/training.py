@@ -90,7 +90,9 @@ def train_in_slices(folder: Path, catalog: Catalog, should_stop: Callable[[], bo
     notices: set[str] = set()
     is_first = True
     while True:
-        events, outcome = zerogpu.on_gpu(_train_slice, folder, catalog.settings, catalog.identity, zerogpu.lent(), zerogpu.SECONDS)
+        events, outcome = zerogpu.run_on_gpu(
+            _train_slice, folder, catalog.settings, catalog.identity, zerogpu.gpu_name(), zerogpu.SLICE_SECONDS
+        )
         is_last = outcome.status != "stopped" or should_stop()
         for event in events:
             repeated = isinstance(event, Notice) and event.message in notices

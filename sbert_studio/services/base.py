@@ -114,8 +114,7 @@ class Services:
     def catalog(self) -> Catalog:
         """Names → encoders."""
         from ..models.catalog import Catalog
-        from ..models.inference.zerogpu import lent
-        from ..models.zerogpu_encoder import Elsewhere
+        from ..models.inference.zerogpu import ZeroGPUEncoder, gpu_name
 
         return self._once(
             "catalog",
@@ -124,7 +123,7 @@ class Services:
                 device=self.settings.device,
                 budget=self._share(_MODELS),
                 allow_folders=self.allow_folders,
-                elsewhere=Elsewhere if lent() else None,
+                zerogpu=ZeroGPUEncoder if gpu_name() else None,
                 max_model_bytes=self.settings.largest_model_mb << 20,
                 max_cache_bytes=self._disk(_HUB),
                 chosen=(self.settings.default_model, self.settings.multilingual, self.settings.reranker),

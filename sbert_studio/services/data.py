@@ -186,9 +186,9 @@ class Reading(Part):
         """Return a sentence on the prompts that a training puts before the texts of each column; empty where there are none."""
         from ..models.prompts import column_roles, describe_prompts
 
-        if model == NO_MODEL or self.catalog.is_cross(model):
+        if model == NO_MODEL or self.catalog.is_cross_encoder(model):
             return ""
-        names, encoder = found.roles.texts, self.catalog.load_within(model)
+        names, encoder = found.roles.texts, self.catalog.load_vector_encoder(model)
         return describe_prompts(encoder.prompts, encoder.default_prompt, names, column_roles(found.roles.kind, len(names)))
 
     def _loadable(self, model: str) -> tuple[str, str]:
@@ -197,7 +197,7 @@ class Reading(Part):
             return NO_MODEL, ""
         self.catalog.resolve(model)
         try:
-            self.catalog.load_either(model)
+            self.catalog.load_any(model)
         except StudioError as error:
             return NO_MODEL, error.message
         return model, ""
@@ -219,8 +219,10 @@ class Reading(Part):
         kinds = self.kinds_of(objective)
         if model.casefold() == NO_MODEL:
             return diagnose(table, roles if isinstance(roles, Roles) else infer_schema(table, roles, kinds), dev, progress=progress)
-        encoder = None if self.catalog.is_cross(model) else self.catalog.load_within(model)
-        tokens, most = (encoder.tokens.counts, encoder.max_length) if encoder is not None and encoder.tokens is not None else (None, None)
+        encoder = None if self.catalog.is_cross_encoder(model) else self.catalog.load_vector_encoder(model)
+        tokens, most = (
+            (encoder.tokens.count_tokens, encoder.max_length) if encoder is not None and encoder.tokens is not None else (None, None)
+        )
         similar, note = self._witness(table, model, encoder)
         read: Roles | InferredSchema = roles if isinstance(roles, Roles) else infer_schema(table, roles, kinds, similar)
         languages = languages_of(self.catalog, model)
@@ -257,11 +259,11 @@ class Reading(Part):
     @staticmethod
     def kinds_of(objective: str | None) -> tuple[Kind, ...]:
         """The kinds of examples that an objective learns from; none where it is not said, or not known."""
-        from ..losses import ARCHITECTURES
+        from ..losses import LOSSES_BY_ARCHITECTURE
 
         if not isinstance(objective, str):  # from settings that nothing has looked at yet
             return ()
-        return next((known[objective].kinds for known in ARCHITECTURES.values() if objective in known), ())
+        return next((known[objective].kinds for known in LOSSES_BY_ARCHITECTURE.values() if objective in known), ())
 
     def fix_all(
         self, path: str | Path | Table, *, dev: str | Path | Table | None = None, asked: SchemaOverrides, model: str | None = None

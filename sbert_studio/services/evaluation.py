@@ -107,7 +107,7 @@ class Judging(Part):
 
     def _at_hand(self) -> list[ModelCard]:
         """The models that came with the program, and the encoders and tables of words whose packages are installed."""
-        kinds = {"bundled": self.catalog.bundled(), "foreign": self.catalog.foreign(), "table": self.catalog.tables()}
+        kinds = {"bundled": self.catalog.bundled(), "foreign": self.catalog.external(), "table": self.catalog.tables()}
         return [self._model_card(name, kind, name) for kind, names in kinds.items() for name in names]
 
     def _fitted_cards(self, owner: str | None) -> list[ModelCard]:
@@ -126,13 +126,13 @@ class Judging(Part):
         from ..data.corpus import find_text_columns
         from ..data.language import count_languages
         from ..models.base import Encoder
-        from ..models.similarity import similarity_note
+        from ..models.similarity import evaluation_similarity_note
 
         columns = find_text_columns(table)[:3] if roles is None else roles.texts
         texts = [text for column in columns for text in table.column(column) if text.strip()]
-        found = self.catalog.load_either(model)
+        found = self.catalog.load_any(model)
         unknown = unknown_notes(found.coverage(texts), len(texts))
-        by = similarity_note(found.similarity_name) if isinstance(found, Encoder) else ()
+        by = evaluation_similarity_note(found.similarity_name) if isinstance(found, Encoder) else ()
         return [
             *by,
             *foreign_notes(self.catalog, model, count_languages(texts), at_hand=self.multilingual),
@@ -178,12 +178,12 @@ class Judging(Part):
         return [f"{said_of(rows, table, run)}, so its score here {FLATTERS}." for run, rows in found]
 
     def _model_card(self, name: str, kind: str, title: str, scores: Mapping[str, Any] | None = None) -> ModelCard:
-        from ..models.io.sources import peek, peek_at
+        from ..models.io.sources import describe_source, read_model_info
 
         try:
-            info = peek_at(self.catalog.resolve(name))
+            info = describe_source(self.catalog.resolve(name))
         except StudioError:
-            info = peek(None)
+            info = read_model_info(None)
         note = "Frozen: it is used and judged as it is, and cannot be tuned." if kind == "foreign" else ""
         return ModelCard(name=name, kind=kind, title=title, note=note, scores=scores or {}, **asdict(info))
 
@@ -262,7 +262,7 @@ class Evaluating(Judging):
             StudioError: there is nothing to judge by, a file that was named cannot be read, or a model cannot be judged by its task.
         """
         from ..evaluation.comparison import compare_models, evaluate_model, group_files
-        from ..models.pair_scorer import PairScorer
+        from ..models.base import PairScorer
 
         told = begin or (lambda phase, unit: progress)
         names = tuple(dict.fromkeys(name for name in models if name)) or (self.settings.default_model,)
@@ -310,7 +310,7 @@ class Evaluating(Judging):
         return found
 
     def _encoders(self, first: str) -> _Encoders:
-        return _Encoders(self.catalog.load_either, lambda: self._witness(first))
+        return _Encoders(self.catalog.load_any, lambda: self._witness(first))
 
     def _witness(self, first: str) -> tuple[str, Encoder]:
         found = untuned(lambda: self.store, self.workspace, self.catalog, first)

@@ -99,9 +99,7 @@ class Settling(Part):
         spec = materials.spec()
         after = set_strength(folder, spec, value, load=lambda: create_model(self.catalog, spec, materials.examples()[0]))
         self.store.record(run_id, after=after)
-        if (pins := materials.pins()) is not None and (
-            seen := pins.score(self.catalog.load_either(run_id), run.step, kept=True)
-        ) is not None:
+        if (pins := materials.pins()) is not None and (seen := pins.score(self.catalog.load_any(run_id), run.step, kept=True)) is not None:
             self.store.record(run_id, to_json(seen))
         return self.store.get(run_id)
 

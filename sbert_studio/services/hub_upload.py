@@ -54,12 +54,12 @@ class Pushing(Part):
         """
         from huggingface_hub import CommitOperationAdd, HfApi
 
-        from ..models.io.digests import require_whole
+        from ..models.io.digests import require_undamaged
 
         source = self.catalog.resolve(model)
         if source.kind not in _MADE_HERE or source.path is None:
             raise StudioError(f"{model} was not made here", "choose a run of yours, or word vectors of yours")
-        require_whole(source.path, model)
+        require_undamaged(source.path, model)
         files = _files(source.path)
         api = HfApi(endpoint=endpoint, token=token, library_name="sbert-studio")
         with _in_words(repository):

@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 def languages_of(catalog: Catalog, name: str) -> tuple[str, ...] | None:
     """The languages that the model's card names, or its base model's where that is bundled; ``None`` where nothing says."""
-    from ..models.card import languages_in
-    from ..models.external import FOREIGN
+    from ..models.card import read_languages
+    from ..models.external import EXTERNAL_ENCODERS
 
     source = catalog.resolve(name)
     if source.kind == "foreign":
-        return FOREIGN[source.name].languages
-    found = languages_in(source.path)
+        return EXTERNAL_ENCODERS[source.name].languages
+    found = read_languages(source.path)
     if not found and source.base is not None and (base := catalog.resolve(source.base)).kind == "bundled":
-        found = languages_in(base.path)
+        found = read_languages(base.path)
     return found or None
 
 
@@ -144,7 +144,7 @@ def hardly_read(
             spaced,
         )
     texts = corpus.texts[:: max(1, len(corpus.texts) // _READ)]
-    share = 0.0 if encoder is None or encoder.tokens is None else encoder.tokens.unread(texts)
+    share = 0.0 if encoder is None or encoder.tokens is None else encoder.tokens.unknown_share(texts)
     if share <= _HARDLY:
         return None
     what = "words" if encoder is not None and encoder.coverage(()) is not None else "tokens"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import StudioError
-from ..models.base import finite
+from ..models.base import require_finite_vectors
 from .map import Growing
 from .results.model_diff import CategoryChange, Changes, QueryChange
 from .training_texts import learned_texts
@@ -102,7 +102,7 @@ class Changing(Growing):
         """The nearest texts of words that somebody has typed."""
         found = []
         for encoder in encoders:
-            asked = finite(encoder.for_role("query").encode(list(queries)))
+            asked = require_finite_vectors(encoder.for_role("query").encode(list(queries)))
             hits = self._semantic(corpus, encoder.for_role("document")).search_many(asked, k)
             found.append([tuple((hit.row, hit.score) for hit in own) for own in hits])
         return [QueryChange(query, None, *near) for query, *near in zip(queries, *found, strict=True)]

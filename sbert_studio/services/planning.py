@@ -186,13 +186,13 @@ class Planning(Part):
             StudioError: the model takes no prompts, and one was chosen.
         """
         from ..models.prompts import column_roles, describe_prompts, parse_prompts, require_prompts
-        from ..models.similarity import NAMES
+        from ..models.similarity import TITLES
         from ..training.prepare import require_no_prompt
 
         if spec.architecture == "cross":
             require_no_prompt(spec)
             return ()
-        encoder = self.catalog.load_within(model)
+        encoder = self.catalog.load_vector_encoder(model)
         prompts, default = encoder.prompts, encoder.default_prompt
         if spec.prompt:
             require_prompts(encoder)
@@ -200,27 +200,27 @@ class Planning(Part):
         of_columns = column_roles("positive_pairs" if spec.architecture == "poly" else roles.kind, len(roles.texts))
         told = describe_prompts(prompts, default, roles.texts, of_columns)
         by = encoder.similarity_name
-        fits = f"The model compares by {NAMES[by]}, and is judged so; the objectives fit the cosine." if by != "cosine" else ""
+        fits = f"The model compares by {TITLES[by]}, and is judged so; the objectives fit the cosine." if by != "cosine" else ""
         return tuple(filter(None, (told, fits)))
 
     def _advise(self, examples: Examples, model: str, overrides: Mapping[str, Any]) -> Advice:
-        from ..losses import objectives_of
+        from ..losses import losses_of
         from ..training.advisor import advise
 
         self.catalog.require_trainable(model)
         chosen = {**overrides, "model": model}
         if overrides.get("architecture") == "cross":
-            info, lengths = self.catalog.load_either(model).describe(), None
+            info, lengths = self.catalog.load_any(model).describe(), None
         else:
-            encoder = self.catalog.load_within(model) if overrides.get("architecture") == "poly" else self.catalog.load(model)
+            encoder = self.catalog.load_vector_encoder(model) if overrides.get("architecture") == "poly" else self.catalog.load(model)
             sample = [text for column in examples.texts for text in column[:_SAMPLE]]
-            info, lengths = encoder.describe(), None if encoder.tokens is None else encoder.tokens.counts(sample)
+            info, lengths = encoder.describe(), None if encoder.tokens is None else encoder.tokens.count_tokens(sample)
         advice = advise(
             examples, info=info, device=str(self.catalog.device), lengths=lengths, overrides=chosen, multilingual=self.multilingual
         )
         # The objective's own settings are checked here as well, before a run is made of them.
         given = advice.spec.objective_params
-        checked = asdict(parse_params(objectives_of(advice.spec.architecture)[advice.spec.objective].Params, given))
+        checked = asdict(parse_params(losses_of(advice.spec.architecture)[advice.spec.objective].Params, given))
         return replace(advice, spec=advice.spec.replace(objective_params={name: checked[name] for name in given}))
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from ..errors import StudioError
-from ..models.base import finite
+from ..models.base import require_finite_vectors
 from ..progress import checkpoint
 from ..workspace import digest_texts
 from .results import ClusterInfo, Duplicates, MapView, Mined, MinedPair, SearchResult, TextHit
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from ..explore.exact_search import Hit
     from ..explore.projection import ProjectionParams
     from ..explore.search import SemanticIndex
-    from ..models.base import Encoder
-    from ..models.pair_scorer import PairScorer
+    from ..models.base import Encoder, PairScorer
     from ..models.prompts import Role, SearchSettings
     from ..progress import Progress
 
@@ -83,7 +82,7 @@ class Exploring(Relating):
         recall = None
         if encoder is not None and semantic is not None:
             asks = self._reading(model, "query", settings)
-            by_meaning = semantic.find(finite(asks.encode([query]))[0], depth, only)
+            by_meaning = semantic.find(require_finite_vectors(asks.encode([query]))[0], depth, only)
             rankings, recall = [by_meaning.hits], by_meaning.recall
         if lexical:
             rankings.append(lexical.search(query, depth, only))
@@ -243,7 +242,7 @@ class Exploring(Relating):
         """A query and hits → the hits by the reader's scores, the highest first; what it makes of the corpus comes from the cache."""
         from ..evaluation.encoding import require_finite
 
-        of = reader.candidates
+        of = reader.candidate_encoder
         vectors = None if of is None else self._vectors(corpus, of, progress)
 
         def ranked(query: str, hits: Sequence[Hit]) -> list[Hit]:
@@ -251,7 +250,7 @@ class Exploring(Relating):
             if vectors is None:
                 scores = require_finite(reader.predict([(query, corpus.texts[row]) for row in rows]))
             else:
-                scores = require_finite(reader.against([query], vectors[rows])[0])
+                scores = require_finite(reader.score_candidates([query], vectors[rows])[0])
             return [replace(hits[place], score=float(scores[place])) for place in np.argsort(-scores, kind="stable")]
 
         return ranked
@@ -304,11 +303,11 @@ def _compared_by(encoder: Encoder | None) -> tuple[str, ...]:
 
 def _by_cosine(encoder: Encoder) -> tuple[str, ...]:
     """Say that something goes by the cosine although the model compares otherwise, where it does."""
-    from ..models.similarity import NAMES
+    from ..models.similarity import TITLES
 
     if encoder.similarity_name == "cosine":
         return ()
-    return (f"{encoder.name} compares by {NAMES[encoder.similarity_name]}; maps, groups and near-duplicates go by the cosine here.",)
+    return (f"{encoder.name} compares by {TITLES[encoder.similarity_name]}; maps, groups and near-duplicates go by the cosine here.",)
 
 
 def _told(recall: float | None, quicker: bool) -> tuple[str, ...]:

@@ -124,7 +124,7 @@ class Scaling(Part):
             StudioError: the folder holds no vectors, or not all of them yet.
         """
         from ..explore.paraphrase_mining import TopPairs
-        from ..models.similarity import NAMES
+        from ..models.similarity import TITLES
         from ..shards.executor import carry_out
         from ..shards.jobs import JobFolder
         from ..shards.reader import ShardedVectors
@@ -135,7 +135,7 @@ class Scaling(Part):
         found = ShardedVectors(path)
         if (by := found.job.settings["model"].get("similarity_fn_name", "cosine")) != "cosine":
             raise StudioError(
-                f"{found.folder.path.name} was encoded by a model that compares by {NAMES[by]}: pairs in shards are found by the cosine",
+                f"{found.folder.path.name} was encoded by a model that compares by {TITLES[by]}: pairs in shards are found by the cosine",
                 "mine one file, or encode it by a model that compares by the cosine",
             )
         if len(found) < 2:
@@ -226,7 +226,7 @@ class Scaling(Part):
             StudioError: the folder holds no vectors, or those of another model.
         """
         from ..data.row_report import RowReport
-        from ..models.base import finite
+        from ..models.base import require_finite_vectors
         from ..models.similarity import score_note
         from ..shards.models import load_plain, unsuited_note
         from ..shards.reader import ShardedVectors
@@ -244,7 +244,7 @@ class Scaling(Part):
             raise StudioError(f"{path.name} was encoded by {of['source']}, not by {model}", "leave the model out, or encode it again")
         plain = load_plain(of, self.catalog)
         start = time.perf_counter()
-        asked = finite(plain.for_role("query").encode([query]))[0]
+        asked = require_finite_vectors(plain.for_role("query").encode([query]))[0]
         numbers, scores = served.search(asked, k) if served else nearest_by(rows, asked, k, by)
         told = rows.told(numbers)
         milliseconds = (time.perf_counter() - start) * 1000

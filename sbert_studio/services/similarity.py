@@ -16,8 +16,8 @@ from ..data.samples import ASSETS
 from ..data.schema.content import kept_as_texts
 from ..data.schema.roles import Roles
 from ..errors import StudioError
-from ..models.base import finite
-from ..models.similarity import which_note
+from ..models.base import require_finite_vectors
+from ..models.similarity import pair_similarity_note
 from ..progress import checkpoint
 from ..workspace import digest_texts
 from .base import Part
@@ -50,11 +50,11 @@ class Comparing(Part):
     def similarity(self, a: str, b: str, model: str | None = None) -> Similarity:
         """Two texts compared."""
         encoder = self._encoder(model)
-        vectors = finite(encoder.encode([given(a, "first"), given(b, "second")]))
+        vectors = require_finite_vectors(encoder.encode([given(a, "first"), given(b, "second")]))
         foreign, found = self.language_notes([a, b], model), encoder.coverage([a, b])
         doubtful = bool(foreign) or (found is not None and found.empty > 0)
         compared = _compare(vectors[:1], vectors[1:], encoder.similarity_name)[0]
-        notes = (*which_note(encoder.name, encoder.similarity_name), *foreign, *unknown_notes(found, 2))
+        notes = (*pair_similarity_note(encoder.name, encoder.similarity_name), *foreign, *unknown_notes(found, 2))
         return replace(compared, notes=notes, doubtful=doubtful)
 
     def similarity_pairs(self, path: str | Path | Table, model: str | None = None, progress: Progress | None = None) -> PairScores:
@@ -70,12 +70,12 @@ class Comparing(Part):
         examples, findings = build_examples(table, Roles("positive_pairs", roles.texts[:2]))
         lefts, rights = examples.texts[:2]
         encoder = self._encoder(model)
-        vectors = finite(encoder.encode([*lefts, *rights], progress=progress))
+        vectors = require_finite_vectors(encoder.encode([*lefts, *rights], progress=progress))
         found = _compare(vectors[: len(lefts)], vectors[len(lefts) :], encoder.similarity_name)
         rows = (PairScore(int(line), a, b, one) for line, a, b, one in zip(examples.lines, lefts, rights, found, strict=True))
         account = report_rows(table, findings, examples.lines)
         agreement = _agreement(table, roles, np.array([one.score for one in found]))
-        by = which_note(encoder.name, encoder.similarity_name)
+        by = pair_similarity_note(encoder.name, encoder.similarity_name)
         notes = (*kept_as_texts(findings), *by, *self.reading_notes([*lefts, *rights], model))
         return PairScores(tuple(rows), (roles.texts[0], roles.texts[1]), account, agreement, notes)
 
@@ -87,7 +87,7 @@ class Comparing(Part):
 
         shown = [given(text, f"{number}.") for number, text in enumerate(texts, 1)]
         encoder = self._encoder(model)
-        vectors = finite(encoder.encode(shown))
+        vectors = require_finite_vectors(encoder.encode(shown))
         found = similarity(vectors, vectors, encoder.similarity_name)
         return np.asarray(np.clip(found, -1, 1) if encoder.similarity_name == "cosine" else found)
 
@@ -113,7 +113,7 @@ class Comparing(Part):
         if not found:
             raise StudioError("there is no text to encode", "check the file and its column")
         start = time.perf_counter()
-        vectors = finite(encoder.encode(found, progress=progress))
+        vectors = require_finite_vectors(encoder.encode(found, progress=progress))
         seconds = time.perf_counter() - start
         rate, account = len(vectors) / max(seconds, 1e-9), RowReport(len(found), len(found))
         if not isinstance(texts, Sequence):
@@ -312,7 +312,7 @@ class Relating(Comparing):
         key = digest_texts(texts), encoder.fingerprint
 
         def measure() -> ScoreDistribution:
-            return ScoreDistribution(random_pair_cosines(finite(encoder.encode(texts))), of)
+            return ScoreDistribution(random_pair_cosines(require_finite_vectors(encoder.encode(texts))), of)
 
         found = self._services.usuals.get(key, measure, checkpoint)
         return found if found.of == of else ScoreDistribution(found.cosines, of)
@@ -324,10 +324,10 @@ class Relating(Comparing):
             StudioError: the model has no vectors of words, or a text has no word that it reads, or too many.
         """
         from ..explore.explain import align_words
-        from ..models.word_encoder import word_states
+        from ..models.word_encoder import token_states
 
         encoder = self._encoder(model)
-        states = [word_states(encoder, given(text, which)) for text, which in ((a, "first"), (b, "second"))]
+        states = [token_states(encoder, given(text, which)) for text, which in ((a, "first"), (b, "second"))]
         left, right = states
         if left is None or right is None:
             raise StudioError(f"{encoder.name} gives no vectors of single words", "choose a transformer, or a table of words")

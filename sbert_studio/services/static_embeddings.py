@@ -123,7 +123,7 @@ def write_zip(workspace: Workspace, model_id: str, target: Path) -> Path:
     """
     folder = folder_of(workspace, model_id)
     if not folder.is_dir():
-        raise StudioError(f"the word vectors {model_id} are not there any more", "choose another model")
+        raise StudioError(f"the static embeddings {model_id} no longer exist", "choose another model")
     with atomic_file(target.with_suffix(".zip")) as part:
         made = shutil.make_archive(str(part.with_suffix("")), "zip", folder)
         if Path(made) != part:
@@ -217,14 +217,14 @@ class Fitting(Part):
             StudioError: there is no such kind, column or setting, or there is nothing to learn from; or ``out`` cannot take a model.
         """
         from ..models.static import load_pretrained
-        from ..models.static.distill import averaged
-        from ..models.static.weighting import weighting_named
+        from ..models.static.distill import build_average_encoder
+        from ..models.static.weighting import require_weighting
 
         learner = self.learner(kind, settings)
         weighted = learner is not None and learner.weighted
         if weighted and weighting not in (None, "plain"):
             raise StudioError(f"the vectors of {kind} carry their words' weights already", "leave the weighting out")
-        weighting = weighting_named(weighting or ("plain" if weighted else "sif"))
+        weighting = require_weighting(weighting or ("plain" if weighted else "sif"))
         if out is not None:
             require_writable(out)
         title, texts = self._texts(file, columns, begin("reading", "bytes"))
@@ -235,7 +235,7 @@ class Fitting(Part):
             begin("reading the table", "words")
             vectors = load_pretrained(kind)
         averaging = begin("averaging", "texts") if common else None
-        encoder = averaged(vectors, texts, weighting=weighting, common=common, normalize=weighted, progress=averaging)
+        encoder = build_average_encoder(vectors, texts, weighting=weighting, common=common, normalize=weighted, progress=averaging)
         seconds = time.perf_counter() - began
         found = encoder.coverage(texts)
         assert found is not None  # it is a table of words
@@ -259,7 +259,7 @@ class Fitting(Part):
         owner: str = "local",
         begin: Begin = lambda what, unit: None,
     ) -> Fitted:
-        """Distil an encoder into a table of words; see :func:`sbert_studio.models.static.distill.distilled`.
+        """Distil an encoder into a table of words; see :func:`sbert_studio.models.static.distill.distill`.
 
         Args:
             dim: components of a vector.
@@ -270,7 +270,7 @@ class Fitting(Part):
             StudioError: there is no such model, file or column; or no word; or ``out`` cannot take a model.
         """
         from ..models.card import CardFacts
-        from ..models.static.distill import distilled
+        from ..models.static.distill import distill
 
         if out is not None:
             require_writable(out)
@@ -280,7 +280,7 @@ class Fitting(Part):
         begin("loading the model", "")
         teacher = self.catalog.load(model or self.settings.default_model)
         began = time.perf_counter()
-        encoder = distilled(teacher, texts, dim=dim, progress=begin("encoding words", "words"))
+        encoder = distill(teacher, texts, dim=dim, progress=begin("encoding words", "words"))
         seconds = time.perf_counter() - began
         encoder.name = whole(name or f"{Path(teacher.name).name}-static")
         begin("writing", "")
@@ -316,10 +316,10 @@ class Fitting(Part):
         Raises:
             StudioError: there is no such kind or setting.
         """
-        from ..models.static import LEARNERS, PACKAGED
+        from ..models.static import LEARNERS, VECTOR_PACKAGES
         from ..registry import parse_params
 
-        known = [*KINDS, *PACKAGED]
+        known = [*KINDS, *VECTOR_PACKAGES]
         if kind in KINDS:
             found = LEARNERS[KINDS[kind]]
             return found(parse_params(found.Params, settings or {}))

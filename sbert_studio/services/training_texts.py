@@ -79,9 +79,9 @@ def untuned(store: Callable[[], RunStore], workspace: Workspace, catalog: Catalo
     while (earlier := known.pop(model, None)) is not None:
         model = earlier
     try:
-        if find_source(model, workspace, allow_folders=True).kind in ("folder", "fitted") or catalog.is_cross(model):
+        if find_source(model, workspace, allow_folders=True).kind in ("folder", "fitted") or catalog.is_cross_encoder(model):
             return None
-        return model, catalog.load_within(model)
+        return model, catalog.load_vector_encoder(model)
     except StudioError:
         return None
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from ..errors import StudioError
-from ..models.base import finite
+from ..models.base import require_finite_vectors
 from ..progress import checkpoint
 from ..workspace import require_disk, write_json
 from .jobs import ROWS
@@ -271,6 +271,6 @@ def _blocks(made: Made, found: FileTexts, first: int, encoder: Encoder, progress
 
         told(0, 0)
         if low < high:
-            block[found.places[low:high] - start] = finite(encoder.encode(found.texts[low:high], progress=told))
+            block[found.places[low:high] - start] = require_finite_vectors(encoder.encode(found.texts[low:high], progress=told))
         yield block
         told(stop - start, 0)

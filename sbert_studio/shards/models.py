@@ -70,7 +70,7 @@ def unsuited_note(model: dict[str, Any], encoder: Encoder, wanted: Role) -> tupl
     Args:
         model: as the job names it; encoder: that model with its default prompt.
     """
-    made, wants = encoder.prompt_of(model.get("role", "plain")), encoder.prompt_of(wanted)
+    made, wants = encoder.prompt_for_role(model.get("role", "plain")), encoder.prompt_for_role(wanted)
     if made == wants:
         return ()
     prompt = f"“{wants}”" if wants else "no prompt"

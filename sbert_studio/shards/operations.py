@@ -16,7 +16,7 @@ from ..data.schema.roles import Roles
 from ..errors import StudioError
 from ..evaluation.encoding import MEASURES, encode_columns, similarities
 from ..explore.paraphrase_mining import TopPairs
-from ..models.base import finite
+from ..models.base import require_finite_vectors
 from ..progress import checkpoint
 from ..registry import Registry
 from ..workspace import digest_texts
@@ -106,7 +106,7 @@ class Encode(Work):
         ids = pa.array(shard.first + kept) if known is None else pa.chunked_array(read.column(known)).combine_chunks().take(pa.array(kept))
         vectors = np.zeros((0, encoder.dim), np.float32)
         if texts:
-            vectors = finite(encoder.encode(texts, progress=lambda done, total: tell(done)))
+            vectors = require_finite_vectors(encoder.encode(texts, progress=lambda done, total: tell(done)))
         flat = pa.array(np.ascontiguousarray(vectors, np.float32).reshape(-1))
         columns = {"id": ids, "text": pa.array(texts, pa.string()), "vector": pa.FixedSizeListArray.from_arrays(flat, encoder.dim)}
         self.folder.keep(self.job, shard, pa.table(columns), shard.rows - len(texts), {"texts": digest_texts(texts)})

@@ -20,7 +20,7 @@ import numpy as np
 
 from ..errors import StudioError
 from ..explore.exact_search import ExactSimilaritySearch, Hit
-from ..models.io.digests import digest_of
+from ..models.io.digests import cached_digest
 from ..models.similarity import unit
 from ..progress import checkpoint
 from ..workspace import atomic_folder, require_disk, write_json
@@ -132,7 +132,7 @@ def _whole(folder: Path) -> list[tuple[int, int, float]] | None:
 
 def _sealed(folder: Path) -> dict[str, Any]:
     size = (folder / _LISTS).stat().st_size
-    return {_INDEX: digest_of(folder / _INDEX), _LISTS: digest_of(folder / _LISTS) if size <= _READ_WHOLE else size}
+    return {_INDEX: cached_digest(folder / _INDEX), _LISTS: cached_digest(folder / _LISTS) if size <= _READ_WHOLE else size}
 
 
 def _opened(folder: Path) -> Any:

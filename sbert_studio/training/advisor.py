@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..data.language import detect_main_script
 from ..errors import StudioError
-from ..losses import OBJECTIVES, objectives_of, title_of
+from ..losses import LOSSES, loss_title, losses_of
 from ..registry import fields_of
 from ..settings import DEFAULT_MODEL, MULTILINGUAL_HUB_ID
 from .samplers import MIN_CLASS_BATCH, require_two_classes
@@ -68,13 +68,13 @@ def advise(
     spec_names = set(settings) | ({"objective_params"} if isinstance(chosen.get("objective_params"), Mapping) else set())
     own = {name: value for name, value in chosen.items() if name not in spec_names}
     spec = TrainSpec.from_json({**advisor.settings(), **{name: value for name, value in chosen.items() if name in spec_names}})
-    known = [item.name for item in fields_of(objectives_of(spec.architecture)[spec.objective].Params)]
+    known = [item.name for item in fields_of(losses_of(spec.architecture)[spec.objective].Params)]
     for name in own:
         if name not in known:
             listed = ", ".join([*known, *(item.name for item in TrainSpec.settings())])
             raise StudioError(f"there is no setting {name!r} for training with {spec.objective}", f"known: {listed}")
     require_learnable(spec, examples.kind)
-    if objectives_of(spec.architecture)[spec.objective].classes_in_batch:
+    if losses_of(spec.architecture)[spec.objective].classes_in_batch:
         require_two_classes(spec.batch_size)
     if own:
         spec = spec.replace(objective_params={**spec.objective_params, **own})
@@ -116,7 +116,7 @@ class _Advisor:
         if name in self.chosen:
             self.values[name] = self.chosen[name]
             value = self.chosen[name]
-            told = title_of(value) if name == "objective" else f"{value:g}" if isinstance(value, float) else value
+            told = loss_title(value) if name == "objective" else f"{value:g}" if isinstance(value, float) else value
             self.reasons.append(f"{name.replace('_', ' ').capitalize()} {told}: as you chose.")
         else:
             self.values[name] = value
@@ -142,7 +142,7 @@ class _Advisor:
             "supcon+prototypes": f"texts of one of the {len(self.examples.labels)} categories should lie together, apart from the others",
             "simcse": "there are sentences only: each should recognise itself under another dropout",
         }[name]
-        self._set("objective", name, f"Objective {objectives_of('poly' if self.poly else 'siamese')[name].title}: {why}.")
+        self._set("objective", name, f"Objective {losses_of('poly' if self.poly else 'siamese')[name].title}: {why}.")
 
     def _pair_objective(self) -> None:
         self.reasons.append("Architecture cross: both texts are read at once: slower, more exact, for re-ranking and not for search.")
@@ -152,7 +152,7 @@ class _Advisor:
             "binary_cross_entropy": "two labels: a score tells pairs that belong together from others, and can rank",
             "cross_entropy": f"{len(self.examples.labels)} labels: each pair is sorted into one of them",
         }[name]
-        self._set("objective", name, f"Objective {objectives_of('cross')[name].title}: {why}.")
+        self._set("objective", name, f"Objective {losses_of('cross')[name].title}: {why}.")
 
     def _table(self) -> None:
         if self.words and not self.recurrent and not self.chosen.get("projection"):
@@ -164,7 +164,7 @@ class _Advisor:
         size = f"{self.parameters / 1e6:.0f} million weights"
         if self.words:
             if self.chosen.get("method") == "lora":
-                raise StudioError("a model of word vectors has no attention that adapters could sit in", "tune it with the method full")
+                raise StudioError("a model of word vectors has no layers for an adapter", "use the method full")
             self._set("method", "full", "Method full: a model of word vectors has no attention that adapters could sit in.")
         elif decoder or self.parameters > limit:
             why = "a language model" if decoder else f"{size} on {self.device}"
@@ -176,12 +176,12 @@ class _Advisor:
         name = self.values["objective"]
         if self.cross:
             self._set("batch_size", 16, "Batch size 16: a new head learns by many steps.")
-        elif name in OBJECTIVES and OBJECTIVES[name].classes_in_batch:
+        elif name in LOSSES and LOSSES[name].classes_in_batch:
             size = max(MIN_CLASS_BATCH, min(32, self.rows))
             self._set(
                 "batch_size", size, f"Batch size {size}: each text is held against siblings and texts of many other categories at once."
             )
-        elif name in OBJECTIVES and OBJECTIVES[name].in_batch:
+        elif name in LOSSES and LOSSES[name].in_batch:
             size = 128 if self.device == "cuda" and self.rows > 20_000 else 64 if self.rows > SMALL else 32
             size = max(2, min(size, self.rows))
             self._set("batch_size", size, f"Batch size {size}: the other rows of a batch are the negatives, so it should be large.")

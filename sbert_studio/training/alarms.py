@@ -59,7 +59,7 @@ def check_below_chance(encoder: Trainable, parts: Sequence[Examples], scores: Se
         parts: the rows, in the parts in which they were evaluated.
         scores: the scores of each part, see :class:`~sbert_studio.training.evaluator.Evaluator`.
     """
-    if encoder.blank or not parts or not _is_suspect(parts, scores):
+    if encoder.has_untrained_scores or not parts or not _is_suspect(parts, scores):
         return None
     first = parts[0]
     if first.kind == "triplets":

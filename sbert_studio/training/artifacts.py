@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..data.split import find_pair_classes
 from ..evaluation.report import describe_gain, describe_selection, format_interval
 from ..models.base import Encoder
-from ..models.card import CardFacts, Score, short_name
+from ..models.card import CardFacts, CardScore, short_name
 from ..models.io.bundled import BUNDLED
 from ..models.trainable import Trainable
 from ..workspace import atomic_file
@@ -88,11 +88,11 @@ def adapter_base(model: str) -> str:
 def _facts(
     spec: TrainSpec, before: Mapping[str, Any], after: Mapping[str, Any], steps: int, base: str | None, by: str = "cosine"
 ) -> CardFacts:
-    scores: tuple[Score, ...] = ()
+    scores: tuple[CardScore, ...] = ()
     if after:
         folds = f", each by a model that had not seen it ({after['folds']} folds)" if "folds" in after else ""
         scores = (
-            Score(
+            CardScore(
                 f"held-out rows{folds}",
                 after["metric"],
                 after["score"],
@@ -106,7 +106,7 @@ def _facts(
     if before.get("general") and after.get("general"):
         then, now = before["general"], after["general"]
         scores += (
-            Score(
+            CardScore(
                 "everyday pairs (general probe)",
                 f"{by}_spearman",
                 now["score"],

@@ -16,7 +16,7 @@ from typing import Any
 from torch import Tensor
 
 from ..errors import DiskFull, StudioError, is_disk_full
-from ..models.io.digests import cut_short, digest_of
+from ..models.io.digests import cached_digest, safetensors_error
 from ..workspace import atomic_folder
 
 STATE = "state.json"
@@ -101,7 +101,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> str:
 
     save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, path)
     fsync_file(path)
-    return digest_of(path)
+    return cached_digest(path)
 
 
 def write_state(path: Path, state: TrainingState, digests: Mapping[str, str]) -> None:
@@ -120,9 +120,9 @@ def find_damage(path: Path, *, weights_only: bool) -> str:
     for name in _names(digests, weights_only=weights_only):
         file = path / name
         try:
-            if digests is None and cut_short(file):
+            if digests is None and safetensors_error(file):
                 return f"{name} is cut short or missing"
-            if digests is not None and digest_of(file) != digests.get(name):
+            if digests is not None and cached_digest(file) != digests.get(name):
                 return f"{name} is not what was written"
         except OSError:
             return f"{name} is missing"

@@ -56,7 +56,7 @@ class GeneralProbe:
     @classmethod
     def build(cls, encoder: Trainable) -> GeneralProbe | None:
         """Create the probe for a base model; ``None`` for a cross-encoder with a new head, or if the model knows none of the languages."""
-        if encoder.blank or not PAIRS.is_file():
+        if encoder.has_untrained_scores or not PAIRS.is_file():
             return None
         found = list(zip(_load_pairs(), _base_similarities(encoder), strict=True))
         scores = [spearman(scored, part.scores) for part, scored in found]
@@ -86,7 +86,7 @@ def _base_similarities(encoder: Trainable) -> Sequence[np.ndarray]:
     if model is None:
         return [part.scored(encoder) for part in _load_pairs()]
     # A run may replace the prompts of a model whose weights are the same.
-    key = (model, encoder.prompt_of("symmetric") if isinstance(encoder, Encoder) else "", PAIRS)
+    key = (model, encoder.prompt_for_role("symmetric") if isinstance(encoder, Encoder) else "", PAIRS)
     if (said := _CACHE.get(key)) is None:
         said = [part.scored(encoder) for part in _load_pairs()]
         with _LOCK:

@@ -17,7 +17,7 @@ import torch
 from ..caches import give_back_holes
 from ..data.questions import Question
 from ..errors import StudioError
-from ..models.inference.varlen import Fetched
+from ..models.inference.varlen import HostCopy
 from ..models.quantized import trained_ids
 from .alarms import OPPOSITE, check_below_chance, check_forgetting, is_accepted
 from .blend import ModelSoup
@@ -44,7 +44,7 @@ _CHOICE_UNKNOWN = (
 class _QueuedStep:
     step: int
     rows: int
-    values: Fetched
+    values: HostCopy
 
 
 class TrainingLoop:
@@ -146,7 +146,7 @@ class TrainingLoop:
             norm = self._optimiser.step(step, loss)
             if notice:
                 self._parts.emit_event(Notice(notice))
-            self._taken.append(_QueuedStep(step, len(batch), Fetched.of(torch.stack([loss.float(), norm.float()]))))
+            self._taken.append(_QueuedStep(step, len(batch), HostCopy.start(torch.stack([loss.float(), norm.float()]))))
             self.state = replace(self.state, step=step + 1, micro_batch=self._steps.micro_batch)
             self._settle(self._ahead)
             self._soup.ended(step + 1)
@@ -260,7 +260,7 @@ class TrainingLoop:
     def _settle(self, ahead: int = 0) -> None:
         while len(self._taken) > ahead:
             taken = self._taken.popleft()
-            loss, norm = taken.values.array().tolist()
+            loss, norm = taken.values.wait().tolist()
             self._pace.end(taken.rows)
             self._look(taken.step, loss, norm)
 

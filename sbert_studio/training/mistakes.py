@@ -11,7 +11,7 @@ import numpy as np
 
 from ..data.split import normalize_text
 from ..evaluation.encoding import TIE, encode_columns, pair_similarities
-from ..models.pair_scorer import PairScorer
+from ..models.base import PairScorer
 from ..models.similarity import similarity, unit
 from ..workspace import write_json
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import StudioError
 from ..evaluation.encoding import pair_similarities
-from ..models.pair_scorer import PairScorer
+from ..models.base import PairScorer
 from .events import Pinned
 
 if TYPE_CHECKING:

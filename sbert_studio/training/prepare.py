@@ -11,8 +11,8 @@ import torch
 from torch import nn
 
 from ..errors import StudioError
-from ..losses import build_objective, build_pair_objective, build_poly_objective
-from ..losses.base import Objective
+from ..losses import build_cross_encoder_loss, build_loss, build_poly_encoder_loss
+from ..losses.base import Loss
 from ..models.base import Encoder
 from ..models.lora import LoraSettings
 from ..models.prompts import column_roles, override_prompts
@@ -39,18 +39,18 @@ def create_model(catalog: Catalog, spec: TrainSpec, examples: Examples, source: 
     encoder: Trainable
     if spec.architecture == "cross":
         require_no_prompt(spec)
-        objective = build_pair_objective(
+        objective = build_cross_encoder_loss(
             resolve_objective(spec, examples).objective, spec.objective_params, labels=len(examples.labels), head=spec.head
         )
         head: Any = spec.head
-        encoder = catalog.load_fresh_cross(name, head=head, labels=objective.dim, seed=spec.seed, allow_folders=folders)
-        encoder.configure_head(objective.dim, squeezed=objective.squeezes, classes=examples.labels)
+        encoder = catalog.load_trainable_cross_encoder(name, head=head, labels=objective.dim, seed=spec.seed, allow_folders=folders)
+        encoder.configure_head(objective.dim, sigmoid=objective.applies_sigmoid, class_names=examples.labels)
     elif spec.architecture == "poly":
         resolve_objective(spec, examples)  # refuses what it does not learn from before anything is loaded
-        encoder = catalog.load_fresh_poly(name, codes=spec.codes, seed=spec.seed, allow_folders=folders)
+        encoder = catalog.load_trainable_poly_encoder(name, codes=spec.codes, seed=spec.seed, allow_folders=folders)
         override_prompts(encoder.encoder, spec.prompt)
     else:
-        encoder = catalog.load_fresh(name, allow_folders=folders)
+        encoder = catalog.load_trainable(name, allow_folders=folders)
         override_prompts(encoder, spec.prompt)
     if source is not None:
         encoder.base = catalog.resolve(spec.model).base
@@ -70,19 +70,19 @@ def require_no_prompt(spec: TrainSpec) -> None:
 _ROWS = 10_000
 
 
-def fit_head(spec: TrainSpec, objective: Objective, encoder: Trainable, examples: Examples, processes: Processes) -> bool:
+def fit_head(spec: TrainSpec, objective: Loss, encoder: Trainable, examples: Examples, processes: Processes) -> bool:
     """Fit the head of ``objective`` to the frozen vectors of at most 10,000 examples.
 
     Returns:
         True if the loss has a head to fit.
     """
-    if not objective.probes or not isinstance(encoder, Encoder):
+    if not objective.initializes_head or not isinstance(encoder, Encoder):
         return False
     some = examples.take(np.sort(np.random.default_rng(spec.seed).permutation(len(examples))[:_ROWS]))
     readers = map(encoder.for_role, column_roles(some.kind, len(some.texts)))
     columns = [torch.from_numpy(reader.encode(text)).to(encoder.device) for reader, text in zip(readers, some.texts, strict=True)]
     targets = None if some.targets is None else torch.from_numpy(some.targets).to(encoder.device)
-    objective.begin(columns, targets)
+    objective.initialize_head(columns, targets)
     with torch.no_grad():
         processes.average([parameter.data for parameter in objective.parameters()])  # the same in every process, to the bit
     return True
@@ -95,9 +95,7 @@ _NETWORK = ("recurrent", "hidden", "bidirectional")
 _PROJECTION = (*_NETWORK, "pooling", "projection", "activation")
 
 
-def prepare(
-    spec: TrainSpec, encoder: Trainable, examples: Examples, processes: Processes, *, earlier: TrainSpec | None = None
-) -> Objective:
+def prepare(spec: TrainSpec, encoder: Trainable, examples: Examples, processes: Processes, *, earlier: TrainSpec | None = None) -> Loss:
     """Modify ``encoder`` as ``spec`` says and create the loss; both in training mode, new weights drawn from the seed.
 
     Args:
@@ -137,32 +135,34 @@ def apply_architecture(spec: TrainSpec, encoder: Trainable, earlier: TrainSpec |
         return earlier is None or any(getattr(spec, name) != getattr(earlier, name) for name in names)
 
     if spec.max_length:
-        encoder.limit(spec.max_length)
+        encoder.set_max_length(spec.max_length)
     if spec.recurrent and new(_NETWORK):
-        encoder.read_in_order(spec.recurrent, spec.hidden, bidirectional=spec.bidirectional, seed=spec.seed)
+        encoder.add_recurrent_network(spec.recurrent, spec.hidden, bidirectional=spec.bidirectional, seed=spec.seed)
     if spec.learn_words:
-        encoder.learn_words()
-    encoder.reshape(pooling=spec.pooling, projection=spec.projection if new(_PROJECTION) else 0, activation=spec.activation, seed=spec.seed)
+        encoder.train_word_embeddings()
+    encoder.configure_output(
+        pooling=spec.pooling, projection=spec.projection if new(_PROJECTION) else 0, activation=spec.activation, seed=spec.seed
+    )
 
 
 def add_adapter(spec: TrainSpec, encoder: Trainable) -> None:
     """Add the LoRA adapter of ``spec``, if any, and seed torch."""
     torch.manual_seed(spec.seed)
     if spec.method == "lora":
-        encoder.adapt(LoraSettings(r=spec.lora_r, alpha=spec.lora_alpha, dropout=spec.lora_dropout))
+        encoder.add_adapter(LoraSettings(r=spec.lora_r, alpha=spec.lora_alpha, dropout=spec.lora_dropout))
 
 
-def _objective(spec: TrainSpec, encoder: Trainable, examples: Examples) -> Objective:
+def _objective(spec: TrainSpec, encoder: Trainable, examples: Examples) -> Loss:
     labels = len(examples.labels)
     if spec.architecture == "siamese":
-        return build_objective(spec.objective, spec.objective_params, dim=encoder.dim, labels=labels, matryoshka_dims=spec.widths)
+        return build_loss(spec.objective, spec.objective_params, dim=encoder.dim, labels=labels, matryoshka_dims=spec.widths)
     if spec.widths:
         what = "has no vectors to shorten" if spec.architecture == "cross" else "compares its vectors in full"
         raise StudioError(f"a {spec.architecture}-encoder {what}", "leave matryoshka out")
     if spec.architecture == "poly":
-        return build_poly_objective(spec.objective, spec.objective_params, dim=encoder.dim, codes=spec.codes, labels=labels)
-    objective = build_pair_objective(spec.objective, spec.objective_params, labels=labels, head=spec.head)
-    encoder.configure_head(objective.dim, squeezed=objective.squeezes, classes=examples.labels)
+        return build_poly_encoder_loss(spec.objective, spec.objective_params, dim=encoder.dim, codes=spec.codes, labels=labels)
+    objective = build_cross_encoder_loss(spec.objective, spec.objective_params, labels=labels, head=spec.head)
+    encoder.configure_head(objective.dim, sigmoid=objective.applies_sigmoid, class_names=examples.labels)
     return objective
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from ..errors import StudioError
-from ..losses.base import Objective
+from ..losses.base import Loss
 
 if TYPE_CHECKING:
     from ..models.training_rows import TrainingRows
@@ -175,7 +175,7 @@ def require_two_classes(batch_size: int) -> None:
         )
 
 
-def build_sampler(objective: Objective, rows: TrainingRows, spec: TrainSpec, processes: int = 1) -> BatchSampler:
+def build_sampler(objective: Loss, rows: TrainingRows, spec: TrainSpec, processes: int = 1) -> BatchSampler:
     """Create the sampler of a loss: class-balanced for losses on siblings, else length-grouped (texts once per batch for in-batch losses).
 
     Losses that rank the scores of a batch use rows of all lengths: short and long texts come from different sources, and pairs that never

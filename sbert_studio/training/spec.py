@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import StudioError
-from ..losses import objectives_of
+from ..losses import losses_of
 from ..registry import Field, fields_of, setting
 from ..settings import DEFAULT_MODEL
 
@@ -218,7 +218,7 @@ def default_poly_objective(kind: Kind, labels: Sequence[str] = (), rows: int = S
             "choose the architecture cross, which learns classes, or say the order of the labels",
         )
     name = default_objective(kind, labels, rows, ordered)
-    if name not in objectives_of("poly"):
+    if name not in losses_of("poly"):
         raise StudioError(f"{describe_supported_kinds('poly')}, not from {kind.replace('_', ' ')}", "choose the architecture siamese")
     return name
 
@@ -235,7 +235,7 @@ def require_learnable(spec: TrainSpec, kind: Kind) -> None:
     Raises:
         StudioError: it does not.
     """
-    known = objectives_of(spec.architecture)
+    known = losses_of(spec.architecture)
     if kind not in known[spec.objective].kinds:
         fitting = ", ".join(name for name in known if kind in known[name].kinds)
         raise StudioError(

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from ..caches import give_back_holes
 from ..errors import StudioError, is_out_of_memory
-from ..losses.base import Objective
+from ..losses.base import Loss
 from ..losses.cached import cached_backward
 from ..models.trainable import Trainable
 from ..models.training_rows import TrainingRows
@@ -80,7 +80,7 @@ class TrainingParts:
 
     spec: TrainSpec
     encoder: Trainable
-    objective: Objective
+    objective: Loss
     rows: TrainingRows
     judge: Evaluator | None
     processes: Processes
@@ -123,7 +123,7 @@ class TrainingParts:
 
     def create_optimizer(self, ends: int | Sequence[int]) -> Optimizer:
         """Return the optimizer of all trainable parameters; ``ends`` as for :class:`Optimizer`."""
-        return Optimizer(self.named(), self.spec, ends, [f"encoder.{name}" for name in self.encoder.tables])
+        return Optimizer(self.named(), self.spec, ends, [f"encoder.{name}" for name in self.encoder.sparse_parameters])
 
 
 _LARGER = 1.1

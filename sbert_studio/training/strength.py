@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import StudioError
-from ..models.quantized import train_table_of
+from ..models.quantized import restore_trained_rows
 from ..models.trainable import Trainable
 from ..workspace import write_json
 from .artifacts import write_model
@@ -54,7 +54,7 @@ def set_strength(folder: Path, spec: TrainSpec, value: float, *, load: Callable[
     apply_architecture(spec, encoder)
     add_adapter(spec, encoder)
     stored = read_tensors(tuned, weights_only=True).encoder
-    train_table_of(encoder, stored)
+    restore_trained_rows(encoder, stored)
     learning = {name: parameter for name, parameter in encoder.named_parameters() if parameter.requires_grad}
     blend = WeightBlend(learning)
     blend.set_tuned(stored)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..data.split import find_pair_classes
 from ..errors import StudioError
-from ..losses.base import Relation
-from ..models.io.digests import damage
+from ..losses.base import KnownPositives
+from ..models.io.digests import find_damage
 from ..models.runtime import autocast_dtype, resolve_precision
 from ..models.trainable import Trainable
 from ..workspace import write_json
@@ -156,7 +156,7 @@ def train(
         assignment = Assignment(general=GeneralProbe.build(encoder))
     rows = encoder.training_rows(learned)
     if objective.in_batch and len(rows.ids) > 1:
-        objective.know(Relation.of(rows.ids, find_pair_classes(learned), processes.device))
+        objective.set_known_positives(KnownPositives.from_rows(rows.ids, find_pair_classes(learned), processes.device))
     judge = Evaluator(held, folder, learned=learned) if held is not None else None
     asks = bool(state.alarm) and not is_accepted(spec, FORGETS)
     state = state if asks else replace(state, alarm={})
@@ -281,7 +281,7 @@ def read_outcome(folder: Path, identity: str, name: str = _OUTCOME, *, model: bo
         values = json.loads((folder / name).read_text(encoding="utf-8"))
         if values.pop("identity") != identity:
             return None
-        if model and (not (folder / "model").is_dir() or damage(folder / "model")):
+        if model and (not (folder / "model").is_dir() or find_damage(folder / "model")):
             return None
         # The folder may have been moved since.
         adapter = folder / "adapter" if values["adapter"] else None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..data.questions import Question
 from ..data.split import find_leaks
 from ..errors import StudioError
-from ..models.quantized import make_dense
+from ..models.quantized import densify_embeddings
 from ..workspace import atomic_folder, write_json
 from .alarms import CHECKED_KINDS, MIN_ROWS, OPPOSITE, check_below_chance, is_accepted, sample_rows
 from .artifacts import HELD_OUT, REFERENCE
@@ -117,7 +117,7 @@ def _check_alarm_first(spec: TrainSpec, examples: Examples, dev: Examples | None
         if not cross:
             raise
         return None  # it is a cross-encoder already
-    if encoder.blank:
+    if encoder.has_untrained_scores:
         return None
     return check_below_chance(encoder, [looked_at], [Evaluator(looked_at)(encoder)])
 
@@ -185,7 +185,7 @@ class _Trials:
         held = None if member.held is None or uninformative_reason(member.held) else member.held
         scores = {} if held is None else Evaluator(held, place, learned=member.learned)(untuned, untuned=True)
         scores |= {"general": general.untuned} if general is not None and scores else {}
-        make_dense(untuned)  # as the model that the first stage has saved
+        densify_embeddings(untuned)  # as the model that the first stage has saved
         weights = {} if blend_obstacle(member.spec) else dict(untuned.named_parameters())
         return Assignment(scores, TrainSpec.from_json(member.spec.first), weights or None, general)
 

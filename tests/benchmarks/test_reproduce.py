@@ -23,7 +23,7 @@ from reproduction.speeds import measure_speeds
 
 from sbert_studio.cli.main import app
 from sbert_studio.data.schema.overrides import SchemaOverrides
-from sbert_studio.losses import OBJECTIVES
+from sbert_studio.losses import LOSSES
 from sbert_studio.registry import fields_of
 from sbert_studio.training.spec import TrainSpec
 
@@ -70,7 +70,7 @@ def test_what_was_measured_was_measured_by_the_commands_that_the_rows_have() -> 
 def test_commands_of_rows_exist() -> None:
     commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     own = {item.name for item in (*TrainSpec.settings(), *fields(SchemaOverrides))}
-    own |= {item.name for name in OBJECTIVES for item in fields_of(OBJECTIVES[name].Params)}
+    own |= {item.name for name in LOSSES for item in fields_of(LOSSES[name].Params)}
     settings = own | {f"first.{name}" for name in own}
     for row in ROWS.values():
         assert row.shell_commands or row.sets is None

@@ -262,8 +262,8 @@ def test_each_kind_of_model_scores_all_candidates_and_its_time_is_kept_and_shown
     from sbert_studio.services import Studio
 
     catalog = Studio(allow_folders=True).catalog
-    encoder = catalog.load_either(str(tiny_model))
-    poly = catalog.load_fresh_poly(str(tiny_model), codes=4, allow_folders=True)
+    encoder = catalog.load_any(str(tiny_model))
+    poly = catalog.load_trainable_poly_encoder(str(tiny_model), codes=4, allow_folders=True)
     candidates = [f"{left} {right}" for left in WORDS[:4] for right in WORDS[4:9]]
     vectors = encoder.encode(["red fast", *candidates])
     assert scorer(encoder, candidates)("red fast").ravel() == pytest.approx(vectors[1:] @ vectors[0], abs=1e-5)

@@ -24,7 +24,7 @@ from sbert_studio.evaluation.comparison import (
 )
 from sbert_studio.evaluation.encoding import CachingEncoder, encode_columns, similarities
 from sbert_studio.evaluation.evaluate import choose_task
-from sbert_studio.models.pair_scorer import PairScorer
+from sbert_studio.models.base import PairScorer
 
 from .conftest import WordEncoder
 

@@ -15,7 +15,7 @@ from sbert_studio.evaluation.tasks import get_task
 from sbert_studio.evaluation.tasks.geometry import alignment, anisotropy, resampled_anisotropy, uniformity
 from sbert_studio.evaluation.tasks.senteval import cross_validated, pair_features, train_and_test
 from sbert_studio.evaluation.tasks.topics import evaluate_by_group
-from sbert_studio.models.pair_scorer import PairScorer
+from sbert_studio.models.base import PairScorer
 
 WORDS = [f"w{place}" for place in range(30)]
 

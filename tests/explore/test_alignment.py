@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from sbert_studio.explore.explain import align_words
-from sbert_studio.models.word_encoder import WordStates
+from sbert_studio.models.word_encoder import TokenStates
 
 
-def states(random: np.random.Generator, owner: list[int], sums: bool = True) -> WordStates:
+def states(random: np.random.Generator, owner: list[int], sums: bool = True) -> TokenStates:
     words = max(owner) + 1
     spans = tuple((3 * word, 3 * word + 2) for word in range(words))
-    return WordStates(spans, random.normal(size=(len(owner), 6)), random.uniform(0, 2, len(owner)), np.array(owner, np.int64), sums)
+    return TokenStates(spans, random.normal(size=(len(owner), 6)), random.uniform(0, 2, len(owner)), np.array(owner, np.int64), sums)
 
 
 def test_the_parts_of_words_and_of_marks_add_up_to_the_cosine() -> None:
@@ -45,5 +45,5 @@ def test_words_are_matched_by_the_means_of_their_tokens_both_ways() -> None:
 
 def test_a_text_without_a_word_that_is_read_has_no_alignment() -> None:
     random = np.random.default_rng(6)
-    none = WordStates((), random.normal(size=(1, 6)), np.ones(1), np.array([-1]), True)
+    none = TokenStates((), random.normal(size=(1, 6)), np.ones(1), np.array([-1]), True)
     assert align_words(none, states(random, [0])) is None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from sbert_studio.losses import OBJECTIVES, Objective
+from sbert_studio.losses import LOSSES, Loss
 
 DIM = 10
 CLASSES = 3
@@ -46,10 +46,10 @@ def batch(kind: str, rows: int = 9, *, dim: int = DIM, negatives: int = 1, seed:
     return Batch([column.to(dtype) for column in (first, *others)], targets, ids)
 
 
-def make(name: str, *, dim: int = DIM, labels: int = CLASSES, **settings: object) -> Objective:
+def make(name: str, *, dim: int = DIM, labels: int = CLASSES, **settings: object) -> Loss:
     torch.manual_seed(0)
-    chosen = OBJECTIVES[name]
+    chosen = LOSSES[name]
     return chosen(chosen.Params(**settings), dim, labels)
 
 
-PAIRS = [(name, kind) for name in OBJECTIVES for kind in OBJECTIVES[name].kinds]
+PAIRS = [(name, kind) for name in LOSSES for kind in LOSSES[name].kinds]

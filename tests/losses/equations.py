@@ -84,33 +84,12 @@ def triplet(columns: Columns, metric: str, margin: float) -> Tensor:
     )
 
 
-def softmax(columns: Columns, classes: Tensor, weight: Tensor, bias: Tensor, concatenation: str) -> Tensor:
-    terms = []
-    for u, v, label in zip(*columns, classes, strict=True):
-        pieces = []
-        for part in concatenation.split(","):
-            pieces.append({"u": u, "v": v, "|u-v|": (u - v).abs(), "u*v": u * v}[part])
-        outputs = [weight[k] @ torch.cat(pieces) + bias[k] for k in range(len(weight))]
-        terms.append(-(outputs[label].exp() / sum(output.exp() for output in outputs)).log())
-    return mean(terms)
-
-
 def contrastive(columns: Columns, t: Tensor, metric: str, margin: float) -> Tensor:
     terms = []
     for i, (u, v) in enumerate(zip(*columns, strict=True)):
         d = distance(u, v, metric)
         terms.append(0.5 * (t[i] * d**2 + (1 - t[i]) * positive_part(margin - d) ** 2))
     return mean(terms)
-
-
-def online_contrastive(columns: Columns, t: Tensor, metric: str, margin: float) -> Tensor:
-    distances = [distance(u, v, metric) for u, v in zip(*columns, strict=True)]
-    similar = [d for d, label in zip(distances, t, strict=True) if label == 1]
-    dissimilar = [d for d, label in zip(distances, t, strict=True) if label == 0]
-    hard_similar = [d for d in similar if d > min(dissimilar)]
-    hard_dissimilar = [d for d in dissimilar if d < max(similar)]
-    assert hard_similar and hard_dissimilar, "the batch has confused pairs of both kinds"
-    return sum(d**2 for d in hard_similar) + sum(positive_part(margin - d) ** 2 for d in hard_dissimilar)  # type: ignore[return-value]
 
 
 def in_batch(columns: Columns, scale: float = 20.0) -> Tensor:

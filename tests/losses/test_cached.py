@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from sbert_studio.losses import Objective, cached_backward
+from sbert_studio.losses import Loss, cached_backward
 
 from .batches import CLASSES, DIM, PAIRS, batch, make
 
@@ -94,13 +94,13 @@ def test_under_autocast_the_weights_still_get_gradients() -> None:
 
 
 def test_a_column_that_the_loss_ignores_gets_no_gradient() -> None:
-    class First(Objective):
+    class First(Loss):
         title = "First"
         summary = "Looks at the first column only."
         kinds = ("positive_pairs",)
         needs_targets = False
 
-        def loss(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
+        def compute(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
             return columns[0].square().mean()
 
     data, model = batch("positive_pairs"), encoder(0.0)

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from sbert_studio.errors import StudioError
-from sbert_studio.losses import OBJECTIVES, build_objective, objectives_for
+from sbert_studio.losses import LOSSES, build_loss, losses_for
 from sbert_studio.registry import fields_of, parse_params
 
 from .batches import CLASSES, DIM, PAIRS, Batch, batch, make
@@ -87,15 +87,15 @@ def test_half_precision_embeddings_give_a_float32_loss_even_under_autocast(name:
         assert torch.equal(objective(columns, targets, data.ids), expected)
 
 
-@pytest.mark.parametrize("name", [name for name in OBJECTIVES if OBJECTIVES[name].needs_targets])
+@pytest.mark.parametrize("name", [name for name in LOSSES if LOSSES[name].needs_targets])
 def test_missing_targets_are_refused(name: str) -> None:
     with pytest.raises(StudioError, match="needs a score or a label"):
         make(name)(batch("scored_pairs").columns)
 
 
-@pytest.mark.parametrize("name", OBJECTIVES)
+@pytest.mark.parametrize("name", LOSSES)
 def test_an_objective_describes_itself(name: str) -> None:
-    objective = OBJECTIVES[name]
+    objective = LOSSES[name]
     assert objective.name == name
     assert objective.title and objective.summary.endswith(".")
     assert objective.kinds and set(objective.kinds) <= KINDS
@@ -107,18 +107,18 @@ def test_an_objective_describes_itself(name: str) -> None:
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_every_kind_has_an_objective(kind: str) -> None:
-    names = objectives_for(kind)  # type: ignore[arg-type]
-    assert names and all(kind in OBJECTIVES[name].kinds for name in names)
+    names = losses_for(kind)  # type: ignore[arg-type]
+    assert names and all(kind in LOSSES[name].kinds for name in names)
 
 
 def test_settings_are_checked_when_an_objective_is_built() -> None:
-    objective = build_objective("triplet", {"margin": "0.3", "distance": "cosine"}, dim=DIM)
-    assert objective.params == OBJECTIVES["triplet"].Params(distance="cosine", margin=0.3)
+    objective = build_loss("triplet", {"margin": "0.3", "distance": "cosine"}, dim=DIM)
+    assert objective.params == LOSSES["triplet"].Params(distance="cosine", margin=0.3)
     for values in ({"margin": -1}, {"distance": "hamming"}, {"marginal": 1}):
         with pytest.raises(StudioError):
-            build_objective("triplet", values, dim=DIM)
-    with pytest.raises(StudioError, match="no objective 'tripled'"):
-        build_objective("tripled", {}, dim=DIM)
+            build_loss("triplet", values, dim=DIM)
+    with pytest.raises(StudioError, match="no loss 'tripled'"):
+        build_loss("tripled", {}, dim=DIM)
     with pytest.raises(StudioError, match="two different labels"):
-        build_objective("softmax", {}, dim=DIM, labels=1)
-    assert build_objective("softmax", {}, dim=DIM, labels=CLASSES).head.weight.shape == (CLASSES, 3 * DIM)  # type: ignore[union-attr]
+        build_loss("softmax", {}, dim=DIM, labels=1)
+    assert build_loss("softmax", {}, dim=DIM, labels=CLASSES).head.weight.shape == (CLASSES, 3 * DIM)  # type: ignore[union-attr]

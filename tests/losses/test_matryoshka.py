@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from sbert_studio.errors import StudioError
-from sbert_studio.losses import Matryoshka, Objective, build_objective
-from sbert_studio.losses.matryoshka import shorten
+from sbert_studio.losses import Loss, MatryoshkaLoss, build_loss
+from sbert_studio.losses.matryoshka import truncate
 
 from .batches import CLASSES, DIM, PAIRS, batch, make
 
@@ -15,7 +15,7 @@ from .batches import CLASSES, DIM, PAIRS, batch, make
 @pytest.mark.parametrize(("name", "kind"), PAIRS)
 def test_it_is_the_weighted_sum_of_the_objective_on_shortened_embeddings(name: str, kind: str) -> None:
     data = batch(kind)
-    wrapped = Matryoshka(lambda width: make(name, dim=width), DIM, [2, 6], [0.5, 0.25]).double()
+    wrapped = MatryoshkaLoss(lambda width: make(name, dim=width), DIM, [2, 6], [0.5, 0.25]).double()
     expected = 0.0
     for width, weight in ((DIM, 1.0), (6, 0.25), (2, 0.5)):
         columns = [column[:, :width] for column in data.columns]
@@ -29,15 +29,15 @@ def test_it_is_the_weighted_sum_of_the_objective_on_shortened_embeddings(name: s
 
 @pytest.mark.parametrize(("name", "kind"), PAIRS)
 def test_it_needs_what_the_wrapped_objective_needs(name: str, kind: str) -> None:
-    wrapped, inner = build_objective(name, {}, dim=DIM, labels=CLASSES, matryoshka_dims=(4,)), make(name)
-    assert isinstance(wrapped, Matryoshka)
+    wrapped, inner = build_loss(name, {}, dim=DIM, labels=CLASSES, matryoshka_dims=(4,)), make(name)
+    assert isinstance(wrapped, MatryoshkaLoss)
     for attribute in ("name", "kinds", "views", "in_batch", "whole_batch", "ranks", "needs_targets", "params", "labels"):
         assert getattr(wrapped, attribute) == getattr(inner, attribute)
     assert kind in wrapped.kinds
 
 
 def test_softmax_gets_a_head_for_each_width() -> None:
-    wrapped = build_objective("softmax", {}, dim=DIM, labels=CLASSES, matryoshka_dims=(4, DIM))
+    wrapped = build_loss("softmax", {}, dim=DIM, labels=CLASSES, matryoshka_dims=(4, DIM))
     assert sorted(tuple(parameter.shape) for parameter in wrapped.parameters() if parameter.ndim == 2) == [(3, 12), (3, 30)]
     data = batch("labelled_pairs", dtype=torch.float32)
     wrapped(data.columns, data.targets).backward()
@@ -47,32 +47,32 @@ def test_softmax_gets_a_head_for_each_width() -> None:
 def test_full_precision_holds_inside() -> None:
     data = batch("scored_pairs", dtype=torch.bfloat16)
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        assert build_objective("cosine", {}, dim=DIM, matryoshka_dims=(4,))(data.columns, data.targets).dtype == torch.float32
+        assert build_loss("cosine", {}, dim=DIM, matryoshka_dims=(4,))(data.columns, data.targets).dtype == torch.float32
 
 
 @pytest.mark.parametrize(("width", "rows"), [(1, 5), (4, 5), (DIM, 5)])
 def test_a_shortened_embedding_keeps_its_length_and_direction(width: int, rows: int) -> None:
     embeddings = torch.randn(rows, DIM, dtype=torch.float64)
-    short = shorten(embeddings, width)
+    short = truncate(embeddings, width)
     assert torch.allclose(short.norm(dim=1), embeddings.norm(dim=1))
     assert torch.allclose(torch.cosine_similarity(short, embeddings[:, :width]), torch.ones(rows, dtype=torch.float64))
 
 
 def test_shortened_zeros_have_a_finite_gradient() -> None:
     embeddings = torch.zeros(3, DIM, requires_grad=True)
-    shorten(embeddings, 4).sum().backward()
+    truncate(embeddings, 4).sum().backward()
     assert torch.isfinite(embeddings.grad).all()  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("dims", [(0,), (DIM + 1,), (4, 4), (-2, 4)])
 def test_impossible_widths_are_refused(dims: tuple[int, ...]) -> None:
-    with pytest.raises(StudioError, match="matryoshka widths"):
-        build_objective("cosine", {}, dim=DIM, matryoshka_dims=dims)
+    with pytest.raises(StudioError, match="Matryoshka widths"):
+        build_loss("cosine", {}, dim=DIM, matryoshka_dims=dims)
 
 
 def test_weights_must_match_widths() -> None:
-    def factory(width: int) -> Objective:
+    def factory(width: int) -> Loss:
         return make("cosine", dim=width)
 
-    with pytest.raises(StudioError, match="2 matryoshka weights for 1 widths"):
-        Matryoshka(factory, DIM, [4], [1, 1])
+    with pytest.raises(StudioError, match="2 Matryoshka weights for 1 widths"):
+        MatryoshkaLoss(factory, DIM, [4], [1, 1])

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from sbert_studio.data.examples import Examples
-from sbert_studio.models.cross_encoder import load_cross
+from sbert_studio.models.base import PairScorer
+from sbert_studio.models.cross_encoder import load_cross_encoder
 from sbert_studio.models.io.load import load_folder
 from sbert_studio.models.io.settings import EncoderConfig
 from sbert_studio.models.modules.recurrent import GRU, LSTM, RNN, Recurrent
 from sbert_studio.models.modules.word_embeddings import WordEmbeddings, WordWeights
-from sbert_studio.models.pair_scorer import PairScorer
-from sbert_studio.models.poly_encoder import PolyEncoder, load_poly
+from sbert_studio.models.poly_encoder import PolyEncoder, load_poly_encoder
 from sbert_studio.models.static.vectors import WordVectors
 from sbert_studio.models.trainable import Trainable
 from sbert_studio.models.word_encoder import WordEncoder, WordNetwork
@@ -53,7 +53,7 @@ class Family:
 def words(recurrent: type[Recurrent] | None = None, *, bidirectional: bool = False, weighted: bool = False) -> WordEncoder:
     """A table of 29 words with 8 components, and what reads it."""
     matrix = np.random.default_rng(1).standard_normal((len(WORDS), 8)).astype(np.float32)
-    table = WordEmbeddings.of(WordVectors(tuple(WORDS), matrix, None, "few words"))
+    table = WordEmbeddings.from_vectors(WordVectors(tuple(WORDS), matrix, None, "few words"))
     weights = WordWeights(table.words.words, np.linspace(0.2, 2, len(table.words), dtype=np.float32)) if weighted else None
     network = None if recurrent is None else recurrent(8, 6, bidirectional=bidirectional)
     pooling = "mean" if recurrent is None else "max" if bidirectional else "last"
@@ -65,8 +65,8 @@ _UNREAD = {"xlnet": ("mask_emb", "seg_embed", "r_s_bias")}
 _TABLE = {"learn_words": True, "learning_rate": 0.02}
 _READER = {"learning_rate": 0.02}
 _PAIRS = {"architecture": "cross", "objective": "mse"}
-_cross = partial(Family, load=load_cross)
-_poly = partial(Family, load=load_poly, spec={"architecture": "poly", "objective": "cosine", "codes": 4})
+_cross = partial(Family, load=load_cross_encoder)
+_poly = partial(Family, load=load_poly_encoder, spec={"architecture": "poly", "objective": "cosine", "codes": 4})
 
 FAMILIES = (
     *(Family(kind, partial(tiny_encoder, kind), unread=_UNREAD.get(kind, ()), whole=kind in _ENTIRELY) for kind in BACKBONES),

@@ -57,7 +57,7 @@ def test_lower_precision_stays_close_to_the_peer(catalog: Catalog, vectors: np.n
 
 
 def test_the_bundled_model_saved_again_gives_the_peers_vectors(catalog: Catalog, vectors: np.ndarray, tmp_path: Path) -> None:
-    catalog.load_fresh("all-MiniLM-L6-v2").save(tmp_path / "model")
+    catalog.load_trainable("all-MiniLM-L6-v2").save(tmp_path / "model")
     again = SentenceTransformer(str(tmp_path / "model"), device="cpu")
     np.testing.assert_allclose(np.asarray(again.encode(TEXTS, show_progress_bar=False)), vectors, atol=1e-5)
 

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from sbert_studio import __version__
-from sbert_studio.models.card import CardFacts, Score, languages_in, license_in, model_card, serving_warnings
+from sbert_studio.models.card import CardFacts, CardScore, model_card, read_languages, read_license, serving_warnings
 from sbert_studio.models.io.settings import EncoderConfig
 
 from .tiny import tiny_encoder
@@ -18,7 +18,7 @@ FACTS = CardFacts(
     base_model="sentence-transformers/all-MiniLM-L6-v2",
     language=("en", "zh"),
     license="apache-2.0",
-    scores=(Score("test.csv", "spearman_cosine", 0.8516, before=0.8203, rows=1379), Score("dev.csv", "pearson_cosine", 0.9)),
+    scores=(CardScore("test.csv", "spearman_cosine", 0.8516, before=0.8203, rows=1379), CardScore("dev.csv", "pearson_cosine", 0.9)),
     training=(("objective", "cosent"), ("learning rate", "2e-05")),
 )
 
@@ -52,7 +52,7 @@ def test_a_card_without_facts_is_valid() -> None:
 
 def test_hostile_names_stay_text() -> None:
     name = 'x"\n---\nlicense: evil\n<img src=x onerror=alert(1)> | `${alert(1)}` [a](javascript:b)'
-    card = model_card(tiny_encoder(), CardFacts(title=name, scores=(Score(name, name, 0.5),), license=name))
+    card = model_card(tiny_encoder(), CardFacts(title=name, scores=(CardScore(name, name, 0.5),), license=name))
     said = front_matter(card)
     assert said["license"] == name and said["model-index"][0]["name"] == name
     body = card.split("---\n", 2)[2]
@@ -74,7 +74,7 @@ def test_hostile_names_stay_text() -> None:
 )
 def test_what_will_not_be_served_is_said(config: EncoderConfig, warned: int) -> None:
     encoder = tiny_encoder("bert", config)
-    assert len(serving_warnings(encoder)) == warned
+    assert len(serving_warnings(encoder.kind, encoder.pooling.mode, encoder.layers)) == warned
     assert ("Where it does not run" in model_card(encoder)) == bool(warned)
 
 
@@ -90,4 +90,4 @@ def test_a_card_keeps_its_meaning_on_the_hub_and_says_what_to_know(tmp_path: Pat
     assert results is not None and len({one.dataset_type for one in results}) == len(FACTS.scores)
     assert (again.data.license, again.data.language) == ("apache-2.0", ["en", "zh"])
     assert "sbert-studio" in (again.data.tags or [])
-    assert (license_in(tmp_path), languages_in(tmp_path)) == ("apache-2.0", ("en", "zh"))
+    assert (read_license(tmp_path), read_languages(tmp_path)) == ("apache-2.0", ("en", "zh"))

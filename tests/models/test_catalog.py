@@ -64,8 +64,8 @@ def test_right_weights_are_hashed_once_a_process(catalog: Catalog, monkeypatch: 
         return BUNDLED["all-MiniLM-L6-v2"].sha256
 
     monkeypatch.setattr(bundled, "digest_file", digest)
-    catalog.load_fresh("all-MiniLM-L6-v2")
-    catalog.load_fresh("all-MiniLM-L6-v2")
+    catalog.load_trainable("all-MiniLM-L6-v2")
+    catalog.load_trainable("all-MiniLM-L6-v2")
     assert len(hashed) == 1
 
 
@@ -83,7 +83,7 @@ def test_folders_can_be_refused(catalog: Catalog, folder: Path, monkeypatch: pyt
     assert catalog.resolve("tiny", allow_folders=False).kind == "hub"
     strict = Catalog(catalog.workspace, device="cpu", allow_folders=False)
     with pytest.raises(StudioError):
-        strict.load_fresh(str(folder))
+        strict.load_trainable(str(folder))
 
 
 @pytest.mark.parametrize("name", ["", "../../etc/passwd", "/etc/passwd", "a/b/c", "x\\y", "run-../x", "a..b/c", "~", "-rf", "name\n"])
@@ -126,7 +126,7 @@ def test_a_resident_encoder_is_loaded_once_by_many_threads(catalog: Catalog, fol
 
 
 def test_a_fresh_encoder_is_never_shared(catalog: Catalog, folder: Path) -> None:
-    resident, fresh = catalog.load(str(folder)), catalog.load_fresh(str(folder))
+    resident, fresh = catalog.load(str(folder)), catalog.load_trainable(str(folder))
     before = resident.encode(TEXTS)
     for weight in fresh.parameters():
         weight.data.zero_()
@@ -148,8 +148,8 @@ def test_only_the_encoders_used_last_stay_as_far_as_the_budget_goes(folder: Path
 
 def test_replaced_weights_are_loaded_anew(catalog: Catalog, folder: Path) -> None:
     old = catalog.load(str(folder))
-    encoder = catalog.load_fresh(str(folder))
-    encoder.repool("cls")
+    encoder = catalog.load_trainable(str(folder))
+    encoder.set_pooling("cls")
     encoder.save(folder)
     new = catalog.load(str(folder))
     assert new is not old and new.pooling.mode == "cls" and new.fingerprint != old.fingerprint
@@ -164,11 +164,11 @@ def test_precisions_are_kept_apart(catalog: Catalog, folder: Path) -> None:
 
 
 def test_the_base_of_a_tuned_model_is_read_from_its_card(catalog: Catalog, folder: Path) -> None:
-    encoder = catalog.load_fresh(str(folder))
+    encoder = catalog.load_trainable(str(folder))
     assert encoder.base is None
     encoder.base = "sentence-transformers/all-MiniLM-L6-v2"
     encoder.save(catalog.workspace.run(RUN) / "model")
     assert catalog.load(RUN).describe()["base"] == "sentence-transformers/all-MiniLM-L6-v2"
     card = catalog.workspace.run(RUN) / "model" / "README.md"
     card.write_text(card.read_text().replace("sentence-transformers/all", "/root/secret/all"))
-    assert catalog.load_fresh(RUN).base is None
+    assert catalog.load_trainable(RUN).base is None

@@ -14,12 +14,11 @@ import pytest
 import torch
 
 from sbert_studio.errors import StudioError
-from sbert_studio.models.base import Encoder
+from sbert_studio.models.base import Encoder, PairScorer
 from sbert_studio.models.card import CardFacts
 from sbert_studio.models.cross_encoder import CrossEncoder
-from sbert_studio.models.io.digests import NAME as DIGESTS
-from sbert_studio.models.io.sources import peek
-from sbert_studio.models.pair_scorer import PairScorer
+from sbert_studio.models.io.digests import DIGESTS_FILE as DIGESTS
+from sbert_studio.models.io.sources import read_model_info
 from sbert_studio.models.trainable import Trainable
 from sbert_studio.training import events
 from sbert_studio.training.distributed import Processes
@@ -109,7 +108,7 @@ def test_a_saved_model_is_the_same_to_the_bit_and_is_what_is_said_of_it(family: 
         next(more.parameters()).add_(1)
     assert more.fingerprint != again.fingerprint, "another weight"
     assert {path.suffix for path in (tmp_path / "it").rglob("*") if path.is_file()} <= {".json", ".safetensors", ".md", ".jinja", ".txt"}
-    info, reads_pairs = peek(tmp_path / "it"), isinstance(model, PairScorer)
+    info, reads_pairs = read_model_info(tmp_path / "it"), isinstance(model, PairScorer)
     assert (info.damaged, info.reads) == ("", "pairs" if reads_pairs else "texts")
     assert (info.dim, info.pooling) == ((0, "") if isinstance(model, CrossEncoder) else (said["dim"], said["pooling"]))
     assert (info.parameters, info.max_length) == (said["parameters"], said["max_length"])
@@ -197,7 +196,7 @@ def test_steps_lower_the_loss_and_a_run_that_is_resumed_ends_in_the_same_bits(fa
 @every
 def test_an_adapter_learns_and_is_merged_or_is_refused_in_words(family: Family, tmp_path: Path) -> None:
     if not family.adapts:
-        with pytest.raises(StudioError, match="adapters could sit in"):
+        with pytest.raises(StudioError, match="no layers for an adapter"):
             ready(family, method="lora")
         return
     model, _, loss = ready(family, method="lora", lora_r=4, lora_dropout=0.0)
@@ -218,10 +217,13 @@ def test_an_adapter_learns_and_is_merged_or_is_refused_in_words(family: Family, 
     assert (tmp_path / "adapter" / "adapter_model.safetensors").is_file()
     if isinstance(model, Encoder):
         model.save(tmp_path / "unmerged")
-        assert model.adapted, "only a copy is merged into the folder"
+        assert model.has_adapter, "only a copy is merged into the folder"
         np.testing.assert_allclose(answers(family.load(tmp_path / "unmerged"), TEXTS, PARTNERS), unmerged, atol=1e-5)
+    else:
+        with pytest.raises(StudioError, match="merge the adapter first"):
+            model.save(tmp_path / "unmerged")
     model.merge_adapter()
-    assert not model.adapted and type(model.adaptable).__name__ == type(family.make().adaptable).__name__
+    assert not model.has_adapter and type(model.adaptable).__name__ == type(family.make().adaptable).__name__
     model.save(tmp_path / "merged")
     np.testing.assert_allclose(answers(model, TEXTS, PARTNERS), unmerged, atol=1e-5, rtol=1e-5)
     assert bits_equal(family.load(tmp_path / "merged").state_dict(), model.state_dict())

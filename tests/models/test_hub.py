@@ -167,7 +167,7 @@ def test_a_model_larger_than_was_said_is_refused_while_it_is_fetched(server: Hub
         ({"fails": {"": 503}}, r"a problem of its own \(status 503\)"),
         ({"fails": {"config.json": 500}}, r"a problem of its own \(status 500\)"),
         ({"fails": {"config.json": 418}}, r"does not send the model all/faulty \(status 418\)"),
-        ({"lengths": {"model.safetensors": 10**6}}, "a file of the model all/faulty came incomplete"),
+        ({"lengths": {"model.safetensors": 10**6}}, "a file of the model all/faulty was downloaded incompletely"),
     ],
 )
 @pytest.mark.parametrize("identity", [OWNER, ANONYMOUS, signed_in(VISITOR)], ids=lambda identity: identity.kind)

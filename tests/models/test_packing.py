@@ -1,4 +1,4 @@
-"""Packed weights say what plain ones say, and where they cannot, the network stays as it was."""
+"""Packed, fused and int8 layers give the results of plain ones, or are not used."""
 
 from __future__ import annotations
 
@@ -12,15 +12,47 @@ from torch import nn
 from torch.nn import functional
 
 from sbert_studio.models.catalog import Catalog
-from sbert_studio.models.inference.int8 import Int8Layer, Int8Linear, Limits, can_round
-from sbert_studio.models.inference.machine import Machine, machine
-from sbert_studio.models.inference.packing import FusedLayer, PackedLinear, can_pack, pack, packed_bytes
+from sbert_studio.models.cross_encoder import CrossEncoder, create_cross_encoder, load_cross_encoder
+from sbert_studio.models.inference.int8 import ActivationRange, Int8Layer, Int8Linear, supports_int8
+from sbert_studio.models.inference.machine import MachineSpeed, measure_machine
+from sbert_studio.models.inference.packing import FusedLayer, PackedLinear, pack_layers, packed_bytes, supports_packing
+from sbert_studio.models.poly_encoder import PolyEncoder
 from sbert_studio.models.sentence_encoder import SentenceEncoder
 from sbert_studio.workspace import Workspace
 
 from .tiny import BACKBONES, TEXTS, tiny_encoder
 
-packs = pytest.mark.skipif(not can_pack(torch.float32), reason="this build of PyTorch has no packed products")
+pytestmark = pytest.mark.skipif(not supports_packing(torch.float32), reason="this build of PyTorch has no packed products")
+PAIRS = [(a, b) for a in TEXTS[:5] for b in TEXTS[4:]]
+
+
+def _kinds(model: torch.nn.Module) -> set[type]:
+    return {type(module) for module in model.modules()}
+
+
+@pytest.mark.parametrize("labels", [1, 3])
+@pytest.mark.parametrize("kind", ["bert", "roberta", "llama"])
+def test_a_packed_cross_encoder_gives_the_scores_of_the_plain_one(kind: str, labels: int, tmp_path: Path) -> None:
+    tiny_encoder(kind).save(tmp_path / "base")
+    create_cross_encoder(tmp_path / "base", head="mlp", labels=labels).save(tmp_path / "cross")
+    plain, packed = load_cross_encoder(tmp_path / "cross"), load_cross_encoder(tmp_path / "cross")
+    described, fingerprint = packed.describe(), packed.fingerprint
+    assert isinstance(packed.freeze(packed=True), CrossEncoder)
+    assert PackedLinear in _kinds(packed) and (FusedLayer in _kinds(packed)) == (kind != "llama")
+    np.testing.assert_allclose(packed.predict(PAIRS), plain.predict(PAIRS), atol=2e-5)
+    assert (packed.describe(), packed.fingerprint) == (described, fingerprint)
+
+
+def test_a_packed_poly_encoder_gives_the_scores_of_the_plain_one() -> None:
+    plain, packed = (PolyEncoder(tiny_encoder("bert"), 5) for _ in range(2))
+    packed.freeze(packed=True)
+    assert FusedLayer in _kinds(packed)
+    np.testing.assert_allclose(packed.predict(PAIRS), plain.predict(PAIRS), atol=2e-5)
+    assert packed.fingerprint == plain.fingerprint
+    assert packed.describe()["parameters"] == plain.describe()["parameters"]
+
+
+packs = pytest.mark.skipif(not supports_packing(torch.float32), reason="this build of PyTorch has no packed products")
 
 
 def _of(encoder: SentenceEncoder, kind: type[nn.Module]) -> list[nn.Module]:
@@ -44,7 +76,7 @@ def test_layers_like_those_of_bert_are_fused_and_others_packed_layer_by_layer(ki
     assert _of(encoder, PackedLinear)
 
 
-@pytest.mark.skipif(not can_pack(torch.bfloat16), reason="this processor has no products of bfloat16")
+@pytest.mark.skipif(not supports_packing(torch.bfloat16), reason="this processor has no products of bfloat16")
 @pytest.mark.parametrize("kind", ["bert", "llama"])
 def test_in_bfloat16_too(kind: str) -> None:
     plain, packed = tiny_encoder(kind).freeze("bfloat16"), tiny_encoder(kind).freeze("bfloat16", packed=True)
@@ -60,8 +92,8 @@ def test_what_follows_a_product_is_what_pytorch_computes() -> None:
     x, weight, bias, residual = (torch.randn(size, generator=generator) for size in ((3, 5, 24), (40, 24), (40,), (3, 5, 40)))
     layer, plain = PackedLinear(weight, bias), functional.linear(x, weight, bias)
     torch.testing.assert_close(layer(x), plain)
-    torch.testing.assert_close(layer.gelu(x), functional.gelu(plain))
-    torch.testing.assert_close(layer.plus(x, residual), plain + residual)
+    torch.testing.assert_close(layer.forward_gelu(x), functional.gelu(plain))
+    torch.testing.assert_close(layer.forward_add(x, residual), plain + residual)
     torch.testing.assert_close(PackedLinear(weight, None)(x), functional.linear(x, weight))
     assert layer.weight.shape == weight.shape
     assert layer.weight.dtype == weight.dtype
@@ -83,7 +115,7 @@ def test_a_network_that_reads_its_weights_otherwise_is_left_as_it_was() -> None:
     network = _Peeks().requires_grad_(False)
     x = torch.ones(2, 4)
     before = network(x)
-    assert not pack(network, lambda: network(x))
+    assert not pack_layers(network, lambda: network(x))
     assert type(network.inner) is nn.Linear
     assert torch.equal(network(x), before)
 
@@ -97,55 +129,55 @@ def test_packed_weights_count_as_memory() -> None:
 
 
 def test_the_machine_is_measured_once_and_remembered(tmp_path: Path) -> None:
-    found = machine(tmp_path)
+    found = measure_machine(tmp_path)
     assert found.plain["float32"] > 0
     written = tmp_path / "machine.json"
     told = json.loads(written.read_text())
     told["plain"] = {"float32": 7.0}
     written.write_text(json.dumps(told))
-    assert machine(tmp_path).plain == {"float32": 7.0}
+    assert measure_machine(tmp_path).plain == {"float32": 7.0}
 
 
 @pytest.mark.parametrize("written", ["", "[]", '{"processor": 3}', '{"processor": "another", "plain": {"float32": 1}, "packed": {}}'])
 def test_what_is_damaged_or_of_another_machine_is_measured_again(tmp_path: Path, written: str) -> None:
     (tmp_path / "machine.json").write_text(written)
-    assert machine(tmp_path) == machine(None)
-    assert json.loads((tmp_path / "machine.json").read_text())["processor"] == machine(None).processor
+    assert measure_machine(tmp_path) == measure_machine(None)
+    assert json.loads((tmp_path / "machine.json").read_text())["processor"] == measure_machine(None).processor
 
 
 @pytest.mark.parametrize("rate", ["NaN", "Infinity", "0", "-1"])
 def test_a_rate_that_no_machine_has_is_measured_again(tmp_path: Path, rate: str) -> None:
-    machine(tmp_path)
+    measure_machine(tmp_path)
     written = tmp_path / "machine.json"
     told = json.loads(written.read_text())
     told["plain"]["float32"] = float(rate)
     written.write_text(json.dumps(told))
-    assert machine(tmp_path) == machine(None)
+    assert measure_machine(tmp_path) == measure_machine(None)
 
 
 def test_auto_says_what_it_chose_and_why() -> None:
-    quick = Machine("one", {"float32": 100.0, "bfloat16": 400.0}, {"float32": 200.0, "bfloat16": 500.0})
-    chosen, why = quick.auto()
+    quick = MachineSpeed("one", {"float32": 100.0, "bfloat16": 400.0}, {"float32": 200.0, "bfloat16": 500.0})
+    chosen, why = quick.auto_precision()
     assert chosen == "bfloat16" and "2.5 times as fast as float32" in why and "int8" in why
-    assert quick.packs("float32") and quick.packs("bfloat16") and not quick.packs("int8")
-    slow = Machine("two", {"float32": 100.0, "bfloat16": 50.0}, {"float32": 100.0})
-    assert slow.auto()[0] == "float32"
-    assert not slow.packs("float32")
-    assert Machine("three", {"float32": 100.0}, {}).auto() == ("float32", "this processor does not multiply bfloat16")
+    assert quick.prefers_packed("float32") and quick.prefers_packed("bfloat16") and not quick.prefers_packed("int8")
+    slow = MachineSpeed("two", {"float32": 100.0, "bfloat16": 50.0}, {"float32": 100.0})
+    assert slow.auto_precision()[0] == "float32"
+    assert not slow.prefers_packed("float32")
+    assert MachineSpeed("three", {"float32": 100.0}, {}).auto_precision() == ("float32", "this processor does not multiply bfloat16")
 
 
 def test_the_catalogue_packs_where_that_is_quicker(tmp_path: Path) -> None:
     catalog = Catalog(Workspace(tmp_path), device="cpu")
     encoder = catalog.load("all-MiniLM-L6-v2")
     assert isinstance(encoder, SentenceEncoder)
-    assert bool(_of(encoder, PackedLinear)) == catalog.machine.packs("float32")
-    fresh = catalog.load_fresh("all-MiniLM-L6-v2")
+    assert bool(_of(encoder, PackedLinear)) == catalog.machine.prefers_packed("float32")
+    fresh = catalog.load_trainable("all-MiniLM-L6-v2")
     assert not _of(fresh, PackedLinear)
     texts = ["A man is playing a guitar.", "How do I activate my card?", "It rains."]
     np.testing.assert_allclose((encoder.encode(texts) * fresh.encode(texts)).sum(1), 1, atol=1e-5)
 
 
-rounds = pytest.mark.skipif(not can_round(), reason="this processor has no products of eight-bit numbers")
+rounds = pytest.mark.skipif(not supports_int8(), reason="this processor has no products of eight-bit numbers")
 
 
 @rounds
@@ -153,20 +185,20 @@ def test_a_product_of_eight_bits_is_the_product_of_the_rounded_numbers() -> None
     generator = torch.Generator().manual_seed(2)
     x, weight, bias, residual = (torch.randn(size, generator=generator) for size in ((7, 32), (48, 32), (48,), (7, 48)))
     x[:, 3] *= 40  # a component far larger than the others
-    seen = Limits()
-    seen.see(x)
+    seen = ActivationRange()
+    seen.update(x)
     layer = Int8Linear(weight, bias, seen, smooth=True)
-    rounded = layer.rounded(x)
+    rounded = layer.quantize(x)
     assert rounded.dtype == torch.uint8
     exact = functional.linear(x, weight, bias)
     assert (layer(rounded) - exact).abs().max() < 0.02 * exact.abs().max()
-    torch.testing.assert_close(layer.plus(rounded, residual), layer(rounded) + residual)
-    then = Limits()
-    then.see(functional.gelu(exact))
+    torch.testing.assert_close(layer.forward_add(rounded, residual), layer(rounded) + residual)
+    then = ActivationRange()
+    then.update(functional.gelu(exact))
     after = Int8Linear(torch.eye(48), torch.zeros(48), then, smooth=False)
-    read = (layer.gelu(rounded, after).float() - after.zero) * after.scale
+    read = (layer.forward_gelu(rounded, after).float() - after.zero) * after.scale
     assert (read - functional.gelu(layer(rounded))).abs().max() <= after.scale
-    beyond = layer.rounded(100 * x)
+    beyond = layer.quantize(100 * x)
     assert int(beyond.min()) == 0
     assert int(beyond.max()) == 255
 
@@ -176,13 +208,13 @@ def test_without_divisors_a_large_component_costs_the_others_their_digits() -> N
     generator = torch.Generator().manual_seed(3)
     x, weight = torch.randn(64, 32, generator=generator), torch.randn(16, 32, generator=generator)
     x[:, 5] *= 100
-    seen = Limits()
-    seen.see(x)
+    seen = ActivationRange()
+    seen.update(x)
     exact = functional.linear(x, weight)
 
     def lost(smooth: bool) -> float:
         layer = Int8Linear(weight, torch.zeros(16), seen, smooth=smooth)
-        return float((layer(layer.rounded(x)) - exact).abs().mean())
+        return float((layer(layer.quantize(x)) - exact).abs().mean())
 
     assert lost(True) < 0.6 * lost(False)
 
@@ -209,5 +241,5 @@ def test_a_model_in_eight_bits_keeps_the_order_of_its_cosines_and_a_vector_does_
 def test_every_family_can_be_asked_for_in_eight_bits(kind: str) -> None:
     encoder = tiny_encoder(kind).freeze("int8", packed=False)
     assert np.isfinite(encoder.encode(TEXTS)).all()
-    if can_round():
+    if supports_int8():
         assert bool(_of(encoder, Int8Layer)) == (kind != "llama")

@@ -16,7 +16,7 @@ from sbert_studio.errors import StudioError
 from sbert_studio.models.catalog import Catalog
 from sbert_studio.models.io.load import load_folder
 from sbert_studio.models.io.settings import EncoderConfig
-from sbert_studio.models.io.sources import peek
+from sbert_studio.models.io.sources import read_model_info
 from sbert_studio.models.prompts import prompt_for
 from sbert_studio.services import Studio
 from sbert_studio.settings import Settings
@@ -59,7 +59,7 @@ def test_queries_and_documents_are_read_as_the_peer_reads_them(prompts: dict[str
     ours = load_folder(folder)
     ours.save(tmp_path / "back")
     np.testing.assert_allclose(peer(tmp_path / "back").encode_query(TEXTS), query, atol=1e-5)
-    assert peek(folder).prompts == peek(tmp_path / "back").prompts == prompts
+    assert read_model_info(folder).prompts == read_model_info(tmp_path / "back").prompts == prompts
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_vectors_are_cut_where_the_model_says_so_and_stay_so_when_it_is_saved(cu
     ours = load_folder(folder)
     found = ours.encode(TEXTS)
     np.testing.assert_allclose(found, peer(folder).encode(TEXTS), atol=1e-5)
-    assert ours.dim == found.shape[1] == peek(folder).dim == min(cut, 32)
+    assert ours.dim == found.shape[1] == read_model_info(folder).dim == min(cut, 32)
     assert ours.fingerprint != load_folder(folder_with(tmp_path / "whole")).fingerprint
     ours.save(tmp_path / "back")
     np.testing.assert_allclose(peer(tmp_path / "back").encode(TEXTS), found, atol=1e-5)
@@ -135,14 +135,14 @@ def test_prompts_that_cannot_be_obeyed_are_refused_by_name(said: dict[str, Any],
     with pytest.raises(StudioError, match=words) as caught:
         load_folder(folder)
     assert "config_sentence_transformers.json" in caught.value.hint
-    assert peek(folder).damaged == caught.value.message
+    assert read_model_info(folder).damaged == caught.value.message
 
 
 def test_a_prompt_of_null_is_none(tmp_path: Path) -> None:
     folder = folder_with(tmp_path, prompts={"query": None, "document": "my card "})
     ours = load_folder(folder)
     np.testing.assert_array_equal(ours.for_role("query").encode(TEXTS), ours.encode(TEXTS))
-    assert peek(folder).prompts == {"document": "my card "}
+    assert read_model_info(folder).prompts == {"document": "my card "}
 
 
 def test_a_cut_longer_than_the_vectors_is_noted(tmp_path: Path) -> None:

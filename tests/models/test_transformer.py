@@ -123,15 +123,15 @@ def test_tokenize_agrees_with_the_tokenizers_own_call() -> None:
 
 def test_a_giant_text_is_cut_to_the_same_tokens_as_if_read_whole() -> None:
     encoder = tiny_encoder()
-    encoder.limit(16)
+    encoder.set_max_length(16)
     texts = ["the cat sat " * 50_000, " " * 100_000 + "hello world", "x" * 200_000, "red"]
     assert encoder.tokenize(texts) == encoder.tokenizer(texts, truncation=True, max_length=16)["input_ids"]
 
 
 def test_counts_are_of_the_whole_text() -> None:
     encoder = tiny_encoder()
-    encoder.limit(8)
-    assert encoder.tokens.counts(["the " * 60, "red", ""]) == [62, 3, 2]
+    encoder.set_max_length(8)
+    assert encoder.tokens.count_tokens(["the " * 60, "red", ""]) == [62, 3, 2]
     assert [len(row) for row in encoder.tokenize(["the " * 60, "red", ""])] == [8, 3, 2]
 
 
@@ -167,9 +167,9 @@ def test_threads_share_one_encoder() -> None:
 
 CHANGES: dict[str, Callable[[TransformerEncoder], object]] = {
     "a weight": lambda encoder: encoder.backbone.embeddings.word_embeddings.weight.data[7, 3].add_(1e-3),
-    "the pooling": lambda encoder: encoder.repool("cls"),
-    "the limit": lambda encoder: encoder.limit(9),
-    "a projection": lambda encoder: encoder.project(8),
+    "the pooling": lambda encoder: encoder.set_pooling("cls"),
+    "the limit": lambda encoder: encoder.set_max_length(9),
+    "a projection": lambda encoder: encoder.add_projection(8),
     "the precision": lambda encoder: encoder.freeze("bfloat16"),
 }
 
@@ -214,16 +214,16 @@ def test_a_new_projection_is_drawn_from_its_seed_alone() -> None:
     state = torch.get_rng_state()
     one, two, other = tiny_encoder(), tiny_encoder(), tiny_encoder()
     torch.set_rng_state(state)
-    one.project(8, seed=1)
+    one.add_projection(8, seed=1)
     assert (torch.get_rng_state() == state).all()
-    two.project(8, seed=1)
-    other.project(8, seed=2)
+    two.add_projection(8, seed=1)
+    other.add_projection(8, seed=2)
     assert (one.layers[0].linear.weight == two.layers[0].linear.weight).all()
     assert (one.layers[0].linear.weight != other.layers[0].linear.weight).any()
 
 
 def test_pooling_that_does_not_fit_the_projection_is_refused() -> None:
     encoder = tiny_encoder("bert", EncoderConfig(projection=8))
-    encoder.repool("max")
+    encoder.set_pooling("max")
     with pytest.raises(StudioError, match="projection"):
-        encoder.repool("cls+mean")
+        encoder.set_pooling("cls+mean")

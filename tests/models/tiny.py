@@ -27,7 +27,7 @@ from transformers import (
     XLNetConfig,
 )
 
-from sbert_studio.models.cross_encoder import OURS, CrossEncoder, with_mlp
+from sbert_studio.models.cross_encoder import STUDIO_KEY, CrossEncoder, with_mlp_head
 from sbert_studio.models.io.settings import EncoderConfig
 from sbert_studio.models.transformer import TransformerEncoder
 
@@ -158,7 +158,9 @@ def tiny_cross(kind: str = "bert", *, head: str = "linear", labels: int = 1) -> 
     tokenizer = tokenizer_of(kind)
     config = backbone_of(kind, len(tokenizer)).config
     config.num_labels = labels
-    setattr(config, OURS, {"head": head})
+    setattr(config, STUDIO_KEY, {"head": head})
     model_class = AutoModelForSequenceClassification._model_mapping[type(config)]
     torch.manual_seed(7)
-    return CrossEncoder(_apart((with_mlp(model_class) if head == "mlp" else model_class)(config)), tokenizer, name=f"tiny-{kind}-pairs")
+    return CrossEncoder(
+        _apart((with_mlp_head(model_class) if head == "mlp" else model_class)(config)), tokenizer, name=f"tiny-{kind}-pairs"
+    )

@@ -19,7 +19,7 @@ def studio(home: Path, tiny_model: Path) -> Iterator[Studio]:
 @pytest.fixture(autouse=True)
 def nothing_else_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lists of models contain the bundled ones and the runs, whatever other packages with models are installed here."""
-    for name in ("is_installed", "has_package"):
+    for name in ("has_vector_package", "has_external_package"):
         monkeypatch.setattr(f"sbert_studio.models.catalog.{name}", lambda name: False)
 
 

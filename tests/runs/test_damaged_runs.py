@@ -61,7 +61,7 @@ def test_a_damaged_model_is_listed_as_damaged_and_can_be_deleted(runs: Path, tin
         cards = {card.name: card for card in studio.judge.models()}
         assert list(cards) == ["all-MiniLM-L6-v2", "multilingual-e5-small", broken.id, whole.id]
         assert cards[broken.id].damaged and not cards[whole.id].damaged
-        for use in (studio.catalog.load, studio.catalog.load_fresh, studio.tune.export):
+        for use in (studio.catalog.load, studio.catalog.load_trainable, studio.tune.export):
             with pytest.raises(StudioError):
                 use(broken.id)
         studio.explore.similarity("cat", "dog", whole.id)

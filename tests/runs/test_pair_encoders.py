@@ -16,8 +16,8 @@ from waiting import wait_until
 
 from sbert_studio.cli.main import run as run_command
 from sbert_studio.errors import StudioError
-from sbert_studio.models.cross_encoder import load_cross
-from sbert_studio.models.poly_encoder import load_poly
+from sbert_studio.models.cross_encoder import load_cross_encoder
+from sbert_studio.models.poly_encoder import load_poly_encoder
 from sbert_studio.models.sentence_encoder import SentenceEncoder
 from sbert_studio.runs.run import Run
 from sbert_studio.services import Studio, TrainRequest
@@ -125,7 +125,7 @@ def test_where_vectors_are_needed_it_says_what_it_is_for(either: tuple[str, Trai
 def test_hits_are_those_that_it_scores_highest(either: tuple[str, Trained], tmp_path: Path) -> None:
     architecture, (studio, run, _) = either
     corpus = studio.read.corpus(write_corpus(tmp_path / "texts.txt"))
-    model = {"cross": load_cross, "poly": load_poly}[architecture](studio.workspace.run(run.id) / "model")
+    model = {"cross": load_cross_encoder, "poly": load_poly_encoder}[architecture](studio.workspace.run(run.id) / "model")
     scores = model.predict([("lost bank card", text) for text in corpus.texts])
     best = sorted(range(len(scores)), key=lambda row: -scores[row])[:5]
     assert [hit.row for hit in studio.explore.search(corpus, "lost bank card", 5, rerank=run.id).hits] == best
@@ -148,11 +148,11 @@ def test_a_search_with_a_poly_encoder_reads_the_corpus_once_and_then_the_query_a
 ) -> None:
     studio, run, _ = poly
     corpus = studio.read.corpus(write_corpus(tmp_path / "texts.txt", 9))
-    studio.catalog.load_poly(run.id)  # which reads two texts to know the model
+    studio.catalog.load_poly_encoder(run.id)  # which reads two texts to know the model
     read: list[int] = []
     tokenize = SentenceEncoder.tokenize
     monkeypatch.setattr(SentenceEncoder, "tokenize", lambda self, texts: read.append(len(texts)) or tokenize(self, texts))
-    model = load_poly(studio.workspace.run(run.id) / "model")
+    model = load_poly_encoder(studio.workspace.run(run.id) / "model")
     for query, expected_reads in (("lost bank card", len(corpus.texts) + 1), ("red dog found", 1)):
         read.clear()
         hits = studio.explore.search(corpus, query, 5, mode="lexical", rerank=run.id).hits
@@ -167,7 +167,7 @@ def test_retrieval_with_a_poly_encoder_ranks_all_candidates(poly: Trained, tmp_p
     path = write_positives(tmp_path / "positives.csv", 25)
     lefts, rights = (list(column) for column in zip(*list(csv.reader(path.open(encoding="utf-8")))[1:], strict=True))
     report = studio.judge.evaluate(run.id, path, "retrieval")
-    scores = studio.catalog.load_poly(run.id).predict([(a, b) for a in lefts for b in rights]).reshape(len(lefts), -1)
+    scores = studio.catalog.load_poly_encoder(run.id).predict([(a, b) for a in lefts for b in rights]).reshape(len(lefts), -1)
     ranks = [1 + sum(row[other] >= row[own] for other in range(len(row)) if other != own) for own, row in enumerate(scores)]
     assert report.scores["mrr_at_10"] == pytest.approx(np.mean([1 / rank if rank <= 10 else 0 for rank in ranks]), abs=1e-6)
     write_rows(path, ["text", "category"], lefts, ["xy"[row % 2] for row in range(len(lefts))])
@@ -193,7 +193,7 @@ def test_classes_then_scores_in_two_stages(cross: Trained, tmp_path: Path) -> No
     studio, _, data = cross
     run = studio.tune.train(TrainRequest(data, first=write_classes(tmp_path / "nli.csv"), overrides=settings("cross")))
     assert run.status == "finished" and run.spec["first"]["objective"] == "cross_entropy" and run.objective == "mse"
-    model = load_cross(studio.workspace.run(run.id) / "model")
+    model = load_cross_encoder(studio.workspace.run(run.id) / "model")
     assert model.labels == 1 and not model.sigmoid
 
 

@@ -18,9 +18,9 @@ from waiting import wait_until
 
 from sbert_studio.errors import StudioError
 from sbert_studio.identity import signed_in, use_identity
-from sbert_studio.models import zerogpu_encoder
 from sbert_studio.models.catalog import Catalog
 from sbert_studio.models.inference import zerogpu
+from sbert_studio.models.inference import zerogpu as zerogpu_encoder
 from sbert_studio.models.runtime import resolve_device
 from sbert_studio.runs import training
 from sbert_studio.runs.run import Run
@@ -82,7 +82,7 @@ def test_a_training_in_slices_ends_in_the_same_bits(
 def test_a_run_in_slices_is_stopped_between_two_and_goes_on_later(
     tmp_path: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(zerogpu, "SECONDS", 0.0)
+    monkeypatch.setattr(zerogpu, "SLICE_SECONDS", 0.0)
     with lending(tmp_path, monkeypatch), studio_at(tmp_path / "home", tiny_model) as studio:
         run = studio.tune.submit(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(epochs=50, evaluations_per_epoch=1)))
         wait_until(lambda: studio.tune.run(run.id).run.step, 120)
@@ -95,11 +95,11 @@ def test_a_run_in_slices_is_stopped_between_two_and_goes_on_later(
 def test_what_goes_wrong_in_a_slice_is_told_as_ever(tmp_path: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with lending(tmp_path, monkeypatch) as package, studio_at(tmp_path / "home", tiny_model) as studio:
         with pytest.raises(StudioError, match="this cannot be") as told:
-            zerogpu.on_gpu(_refuses, 3)
+            zerogpu.run_on_gpu(_refuses, 3)
         assert told.value.rows == (3,)
         with pytest.raises(RuntimeError, match="ZeroDivisionError"):
-            zerogpu.on_gpu(_fails)
-        assert zerogpu.on_gpu(_where) not in ("", str(os.getpid()))
+            zerogpu.run_on_gpu(_fails)
+        assert zerogpu.run_on_gpu(_where) not in ("", str(os.getpid()))
         for title, words, hint in (
             ("ZeroGPU quota exceeded", "You have exceeded your free ZeroGPU quota (100s requested vs. 3s left).", "sign in"),
             ("ZeroGPU worker error", "GPU task aborted", "try again"),
@@ -112,8 +112,8 @@ def test_what_goes_wrong_in_a_slice_is_told_as_ever(tmp_path: Path, tiny_model: 
 
 
 def test_many_texts_are_encoded_in_slices_and_a_question_is_not(tmp_path: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(zerogpu_encoder, "_AT_ONCE", 300)
-    monkeypatch.setattr(zerogpu, "SECONDS", 0.0)
+    monkeypatch.setattr(zerogpu_encoder, "_BATCH_TEXTS", 300)
+    monkeypatch.setattr(zerogpu, "SLICE_SECONDS", 0.0)
     texts = sentences(1000)
     with studio_at(tmp_path / "plain", tiny_model) as studio:
         plain = studio.catalog.load(str(tiny_model)).encode(texts)
@@ -135,7 +135,7 @@ def test_a_slice_asks_the_hub_as_nobody_and_within_the_limits(tmp_path: Path, ti
     home = Workspace(tmp_path / "home")
     with hub_server(monkeypatch) as server, lending(tmp_path, monkeypatch) as package:
         server.models["all/open"] = Repository(tiny_model)
-        catalog = Catalog(home, device="cpu", allow_folders=False, elsewhere=zerogpu_encoder.Elsewhere, **limits)
+        catalog = Catalog(home, device="cpu", allow_folders=False, zerogpu=zerogpu_encoder.ZeroGPUEncoder, **limits)
         encoder = catalog.load("all/open")
         assert encoder.encode(sentences(1000)).shape == (1000, encoder.dim) and len(package.calls) == 1
         with use_identity(signed_in("hf_of_a_visitor")):
@@ -151,7 +151,7 @@ def test_a_slice_may_load_what_its_catalogue_may(tmp_path: Path, tiny_model: Pat
     monkeypatch.setattr(training, "train_run", lambda folder, catalog, *_: SimpleNamespace(status="finished", may=catalog.settings))
     with lending(tmp_path, monkeypatch) as package:
         for limits in ({}, {"allow_folders": False, "max_model_bytes": 7, "max_cache_bytes": 9, "chosen": (str(tiny_model),)}):
-            catalog = Catalog(Workspace(tmp_path / "home"), device="cpu", elsewhere=zerogpu_encoder.Elsewhere, **limits)
+            catalog = Catalog(Workspace(tmp_path / "home"), device="cpu", zerogpu=zerogpu_encoder.ZeroGPUEncoder, **limits)
             may: Any = training.train_in_slices(tmp_path, catalog, lambda: False, lambda event: None)
             assert may.may == catalog.settings
             assert (may.may.max_model_bytes, may.may.max_cache_bytes) == (
@@ -167,10 +167,10 @@ def test_only_a_space_on_zerogpu_borrows_and_its_owner_may_say_no(monkeypatch: p
     assert Settings.from_env({"HOME": "/tmp", "SPACES_ZERO_GPU": "true"}).zero_gpu
     assert not Settings.from_env({"HOME": "/tmp"}).zero_gpu
     assert not Settings.from_env({"HOME": "/tmp", "SPACES_ZERO_GPU": "true", "SBERT_STUDIO_DEVICE": "cpu"}).zero_gpu
-    assert zerogpu.lent() == "" and zerogpu.on_gpu(_where) == str(os.getpid())
+    assert zerogpu.gpu_name() == "" and zerogpu.run_on_gpu(_where) == str(os.getpid())
     with lending(tmp_path, monkeypatch):
-        assert zerogpu.lent() == "cpu" and resolve_device("auto").type == "cpu"
-    assert zerogpu.lent() == ""
+        assert zerogpu.gpu_name() == "cpu" and resolve_device("auto").type == "cpu"
+    assert zerogpu.gpu_name() == ""
 
 
 def _refuses(row: int) -> None:
@@ -182,4 +182,4 @@ def _fails() -> float:
 
 
 def _where() -> str:
-    return zerogpu.lent() or str(os.getpid())
+    return zerogpu.gpu_name() or str(os.getpid())

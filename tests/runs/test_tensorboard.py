@@ -84,7 +84,7 @@ def test_notices_are_texts(studio: Studio, tmp_path: Path) -> None:
 
 
 def test_a_resumed_run_goes_on_without_a_point_twice(studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sbert_studio.training.events.Throughput.shows", lambda _: True)  # every step is told, not five a second
+    monkeypatch.setattr("sbert_studio.training.events.Throughput.is_due", lambda _: True)  # every step is told, not five a second
     data = write_pairs(tmp_path / "pairs.csv")
     settings = quick(epochs=4, checkpoint_every=5)
 

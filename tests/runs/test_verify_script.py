@@ -29,7 +29,7 @@ def functions(template: str, folder: Path) -> dict[str, Any]:
 @pytest.mark.parametrize(("network", "pooling", "opens"), [(LSTM, "last", True), (GRU, "last", False), (LSTM, "cls", False)])
 def test_only_what_opens_in_sentence_transformers_has_a_script(network: Any, pooling: str, opens: bool, tmp_path: Path) -> None:
     model = words(network)
-    model.repool(pooling)
+    model.set_pooling(pooling)
     model.save(tmp_path / "model")
     assert (verify_script(TrainSpec(), tmp_path / "model") is not None) == opens
 

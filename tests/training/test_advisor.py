@@ -83,7 +83,7 @@ def test_a_cross_encoder_gets_its_own_objective_and_rate() -> None:
     assert own.spec.objective_params == {"sigmoid": "yes"}
     with pytest.raises(StudioError, match="not from positive pairs"):
         advise(positive_pairs(), info=MINILM, overrides=chosen)
-    with pytest.raises(StudioError, match="no objective of a cross-encoder 'cosine'"):
+    with pytest.raises(StudioError, match="no cross-encoder loss 'cosine'"):
         advise(scored_pairs(), info=MINILM, overrides={**chosen, "objective": "cosine"})
 
 

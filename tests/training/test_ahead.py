@@ -73,7 +73,7 @@ def test_a_training_prepares_each_batch_but_the_first_beside_the_one_before(
 @pytest.mark.slow
 def test_steps_that_are_queued_ahead_of_their_losses_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a GPU: a step's loss is looked at once four more are queued, and all before what is judged, written or ended."""
-    monkeypatch.setattr(Throughput, "shows", lambda _: True)
+    monkeypatch.setattr(Throughput, "is_due", lambda _: True)
 
     def tune(folder: Path) -> tuple[Told, dict[str, torch.Tensor]]:
         told = Told()

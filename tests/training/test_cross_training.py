@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from sbert_studio.errors import StudioError
-from sbert_studio.models.cross_encoder import CrossEncoder, load_cross
+from sbert_studio.models.cross_encoder import CrossEncoder, load_cross_encoder
 from sbert_studio.models.training_rows import PairRows
 from sbert_studio.training.distributed import Processes
 from sbert_studio.training.estimate import estimate_run
@@ -58,7 +58,7 @@ def test_every_weight_of_each_architecture_learns_and_the_saved_model_is_the_tun
     outcome = run(tmp_path, encoder, scored_pairs(16), dev=dev, head=head, weight_decay=0.0, epochs=1)
     still = [name for name, value in encoder.named_parameters() if torch.equal(value, before[name])]
     assert not [name for name in still if "token_type" not in name], "RoBERTa has a single token type"
-    loaded = load_cross(outcome.model)
+    loaded = load_cross_encoder(outcome.model)
     assert loaded.head == head and loaded.sigmoid == (head == "mlp")
     pairs = list(zip(*dev.texts, strict=True))
     np.testing.assert_allclose(loaded.predict(pairs), encoder.predict(pairs), atol=1e-6)
@@ -73,7 +73,7 @@ def test_a_linear_head_trained_on_scores_opens_in_sentence_transformers_with_the
     outcome = run(tmp_path, tiny_cross(), scored_pairs(24), dev=dev, epochs=1)
     pairs = list(zip(*dev.texts, strict=True))
     peer = Peer(str(outcome.model), device="cpu", local_files_only=True)
-    np.testing.assert_allclose(peer.predict(pairs, show_progress_bar=False), load_cross(outcome.model).predict(pairs), atol=1e-5)
+    np.testing.assert_allclose(peer.predict(pairs, show_progress_bar=False), load_cross_encoder(outcome.model).predict(pairs), atol=1e-5)
 
 
 @pytest.mark.slow
@@ -82,12 +82,12 @@ def test_two_labels_become_a_score_and_three_become_classes(tmp_path: Path) -> N
     outcome = run(tmp_path / "two", tiny_cross(), yes_or_no(40), told, dev=yes_or_no(40, 5), epochs=1)
     assert told[0].objective == "binary_cross_entropy"
     assert outcome.after["metric"] == "average_precision"
-    assert load_cross(outcome.model).sigmoid
+    assert load_cross_encoder(outcome.model).sigmoid
     told = Told()
     outcome = run(tmp_path / "three", tiny_cross(labels=3), labelled_pairs(40), told, dev=labelled_pairs(40, 5), epochs=1)
     assert told[0].objective == "cross_entropy"
     assert outcome.after["metric"] == "accuracy" and 0 <= outcome.after["macro_f1"] <= 1
-    assert load_cross(outcome.model).class_names == ("contradiction", "neutral", "entailment")
+    assert load_cross_encoder(outcome.model).class_names == ("contradiction", "neutral", "entailment")
 
 
 @pytest.mark.parametrize("method", ["full", "lora"])
@@ -152,7 +152,7 @@ def test_lora_trains_the_head_in_full_and_keeps_it_with_the_adapter(tmp_path: Pa
     plain.model = PeftModel.from_pretrained(plain.model, str(outcome.adapter))
     plain.sigmoid = head == "mlp"
     pairs = list(zip(*dev.texts, strict=True))
-    np.testing.assert_allclose(plain.eval().predict(pairs), load_cross(outcome.model).predict(pairs), atol=1e-5)
+    np.testing.assert_allclose(plain.eval().predict(pairs), load_cross_encoder(outcome.model).predict(pairs), atol=1e-5)
 
 
 def test_pairs_are_rows_of_both_texts_with_their_segments() -> None:
@@ -184,7 +184,7 @@ def test_what_a_cross_encoder_cannot_do_is_said(tmp_path: Path) -> None:
         run(tmp_path, tiny_cross(), positive_pairs())
     with pytest.raises(StudioError, match="cross_entropy does not learn from scored pairs"):
         run(tmp_path, tiny_cross(labels=2), scored_pairs(), objective="cross_entropy")
-    with pytest.raises(StudioError, match="no objective of a cross-encoder 'cosine'"):
+    with pytest.raises(StudioError, match="no cross-encoder loss 'cosine'"):
         run(tmp_path, tiny_cross(), scored_pairs(), objective="cosine")
     for values in ({"pooling": "cls"}, {"projection": 8}, {"matryoshka": "16,8"}):
         with pytest.raises(StudioError, match="no vectors"):
@@ -224,5 +224,5 @@ def test_the_catalogue_makes_what_the_objective_needs_and_a_later_stage_goes_on(
     assert second.model.classifier[2].weight.shape == (1, 512)
     with pytest.raises(StudioError, match="is a cross-encoder"):
         catalog.load(str(tmp_path / "nli"))
-    assert catalog.is_cross(str(tmp_path / "nli")) and not catalog.is_cross(str(tmp_path / "base"))
-    assert catalog.load_either(str(tmp_path / "base")).describe()["dim"] == 32
+    assert catalog.is_cross_encoder(str(tmp_path / "nli")) and not catalog.is_cross_encoder(str(tmp_path / "base"))
+    assert catalog.load_any(str(tmp_path / "base")).describe()["dim"] == 32

@@ -13,7 +13,7 @@ from sbert_studio.data.convert import convert
 from sbert_studio.data.examples import Examples
 from sbert_studio.data.split import find_pair_classes, split_examples
 from sbert_studio.evaluation.evaluate import evaluate_examples
-from sbert_studio.losses.base import Relation
+from sbert_studio.losses.base import KnownPositives
 from sbert_studio.models.io.load import load_folder
 from sbert_studio.training import events, trainer
 from sbert_studio.training.advisor import advise
@@ -110,16 +110,16 @@ def test_the_advisor_learns_categories_from_siblings() -> None:
 
 def test_a_second_positive_is_no_negative_though_it_stands_beside_another_anchor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """(a, p), (a, q), (b, q): where a and b meet in a batch, q is no negative of a. The run tells the objective of all rows."""
-    known: list[Relation] = []
-    made = Relation.of
-    monkeypatch.setattr(trainer.Relation, "of", lambda *values: known.append(made(*values)) or known[-1])
+    known: list[KnownPositives] = []
+    made = KnownPositives.from_rows
+    monkeypatch.setattr(trainer.KnownPositives, "from_rows", lambda *values: known.append(made(*values)) or known[-1])
     pairs = Examples("positive_pairs", (("cat", "cat", "dog", "red"), ("mat", "fast", "fast", "blue")), None, np.arange(4))
     spec = small_spec(objective="in_batch", dev_fraction=0, epochs=1, batch_size=2)
     train(spec, pairs, Told(), never, encoder=tiny_encoder(), folder=tmp_path)
     (relation,) = known
     # Ids in the order of the texts: cat dog red mat fast blue, whatever numbers they have.
     ids = {text: place for place, text in enumerate(dict.fromkeys(text for column in pairs.texts for text in column))}
-    held = relation.holds(torch.tensor([ids["cat"], ids["red"]]), torch.tensor([ids["mat"], ids["fast"], ids["blue"], ids["dog"]]))
+    held = relation.contains(torch.tensor([ids["cat"], ids["red"]]), torch.tensor([ids["mat"], ids["fast"], ids["blue"], ids["dog"]]))
     assert held.tolist() == [[True, True, False, False], [False, False, True, False]]
 
 
@@ -134,5 +134,5 @@ def test_pairs_made_of_categories_are_siblings_in_training_and_judging() -> None
     assert find_pair_classes(topics) is None, "topics of questions are no classes"
 
     ring = np.arange(12).reshape(3, 4)
-    relation = Relation.of(np.stack([ring.ravel(), np.roll(ring, -1, axis=1).ravel()]), np.repeat([0, 1, 2], 4))
-    assert relation.holds(torch.tensor([0]), torch.tensor([2, 5, 10])).tolist() == [[True, False, False]]
+    relation = KnownPositives.from_rows(np.stack([ring.ravel(), np.roll(ring, -1, axis=1).ravel()]), np.repeat([0, 1, 2], 4))
+    assert relation.contains(torch.tensor([0]), torch.tensor([2, 5, 10])).tolist() == [[True, False, False]]

@@ -107,7 +107,7 @@ def test_no_padded_token_reaches_the_layers() -> None:
 
 def test_a_model_with_an_adapter_is_packed_too() -> None:
     encoder = tiny_encoder()
-    encoder.adapt(LoraSettings(r=4, alpha=8, dropout=0.0))
+    encoder.add_adapter(LoraSettings(r=4, alpha=8, dropout=0.0))
     batch = encoder.collate(encoder.tokenize(sentences(9)))
     padded, seen = without_dropout(encoder)(batch), []
     pack_batches(encoder.backbone)
@@ -122,7 +122,7 @@ def test_a_cross_encoder_is_packed_with_its_segments_and_its_pooler(kind: str, l
     def run(packed: bool) -> tuple[torch.Tensor, dict[str, torch.Tensor], list[int]]:
         encoder, seen = tiny_cross(kind, head="mlp", dropout=0.0), []
         if lora:
-            encoder.adapt(LoraSettings(r=4, alpha=8, dropout=0.0))
+            encoder.add_adapter(LoraSettings(r=4, alpha=8, dropout=0.0))
         encoder.train()
         if packed:
             pack_batches(encoder.backbone)

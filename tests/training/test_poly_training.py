@@ -15,8 +15,8 @@ from sbert_studio.data.examples import Examples
 from sbert_studio.errors import StudioError
 from sbert_studio.evaluation.encoding import EncodingSpeed
 from sbert_studio.evaluation.evaluate import EvaluationSet, evaluate_sets, fitting_task
-from sbert_studio.models.pair_scorer import PairScorer
-from sbert_studio.models.poly_encoder import PolyEncoder, load_poly
+from sbert_studio.models.base import PairScorer
+from sbert_studio.models.poly_encoder import PolyEncoder, load_poly_encoder
 from sbert_studio.training.advisor import advise
 from sbert_studio.training.distributed import Processes
 from sbert_studio.training.estimate import estimate_run
@@ -54,7 +54,7 @@ def test_the_loss_goes_down_and_the_held_out_score_up(tmp_path: Path) -> None:
     assert outcome.before["metric"] == outcome.after["metric"] == "spearman"
     assert outcome.after["score"] > outcome.before["score"] + 0.05
     pairs = list(zip(*dev.texts, strict=True))
-    error = np.mean((load_poly(outcome.model).predict(pairs) - dev.targets) ** 2)
+    error = np.mean((load_poly_encoder(outcome.model).predict(pairs) - dev.targets) ** 2)
     assert outcome.after["pair"]["mse"] == pytest.approx(error, abs=1e-6)
 
 
@@ -113,7 +113,7 @@ def test_a_stopped_run_that_is_resumed_ends_as_one_that_was_not(tmp_path: Path, 
     parts = train(spec, examples, again, never, encoder=tiny_poly(), folder=tmp_path / "parts", dev=dev, resume=True)
     assert again[0].step > 0
     assert all(torch.equal(value, weights(parts.model)[name]) for name, value in weights(whole.model).items())
-    assert torch.equal(load_poly(parts.model).codes, load_poly(whole.model).codes)
+    assert torch.equal(load_poly_encoder(parts.model).codes, load_poly_encoder(whole.model).codes)
     assert parts.before == whole.before and parts.after == whole.after
 
 
@@ -141,16 +141,16 @@ def test_lora_trains_the_codes_in_full_and_keeps_them_with_the_adapter(tmp_path:
     dev = scored_pairs(20, 5)
     values = {"model": "tiny/tiny", "method": "lora", "learning_rate": 1e-2, "lora_r": 4, "blend": False}
     outcome = run(tmp_path, poly, scored_pairs(24), dev=dev, **values)
-    loaded = load_poly(outcome.model)
+    loaded = load_poly_encoder(outcome.model)
     assert not torch.equal(loaded.codes, plain.codes)
     embeddings = "encoder.backbone.embeddings.word_embeddings.weight"
     assert torch.equal(loaded.get_parameter(embeddings), plain.get_parameter(embeddings))
     assert outcome.adapter is not None and json.loads((outcome.adapter / "poly.json").read_text())["codes"] == len(plain.codes)
-    from sbert_studio.models.lora import load_adapter
-    from sbert_studio.models.poly_encoder import with_codes
+    from sbert_studio.models.io.load import load_adapter
+    from sbert_studio.models.poly_encoder import attach_codes
 
     load_adapter(plain.encoder, outcome.adapter)
-    again = with_codes(plain.encoder, outcome.adapter)
+    again = attach_codes(plain.encoder, outcome.adapter)
     pairs = list(zip(*dev.texts, strict=True))
     np.testing.assert_allclose(again.predict(pairs), loaded.predict(pairs), atol=1e-5)
 
@@ -162,14 +162,14 @@ def test_a_recurrent_network_over_words_gets_codes_of_its_own_width(tmp_path: Pa
     outcome = run(tmp_path, PolyEncoder(tiny_words(), 4), scored_pairs(80), told, dev=scored_pairs(30, 5), **values)
     losses = [event.loss for event in told.of(Step)]
     assert losses[-1] < losses[0]
-    model = load_poly(outcome.model)
+    model = load_poly_encoder(outcome.model)
     assert model.codes.shape == (4, 24) and model.encoder.pooling.mode == "max"
 
 
 @pytest.mark.slow
 def test_a_projection_is_learned_on_both_sides(tmp_path: Path) -> None:
     outcome = run(tmp_path, tiny_poly(), scored_pairs(16), dev=scored_pairs(20, 5), projection=8, epochs=1)
-    model = load_poly(outcome.model)
+    model = load_poly_encoder(outcome.model)
     assert model.encoder.dim == 8 and model.dim == 5 * 8
 
 
@@ -181,7 +181,7 @@ def test_the_strength_dial_goes_back_to_the_untuned_model(tmp_path: Path) -> Non
     assert [mark["strength"] for mark in outcome.after["strengths"]] == [0, 0.25, 0.5, 0.75, 1]
     set_strength(tmp_path, spec, 0.0, load=tiny_poly)
     pairs = list(zip(*dev.texts, strict=True))
-    np.testing.assert_array_equal(load_poly(outcome.model).predict(pairs), tiny_poly().predict(pairs))
+    np.testing.assert_array_equal(load_poly_encoder(outcome.model).predict(pairs), tiny_poly().predict(pairs))
 
 
 @pytest.mark.slow
@@ -198,12 +198,12 @@ def test_what_a_poly_encoder_cannot_learn_is_said(tmp_path: Path) -> None:
     unordered = Examples("labelled_pairs", pairs.texts, pairs.targets, pairs.lines, ("red", "blue"), ordered=False)
     with pytest.raises(StudioError, match="have no order"):
         run(tmp_path, tiny_poly(), unordered)
-    with pytest.raises(StudioError, match="no objective of a poly-encoder 'softmax'"):
+    with pytest.raises(StudioError, match="no poly-encoder loss 'softmax'"):
         run(tmp_path, tiny_poly(), scored_pairs(), objective="softmax")
     with pytest.raises(StudioError, match="compares its vectors in full"):
         run(tmp_path, tiny_poly(), scored_pairs(), matryoshka="16,8")
     with pytest.raises(StudioError, match="pools by cls"):
-        PolyEncoder(tiny_poly().encoder, 4).reshape(pooling="cls+mean")
+        PolyEncoder(tiny_poly().encoder, 4).configure_output(pooling="cls+mean")
 
 
 def test_the_advisor_says_what_it_is_for() -> None:

@@ -11,7 +11,7 @@ from sbert_studio.data.dev_file import build_dev_examples
 from sbert_studio.data.examples import build_examples
 from sbert_studio.data.loading.table import table_from_columns
 from sbert_studio.data.schema.inference import infer_roles
-from sbert_studio.losses import build_objective
+from sbert_studio.losses import build_loss
 from sbert_studio.training.distributed import Processes
 from sbert_studio.training.events import Evaluated
 from sbert_studio.training.prepare import fit_head
@@ -25,12 +25,12 @@ CPU = torch.device("cpu")
 def test_a_fitted_head_is_a_minimum_on_the_untuned_vectors() -> None:
     encoder, examples, spec = tiny_encoder(), labelled_pairs(), small_spec(objective="softmax")
     before = {name: weight.clone() for name, weight in encoder.state_dict().items()}
-    objective = build_objective("softmax", {}, dim=encoder.dim, labels=3)
+    objective = build_loss("softmax", {}, dim=encoder.dim, labels=3)
     columns = [torch.from_numpy(encoder.encode(column)) for column in examples.texts]
     targets = torch.from_numpy(examples.targets)
-    untouched = objective.loss(columns, targets, None).item()
+    untouched = objective.compute(columns, targets, None).item()
     assert fit_head(spec, objective, encoder, examples, Processes(CPU))
-    loss = objective.loss(columns, targets, None)
+    loss = objective.compute(columns, targets, None)
     assert loss.item() < 0.8 * untouched
     loss.backward()
     weight = objective.head.weight  # type: ignore[union-attr]
@@ -40,11 +40,11 @@ def test_a_fitted_head_is_a_minimum_on_the_untuned_vectors() -> None:
 
 def test_without_the_probe_and_without_a_head_nothing_is_fitted() -> None:
     encoder, examples = tiny_encoder(), labelled_pairs()
-    plain = build_objective("softmax", {"probe": "no"}, dim=encoder.dim, labels=3)
+    plain = build_loss("softmax", {"probe": "no"}, dim=encoder.dim, labels=3)
     head = plain.head.weight.clone()  # type: ignore[union-attr]
     assert not fit_head(small_spec(objective="softmax"), plain, encoder, examples, Processes(CPU))
     assert torch.equal(plain.head.weight, head)  # type: ignore[union-attr]
-    assert not fit_head(small_spec(), build_objective("cosine", {}, dim=encoder.dim), encoder, examples, Processes(CPU))
+    assert not fit_head(small_spec(), build_loss("cosine", {}, dim=encoder.dim), encoder, examples, Processes(CPU))
 
 
 @pytest.mark.slow

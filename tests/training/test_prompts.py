@@ -23,10 +23,9 @@ from sbert_studio.errors import StudioError
 from sbert_studio.evaluation.encoding import CachingEncoder
 from sbert_studio.evaluation.evaluate import evaluate_examples
 from sbert_studio.evaluation.tasks.retrieval import evaluate_retrieval
-from sbert_studio.models.io.load import load_folder
-from sbert_studio.models.io.sources import peek
-from sbert_studio.models.lora import load_adapter
-from sbert_studio.models.poly_encoder import attended
+from sbert_studio.models.io.load import load_adapter, load_folder
+from sbert_studio.models.io.sources import read_model_info
+from sbert_studio.models.poly_encoder import attention_scores
 from sbert_studio.models.prompts import column_roles, override_prompts
 from sbert_studio.services import Studio, TrainRequest
 from sbert_studio.training.spec import TrainSpec
@@ -98,7 +97,7 @@ def test_a_poly_encoder_learns_the_first_text_as_a_query_and_the_second_as_a_doc
     queries = dict(enumerate(rows[0, :, :-1]))
     model.encoder.prompts = {}
     assert not np.allclose(predicted, model.predict(list(zip(*pairs.texts, strict=True))), atol=1e-3)
-    of_training = attended(torch.stack([queries[row] for row in range(16)]), rows[1, :, -1], model.sharpness)
+    of_training = attention_scores(torch.stack([queries[row] for row in range(16)]), rows[1, :, -1], model.sharpness)
     np.testing.assert_allclose(predicted, of_training, atol=1e-5)
 
 
@@ -109,7 +108,7 @@ def test_what_is_judged_in_training_is_what_the_peer_measures_with_the_folder(ex
     spec = small_spec(objective=objective, epochs=2, blend=False)
     outcome = train(spec, examples, Told(), never, encoder=prompted(E5, include=False), folder=tmp_path, dev=dev)
     model, ours = peer(outcome.model), load_folder(outcome.model)
-    assert dict(ours.prompts) == peek(outcome.model).prompts == E5
+    assert dict(ours.prompts) == read_model_info(outcome.model).prompts == E5
     assert evaluate_examples(ours, dev).to_json()["interval"] == outcome.after["interval"]
     if examples.targets is None:
         left, right = model.encode_query(list(dev.texts[0])), model.encode(list(dev.texts[1]), prompt_name="passage")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from sbert_studio.losses import build_objective
+from sbert_studio.losses import build_loss
 from sbert_studio.models.inference.batching import TokenRows
 from sbert_studio.models.training_rows import TextRows
 from sbert_studio.training.samplers import LengthGroupedSampler, build_sampler
@@ -127,7 +127,7 @@ def test_scores_that_are_ranked_in_a_batch_are_those_of_short_and_long_texts(
 ) -> None:
     tokens = TokenRows.from_lists([[[1] * length for length in LENGTHS.tolist()]])
     rows = TextRows(np.stack([np.arange(1003), np.arange(1003)]), torch.rand(1003), 0, tokens)
-    objective = build_objective(name, values, dim=8, matryoshka_dims=widths)
+    objective = build_loss(name, values, dim=8, matryoshka_dims=widths)
     batches = build_sampler(objective, rows, TrainSpec("all-MiniLM-L6-v2", name, batch_size=16)).batches(0)
     spread = np.mean([LENGTHS[batch].std() for batch in batches]) / LENGTHS.std()
     assert (spread > 0.9) if mixed else (spread < 0.2)

@@ -74,7 +74,7 @@ def catalog(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cat
 
 @pytest.fixture
 def encoder(catalog: Catalog) -> TransformerEncoder:
-    return catalog.load_fresh(HUB_ID)
+    return catalog.load_trainable(HUB_ID)
 
 
 def unit(vectors: np.ndarray) -> np.ndarray:
@@ -100,7 +100,7 @@ def test_targets_are_found_padding_moves_nothing_and_merging_changes_nothing(enc
         for batch in (right, left):
             np.testing.assert_allclose(unit(encoder(batch).numpy()), plain, atol=1e-5)
 
-    encoder.adapt(LoraSettings(r=16, alpha=32))
+    encoder.add_adapter(LoraSettings(r=16, alpha=32))
     learning = sum(weight.numel() for weight in encoder.parameters() if weight.requires_grad)
     assert 0.01 < learning / encoder.parameters_count < 0.05
     torch.manual_seed(3)
@@ -135,7 +135,7 @@ def test_lora_with_the_projection_learns_and_its_adapter_opens_by_the_hub_id(
     assert settings["base_model_name_or_path"] == HUB_ID
     np.testing.assert_allclose(unit(catalog.load(str(outcome.adapter)).encode(TEXTS)), vectors, atol=1e-5)
 
-    plain = catalog.load_fresh(HUB_ID)
+    plain = catalog.load_trainable(HUB_ID)
     adapted = PeftModel.from_pretrained(plain.backbone, str(outcome.adapter)).eval()
     assert merged.projection is not None
     with torch.no_grad():

@@ -149,7 +149,7 @@ def test_lora_is_merged_and_its_adapter_kept(tmp_path: Path) -> None:
     assert np.abs(tuned - untuned).max() > 1e-3
     assert outcome.adapter is not None
 
-    from sbert_studio.models.lora import load_adapter
+    from sbert_studio.models.io.load import load_adapter
 
     unmerged = tiny_encoder()
     load_adapter(unmerged, outcome.adapter)
@@ -207,16 +207,16 @@ def test_the_card_holds_the_measured_scores(tmp_path: Path) -> None:
 
 
 def test_a_loss_that_is_not_finite_is_skipped_and_ends_the_run_after_five(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sbert_studio.losses.cosine import Cosine
+    from sbert_studio.losses.cosine import CosineSimilarityLoss
 
-    real, calls = Cosine.loss, iter(range(1000))
+    real, calls = CosineSimilarityLoss.compute, iter(range(1000))
     bad = {2, 3, *range(9, 99)}
 
-    def sometimes(self: Cosine, columns: object, targets: object, ids: object) -> torch.Tensor:
+    def sometimes(self: CosineSimilarityLoss, columns: object, targets: object, ids: object) -> torch.Tensor:
         loss = real(self, columns, targets, ids)  # type: ignore[arg-type]
         return loss * float("nan") if next(calls) in bad else loss
 
-    monkeypatch.setattr(Cosine, "loss", sometimes)
+    monkeypatch.setattr(CosineSimilarityLoss, "compute", sometimes)
     told, encoder = Told(), tiny_encoder()
     with pytest.raises(StudioError, match="5 times in a row, up to step 14") as caught:
         train(small_spec(epochs=4), scored_pairs(), told, never, encoder=encoder, folder=tmp_path, dev=scored_pairs(20, 5))

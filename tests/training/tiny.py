@@ -46,7 +46,7 @@ def tiny_encoder(seed: int = 0, *, dropout: float = 0.1, normalize: bool = True)
 def tiny_words(seed: int = 0) -> WordEncoder:
     """A table of all words with 16 components each, and their mean."""
     matrix = np.random.default_rng(seed).standard_normal((len(WORDS), 16)).astype(np.float32)
-    table = WordEmbeddings.of(WordVectors(tuple(WORDS), matrix, None, "tiny"))
+    table = WordEmbeddings.from_vectors(WordVectors(tuple(WORDS), matrix, None, "tiny"))
     return WordEncoder(WordNetwork(table), EncoderConfig("mean", False), name="tiny")
 
 

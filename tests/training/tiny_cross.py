@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from sbert_studio.data.examples import Examples
-from sbert_studio.models.cross_encoder import OURS, CrossEncoder, with_mlp
+from sbert_studio.models.cross_encoder import STUDIO_KEY, CrossEncoder, with_mlp_head
 from sbert_studio.training.spec import TrainSpec
 
 from .tiny import labelled_pairs, small_spec, tiny_encoder
@@ -37,10 +37,10 @@ def tiny_cross(kind: str = "bert", *, head: str = "linear", labels: int = 1, sig
     ):
         if hasattr(config, name):
             setattr(config, name, dropout)
-    setattr(config, OURS, {"head": head})
+    setattr(config, STUDIO_KEY, {"head": head})
     torch.manual_seed(0)
     model_class = AutoModelForSequenceClassification._model_mapping[type(config)]
-    model = (with_mlp(model_class) if head == "mlp" else model_class)(config).float()
+    model = (with_mlp_head(model_class) if head == "mlp" else model_class)(config).float()
     return CrossEncoder(model, tokenizer, sigmoid=sigmoid, name="tiny", base="tiny/tiny")
 
 

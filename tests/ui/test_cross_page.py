@@ -9,7 +9,7 @@ import pytest
 from tiny_studio import quick, studio_at, write_pairs
 
 from sbert_studio.errors import StudioError
-from sbert_studio.models.cross_encoder import load_cross
+from sbert_studio.models.cross_encoder import load_cross_encoder
 from sbert_studio.services import TrainRequest
 from sbert_studio.training.spec import TrainSpec
 from sbert_studio.ui.page import Page
@@ -58,7 +58,7 @@ def test_hits_are_ranked_again(tuned: tuple[Page, str, Path]) -> None:
     page, run, _ = tuned
     key, value, _ = search.find(page, None, "refund", 4, "semantic", None, run)
     texts = page.corpora.get(key).corpus.texts
-    scores = load_cross(page.studio.workspace.run(run) / "model").predict([("refund", texts[row]) for row in value["ids"]])
+    scores = load_cross_encoder(page.studio.workspace.run(run) / "model").predict([("refund", texts[row]) for row in value["ids"]])
     assert [row[2] for row in value["rows"]] == pytest.approx(scores.tolist(), abs=1e-5)
     assert scores.tolist() == sorted(scores.tolist(), reverse=True)
     assert value["columns"][2]["name"] == "Ranked again"

@@ -133,7 +133,7 @@ def test_what_is_made_is_listed_searched_with_chosen_and_deleted(page: Page, tex
     assert models.zip_of(page, job.model).stat().st_size > 1000
     page.studio.words.delete_fitted(job.model, "local")
     assert job.model not in models.listing(page, None, "")[0]
-    with pytest.raises(StudioError, match="not there any more"):
+    with pytest.raises(StudioError, match="no longer exist"):
         page.studio.explore.similarity("cat", "dog", job.model)
 
 

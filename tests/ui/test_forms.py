@@ -82,10 +82,10 @@ def test_only_the_acting_objectives_own_settings_count() -> None:
 
 
 def test_every_objective_is_offered_for_the_kinds_it_learns_from() -> None:
-    from sbert_studio.losses import OBJECTIVES
+    from sbert_studio.losses import LOSSES
 
     offered = {name for _, name in settings_form.objective_choices("triplets")}
-    assert offered == {"auto"} | {name for name in OBJECTIVES if "triplets" in OBJECTIVES[name].kinds}
+    assert offered == {"auto"} | {name for name in LOSSES if "triplets" in LOSSES[name].kinds}
 
 
 def test_an_empty_choice_that_is_nothing_of_the_models_says_what_it_does() -> None:

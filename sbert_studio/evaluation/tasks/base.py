@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from ...data.examples import Examples
     from ...data.loading.table import Table
-    from ...models.pair_scorer import PairScorer
+    from ...models.base import PairScorer
     from ...progress import Progress
     from ..report import Report
     from .categories import ReferenceTexts
@@ -234,9 +234,11 @@ class Task(ABC):
         """Raises:
         StudioError: the task compares vectors, which this model that scores pairs does not have.
         """
-        if self.needs_vectors and (model.candidates is None or not self.ranks_candidates):
+        if self.needs_vectors and (model.candidate_encoder is None or not self.ranks_candidates):
             kind = (
-                "a cross-encoder has none" if model.candidates is None else "a poly-encoder compares several of one with one of the other"
+                "a cross-encoder has none"
+                if model.candidate_encoder is None
+                else "a poly-encoder compares several of one with one of the other"
             )
             raise StudioError(f"{self.name} needs a vector of each text, and {kind}", "judge it on pairs with a score or a label")
 

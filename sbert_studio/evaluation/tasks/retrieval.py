@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ...data.examples import Examples
     from ...data.loading.table import Table
     from ...data.schema.roles import Roles
-    from ...models.pair_scorer import PairScorer
+    from ...models.base import PairScorer
     from ...progress import Progress
     from .base import ClassRoles
     from .categories import ReferenceTexts
@@ -178,12 +178,12 @@ class RetrievalTask(Task):
         from ...data.split import find_pair_classes
         from ..encoding import require_finite
 
-        encoder = model.candidates
+        encoder = model.candidate_encoder
         assert encoder is not None  # it was refused
         left, right = examples.texts[:2]
 
         def scorer(queries: list[int], candidates: list[int]) -> BlockScorer:
             vectors = encoder.encode([right[row] for row in candidates], progress=progress)
-            return lambda part: require_finite(model.against([left[row] for row in queries[part]], vectors))
+            return lambda part: require_finite(model.score_candidates([left[row] for row in queries[part]], vectors))
 
         return rank_candidates(scorer, left, right, find_pair_classes(examples))

@@ -1,4 +1,4 @@
-"""BERT (Devlin et al. 2019) and RoBERTa (Liu et al. 2019) for inference, without the library's modelling code and with equal results."""
+"""BERT (Devlin et al. 2019) and RoBERTa (Liu et al. 2019) for inference, with the same results as transformers' modelling code."""
 
 from __future__ import annotations
 
@@ -13,29 +13,31 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ..io.digests import stamp
+from ..io.digests import file_stamp
 from ..quantized import load_quantized
-from .varlen import Sequences, attend
+from .varlen import Sequences, varlen_attention
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"gelu": functional.gelu, "relu": functional.relu, "tanh": torch.tanh}
-NETWORKS: dict[str, type[LeanNetwork]] = {}
-"""By the ``model_type`` of ``config.json``."""
+NETWORKS: dict[str, type[InferenceBackbone]] = {}
+"""Keys: ``model_type`` of ``config.json``."""
+_WEIGHTS = "model.safetensors"
+# Constant buffers that older releases of transformers saved.
+_LEGACY_BUFFERS = {"embeddings.position_ids", "embeddings.token_type_ids"}
+_POOLER = {"pooler.dense.weight", "pooler.dense.bias"}
 
 
-class LeanNetwork(nn.Module):
-    """A backbone whose layers carry the names of the library's own, so that its files and whatever walks over them fit both.
-
-    It drops nothing out and keeps no gradients: what is to be trained is read by the library.
+class InferenceBackbone(nn.Module):
+    """A backbone without dropout and gradients whose layers have transformers' names, so that weight files fit both.
 
     Args:
-        config: the library's configuration of the model.
+        config: transformers' configuration of the model.
 
     Attributes:
-        origin: the file that its weights are mapped from, and its stamp then; ``None``: they are in memory.
+        weights_file: the file that the weights are mapped from and its stamp; ``None`` if they are in memory.
     """
 
     base_model_prefix: ClassVar[str]
-    origin: tuple[Path, str] | None = None
+    weights_file: tuple[Path, str] | None = None
     embeddings: Any
     pooler: Any
 
@@ -44,8 +46,8 @@ class LeanNetwork(nn.Module):
         self.config = config
 
     @classmethod
-    def fits(cls, config: Any) -> bool:
-        """Whether the configuration asks for nothing that is not here."""
+    def supports(cls, config: Any) -> bool:
+        """Return True if this implementation covers everything that the configuration asks for."""
         return (
             not (config.is_decoder or config.add_cross_attention or config.is_encoder_decoder or config.chunk_size_feed_forward)
             and config.hidden_act in ACTIVATIONS
@@ -55,34 +57,32 @@ class LeanNetwork(nn.Module):
         )
 
     def get_input_embeddings(self) -> nn.Module:
-        """The table of the tokens."""
         return self.embeddings.word_embeddings  # type: ignore[no-any-return]
 
     @abstractmethod
     def forward(self, input_ids: Tensor, attention_mask: Tensor | None = None) -> SimpleNamespace:
-        """Vectors (b, t, hidden) of the tokens (b, t), as ``last_hidden_state``; ``attention_mask`` (b, t) is 0 where one is padding."""
+        """Return ``last_hidden_state`` (b, t, hidden) of token ids (b, t); ``attention_mask`` (b, t) is 0 for padding."""
 
     @abstractmethod
-    def unpadded(self, ids: Tensor, of: Sequences) -> Tensor:
-        """Vectors (tokens, hidden) of the tokens (tokens,) of texts one behind the other."""
+    def forward_varlen(self, ids: Tensor, sequences: Sequences) -> Tensor:
+        """Return vectors (tokens, hidden) of concatenated token ids (tokens,)."""
 
     def save_pretrained(self, folder: Path) -> None:
-        """Write the weights and the settings as the library does, by the library."""
+        """Write weights and settings through transformers."""
         from transformers import AutoModel
 
-        whole = AutoModel.from_config(self.config, dtype=torch.float32)
-        whole.load_state_dict(self.state_dict())
-        whole.save_pretrained(folder)
+        model = AutoModel.from_config(self.config, dtype=torch.float32)
+        model.load_state_dict(self.state_dict())
+        model.save_pretrained(folder)
 
 
-def table(rows: int, width: int) -> nn.Embedding:
-    """A table whose values are still to come: what it draws by itself would, of layers without memory, read in PyTorch's compiler."""
-    made: nn.Embedding = nn.Embedding.from_pretrained(torch.empty(rows, width))  # type: ignore[no-untyped-call]
-    return made
+def empty_embedding(rows: int, width: int) -> nn.Embedding:
+    """Return an uninitialized embedding: initializing one on the meta device would import PyTorch's compiler."""
+    return nn.Embedding.from_pretrained(torch.empty(rows, width))  # type: ignore[no-untyped-call,no-any-return]
 
 
-def attended(mask: Tensor | None) -> Tensor | None:
-    """(b, t) → (b, 1, t, t) of which token may look at which; ``None`` where all may at all."""
+def expand_attention_mask(mask: Tensor | None) -> Tensor | None:
+    """Expand a padding mask (b, t) to (b, 1, t, t); ``None`` if nothing is masked."""
     if mask is None or bool(mask.all()):
         return None
     length = mask.shape[1]
@@ -92,27 +92,25 @@ def attended(mask: Tensor | None) -> Tensor | None:
 class _Embeddings(nn.Module):
     def __init__(self, config: Any) -> None:
         super().__init__()
-        self.word_embeddings = table(config.vocab_size, config.hidden_size)
-        self.position_embeddings = table(config.max_position_embeddings, config.hidden_size)
-        self.token_type_embeddings = table(config.type_vocab_size, config.hidden_size)
+        self.word_embeddings = empty_embedding(config.vocab_size, config.hidden_size)
+        self.position_embeddings = empty_embedding(config.max_position_embeddings, config.hidden_size)
+        self.token_type_embeddings = empty_embedding(config.type_vocab_size, config.hidden_size)
         self.LayerNorm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
 
     def forward(self, ids: Tensor, positions: Tensor | None) -> Tensor:
         tokens = self.word_embeddings(ids) + self.token_type_embeddings.weight.select(0, 0)
-        places = self.position_embeddings.weight[: ids.shape[1]] if positions is None else self.position_embeddings(positions)
-        return self.LayerNorm(tokens + places)  # type: ignore[no-any-return]
+        position = self.position_embeddings.weight[: ids.shape[1]] if positions is None else self.position_embeddings(positions)
+        return self.LayerNorm(tokens + position)  # type: ignore[no-any-return]
 
-    def unpadded(self, ids: Tensor, of: Sequences) -> Tensor:
-        """(tokens,) → (tokens, d) of texts one behind the other."""
-        return _Embeddings.forward(self, ids, self.places(ids, of))
+    def forward_varlen(self, ids: Tensor, sequences: Sequences) -> Tensor:
+        return _Embeddings.forward(self, ids, self.positions(ids, sequences))
 
-    def places(self, ids: Tensor, of: Sequences) -> Tensor:
-        """The position of each token, (tokens,)."""
-        return of.places
+    def positions(self, ids: Tensor, sequences: Sequences) -> Tensor:
+        return sequences.places
 
 
-class _Counted(_Embeddings):
-    """Positions count the real tokens of a row, from the one after the padding's id on."""
+class _RobertaEmbeddings(_Embeddings):
+    """Positions count the tokens of a row that are not padding, starting after the padding id."""
 
     def __init__(self, config: Any) -> None:
         super().__init__(config)
@@ -122,15 +120,14 @@ class _Counted(_Embeddings):
         real = ids.ne(self.padding_idx).int()
         return super().forward(ids, (torch.cumsum(real, dim=1).type_as(real) * real).long() + self.padding_idx)
 
-    def places(self, ids: Tensor, of: Sequences) -> Tensor:
-        """The position of each token, (tokens,)."""
+    def positions(self, ids: Tensor, sequences: Sequences) -> Tensor:
         real = ids.ne(self.padding_idx).long()
         counted = real.cumsum(0)
-        before = (counted - real).index_select(0, of.begins)  # of each text
-        return (counted - before.index_select(0, of.rows)) * real + self.padding_idx
+        before = (counted - real).index_select(0, sequences.begins)
+        return (counted - before.index_select(0, sequences.rows)) * real + self.padding_idx
 
 
-class _Heads(nn.Module):
+class _SelfAttention(nn.Module):
     def __init__(self, config: Any) -> None:
         super().__init__()
         self.num_attention_heads = config.num_attention_heads
@@ -141,30 +138,28 @@ class _Heads(nn.Module):
         if isinstance(mask, Sequences):
             flat = (len(hidden), -1, self.attention_head_size)
             query, key, value = (part(hidden).view(flat) for part in (self.query, self.key, self.value))
-            return attend(query, key, value, mask, scale=self.attention_head_size**-0.5).reshape(hidden.shape)
+            return varlen_attention(query, key, value, mask, scale=self.attention_head_size**-0.5).reshape(hidden.shape)
         shape = (*hidden.shape[:-1], -1, self.attention_head_size)
         query, key, value = (part(hidden).view(shape).transpose(1, 2) for part in (self.query, self.key, self.value))
-        found = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=self.attention_head_size**-0.5)
-        return found.transpose(1, 2).contiguous().reshape(hidden.shape)
+        mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=self.attention_head_size**-0.5)
+        return mixed.transpose(1, 2).contiguous().reshape(hidden.shape)
 
 
-class _Added(nn.Module):
-    """A linear layer, what went into the block added, and its norm."""
-
+class _ResidualOutput(nn.Module):
     def __init__(self, inputs: int, config: Any) -> None:
         super().__init__()
         self.dense = nn.Linear(inputs, config.hidden_size)
         self.LayerNorm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
 
-    def forward(self, hidden: Tensor, before: Tensor) -> Tensor:
-        return self.LayerNorm(self.dense(hidden) + before)  # type: ignore[no-any-return]
+    def forward(self, hidden: Tensor, residual: Tensor) -> Tensor:
+        return self.LayerNorm(self.dense(hidden) + residual)  # type: ignore[no-any-return]
 
 
 class _Attention(nn.Module):
     def __init__(self, config: Any) -> None:
         super().__init__()
-        self.self = _Heads(config)
-        self.output = _Added(config.hidden_size, config)
+        self.self = _SelfAttention(config)
+        self.output = _ResidualOutput(config.hidden_size, config)
 
     def forward(self, hidden: Tensor, mask: Tensor | Sequences | None) -> Tensor:
         return self.output(self.self(hidden, mask), hidden)  # type: ignore[no-any-return]
@@ -185,43 +180,41 @@ class _Layer(nn.Module):
         super().__init__()
         self.attention = _Attention(config)
         self.intermediate = _Intermediate(config)
-        self.output = _Added(config.intermediate_size, config)
+        self.output = _ResidualOutput(config.intermediate_size, config)
 
     def forward(self, hidden: Tensor, mask: Tensor | Sequences | None) -> Tensor:
-        found = self.attention(hidden, mask)
-        return self.output(self.intermediate(found), found)  # type: ignore[no-any-return]
+        attended = self.attention(hidden, mask)
+        return self.output(self.intermediate(attended), attended)  # type: ignore[no-any-return]
 
 
-class _Part(nn.Module):
-    """Names alone: what stands in it is used from outside."""
+class _Namespace(nn.Module):
+    """Holds parameters under transformers' names; used from outside."""
 
 
-class Bert(LeanNetwork):
-    """BERT's encoder; its pooler is kept for the folder's sake, and nothing reads it."""
+class Bert(InferenceBackbone):
+    """BERT's encoder. The pooler is unused and kept for saving only."""
 
     base_model_prefix = "bert"
-    embeds: type[_Embeddings] = _Embeddings
+    embedding_class: type[_Embeddings] = _Embeddings
 
     def __init__(self, config: Any) -> None:
         super().__init__(config)
-        self.embeddings = self.embeds(config)
-        self.encoder: Any = _Part()
+        self.embeddings = self.embedding_class(config)
+        self.encoder: Any = _Namespace()
         self.encoder.layer = nn.ModuleList(_Layer(config) for _ in range(config.num_hidden_layers))
-        self.pooler = _Part()
+        self.pooler = _Namespace()
         self.pooler.dense = nn.Linear(config.hidden_size, config.hidden_size)
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor | None = None, position_ids: Tensor | None = None) -> SimpleNamespace:
-        """See :meth:`LeanNetwork.forward`; ``position_ids`` (b, t) where places are not counted from the left."""
-        hidden, mask = self.embeddings(input_ids, position_ids), attended(attention_mask)
+        hidden, mask = self.embeddings(input_ids, position_ids), expand_attention_mask(attention_mask)
         for layer in self.encoder.layer:
             hidden = layer(hidden, mask)
         return SimpleNamespace(last_hidden_state=hidden)
 
-    def unpadded(self, ids: Tensor, of: Sequences) -> Tensor:
-        """See :meth:`LeanNetwork.unpadded`."""
-        hidden: Tensor = self.embeddings.unpadded(ids, of)
+    def forward_varlen(self, ids: Tensor, sequences: Sequences) -> Tensor:
+        hidden: Tensor = self.embeddings.forward_varlen(ids, sequences)
         for layer in self.encoder.layer:
-            hidden = layer(hidden, of)
+            hidden = layer(hidden, sequences)
         return hidden
 
 
@@ -229,71 +222,64 @@ class Roberta(Bert):
     """RoBERTa's encoder, and that of XLM-RoBERTa (Conneau et al. 2020) and CamemBERT (Martin et al. 2020)."""
 
     base_model_prefix = "roberta"
-    embeds = _Counted
+    embedding_class = _RobertaEmbeddings
 
     @classmethod
-    def fits(cls, config: Any) -> bool:
-        """See :meth:`LeanNetwork.fits`."""
-        return super().fits(config) and isinstance(config.pad_token_id, int)
+    def supports(cls, config: Any) -> bool:
+        return super().supports(config) and isinstance(config.pad_token_id, int)
 
 
 NETWORKS.update({"bert": Bert, "roberta": Roberta, "xlm-roberta": Roberta, "camembert": Roberta})
 
 
-_WEIGHTS = "model.safetensors"
-# Places and kinds of tokens, which older releases wrote beside the weights: they are what every model has.
-_WRITTEN_ONCE = {"embeddings.position_ids", "embeddings.token_type_ids"}
-_POOLER = {"pooler.dense.weight", "pooler.dense.bias"}
+def load_inference_backbone(folder: Path, config: Any, *, quantized: bool = False) -> InferenceBackbone | None:
+    """Load a backbone in float32, its weights memory-mapped if the file is float32; ``None`` if transformers has to load it.
 
-
-def lean_backbone(folder: Path, config: Any, *, quantized: bool = False) -> LeanNetwork | None:
-    """The backbone in float32, its weights mapped from the file where they are float32 there; ``None``: the library must read it.
-
-    A pooler that the file lacks, which nothing reads, is made of zeros.
+    A missing pooler, which is unused, is filled with zeros.
 
     Args:
-        config: the library's configuration, read from ``folder``.
-        quantized: whether the weights are of four bits.
+        config: transformers' configuration, read from ``folder``.
+        quantized: the weights are stored in four bits.
 
     Raises:
-        Exception: whatever a damaged file comes to.
+        Exception: any error that a damaged file causes.
     """
     network = NETWORKS.get(config.model_type)
-    if network is None or [path.name for path in folder.glob("*.safetensors")] != [_WEIGHTS] or not network.fits(config):
+    if network is None or [path.name for path in folder.glob("*.safetensors")] != [_WEIGHTS] or not network.supports(config):
         return None
     if quantized:
-        return cast(LeanNetwork, load_quantized(folder, config, network))
+        return cast(InferenceBackbone, load_quantized(folder, config, network))
     from safetensors.torch import load_file
 
     with torch.device("meta"):
         model = network(config)
-    asked = model.state_dict()
+    expected = model.state_dict()
     path = folder / _WEIGHTS
-    weights = {name: weight for name, weight in load_file(path).items() if name not in _WRITTEN_ONCE}
-    if absent := asked.keys() - weights.keys():
-        if absent != _POOLER:
+    weights = {name: weight for name, weight in load_file(path).items() if name not in _LEGACY_BUFFERS}
+    if missing := expected.keys() - weights.keys():
+        if missing != _POOLER:
             return None
-        weights |= {name: torch.zeros(asked[name].shape) for name in absent}
-    if weights.keys() != asked.keys() or any(weights[name].shape != asked[name].shape for name in asked):
+        weights |= {name: torch.zeros(expected[name].shape) for name in missing}
+    if weights.keys() != expected.keys() or any(weights[name].shape != expected[name].shape for name in expected):
         return None
     model.load_state_dict({name: weight.float() for name, weight in weights.items()}, assign=True)
-    model.origin = path, stamp(path)
+    model.weights_file = path, file_stamp(path)
     config.dtype = torch.float32
     return model.eval()
 
 
-def reopen(model: LeanNetwork) -> None:
-    """Map the weights anew from their file: of all that was read to check them, only what is used from now on stays in memory."""
+def remap_weights(model: InferenceBackbone) -> None:
+    """Map the weights from their file again, which releases the pages that were read only to check them."""
     from safetensors.torch import load_file
 
-    if model.origin is None:
+    if model.weights_file is None:
         return
-    path, known = model.origin
-    with suppress(OSError):  # the file is gone: what was mapped of it stays
-        again = load_file(path)
-        if stamp(path) != known:
+    path, stamp = model.weights_file
+    with suppress(OSError):  # the file is gone: the old mapping stays valid
+        weights = load_file(path)
+        if file_stamp(path) != stamp:
             return
         for name, parameter in model.named_parameters():
-            same = again.get(name)
-            if same is not None and parameter.device.type == "cpu" and same.dtype == parameter.dtype:
-                parameter.data = same
+            weight = weights.get(name)
+            if weight is not None and parameter.device.type == "cpu" and weight.dtype == parameter.dtype:
+                parameter.data = weight

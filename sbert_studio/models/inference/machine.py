@@ -21,63 +21,69 @@ import torch
 from torch import Tensor, nn
 
 from ...workspace import write_json
-from .packing import PackedLinear, can_pack
+from .packing import PackedLinear, supports_packing
 
 _T = TypeVar("_T")
-_MOST = 8  # lanes: beyond them Python itself, which runs in one thread at a time, holds them up
-_EACH = 4  # batches a lane, below which the last one to end would be waited for longer than is won
+_MAX_WORKERS = 8  # more are limited by Python's global lock
+_BATCHES_PER_WORKER = 4  # with fewer, waiting for the last worker costs more than is gained
+log = logging.getLogger(__name__)
+_ROWS, _INPUTS, _OUTPUTS = 512, 384, 1_536  # tokens of a batch through the widest layer of a small encoder
+_REPEATS = 5
+_MIN_PACKING_SPEEDUP = 1.1  # packing needs a second copy of the weights for a while
+_MIN_BFLOAT16_SPEEDUP = 1.2  # bfloat16 is less precise
+_CPUINFO = Path("/proc/cpuinfo")
 
 
-def lane_count(device: torch.device, batches: int) -> int:
-    """How many lanes so many batches are worth on ``device``; 1: compute them one after the other, on all cores."""
+def worker_count(device: torch.device, batches: int) -> int:
+    """Return how many workers to use for a number of batches on ``device``; 1 for sequential execution on all cores."""
     if device.type != "cpu" or not _thread_setters():
         return 1
-    lanes = min(_MOST, torch.get_num_threads())
-    return lanes if lanes > 1 and batches >= _EACH * lanes else 1
+    workers = min(_MAX_WORKERS, torch.get_num_threads())
+    return workers if workers > 1 and batches >= _BATCHES_PER_WORKER * workers else 1
 
 
-def in_lanes(compute: Callable[[_T], Tensor], items: Iterable[_T], lanes: int) -> Iterator[Tensor]:
-    """``compute(item)`` of each item in their order, without gradients, in so many lanes; the items are drawn from the caller's thread.
+def map_parallel(compute: Callable[[_T], Tensor], items: Iterable[_T], workers: int) -> Iterator[Tensor]:
+    """Yield ``compute(item)`` in order, without gradients, by a pool of workers; items are drawn in the caller's thread.
 
-    The threads of the caller, and of others who compute meanwhile, stay as many as they are.
+    The thread counts of the caller and of other computations are unchanged.
     """
-    threads = max(1, torch.get_num_threads() // lanes)
-    with ThreadPoolExecutor(lanes, "encode", functools.partial(_limit, threads)) as pool:
-        todo, waiting = iter(items), deque[Future[Any]]()
+    threads = max(1, torch.get_num_threads() // workers)
+    with ThreadPoolExecutor(workers, "encode", functools.partial(_limit_threads, threads)) as pool:
+        remaining, pending = iter(items), deque[Future[Any]]()
         try:
-            waiting.extend(pool.submit(_without_gradients, compute, item) for item in islice(todo, 2 * lanes))
-            while waiting:
-                found = waiting.popleft().result()
-                waiting.extend(pool.submit(_without_gradients, compute, item) for item in islice(todo, 1))
-                yield found
+            pending.extend(pool.submit(_compute_inference, compute, item) for item in islice(remaining, 2 * workers))
+            while pending:
+                result = pending.popleft().result()
+                pending.extend(pool.submit(_compute_inference, compute, item) for item in islice(remaining, 1))
+                yield result
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def one_threaded() -> ThreadPoolExecutor:
-    """A thread whose products use no other, where that can be said of a single one."""
-    return ThreadPoolExecutor(1, "measure", functools.partial(_limit, 1))
+def single_thread_executor() -> ThreadPoolExecutor:
+    """Return an executor of one thread whose matrix products are single-threaded, if this build of PyTorch allows it."""
+    return ThreadPoolExecutor(1, "measure", functools.partial(_limit_threads, 1))
 
 
-def _without_gradients(compute: Callable[[_T], Tensor], item: _T) -> Tensor:
-    with torch.inference_mode():  # which each thread sets for itself
+def _compute_inference(compute: Callable[[_T], Tensor], item: _T) -> Tensor:
+    with torch.inference_mode():  # a setting per thread
         return compute(item)
 
 
-def _limit(threads: int) -> None:
-    """Have the products of this thread, and of no other, use so many threads.
+def _limit_threads(threads: int) -> None:
+    """Limit matrix products of this thread only.
 
-    ``torch.set_num_threads`` sets those of MKL in the whole process: of a training that goes on beside this, which would no longer
-    add its numbers in the same order.
+    ``torch.set_num_threads`` changes MKL's threads in the whole process, including a running training, whose sums would be added in
+    another order.
     """
-    torch.get_num_threads()  # PyTorch sets up each thread when it is first asked there
+    torch.get_num_threads()  # initializes PyTorch's settings of this thread
     for setter in _thread_setters():
         setter(threads)
 
 
 @functools.cache
 def _thread_setters() -> tuple[Callable[[int], object], ...]:
-    """OpenMP's and MKL's own calls that limit the threads of the calling thread; none where this build of PyTorch has not both."""
+    """Return OpenMP's and MKL's functions that limit the threads of the calling thread; empty if this build of PyTorch lacks them."""
     folder = Path(torch.__file__).parent / "lib"
     try:
         openmp, mkl = (ctypes.CDLL(str(next(folder.glob(name)))) for name in ("libgomp*.so*", "libtorch_cpu.so"))
@@ -86,131 +92,123 @@ def _thread_setters() -> tuple[Callable[[int], object], ...]:
         return ()
 
 
-log = logging.getLogger(__name__)
-_ROWS, _INPUTS, _OUTPUTS = 512, 384, 1_536  # a batch's tokens through the widest layer of a small encoder
-_TIMES = 5
-_WORTH = 1.1  # packed weights are a second copy while they are made: they must be so many times as fast
-_WORTH_HALF = 1.2  # bfloat16 rounds: it must be so many times as fast
-_CPUINFO = Path("/proc/cpuinfo")
-
-
 @dataclass(frozen=True)
-class Machine:
-    """What a processor multiplies in a second, the best of a few tries.
+class MachineSpeed:
+    """Matrix multiplication speed of a processor, best of a few measurements.
 
     Attributes:
-        processor: which one, and under which PyTorch: of another, nothing is believed.
-        plain, packed: 10⁹ operations a second, by the type of the weights: ``float32``, and ``bfloat16`` where the hardware multiplies it;
-            ``packed`` has none where oneDNN lacks it.
+        processor: processor and PyTorch version; measurements of another one are discarded.
+        plain, packed: 10⁹ operations per second by weight dtype: ``float32``, and ``bfloat16`` if the hardware supports it; ``packed`` is
+            empty without oneDNN.
     """
 
     processor: str
     plain: dict[str, float]
     packed: dict[str, float]
 
-    def packs(self, precision: str) -> bool:
-        """Whether weights of ``precision`` are better packed here."""
-        return self.packed.get(precision, 0.0) >= _WORTH * self.plain.get(precision, float("inf"))
+    def prefers_packed(self, precision: str) -> bool:
+        """Return True if packed weights of ``precision`` are clearly faster."""
+        return self.packed.get(precision, 0.0) >= _MIN_PACKING_SPEEDUP * self.plain.get(precision, float("inf"))
 
-    def best(self, precision: str) -> float:
-        """10⁹ operations a second in ``precision``, by whichever way is quicker here; 0 where the hardware does not multiply it."""
+    def best_rate(self, precision: str) -> float:
+        """Return 10⁹ operations per second in ``precision``; 0 if the hardware does not support it."""
         return max(self.plain.get(precision, 0.0), self.packed.get(precision, 0.0))
 
-    def auto(self) -> tuple[str, str]:
-        """What ``auto`` stands for on this processor, and why, in a sentence."""
-        whole, half = self.best("float32"), self.best("bfloat16")
-        if not half:
+    def auto_precision(self) -> tuple[str, str]:
+        """Return the precision that ``auto`` chooses on this processor, and the reason in a sentence."""
+        float32, bfloat16 = self.best_rate("float32"), self.best_rate("bfloat16")
+        if not bfloat16:
             return "float32", "this processor does not multiply bfloat16"
-        times = half / max(whole, 1e-9)
-        if times < _WORTH_HALF:
-            return "float32", f"bfloat16 multiplies only {times:.1f} times as fast here, and rounds"
+        speedup = bfloat16 / max(float32, 1e-9)
+        if speedup < _MIN_BFLOAT16_SPEEDUP:
+            return "float32", f"bfloat16 multiplies only {speedup:.1f} times as fast here, and rounds"
         return (
             "bfloat16",
-            f"it multiplies {times:.1f} times as fast as float32 here; int8, which rounds more, is taken only where it is named",
+            f"it multiplies {speedup:.1f} times as fast as float32 here; int8, which rounds more, is taken only where it is named",
         )
 
 
-def machine(folder: Path | None) -> Machine:
-    """This machine: as remembered in ``folder``, else measured now and written there. What cannot be read or written is measured again."""
+def measure_machine(folder: Path | None) -> MachineSpeed:
+    """Return this machine's speed, cached in ``folder``; measured again if the cache is missing or damaged."""
     processor = _processor()
     path = None if folder is None else folder / "machine.json"
-    found = None if path is None else _remembered(path)
-    if found is not None and found.processor == processor:
-        return found
-    found = _measured(processor)
+    stored = None if path is None else _read_speed(path)
+    if stored is not None and stored.processor == processor:
+        return stored
+    measured = _measure_speed(processor)
     if path is not None:
         try:
-            write_json(path, asdict(found))
+            write_json(path, asdict(measured))
         except OSError as error:
-            log.info("the machine's speed could not be kept: %s", error)
-    return found
+            log.info("the machine's speed could not be saved: %s", error)
+    return measured
 
 
-def _remembered(path: Path) -> Machine | None:
+def _read_speed(path: Path) -> MachineSpeed | None:
     if not path.is_file():
         return None
     try:
-        written = json.loads(path.read_text(encoding="utf-8"))
-        return Machine(str(written["processor"]), _rates(written["plain"]), _rates(written["packed"]))
-    except Exception as error:  # whatever a damaged file comes to
+        values = json.loads(path.read_text(encoding="utf-8"))
+        return MachineSpeed(str(values["processor"]), _parse_rates(values["plain"]), _parse_rates(values["packed"]))
+    except Exception as error:  # a damaged file can raise anything
         log.info("the machine's speed is measured again: %s", error)
         return None
 
 
-def _rates(written: object) -> dict[str, float]:
-    if not isinstance(written, dict):
+def _parse_rates(values: object) -> dict[str, float]:
+    if not isinstance(values, dict):
         raise ValueError("no table of rates")
-    rates = {str(name): float(rate) for name, rate in written.items()}
+    rates = {str(name): float(rate) for name, rate in values.items()}
     if not all(0 < rate < math.inf for rate in rates.values()):
         raise ValueError("no rate is so")
     return rates
 
 
 @functools.cache
-def _measured(processor: str) -> Machine:
-    """By the time of one thread, which stands still while other programs have its core."""
-    with one_threaded() as pool:
-        return pool.submit(_rates_of, processor).result()
+def _measure_speed(processor: str) -> MachineSpeed:
+    """Measure by the CPU time of one thread, which does not advance while other programs use its core."""
+    with single_thread_executor() as pool:
+        return pool.submit(_measure_rates, processor).result()
 
 
 @torch.inference_mode()
-def _rates_of(processor: str) -> Machine:
+def _measure_rates(processor: str) -> MachineSpeed:
     from ..runtime import autocast_dtype
 
     generator = torch.Generator().manual_seed(12)
     rows, weight = (torch.randn(size, _INPUTS, generator=generator) for size in (_ROWS, _OUTPUTS))
     seconds: dict[tuple[str, str], float] = {}
-    ways: list[tuple[str, str, Any, Tensor]] = []
+    variants: list[tuple[str, str, Any, Tensor]] = []
     for dtype in (torch.float32, torch.bfloat16):
         if dtype == torch.bfloat16 and autocast_dtype(torch.device("cpu")) is None:
             continue
         plain = nn.Linear(_INPUTS, _OUTPUTS, dtype=dtype)
         plain.weight.data.copy_(weight)
         name, x = str(dtype).removeprefix("torch."), rows.to(dtype)
-        ways.append(("plain", name, plain, x))
-        if can_pack(dtype):
-            ways.append(("packed", name, PackedLinear(plain.weight, plain.bias), x))
-    for turn in range(_TIMES + 1):  # by turns, so that what else slows the machine slows them all; the first sets up
-        for how, name, layer, x in ways:
-            began = time.thread_time()
+        variants.append(("plain", name, plain, x))
+        if supports_packing(dtype):
+            variants.append(("packed", name, PackedLinear(plain.weight, plain.bias), x))
+    for repeat in range(_REPEATS + 1):  # interleaved, so that other load affects all alike; the first is a warm-up
+        for layout, name, layer, x in variants:
+            started = time.thread_time()
             layer(x)
-            if turn:
-                seconds[how, name] = min(seconds.get((how, name), float("inf")), time.thread_time() - began)
+            if repeat:
+                seconds[layout, name] = min(seconds.get((layout, name), float("inf")), time.thread_time() - started)
     rates: dict[str, dict[str, float]] = {"plain": {}, "packed": {}}
-    for (how, name), took in seconds.items():
-        rates[how][name] = round(2e-9 * _ROWS * _INPUTS * _OUTPUTS / max(took, 1e-9), 1)
-    return Machine(processor, rates["plain"], rates["packed"])
+    for (layout, name), duration in seconds.items():
+        rates[layout][name] = round(2e-9 * _ROWS * _INPUTS * _OUTPUTS / max(duration, 1e-9), 1)
+    return MachineSpeed(processor, rates["plain"], rates["packed"])
 
 
 def _processor() -> str:
-    """Its name, and the numbers by which its maker tells generations apart; clouds hide the former."""
+    """Return name and model numbers of the processor (clouds hide the name), and the version of PyTorch."""
     try:
         lines = _CPUINFO.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         lines = []
-    told: dict[str, str] = {}
+    fields: dict[str, str] = {}
     for line in lines:
         key, _, value = line.partition(":")
-        told.setdefault(key.strip(), value.strip())
-    name = " ".join(told[key] for key in ("vendor_id", "model name", "cpu family", "model", "stepping") if key in told)
+        fields.setdefault(key.strip(), value.strip())
+    name = " ".join(fields[key] for key in ("vendor_id", "model name", "cpu family", "model", "stepping") if key in fields)
     return "; ".join((name or platform.processor() or platform.machine(), torch.__version__))

@@ -1,109 +1,186 @@
-"""Work on a GPU lent for a limited time (ZeroGPU, package ``spaces``)."""
+"""Encode on a GPU that is allocated for limited time slices (ZeroGPU, package ``spaces``)."""
 
 from __future__ import annotations
 
 import os
+import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
 
 from ...errors import StudioError
+from ...identity import ANONYMOUS, Identity, current_identity, use_identity
+from ...progress import checkpoint
+from ..base import EncodingStoppedError
+
+if TYPE_CHECKING:
+    from ...progress import Progress, ShouldStop
+    from ..catalog import Catalog, CatalogSettings
 
 T = TypeVar("T")
-SECONDS = 40.0
-"""How long a slice works; what then has begun is still ended."""
-_ASKED = 100  # seconds that a slice is granted: the model is loaded and, at its end, written
-_OURS = "ZeroGPU"  # how the titles of the package's errors begin
+SLICE_SECONDS = 40.0
+"""Seconds after which a slice starts no new work."""
+_SLICE_LIMIT = 100  # seconds requested per slice, including loading the model and writing its results
+_ERROR_TITLE = "ZeroGPU"  # prefix of the titles of the package's errors
+_MIN_TEXTS = 1_000  # below that, the CPU is faster than allocating a GPU
+_BATCH_TEXTS = 2_048
+_SLICE_TEXTS = 50_000  # texts sent to a slice
+_catalogs: dict[tuple[CatalogSettings, str], Catalog] = {}  # of a slice's process, so that the next slice finds its model loaded
+_allocators: list[_Allocator] = []  # none, or one
 
 
 @dataclass(frozen=True)
-class _Lender:
-    """The package's function that carries out another one in a slice; the device there; the process that borrows."""
-
-    carry_out: Callable[..., Any]
-    device: str
-    process: int
+class _Allocator:
+    execute: Callable[..., Any]  # runs a function in a slice
+    device: str  # device name within a slice
+    process: int  # the process that requests slices
 
 
-_lenders: list[_Lender] = []  # none, or one
+def enable(device: str = "cuda") -> bool:
+    """Let :func:`run_on_gpu` use GPU slices; return False if the package ``spaces`` is not installed.
 
-
-def borrow(device: str = "cuda") -> bool:
-    """Have :func:`on_gpu` borrow one from now on, where the package ``spaces`` is there; whether it is.
-
-    It must be called before anything touches CUDA, and before the page is opened: the package looks then for what will ask for a GPU.
+    Call it before anything touches CUDA and before the page opens, which is when the package looks for functions that need a GPU.
 
     Args:
-        device: its name within a slice.
+        device: device name within a slice.
     """
     try:
         import spaces
     except ImportError:
         return False
-    _lenders[:] = [_Lender(spaces.GPU(_carry_out, duration=_ASKED), device, os.getpid())]
+    _allocators[:] = [_Allocator(spaces.GPU(_execute, duration=_SLICE_LIMIT), device, os.getpid())]
     return True
 
 
-def give_back() -> None:
-    """Borrow none from now on."""
-    _lenders.clear()
+def disable() -> None:
+    """Use no GPU slices any more."""
+    _allocators.clear()
 
 
-def lent() -> str:
-    """The device's name within a slice; empty where none is lent, and within a slice, where it is simply there."""
-    return _lenders[0].device if _lenders and _lenders[0].process == os.getpid() else ""
+def gpu_name() -> str:
+    """Return the device name within a slice; empty if slices are disabled, and within a slice."""
+    return _allocators[0].device if _allocators and _allocators[0].process == os.getpid() else ""
 
 
-def on_gpu(function: Callable[..., T], *given: Any) -> T:
-    """What ``function``, which a module holds, returns; carried out in a slice where a GPU is lent, and else here.
+def run_on_gpu(function: Callable[..., T], *args: Any) -> T:
+    """Call a module-level ``function`` in a GPU slice if slices are enabled, else in this process.
 
     Raises:
-        StudioError: that the function raised, or that no GPU can be had now.
-        RuntimeError: it failed otherwise.
+        StudioError: raised by the function, or no GPU is available now.
+        RuntimeError: the function failed otherwise.
     """
-    if not lent():
-        return function(*given)
+    if not gpu_name():
+        return function(*args)
     try:
-        answer = _lenders[0].carry_out(function, given)
+        result = _allocators[0].execute(function, args)
     except Exception as error:
-        title, words = str(getattr(error, "title", "")), str(getattr(error, "message", error))
-        if title.startswith(_OURS) or "GPU quota" in words:
-            raise _refused(title, words) from error
+        title, message = str(getattr(error, "title", "")), str(getattr(error, "message", error))
+        if title.startswith(_ERROR_TITLE) or "GPU quota" in message:
+            raise _unavailable(title, message) from error
         raise
-    if answer.told is not None:
-        raise StudioError(*answer.told)
-    if answer.fault:
-        raise RuntimeError(answer.fault)
-    value: T = answer.value
+    if result.studio_error is not None:
+        raise StudioError(*result.studio_error)
+    if result.traceback:
+        raise RuntimeError(result.traceback)
+    value: T = result.value
     return value
 
 
 @dataclass(frozen=True)
-class _Answer:
-    """What comes out of a slice: a value, what a :class:`StudioError` tells, or the report of a fault. Only these survive the way."""
+class _SliceResult:
+    """Value, arguments of a :class:`StudioError`, or traceback: exceptions themselves cannot be pickled."""
 
     value: Any = None
-    told: tuple[Any, ...] | None = None
-    fault: str = ""
+    studio_error: tuple[Any, ...] | None = None
+    traceback: str = ""
 
 
-def _carry_out(function: Callable[..., Any], given: tuple[Any, ...]) -> _Answer:
+def _execute(function: Callable[..., Any], args: tuple[Any, ...]) -> _SliceResult:
     import torch
 
-    if not lent():
-        torch.set_num_threads(1)  # the threads that computed before the fork are not in it
+    if not gpu_name():
+        torch.set_num_threads(1)  # a forked process does not have the thread pool of its parent
     try:
-        return _Answer(function(*given))
+        return _SliceResult(function(*args))
     except StudioError as error:
-        return _Answer(told=(error.message, error.hint, error.rows))
+        return _SliceResult(studio_error=(error.message, error.hint, error.rows))
     except Exception as error:
-        return _Answer(fault=f"{type(error).__name__}: {error}\n{traceback.format_exc()}")
+        return _SliceResult(traceback=f"{type(error).__name__}: {error}\n{traceback.format_exc()}")
 
 
-def _refused(title: str, words: str) -> StudioError:
-    said = " ".join(words.split())[:300].rstrip(". ")
-    if "quota" in f"{title} {words}".lower() or "limit" in words.lower():
-        hint = "wait until there is time again, sign in with Hugging Face for more of it, or run this on a CPU: SBERT_STUDIO_DEVICE=cpu"
-        return StudioError(f"the time that the shared GPU lends you is used up ({said})", hint)
-    return StudioError(f"the shared GPU cannot be had now ({said})", "try again in a minute; a training is resumed where it was")
+def _unavailable(title: str, message: str) -> StudioError:
+    reason = " ".join(message.split())[:300].rstrip(". ")
+    if "quota" in f"{title} {message}".lower() or "limit" in message.lower():
+        hint = "wait for your quota to renew, sign in with Hugging Face for a larger one, or run on the CPU: SBERT_STUDIO_DEVICE=cpu"
+        return StudioError(f"your time on the shared GPU is used up ({reason})", hint)
+    return StudioError(
+        f"the shared GPU is not available now ({reason})", "try again in a minute; training resumes from its last checkpoint"
+    )
+
+
+class ZeroGPUEncoder:
+    """Encode with a model of a catalog in GPU slices.
+
+    Args:
+        settings: those of the catalog.
+        name, precision: arguments of ``Catalog.load``.
+        fingerprint: fingerprint of the model that is loaded in this process.
+    """
+
+    def __init__(self, settings: CatalogSettings, name: str, precision: str, fingerprint: str) -> None:
+        self._model = (settings, name, precision, fingerprint)
+
+    def is_worthwhile(self, texts: Sequence[str]) -> bool:
+        return len(texts) >= _MIN_TEXTS
+
+    def encode(self, texts: Sequence[str], progress: Progress | None = None, should_stop: ShouldStop | None = None) -> np.ndarray:
+        """Return the vectors of ``texts``, (n, dim) float32, row i for text i.
+
+        Raises:
+            EncodingStoppedError: ``should_stop`` returned true.
+            StudioError: no GPU is available now.
+        """
+        parts: list[np.ndarray] = []
+        # Another process does not know whose request this is. Slices exist on a Space only, where nobody is the owner.
+        identity = current_identity() or ANONYMOUS
+        done = 0
+        while done < len(texts):
+            checkpoint()
+            if should_stop and should_stop():
+                raise EncodingStoppedError
+            chunk = list(texts[done : done + _SLICE_TEXTS])
+            parts.append(run_on_gpu(_encode_slice, *self._model, identity, gpu_name(), chunk, SLICE_SECONDS))
+            done += len(parts[-1])
+            if progress:
+                progress(done, len(texts))
+        return np.concatenate(parts)
+
+
+def _encode_slice(
+    settings: CatalogSettings,
+    name: str,
+    precision: str,
+    fingerprint: str,
+    identity: Identity,
+    device: str,
+    texts: list[str],
+    seconds: float,
+) -> np.ndarray:
+    """Return the vectors of the first texts: at least one batch, and as many as ``seconds`` allow."""
+    started = time.monotonic()
+    key = settings, device
+    if key not in _catalogs:
+        _catalogs[key] = settings.open(device)
+    with use_identity(identity):
+        encoder = _catalogs[key].load(name, precision)
+    if encoder.fingerprint != fingerprint:
+        raise StudioError("the model has changed in the meantime", "try again")
+    parts: list[np.ndarray] = []
+    for start in range(0, len(texts), _BATCH_TEXTS):
+        if parts and time.monotonic() - started > seconds:
+            break
+        parts.append(encoder.encode(texts[start : start + _BATCH_TEXTS]))
+    return np.concatenate(parts)

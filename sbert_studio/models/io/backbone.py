@@ -1,4 +1,4 @@
-"""A folder → a transformers backbone and its tokenizer: safetensors and JSON only, complete, and in float32."""
+"""Load a transformers backbone and its tokenizer from a folder: safetensors and JSON only, complete, and in float32."""
 
 from __future__ import annotations
 
@@ -14,27 +14,26 @@ import torch
 from torch import Tensor
 
 from ...errors import StudioError, is_of_machine
-from ..inference.bert import lean_backbone
+from ..inference.bert import load_inference_backbone
 from ..quantized import is_quantized, load_quantized
-from .digests import cut_short, written
+from .digests import recorded_files, safetensors_error
 
-# Encoder and decoder in one, of which the library can load the encoder alone.
-_OF_TOKENIZER = "tokenizer_config.json"
+_TOKENIZER_CONFIG = "tokenizer_config.json"
 _LAYERS = "num_hidden_layers"
 _COUNTS = (_LAYERS, "num_attention_heads", "hidden_size")
-_OF_LAYER = re.compile(r"(?:^|.*?\.)(?:layers?|h|blocks?)\.(?=\d+\.)")
+_LAYER_PREFIX = re.compile(r"(?:^|.*?\.)(?:layers?|h|blocks?)\.(?=\d+\.)")
 _FLOATS = ("F64", "F32", "F16", "BF16")
-_POINTER_BYTES = 64  # of a file that Git LFS puts in the place of another, a line of text
+_POINTER_BYTES = 64  # read to recognise a Git LFS pointer
 _UNCOMPRESSED = "take the uncompressed model"
 _SIZES = "correct vocab_size, hidden_size and the other sizes there, or copy the folder again"
-# As huggingface_hub says it of a setting that is of another kind than its class declares.
+# huggingface_hub's message about a setting of the wrong type.
 _WRONG_KIND = re.compile(r"Field '(?P<field>\w+)' expected (?P<kind>[^,]+), got \w+ \(value: (?P<value>.*?)\)")
 _KINDS = {"int": "a whole number", "float": "a number", "str": "a text", "bool": "true or false"}
-_TWO_HALVES = ("t5", "mt5", "umt5")
+_ENCODER_DECODERS = ("t5", "mt5", "umt5")  # of which transformers can load the encoder alone
 
 
 def read_json(path: Path, kind: type, default: Any = None) -> Any:
-    """The JSON value of ``path``, which must be a ``kind``; ``default``, where there is one, if the file is absent.
+    """Return the JSON value of ``path``, which must be a ``kind``; ``default``, if given, when the file is absent.
 
     Raises:
         StudioError: the file is missing or damaged.
@@ -42,34 +41,34 @@ def read_json(path: Path, kind: type, default: Any = None) -> Any:
     if not path.is_file():
         if default is not None:
             return default
-        raise lacking(path)
+        raise missing_file_error(path)
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         value = None
     if not isinstance(value, kind):
-        raise damaged(path)
+        raise damaged_file_error(path)
     return value
 
 
 def read_length(settings: dict[str, Any], path: Path) -> int | None:
-    """The most tokens of a text that ``settings``, read from ``path``, let a model read; None where they do not say.
+    """Return ``max_seq_length`` of ``settings``, read from ``path``; ``None`` if absent.
 
     Raises:
-        StudioError: it is no such number.
+        StudioError: it is not a positive integer.
     """
     length = settings.get("max_seq_length")
     if length is not None and (type(length) is not int or length < 1):
-        raise damaged(path)
+        raise damaged_file_error(path)
     return length
 
 
 @contextlib.contextmanager
-def reading(name: str, folder: Path) -> Iterator[None]:
-    """Name the model in ``folder``, and the file, where its files are at fault. What libraries raise over them is anything.
+def translate_load_errors(name: str, folder: Path) -> Iterator[None]:
+    """Turn any error that libraries raise over a model's files into a :class:`StudioError` that names model and file.
 
     Raises:
-        StudioError: instead of whatever was raised, but for a lack of memory or of room on a disk.
+        StudioError: instead of the original error, except for lack of memory or disk space.
     """
     try:
         yield
@@ -79,15 +78,14 @@ def reading(name: str, folder: Path) -> Iterator[None]:
         if is_of_machine(error):
             raise
         if file := _unreadable(folder):
-            raise damaged(file) from error
-        if absent := [name for name in sorted(written(folder)) if not (folder / name).is_file()]:
-            raise lacking(folder / absent[0]) from error
+            raise damaged_file_error(file) from error
+        if absent := [name for name in sorted(recorded_files(folder)) if not (folder / name).is_file()]:
+            raise missing_file_error(folder / absent[0]) from error
         words = str(error).strip() or type(error).__name__
         raise _unusable(name, f"{words} is not known here" if isinstance(error, KeyError) else words) from error
 
 
 def _unusable(name: str, words: str) -> StudioError:
-    """What is said of a model whose settings a library refuses, in the words of the library where those say it best."""
     if found := _WRONG_KIND.search(words):
         what = _KINDS.get(found["kind"].split(" | ")[0], found["kind"])
         return StudioError(
@@ -101,8 +99,8 @@ def _unusable(name: str, words: str) -> StudioError:
     return StudioError(f"the model {name!r} cannot be read: {' '.join(reason.split())[:200]}", "check that the whole folder was copied")
 
 
-def damaged(path: Path) -> StudioError:
-    """What is said of a model's file that cannot be read."""
+def damaged_file_error(path: Path) -> StudioError:
+    """Return the error for a model's file that cannot be read."""
     if _is_pointer(path):
         return StudioError(
             f"{path.parent.name}/{path.name} is a pointer of Git LFS, not the file itself",
@@ -119,16 +117,18 @@ def _is_pointer(path: Path) -> bool:
         return False
 
 
-def lacking(path: Path) -> StudioError:
-    """What is said of a model's file that is not there."""
+def missing_file_error(path: Path) -> StudioError:
+    """Return the error for a model's file that does not exist."""
     return StudioError(f"the model lacks its file {path.parent.name}/{path.name}", "copy the whole folder")
 
 
 def _unreadable(folder: Path) -> Path | None:
-    """The first file of settings or weights in ``folder``, or one level below it, that is not what its name says."""
+    """Return the first settings or weights file in ``folder``, or one level below, whose content does not match its type."""
     for path in sorted((*folder.glob("*"), *folder.glob("*/*"))):
         try:
-            if (path.suffix == ".safetensors" and cut_short(path)) or (path.suffix == ".json" and json.loads(path.read_bytes()) is None):
+            if (path.suffix == ".safetensors" and safetensors_error(path)) or (
+                path.suffix == ".json" and json.loads(path.read_bytes()) is None
+            ):
                 return path
         except (OSError, ValueError, RecursionError):
             return path
@@ -136,88 +136,89 @@ def _unreadable(folder: Path) -> Path | None:
 
 
 def require_finite(weights: Mapping[str, Tensor], path: Path) -> None:
-    """Refuse weights of which vectors would be made that are wrong, or are none, without anybody noticing.
+    """Refuse weights that would silently give wrong vectors or none.
 
     Raises:
-        StudioError: a tensor holds whole numbers, as a compressed model's do, or numbers that are not finite.
+        StudioError: a tensor holds integers, like those of a compressed model, or non-finite numbers.
     """
     for key, tensor in weights.items():
         if not tensor.is_floating_point():
             kind = str(tensor.dtype).removeprefix("torch.")
             raise StudioError(f"{key} in {path.parent.name}/{path.name} is {kind}, not floating point", _UNCOMPRESSED)
-        # A sum is finite in nearly every case, and costs a third of looking at each number.
+        # The sum is nearly always finite, and three times as fast as checking each number.
         if not torch.isfinite(tensor.sum()) and not torch.isfinite(tensor).all():
             raise StudioError(f"{key} in {path.parent.name}/{path.name} holds numbers that are not finite", "copy the folder again")
 
 
-def _left_out(key: str, names: Set[str], prefix: str) -> bool:
-    """Whether a tensor that no parameter took is a weight of the model's own layers: of one that is left out, or a part of one that is.
+def _is_layer_weight(key: str, names: Set[str], prefix: str) -> bool:
+    """Return True if an unexpected tensor is a weight of the model's own layers: of a layer that the settings omit, or of one in use.
 
-    Buffers of older versions, such as masks and frequencies, and the layers of another half or tower are none.
+    Legacy buffers such as masks and frequencies, and layers of another half or tower, are not.
 
     Args:
-        names: those of the model's parameters; ``prefix``: what a model with a head puts before them.
+        names: names of the model's parameters.
+        prefix: prefix of a model with a head.
     """
     key = key.removeprefix(prefix)
-    layers = _OF_LAYER.match(key)
+    layers = _LAYER_PREFIX.match(key)
     if layers is None or not any(name.removeprefix(prefix).startswith(layers.group()) for name in names):
         return False
     stem, _, kind = key.rpartition(".")
     return kind == "weight" or (kind == "bias" and any(name.removeprefix(prefix) == f"{stem}.weight" for name in names))
 
 
-def require_sound(model: Any, tokenizer: Any, report: Mapping[str, Any], folder: Path) -> None:
-    """Refuse a model whose vectors would be none or wrong, or whose tokenizer is that of another.
+def require_consistent_model(model: Any, tokenizer: Any, report: Mapping[str, Any], folder: Path) -> None:
+    """Refuse a model whose vectors would be wrong, or whose tokenizer belongs to another model.
 
     Args:
-        report: what the library tells of the loading.
+        report: transformers' loading report.
 
     Raises:
-        StudioError: a weight is not finite, or is of a layer that the settings do not ask for; or the tokenizer has more tokens than
-            the model has rows for them.
+        StudioError: a weight is not finite or belongs to a layer that the settings omit, or the tokenizer has more tokens than the
+            embedding has rows.
     """
     names = {name for name, _ in model.named_parameters()}
-    if unread := [key for key in sorted(report["unexpected_keys"]) if _left_out(key, names, f"{model.base_model_prefix}.")]:
-        raise StudioError(f"the settings of {folder.name!r} leave out what its weights hold: {unread[0]}", "copy the folder again")
+    if unread := [key for key in sorted(report["unexpected_keys"]) if _is_layer_weight(key, names, f"{model.base_model_prefix}.")]:
+        raise StudioError(f"the weights of {folder.name!r} contain a layer that its settings omit: {unread[0]}", "copy the folder again")
     require_finite(dict(model.named_parameters()), folder / "model.safetensors")
     rows = getattr(model.get_input_embeddings(), "num_embeddings", None)
     if rows is None:
         return
-    # Tokens that were added count where every text holds them, as those at its ends, or a batch, as padding.
+    # Added tokens count only if they occur in every text, like special tokens, or as padding.
     needed = max([tokenizer.vocab_size, *(token + 1 for token in (*tokenizer("").input_ids, tokenizer.pad_token_id) if token is not None)])
     if needed > rows:
-        lacks = "" if (folder / _OF_TOKENIZER).is_file() else f"; {_OF_TOKENIZER} is missing there"
+        lacks = "" if (folder / _TOKENIZER_CONFIG).is_file() else f"; {_TOKENIZER_CONFIG} is missing there"
         raise StudioError(f"the tokenizer in {folder.name!r} has {needed:,} tokens, but the model {rows:,}{lacks}", "copy the whole folder")
 
 
 def load_tokenizer(folder: Path) -> Any:
-    """The tokenizer of ``folder``.
+    """Load the tokenizer of ``folder``.
 
     Raises:
         StudioError: its files are missing or damaged.
     """
     from transformers import AutoTokenizer
 
-    with reading(folder.name, folder):
+    with translate_load_errors(folder.name, folder):
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-    # Without its vocabulary the library makes a tokenizer to which every word is unknown.
+    # Without its vocabulary file, transformers makes a tokenizer to which every word is unknown.
     files = set(tokenizer.vocab_files_names.values())
     found = any((folder / name).is_file() for name in files) or any(
-        path.name != _OF_TOKENIZER and path.is_file() for path in folder.glob("tokenizer*.json")
+        path.name != _TOKENIZER_CONFIG and path.is_file() for path in folder.glob("tokenizer*.json")
     )
     if files and not found:
-        raise lacking(folder / "tokenizer.json")
+        raise missing_file_error(folder / "tokenizer.json")
     return tokenizer
 
 
 def require_safetensors(folder: Path) -> None:
-    """Refuse a folder whose weights are a pickle, or that has none, or that has an adapter of some other model beside them.
+    """Refuse a folder without safetensors weights, with pickled ones, or with an adapter beside a whole model.
 
     Raises:
-        StudioError: there is no ``*.safetensors`` in it.
+        StudioError: see above.
     """
     if (folder / "adapter_config.json").is_file():
-        # The library would fetch and join it unasked.
+        # transformers would load and apply it without being asked.
         raise StudioError(f"the folder {folder.name!r} holds an adapter beside a whole model", "move the adapter to a folder of its own")
     if any(folder.glob("*.safetensors")):
         return
@@ -229,13 +230,13 @@ def require_safetensors(folder: Path) -> None:
     raise StudioError(f"the folder {folder.name!r} holds no model.safetensors", "choose the folder that holds the model itself")
 
 
-def require_fitting(config: Any, folder: Path) -> None:
-    """Refuse, by the headers of the weights alone, a model that would be built without end, or of weights that are compressed.
+def require_plausible_config(config: Any, folder: Path) -> None:
+    """Refuse, by the headers of the weights alone, a model that would be built without end, or compressed weights.
 
     Raises:
-        StudioError: a weight is not of floating point.
-        ValueError: the settings ask for more layers than there are tensors, or for less than one layer, head or component; or hold a
-            number that is not finite.
+        StudioError: a weight is not floating point.
+        ValueError: the settings ask for more layers than there are tensors, for less than one layer, head or component, or hold a
+            non-finite number.
     """
     from safetensors import safe_open
 
@@ -258,15 +259,15 @@ def require_fitting(config: Any, folder: Path) -> None:
 
 
 def load_backbone(folder: Path, *, lowercase: bool = False, frozen: bool = False) -> tuple[Any, Any]:
-    """The backbone in float32 and its tokenizer, every weight from the files, no code from them.
+    """Load the backbone in float32 and its tokenizer; every weight comes from the files, and no code does.
 
     Args:
         folder: with ``config.json``, safetensors and the tokenizer's files.
-        lowercase: put texts into lower case before all else.
-        frozen: for inference alone, which the commonest families are read for sooner; see :mod:`sbert_studio.models.inference`.
+        lowercase: lower-case texts first.
+        frozen: for inference only, which loads common architectures faster; see :mod:`sbert_studio.models.inference`.
 
     Raises:
-        StudioError: a file is missing or damaged, or the architecture is none that encodes text.
+        StudioError: a file is missing or damaged, or the architecture does not encode text.
     """
     if not (folder / "config.json").is_file():
         raise StudioError(f"the folder {folder.name!r} holds no config.json", "choose the folder that holds the model itself")
@@ -274,53 +275,52 @@ def load_backbone(folder: Path, *, lowercase: bool = False, frozen: bool = False
     from transformers import AutoConfig
     from transformers.utils import logging
 
-    # The library's bars and its report of unused weights would land among the command line's own output.
+    # transformers' progress bars and warnings would mix with the command line's output.
     logging.disable_progress_bar()
     logging.set_verbosity_error()
     local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-    with reading(folder.name, folder):
+    with translate_load_errors(folder.name, folder):
         config = AutoConfig.from_pretrained(folder, **local)
-        require_fitting(config, folder)
-        backbone = lean_backbone(folder, config, quantized=is_quantized(folder)) if frozen else None
+        require_plausible_config(config, folder)
+        backbone = load_inference_backbone(folder, config, quantized=is_quantized(folder)) if frozen else None
         report: dict[str, Any] = {"missing_keys": (), "unexpected_keys": ()}
         if backbone is None:
-            backbone, report = _read_by_library(folder, config, **local)
-            _require_sizes(sorted(report.get("mismatched_keys", ())), folder)
+            backbone, report = _load_with_transformers(folder, config, **local)
+            _require_shapes(sorted(report.get("mismatched_keys", ())), folder)
     tokenizer = load_tokenizer(folder)
-    _check_complete(backbone, sorted(report["missing_keys"]), folder)
-    require_sound(backbone, tokenizer, report, folder)
+    _require_complete(backbone, sorted(report["missing_keys"]), folder)
+    require_consistent_model(backbone, tokenizer, report, folder)
     if lowercase:
-        _lowercase_first(tokenizer)
+        _add_lowercasing(tokenizer)
     return backbone, tokenizer
 
 
-def _read_by_library(folder: Path, config: Any, **local: Any) -> tuple[Any, dict[str, Any]]:
-    """The backbone as the library makes it, and what it tells of the loading."""
+def _load_with_transformers(folder: Path, config: Any, **local: Any) -> tuple[Any, dict[str, Any]]:
     from transformers import AutoModel, AutoModelForTextEncoding
 
     if is_quantized(folder):
         return load_quantized(folder, config), {"missing_keys": (), "unexpected_keys": ()}
-    family = AutoModelForTextEncoding if config.model_type in _TWO_HALVES else AutoModel
+    family = AutoModelForTextEncoding if config.model_type in _ENCODER_DECODERS else AutoModel
     if config.is_encoder_decoder and family is AutoModel:
-        raise ValueError(f"{config.model_type} is made of an encoder and a decoder")
+        raise ValueError(f"{config.model_type} has an encoder and a decoder")
     return family.from_pretrained(  # type: ignore[no-any-return]
         folder, config=config, dtype=torch.float32, use_safetensors=True, output_loading_info=True, ignore_mismatched_sizes=True, **local
     )
 
 
-def _require_sizes(others: list[tuple[str, tuple[int, ...], tuple[int, ...]]], folder: Path) -> None:
-    """Refuse a backbone of which a weight has another shape in the file than by its settings; the library has drawn it at random.
+def _require_shapes(mismatched: list[tuple[str, tuple[int, ...], tuple[int, ...]]], folder: Path) -> None:
+    """Refuse a backbone with a weight whose shape differs from the settings, which transformers would initialize randomly.
 
     Args:
-        others: name, shape in the file, and shape by the settings of each.
+        mismatched: name, shape in the file and shape by the settings.
     """
-    for name, held, asked in others[:1]:
-        here, there = (" × ".join(map(str, shape)) for shape in (held, asked))
-        raise StudioError(f"{name} in {folder.name!r} is {here}, but {there} by its config.json", _SIZES)
+    for name, stored, expected in mismatched[:1]:
+        actual, configured = (" × ".join(map(str, shape)) for shape in (stored, expected))
+        raise StudioError(f"{name} in {folder.name!r} is {actual}, but {configured} by its config.json", _SIZES)
 
 
-def _check_complete(backbone: Any, missing: list[str], folder: Path) -> None:
-    """Refuse a backbone that the file filled only in part; of BERT's pooler, which nothing reads, make zeros."""
+def _require_complete(backbone: Any, missing: list[str], folder: Path) -> None:
+    """Refuse a backbone with missing weights; fill those of BERT's unused pooler with zeros."""
     unread = [key for key in missing if not key.startswith("pooler.")]
     if unread:
         raise StudioError(f"the weights in {folder.name!r} lack {len(unread)} tensors, such as {unread[0]}", "choose another model")
@@ -328,9 +328,9 @@ def _check_complete(backbone: Any, missing: list[str], folder: Path) -> None:
         backbone.get_parameter(key).data.zero_()
 
 
-def _lowercase_first(tokenizer: Any) -> None:
+def _add_lowercasing(tokenizer: Any) -> None:
     from tokenizers.normalizers import Lowercase, Sequence
 
     backend = tokenizer.backend_tokenizer
-    old = backend.normalizer
-    backend.normalizer = Lowercase() if old is None else Sequence([Lowercase(), old])
+    normalizer = backend.normalizer
+    backend.normalizer = Lowercase() if normalizer is None else Sequence([Lowercase(), normalizer])

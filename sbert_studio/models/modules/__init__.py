@@ -1,6 +1,6 @@
-"""What a sentence encoder is made of, one after the other, as ``modules.json`` of sentence-transformers lists them.
+"""Modules of a sentence encoder, as listed in sentence-transformers' ``modules.json``.
 
-Every module of this folder is imported, so that adding one is adding a file.
+Every file of this folder is imported, so that adding a module is adding a file.
 """
 
 from __future__ import annotations

@@ -11,72 +11,66 @@ from torch import Tensor, nn
 
 from ...errors import StudioError, is_of_machine
 from ...registry import Registry
-from ..io.backbone import damaged, require_finite, require_safetensors
+from ..io.backbone import damaged_file_error, require_finite, require_safetensors
 
 if TYPE_CHECKING:
     from typing import Self
 
 
-WORDS, WEIGHTS, READER, POOLING, VECTORS, LENGTH = range(6)
-"""Where a module stands: what gives a vector a token, what weighs it, what reads it in order, what makes one vector of all, what maps
-that vector (there may be several such), and what sets its length."""
+# Stages of modules: token vectors, token weights, recurrent network, pooling, maps of the pooled vector (any number), and its length.
+EMBEDDING, WEIGHTING, RECURRENCE, POOLING, PROJECTION, NORMALIZATION = range(6)
+MODULES: Registry[Module] = Registry("module")
+_FILE = "model.safetensors"
 
 
 class Module(nn.Module, ABC):
     """A step from token ids to the vector of a text.
 
     Attributes:
-        name: what ``modules.json`` calls it, behind the last dot of its type.
-        portable: whether sentence-transformers has it as well.
-        stage: where it stands among the others.
+        name: its name in ``modules.json``, the last part of the type.
+        portable: sentence-transformers has it, too.
+        stage: its position among the other modules.
     """
 
     name: ClassVar[str]
     portable: ClassVar[bool] = True
-    stage: ClassVar[int] = VECTORS
+    stage: ClassVar[int] = PROJECTION
 
     @classmethod
     @abstractmethod
     def read(cls, folder: Path) -> Self:
-        """The module whose files lie in ``folder``, in float32.
+        """Load the module from ``folder``, in float32.
 
         Raises:
-            StudioError: a file is missing or damaged, or asks for what is not known here.
+            StudioError: a file is missing or damaged, or asks for something unsupported.
         """
 
     @abstractmethod
     def write(self, folder: Path, inputs: int) -> None:
-        """Write the files to ``folder``, which other programs read.
+        """Write the module's files in sentence-transformers' layout.
 
         Args:
-            inputs: the width of what enters.
+            inputs: width of the inputs.
         """
 
     @property
-    def takes(self) -> int | None:
-        """The width of what must enter; None: any."""
+    def input_width(self) -> int | None:
+        """Required width of the inputs; ``None`` for any."""
         return None
 
-    def width(self, inputs: int) -> int:
-        """The width of what comes out."""
+    def output_width(self, inputs: int) -> int:
+        """Return the width of the outputs."""
         return inputs
 
 
-MODULES: Registry[Module] = Registry("module")
-
-
-_FILE = "model.safetensors"
-
-
-def read_weights(folder: Path, whole_numbers: Sequence[str] = ()) -> dict[str, Tensor]:
-    """The tensors of ``model.safetensors``, in float32.
+def read_weights(folder: Path, integer_tensors: Sequence[str] = ()) -> dict[str, Tensor]:
+    """Return the tensors of ``model.safetensors`` in float32.
 
     Args:
-        whole_numbers: the names of tensors that may hold such; they stay as they are.
+        integer_tensors: names of tensors that may hold integers; they stay unchanged.
 
     Raises:
-        StudioError: the file is missing or damaged, or a pickle stands in its place; or a tensor holds whole numbers, as a compressed
-            model's do, or numbers that are not finite.
+        StudioError: the file is missing, damaged or a pickle, or a tensor holds integers, like a compressed model's, or non-finite numbers.
     """
     require_safetensors(folder)
     from safetensors import SafetensorError
@@ -87,15 +81,15 @@ def read_weights(folder: Path, whole_numbers: Sequence[str] = ()) -> dict[str, T
     except (OSError, SafetensorError) as error:
         if is_of_machine(error):
             raise
-        raise damaged(folder / _FILE) from error
-    kept = {key: tensor for key, tensor in found.items() if key in whole_numbers}
-    rest = {key: tensor for key, tensor in found.items() if key not in whole_numbers}
+        raise damaged_file_error(folder / _FILE) from error
+    kept = {key: tensor for key, tensor in found.items() if key in integer_tensors}
+    rest = {key: tensor for key, tensor in found.items() if key not in integer_tensors}
     require_finite(rest, folder / _FILE)
     return {**kept, **{key: tensor.float() for key, tensor in rest.items()}}
 
 
 def load_weights(module: nn.Module, weights: Mapping[str, Tensor], folder: Path) -> None:
-    """Put ``weights``, which :func:`read_weights` has read from ``folder``, into ``module``.
+    """Load ``weights``, read from ``folder``, into ``module``.
 
     Raises:
         StudioError: they do not fit.
@@ -103,17 +97,17 @@ def load_weights(module: nn.Module, weights: Mapping[str, Tensor], folder: Path)
     try:
         module.load_state_dict(weights)
     except RuntimeError as error:
-        raise damaged(folder / _FILE) from error
+        raise damaged_file_error(folder / _FILE) from error
 
 
 def require_shape(weights: Mapping[str, Tensor], key: str, shape: tuple[int, ...], folder: Path) -> None:
-    """Refuse settings that ask for another size than the weights have, before anything of that size is made.
+    """Check a tensor's shape against the settings, before a module of that size is created.
 
     Raises:
-        StudioError: the tensor is of another shape, or missing.
+        StudioError: the tensor is missing or has another shape.
     """
     if key not in weights or tuple(weights[key].shape) != shape:
-        raise StudioError(f"the settings in {folder.name} do not fit the weights beside them", "copy the folder again")
+        raise StudioError(f"the settings in {folder.name} do not match its weights", "copy the folder again")
 
 
 def write_weights(module: nn.Module, folder: Path) -> None:
@@ -124,6 +118,6 @@ def write_weights(module: nn.Module, folder: Path) -> None:
     save_file({key: tensor.detach().cpu().contiguous() for key, tensor in module.state_dict().items()}, folder / _FILE)
 
 
-def table_of(rows: Tensor, *, learns: bool = False, padding: int | None = None) -> nn.Embedding:
-    """A lookup table with the (V, d) ``rows``; the row ``padding`` never learns."""
-    return nn.Embedding.from_pretrained(rows.contiguous(), freeze=not learns, padding_idx=padding)  # type: ignore[no-untyped-call,no-any-return]
+def make_embedding(rows: Tensor, *, trainable: bool = False, padding: int | None = None) -> nn.Embedding:
+    """Return an embedding of the (V, d) ``rows``; the ``padding`` row is never trained."""
+    return nn.Embedding.from_pretrained(rows.contiguous(), freeze=not trainable, padding_idx=padding)  # type: ignore[no-untyped-call,no-any-return]

@@ -1,4 +1,4 @@
-"""The layer between the pooled vector and the output: Linear, then an activation, and perhaps what entered added to it."""
+"""Dense layer after the pooling: linear map, activation, optional residual connection."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ACTIVATIONS: dict[str, type[nn.Module]] = {
     "identity": nn.Identity,
     "relu": nn.ReLU,
     "sigmoid": nn.Sigmoid,
-    # Those of torch that take one number at a time, and have no weights of their own.
+    # Elementwise activations of torch without weights.
     **{
         kind.__name__.lower(): kind
         for kind in (
@@ -32,7 +32,7 @@ ACTIVATIONS: dict[str, type[nn.Module]] = {
         )
     },
 }  # fmt: skip
-# Only these names are understood; nothing is ever imported because a file names it.
+# A file can only choose among these; no other class is ever imported.
 _ACTIVATION_PATHS = {
     name: f"torch.nn.modules.{'linear' if kind is nn.Identity else 'activation'}.{kind.__name__}" for name, kind in ACTIVATIONS.items()
 }
@@ -40,17 +40,17 @@ _ACTIVATION_PATHS = {
 
 @MODULES.register("Dense")
 class Dense(Module):
-    """Linear, then an activation: (b, inputs) → (b, outputs).
+    """Linear map and activation: (b, inputs) → (b, outputs).
 
-    The weights are drawn as ``nn.Linear`` draws its own, but from a generator of their own: a model made in one thread
-    must not move the random state of a training in another.
+    Weights are initialized like those of ``nn.Linear``, but from a generator of their own, so that a model created in one thread does not
+    change the random state of a training in another.
 
     Args:
         inputs, outputs: widths.
-        activation: a name of :data:`ACTIVATIONS`.
-        bias: whether the linear layer has one.
-        seed: of the first weights.
-        residual: add what enters, by a linear map where the widths differ (He et al. 2016, arXiv:1512.03385).
+        activation: a key of :data:`ACTIVATIONS`.
+        bias: the linear map has a bias.
+        seed: seed of the initial weights.
+        residual: add the inputs, linearly mapped if the widths differ (He et al. 2016, arXiv:1512.03385).
 
     Raises:
         StudioError: the activation is unknown.
@@ -75,23 +75,16 @@ class Dense(Module):
             nn.init.uniform_(parameter, -bound, bound, generator=generator)
 
     def forward(self, vectors: Tensor) -> Tensor:
-        """Project ``vectors``."""
         found: Tensor = self.activation(self.linear(vectors))
         if not self.use_residual:
             return found
         return found + (self.residual(vectors) if hasattr(self, "residual") else vectors)
 
     def extra_repr(self) -> str:
-        """What else tells it from another layer."""
         return "residual" if self.use_residual else ""
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """From ``config.json`` and ``model.safetensors``.
-
-        Raises:
-            StudioError: a file is missing or damaged, or the layer does more than a linear map and one of :data:`ACTIVATIONS`.
-        """
         config = read_json(folder / "config.json", dict)
         activation = {path: ours for ours, path in _ACTIVATION_PATHS.items()}.get(str(config.get("activation_function")))
         names = {config.get(key, "sentence_embedding") for key in ("module_input_name", "module_output_name")}
@@ -113,7 +106,6 @@ class Dense(Module):
         return dense
 
     def write(self, folder: Path, inputs: int) -> None:
-        """``config.json`` and ``model.safetensors``."""
         config = {
             "in_features": self.linear.in_features,
             "out_features": self.linear.out_features,
@@ -125,10 +117,8 @@ class Dense(Module):
         write_weights(self, folder)
 
     @property
-    def takes(self) -> int | None:
-        """As many as the layer has inputs."""
+    def input_width(self) -> int | None:
         return int(self.linear.in_features)
 
-    def width(self, inputs: int) -> int:
-        """As many as the layer has outputs."""
+    def output_width(self, inputs: int) -> int:
         return self.outputs

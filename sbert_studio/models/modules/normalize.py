@@ -1,4 +1,4 @@
-"""Normalisation modules: unit length, and layer normalisation (Ba et al. 2016, arXiv:1607.06450)."""
+"""Normalization modules: unit length, and layer normalization (Ba et al. 2016, arXiv:1607.06450)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from ...workspace import write_json
 from ..io.backbone import read_json
-from .base import LENGTH, MODULES, Module, load_weights, read_weights, require_shape, write_weights
+from .base import MODULES, NORMALIZATION, Module, load_weights, read_weights, require_shape, write_weights
 
 if TYPE_CHECKING:
     from typing import Self
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @MODULES.register("LayerNorm")
 class LayerNorm(Module):
-    """(b, d) → (b, d).
+    """Layer normalization of vectors, (b, d) → (b, d).
 
     Args:
         dimension: d.
@@ -29,12 +29,10 @@ class LayerNorm(Module):
         self.norm = nn.LayerNorm(dimension)
 
     def forward(self, vectors: Tensor) -> Tensor:
-        """Normalise ``vectors``."""
         return self.norm(vectors)  # type: ignore[no-any-return]
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """From ``config.json`` and ``model.safetensors``."""
         dimension = int(read_json(folder / "config.json", dict)["dimension"])
         weights = read_weights(folder)
         require_shape(weights, "norm.weight", (dimension,), folder)
@@ -43,31 +41,27 @@ class LayerNorm(Module):
         return found
 
     def write(self, folder: Path, inputs: int) -> None:
-        """``config.json`` and ``model.safetensors``."""
         write_json(folder / "config.json", {"dimension": self.norm.normalized_shape[0]})
         write_weights(self, folder)
 
     @property
-    def takes(self) -> int | None:
-        """As many as there are weights."""
+    def input_width(self) -> int | None:
         return int(self.norm.normalized_shape[0])
 
 
 @MODULES.register("Normalize")
 class Normalize(Module):
-    """(b, d) → (b, d), each divided by its Euclidean length; a vector of zeros stays one."""
+    """Scale vectors to unit length, (b, d) → (b, d); zero vectors stay zero."""
 
-    stage = LENGTH
+    stage = NORMALIZATION
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """There is nothing to read."""
         return cls()
 
     def write(self, folder: Path, inputs: int) -> None:
-        """An empty ``config.json``: readers look for the folder."""
+        """Write an empty ``config.json``, since readers expect the folder."""
         write_json(folder / "config.json", {})
 
     def forward(self, vectors: Tensor) -> Tensor:
-        """Scale ``vectors``."""
         return functional.normalize(vectors, dim=-1)

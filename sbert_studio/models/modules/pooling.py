@@ -1,4 +1,4 @@
-"""Token vectors → one vector a text, by the attention mask, so that padding on either side changes nothing."""
+"""Pooling of token vectors to one vector per text by the attention mask; padding on either side has no effect."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from typing import Self
 
 POOLINGS = ("mean", "cls", "max", "last", "weighted_mean", "mean_sqrt_len")
-# Where a folder asks for several at once, their vectors stand side by side: "cls+mean".
+# Separator of several modes whose vectors are concatenated: "cls+mean".
 JOIN = "+"
-# Our name → the key of the old layout. In the order in which readers concatenate several.
+# Our name → key of the old layout, in the order in which several modes are concatenated.
 _OLD_POOLING = {
     "cls": "pooling_mode_cls_token",
     "max": "pooling_mode_max_tokens",
@@ -29,7 +29,7 @@ _OLD_POOLING = {
     "weighted_mean": "pooling_mode_weightedmean_tokens",
     "last": "pooling_mode_lasttoken",
 }
-# The two of them that readers before 2.3 do not know, and would refuse.
+# Modes that sentence-transformers before 2.3 does not know and would refuse.
 _LATER = ("weighted_mean", "last")
 _NEW_POOLING = {
     "cls": "cls",
@@ -43,18 +43,18 @@ _NEW_POOLING = {
 
 @MODULES.register("Pooling")
 class Pooling(Module):
-    """One pooling mode of :data:`POOLINGS`, or several joined by ``+`` whose vectors are concatenated.
+    """A pooling mode of :data:`POOLINGS`, or several joined by ``+`` whose vectors are concatenated.
 
-    - ``mean``: the average over real tokens (Reimers and Gurevych 2019, section 3).
-    - ``cls``: the first real token. ``last``: the last one.
-    - ``max``: the component-wise maximum over real tokens.
+    - ``mean``: average over real tokens (Reimers and Gurevych 2019, section 3).
+    - ``cls``: first real token. ``last``: last real token.
+    - ``max``: component-wise maximum over real tokens.
     - ``weighted_mean``: Σ i·hᵢ / Σ i over real tokens i = 1…n (Muennighoff 2022, equation 1).
-    - ``mean_sqrt_len``: the sum over real tokens divided by the root of their number.
+    - ``mean_sqrt_len``: sum over real tokens divided by the square root of their number.
 
-    Where tokens have weights, each vector is multiplied by its own, and numbers of tokens are sums of weights.
+    With token weights, each vector is multiplied by its weight, and token counts are sums of weights.
 
     Args:
-        skip: how many of the first real tokens are left out: those of a prompt.
+        skip: number of leading real tokens to leave out: those of a prompt.
 
     Raises:
         StudioError: the mode is unknown.
@@ -72,7 +72,7 @@ class Pooling(Module):
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """From ``config.json``, in the old layout or the new one; ``skips_prompt`` says whether a prompt's tokens are to be left out.
+        """Load from ``config.json`` in the old or the new layout; ``skips_prompt`` is set if prompt tokens are not pooled.
 
         Raises:
             StudioError: the file is missing or damaged, or a mode is unknown.
@@ -83,20 +83,20 @@ class Pooling(Module):
         return found
 
     def write(self, folder: Path, inputs: int) -> None:
-        """The old keys; the new ones only where several modes stand in an order that the old ones cannot express."""
+        """Write the old keys; the new ones only if the order of several modes cannot be expressed by the old."""
         write_json(folder / "config.json", _settings(self.modes, inputs) | ({"include_prompt": False} if self.skips_prompt else {}))
 
-    def width(self, inputs: int) -> int:
-        """One width for each mode."""
+    def output_width(self, inputs: int) -> int:
         return inputs * len(self.modes)
 
     def forward(self, hidden: Tensor, mask: Tensor | None, skip: Tensor | None = None) -> Tensor:
-        """Pool ``hidden`` (b, t, d) by ``mask`` (b, t; 1, or its weight: a real token; None: all are) to (b, d · modes) float32.
+        """Pool ``hidden`` (b, t, d) by ``mask`` (b, t): (b, d · modes) float32.
 
         Args:
-            skip: (b,), in the place of :attr:`skip` where it differs from text to text.
+            mask: 1 or a weight for real tokens, 0 for padding; ``None`` if all tokens are real.
+            skip: (b,), replaces :attr:`skip` if it differs between texts.
         """
-        # Sums of bfloat16 lose the third digit; the pooled vector is what is compared, so it is computed in float32.
+        # Sums in bfloat16 lose the third digit, so pooling is computed in float32.
         hidden = hidden.float()
         if skip is not None or self.skip:
             real = torch.ones(hidden.shape[:2], dtype=torch.int64, device=hidden.device) if mask is None else mask.to(torch.int64)
@@ -124,31 +124,31 @@ def _unmasked(hidden: Tensor, mode: str) -> Tensor:
     return torch.einsum("btd,t->bd", hidden, weights / weights.sum())
 
 
-def _masked(hidden: Tensor, mask: Tensor, mode: str, places: Tensor | None = None) -> Tensor:
-    """By the mask, in which a word's weight may stand; ``places`` number the tokens where they do not begin with the first one."""
-    real, there = mask.to(hidden.dtype), mask > 0
+def _masked(hidden: Tensor, mask: Tensor, mode: str, positions: Tensor | None = None) -> Tensor:
+    """Pool by a mask that may hold weights; ``positions`` are the positions of tokens if these do not start at the first one."""
+    weights, is_real = mask.to(hidden.dtype), mask > 0
     rows = torch.arange(hidden.shape[0], device=hidden.device)
     if mode in ("cls", "last", "max") and mask.is_floating_point():
-        hidden = hidden * real.unsqueeze(-1)
+        hidden = hidden * weights.unsqueeze(-1)
     if mode == "cls":
-        return hidden[rows, there.to(torch.int32).argmax(dim=1)]
+        return hidden[rows, is_real.to(torch.int32).argmax(dim=1)]
     if mode == "last":
-        # A position's own number where real, 0 where padding: the largest is the last real token on either side.
-        positions = torch.arange(hidden.shape[1], device=hidden.device)
-        return hidden[rows, (positions * there).argmax(dim=1)]
+        # Position of real tokens, 0 for padding: the largest is the last real token with padding on either side.
+        indices = torch.arange(hidden.shape[1], device=hidden.device)
+        return hidden[rows, (indices * is_real).argmax(dim=1)]
     if mode == "max":
-        highest = hidden.masked_fill(~there.unsqueeze(-1), float("-inf")).amax(dim=1)
-        return highest.masked_fill(highest == float("-inf"), 0.0)  # of a text without a token
+        highest = hidden.masked_fill(~is_real.unsqueeze(-1), float("-inf")).amax(dim=1)
+        return highest.masked_fill(highest == float("-inf"), 0.0)  # texts without a token
     if mode == "weighted_mean":
-        real = real * (there.cumsum(dim=1) if places is None else places)
-    total = torch.einsum("btd,bt->bd", hidden, real)
-    weight = real.sum(dim=1, keepdim=True).clamp(min=1e-9)
+        weights = weights * (is_real.cumsum(dim=1) if positions is None else positions)
+    total = torch.einsum("btd,bt->bd", hidden, weights)
+    weight = weights.sum(dim=1, keepdim=True).clamp(min=1e-9)
     pooled: Tensor = total / (weight.sqrt() if mode == "mean_sqrt_len" else weight)
     return pooled
 
 
 def read_mode(config: dict[str, Any]) -> str:
-    """The mode that a pooling's ``config.json`` asks for, by the newer key, or by whichever of the older ones are set.
+    """Return the mode in a pooling's ``config.json``, by the new key or the old ones.
 
     Raises:
         StudioError: a mode is unknown.
@@ -162,7 +162,7 @@ def read_mode(config: dict[str, Any]) -> str:
     modes = [mode] if isinstance(mode, str) else list(mode)
     unknown = [one for one in modes if one not in _NEW_POOLING]
     if unknown:
-        raise StudioError(f"the model pools by {unknown[0]!r}, which is not known here", "update SBERT Studio")
+        raise StudioError(f"the model's pooling mode {unknown[0]!r} is not supported", "update SBERT Studio")
     return JOIN.join(_NEW_POOLING[one] for one in modes)
 
 

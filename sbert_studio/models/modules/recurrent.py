@@ -1,4 +1,4 @@
-"""Recurrent networks over a text's words: RNN (Elman 1990), LSTM (Hochreiter and Schmidhuber 1997), GRU (Cho et al. 2014)."""
+"""Recurrent networks over word vectors: RNN (Elman 1990), LSTM (Hochreiter and Schmidhuber 1997), GRU (Cho et al. 2014)."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from torch.nn.utils import rnn
 
 from ...workspace import write_json
 from ..io.backbone import read_json
-from .base import MODULES, READER, Module, load_weights, read_weights, require_shape, write_weights
+from .base import MODULES, RECURRENCE, Module, load_weights, read_weights, require_shape, write_weights
 
 if TYPE_CHECKING:
     from typing import Self
 
 
 RECURRENT: dict[str, type[Recurrent]] = {}
-"""The networks by the word that the setting ``recurrent`` takes."""
+"""Networks by their name in the setting ``recurrent``."""
 
 
 class Recurrent(Module):
-    """Vectors (b, t, inputs) → states (b, t, hidden, twice that where both directions are read).
+    """Vectors (b, t, inputs) → states (b, t, hidden), or (b, t, 2 · hidden) if bidirectional.
 
-    Padding stands on the right and is never read: rows are packed.
+    Padding on the right is not read: rows are packed.
 
     Args:
-        inputs: the width of what enters.
-        hidden: the width of a state.
-        layers: one above the other.
-        bidirectional: whether a second network reads from the end.
-        dropout: between layers.
-        seed: of the first weights.
+        inputs: width of the inputs.
+        hidden: width of a state.
+        layers: number of layers.
+        bidirectional: add a second network that reads backwards.
+        dropout: dropout between layers.
+        seed: seed of the initial weights.
     """
 
-    stage = READER
+    stage = RECURRENCE
 
     network: ClassVar[Callable[..., nn.RNNBase]]
     config: ClassVar[str]
@@ -58,7 +58,7 @@ class Recurrent(Module):
             nn.init.uniform_(parameter, -bound, bound, generator=generator)
 
     def forward(self, vectors: Tensor, mask: Tensor | None) -> Tensor:
-        """Read ``vectors`` by ``mask`` (b, t; None: all are real)."""
+        """Return the states of ``vectors`` with ``mask`` (b, t), ``None`` if all tokens are real."""
         if mask is None:
             return self.encoder(vectors)[0]  # type: ignore[no-any-return]
         lengths = (mask != 0).sum(dim=1).clamp(min=1).cpu()
@@ -67,21 +67,14 @@ class Recurrent(Module):
         return states
 
     @property
-    def takes(self) -> int | None:
-        """The width of a word's vector."""
+    def input_width(self) -> int | None:
         return int(self.encoder.input_size)
 
-    def width(self, inputs: int) -> int:
-        """A state's, of both directions."""
+    def output_width(self, inputs: int) -> int:
         return self.hidden * (2 if self.bidirectional else 1)
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """From its configuration and ``model.safetensors``.
-
-        Raises:
-            StudioError: a file is missing or damaged.
-        """
         found = read_json(folder / cls.config, dict)
         inputs, hidden = int(found.get("embedding_dimension") or found["word_embedding_dimension"]), int(found["hidden_dim"])
         layers, bidirectional = int(found.get("num_layers", 1)), bool(found.get("bidirectional", True))
@@ -94,7 +87,6 @@ class Recurrent(Module):
         return module
 
     def write(self, folder: Path, inputs: int) -> None:
-        """Its configuration and ``model.safetensors``."""
         encoder = self.encoder
         config = {
             "word_embedding_dimension": encoder.input_size,
@@ -109,20 +101,20 @@ class Recurrent(Module):
 
 @MODULES.register("LSTM")
 class LSTM(Recurrent):
-    """Gated, with a memory beside the state."""
+    """Long short-term memory."""
 
     network, config = nn.LSTM, "lstm_config.json"
 
 
 @MODULES.register("GRU")
 class GRU(Recurrent):
-    """Gated, without a memory of its own."""
+    """Gated recurrent unit."""
 
     network, config, portable = nn.GRU, "gru_config.json", False
 
 
 @MODULES.register("RNN")
 class RNN(Recurrent):
-    """h = tanh(W x + U h + b), nothing else."""
+    """h = tanh(W x + U h + b)."""
 
     network, config, portable = nn.RNN, "rnn_config.json", False

@@ -1,16 +1,16 @@
-"""Word vectors: learned from texts (GloVe, skip-gram, CBOW, TF-IDF) or read from files, with weights for their mean."""
+"""Static word vectors: trained on texts (GloVe, skip-gram, CBOW, TF-IDF) or read from files, with weights for averaging."""
 
 from __future__ import annotations
 
 from .glove import GloVe
 from .learners import LEARNERS, Cbow, Learner, SkipGram
 from .tokens import Coverage, Vocabulary, WordTokens, count_words
-from .vectors import PACKAGED, WordVectors, load_pretrained, neighbours
-from .weighting import WEIGHTINGS, TfIdf, common_component, removal, word_weights
+from .vectors import VECTOR_PACKAGES, WordVectors, load_pretrained, nearest_words
+from .weighting import WEIGHTINGS, TfIdf, common_components, removal_transform, word_weights
 
 __all__ = [
     "LEARNERS",
-    "PACKAGED",
+    "VECTOR_PACKAGES",
     "WEIGHTINGS",
     "Cbow",
     "Coverage",
@@ -21,10 +21,10 @@ __all__ = [
     "Vocabulary",
     "WordTokens",
     "WordVectors",
-    "common_component",
+    "common_components",
     "count_words",
     "load_pretrained",
-    "neighbours",
-    "removal",
+    "nearest_words",
+    "removal_transform",
     "word_weights",
 ]

@@ -15,40 +15,46 @@ from .learners import LEARNERS, SEED, Learner, LearnerParams
 from .tokens import WordTokens
 from .vectors import WordVectors
 
-_PLACES = 2_000_000  # word pairs of a block: some 100 MB while it is counted
-_MOST = 50_000_000  # cells of the matrix: some 2 GB with all that is learned from them
+_BLOCK_PAIRS = 2_000_000  # word pairs per block: about 100 MB
+_MAX_CELLS = 50_000_000  # cells of the matrix: about 2 GB including training
+_MIN_STEP_CELLS = 4096
+_STEPS_PER_EPOCH = 200  # at most, unless steps would exceed the next number
+_MAX_STEP_CELLS = 65_536
+# What AdaGrad's sums of squares begin with. The authors' program begins with 1, beside which the gradients of a small corpus, whose
+# f(X) are far below 1, vanish.
+_FIRST_SQUARE = 0.1
 
 
 def cooccurrences(ids: np.ndarray, starts: np.ndarray, size: int, window: int = 10, progress: Progress | None = None) -> Any:
-    """X, where X_ij sums 1 / distance over all places where word j stands at most ``window`` words before or after word i in one text.
+    """Return X, where X_ij sums 1 / distance over all pairs of words i and j at most ``window`` words apart in one text.
 
-    Pennington et al. 2014, sections 3 and 4.2. The distance counts known words alone. The words are taken block by block, so that the
-    memory needed is that of the matrix, for a while twice over, and of one block.
+    Pennington et al. 2014, sections 3 and 4.2; only known words count towards the distance. Words are processed in blocks, so that peak
+    memory is about twice that of the matrix.
 
     Args:
-        ids: (n,) int32 rows of words, text after text.
-        starts: (texts + 1,) where each text begins in ``ids``.
+        ids: (n,) int32 word ids, text after text.
+        starts: (texts + 1,) start of each text in ``ids``.
         size: V, the number of words.
         window: words on either side.
-        progress: told the words that are done, of n.
+        progress: called with the number of words done, of n.
 
     Returns:
         A symmetric scipy ``csr_array`` (V, V) float64 with sorted rows.
 
     Raises:
-        StudioError: some 50 million pairs of words occur.
+        StudioError: there are more than 50 million pairs of words.
     """
     from scipy.sparse import coo_array, csr_array
 
     text_of = np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))
-    step = max(1, _PLACES // window)
+    step = max(1, _BLOCK_PAIRS // window)
     parts = [csr_array((size, size), dtype=np.float64)]
     for begin in range(0, len(ids), step):
         checkpoint()
         end = min(len(ids), begin + step)
         rows, columns, weights = [], [], []
         for distance in range(1, window + 1):
-            # A pair belongs to the block of its first word; the second may lie in the next one.
+            # A pair belongs to the block of its first word; the second word may be in the next block.
             last = min(end, len(ids) - distance)
             if last <= begin:
                 break
@@ -59,11 +65,11 @@ def cooccurrences(ids: np.ndarray, starts: np.ndarray, size: int, window: int = 
         if rows:
             cells = (np.concatenate(rows), np.concatenate(columns))
             parts.append(coo_array((np.concatenate(weights), cells), shape=(size, size)).tocsr())
-        # Sums of like size are added up, so that the whole is not copied for every block.
+        # Sums of similar size are merged, so that the whole is not copied for every block.
         while len(parts) > 1 and parts[-2].nnz <= 2 * parts[-1].nnz:
             smaller = parts.pop()
             parts[-1] = parts[-1] + smaller
-        if 2 * parts[0].nnz > _MOST:
+        if 2 * parts[0].nnz > _MAX_CELLS:
             raise StudioError("there are too many pairs of words to count", "keep fewer words, or choose a narrower window")
         if progress is not None:
             progress(end, len(ids))
@@ -71,14 +77,6 @@ def cooccurrences(ids: np.ndarray, starts: np.ndarray, size: int, window: int = 
     symmetric = csr_array(total + total.T)
     symmetric.sort_indices()
     return symmetric
-
-
-_CELLS = 4096  # cells of X in a step, at least
-_STEPS = 200  # steps of an epoch, at most, as long as a step is not larger than the next figure
-_MOST_CELLS = 65_536
-# What AdaGrad's sums of squares begin with. The authors' program begins with 1, beside which the gradients of a small corpus, whose
-# f(X) are far below 1, vanish.
-_FIRST_SQUARE = 0.1
 
 
 @dataclass(frozen=True)
@@ -92,19 +90,19 @@ class Factors:
 
     @classmethod
     def draw(cls, size: int, width: int, seed: int) -> Factors:
-        """w, w~, b and b~ uniform between ± 0.5 / (d + 1), in float32."""
+        """Draw all parameters uniformly from ± 0.5 / (d + 1), in float32."""
         rng = np.random.default_rng(seed)
         shapes = ((size, width), (size, width), (size,), (size,))
         return cls(*(((rng.random(shape) - 0.5) / (width + 1)).astype(np.float32) for shape in shapes))
 
     def parts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """The four arrays, which :func:`gradients` follows."""
+        """Return the four arrays in the order of :func:`glove_gradients`."""
         return self.words, self.contexts, self.word_bias, self.context_bias
 
 
 @dataclass(frozen=True)
-class Cells:
-    """The cells of X that are not zero: their row and column, log X_ij and f(X_ij), each (n,)."""
+class NonzeroCells:
+    """The non-zero cells of X: row, column, log X_ij and f(X_ij), each (n,)."""
 
     rows: np.ndarray
     columns: np.ndarray
@@ -112,8 +110,8 @@ class Cells:
     weight: np.ndarray
 
     @classmethod
-    def of(cls, counts: Any, x_max: float, alpha: float, dtype: Any = np.float32) -> Cells:
-        """Of a sparse matrix; equation 9: f(x) = (x / x_max)^α below x_max, else 1."""
+    def from_matrix(cls, counts: Any, x_max: float, alpha: float, dtype: Any = np.float32) -> NonzeroCells:
+        """Read a sparse matrix; equation 9: f(x) = (x / x_max)^α below x_max, else 1."""
         found = counts.tocoo()
         weight = np.minimum(1, (found.data / x_max) ** alpha)
         return cls(found.row.astype(np.int32), found.col.astype(np.int32), np.log(found.data).astype(dtype), weight.astype(dtype))
@@ -121,43 +119,41 @@ class Cells:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def take(self, order: np.ndarray) -> Cells:
-        """Some of them."""
-        return Cells(self.rows[order], self.columns[order], self.log[order], self.weight[order])
+    def take(self, order: np.ndarray) -> NonzeroCells:
+        return NonzeroCells(self.rows[order], self.columns[order], self.log[order], self.weight[order])
 
-    def blocks(self, size: int) -> Iterator[Cells]:
-        """All of them, in their order, ``size`` at a time."""
+    def blocks(self, size: int) -> Iterator[NonzeroCells]:
+        """Yield all cells in order, ``size`` at a time."""
         for begin in range(0, len(self), size):
             yield self.take(np.arange(begin, min(begin + size, len(self))))
 
 
 @dataclass(frozen=True)
-class Step:
-    """What some cells ask of the parameters: for each of the four the rows that they touch, and the gradient of J there."""
+class GloveGradient:
+    """For each of the four parameters the rows that some cells touch, and the gradient of J there."""
 
     rows: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
     gradients: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 def default_x_max(words: int) -> float:
-    """Where f reaches 1 for a corpus of so many words: the paper's 100 from 10⁹ on, 100 √(words / 10⁹) below that, at least 1.
+    """Return x_max for a corpus of so many words: the paper's 100 from 10⁹ on, below that 100 √(words / 10⁹), at least 1.
 
-    The paper's corpora have 10⁹ to 4 · 10¹⁰ words. In one of 10⁵ most X_ij are below 2: with 100 it would be learned from its few
-    commonest pairs alone. The rule is ours, chosen by the Spearman of STSb's dev set with vectors of its training texts.
+    The paper's corpora have 10⁹ to 4 · 10¹⁰ words. With 10⁵, most X_ij are below 2, and 100 would leave the few most frequent pairs only.
+    The rule is ours, chosen by Spearman on STSb's dev set with vectors of its training texts.
     """
     return float(np.clip(100 * np.sqrt(words / 1e9), 1, 100))
 
 
-def loss(factors: Factors, cells: Cells) -> float:
-    """J = Σ f(X_ij) (w_i · w~_j + b_i + b~_j − log X_ij)² over the cells, equation 8."""
-    return float(sum((block.weight * _errors(factors, block) ** 2).sum(dtype=np.float64) for block in cells.blocks(_MOST_CELLS)))
+def glove_loss(factors: Factors, cells: NonzeroCells) -> float:
+    """Return J = Σ f(X_ij) (w_i · w~_j + b_i + b~_j − log X_ij)² over the cells, equation 8."""
+    return float(sum((block.weight * _errors(factors, block) ** 2).sum(dtype=np.float64) for block in cells.blocks(_MAX_STEP_CELLS)))
 
 
-def gradients(factors: Factors, cells: Cells) -> Step:
-    """The gradient of :func:`loss`; where a word stands in several cells, what they ask is added up.
+def glove_gradients(factors: Factors, cells: NonzeroCells) -> GloveGradient:
+    """Return the gradient of :func:`glove_loss`, summed over the cells of each word.
 
-    The cells make a sparse matrix with 2 f(X_ij) (w_i · w~_j + …) in it. Its product with w~ is the gradient of w, and so on, which
-    adds up repeated words in one pass.
+    With 2 f(X_ij) (w_i · w~_j + …) as a sparse matrix, its product with w~ is the gradient of w, and so on.
     """
     from scipy.sparse import csr_array
 
@@ -165,7 +161,7 @@ def gradients(factors: Factors, cells: Cells) -> Step:
     rows, row_places = _distinct(cells.rows, len(factors.words))
     columns, column_places = _distinct(cells.columns, len(factors.words))
     sparse = csr_array((pull, (row_places, column_places)), shape=(len(rows), len(columns)))
-    return Step(
+    return GloveGradient(
         (rows, columns, rows, columns),
         (
             sparse @ factors.contexts[columns],
@@ -177,29 +173,30 @@ def gradients(factors: Factors, cells: Cells) -> Step:
 
 
 class AdaGrad:
-    """Each parameter moves by rate · g / √(Σ g²) over its own gradients so far (Duchi et al. 2011)."""
+    """Update of each parameter by rate · g / √(Σ g²) over its gradients so far (Duchi et al. 2011)."""
 
     def __init__(self, factors: Factors, rate: float) -> None:
         self.factors, self.rate = factors, rate
         self.squares = tuple(np.full_like(part, _FIRST_SQUARE) for part in factors.parts())
 
-    def step(self, cells: Cells) -> None:
-        """Move the parameters, in place."""
-        found = gradients(self.factors, cells)
+    def step(self, cells: NonzeroCells) -> None:
+        found = glove_gradients(self.factors, cells)
         for part, squares, rows, gradient in zip(self.factors.parts(), self.squares, found.rows, found.gradients, strict=True):
             sums = squares[rows] + gradient * gradient
             squares[rows] = sums
             part[rows] -= self.rate * gradient / np.sqrt(sums)
 
 
-def fit(cells: Cells, factors: Factors, epochs: int, rate: float, seed: int = SEED, progress: Progress | None = None) -> None:
-    """Minimise J by AdaGrad over shuffled cells, some thousands a step; ``progress`` is told cells.
+def fit_factors(
+    cells: NonzeroCells, factors: Factors, epochs: int, rate: float, seed: int = SEED, progress: Progress | None = None
+) -> None:
+    """Minimise J by AdaGrad over shuffled cells, some thousands per step; ``progress`` is called with the number of cells.
 
     Raises:
-        StoppedError: somebody wishes that it end.
+        StoppedError: the work was stopped.
     """
     rng = np.random.default_rng([seed, 1])
-    size = int(np.clip(len(cells) // _STEPS, _CELLS, _MOST_CELLS))
+    size = int(np.clip(len(cells) // _STEPS_PER_EPOCH, _MIN_STEP_CELLS, _MAX_STEP_CELLS))
     order = np.arange(len(cells), dtype=np.int32)
     adagrad = AdaGrad(factors, rate)
     for epoch in range(epochs):
@@ -216,37 +213,36 @@ class GloVe(Learner):
     """The vector of a word is w + w~ (section 4.2)."""
 
     title = "GloVe"
-    summary = "Learns from how often words stand near each other in all texts together."
+    summary = "Learns from word co-occurrence counts over all texts."
     unit = "pairs of words"
 
     @dataclass(frozen=True)
     class Params(LearnerParams):
-        """Those of equation 9 and of AdaGrad."""
+        """Parameters of equation 9 and AdaGrad."""
 
-        x_max: float = setting(0.0, "A pair that occurs so often weighs fully; 0: 100 for large texts, less for small ones.", min=0)
-        alpha: float = setting(0.75, "How much less rarer pairs weigh.", min=0, max=1, step=0.05)
+        x_max: float = setting(0.0, "Co-occurrence count with full weight; 0: 100 for large corpora, less for small ones.", min=0)
+        alpha: float = setting(0.75, "Exponent by which rarer pairs are downweighted.", min=0, max=1, step=0.05)
         rate: float = setting(0.05, "The learning rate of AdaGrad.", min=1e-6, max=1)
 
     def learn(self, texts: Sequence[str], seed: int = SEED, progress: Progress | None = None) -> WordVectors:
-        """Count, then fit; ``progress`` is told of the second, which takes nearly all of the time."""
+        """Count co-occurrences, then fit; ``progress`` covers the fit, which takes nearly all of the time."""
         vocabulary = self.vocabulary(texts)
         ids, starts = WordTokens(vocabulary.words).flat(texts)
         counts = cooccurrences(ids, starts, len(vocabulary), self.params.window)
         if counts.nnz == 0:
-            raise StudioError("no two known words stand in one text", "give texts of several words, or keep rarer words")
-        cells = Cells.of(counts, self.params.x_max or default_x_max(len(ids)), self.params.alpha)
+            raise StudioError("no text contains two known words", "give texts of several words, or keep rarer words")
+        cells = NonzeroCells.from_matrix(counts, self.params.x_max or default_x_max(len(ids)), self.params.alpha)
         factors = Factors.draw(len(vocabulary), self.params.width, seed)
-        fit(cells, factors, self.params.epochs, self.params.rate, seed, progress)
+        fit_factors(cells, factors, self.params.epochs, self.params.rate, seed, progress)
         return WordVectors(vocabulary.words, factors.words + factors.contexts, vocabulary.counts, self.name)
 
 
-def _errors(factors: Factors, cells: Cells) -> np.ndarray:
+def _errors(factors: Factors, cells: NonzeroCells) -> np.ndarray:
     products = np.einsum("nd,nd->n", factors.words[cells.rows], factors.contexts[cells.columns])
     return np.asarray(products + factors.word_bias[cells.rows] + factors.context_bias[cells.columns] - cells.log)
 
 
 def _distinct(ids: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """The different ids in ascending order, and where each of ``ids`` stands among them."""
     seen = np.zeros(size, bool)
     seen[ids] = True
     return np.flatnonzero(seen), (np.cumsum(seen, dtype=np.int32) - 1)[ids]

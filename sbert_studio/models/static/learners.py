@@ -19,36 +19,39 @@ from .tokens import Vocabulary, WordTokens, count_words
 from .vectors import WordVectors
 
 SEED = 12
+LEARNERS: Registry[Learner] = Registry("way of learning word vectors")
+_LONGEST = 10_000  # words of a text that gensim reads; longer texts are split
+_TEXTS = 256  # texts between two checks for a stop
 
 
 @dataclass(frozen=True)
 class VocabularyParams:
-    """Which words get a vector: a setting of every learner."""
+    """Vocabulary settings, common to all learners."""
 
-    min_count: int = setting(2, "Rarer words are left out.", min=1, max=1_000_000)
-    most_words: int = setting(50_000, "At most so many words, the commonest.", min=1, max=2_000_000)
+    min_count: int = setting(2, "Words that occur less often are skipped.", min=1, max=1_000_000)
+    most_words: int = setting(50_000, "Maximum number of words, the most frequent first.", min=1, max=2_000_000)
 
 
 @dataclass(frozen=True)
 class LearnerParams(VocabularyParams):
-    """Those of a learner that passes over the texts again and again, and looks at the neighbours of each word."""
+    """Settings of learners that iterate over the texts and look at the neighbours of each word."""
 
     width: int = setting(100, "Components of a vector.", min=2, max=1000)
     epochs: int = setting(25, "Passes over the texts.", min=1, max=1000)
-    window: int = setting(10, "How many words to either side are a word's neighbours.", min=1, max=100)
+    window: int = setting(10, "Number of context words on either side.", min=1, max=100)
 
 
 class Learner(ABC):
-    """A way of learning word vectors. One file registers one.
+    """A method that trains word vectors; one registered class per method.
 
     Args:
-        params: its settings; None means those of ``Params``.
+        params: settings; ``None`` for the defaults of ``Params``.
 
     Attributes:
-        name: under which it is registered.
-        title, summary: for people.
-        unit: what its progress counts, in the plural.
-        weighted: whether its vectors carry their words' weights, so that a text is the plain sum of them, brought to length 1.
+        name: registered name.
+        title, summary: for display.
+        unit: unit of its progress, in the plural.
+        weighted: its vectors include the words' weights, so that a text is their plain sum, scaled to unit length.
     """
 
     name: ClassVar[str]
@@ -62,7 +65,7 @@ class Learner(ABC):
         self.params: Any = self.Params() if params is None else params
 
     def vocabulary(self, texts: Sequence[str]) -> Vocabulary:
-        """The words that get a vector.
+        """Return the words that get a vector.
 
         Raises:
             StudioError: there are none.
@@ -71,50 +74,34 @@ class Learner(ABC):
 
     @abstractmethod
     def learn(self, texts: Sequence[str], seed: int = SEED, progress: Progress | None = None) -> WordVectors:
-        """The vectors of the words of ``texts``, the same for the same texts, settings and seed.
+        """Return the vectors of the words of ``texts``, deterministic for texts, settings and seed.
 
         Raises:
             StudioError: there is nothing to learn from.
-            StoppedError: somebody wishes that it end.
+            StoppedError: the work was stopped.
         """
-
-
-LEARNERS: Registry[Learner] = Registry("way of learning word vectors")
-
-
-_LONGEST = 10_000  # words of a text that gensim reads; the rest it would leave out
-_TEXTS = 256  # between two questions whether to go on
 
 
 @dataclass(frozen=True)
 class _Params(LearnerParams):
-    """Those of negative sampling."""
-
-    window: int = setting(5, "How many words to either side are a word's neighbours, at most.", min=1, max=100)
-    negative: int = setting(5, "Words drawn at random against each true neighbour.", min=1, max=50)
-    sample: float = setting(1e-3, "Words more frequent than this are passed over at random; 0: none.", min=0, max=1)
-    rate: float = setting(0.025, "The learning rate at the beginning; it falls to near zero.", min=1e-6, max=1)
+    window: int = setting(5, "Maximum number of context words on either side.", min=1, max=100)
+    negative: int = setting(5, "Number of negative samples per context word.", min=1, max=50)
+    sample: float = setting(1e-3, "Subsampling threshold: more frequent words are skipped at random; 0: none.", min=0, max=1)
+    rate: float = setting(0.025, "Initial learning rate; it decays to near zero.", min=1e-6, max=1)
 
 
 class _Word2Vec(Learner):
-    """Both ways: by one thread, so that the same seed gives the same vectors."""
-
     unit = "epochs"
     Params = _Params
     skip_gram: bool
 
     def learn(self, texts: Sequence[str], seed: int = SEED, progress: Progress | None = None) -> WordVectors:
-        """``progress`` is told epochs.
-
-        Raises:
-            StudioError: gensim is not installed; or there is nothing to learn from.
-        """
         model_class = _gensim()
         vocabulary = self.vocabulary(texts)
         ids, starts = WordTokens(vocabulary.words).flat(texts)
         if np.diff(starts).max(initial=0) < 2:
-            raise StudioError("no two known words stand in one text", "give texts of several words, or keep rarer words")
-        corpus = _Corpus(vocabulary.words, ids, starts)
+            raise StudioError("no text contains two known words", "give texts of several words, or keep rarer words")
+        corpus = _WordLists(vocabulary.words, ids, starts)
         model = model_class(
             vector_size=self.params.width,
             window=self.params.window,
@@ -125,11 +112,11 @@ class _Word2Vec(Learner):
             min_count=1,
             workers=1,
             seed=seed,
-            # Python's own hash of a string differs from one process to the next.
+            # Python's hash of a string differs between processes.
             hashfxn=lambda word: zlib.crc32(word.encode()),
         )
         model.build_vocab_from_freq(dict(zip(vocabulary.words, map(int, vocabulary.counts), strict=True)), corpus_count=len(corpus))
-        callback = _epochs(progress, self.params.epochs)
+        callback = _epoch_callback(progress, self.params.epochs)
         model.train(corpus, total_examples=len(corpus), epochs=self.params.epochs, callbacks=[callback])
         rows = [model.wv.key_to_index[word] for word in vocabulary.words]
         return WordVectors(vocabulary.words, np.array(model.wv.vectors[rows], np.float32), vocabulary.counts, self.name)
@@ -137,33 +124,33 @@ class _Word2Vec(Learner):
 
 @LEARNERS.register("skip_gram")
 class SkipGram(_Word2Vec):
-    """From a word its neighbours (Mikolov et al. 2013b, equation 4)."""
+    """Predict the neighbours of a word (Mikolov et al. 2013b, equation 4)."""
 
     title = "word2vec, skip-gram"
-    summary = "Learns to tell from a word which others stand near it; good for rare words."
+    summary = "Predicts the context of each word; good for rare words."
     skip_gram = True
 
 
 @LEARNERS.register("cbow")
 class Cbow(_Word2Vec):
-    """From the mean of its neighbours a word (Mikolov et al. 2013a, section 3.1)."""
+    """Predict a word from the mean of its neighbours (Mikolov et al. 2013a, section 3.1)."""
 
     title = "word2vec, CBOW"
-    summary = "Learns to tell a word from those near it; faster than skip-gram."
+    summary = "Predicts each word from its context; faster than skip-gram."
     skip_gram = False
 
     @dataclass(frozen=True)
     class Params(_Params):
-        """The authors' program begins CBOW with twice the rate."""
+        """The authors' program uses twice the learning rate for CBOW."""
 
-        rate: float = setting(0.05, "The learning rate at the beginning; it falls to near zero.", min=1e-6, max=1)
+        rate: float = setting(0.05, "Initial learning rate; it decays to near zero.", min=1e-6, max=1)
 
 
-class _Corpus:
-    """Lists of words, as often as they are asked for; gensim does so in a thread of its own.
+class _WordLists:
+    """Lists of words, iterated by gensim in a thread of its own.
 
-    Whether to go on is a matter of the thread that called (a context variable), so its context is taken along. An error in gensim's
-    thread would leave it waiting: the corpus ends early instead, and the callback behind the epoch raises.
+    The stop request is a context variable of the calling thread, so its context is used. An exception in gensim's thread would make it
+    hang: the corpus ends early instead, and the callback after the epoch raises.
     """
 
     def __init__(self, words: tuple[str, ...], ids: np.ndarray, starts: np.ndarray) -> None:
@@ -195,17 +182,15 @@ def _gensim() -> Any:
         raise StudioError(
             "word2vec needs gensim, which is not installed", "run: pip install 'sbert-studio[words]'; or choose GloVe"
         ) from error
-    # It warns of small corpora, and of one that ended early because it was asked to.
+    # gensim warns about small corpora, and about one that was stopped.
     logging.getLogger("gensim").setLevel(logging.ERROR)
     return Word2Vec
 
 
-def _epochs(progress: Progress | None, total: int) -> Any:
+def _epoch_callback(progress: Progress | None, total: int) -> Any:
     from gensim.models.callbacks import CallbackAny2Vec
 
-    class Epochs(CallbackAny2Vec):  # type: ignore[misc]
-        """Tells how many are done."""
-
+    class EpochCallback(CallbackAny2Vec):  # type: ignore[misc]
         def __init__(self) -> None:
             self.done = 0
 
@@ -215,4 +200,4 @@ def _epochs(progress: Progress | None, total: int) -> Any:
             if progress is not None:
                 progress(self.done, total)
 
-    return Epochs()
+    return EpochCallback()

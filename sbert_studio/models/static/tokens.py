@@ -1,4 +1,4 @@
-"""Words of a text, and the vocabulary of a corpus."""
+"""Word tokenization, and the vocabulary of a corpus."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
 
 
 CONFIG = "whitespacetokenizer_config.json"
-_UNKNOWN, _DROPPED = -1, -2
-_TEXTS = 4096  # between two questions whether to go on
+_UNKNOWN, _STOP_WORD = -1, -2
+_TEXTS = 4096  # texts between two checks for a stop
 
 
 def split_words(text: str) -> list[str]:
-    """The words of a text that a table is learned from: lower-cased pieces between white space, without punctuation at their ends."""
+    """Split a text into lower-cased words at white space, without punctuation at their ends, as for training vectors."""
     return [word for piece in text.lower().split() if (word := piece.strip(string.punctuation))]
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """How much of some texts a table knows.
+    """Counts of known and unknown words in some texts.
 
     Attributes:
-        known: words that have a vector.
-        unknown: words that have none; pieces without a letter or digit are not counted, nor are stop words.
-        empty: texts without a known word, whose vector will be zero.
+        known: words with a vector.
+        unknown: words without; stop words and pieces without a letter or digit are not counted.
+        empty: texts without a known word, whose vector is zero.
     """
 
     known: int
@@ -46,7 +46,7 @@ class Coverage:
 
     @property
     def share(self) -> float:
-        """Known words of all words, 0 to 1; 0 where there are none."""
+        """Share of known words, 0 to 1; 0 without words."""
         return self.known / max(1, self.known + self.unknown)
 
 
@@ -54,37 +54,37 @@ class WordTokens:
     """A tokenizer over a fixed list of words.
 
     Args:
-        words: in the order of the rows of the table, each once.
-        stop_words: left out of every text.
-        lowercase: whether a text is put in lower case first; not so for tables that tell upper case from lower.
+        words: distinct words in the order of the table's rows.
+        stop_words: ignored in texts.
+        lowercase: lower-case texts first; not for case-sensitive tables.
 
     Raises:
-        StudioError: a word stands twice.
+        StudioError: a word occurs twice.
     """
 
     def __init__(self, words: Iterable[str], stop_words: Iterable[str] = (), *, lowercase: bool = True) -> None:
         self.words = tuple(words)
         self.stop_words = frozenset(stop_words)
         self.lowercase = lowercase
-        self._places = {word: place for place, word in enumerate(self.words)}
-        if len(self._places) < len(self.words):
-            twice = next(word for place, word in enumerate(self.words) if self._places[word] != place)
-            raise StudioError(f"the word {twice!r} stands twice in the table", "keep one of its rows")
+        self._indices = {word: index for index, word in enumerate(self.words)}
+        if len(self._indices) < len(self.words):
+            twice = next(word for index, word in enumerate(self.words) if self._indices[word] != index)
+            raise StudioError(f"the word {twice!r} occurs twice in the table", "keep one of its rows")
 
     def __len__(self) -> int:
         return len(self.words)
 
-    def place(self, word: str) -> int | None:
-        """The row of one word, found as in a text; None where it is unknown."""
-        found = self._place(word.lower() if self.lowercase else word)
-        return found if found >= 0 else None
+    def index(self, word: str) -> int | None:
+        """Return the row of one word, normalized as in a text; ``None`` if unknown."""
+        index = self._find(word.lower() if self.lowercase else word)
+        return index if index >= 0 else None
 
     def ids(self, text: str) -> list[int]:
-        """The rows of the known words of a text, in order; none where none is known."""
-        return [place for piece in self._pieces(text) if (place := self._place(piece)) >= 0]
+        """Return the rows of the known words of a text, in order."""
+        return [index for piece in self._split(text) if (index := self._find(piece)) >= 0]
 
     def flat(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """The rows of all texts in one (n,) int32 array, and where each text begins in it, (texts + 1,) int64."""
+        """Return the rows of all texts, (n,) int32, and the start of each text in them, (texts + 1,) int64."""
         parts: list[np.ndarray] = []
         ends = np.zeros(len(texts) + 1, np.int64)
         for number, text in enumerate(texts):
@@ -95,26 +95,25 @@ class WordTokens:
         return np.concatenate(parts) if parts else np.zeros(0, np.int32), np.cumsum(ends)
 
     def coverage(self, texts: Iterable[str]) -> Coverage:
-        """How many words of ``texts`` are known."""
         known = unknown = empty = 0
         for number, text in enumerate(texts):
             if number % _TEXTS == 0:
                 checkpoint()
-            found = [(piece, self._place(piece)) for piece in self._pieces(text)]
-            here = sum(place >= 0 for _, place in found)
-            known += here
-            unknown += sum(place == _UNKNOWN and any(map(str.isalnum, piece)) for piece, place in found)
-            empty += here == 0
+            indices = [(piece, self._find(piece)) for piece in self._split(text)]
+            known_here = sum(index >= 0 for _, index in indices)
+            known += known_here
+            unknown += sum(index == _UNKNOWN and any(map(str.isalnum, piece)) for piece, index in indices)
+            empty += known_here == 0
         return Coverage(known, unknown, empty)
 
     def write(self, folder: Path) -> None:
-        """``whitespacetokenizer_config.json``, which sentence-transformers reads."""
+        """Write ``whitespacetokenizer_config.json`` of sentence-transformers."""
         config = {"vocab": list(self.words), "stop_words": sorted(self.stop_words), "do_lower_case": self.lowercase}
         write_json(folder / CONFIG, config)
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """From the file that :meth:`write` or sentence-transformers has written.
+        """Read the file of :meth:`write` or sentence-transformers.
 
         Raises:
             StudioError: the file is missing or damaged.
@@ -129,58 +128,58 @@ class WordTokens:
             raise StudioError(f"the list of words in {folder.name}/{CONFIG} is missing or damaged", "copy the folder again") from error
         return cls(words, stop_words, lowercase=lowercase)
 
-    def _pieces(self, text: str) -> list[str]:
+    def _split(self, text: str) -> list[str]:
         return (text.lower() if self.lowercase else text).split()
 
-    def _place(self, piece: str) -> int:
+    def _find(self, piece: str) -> int:
         bare = piece.strip(string.punctuation)
         for form in (piece, bare, bare.lower()):
             if form in self.stop_words:
-                return _DROPPED
-            if (place := self._places.get(form)) is not None:
-                return place
+                return _STOP_WORD
+            if (index := self._indices.get(form)) is not None:
+                return index
         return _UNKNOWN
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Words by falling count, equal counts by alphabet.
+    """Words by falling count, equal counts alphabetically.
 
     Attributes:
-        words: each once.
-        counts: (V,) int64, how often each occurs.
-        left_out: occurrences of words that were too rare, or too many.
+        words: distinct words.
+        counts: (V,) int64 occurrences.
+        skipped: occurrences of words that were too rare or too many.
     """
 
     words: tuple[str, ...]
     counts: np.ndarray
-    left_out: int
+    skipped: int
 
     def __len__(self) -> int:
         return len(self.words)
 
 
 def count_words(texts: Iterable[str], min_count: int = 2, most: int = 50_000) -> Vocabulary:
-    """The words of ``texts``.
+    """Count the words of ``texts``.
 
     Args:
-        min_count: a rarer word is left out.
-        most: no more words are kept, the commonest first.
+        min_count: rarer words are skipped.
+        most: maximum number of words, the most frequent first.
 
     Raises:
-        StudioError: no word is left.
+        StudioError: no word remains.
     """
-    found: Counter[str] = Counter()
+    counter: Counter[str] = Counter()
     for number, text in enumerate(texts):
         if number % _TEXTS == 0:
             checkpoint()
-        found.update(split_words(text))
-    enough = [(-count, word) for word, count in found.items() if count >= min_count and is_text(word)]
-    kept = sorted(enough)[:most]
+        counter.update(split_words(text))
+    frequent = [(-count, word) for word, count in counter.items() if count >= min_count and is_text(word)]
+    kept = sorted(frequent)[:most]
     if not kept:
         raise StudioError(
             f"no word occurs {min_count} times in these texts" if min_count > 1 else "there is no word in these texts",
-            "give more text, or keep rarer words; words are told apart by spaces, so Chinese, Japanese and Thai cannot be learned from",
+            "give more text, or keep rarer words; words are split at spaces, which does not work for Chinese, Japanese and Thai",
         )
     counts = -np.array([count for count, _ in kept], np.int64)
-    return Vocabulary(tuple(word for _, word in kept), counts, found.total() - int(counts.sum()))
+    return Vocabulary(tuple(word for _, word in kept), counts, counter.total() - int(counts.sum()))

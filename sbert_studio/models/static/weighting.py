@@ -15,40 +15,39 @@ from .learners import LEARNERS, SEED, Learner, VocabularyParams
 from .tokens import WordTokens
 from .vectors import WordVectors
 
+WEIGHTINGS = ("plain", "tfidf", "sif")
+SIF_A = 1e-3
+
 
 @LEARNERS.register("tfidf")
 class TfIdf(Learner):
-    """The vector of a word is its inverse document frequency times its row of V, so the sum of a text's words is its row of TF-IDF · V."""
+    """The vector of a word is its IDF times its row of V, so that the sum of a text's words is its row of TF-IDF · V."""
 
     title = "TF-IDF with SVD"
-    summary = "Counts words and weighs down the common ones, without learning what they mean: the baseline."
+    summary = "Counts words and downweights frequent ones, without learning their meaning: the baseline."
     unit = "products"
     weighted = True
 
     @dataclass(frozen=True)
     class Params(VocabularyParams):
-        """Those of the singular value decomposition, and the words."""
+        """Settings of the singular value decomposition."""
 
-        dim: int = setting(300, "Components of a vector; fewer where there are fewer texts or words.", min=1, max=2000)
+        dim: int = setting(300, "Components of a vector; fewer with fewer texts or words.", min=1, max=2000)
 
     def learn(self, texts: Sequence[str], seed: int = SEED, progress: Progress | None = None) -> WordVectors:
-        """``progress`` is told how many products of the matrix with a vector were taken, of a number that is not known.
-
-        Raises:
-            StudioError: fewer than two words, or fewer than two texts with one of them.
-        """
+        """Factorize the TF-IDF matrix; ``progress`` is called with the number of matrix-vector products, of an unknown total."""
         vocabulary = self.vocabulary(texts)
-        counts, idf = weighted_counts(WordTokens(vocabulary.words), texts)
+        counts, idf = tfidf_matrix(WordTokens(vocabulary.words), texts)
         if min(counts.shape) < 2:
             raise StudioError("TF-IDF needs two texts and two words at least", "give more texts, or keep rarer words")
-        directions = right_singular(counts, min(self.params.dim, min(counts.shape) - 1), seed, progress)
+        directions = right_singular_vectors(counts, min(self.params.dim, min(counts.shape) - 1), seed, progress)
         return WordVectors(vocabulary.words, np.asarray(directions * idf[:, None], np.float32), vocabulary.counts, self.name)
 
 
-def weighted_counts(words: WordTokens, texts: Sequence[str]) -> tuple[Any, np.ndarray]:
-    """The TF-IDF of texts with a known word, and the inverse document frequencies ln((1 + n) / (1 + df)) + 1 of n texts.
+def tfidf_matrix(words: WordTokens, texts: Sequence[str]) -> tuple[Any, np.ndarray]:
+    """Return the TF-IDF of texts with a known word, and the inverse document frequencies ln((1 + n) / (1 + df)) + 1 of n texts.
 
-    As scikit-learn's ``TfidfVectorizer`` has it without options: counts times idf, rows of length 1.
+    Like scikit-learn's ``TfidfVectorizer`` with its defaults: counts times idf, rows of length 1.
 
     Returns:
         A scipy ``csr_array`` (texts with a known word, V) float64; (V,) float64.
@@ -67,22 +66,22 @@ def weighted_counts(words: WordTokens, texts: Sequence[str]) -> tuple[Any, np.nd
     return counts[rows], idf
 
 
-def right_singular(matrix: Any, k: int, seed: int = SEED, progress: Progress | None = None) -> np.ndarray:
-    """The first ``k`` right singular vectors of a sparse (n, V) matrix, (V, k) float64, by ARPACK's Lanczos iteration.
+def right_singular_vectors(matrix: Any, k: int, seed: int = SEED, progress: Progress | None = None) -> np.ndarray:
+    """Return the first ``k`` right singular vectors of a sparse (n, V) matrix, (V, k) float64, by ARPACK's Lanczos iteration.
 
-    Each is signed so that its largest component is positive.
+    The largest component of each is positive.
 
     Args:
         k: below both n and V.
 
     Raises:
-        StoppedError: somebody wishes that it end.
+        StoppedError: the work was stopped.
     """
     from scipy.sparse.linalg import LinearOperator, svds
 
     taken = 0
 
-    def told(product: Any) -> Any:
+    def counted(product: Any) -> Any:
         def take(vector: np.ndarray) -> np.ndarray:
             nonlocal taken
             checkpoint()
@@ -93,7 +92,7 @@ def right_singular(matrix: Any, k: int, seed: int = SEED, progress: Progress | N
 
         return take
 
-    operator = LinearOperator(matrix.shape, matvec=told(matrix), rmatvec=told(matrix.T.tocsr()), dtype=np.float64)
+    operator = LinearOperator(matrix.shape, matvec=counted(matrix), rmatvec=counted(matrix.T.tocsr()), dtype=np.float64)
     start = np.random.default_rng(seed).uniform(-1, 1, min(matrix.shape))
     _, values, directions = svds(operator, k=k, v0=start)
     directions = directions[np.argsort(-values, kind="stable")].T
@@ -101,15 +100,11 @@ def right_singular(matrix: Any, k: int, seed: int = SEED, progress: Progress | N
     return np.asarray(directions * np.where(signs == 0, 1, signs))
 
 
-WEIGHTINGS = ("plain", "tfidf", "sif")
-SIF_A = 1e-3
-
-
-def weighting_named(name: str) -> str:
-    """The name of a weighting, if there is one of that name.
+def require_weighting(name: str) -> str:
+    """Return ``name`` if it is a weighting.
 
     Raises:
-        StudioError: there is none.
+        StudioError: it is not.
     """
     if name not in WEIGHTINGS:
         raise StudioError(f"there is no weighting {name!r}", f"choose one of {', '.join(WEIGHTINGS)}")
@@ -117,16 +112,17 @@ def weighting_named(name: str) -> str:
 
 
 def word_weights(weighting: str, vectors: WordVectors, texts: Sequence[str] | None = None, a: float = SIF_A) -> np.ndarray:
-    """A weight for each word, (V,) float32 above 0, by a name of :data:`WEIGHTINGS`.
+    """Return a weight for each word, (V,) float32 above 0.
 
     Args:
-        texts: those of the training, to which the inverse document frequencies are fitted.
-        a: of SIF.
+        weighting: one of :data:`WEIGHTINGS`.
+        texts: training texts, to which inverse document frequencies are fitted.
+        a: parameter of SIF.
 
     Raises:
-        StudioError: the name is unknown, or ``tfidf`` is given no texts.
+        StudioError: the weighting is unknown, or ``tfidf`` has no texts.
     """
-    if weighting_named(weighting) == "plain":
+    if require_weighting(weighting) == "plain":
         return np.ones(len(vectors), np.float32)
     if weighting == "sif":
         return sif(frequencies(vectors), a)
@@ -136,10 +132,9 @@ def word_weights(weighting: str, vectors: WordVectors, texts: Sequence[str] | No
 
 
 def idf(vectors: WordVectors, texts: Sequence[str]) -> np.ndarray:
-    """ln((1 + n) / (1 + df)) + 1 for n texts, of which df hold the word, (V,) float32.
+    """Return ln((1 + n) / (1 + df)) + 1 for n texts, with df texts that contain the word, (V,) float32.
 
-    A mean over all tokens with these weights is a mean by TF-IDF: a word that stands twice is added twice. Words of the
-    table that no text holds weigh the most.
+    A mean of all tokens with these weights is a mean by TF-IDF. Words in no text get the largest weight.
     """
     ids, starts = vectors.tokens.flat(texts)
     text_of = np.repeat(np.arange(len(texts), dtype=np.int64), np.diff(starts))
@@ -149,10 +144,10 @@ def idf(vectors: WordVectors, texts: Sequence[str]) -> np.ndarray:
 
 
 def frequencies(vectors: WordVectors, texts: Sequence[str] | None = None) -> np.ndarray:
-    """p(w), (V,) float64 that sum to 1: from ``texts``, else from the table's counts, else by Zipf's law.
+    """Return p(w), (V,) float64 that sum to 1: from ``texts``, else from the table's counts, else by Zipf's law.
 
-    Tables that others learned seldom tell counts, but hold the commonest words first: the r-th of them is taken to occur in
-    proportion to 1 / r (Zipf 1949).
+    Published tables rarely have counts, but list the most frequent words first: rank r gets a probability proportional to 1 / r (Zipf
+    1949).
     """
     counts = vectors.counts
     if texts is not None:
@@ -163,21 +158,20 @@ def frequencies(vectors: WordVectors, texts: Sequence[str] | None = None) -> np.
 
 
 def sif(frequency: np.ndarray, a: float = SIF_A) -> np.ndarray:
-    """a / (a + p(w)), (V,) float32: smooth inverse frequency (Arora et al. 2017, equation 3)."""
+    """Return a / (a + p(w)), (V,) float32: smooth inverse frequency (Arora et al. 2017, equation 3)."""
     return np.asarray(a / (a + frequency), np.float32)
 
 
-def common_component(vectors: np.ndarray, count: int = 1) -> np.ndarray:
-    """The first ``count`` right singular vectors of the vectors of texts (Arora et al. 2017, algorithm 1, line 4).
+def common_components(vectors: np.ndarray, count: int = 1) -> np.ndarray:
+    """Return the first ``count`` right singular vectors of the texts' vectors (Arora et al. 2017, algorithm 1, line 4), not centred.
 
-    Nothing is centred. The paper sums a text's weighted words and divides by their number; dividing by the sum of the weights
-    instead gives a text's vector another length, not another direction.
+    The paper divides a text's weighted sum by the number of words; dividing by the sum of weights changes its length only.
 
     Args:
-        vectors: (n, d), of training texts alone.
+        vectors: (n, d), of training texts only.
 
     Returns:
-        (d, k) float64 with orthonormal columns; k is below ``count`` where the vectors span no more.
+        (d, k) float64 with orthonormal columns; k is below ``count`` if the vectors span less.
     """
     rows = np.asarray(vectors, np.float64)
     values, directions = np.linalg.eigh(rows.T @ rows)
@@ -185,12 +179,12 @@ def common_component(vectors: np.ndarray, count: int = 1) -> np.ndarray:
     return np.asarray(directions[:, kept][:, ::-1][:, :count])
 
 
-def removal(components: np.ndarray, mean: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """The affine map v → (I − C Cᵀ)(v − mean) that takes the components C away: its matrix (d, d) and bias (d,), both float32.
+def removal_transform(components: np.ndarray, mean: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Return matrix (d, d) and bias (d,), float32, of v → (I − C Cᵀ)(v − mean), which removes the components C.
 
     Args:
         components: (d, k) with orthonormal columns.
-        mean: (d,), subtracted first, as Mu and Viswanath (2018) do; None: nothing is, as Arora et al. (2017), algorithm 1, line 6.
+        mean: (d,), subtracted first as in Mu and Viswanath (2018); ``None`` as in Arora et al. (2017), algorithm 1, line 6.
     """
     components = np.asarray(components, np.float64)
     matrix = np.eye(len(components)) - components @ components.T

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ...errors import StudioError
-from ...models.io.digests import require_whole
+from ...models.io.digests import require_undamaged
 from ...registry import Registry
 from ...workspace import atomic_file, file_name
 from ..run import Run
@@ -71,7 +71,7 @@ def write_zip(export: Export, run: Run, folder: Path, target: Path) -> None:
         raise StudioError(f"the run {run.id} is {run.status} and has no model", hint)
     for stem in ("model", "adapter"):
         if (folder / stem).is_dir():
-            require_whole(folder / stem, run.id)
+            require_undamaged(folder / stem, run.id)
     if target.is_dir():
         raise StudioError(f"{target.name} is a folder", "name a file that ends in .zip")
     top = file_name(run.name, "model").replace(" ", "-")

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...data.cells import write_csv
 from ...data.schema.roles import Roles
-from ...models.card import THIS_FOLDER, opens_elsewhere, plain_text
+from ...models.card import FOLDER_PLACEHOLDER, escape_markdown, is_sentence_transformers_folder
 from ...models.io.backbone import read_json
 from ...training.artifacts import HELD_OUT, REFERENCE
 from ...training.spec import TrainSpec
@@ -43,7 +43,7 @@ class BundleExport(Export):
         yield "scores.json", _dump({"before": run.before, "after": run.after, "steps": run.steps, "status": run.status})
         script = verify_script(files.spec(), folder / "model")
         if (folder / "model" / "README.md").is_file():
-            card = (folder / "model" / "README.md").read_text(encoding="utf-8").replace(THIS_FOLDER, f"{THIS_FOLDER}/model")
+            card = (folder / "model" / "README.md").read_text(encoding="utf-8").replace(FOLDER_PLACEHOLDER, f"{FOLDER_PLACEHOLDER}/model")
             yield "README.md", card + _card_section(files, run, script is not None)
         if (folder / HELD_OUT).is_file():
             yield HELD_OUT, folder / HELD_OUT
@@ -64,7 +64,7 @@ def verify_script(spec: TrainSpec, model: Path) -> str | None:
         model: the folder of the run's model.
     """
     if spec.architecture == "siamese":
-        return render("verify_siamese.py.j2") if opens_elsewhere(model) else None
+        return render("verify_siamese.py.j2") if is_sentence_transformers_folder(model) else None
     if spec.architecture == "cross":
         return render("verify_cross.py.j2") if spec.head == "linear" else None
     modules = read_json(model / "modules.json", list)
@@ -79,8 +79,8 @@ def _card_section(files: RunFiles, run: Run, has_script: bool) -> str:
     kept = run.after.get("kept") or run.after
     return render(
         "card_section.md.j2",
-        rows=[plain_text(line) for line in _row_lines(files)],
-        files=[(plain_text(entry["name"]), entry["sha256"]) for entry in files.source().values()],
+        rows=[escape_markdown(line) for line in _row_lines(files)],
+        files=[(escape_markdown(entry["name"]), entry["sha256"]) for entry in files.source().values()],
         command=train_command(files).replace("\n", " ").replace("`", ""),
         has_script=has_script,
         has_rows=(files.folder / HELD_OUT).is_file(),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from ...errors import StudioError
-from ...losses import title_of
+from ...losses import loss_title
 from ..page import Page, is_ours
 from ..panels.changing.handover import compare
 from ..panels.fitting.panel import FittingPanel
@@ -82,7 +82,7 @@ def _run_card(run: Run, damaged: bool) -> Value:
         "id": run.id,
         "title": run.name,
         "badge": "damaged" if damaged else run.status,
-        "subtitle": f"{title_of(run.objective)} · {method_in_words(run.method)} · {when} UTC",
+        "subtitle": f"{loss_title(run.objective)} · {method_in_words(run.method)} · {when} UTC",
         "score": shown,
     }
 
@@ -97,7 +97,7 @@ def details(page: Page, owner: Any, name: str) -> tuple[Value | None, Value | No
     known = [
         ("Id", run.id),
         ("From", origin(page, run)),
-        ("Objective", title_of(run.objective)),
+        ("Objective", loss_title(run.objective)),
         ("Rows", f"{run.rows:,}"),
         ("Held out", f"{run.dev_rows:,}"),
     ]

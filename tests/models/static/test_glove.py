@@ -8,8 +8,8 @@ import torch
 
 from sbert_studio.errors import StudioError
 from sbert_studio.models.static import GloVe, glove
-from sbert_studio.models.static.glove import Cells, Factors, cooccurrences, default_x_max, fit, gradients, loss
-from sbert_studio.models.static.vectors import neighbours
+from sbert_studio.models.static.glove import Factors, NonzeroCells, cooccurrences, default_x_max, fit_factors, glove_gradients, glove_loss
+from sbert_studio.models.static.vectors import nearest_words
 from sbert_studio.progress import StoppedError, stoppable
 
 from .texts import FOOD, SEA, two_worlds
@@ -45,14 +45,14 @@ def _double(seed: int = 1) -> Factors:
 @pytest.mark.parametrize("window", [1, 3, 20])
 @pytest.mark.parametrize("places", [2_000_000, 40])
 def test_counts_are_those_of_a_plain_loop(monkeypatch: pytest.MonkeyPatch, window: int, places: int) -> None:
-    monkeypatch.setattr(glove, "_PLACES", places)
+    monkeypatch.setattr(glove, "_BLOCK_PAIRS", places)
     texts = _random_texts()
     found = cooccurrences(*_flat(texts), SIZE, window)
     np.testing.assert_allclose(found.toarray(), _counted(texts, window), atol=1e-12)
 
 
 def test_too_many_pairs_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(glove, "_MOST", 10)
+    monkeypatch.setattr(glove, "_MAX_CELLS", 10)
     with pytest.raises(StudioError, match="too many pairs"):
         cooccurrences(*_flat(_random_texts()), SIZE, 3)
 
@@ -68,20 +68,20 @@ def test_loss_is_equation_8(x_max: float) -> None:
                 f = (x / x_max) ** 0.75 if x < x_max else 1.0
                 product = sum(factors.words[i, k] * factors.contexts[j, k] for k in range(WIDTH))
                 expected += f * (product + factors.word_bias[i] + factors.context_bias[j] - np.log(x)) ** 2
-    cells = Cells.of(cooccurrences(*_flat(texts), SIZE, 4), x_max, 0.75, np.float64)
-    assert loss(factors, cells) == pytest.approx(expected, rel=1e-6)
+    cells = NonzeroCells.from_matrix(cooccurrences(*_flat(texts), SIZE, 4), x_max, 0.75, np.float64)
+    assert glove_loss(factors, cells) == pytest.approx(expected, rel=1e-6)
 
 
 def test_gradient_of_a_batch_is_that_of_autograd_and_adds_up_repeated_words() -> None:
     rng = np.random.default_rng(5)
     rows, columns = rng.integers(0, SIZE - 2, (2, 40), dtype=np.int32)
-    cells = Cells(rows, columns, rng.normal(size=40), rng.random(40))
+    cells = NonzeroCells(rows, columns, rng.normal(size=40), rng.random(40))
     factors = _double()
     w, c, b, d = (torch.tensor(part, requires_grad=True) for part in factors.parts())
     i, j = torch.tensor(rows.astype(int)), torch.tensor(columns.astype(int))
     errors = (w[i] * c[j]).sum(1) + b[i] + d[j] - torch.tensor(cells.log)
     (torch.tensor(cells.weight) * errors**2).sum().backward()
-    step = gradients(factors, cells)
+    step = glove_gradients(factors, cells)
     for parameter, touched, gradient in zip((w, c, b, d), step.rows, step.gradients, strict=True):
         dense = np.zeros(parameter.shape)
         dense[touched] = gradient
@@ -89,7 +89,7 @@ def test_gradient_of_a_batch_is_that_of_autograd_and_adds_up_repeated_words() ->
 
 
 def test_one_step_is_that_of_adagrad() -> None:
-    cells = Cells.of(cooccurrences(*_flat(_random_texts()), SIZE, 3), 2.0, 0.75, np.float64)
+    cells = NonzeroCells.from_matrix(cooccurrences(*_flat(_random_texts()), SIZE, 3), 2.0, 0.75, np.float64)
     ours, theirs = _double(), [torch.tensor(part, requires_grad=True) for part in _double().parts()]
     optimiser = torch.optim.Adagrad(theirs, lr=0.05, initial_accumulator_value=0.1, eps=0)
     for _ in range(3):  # all cells fit into one step, so that an epoch is a step
@@ -98,24 +98,24 @@ def test_one_step_is_that_of_adagrad() -> None:
         optimiser.zero_grad()
         (torch.tensor(cells.weight) * ((w[i] * c[j]).sum(1) + b[i] + d[j] - torch.tensor(cells.log)) ** 2).sum().backward()
         optimiser.step()
-    fit(cells, ours, epochs=3, rate=0.05)
+    fit_factors(cells, ours, epochs=3, rate=0.05)
     for mine, other in zip(ours.parts(), theirs, strict=True):
         np.testing.assert_allclose(mine, other.detach().numpy(), rtol=1e-9, atol=1e-12)
 
 
 def test_fitting_lowers_the_loss() -> None:
-    cells = Cells.of(cooccurrences(*_flat(_random_texts()), SIZE, 3), 2.0, 0.75)
+    cells = NonzeroCells.from_matrix(cooccurrences(*_flat(_random_texts()), SIZE, 3), 2.0, 0.75)
     factors = Factors.draw(SIZE, WIDTH, seed=1)
-    before = loss(factors, cells)
-    fit(cells, factors, epochs=60, rate=0.05)
-    assert loss(factors, cells) < before / 4
+    before = glove_loss(factors, cells)
+    fit_factors(cells, factors, epochs=60, rate=0.05)
+    assert glove_loss(factors, cells) < before / 4
 
 
 def test_words_of_one_world_are_neighbours_and_the_seed_decides() -> None:
     texts, learner = two_worlds(), GloVe(GloVe.Params(width=12, epochs=30))
     first = learner.learn(texts)
     for world in (FOOD, SEA):
-        assert {word for word, _ in neighbours(first, world[0], 5)} == set(world[1:])
+        assert {word for word, _ in nearest_words(first, world[0], 5)} == set(world[1:])
     np.testing.assert_array_equal(first.matrix, learner.learn(texts).matrix)
     assert not np.array_equal(first.matrix, learner.learn(texts, seed=13).matrix)
     assert first.counts is not None and first.counts.sum() == 3200
@@ -133,7 +133,7 @@ def test_progress_ends_at_the_total_and_it_can_be_stopped() -> None:
 
 
 def test_texts_of_single_words_are_told() -> None:
-    with pytest.raises(StudioError, match="no two known words"):
+    with pytest.raises(StudioError, match="no text contains two known words"):
         GloVe().learn(["bread", "bread", "soup", "soup"])
 
 

@@ -10,10 +10,19 @@ import pytest
 
 from sbert_studio.data.loading.table import Table, read_table
 from sbert_studio.evaluation.tasks.sts import spearman
-from sbert_studio.models.static import PACKAGED, GloVe, WordVectors, common_component, load_pretrained, neighbours, removal, word_weights
-from sbert_studio.models.static.vectors import is_installed
+from sbert_studio.models.static import (
+    VECTOR_PACKAGES,
+    GloVe,
+    WordVectors,
+    common_components,
+    load_pretrained,
+    nearest_words,
+    removal_transform,
+    word_weights,
+)
+from sbert_studio.models.static.vectors import is_package_installed
 
-pytestmark = pytest.mark.skipif(not is_installed("glove-6B-50d"), reason=f"needs {PACKAGED['glove-6B-50d'].requirement}")
+pytestmark = pytest.mark.skipif(not is_package_installed("glove-6B-50d"), reason=f"needs {VECTOR_PACKAGES['glove-6B-50d'].requirement}")
 
 
 def _texts(table: Table) -> list[str]:
@@ -40,7 +49,7 @@ def test_the_packaged_table_holds_the_commonest_words_first() -> None:
     assert whole.matrix.shape == (400_000, 50) and whole.words[:4] == ("the", ",", ".", "of") and whole.tokens.lowercase
     # The first line of glove.6B.50d.txt.
     np.testing.assert_allclose(whole.matrix[0, :4], [0.418, 0.24968, -0.41242, 0.1217], atol=1e-6)
-    assert {"queen", "prince"} <= {word for word, _ in neighbours(whole, "king", 5)}
+    assert {"queen", "prince"} <= {word for word, _ in nearest_words(whole, "king", 5)}
     assert load_pretrained("glove-6B-50d", most=10).words == whole.words[:10]
 
 
@@ -49,7 +58,7 @@ def test_weights_and_the_common_component_help_on_stsb(real_data: Path) -> None:
     train, test = (read_table(real_data / "stsb" / f"{part}.csv") for part in ("train", "test"))
     vectors, gold = load_pretrained("glove-6B-50d"), np.array(test.column("score"), float)
     weights = word_weights("sif", vectors)
-    matrix, bias = removal(common_component(_means(vectors, _texts(train), weights)))
+    matrix, bias = removal_transform(common_components(_means(vectors, _texts(train), weights)))
     plain = _score(_means(vectors, _texts(test), word_weights("plain", vectors)), gold)
     weighted = _means(vectors, _texts(test), weights)
     assert plain == pytest.approx(0.413, abs=0.005)
@@ -72,6 +81,6 @@ def test_glove_learns_from_the_texts_of_stsb(real_data: Path) -> None:
     train, dev = (read_table(real_data / "stsb" / f"{part}.csv") for part in ("train", "dev"))
     vectors = GloVe(GloVe.Params(width=50, epochs=10)).learn(_texts(train))
     weights = word_weights("sif", vectors)
-    matrix, bias = removal(common_component(_means(vectors, _texts(train), weights)))
+    matrix, bias = removal_transform(common_components(_means(vectors, _texts(train), weights)))
     means = _means(vectors, _texts(dev), weights) @ matrix.T + bias
     assert _score(means, np.array(dev.column("score"), float)) > 0.5

@@ -1,4 +1,4 @@
-"""The word tokenizer gives what sentence-transformers gives for the same file."""
+"""Word tokenization and vocabularies."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sbert_studio.errors import StudioError
+from sbert_studio.models.static import count_words
 from sbert_studio.models.static.tokens import WordTokens, split_words
+from sbert_studio.progress import StoppedError, stoppable
 
 VOCABULARY = ["the", "dog", "don't", "u.s.", "u.s", ".", "--", "Paris", "straße", "ὀδός", "日本", "i̇stanbul", "well-known", "PADDING_TOKEN"]
 PIECES = [
@@ -82,7 +84,7 @@ def test_flat_ids_keep_the_bounds_of_texts() -> None:
 
 
 def test_a_word_twice_is_refused() -> None:
-    with pytest.raises(StudioError, match="'b' stands twice"):
+    with pytest.raises(StudioError, match="'b' occurs twice"):
         WordTokens(["a", "b", "b"])
 
 
@@ -91,3 +93,30 @@ def test_a_damaged_file_is_told(tmp_path: Path, content: str) -> None:
     (tmp_path / "whitespacetokenizer_config.json").write_text(content)
     with pytest.raises(StudioError):
         WordTokens.read(tmp_path)
+
+
+def test_words_stand_by_count_and_then_alphabet() -> None:
+    found = count_words(["b a c", "C. b, A!", "(c) once"], min_count=1)
+    assert (found.words, found.counts.tolist(), found.skipped) == (("c", "a", "b", "once"), [3, 2, 2, 1], 0)
+    assert count_words(["once (c)", "A! b, C.", "c a b"], min_count=1).words == found.words
+
+
+def test_rare_words_and_those_beyond_the_limit_are_left_out() -> None:
+    assert count_words(["a a b b c"], min_count=2).words == ("a", "b")
+    kept = count_words(["a a a b b c c d"], min_count=1, most=2)
+    assert (kept.words, kept.skipped) == (("a", "b"), 3)
+
+
+def test_a_word_that_cannot_be_written_is_left_out() -> None:
+    assert count_words(["a \ud800x"], min_count=1).words == ("a",)
+
+
+@pytest.mark.parametrize("texts", [[], ["..."], ["日本で犬を飼う", "猫を飼う"]])
+def test_no_word_is_told(texts: list[str]) -> None:
+    with pytest.raises(StudioError, match="no word"):
+        count_words(texts)
+
+
+def test_counting_can_be_stopped() -> None:
+    with stoppable(lambda: True), pytest.raises(StoppedError):
+        count_words(["a a"])

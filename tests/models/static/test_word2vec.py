@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from sbert_studio.errors import StudioError
-from sbert_studio.models.static import LEARNERS, neighbours
+from sbert_studio.models.static import LEARNERS, nearest_words
 from sbert_studio.progress import StoppedError, stoppable
 from sbert_studio.registry import parse_params
 
@@ -32,7 +32,7 @@ def test_words_of_one_world_are_neighbours_and_the_seed_decides(name: str) -> No
     texts, learner = two_worlds(), _learner(name)
     first = learner.learn(texts)
     for world in (FOOD, SEA):
-        assert {word for word, _ in neighbours(first, world[0], 5)} == set(world[1:])
+        assert {word for word, _ in nearest_words(first, world[0], 5)} == set(world[1:])
     np.testing.assert_array_equal(first.matrix, learner.learn(texts).matrix)
     assert not np.array_equal(first.matrix, learner.learn(texts, seed=13).matrix)
 
@@ -83,12 +83,12 @@ def test_it_can_be_stopped_within_an_epoch_and_leaves_no_thread() -> None:
 def test_a_text_longer_than_gensim_reads_is_learned_whole() -> None:
     text = " ".join(["bread soup"] * 5_000 + ["ship wave"] * 5_000)
     learned = _learner("skip_gram").learn([text])
-    found = dict(neighbours(learned, "ship", 3))
+    found = dict(nearest_words(learned, "ship", 3))
     assert found["wave"] > max(found["bread"], found["soup"])
 
 
 def test_texts_of_single_words_are_told() -> None:
-    with pytest.raises(StudioError, match="no two known words"):
+    with pytest.raises(StudioError, match="no text contains two known words"):
         _learner("cbow").learn(["bread", "bread"])
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....errors import ended
 from ....evaluation.report import describe_confusions, describe_metric, describe_run, verdict
-from ....losses import title_of
+from ....losses import loss_title
 from ....training.events import format_rate
 from ...pieces.views import Value, nothing, plain
 from .heard import NOT_JUDGED, NOTHING_SAID, Judged, Said
@@ -142,7 +142,7 @@ class Follow:
             "title": run.name,
             "theirs": [run.name, *([origin] if origin not in ("", run.model) else [])],
             "subtitle": " · ".join(
-                (_status_in_words(run), title_of(run.objective), method_in_words(run.method), f"from {origin or run.model}")
+                (_status_in_words(run), loss_title(run.objective), method_in_words(run.method), f"from {origin or run.model}")
             ),
             "status": run.status,
             "live": live,

@@ -38,17 +38,17 @@ def spec_fields() -> list[Field]:
 
 def objective_fields() -> list[tuple[str, Field]]:
     """(objective, setting) for every setting of every objective of all architectures, in order; those of one name have the same ones."""
-    from ....losses import ARCHITECTURES
+    from ....losses import LOSSES_BY_ARCHITECTURE
 
-    by_name = {name: known[name].Params for known in ARCHITECTURES.values() for name in known}
+    by_name = {name: known[name].Params for known in LOSSES_BY_ARCHITECTURE.values() for name in known}
     return [(name, item) for name, params in by_name.items() for item in fields_of(params)]
 
 
 def objective_choices(kind: str | None, architecture: str = "siamese") -> list[tuple[str, str]]:
     """(title, name) of the objectives that an architecture learns by from a kind of examples."""
-    from ....losses import objectives_of
+    from ....losses import losses_of
 
-    known = objectives_of(architecture)
+    known = losses_of(architecture)
     return [_AUTO, *((known[name].title, name) for name in known if kind is None or kind in known[name].kinds)]
 
 
@@ -149,12 +149,12 @@ def overrides(raw: Sequence[Any], shown: Mapping[str, Any], kept: Mapping[str, A
     Raises:
         StudioError: a value that its field refuses.
     """
-    from ....losses import objectives_of
+    from ....losses import losses_of
 
     method, objective, *rest = raw
     fields = spec_fields()
     architecture = architecture_in(raw)
-    known = objectives_of(architecture)
+    known = losses_of(architecture)
     objective = objective if objective in known else "auto"  # that of the other architecture is meant no more
     values = {"method": method, "objective": objective, **forms.read(fields, rest[: len(fields)])}
     found = {**kept, **{name: value for name, value in values.items() if value != shown.get(name)}}
@@ -195,9 +195,9 @@ def defaults_shown() -> dict[str, Any]:
 
 def updates(kind: str | None, shown: Mapping[str, Any]) -> list[Any]:
     """Updates of ``SettingsForm.inputs`` to what :func:`shown_of` says."""
-    from ....losses import objectives_of
+    from ....losses import losses_of
 
-    known = objectives_of(str(shown["architecture"]))
+    known = losses_of(str(shown["architecture"]))
     # Nothing acts yet where the file fits no kind.
     acting = known[str(shown["acting"])] if shown["acting"] in known else None
     auto = (f"{_AUTO[0]}: {acting.title}", "auto") if acting and shown["objective"] == "auto" else _AUTO

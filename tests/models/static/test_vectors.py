@@ -87,29 +87,29 @@ def test_a_table_of_many_capitals_tells_them_apart(tmp_path: Path) -> None:
     [
         ("a 1 2\nb 1\n", "line 2 of table.txt has 1 numbers, those before it 2"),
         ("a 1 2\nb 1 2\n\nc 1 2 3\n", "line 4 of table.txt has 3 numbers"),
-        ("2 2\na 1 2\nb 1 x\n", "line 3 of table.txt has 'x' where a number"),
+        ("2 2\na 1 2\nb 1 x\n", "line 3 of table.txt has 'x' instead of a number"),
         ("2 2\na 1 y\nb 1 2\n", "line 2 of table.txt has 'y'"),
         ("a 1 2\nb nan 2\n", "line 2 of table.txt holds a number that is not finite"),
         ("a 1 2\nb 1e999 2\n", "line 2 of table.txt holds a number that is not finite"),
         ("a 1 2\nb 3e38 2\n", "table.txt has a number for the word 'b' that is too large"),
         (BINARY[:-4] + np.array([-3e38], "<f4").tobytes(), "table.txt has a number for the word 'cd' that is too large"),
         (b"a 1 2\n\xff 1 2\n", "line 2 of table.txt is not UTF-8"),
-        ("1 2\na 1 2\nb 1 2\n", "the first line promises 1 words, but 2 or more"),
-        ("3 2\na 1 2\nb 1 2\n", "ends in line 3: its first line promises 3 words, but 2"),
-        ("3 2\na 1 2\nb 1 2\n\n", "its first line promises 3 words, but 2"),
+        ("1 2\na 1 2\nb 1 2\n", "the first line announces 1 words, but 2 or more"),
+        ("3 2\na 1 2\nb 1 2\n", "ends in line 3: its first line announces 3 words, but 2"),
+        ("3 2\na 1 2\nb 1 2\n\n", "its first line announces 3 words, but 2"),
         ("3 0\n", "line 1 of table.txt says that a vector has 0 components"),
         ("sentence\nanother\n", "line 1 of table.txt is not a word and its numbers"),
         ("a sentence of words\n", "line 1 of table.txt has 'sentence'"),
         ("a 1\nb " + "1" * 500_000, "line 2 of table.txt is too long"),
         ("", "holds no word vectors"),
         ("\n\n", "holds no word vectors"),
-        (BINARY[:-1], "ends within word 2 of the 2"),
-        (b"99999999999999 3" + BINARY[3:], "ends within word 3 of the 99999999999999"),
+        (BINARY[:-1], "ends within word 2 of 2"),
+        (b"99999999999999 3" + BINARY[3:], "ends within word 3 of 99999999999999"),
         (BINARY[:-4] + np.array([np.nan], "<f4").tobytes(), "word 2 of table.txt has a number that is not finite"),
         (BINARY[:20] + b"\x00" * 20_000, "word 2 of table.txt has no end"),
         (gzip.compress(_lines().encode())[:-20], "cannot be unpacked"),
-        (b"2 2" + BINARY[3:], "promises 2 words of 2 numbers, which it does not hold"),
-        (b"1 3" + BINARY[3:], "promises 1 words of 3 numbers, which it does not hold"),
+        (b"2 2" + BINARY[3:], "announces 2 words of 2 numbers, which the file does not contain"),
+        (b"1 3" + BINARY[3:], "announces 1 words of 3 numbers, which the file does not contain"),
         (gzip.compress(b"a 1 2\n" + b"\n" * 50_000_000, 1), "holds 10,000 empty lines behind line 2"),
     ],
 )
@@ -133,7 +133,7 @@ def test_empty_lines_before_the_first_word_are_passed_over(tmp_path: Path) -> No
 def test_a_binary_table_whose_first_line_lies_is_refused_where_only_a_part_is_kept(tmp_path: Path) -> None:
     numbers = np.random.default_rng(0).standard_normal((400, 50)).astype("<f4")
     content = b"400 49\n" + b"".join(b"word%d " % place + row.tobytes() + b"\n" for place, row in enumerate(numbers))
-    with pytest.raises(StudioError, match="promises 400 words of 49 numbers"):
+    with pytest.raises(StudioError, match="announces 400 words of 49 numbers"):
         read_vectors(_file(tmp_path, content), 100)
 
 

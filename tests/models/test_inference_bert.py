@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from sbert_studio.errors import StudioError
-from sbert_studio.models.inference.bert import NETWORKS, LeanNetwork, reopen
+from sbert_studio.models.inference.bert import NETWORKS, InferenceBackbone, remap_weights
 from sbert_studio.models.io.load import load_folder
 
 from .tiny import BACKBONES, TEXTS, tiny_encoder
@@ -23,7 +23,7 @@ Weights = dict[str, torch.Tensor]
 def vectors_of(folder: Path, precision: str, *, frozen: bool) -> tuple[np.ndarray, str, bool]:
     """Vectors, fingerprint, and whether the backbone is a lean one."""
     encoder = load_folder(folder, "one", "cpu", frozen).freeze(precision)
-    return encoder.encode(TEXTS), encoder.fingerprint, isinstance(encoder.backbone, LeanNetwork)
+    return encoder.encode(TEXTS), encoder.fingerprint, isinstance(encoder.backbone, InferenceBackbone)
 
 
 def rewritten(folder: Path, change: Callable[[Weights], Weights]) -> None:
@@ -69,7 +69,7 @@ def test_the_bundled_model_gives_the_same_bits(tmp_path: Path) -> None:
     folder = bundled_folder("all-MiniLM-L6-v2", Workspace(tmp_path))
     texts = [*TEXTS, "a long one " * 90, *(f"text {number} " * (number % 17) for number in range(40))]
     lean, plain = (load_folder(folder, "one", "cpu", frozen).freeze() for frozen in (True, False))
-    assert isinstance(lean.backbone, LeanNetwork)
+    assert isinstance(lean.backbone, InferenceBackbone)
     np.testing.assert_array_equal(lean.encode(texts), plain.encode(texts))
     assert lean.fingerprint == plain.fingerprint
 
@@ -156,8 +156,8 @@ def test_weights_that_are_mapped_anew_are_the_same_and_a_file_that_was_changed_i
     assert torch.equal(first, before) and first.data_ptr() != place
     place = first.data_ptr()
     rewritten(bert, lambda weights: {name: weight * 2 for name, weight in weights.items()})
-    reopen(encoder.backbone)
+    remap_weights(encoder.backbone)
     assert first.data_ptr() == place
     (bert / "model.safetensors").unlink()
-    reopen(encoder.backbone)
+    remap_weights(encoder.backbone)
     np.testing.assert_array_equal(encoder.encode(TEXTS), expected)

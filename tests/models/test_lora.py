@@ -1,7 +1,11 @@
+"""LoRA adapters: targets, heads, training, saving and loading."""
+
 from __future__ import annotations
 
+import copy
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,15 +14,15 @@ from safetensors.torch import load_file, save_file
 
 from sbert_studio.errors import StudioError
 from sbert_studio.models.catalog import Catalog
-from sbert_studio.models.io.load import load_folder
+from sbert_studio.models.io.load import load_adapter, load_folder
 from sbert_studio.models.io.settings import EncoderConfig
-from sbert_studio.models.lora import LoraSettings, find_targets, load_adapter
+from sbert_studio.models.lora import LoraSettings, add_lora, find_heads, find_targets, lora_config, write_adapter
 from sbert_studio.models.transformer import TransformerEncoder
 from sbert_studio.training.prepare import add_adapter, apply_architecture
 from sbert_studio.training.spec import TrainSpec
 from sbert_studio.workspace import Workspace
 
-from .tiny import TEXTS, tiny_encoder
+from .tiny import TEXTS, backbone_of, tiny_encoder
 
 EXPECTED = {
     "bert": {"query", "key", "value", "intermediate.dense", "output.dense"},
@@ -31,7 +35,7 @@ EXPECTED = {
 def trained(kind: str, config: EncoderConfig | None = None) -> TransformerEncoder:
     """An encoder whose adapter has moved: a fresh one's product is zero, and would merge to nothing."""
     encoder = tiny_encoder(kind, config)
-    encoder.adapt(LoraSettings(r=4, alpha=8, dropout=0.1))
+    encoder.add_adapter(LoraSettings(r=4, alpha=8, dropout=0.1))
     torch.manual_seed(3)
     for name, weight in encoder.named_parameters():
         if "lora_" in name:
@@ -64,30 +68,6 @@ def test_a_sentence_llm_is_adapted_at_queries_keys_values_and_the_mlp() -> None:
     assert encoder.layers[0].activation_name == "gelu" and encoder.layers[0].linear.weight.requires_grad
 
 
-def test_only_the_adapter_and_the_projection_are_trained() -> None:
-    encoder = tiny_encoder("llama", EncoderConfig(projection=8))
-    frozen = {name: weight.clone() for name, weight in encoder.backbone.named_parameters()}
-    encoder.adapt(LoraSettings(r=4))
-    moving = {name for name, weight in encoder.named_parameters() if weight.requires_grad}
-    assert all("lora_" in name or name.startswith("projection.") for name in moving)
-    assert any(name.startswith("projection.") for name in moving) and any("lora_B" in name for name in moving)
-    optimiser = torch.optim.SGD([weight for weight in encoder.parameters() if weight.requires_grad], lr=0.5)
-    encoder.train()
-    before = {name: weight.detach().clone() for name, weight in encoder.named_parameters() if name in moving}
-    for _ in range(2):
-        optimiser.zero_grad()
-        encoder(encoder.collate(encoder.tokenize(TEXTS))).square().sum(dim=1).sub(2).mul(torch.arange(len(TEXTS))).sum().backward()
-        (encoder(encoder.collate(encoder.tokenize(TEXTS)))[:, 0].sum()).backward()
-        optimiser.step()
-    changed = {name for name, weight in encoder.named_parameters() if name in moving and not torch.equal(weight, before[name])}
-    assert changed == moving
-    base = {
-        name.replace(".base_layer", "").removeprefix("base_model.model."): weight for name, weight in encoder.backbone.named_parameters()
-    }
-    for name, weight in frozen.items():
-        assert torch.equal(base[name], weight)
-
-
 @pytest.mark.parametrize("projection", [None, 8])
 def test_an_adapter_saved_and_loaded_on_its_base_gives_the_same_vectors(projection: int | None, tmp_path: Path) -> None:
     config = EncoderConfig(projection=projection)
@@ -116,8 +96,8 @@ def test_the_saved_adapter_is_portable_and_opens_in_peft(tmp_path: Path) -> None
 
 def test_a_layer_of_the_bases_own_width_but_another_activation_comes_back_with_the_adapter(tmp_path: Path) -> None:
     encoder = tiny_encoder("bert", EncoderConfig(projection=8, activation="tanh"))
-    encoder.reshape(projection=8, activation="identity")
-    encoder.adapt(LoraSettings(r=2))
+    encoder.configure_output(projection=8, activation="identity")
+    encoder.add_adapter(LoraSettings(r=2))
     encoder.save_adapter(tmp_path / "adapter", "owner/base")
     other = tiny_encoder("bert", EncoderConfig(projection=8, activation="tanh"))
     load_adapter(other, tmp_path / "adapter")
@@ -125,20 +105,14 @@ def test_a_layer_of_the_bases_own_width_but_another_activation_comes_back_with_t
     np.testing.assert_allclose(other.eval().encode(TEXTS), encoder.encode(TEXTS), atol=1e-6)
 
 
-@pytest.mark.parametrize("base", ["/home/someone/model", "C:\\models\\x"])
-def test_a_path_is_no_base_id(base: str, tmp_path: Path) -> None:
-    with pytest.raises(StudioError, match="hub id"):
-        trained("bert").save_adapter(tmp_path / "adapter", base)
-
-
 def test_wrong_settings_are_clear_errors(tmp_path: Path) -> None:
     with pytest.raises(StudioError):
         LoraSettings(r=0)
     with pytest.raises(StudioError, match="nowhere"):
-        tiny_encoder().adapt(LoraSettings(targets=("nowhere",)))
+        tiny_encoder().add_adapter(LoraSettings(targets=("nowhere",)))
     encoder = trained("bert")
     with pytest.raises(StudioError, match="already"):
-        encoder.adapt(LoraSettings())
+        encoder.add_adapter(LoraSettings())
     with pytest.raises(StudioError, match="no adapter"):
         tiny_encoder().save_adapter(tmp_path / "adapter", "owner/base")
     encoder.save_adapter(tmp_path / "adapter", "owner/base")
@@ -156,8 +130,8 @@ def test_a_pooling_and_projection_chosen_for_the_tuning_come_back_with_the_adapt
 
 
 def test_an_adapters_folder_is_a_model_of_the_catalogue(catalog: Catalog, tmp_path: Path) -> None:
-    encoder = catalog.load_fresh("all-MiniLM-L6-v2")
-    encoder.adapt(LoraSettings(r=2, alpha=4))
+    encoder = catalog.load_trainable("all-MiniLM-L6-v2")
+    encoder.add_adapter(LoraSettings(r=2, alpha=4))
     for name, weight in encoder.named_parameters():
         if "lora_B" in name:
             weight.data.normal_(std=0.05)
@@ -165,7 +139,7 @@ def test_an_adapters_folder_is_a_model_of_the_catalogue(catalog: Catalog, tmp_pa
     expected = encoder.encode(texts)
     encoder.save_adapter(tmp_path / "adapter", "sentence-transformers/all-MiniLM-L6-v2")
     np.testing.assert_allclose(catalog.load(str(tmp_path / "adapter")).encode(texts), expected, atol=1e-5)
-    assert catalog.load_fresh(str(tmp_path / "adapter")).base == "sentence-transformers/all-MiniLM-L6-v2"
+    assert catalog.load_trainable(str(tmp_path / "adapter")).base == "sentence-transformers/all-MiniLM-L6-v2"
 
 
 def test_an_adapter_beside_a_whole_model_is_refused(tmp_path: Path) -> None:
@@ -217,7 +191,7 @@ def test_an_adapter_finds_its_base_in_a_folder_here_and_says_what_is_missing_els
     np.testing.assert_allclose(catalog.load(str(tmp_path / "adapter")).encode(TEXTS), encoder.encode(TEXTS), atol=1e-5)
     named("/home/somebody/models/base")
     with pytest.raises(StudioError, match="adapter alone") as refused:
-        catalog.load_fresh(str(tmp_path / "adapter"))
+        catalog.load_trainable(str(tmp_path / "adapter"))
     assert "base_model_name_or_path" in refused.value.hint
 
 
@@ -229,7 +203,77 @@ def test_an_adapter_on_an_adapter_is_refused_by_name(tmp_path: Path) -> None:
         path = folders[name] / "adapter_config.json"
         path.write_text(json.dumps(json.loads(path.read_text()) | {"base_model_name_or_path": str(folders[base])}))
     for name, base in (("a", "b"), ("b", "a"), ("c", "c")):
-        for load in (catalog.load, catalog.load_fresh):
+        for load in (catalog.load, catalog.load_trainable):
             with pytest.raises(StudioError, match=f"is an adapter alone, and so is its base model .*/{base}\\)") as refused:
                 load(str(folders[name]))
             assert "base_model_name_or_path" in refused.value.hint
+
+
+HEADS = {
+    "bert": ["classifier", "bert.pooler"],
+    "roberta": ["classifier"],
+    "distilbert": ["pre_classifier", "classifier"],
+    "modernbert": ["head", "classifier"],
+    "llama": ["score"],
+    "qwen2": ["score"],
+    "gpt2": ["score"],
+}
+
+
+def classifier(kind: str) -> Any:
+    from transformers import AutoModelForSequenceClassification
+
+    torch.manual_seed(3)
+    config = backbone_of(kind, 40).config
+    config.num_labels, config.pad_token_id = 1, 1
+    return AutoModelForSequenceClassification.from_config(config, dtype=torch.float32).eval()
+
+
+IDS = torch.tensor([[5, 6, 7, 8], [9, 10, 11, 12], [13, 14, 5, 6]])
+
+
+def test_a_bare_backbone_has_no_head() -> None:
+    assert find_heads(backbone_of("bert", 40)) == find_heads(backbone_of("llama", 40)) == []
+
+
+@pytest.mark.parametrize("kind", HEADS)
+def test_the_head_learns_in_full_and_is_saved_merged_and_loaded(kind: str, tmp_path: Path) -> None:
+    from peft import PeftModel
+
+    model = classifier(kind)
+    untuned = copy.deepcopy(model)
+    heads = find_heads(model)
+    assert heads == HEADS[kind]
+    assert lora_config(model, LoraSettings(), heads).modules_to_save == heads
+    assert not any(name.startswith(tuple(heads)) for name in find_targets(model))
+    adapted = add_lora(model, LoraSettings(r=4, alpha=8, dropout=0.0), heads)
+    assert not adapted.training
+    learning = {name: weight for name, weight in adapted.named_parameters() if weight.requires_grad}
+    assert all("lora_" in name or any(f"{head}.modules_to_save" in name for head in heads) for name in learning)
+    assert {head for head in heads if any(f"{head}.modules_to_save" in name for name in learning)} == set(heads)
+    before = {name: weight.detach().clone() for name, weight in learning.items()}
+    optimiser = torch.optim.Adam(learning.values(), lr=1e-2)
+    for _ in range(4):
+        optimiser.zero_grad()
+        (adapted(input_ids=IDS).logits[:, 0] - torch.tensor([0.0, 1.0, 2.0])).square().mean().backward()
+        optimiser.step()
+    assert not [name for name, weight in learning.items() if torch.equal(weight, before[name])]
+    tuned = adapted(input_ids=IDS).logits.detach()
+    write_adapter(adapted, tmp_path, "owner/base")
+    assert json.loads((tmp_path / "adapter_config.json").read_text())["base_model_name_or_path"] == "owner/base"
+    again = PeftModel.from_pretrained(untuned, str(tmp_path)).eval()
+    torch.testing.assert_close(again(input_ids=IDS).logits, tuned, atol=1e-6, rtol=0)
+    merged = adapted.merge_and_unload()
+    assert type(merged) is type(classifier(kind))
+    assert set(merged.state_dict()) == set(classifier(kind).state_dict())
+    torch.testing.assert_close(merged(input_ids=IDS).logits, tuned, atol=1e-5, rtol=0)
+
+
+def test_wrong_heads_and_a_second_adapter_are_clear_errors(tmp_path: Path) -> None:
+    with pytest.raises(StudioError, match="no head 'nowhere'"):
+        add_lora(classifier("bert"), LoraSettings(), ("nowhere",))
+    adapted = add_lora(classifier("bert"), LoraSettings(), ("classifier",))
+    with pytest.raises(StudioError, match="already"):
+        add_lora(adapted, LoraSettings())
+    with pytest.raises(StudioError, match="hub id"):
+        write_adapter(adapted, tmp_path, "/home/someone/model")

@@ -10,8 +10,7 @@ from sentence_transformers import CrossEncoder as Peer
 from sbert_studio.errors import StudioError
 from sbert_studio.models.base import EncodingStoppedError
 from sbert_studio.models.catalog import Catalog
-from sbert_studio.models.cross_encoder import CrossEncoder, Head, load_cross, new_cross
-from sbert_studio.models.lora import LoraSettings, read_adapter
+from sbert_studio.models.cross_encoder import CrossEncoder, Head, create_cross_encoder, load_cross_encoder
 
 from .tiny import TEXTS, tiny_encoder
 
@@ -37,7 +36,7 @@ def one_by_one(model: CrossEncoder, pairs: list[tuple[str, str]]) -> np.ndarray:
 
 @pytest.mark.parametrize("head", ["linear", "mlp"])
 def test_of_several_labels_each_has_its_logit(base: Path, head: Head) -> None:
-    model = new_cross(base, head=head, labels=3)
+    model = create_cross_encoder(base, head=head, labels=3)
     expected = one_by_one(model, PAIRS)
     found = model.predict(PAIRS)
     assert found.dtype == np.float32 and found.shape == expected.shape
@@ -47,7 +46,7 @@ def test_of_several_labels_each_has_its_logit(base: Path, head: Head) -> None:
 
 @pytest.mark.parametrize("labels", [1, 3])
 def test_a_saved_cross_encoder_opens_in_sentence_transformers(base: Path, labels: int, tmp_path: Path) -> None:
-    model = new_cross(base, labels=labels)
+    model = create_cross_encoder(base, labels=labels)
     model.save(tmp_path / "cross")
     peer = Peer(str(tmp_path / "cross"), device="cpu", local_files_only=True)
     pairs = [pair for pair in PAIRS if all(pair)]
@@ -56,46 +55,26 @@ def test_a_saved_cross_encoder_opens_in_sentence_transformers(base: Path, labels
 
 @pytest.mark.parametrize("activation", [torch.nn.Sigmoid(), torch.nn.Identity()])
 def test_a_cross_encoder_of_sentence_transformers_opens_here(bert: Path, activation: torch.nn.Module, tmp_path: Path) -> None:
-    new_cross(bert).save(tmp_path / "first")
+    create_cross_encoder(bert).save(tmp_path / "first")
     peer = Peer(str(tmp_path / "first"), device="cpu", activation_fn=activation)
     peer.save_pretrained(str(tmp_path / "theirs"))
-    ours = load_cross(tmp_path / "theirs")
+    ours = load_cross_encoder(tmp_path / "theirs")
     np.testing.assert_allclose(ours.predict(PAIRS), peer.predict(PAIRS, show_progress_bar=False), atol=1e-5)
 
 
 @pytest.mark.parametrize("head", ["linear", "mlp"])
 def test_the_new_head_is_drawn_from_its_seed(base: Path, head: Head) -> None:
-    one, two, other = new_cross(base, head=head, seed=1), new_cross(base, head=head, seed=1), new_cross(base, head=head, seed=2)
+    one, two, other = (
+        create_cross_encoder(base, head=head, seed=1),
+        create_cross_encoder(base, head=head, seed=1),
+        create_cross_encoder(base, head=head, seed=2),
+    )
     np.testing.assert_array_equal(one.predict(PAIRS), two.predict(PAIRS))
     assert np.abs(one.predict(PAIRS) - other.predict(PAIRS)).max() > 1e-4
 
 
-def test_it_is_adapted_saved_and_merged_as_a_sentence_encoder_is(base: Path, tmp_path: Path) -> None:
-    model = new_cross(base)
-    with pytest.raises(StudioError, match="no adapter"):
-        model.save_adapter(tmp_path / "adapter", "owner/base")
-    assert not model.adapted
-    model.adapt(LoraSettings(r=2, alpha=4, dropout=0.0))
-    torch.manual_seed(3)
-    for name, weight in model.named_parameters():
-        if "lora_B" in name:
-            weight.data.normal_(std=0.1)
-    with pytest.raises(StudioError, match="merge the adapter first"):
-        model.save(tmp_path / "unmerged")
-    with pytest.raises(StudioError, match="already"):
-        model.adapt(LoraSettings())
-    unmerged = model.predict(PAIRS)
-    model.save_adapter(tmp_path / "adapter", "owner/base")
-    model.merge_adapter()
-    assert not model.adapted and type(model.model) is type(new_cross(base).model)
-    np.testing.assert_allclose(model.predict(PAIRS), unmerged, atol=1e-5)
-    again = new_cross(base, seed=4)
-    again.model = read_adapter(again.model, tmp_path / "adapter").eval()
-    np.testing.assert_allclose(again.predict(PAIRS), unmerged, atol=1e-5)
-
-
 def test_the_order_of_a_pair_matters_and_duplicates_are_scored_once(bert: Path) -> None:
-    model = new_cross(bert)
+    model = create_cross_encoder(bert)
     seen: list[int] = []
     model.register_forward_pre_hook(lambda module, args: seen.append(len(args[0]["input_ids"])))
     scores = model.predict([("red", "the cat"), ("the cat", "red"), ("red", "the cat")])
@@ -104,7 +83,7 @@ def test_the_order_of_a_pair_matters_and_duplicates_are_scored_once(bert: Path) 
 
 
 def test_long_pairs_are_cut_on_their_longer_side(bert: Path) -> None:
-    model = new_cross(bert)
+    model = create_cross_encoder(bert)
     ((ids, segments),) = model.tokenize([("the " * 500, "red cat")])
     assert len(ids) == len(segments) == model.max_length == 64
     assert sum(segments) == 3
@@ -112,17 +91,17 @@ def test_long_pairs_are_cut_on_their_longer_side(bert: Path) -> None:
 
 def test_a_stop_is_heard(bert: Path) -> None:
     with pytest.raises(EncodingStoppedError):
-        new_cross(bert).predict(PAIRS, should_stop=lambda: True)
+        create_cross_encoder(bert).predict(PAIRS, should_stop=lambda: True)
 
 
 def test_a_sentence_encoder_is_no_cross_encoder(bert: Path) -> None:
     with pytest.raises(StudioError, match="no trained head"):
-        load_cross(bert)
+        load_cross_encoder(bert)
 
 
 def test_the_catalogue_keeps_a_cross_encoder(catalog: Catalog, bert: Path, tmp_path: Path) -> None:
-    new_cross(bert).save(tmp_path / "cross")
-    model = catalog.load_cross(str(tmp_path / "cross"))
-    assert catalog.load_cross(str(tmp_path / "cross")) is model
+    create_cross_encoder(bert).save(tmp_path / "cross")
+    model = catalog.load_cross_encoder(str(tmp_path / "cross"))
+    assert catalog.load_cross_encoder(str(tmp_path / "cross")) is model
     with pytest.raises(StudioError):
-        catalog.load_cross(str(tmp_path / "cross"), allow_folders=False)
+        catalog.load_cross_encoder(str(tmp_path / "cross"), allow_folders=False)

@@ -8,12 +8,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from sbert_studio.losses import OBJECTIVES
+from sbert_studio.losses import LOSSES
 
 from . import equations
 from .batches import Batch, batch, make
 
-NAMES = [name for name in OBJECTIVES if OBJECTIVES[name].classes_in_batch]
+NAMES = [name for name in LOSSES if LOSSES[name].classes_in_batch]
 
 
 def members(data: Batch, i: int) -> tuple[list[int], list[int]]:
@@ -103,7 +103,7 @@ def test_prototypes_begin_as_the_mean_of_their_class() -> None:
     objective = make("supcon+prototypes")
     before = objective.prototypes.detach().clone()
     vectors, classes = torch.randn(6, before.shape[1]), torch.tensor([0, 0, 1, 1, 1, 0])
-    objective.begin([vectors], classes)
+    objective.initialize_head([vectors], classes)
     unit = vectors / vectors.norm(dim=1, keepdim=True)
     for own in (0, 1):
         mean = unit[classes == own].mean(dim=0)

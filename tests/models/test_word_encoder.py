@@ -23,7 +23,7 @@ Network = Callable[[], WordNetwork]
 
 def table() -> WordEmbeddings:
     matrix = np.random.default_rng(1).standard_normal((len(WORDS), 8)).astype(np.float32)
-    return WordEmbeddings.of(WordVectors(WORDS, matrix, None, "ten words"))
+    return WordEmbeddings.from_vectors(WordVectors(WORDS, matrix, None, "ten words"))
 
 
 def weighted() -> WordNetwork:
@@ -63,7 +63,7 @@ def test_the_mean_is_that_of_the_known_words() -> None:
 
 def test_weights_count_in_the_mean() -> None:
     model = encoder("weighted")
-    embeddings, weights = (module.emb_layer.weight.numpy() for module in model.backbone.listed)
+    embeddings, weights = (module.emb_layer.weight.numpy() for module in model.backbone.modules_in_order)
     ids = model.tokenize([TEXTS[0]])[0]
     expected = (embeddings[ids] * weights[ids]).sum(axis=0) / weights[ids].sum()
     np.testing.assert_allclose(model.encode([TEXTS[0]])[0], expected, atol=1e-6)
@@ -71,7 +71,7 @@ def test_weights_count_in_the_mean() -> None:
 
 def test_the_place_of_a_word_counts_as_it_stands_whatever_its_weight() -> None:
     model = encoder("weighted", "weighted_mean")
-    embeddings, weights = (module.emb_layer.weight.numpy() for module in model.backbone.listed)
+    embeddings, weights = (module.emb_layer.weight.numpy() for module in model.backbone.modules_in_order)
     ids = model.tokenize([TEXTS[0]])[0]
     places = np.arange(1, len(ids) + 1)[:, None] * weights[ids]
     np.testing.assert_allclose(model.encode([TEXTS[0]])[0], (embeddings[ids] * places).sum(axis=0) / places.sum(), atol=1e-6)
@@ -139,13 +139,13 @@ def test_the_card_says_where_a_network_of_ours_opens(tmp_path: Path) -> None:
 def test_a_new_reader_of_words_is_one_class(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is found by where it stands, not by what it is: none is passed over."""
     from sbert_studio.models.modules import MODULES
-    from sbert_studio.models.modules.base import READER, Module
+    from sbert_studio.models.modules.base import RECURRENCE, Module
 
     monkeypatch.setattr(MODULES, "_items", dict(MODULES._items))
 
     @MODULES.register("Running")
     class Running(Module):
-        stage, portable = READER, False
+        stage, portable = RECURRENCE, False
 
         @classmethod
         def read(cls, folder: Path) -> Running:
@@ -167,7 +167,7 @@ def test_a_new_reader_of_words_is_one_class(tmp_path: Path, monkeypatch: pytest.
 def test_a_module_that_no_encoder_could_hold_is_refused_and_not_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from sbert_studio.errors import StudioError
     from sbert_studio.models.modules import MODULES
-    from sbert_studio.models.modules.base import LENGTH
+    from sbert_studio.models.modules.base import NORMALIZATION
     from sbert_studio.models.modules.normalize import Normalize
 
     monkeypatch.setattr(MODULES, "_items", dict(MODULES._items))
@@ -177,7 +177,7 @@ def test_a_module_that_no_encoder_could_hold_is_refused_and_not_passed_over(tmp_
 
     @MODULES.register("Halve")
     class Halve(Normalize):
-        stage = LENGTH
+        stage = NORMALIZATION
 
     listed = tmp_path / "model" / "modules.json"
     listed.write_text(listed.read_text(encoding="utf-8").replace(".Normalize", ".Halve"), encoding="utf-8")

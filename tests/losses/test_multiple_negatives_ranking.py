@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from sbert_studio.losses import Matryoshka
-from sbert_studio.losses.base import Relation
-from sbert_studio.losses.multiple_negatives_ranking import false_negatives
+from sbert_studio.losses import MatryoshkaLoss
+from sbert_studio.losses.base import KnownPositives
+from sbert_studio.losses.multiple_negatives_ranking import false_negative_mask
 
 from . import equations
 from .batches import DIM, batch, make
@@ -28,39 +28,7 @@ def test_equal_texts_are_masked_and_nothing_else() -> None:
         ],
         dtype=torch.bool,
     )
-    assert torch.equal(false_negatives([anchors, positives, negatives]), expected)
-
-
-@pytest.mark.parametrize("symmetric", [False, True])
-def test_a_masked_candidate_leaves_value_and_gradient_as_if_it_were_absent(symmetric: bool) -> None:
-    """Row 8 repeats row 0's pair word for word: row 0 then sees the batch without row 8, and the other way round."""
-    data = batch("positive_pairs")
-    for column, ids in zip(data.columns, data.ids, strict=True):
-        column[8], ids[8] = column[0], ids[0]
-    loop = equations.symmetric_in_batch if symmetric else equations.in_batch
-    ours, theirs = data.leaves(), data.leaves()
-    value = make("in_batch", symmetric=symmetric)(ours, None, data.ids)
-
-    without_last, without_first = [column[:8] for column in theirs], [column[1:] for column in theirs]
-    per_row = 0
-    for columns, rows in ((without_last, [0]), (without_first, [7])):
-        for direction in (columns, columns[::-1]) if symmetric else (columns,):
-            for row in rows:
-                top = (20 * equations.cos(direction[0][row], direction[1][row])).exp()
-                per_row = per_row - (top / sum((20 * equations.cos(direction[0][row], c)).exp() for c in direction[1])).log()
-    others = [column[torch.tensor([*range(1, 8), 0, 8])] for column in theirs]  # rows 1 to 7 still see both copies
-    middle = 0
-    for direction in (others, others[::-1]) if symmetric else (others,):
-        for row in range(7):
-            top = (20 * equations.cos(direction[0][row], direction[1][row])).exp()
-            middle = middle - (top / sum((20 * equations.cos(direction[0][row], c)).exp() for c in direction[1])).log()
-    expected = (per_row + middle) / 9 / (2 if symmetric else 1)
-    value.backward()
-    expected.backward()
-    assert value.item() == pytest.approx(expected.item(), abs=1e-9)
-    assert value.item() < loop(data.columns).item() - 0.05, "unmasked, the copies are negatives of each other"
-    for mine, other in zip(ours, theirs, strict=True):
-        assert torch.allclose(mine.grad, other.grad, atol=1e-9, rtol=0)  # type: ignore[arg-type]
+    assert torch.equal(false_negative_mask([anchors, positives, negatives]), expected)
 
 
 def test_the_exchanged_direction_masks_by_its_own_roles() -> None:
@@ -96,11 +64,11 @@ def test_distinct_ids_change_nothing() -> None:
 
 def test_a_known_positive_from_elsewhere_is_masked_and_nothing_else() -> None:
     """Rows (1, 5) and (2, 6) are the batch; (1, 6) is a row of the file too. 6 is then no negative of 1, nor is 1 one of 6."""
-    relation = Relation.of(np.array([[1, 2, 1], [5, 6, 6]]))
+    relation = KnownPositives.from_rows(np.array([[1, 2, 1], [5, 6, 6]]))
     anchors, positives = torch.tensor([1, 2]), torch.tensor([5, 6])
-    assert false_negatives([anchors, positives], relation).tolist() == [[False, True], [False, False]]
-    assert false_negatives([positives, anchors], relation).tolist() == [[False, False], [True, False]]
-    assert not false_negatives([anchors, positives]).any()
+    assert false_negative_mask([anchors, positives], relation).tolist() == [[False, True], [False, False]]
+    assert false_negative_mask([positives, anchors], relation).tolist() == [[False, False], [True, False]]
+    assert not false_negative_mask([anchors, positives]).any()
 
 
 @pytest.mark.parametrize("name", ["in_batch", "simcse_supervised"])
@@ -109,18 +77,18 @@ def test_an_objective_that_knows_all_rows_leaves_their_positives_out(name: str) 
     objective = make(name)
     before = objective(data.columns, None, data.ids).item()
     rows = np.stack([ids.numpy() for ids in data.ids])
-    objective.know(Relation.of(rows))
+    objective.set_known_positives(KnownPositives.from_rows(rows))
     assert objective(data.columns, None, data.ids).item() == before, "the batch's own rows say nothing new"
     everything = np.stack([np.repeat(rows[0], 4), np.tile(rows[1], 4)])
-    objective.know(Relation.of(everything))
+    objective.set_known_positives(KnownPositives.from_rows(everything))
     assert objective(data.columns, None, data.ids).item() == pytest.approx(0), "where all belong together there is no negative"
-    objective.know(Relation.of(rows, np.zeros(4, np.int64)))
+    objective.set_known_positives(KnownPositives.from_rows(rows, np.zeros(4, np.int64)))
     assert objective(data.columns, None, data.ids).item() == pytest.approx(0), "and so it is within one class"
 
 
 def test_matryoshka_tells_its_widths_what_it_knows() -> None:
     data = batch("positive_pairs", rows=4)
     rows = np.stack([ids.numpy() for ids in data.ids])
-    wide = Matryoshka(lambda width: make("in_batch", dim=width), DIM, [DIM, 4])
-    wide.know(Relation.of(rows, np.zeros(4, np.int64)))
+    wide = MatryoshkaLoss(lambda width: make("in_batch", dim=width), DIM, [DIM, 4])
+    wide.set_known_positives(KnownPositives.from_rows(rows, np.zeros(4, np.int64)))
     assert wide(data.columns, None, data.ids).item() == pytest.approx(0)

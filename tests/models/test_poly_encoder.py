@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,10 +15,8 @@ from sbert_studio.errors import StudioError
 from sbert_studio.models.base import EncodingStoppedError
 from sbert_studio.models.catalog import Catalog
 from sbert_studio.models.io.settings import EncoderConfig
-from sbert_studio.models.io.sources import peek
-from sbert_studio.models.lora import LoraSettings
 from sbert_studio.models.modules.word_embeddings import WordEmbeddings, WordWeights
-from sbert_studio.models.poly_encoder import PolyEncoder, load_poly, new_poly
+from sbert_studio.models.poly_encoder import PolyEncoder, create_poly_encoder, load_poly_encoder
 from sbert_studio.models.sentence_encoder import SentenceEncoder
 from sbert_studio.models.static.vectors import WordVectors
 from sbert_studio.models.word_encoder import WordEncoder, WordNetwork
@@ -27,13 +24,12 @@ from sbert_studio.models.word_encoder import WordEncoder, WordNetwork
 from .tiny import TEXTS, WORDS, tiny_encoder
 
 PAIRS = [(a, b) for a in TEXTS[:5] for b in TEXTS[4:]]
-RUN = "run-0a1b2c3d4e"
 
 
 def of_words() -> WordEncoder:
     """Word vectors with weights, behind a projection."""
     matrix = np.random.default_rng(3).standard_normal((len(WORDS), 12)).astype(np.float32)
-    table = WordEmbeddings.of(WordVectors(tuple(WORDS), matrix, None, "tiny"))
+    table = WordEmbeddings.from_vectors(WordVectors(tuple(WORDS), matrix, None, "tiny"))
     weights = WordWeights(table.words.words, np.linspace(0, 2, len(WORDS) + 1))
     return WordEncoder(WordNetwork(table, weights), EncoderConfig("mean", False, projection=8, activation="tanh"), name="words")
 
@@ -72,7 +68,7 @@ def by_the_paper(poly: PolyEncoder, query: str, candidate: str) -> float:
         for code in poly.codes.tolist():
             shares = softmax([dot(code, row) + math.log(weight) for row, weight in h]) if h else []
             y = [sum(share * row[place] for share, (row, _) in zip(shares, h, strict=True)) for place in range(encoder.hidden_size)]
-            found.append(unit(encoder.finished(torch.tensor(y, dtype=torch.float32)[None])[0].tolist()))
+            found.append(unit(encoder.postprocess(torch.tensor(y, dtype=torch.float32)[None])[0].tolist()))
     own = unit(encoder.encode([candidate])[0].tolist())
     w = softmax([poly.sharpness * dot(own, y) for y in found])
     attended = [sum(share * y[place] for share, y in zip(w, found, strict=True)) for place in range(encoder.dim)]
@@ -101,8 +97,8 @@ def test_neither_padding_nor_order_nor_company_changes_a_score(kind: str) -> Non
 
 def test_candidates_are_known_by_the_vectors_of_the_encoder_within() -> None:
     poly = poly_of()
-    vectors = poly.candidates.encode(TEXTS)
-    scores = poly.against(TEXTS[:5], vectors)
+    vectors = poly.candidate_encoder.encode(TEXTS)
+    scores = poly.score_candidates(TEXTS[:5], vectors)
     expected = [[poly.predict([(query, text)])[0] for text in TEXTS] for query in TEXTS[:5]]
     np.testing.assert_allclose(scores, expected, atol=1e-5)
 
@@ -118,7 +114,7 @@ def test_the_attention_of_codes_that_say_nothing_is_the_mean() -> None:
 
 def test_a_text_without_a_known_word_has_no_likeness() -> None:
     matrix = np.random.default_rng(3).standard_normal((len(WORDS), 12)).astype(np.float32)
-    table = WordEmbeddings.of(WordVectors(tuple(WORDS), matrix, None, "tiny"))
+    table = WordEmbeddings.from_vectors(WordVectors(tuple(WORDS), matrix, None, "tiny"))
     poly = PolyEncoder(WordEncoder(WordNetwork(table), EncoderConfig("mean", False)), 3)
     scores = poly.predict([("xyzzy", "the cat"), ("the cat", "xyzzy"), ("the cat", "the cat")])
     assert scores[:2].tolist() == [0, 0] and scores[2] > 0.9
@@ -141,19 +137,6 @@ def test_a_model_in_training_is_judged_without_dropout_and_goes_on_in_training()
     assert poly.training and poly.encoder.training
 
 
-@pytest.mark.parametrize("kind", ["bert", "llama", "words"])
-def test_saved_and_loaded_it_gives_the_same_bits(kind: str, tmp_path: Path) -> None:
-    poly = poly_of(kind)
-    poly.save(tmp_path / "poly")
-    loaded = load_poly(tmp_path / "poly")
-    np.testing.assert_array_equal(loaded.predict(PAIRS), poly.predict(PAIRS))
-    info = peek(tmp_path / "poly")
-    assert (info.reads, info.dim, info.damaged) == ("pairs", poly.encoder.dim, "")
-    assert info.parameters == poly.describe()["parameters"] == loaded.describe()["parameters"]
-    card = (tmp_path / "poly" / "README.md").read_text(encoding="utf-8")
-    assert "opens in SBERT Studio only" in card and "arXiv:1905.01969" in card
-
-
 def test_sentence_transformers_opens_the_encoder_within(tmp_path: Path) -> None:
     poly = poly_of()
     poly.save(tmp_path / "poly")
@@ -163,7 +146,9 @@ def test_sentence_transformers_opens_the_encoder_within(tmp_path: Path) -> None:
 
 def test_codes_are_drawn_from_their_seed_and_kept_where_as_many_are_asked_for(tmp_path: Path) -> None:
     poly_of(codes=4).save(tmp_path / "poly")
-    same, fewer = (new_poly(load_poly(tmp_path / "poly").encoder, tmp_path / "poly", codes=codes, seed=1) for codes in (4, 3))
+    same, fewer = (
+        create_poly_encoder(load_poly_encoder(tmp_path / "poly").encoder, tmp_path / "poly", codes=codes, seed=1) for codes in (4, 3)
+    )
     assert torch.equal(same.codes, poly_of(codes=4).codes) and len(fewer.codes) == 3
     one, two, other = (PolyEncoder(tiny_encoder("bert"), 3, seed=seed).codes for seed in (1, 1, 2))
     assert torch.equal(one, two) and not torch.equal(one, other)
@@ -173,28 +158,9 @@ def test_an_encoder_that_pools_in_several_ways_is_refused() -> None:
     encoder = tiny_encoder("bert")
     poly = PolyEncoder(encoder)
     with pytest.raises(StudioError, match="pools by cls\\+mean"):
-        poly.reshape(pooling="cls+mean")
+        poly.configure_output(pooling="cls+mean")
     with pytest.raises(StudioError, match="pools by cls\\+mean"):
         PolyEncoder(encoder)
-
-
-def test_it_is_adapted_saved_and_merged_as_a_sentence_encoder_is(catalog: Catalog, tmp_path: Path) -> None:
-    base = tiny_encoder("bert")
-    base.save(tmp_path / "base")
-    poly = poly_of()
-    poly.adapt(LoraSettings(r=2, alpha=4, dropout=0.0))
-    assert poly.adapted and poly.codes.requires_grad
-    torch.manual_seed(3)
-    for name, weight in poly.named_parameters():
-        if "lora_B" in name:
-            weight.data.normal_(std=0.1)
-    unmerged = poly.predict(PAIRS)
-    with pytest.raises(StudioError, match="merge the adapter first"):
-        poly.save(tmp_path / "unmerged")
-    poly.save_adapter(tmp_path / "adapter", "owner/base")
-    assert {"poly.json", "codes.safetensors", "encoder.json"} <= {path.name for path in (tmp_path / "adapter").iterdir()}
-    poly.merge_adapter()
-    np.testing.assert_allclose(poly.predict(PAIRS), unmerged, atol=1e-5)
 
 
 @pytest.fixture
@@ -227,9 +193,9 @@ def write(content: str) -> Callable[[Path], None]:
     ],
 )
 def test_a_damaged_folder_is_refused_by_the_file_at_fault(catalog: Catalog, folder: Path, name: str, harm: Callable[[Path], None]) -> None:
-    catalog.load_poly(str(folder))
+    catalog.load_poly_encoder(str(folder))
     harm(folder / name)
-    for act in (lambda: catalog.load_poly(str(folder)), lambda: catalog.load_fresh_poly(str(folder), codes=5)):
+    for act in (lambda: catalog.load_poly_encoder(str(folder)), lambda: catalog.load_trainable_poly_encoder(str(folder), codes=5)):
         with pytest.raises(StudioError) as caught:
             act()
         assert "\n" not in str(caught.value)
@@ -238,37 +204,22 @@ def test_a_damaged_folder_is_refused_by_the_file_at_fault(catalog: Catalog, fold
         catalog.load(str(folder))
 
 
-def test_codes_that_are_no_numbers_are_refused(folder: Path) -> None:
-    from safetensors.torch import save_file
-
-    save_file({"codes": torch.full((5, 32), torch.nan)}, folder / "codes.safetensors")
-    with pytest.raises(StudioError, match="not 5 vectors"):
-        load_poly(folder)
-
-
-def test_a_runs_codes_that_are_not_what_was_written_are_named(catalog: Catalog, folder: Path) -> None:
-    place = catalog.workspace.runs / RUN / "model"
-    shutil.copytree(folder, place)
-    catalog.load_poly(RUN)
-    raw = bytearray((place / "codes.safetensors").read_bytes())
-    raw[-3] ^= 4
-    (place / "codes.safetensors").write_bytes(raw)
-    with pytest.raises(StudioError, match=r"codes\.safetensors is not what was written"):
-        catalog.load_poly(RUN)
-
-
 def test_the_catalogue_tells_the_families_apart(catalog: Catalog, folder: Path, tmp_path: Path) -> None:
     tiny_encoder("bert").save(tmp_path / "plain")
-    poly = catalog.load_poly(str(folder))
-    assert catalog.load_poly(str(folder)) is poly is catalog.load_scorer(str(folder)) is catalog.load_either(str(folder))
-    assert catalog.load_within(str(folder)) is poly.encoder
-    assert catalog.load_within(str(tmp_path / "plain")) is catalog.load(str(tmp_path / "plain"))
-    assert catalog.is_poly(str(folder)) and not catalog.is_cross(str(folder)) and not catalog.is_poly(str(tmp_path / "plain"))
-    for load in (catalog.load, catalog.load_fresh):
+    poly = catalog.load_poly_encoder(str(folder))
+    assert catalog.load_poly_encoder(str(folder)) is poly is catalog.load_scorer(str(folder)) is catalog.load_any(str(folder))
+    assert catalog.load_vector_encoder(str(folder)) is poly.encoder
+    assert catalog.load_vector_encoder(str(tmp_path / "plain")) is catalog.load(str(tmp_path / "plain"))
+    assert (
+        catalog.is_poly_encoder(str(folder))
+        and not catalog.is_cross_encoder(str(folder))
+        and not catalog.is_poly_encoder(str(tmp_path / "plain"))
+    )
+    for load in (catalog.load, catalog.load_trainable):
         with pytest.raises(StudioError, match="is a poly-encoder") as caught:
             load(str(folder))
         assert "architecture poly" in caught.value.hint
     with pytest.raises(StudioError, match="is no poly-encoder"):
-        catalog.load_poly(str(tmp_path / "plain"))
+        catalog.load_poly_encoder(str(tmp_path / "plain"))
     np.testing.assert_array_equal(poly.predict(PAIRS), poly_of().predict(PAIRS))
     assert not any(weight.requires_grad for weight in poly.parameters())

@@ -12,8 +12,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from sbert_studio.errors import StudioError
-from sbert_studio.losses import OBJECTIVES, POLY_OBJECTIVES, build_objective, build_poly_objective, objectives_of
-from sbert_studio.losses.base import Relation
+from sbert_studio.losses import LOSSES, POLY_ENCODER_LOSSES, build_loss, build_poly_encoder_loss, losses_of
+from sbert_studio.losses.base import KnownPositives
 from sbert_studio.models.poly_encoder import SHARPNESS
 
 ROWS, CODES, WIDTH = 7, 3, 5
@@ -67,7 +67,7 @@ CASES: list[tuple[str, Tensor | None, int, int, Callable[..., float]]] = [
 
 @pytest.mark.parametrize(("name", "targets", "labels", "columns", "naive"), CASES)
 def test_each_loss_is_its_equation(name: str, targets: Tensor | None, labels: int, columns: int, naive: Callable[..., float]) -> None:
-    objective = build_poly_objective(name, {}, dim=(CODES + 1) * WIDTH, codes=CODES, labels=labels)
+    objective = build_poly_encoder_loss(name, {}, dim=(CODES + 1) * WIDTH, codes=CODES, labels=labels)
     given = [rows_of(seed).requires_grad_() for seed in range(columns)]
     value = objective(given, targets)
     assert value.item() == pytest.approx(naive([column.detach() for column in given], targets), abs=1e-9)
@@ -84,41 +84,41 @@ def test_each_loss_is_its_equation(name: str, targets: Tensor | None, labels: in
             assert found == pytest.approx((high - low) / (2 * step), abs=1e-5)
 
 
-@pytest.mark.parametrize("name", list(POLY_OBJECTIVES))
+@pytest.mark.parametrize("name", list(POLY_ENCODER_LOSSES))
 @pytest.mark.parametrize("symmetric", [False, True])
 def test_with_one_code_that_finds_the_pooled_vector_it_is_the_objective_of_vectors(name: str, symmetric: bool) -> None:
     values: dict[str, Any] = {"symmetric": symmetric} if name == "in_batch" else {}
     targets = None if name == "in_batch" else SCORES
     vectors = [rows_of(seed, codes=0) for seed in (1, 2)]
-    mine = build_poly_objective(name, values, dim=2 * WIDTH, codes=1)([torch.cat([one, one], dim=1) for one in vectors], targets)
-    assert mine.item() == pytest.approx(build_objective(name, values, dim=WIDTH)(vectors, targets).item(), abs=1e-12)
+    mine = build_poly_encoder_loss(name, values, dim=2 * WIDTH, codes=1)([torch.cat([one, one], dim=1) for one in vectors], targets)
+    assert mine.item() == pytest.approx(build_loss(name, values, dim=WIDTH)(vectors, targets).item(), abs=1e-12)
 
 
 def test_known_positives_are_no_negatives_and_labels_that_part_texts_make_none() -> None:
     ids = torch.tensor([[0, 1, 2, 3, 4, 5, 6], [7, 8, 9, 10, 11, 12, 13]])
     columns = [rows_of(1), rows_of(2)]
-    objective = build_poly_objective("in_batch", {}, dim=20, codes=CODES)
+    objective = build_poly_encoder_loss("in_batch", {}, dim=20, codes=CODES)
     plain = objective(columns, None, list(ids))
-    objective.know(Relation.of(torch.cat([ids, torch.tensor([[0], [8]])], dim=1).numpy()))
+    objective.set_known_positives(KnownPositives.from_rows(torch.cat([ids, torch.tensor([[0], [8]])], dim=1).numpy()))
     scores = torch.tensor([[20 * score(a, b) for b in columns[1]] for a in columns[0]], dtype=torch.float64)
     scores[0, 1] = -torch.inf
     masked = F.cross_entropy(scores, torch.arange(ROWS))
     assert objective(columns, None, list(ids)).item() == pytest.approx(masked.item(), abs=1e-9) != pytest.approx(plain.item())
-    labelled = build_poly_objective("in_batch", {}, dim=20, codes=CODES, labels=2)
-    labelled.know(Relation.of(ids.numpy()))
+    labelled = build_poly_encoder_loss("in_batch", {}, dim=20, codes=CODES, labels=2)
+    labelled.set_known_positives(KnownPositives.from_rows(ids.numpy()))
     assert labelled(columns, BINARY, list(ids)).item() == pytest.approx(in_batch(columns, BINARY), abs=1e-9)
 
 
 def test_without_a_positive_pair_nothing_is_learned() -> None:
     given = [rows_of(seed).requires_grad_() for seed in (1, 2)]
-    loss = build_poly_objective("in_batch", {}, dim=20, codes=CODES, labels=2)(given, torch.zeros(ROWS, dtype=torch.int64))
+    loss = build_poly_encoder_loss("in_batch", {}, dim=20, codes=CODES, labels=2)(given, torch.zeros(ROWS, dtype=torch.int64))
     loss.backward()
     assert loss.item() == 0 and given[0].grad is not None and not given[0].grad.any()
 
 
 def test_they_are_called_as_the_objectives_of_vectors_with_the_same_settings() -> None:
-    assert objectives_of("poly") is POLY_OBJECTIVES
-    for name in POLY_OBJECTIVES:
-        assert POLY_OBJECTIVES[name].Params is OBJECTIVES[name].Params and OBJECTIVES[name].name == name
-    with pytest.raises(StudioError, match="no objective of a poly-encoder 'softmax'"):
-        build_poly_objective("softmax", {}, dim=20, codes=CODES)
+    assert losses_of("poly") is POLY_ENCODER_LOSSES
+    for name in POLY_ENCODER_LOSSES:
+        assert POLY_ENCODER_LOSSES[name].Params is LOSSES[name].Params and LOSSES[name].name == name
+    with pytest.raises(StudioError, match="no poly-encoder loss 'softmax'"):
+        build_poly_encoder_loss("softmax", {}, dim=20, codes=CODES)
