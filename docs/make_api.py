@@ -9,10 +9,12 @@ import typing
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 from sbert_studio.services import Studio
 from sbert_studio.settings import Settings
 from sbert_studio.ui.api.answers import ANSWERS
-from sbert_studio.ui.visitors.streams import UNHEARD
+from sbert_studio.ui.sessions.streams import ANSWER_TIMEOUT
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "api.md"
@@ -57,7 +59,7 @@ HTTP whose answer nobody has asked for by then; who asks later is told so. An an
 
 def drawn() -> str:
     """The page."""
-    parts, answers = [_HEAD.replace("SECONDS", f"{UNHEARD:g}")], {}
+    parts, answers = [_HEAD.replace("SECONDS", f"{ANSWER_TIMEOUT:g}")], {}
     for name, info in _endpoints().items():
         words, arguments, returns = _told(name)
         parts.append(f"## `/{name}`\n\n{words}\n")
@@ -73,13 +75,13 @@ def drawn() -> str:
         parts.append(f"```python\n{(EXAMPLES / f'{name}.py').read_text(encoding='utf-8')}```\n")
         for kind in ANSWERS[name]:
             _gather(kind, answers)
-    parts.append("## What is answered\n")
+    parts.append("## Answers\n")
     for kind in answers.values():
         rows = ["| field | type | |", "| --- | --- | --- |"]
-        optional = getattr(kind, "__optional_keys__", frozenset())
-        for field, hint in typing.get_type_hints(kind, include_extras=True).items():
-            inner, note = _unwrapped(hint)
-            rows.append(f"| `{field}` | {_typed(inner)} | {note}{' (only where there is any)' if field in optional else ''} |")
+        for field, info in kind.model_fields.items():
+            note = info.description or ""
+            optional = "" if info.is_required() else " (may be left out)"
+            rows.append(f"| `{field}` | {_typed(info.annotation)} | {note}{optional} |")
         parts.append(f"### {kind.__name__} object\n\n{inspect.getdoc(kind)}\n\n" + "\n".join(rows) + "\n")
     return "\n".join(parts)
 
@@ -94,9 +96,9 @@ def _endpoints() -> dict[str, Any]:
 
 def _told(name: str) -> tuple[str, dict[str, str], str]:
     """The words, the arguments and the answer of an endpoint's docstring."""
-    from sbert_studio.ui.api import build
+    from sbert_studio.ui.api import endpoints
 
-    verb = {**vars(build), "map": build.draw}[name]
+    verb = {**vars(endpoints), "map": endpoints.draw_map}[name]
     words, _, rest = (inspect.getdoc(verb) or "").partition("\nArgs:\n")
     arguments, _, returns = rest.partition("\nReturns:\n")
     found = {one[1]: " ".join(one[2].split()) for one in re.finditer(r"^ {4}(\w+): (.*?)(?=^ {4}\w+: |\Z)", arguments, re.M | re.S)}
@@ -108,27 +110,19 @@ def _sent(parameter: dict[str, Any]) -> str:
     return _cell(re.sub(r"Literal\[(.*)\]", r"one of \1", kind))
 
 
-def _gather(kind: Any, found: dict[str, Any]) -> None:
-    if typing.is_typeddict(kind) or hasattr(kind, "__required_keys__"):
+def _gather(kind: Any, found: dict[str, type[BaseModel]]) -> None:
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
         if kind.__name__ in found:
             return
         found[kind.__name__] = kind
-        for hint in typing.get_type_hints(kind).values():
-            _gather(hint, found)
+        for info in kind.model_fields.values():
+            _gather(info.annotation, found)
     for part in typing.get_args(kind):
         _gather(part, found)
 
 
-def _unwrapped(hint: Any) -> tuple[Any, str]:
-    note = ""
-    while hasattr(hint, "__metadata__") or getattr(typing.get_origin(hint), "__name__", getattr(hint, "_name", "")) == "NotRequired":
-        note = note or " ".join(getattr(hint, "__metadata__", ()))
-        hint = typing.get_args(hint)[0]
-    return hint, note
-
-
 def _typed(hint: Any) -> str:
-    if hasattr(hint, "__required_keys__"):
+    if isinstance(hint, type) and issubclass(hint, BaseModel):
         return f"[{hint.__name__}](#{hint.__name__.lower()}-object)"
     origin, parts = typing.get_origin(hint), typing.get_args(hint)
     if origin is list:

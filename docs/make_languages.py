@@ -35,13 +35,14 @@ SILENT = (
         "training/distributed",
         "ui/api/",
         "ui/desktop.py",
-        "ui/look/gradio_patches.py",
-        "ui/look/theme.py",
+        "ui/gradio_patches.py",
+        "ui/panel.py",
+        "ui/theme.py",
     ),
     *("data/columns/targets.py", "data/loading/codepages.py"),
     *("data/values/forms.py", "data/values/no_answer.py", "data/values/written.py", "models/card.py"),
     "explore/bm25.py",
-    *("services/results/__init__.py", "ui/visitors/hosts.py", "ui/visitors/refusals.py"),
+    *("services/results/__init__.py", "ui/sessions/middleware.py", "ui/sessions/blocks.py"),
 )
 
 

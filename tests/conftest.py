@@ -7,7 +7,9 @@ import json
 import multiprocessing.util
 import os
 import re
+import runpy
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -161,3 +163,18 @@ def real_data() -> Path:
     if not _REAL_DATA.is_dir():
         pytest.skip("the public evaluation sets are not beside this checkout (set SBERT_STUDIO_REAL_DATA)")
     return _REAL_DATA
+
+
+@pytest.fixture
+def verify_export(capsys: pytest.CaptureFixture[str]) -> Callable[[Path], str]:
+    """Run the ``verify.py`` of an unpacked export, which must find the reported score. Return what it prints."""
+
+    def verify(folder: Path) -> str:
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            runpy.run_path(str(folder / "verify.py"), run_name="__main__")
+        printed = capsys.readouterr().out
+        assert not ended.value.code, printed
+        return printed
+
+    return verify

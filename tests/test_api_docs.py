@@ -14,13 +14,12 @@ import gradio as gr
 import gradio_client
 import httpx
 import pytest
-from pydantic import ConfigDict, TypeAdapter
 from tiny_studio import awaited, sentences, studio_at, write_pairs
 
 from sbert_studio.errors import StudioError
 from sbert_studio.ui import app
-from sbert_studio.ui.api.answers import ANSWERS, OPEN
-from sbert_studio.ui.api.for_mcp import file_of
+from sbert_studio.ui.api.answers import ANSWERS, check_answer
+from sbert_studio.ui.api.mcp import to_file_data
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
@@ -73,28 +72,6 @@ def test_the_page_is_what_the_code_says(served: tuple[Any, str], monkeypatch: py
     assert module.drawn() == PAGE, "run python docs/make_api.py"
 
 
-def held(endpoint: str, answer: Any) -> None:
-    """The answer has the fields that the page lists, of their types, and no other."""
-    for kind in ANSWERS[endpoint]:
-        for part in _parts(kind):
-            part.__pydantic_config__ = ConfigDict(extra="allow" if part in OPEN else "forbid", strict=True)  # type: ignore[attr-defined]
-    kinds = ANSWERS[endpoint]
-    TypeAdapter(kinds[1] if len(kinds) > 1 and "models" in answer else kinds[0]).validate_python(answer)
-
-
-def _parts(kind: Any, seen: set[Any] | None = None) -> set[Any]:
-    import typing
-
-    found = seen if seen is not None else set()
-    if hasattr(kind, "__required_keys__") and kind not in found:
-        found.add(kind)
-        for hint in typing.get_type_hints(kind).values():
-            _parts(hint, found)
-    for part in typing.get_args(kind):
-        _parts(part, found)
-    return found
-
-
 @pytest.mark.parametrize(
     "code", EXAMPLES, ids=lambda code: found[1] if (found := re.search(r'api_name="/(\w+)"\)\n(?!.*api_name)', code)) else "error"
 )
@@ -110,7 +87,7 @@ def test_the_examples_run_and_answer_as_the_page_says(
 
     def watched(*args: Any, api_name: str, **named: Any) -> Any:
         answer = predict(*args, api_name=api_name, **named)
-        held(api_name.lstrip("/"), answer)
+        check_answer(api_name.lstrip("/"), answer)
         asked.append(api_name)
         return answer
 
@@ -129,13 +106,13 @@ def test_every_endpoint_has_an_example_and_several_models_are_answered_as_the_pa
     assert {name for code in EXAMPLES for name in re.findall(r'api_name="/(\w+)"', code)} == set(ANSWERS)
     file, other = (gradio_client.handle_file(checkout / f"assets/samples/{name}.csv") for name in ("scored_pairs", "nli_pairs"))
     several = client.predict(file=file, files=[other], api_name="/evaluate")
-    held("evaluate", several)
+    check_answer("evaluate", several)
     assert len(several["files"]) == 2
     table = tmp_path / "doubtful.csv"
     table.write_text(
         "left,right,tag\n" + "".join(f"a{n} cat,b{n} dog,{'glorp' if n % 2 else 'blarg'}\n" for n in range(40)), encoding="utf-8"
     )
-    held("check", client.predict(file=gradio_client.handle_file(table), api_name="/check"))
+    check_answer("check", client.predict(file=gradio_client.handle_file(table), api_name="/check"))
 
 
 def test_a_call_over_http_is_two_requests(url: str) -> None:
@@ -181,28 +158,28 @@ def test_mcp_clients_find_every_verb_and_call_it_with_data_of_their_own(url: str
     for name in ("search", "train", "evaluate"):
         assert "as its text" in told[name] and "path of a file" in told[name] and "upload_file_to_gradio" not in told[name]
     for (name, _), answer in zip(calls, answers, strict=True):
-        held(name, json.loads(answer))
+        check_answer(name, json.loads(answer))
     assert {answers[1], answers[2], answers[3]} - {""} and all(len(json.loads(one)["hits"]) == 10 for one in answers[1:4])
     run = json.loads(answers[-1])
     after = [("run", {"run_id": run["id"], "after": 0}), ("stop", {"run_id": run["id"], "token": run["token"]})]
     for (name, _), answer in zip(after, awaited(by_mcp(url, after))[1], strict=True):
-        held(name, json.loads(answer))
+        check_answer(name, json.loads(answer))
 
 
 def test_mcp_takes_no_path_of_a_shared_page_and_says_what_it_takes(tmp_path: Path) -> None:
     path = tmp_path / "texts.csv"
     path.write_text("text\na\nb\n", encoding="utf-8")
-    assert file_of(str(path), True)["path"] and file_of(f"file://{path}", True)["path"]
+    assert to_file_data(str(path), True)["path"] and to_file_data(f"file://{path}", True)["path"]
     for given, takes_paths in ((str(path), False), ("/etc/passwd", True), (str(tmp_path / "none.csv"), True), ("one line", True)):
-        with pytest.raises(StudioError, match="stands for no file") as refused:
-            file_of(given, takes_paths)
+        with pytest.raises(StudioError, match="this is no file") as refused:
+            to_file_data(given, takes_paths)
         assert "give its text" in refused.value.hint
 
 
 def test_mcp_is_off_unless_it_is_asked_for(tmp_path: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with gr.Blocks() as bare:  # the page itself takes seconds to draw
         pass
-    monkeypatch.setattr(app, "_drawn", lambda *_: bare)
+    monkeypatch.setattr(app, "build_page", lambda *_: bare)
     monkeypatch.setattr(app, "_warm_up", lambda _: None)
     with studio_at(tmp_path / "home", tiny_model) as studio:
         blocks, found = app.launch(studio, "127.0.0.1", 0, False, block=False)

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from sbert_studio.ui.stubs import WithoutStubs
+from sbert_studio.ui.gradio_patches import SkipStubs
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
 
@@ -64,8 +64,8 @@ def page():
 
 def other_gradio():
     sys.path.insert(0, str(folder))
-    from sbert_studio.ui.stubs import leave_out_stubs
-    leave_out_stubs()
+    from sbert_studio.ui.gradio_patches import skip_stubs
+    skip_stubs()
     import gradio.component_meta as found
     return [found.kept, found.__file__, hasattr(found, "create_or_modify_pyi")]
 
@@ -128,9 +128,9 @@ def test_the_page_is_built_without_the_libraries_of_models(answers: dict[str, tu
 
 def test_gradio_is_imported_without_writing_its_stubs_and_is_whole(answers: dict[str, tuple[set[str], Any]]) -> None:
     replaced, kept, finders = answers["page"][1]
-    assert replaced == "sbert_studio.ui.stubs", "Gradio is imported slowly again"
+    assert replaced == "sbert_studio.ui.gradio_patches", "Gradio is imported slowly again"
     assert kept == "gradio.component_meta"
-    assert "WithoutStubs" not in finders
+    assert "SkipStubs" not in finders
 
 
 def test_a_release_of_gradio_without_stubs_is_imported_as_it_is(answers: dict[str, tuple[set[str], Any]]) -> None:
@@ -140,5 +140,5 @@ def test_a_release_of_gradio_without_stubs_is_imported_as_it_is(answers: dict[st
 
 
 def test_the_finder_of_stubs_leaves_other_modules_alone() -> None:
-    assert WithoutStubs().find_spec("gradio.blocks") is None
+    assert SkipStubs().find_spec("gradio.blocks") is None
     assert importlib.util.find_spec("json") is not None

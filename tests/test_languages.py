@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from sbert_studio.ui.look.languages import FOLDER, languages
+from sbert_studio.ui.i18n import LANGUAGES_FOLDER, languages
 
 ROOT = Path(__file__).parents[1]
-FILES = sorted(FOLDER.glob("*.json"))
+FILES = sorted(LANGUAGES_FOLDER.glob("*.json"))
 HAN = re.compile(r"[一-鿿]")
 
 
@@ -40,7 +40,7 @@ def test_what_is_filled_in_is_filled_in_there_too(path: Path) -> None:
 
 def test_chinese_is_chinese() -> None:
     """But for names, which are the same in both."""
-    words = held(FOLDER / "zh.json")["words"]
+    words = held(LANGUAGES_FOLDER / "zh.json")["words"]
     same = [key for key, said in words.items() if not HAN.search(said)]
     assert all(len(re.sub(r"\{\d+\}", "", key).split()) <= 3 for key in same), same
     assert len(same) < len(words) / 50
@@ -92,7 +92,7 @@ def chinese() -> Any:
         node = driver.compute_driver_executable()[0]
 
     def shown(*asked: tuple[str, list[str]]) -> list[str]:
-        files = [str(ROOT / "assets" / "page" / "language" / "translator.js"), str(FOLDER / "zh.json")]
+        files = [str(ROOT / "assets" / "page" / "language" / "translator.js"), str(LANGUAGES_FOLDER / "zh.json")]
         done = subprocess.run(
             [node, "-e", NODE, *files], input=json.dumps(asked), capture_output=True, text=True, check=True, encoding="utf-8"
         )

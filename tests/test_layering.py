@@ -43,6 +43,11 @@ def _room(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
+def _tab(path: Path) -> str:
+    parts = path.relative_to(PACKAGE).parts
+    return parts[2].removesuffix(".py") if parts[:2] == ("ui", "tabs") else ""
+
+
 @cache
 def _imports(path: Path, root: Path = PACKAGE) -> list[tuple[str, str]]:
     """(absolute dotted module, ``at once``, ``when called`` or ``for types``) of each import in a file."""
@@ -83,8 +88,8 @@ def test_imports_run_one_way(path: Path) -> None:
             other = rest[0]
             below = LEVEL[other] < LEVEL[room] or other == room or (room, other) in ALLOWED
             assert below, f"{path.name} ({room}) imports {module} ({other})"
-            if room == "ui" and path.parent.name == "tabs" and "tabs" in rest:
-                raise AssertionError(f"the tab {path.name} imports another tab: {module}")
+            if (tab := _tab(path)) and rest[:2] == ["ui", "tabs"] and rest[2] != tab:
+                raise AssertionError(f"the tab {tab} imports another tab: {module}")
         assert top not in NEVER, f"{path.name} imports {top}"
         if top in ONLY_IN:
             assert room in ONLY_IN[top], f"{top} belongs in {ONLY_IN[top]}, not in {path.name}"

@@ -17,7 +17,7 @@ from sbert_studio.models.io.bundled import BUNDLED
 from sbert_studio.services import Studio
 from sbert_studio.services.training_plan import TrainRequest
 from sbert_studio.settings import Settings
-from sbert_studio.ui.api import exploring as api
+from sbert_studio.ui.api import verbs as api
 
 CHINESE = ["我的银行卡什么时候到", "今天天气很好", "他在公园里跑步", "怎么申请退款", "手机无法开机"]
 
@@ -150,4 +150,4 @@ def test_callers_of_the_api_are_told_the_model(tiny_model: Path, other: str, cor
         assert api.search(studio, str(corpus), "银行卡", 3, "semantic", "", "")["model"] == other
         assert api.search(studio, str(corpus), "银行卡", 3, "semantic", str(tiny_model), "")["model"] == str(tiny_model)
         assert api.mine(studio, str(corpus), 3, "", "")["model"] == other
-        assert api.draw(studio, str(corpus), "2", 2, "", "")["model"] == other
+        assert api.draw_map(studio, str(corpus), "2", 2, "", "")["model"] == other

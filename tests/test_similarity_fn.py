@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from models.tiny import TEXTS, tiny_encoder
-from runs.verified import verified
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.util import SimilarityFunction
 from shards.shards import write_texts
@@ -33,8 +32,8 @@ from sbert_studio.services.shards import Sharding
 from sbert_studio.shards.executor import How
 from sbert_studio.training import artifacts
 from sbert_studio.training.spec import TrainSpec
-from sbert_studio.ui.panels.comparing.matrix import matrix
 from sbert_studio.ui.panels.searching.hits import hits_table
+from sbert_studio.ui.tabs.similarity.view_model import matrix_view
 
 OTHERS = [name for name in SIMILARITIES if name != "cosine"]
 DISTINCT = [text for text in dict.fromkeys(TEXTS) if text.strip()]
@@ -106,7 +105,7 @@ def test_two_texts_and_many_score_as_with_the_peer(studio: Studio, folder: Path,
     assert found.to_json()["similarity_fn_name"] == name and found.to_json()["score"] == found.score
     assert any("compares by" in note for note in found.notes)
     np.testing.assert_allclose(studio.explore.similarity_matrix(DISTINCT), expected, atol=1e-5)
-    shown = matrix(studio, "\n".join(DISTINCT), None)
+    shown = matrix_view(studio, "\n".join(DISTINCT), None)
     assert (shown["low"], shown["high"]) == pytest.approx((expected.min(), expected.max()), abs=1e-4)
     assert "compares by" in shown["note"] and sorted(shown["order"]) == list(range(len(DISTINCT)))
 
@@ -212,7 +211,7 @@ def test_shards_are_searched_and_judged_by_it_and_not_mined(studio: Studio, fold
 
 @pytest.mark.slow
 def test_a_run_is_judged_by_it_and_the_folder_and_its_script_keep_it(
-    home: Path, tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+    home: Path, tmp_path: Path, name: str, verify_export: Callable[[Path], str]
 ) -> None:
     model = load_folder(write_model(tmp_path / "tiny"))
     model.similarity_fn_name, model.normalizes = name, False
@@ -225,7 +224,7 @@ def test_a_run_is_judged_by_it_and_the_folder_and_its_script_keep_it(
         assert run.before["metric"] == run.after["metric"] == f"{name}_spearman"
         with zipfile.ZipFile(studio.tune.export(run.id, tmp_path / "model.zip").path) as archive:
             archive.extractall(tmp_path / "out")
-    assert "the same" in verified(tmp_path / "out" / "measured", capsys)
+    assert "the same" in verify_export(tmp_path / "out" / "measured")
     assert peer(tmp_path / "out" / "measured" / "model").similarity_fn_name == name
 
 

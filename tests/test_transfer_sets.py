@@ -13,7 +13,7 @@ from tiny_studio import sentences, studio_at, write_pairs
 
 from sbert_studio.cli.main import run
 from sbert_studio.errors import StudioError
-from sbert_studio.ui.api import judging as api
+from sbert_studio.ui.api import verbs as api
 
 CLASSES = ("HUM:ind Who", "LOC:city Where", "NUM:count How many")
 

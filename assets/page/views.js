@@ -34,6 +34,10 @@
 
   views.empty = (root) => (value) => root.replaceChildren(empty(value.text));
 
+  // Sample sets: those in the page's language come first (studio.css).
+  views.samples = (root, host) => (value) => root.replaceChildren(el("div", { class: "sb-samples" }, value.samples.map((one) =>
+    el("button", { type: "button", id: `${value.prefix}-${one.id}`, class: `sb-small-button sb-in-${one.language}`, on: { click: () => select(host, "sample", one.id) } }, one.title))));
+
   views.note = (root) => (value) => root.replaceChildren(el("p", { class: "sb-fineprint sb-dim" }, value.text,
     ...(value.link ? [" ", el("a", { href: value.link, target: "_blank", rel: "noopener" }, value.link)] : [])));
 

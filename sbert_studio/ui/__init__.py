@@ -1,5 +1,5 @@
 """The page. The only place, with app.py, that imports gradio."""
 
-from .stubs import leave_out_stubs
+from .gradio_patches import skip_stubs
 
-leave_out_stubs()
+skip_stubs()

@@ -1,4 +1,4 @@
-"""The page: header, six tabs, the named endpoints; and how it is served."""
+"""The page: header, tabs and API endpoints; and how it is served."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import gradio as gr
 from starlette.middleware import Middleware
@@ -19,24 +20,20 @@ from ..data.samples import list_samples
 from ..errors import StudioError
 from ..services.janitor import Janitor
 from ..settings import summarise_events_seldom, trust_proxies
-from . import banner, opening, places, tabs
-from .api.build import build as build_api
-from .api.for_mcp import configure_mcp
-from .look import gradio_patches, theme
-from .look.languages import FOLDER, GradioInEnglish, languages, served
-from .page import Page, is_ours
-from .panels.basket import panel as basket
-from .pieces.handlers import guarded
-from .pieces.plots import plotly_folder
-from .pieces.views import view
-from .pieces.wiring import hide_hidden_progress, join_events, long_works
-from .tray import panel as tray
-from .visitors.callers import InnerCalls
-from .visitors.disconnects import DisconnectWatcher
-from .visitors.hosts import AllowedHosts, OwnHostsOnly
-from .visitors.refusals import PlainBlocks
-from .visitors.streams import OpenStreams, keep_streams
-from .visitors.uploads import Ledger, UploadBudget
+from . import banner, gradio_patches, i18n, routing, tabs, task_list, theme
+from .api.endpoints import build_api
+from .api.mcp import configure_mcp
+from .basket import view as basket
+from .events import cancellable_tasks, drop_hidden_progress, join_events
+from .i18n import LANGUAGES_FOLDER, GradioInEnglish, languages, static_url
+from .page import Page, is_own_model
+from .panel import Panel
+from .sessions.blocks import StudioBlocks
+from .sessions.middleware import AllowedHosts, DisconnectWatcher, HostCheck, McpCallerMiddleware
+from .sessions.streams import OpenStreams, install_streams
+from .sessions.uploads import UploadBudget, UploadLedger
+from .theme import plotly_folder
+from .views import UNCHANGED, Unchanged, Update, props, view
 
 if TYPE_CHECKING:
     from ..services import Studio
@@ -44,55 +41,37 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 NAME = "SBERT Studio"
 TAGLINE = "Explore sentences, and tune the model that compares them."
-# Scrambles what the browser keeps (a visitor's name and the run they follow), so that it survives a restart. It protects nothing.
-_BROWSER_KEY = "sbert-studio-visitor"
-_CLEAN_EVERY, _KEEP_FOR = 3600, 86400
-_SESSIONS = 1000
-# Gradio 6.31 announces the end of an event by a key that its own words lack, and the bare key would be seen.
-_WORDS = {"common.complete": "Done"}
-_AT_ONCE = 4
+_CLEAN_EVERY, _KEEP_UPLOADS = 3600, 86400  # seconds
+_MAX_SESSIONS = 1000
+# Gradio 6.31 announces the end of an event by a key without a translation, and would show the key.
+_TRANSLATIONS = {"common.complete": "Done"}
+_CONCURRENCY = 4
 # Seconds between polls of the queue. Gradio's defaults, 0.001 and 0.01, take 6% of a core while the page is idle.
 _EVENT_POLL, _PROGRESS_POLL = 0.01, 0.1
 
 
-def build(studio: Studio, *, shared: bool | None = None) -> Any:
-    """The whole page as ``gr.Blocks``, not yet served.
+def build(studio: Studio, *, shared: bool | None = None) -> gr.Blocks:
+    """Build the page without serving it.
 
     Args:
-        shared: whether strangers can reach it; by the settings where not given. They then see their own runs only, and may not
-            name folders of this machine.
+        shared: whether strangers can reach it; by default as the settings say. Visitors of a shared page see only their own runs and may
+            not name folders of this machine.
     """
-    return _drawn(studio, Page(studio, studio.settings.shared if shared is None else shared))
+    return build_page(studio, Page(studio, studio.settings.shared if shared is None else shared))
 
 
-def _drawn(studio: Studio, page: Page) -> Any:
+def build_page(studio: Studio, page: Page) -> gr.Blocks:
+    """Draw the page and connect its events."""
     if page.shared:
         studio.catalog.allow_folders = False
-    with PlainBlocks(title=NAME, analytics_enabled=False, delete_cache=(_CLEAN_EVERY, _KEEP_FOR), fill_width=True) as blocks:
-        page.corpus = gr.State(None)
-        page.arrived = gr.State(None)
-        page.compare = gr.State(None)
-        page.brought = gr.State(None)
-        page.runs_changed = gr.State(0)
-        page.pair = gr.State(None)
-        page.basket_changed = gr.State(0)
-        page.teach = gr.State(None)
-        page.on_map, page.within = gr.State(None), gr.State(None)
-        poll = studio.settings.poll_seconds
-        page.timer = gr.Timer(poll, active=False)
-        page.runs_timer = gr.Timer(4 * poll)
-        page.fits_timer = gr.Timer(poll, active=False)
-        page.evaluations_timer = gr.Timer(poll / 2, active=False)
-        page.owner = gr.BrowserState({"owner": "", "job": ""}, storage_key=_BROWSER_KEY, secret=_BROWSER_KEY)
-        page.kept_form = gr.BrowserState({"file": ""}, storage_key=f"{_BROWSER_KEY}-form", secret=_BROWSER_KEY)
-        page.kept_alike = gr.BrowserState({"corpus": ""}, storage_key=f"{_BROWSER_KEY}-alike", secret=_BROWSER_KEY)
-        page.kept_model = gr.BrowserState("", storage_key=f"{_BROWSER_KEY}-model", secret=_BROWSER_KEY)
-        page.language = gr.Textbox(opening.ENGLISH, visible="hidden", label="language", elem_id="language")
+    with StudioBlocks(title=NAME, analytics_enabled=False, delete_cache=(_CLEAN_EVERY, _KEEP_UPLOADS), fill_width=True) as blocks:
+        page.draw_states()
+        page.language = gr.Textbox(i18n.ENGLISH, visible="hidden", label="language", elem_id="language")
         with gr.Row(elem_classes=["sb-header"]):
             view("header", {"title": NAME, "tagline": TAGLINE, **_device(studio)})
-            in_tray = tray.draw(page, NAME)
-            pairs = basket.button()
-            page.corpus_name = places.corpus_chooser(page)
+            tasks = task_list.draw_task_list(page, NAME)
+            basket_button = basket.draw_button()
+            page.corpus_name = routing.draw_corpus_chooser(page)
             page.model = gr.Dropdown(
                 choices=page.model_choices(None),
                 value=studio.settings.default_model,
@@ -103,78 +82,83 @@ def _drawn(studio: Studio, page: Page) -> Any:
                 scale=0,
                 min_width=200,
             )
-        above = banner.build(page)
+        notes = banner.draw_banner()
         modules = {module.TITLE.lower(): module for module in _tabs()}
         with gr.Tabs(elem_classes=["sb-tabs"]) as page.tabs:
             for word, module in modules.items():
                 with gr.Tab(module.TITLE, id=module.TITLE, elem_id=f"tab-{word}") as tab:
                     module.build(studio, page)
                 tab.select(None, js=f"() => SB.place({{ tab: '{word}' }})")
-        basket.build(page, pairs)
+        basket.build(page, basket_button)
         build_api(page)
-        blocks.unload(page.leave)
-        blocks.load(page.come, None, None, queue=False, api_visibility="private", show_progress="hidden")
-        named = opening.listen(page, blocks)
-        tray.listen(page, in_tray, NAME, named)
-        _keep_model(page, named)
-        places.listen(page, {word: module.TITLE for word, module in modules.items()}, named)
-        banner.listen(page, above, named)
-        for listen in page.on_load:
-            listen(named)
-        for event in (named.then, page.runs_changed.change):
-            event(guarded(partial(_models, page)), [page.owner, page.model], page.model, api_visibility="private", show_progress="hidden")
-        hide_hidden_progress(blocks)
+        blocks.unload(page.close_session)
+        blocks.load(page.open_session, None, None, queue=False, api_visibility="private", show_progress="hidden")
+        loaded = i18n.connect_languages(page, blocks)
+        task_list.connect_task_list(page, tasks, NAME, loaded)
+        _connect_model_chooser(page, loaded)
+        routing.connect_address(page, {word: module.TITLE for word, module in modules.items()}, loaded)
+        banner.connect_banner(page, notes, loaded)
+        for connect in page.on_load:
+            connect(loaded)
+        drop_hidden_progress(blocks)
         join_events(blocks)
     return blocks
 
 
 def launch(
     studio: Studio, host: str, port: int, share: bool, *, block: bool = True, mcp: bool = False, ready: Callable[[], None] = lambda: None
-) -> tuple[Any, str]:
-    """Serve the page until it is interrupted (or, not ``block``, from a background thread).
+) -> tuple[gr.Blocks, str]:
+    """Serve the page.
 
     Args:
-        host, port: what to listen on; port 0 takes a free one.
-        share: ask Gradio for a public tunnel.
-        mcp: serve the endpoints to MCP clients as well, at ``/gradio_api/mcp/``.
-        ready: called once the page answers, before anything is read in ahead of its first use.
+        host, port: address to listen on; port 0 takes a free one.
+        share: open a public tunnel by Gradio.
+        block: wait until interrupted; otherwise serve from a background thread.
+        mcp: also serve the endpoints to MCP clients, at ``/gradio_api/mcp/``.
+        ready: called once the page answers, before the default model is loaded.
 
     Returns:
         the running ``gr.Blocks`` and its local URL.
     """
     page = Page(studio, replace(studio.settings, host=host, share=share).shared)
-    blocks = _drawn(studio, page)
+    blocks = build_page(studio, page)
     keep_little()
-    folder, own = plotly_folder(), [sample.title for sample in list_samples()]
-    gr.set_static_paths([folder, FOLDER])
+    plotly = plotly_folder()
+    gr.set_static_paths([plotly, LANGUAGES_FOLDER])
     summarise_events_seldom()
     trust_proxies(studio.settings)
-    blocks.queue(max_size=128, default_concurrency_limit=_AT_ONCE)
+    blocks.queue(max_size=128, default_concurrency_limit=_CONCURRENCY)
     blocks._queue.sleep_when_free = _EVENT_POLL
     blocks._queue.progress_update_sleep_when_free = _PROGRESS_POLL
-    streams, ledger = keep_streams(blocks), _ledger(studio)
+    streams, ledger, max_file = install_streams(blocks), _ledger(studio), studio.settings.max_upload_mb << 20
     _, url, _ = blocks.launch(
         server_name=host,
         server_port=port or None,
         share=share,
         theme=theme.theme(),
         css=theme.css(),
-        head=theme.head(served(folder / "plotly.min.js"), languages(), own, studio.settings.poll_seconds, long_works(blocks)),
+        head=theme.head(
+            static_url(plotly / "plotly.min.js"),
+            languages(),
+            [sample.title for sample in list_samples()],
+            studio.settings.poll_seconds,
+            cancellable_tasks(blocks),
+        ),
         footer_links=[],
         run_history=False,
-        max_file_size=studio.settings.max_upload_mb << 20,
-        state_session_capacity=_SESSIONS,
+        max_file_size=max_file,
+        state_session_capacity=_MAX_SESSIONS,
         ssr_mode=False,
-        i18n=gr.I18n(en=_WORDS),
+        i18n=gr.I18n(en=_TRANSLATIONS),
         mcp_server=mcp,
         show_error=False,
         prevent_thread_lock=True,
         app_kwargs={
-            "routes": gradio_patches.routes(),
+            "routes": gradio_patches.patched_routes(),
             "middleware": [
-                Middleware(OwnHostsOnly, allowed=AllowedHosts(host, studio.settings.allowed_hosts, share=share)),
-                Middleware(InnerCalls),
-                Middleware(UploadBudget, ledger=ledger, max_file=studio.settings.max_upload_mb << 20),
+                Middleware(HostCheck, allowed=AllowedHosts(host, studio.settings.allowed_hosts, share=share)),
+                Middleware(McpCallerMiddleware),
+                Middleware(UploadBudget, ledger=ledger, max_file=max_file),
                 Middleware(OpenStreams, streams=streams),
                 Middleware(DisconnectWatcher),
                 Middleware(GradioInEnglish),
@@ -182,19 +166,19 @@ def launch(
         },
         blocked_paths=[str(studio.workspace.home)],
     )
-    blocks.fetches = not page.shared
-    configure_mcp(blocks.mcp_server_obj, takes_paths=not page.shared, ledger=ledger, max_file=studio.settings.max_upload_mb << 20)
+    blocks.accepts_urls = not page.shared
+    configure_mcp(blocks.mcp_server_obj, takes_paths=not page.shared, ledger=ledger, max_file=max_file)
     page.sessions.set_blocks(blocks)
     blocks.app.state_holder = page.sessions
     ready()
-    if studio.settings.resume and not studio.settings.zero_gpu:  # whose GPU time is a visitor's who has to ask for it
+    if studio.settings.resume and not studio.settings.zero_gpu:  # ZeroGPU time is a visitor's, who has to ask for it
         try:
             studio.tune.take_up()
-        except StudioError as error:  # the database cannot be read; whatever asks for a run says so
-            log.warning("interrupted runs could not be gone on with: %s", error)
-    # UMAP is read in, and where no compiled code of it is kept compiled, on first use: seconds that nobody should wait for.
+        except StudioError as error:
+            log.warning("interrupted runs could not be resumed: %s", error)
+    # Loading UMAP, and compiling its loops if they are not cached, takes seconds that nobody should wait for.
     threading.Thread(target=partial(_warm_up, studio), name="warm-up", daemon=True).start()
-    janitor = Janitor(studio, page.sweep, page.held)
+    janitor = Janitor(studio, page.sweep, page.memory_usage)
     janitor.start()
     studio.on_close.append(janitor.close)
     if block:
@@ -202,34 +186,42 @@ def launch(
     return blocks, url
 
 
-def _keep_model(page: Page, named: Any) -> None:
-    """The browser remembers the model in the header, so that a reload does not forget it."""
-    quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
-    named.then(guarded(partial(_restored, page)), [page.kept_model, page.owner], page.model, **quiet)
-    # Buttons that choose a model write it themselves; the page that is drawn anew shows the usual one first, which nobody chose.
-    page.model.input(lambda name: name, page.model, page.kept_model, **quiet)
+def _connect_model_chooser(page: Page, loaded: gr.events.Dependency) -> None:
+    """Restore the model that the browser has stored, store each choice, and keep the list of models up to date."""
+    panel = Panel(page)
+    panel.on(loaded.then, restore_model, output="model", quiet=True)
+    # Only what the visitor chooses is stored. The model that the page opens with was not chosen.
+    panel.on(page.model.input, store_model, output="saved_model", quiet=True)
+    for trigger in (loaded.then, page.runs_version.change):
+        panel.on(trigger, update_models, output="model", quiet=True)
 
 
-def _restored(page: Page, kept: Any, owner: Any) -> Any:
+def restore_model(page: Page, saved_model: object, owner: object) -> Update | Unchanged:
+    """Select the model that the visitor chose on the last visit, if it still exists."""
     choices = page.model_choices(owner)
-    return gr.update(choices=choices, value=kept) if kept in {name for _, name in choices} else gr.skip()
+    return props(choices=choices, value=saved_model) if saved_model in {name for _, name in choices} else UNCHANGED
 
 
-def _models(page: Page, owner: Any, chosen: str) -> Any:
+def store_model(model: str) -> str:
+    """Store the chosen model in the browser."""
+    return model
+
+
+def update_models(page: Page, owner: object, model: object) -> Update:
+    """Update the choices of models. Only a deleted model is replaced: the visitor may have chosen another one meanwhile."""
     choices = page.model_choices(owner)
-    gone = is_ours(chosen) and chosen not in {name for _, name in choices}
-    # Only what is gone is replaced: the visitor may have chosen another one while this was on its way.
-    return gr.update(choices=choices, value=page.studio.settings.default_model) if gone else gr.update(choices=choices)
+    is_deleted = is_own_model(model) and model not in {name for _, name in choices}
+    return props(choices=choices, value=page.studio.settings.default_model) if is_deleted else props(choices=choices)
 
 
-def _tabs() -> list[Any]:
-    found = [importlib.import_module(f"{tabs.__name__}.{item.name}") for item in pkgutil.iter_modules(tabs.__path__)]
-    return sorted(found, key=lambda module: module.ORDER)
+def _tabs() -> list[ModuleType]:
+    modules = [importlib.import_module(f"{tabs.__name__}.{item.name}") for item in pkgutil.iter_modules(tabs.__path__)]
+    return sorted(modules, key=lambda module: module.ORDER)
 
 
-def _ledger(studio: Studio) -> Ledger:
+def _ledger(studio: Studio) -> UploadLedger:
     limits = studio.settings.limits
-    return Ledger(limits.uploads_mb << 20, limits.all_uploads_mb << 20, _KEEP_FOR)
+    return UploadLedger(limits.uploads_mb << 20, limits.all_uploads_mb << 20, _KEEP_UPLOADS)
 
 
 def _device(studio: Studio) -> dict[str, str]:
@@ -253,5 +245,5 @@ def _warm_up(studio: Studio) -> None:
     try:
         studio.catalog.load(studio.settings.default_model)
     except StudioError as error:
-        log.warning("the default model cannot be loaded: %s", error)  # the verb that needs it says so
+        log.warning("the default model cannot be loaded: %s", error)  # the handler that needs it reports it
     warm_up(studio.workspace)

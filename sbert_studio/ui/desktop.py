@@ -1,26 +1,28 @@
-"""A window of the studio's own, by pywebview: its files come and go by the system's dialogs, and it asks before it closes on work."""
+"""The studio in a desktop window (pywebview), with the system's file dialogs and a question before it closes on running work."""
 
 from __future__ import annotations
 
 import importlib.util
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..errors import StudioError
 from ..shutdown import ENDING
 
 if TYPE_CHECKING:
+    import webview
+
     from ..services import Studio
 
 _TITLE = "SBERT Studio"
-_WIDTH, _HEIGHT, _LEAST = 1360, 900, (390, 600)
+_WIDTH, _HEIGHT, _MIN_SIZE = 1360, 900, (390, 600)
 
 
 def require() -> None:
-    """Refuse where there is nothing to draw a window with.
+    """Check that pywebview is installed.
 
     Raises:
-        StudioError: pywebview is not installed.
+        StudioError: it is not.
     """
     if importlib.util.find_spec("webview") is None:
         raise StudioError(
@@ -29,38 +31,31 @@ def require() -> None:
         )
 
 
-def under_way(studio: Studio) -> str:
-    """What would be cut short if the studio closed now, as a question; empty where that is nothing."""
+def closing_question(studio: Studio) -> str:
+    """Return a question that names the work that closing the studio would interrupt; empty without any."""
     runs = len(studio.tune.under_way())
     jobs = len(studio.jobs.under_way()) + len(studio.evaluations.under_way())
-    said = []
-    if runs:
-        one = runs == 1
-        said.append(f"{runs} training{'' if one else 's'} {'goes' if one else 'go'} on, and can be resumed from the last checkpoint.")
-    if jobs:
-        said.append(f"{jobs} other piece{'' if jobs == 1 else 's'} of work would begin anew.")
-    return " ".join([*said, "Close the studio all the same?"]) if said else ""
+    notes = [f"Running trainings: {runs}. They can be resumed from the last checkpoint."] if runs else []
+    notes += [f"Other running tasks: {jobs}. They would have to start again."] if jobs else []
+    return " ".join([*notes, "Close the studio anyway?"]) if notes else ""
 
 
 def show(studio: Studio, url: str) -> None:
-    """Open the window, and return once it is closed.
-
-    Args:
-        url: of the page.
+    """Open the page at ``url`` in a window, and return once it is closed.
 
     Raises:
-        StudioError: the system has nothing to draw it with.
+        StudioError: the system cannot open a window.
     """
     import webview
 
     webview.settings["ALLOW_DOWNLOADS"] = True  # a download asks where to, as in any program
-    window = webview.create_window(_TITLE, url, width=_WIDTH, height=_HEIGHT, min_size=_LEAST, text_select=True)
-    asked = _Asked(studio, window)
-    window.events.closing += asked.closing
-    kept = studio.workspace.home / "window"
-    with ENDING.listened(asked.close):
+    window = webview.create_window(_TITLE, url, width=_WIDTH, height=_HEIGHT, min_size=_MIN_SIZE, text_select=True)
+    question = _ClosingQuestion(studio, window)
+    window.events.closing += question.may_close
+    storage = studio.workspace.home / "window"
+    with ENDING.listened(question.close):
         try:
-            webview.start(gui="qt" if importlib.util.find_spec("qtpy") else None, private_mode=False, storage_path=str(kept))
+            webview.start(gui="qt" if importlib.util.find_spec("qtpy") else None, private_mode=False, storage_path=str(storage))
         except webview.WebViewException as error:
             raise StudioError(
                 f"no window can be opened here: {error}",
@@ -68,29 +63,29 @@ def show(studio: Studio, url: str) -> None:
             ) from None
 
 
-class _Asked:
-    """The question before the window closes. Its dialog waits for the window's own thread, so it is put from another one."""
+class _ClosingQuestion:
+    """The question before the window closes. Its dialog waits for the window's thread, so another thread asks it."""
 
-    def __init__(self, studio: Studio, window: Any) -> None:
+    def __init__(self, studio: Studio, window: webview.Window) -> None:
         self._studio, self._window = studio, window
-        self._sure = False
+        self._confirmed = False
         self._asking = threading.Lock()
 
-    def closing(self) -> bool:
-        """Whether the window may close; where not, the question is on its way."""
-        if self._sure or not (question := under_way(self._studio)):
+    def may_close(self) -> bool:
+        """Return whether the window may close; otherwise ask."""
+        if self._confirmed or not (question := closing_question(self._studio)):
             return True
         threading.Thread(target=self._ask, args=(question,), name="closing", daemon=True).start()
         return False
 
     def close(self) -> None:
-        """Close the window without a question, as somebody outside asks."""
-        self._sure = True
+        """Close the window without a question."""
+        self._confirmed = True
         threading.Thread(target=self._window.destroy, name="closing", daemon=True).start()
 
     def _ask(self, question: str) -> None:
         if not self._asking.acquire(blocking=False):
-            return  # it stands there already
+            return  # it is open already
         try:
             if self._window.create_confirmation_dialog(_TITLE, question):
                 self.close()

@@ -1,354 +1,248 @@
-"""What the tabs share: the choosers in the header, the visitor's corpus, and where what visitors chose lies."""
+"""Shared parts of all tabs: the header's choosers, the session state, and the stores of what visitors opened."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import gradio as gr
 
-from ..data.loading.formats import SUFFIXES
-from ..errors import StudioError
-from .panels.basket.baskets import Baskets
-from .visitors import arranged
-from .visitors.kept import CORPUS, ChangedElsewhereError, KeptFiles
-from .visitors.session import Chosen, Downloads, Drawn, is_owner, new_owner
-from .visitors.sessions import Sessions
-from .visitors.shelves import Shelf, Shelves
-from .visitors.visits import VISITS, address, session
+from .basket.store import BasketStore
+from .corpora import CorpusStore
+from .sessions.file_store import FileStore, TempFiles
+from .sessions.memory_store import MemoryStore, TypedStore
+from .sessions.state_holder import SessionHolder
+from .sessions.tasks import TASKS, client_address, session_id
+from .state import OtherTexts, SelectedCorpus, Session, is_visitor_id, new_visitor_id
+from .views import UNCHANGED, Unchanged, Update, Value, props
 
 if TYPE_CHECKING:
     from ..data.corpus import Corpus
-    from ..progress import Progress
     from ..services import Studio
     from ..services.results import Changes, Duplicates, PairScores
-    from .panels.basket.pairs import Basket
+    from .basket.pairs import Basket
     from .panels.tuning.drafts import Draft
+    from .state import DrawnMap
 
-FILE_TYPES = list(SUFFIXES)
-_EACH = 4  # visitors who may fill their part of the room at the same time
+_VISITORS_AT_ONCE = 4  # visitors of a shared page who can use their full quota at the same time
 _A_DAY = 86_400.0
-_BASKETS = 64  # the part of the disk, one in so many, that visitors' baskets may take together
-_KEPT = 4  # the part of the disk, one in so many, that visitors' files may take together
-_OURS = ("run-", "words-")
-SAMPLE, FILE = "sample:", "file:"
+_BASKET_SHARE, _FILE_SHARE = 64, 4  # baskets take at most 1/64 of the disk quota, files a quarter
+_OWN_PREFIXES = ("run-", "words-")
+_BROWSER_KEY = "sbert-studio-visitor"  # also the encryption key: the values survive a restart and protect nothing
 
 
 @dataclass(frozen=True)
-class Brought:
-    """Texts outside the corpus that are mostly not English, such as a file to train on.
+class ModelUpdate:
+    """New values of the model chooser and of ``other_texts``, for a view model (see :mod:`.panel`)."""
 
-    Attributes:
-        name: of the file; empty of texts that were typed.
-        language: the ISO 639-1 code of the commonest one.
-    """
+    model: Update | Unchanged = UNCHANGED
+    other_texts: OtherTexts | Unchanged = UNCHANGED
 
-    name: str
-    language: str
+    def values(self) -> list[object]:
+        """Return both as Gradio takes them, for a handler with positional outputs."""
+        return [gr.skip() if value is UNCHANGED else value for value in (self.model, self.other_texts)]
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Page:
-    """The parts that several tabs touch.
+    """Components and stores that several tabs use. A handler of any tab can name the components as inputs or outputs (see :mod:`.panel`).
 
     Attributes:
-        shared: whether strangers can reach the page.
-        model: the chooser in the header; its value is a model's name.
-        corpus: a ``gr.State`` with the key of the visitor's :class:`Chosen` corpus, or ``None``.
-        corpus_name: the chooser of it in the header; its value is the corpus' id.
-        tabs: the ``gr.Tabs``; arrived: a ``gr.State`` with the :class:`~sbert_studio.ui.places.Place` that a link or Back led to.
-        compare: a ``gr.State`` with the two models of which is to be shown what changed (see :mod:`sbert_studio.ui.changing.handover`).
-        language: a hidden ``gr.Textbox`` with the code of the language that the page speaks.
-        examples: the boxes that begin with example texts, each with the name of its text (see :mod:`sbert_studio.ui.opening`).
-        brought: a ``gr.State`` with the texts outside the corpus that the visitor has brought (:class:`Brought`), if they are mostly not
-            English.
-        kept_model: a ``gr.BrowserState`` with the model that was chosen, for a reload; kept_form: one with what stands in Fine-tune;
-            kept_alike: one with what was decided on near-duplicates.
-        owner: a ``gr.BrowserState`` with the visitor's name and the run they follow.
-        pair: a ``gr.State`` with the :class:`~sbert_studio.ui.tuning.worst.Pair` that another tab wants compared.
-        runs_changed: a ``gr.State`` counter that rises when a run is added, ends or is deleted.
-        basket_changed: a ``gr.State`` counter that rises when a pair is put into the visitor's basket or taken out.
-        on_map, within: ``gr.State`` with texts to show on the map, and with those that Search is restricted to (see
-            :mod:`sbert_studio.ui.mapping.handover`).
-        teach: a ``gr.State``; the :class:`~sbert_studio.ui.teaching.Lesson` that is put there opens Fine-tune with it.
-        runs_timer: ticks always, for the runs that wait or train elsewhere.
-        fits_timer: ticks while word vectors are made; evaluations_timer: while models are judged.
-        timer: ticks while a run is followed; it stands at the root, where it is always mounted.
-        on_load: told the page's load event, once all tabs are drawn.
-        shelves: where what visitors chose lies; corpora, maps, pair_scores, drafts, alike, changes: what the keys to it stand for.
+        shared: whether strangers can reach the page; each visitor then sees only their own runs.
+        model: chooser in the header; its value is a model's name.
+        corpus_name: corpus chooser in the header; its value is the corpus' id.
+        tabs: the top-level ``gr.Tabs``.
+        language: hidden textbox with the code of the page's language.
+        examples: boxes that start with an example text, by its name (see :mod:`.i18n`).
+        owner: visitor id and the run they follow, stored in the browser.
+        saved_model, saved_form, saved_duplicates: chosen model, Fine-tune form and decisions on near-duplicates, stored in the browser.
+        timer: ticks while a run is followed; runs_timer: always; fits_timer, evaluations_timer: while such a job runs. Timers stand at
+            the root of the page, where they are always mounted.
+        on_load: called with the event after which the visitor has an id, once all tabs are drawn.
+        corpora, maps, pair_scores, drafts, duplicates, model_diffs: values in memory, by the keys that states hold.
+        files, downloads, training_tables: files on disk.
     """
 
     studio: Studio
     shared: bool = False
-    model: Any = None
-    kept_model: Any = None
-    language: Any = None
-    examples: list[tuple[str, Any]] = field(default_factory=list)
-    brought: Any = None
-    kept_form: Any = None
-    kept_alike: Any = None
-    corpus: Any = None
-    corpus_name: Any = None
-    tabs: Any = None
-    arrived: Any = None
-    compare: Any = None
-    owner: Any = None
-    runs_changed: Any = None
-    pair: Any = None
-    basket_changed: Any = None
-    teach: Any = None
-    on_map: Any = None
-    within: Any = None
-    timer: Any = None
-    runs_timer: Any = None
-    fits_timer: Any = None
-    evaluations_timer: Any = None
-    on_load: list[Callable[[Any], None]] = field(default_factory=list)
-    downloads: Downloads = field(default_factory=Downloads)
-    lessons: Downloads = field(default_factory=lambda: Downloads(_A_DAY))
-    sessions: Sessions = field(default_factory=Sessions)
-    shelves: Shelves = field(init=False)
-    corpora: Shelf[Chosen] = field(init=False)
-    maps: Shelf[Drawn] = field(init=False)
-    pair_scores: Shelf[PairScores] = field(init=False)
-    drafts: Shelf[Draft] = field(init=False)
-    alike: Shelf[Duplicates] = field(init=False)
-    changes: Shelf[Changes] = field(init=False)
-    kept: KeptFiles = field(init=False)
-    form_files: dict[tuple[Any, ...], str] = field(default_factory=dict)
-    baskets: Baskets = field(init=False)
-    _samples: dict[str, Chosen] = field(default_factory=dict)
-    _not_kept: set[tuple[str, str]] = field(default_factory=set)
+    model: gr.Dropdown = field(init=False)
+    corpus_name: gr.Dropdown = field(init=False)
+    tabs: gr.Tabs = field(init=False)
+    language: gr.Textbox = field(init=False)
+    examples: dict[str, gr.Textbox] = field(default_factory=dict)
+    owner: gr.BrowserState = field(init=False)
+    saved_model: gr.BrowserState = field(init=False)
+    saved_form: gr.BrowserState = field(init=False)
+    saved_duplicates: gr.BrowserState = field(init=False)
+    timer: gr.Timer = field(init=False)
+    runs_timer: gr.Timer = field(init=False)
+    fits_timer: gr.Timer = field(init=False)
+    evaluations_timer: gr.Timer = field(init=False)
+    # One gr.State for each field of Session.
+    corpus: gr.State = field(init=False)
+    other_texts: gr.State = field(init=False)
+    location: gr.State = field(init=False)
+    pair_to_compare: gr.State = field(init=False)
+    models_to_compare: gr.State = field(init=False)
+    training_table: gr.State = field(init=False)
+    rows_on_map: gr.State = field(init=False)
+    rows_to_search: gr.State = field(init=False)
+    runs_version: gr.State = field(init=False)
+    basket_version: gr.State = field(init=False)
+    on_load: list[Callable[[gr.events.Dependency], object]] = field(default_factory=list)
+    downloads: TempFiles = field(default_factory=TempFiles)
+    training_tables: TempFiles = field(default_factory=lambda: TempFiles(_A_DAY))
+    sessions: SessionHolder = field(default_factory=SessionHolder)
+    form_files: dict[tuple[str, Path, tuple[str, ...]], str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        room = self.studio.room_of_visitors
-        self.shelves = Shelves(room, room // _EACH if self.shared else room)
-        self.corpora, self.maps = Shelf("corpus", self.shelves), Shelf("map", self.shelves)
-        self.pair_scores, self.drafts = Shelf("table of pairs", self.shelves), Shelf("file of examples", self.shelves)
-        self.alike, self.changes = Shelf("list of near-duplicates", self.shelves), Shelf("comparison of two models", self.shelves)
+        quota = self.studio.room_of_visitors
+        visitors = _VISITORS_AT_ONCE if self.shared else 1
+        self.memory = MemoryStore(quota, quota // visitors)
         disk, days = self.studio.settings.disk_mb << 20, self.studio.settings.limits.keep_days
-        self.kept = KeptFiles(self.studio.workspace, disk // _KEPT // (_EACH if self.shared else 1), disk // _KEPT, days)
-        shelf: Shelf[Basket] = Shelf("basket", self.shelves)
-        self.baskets = Baskets(self.studio.workspace, shelf, disk // _BASKETS, days)
+        self.files = FileStore(self.studio.workspace, disk // _FILE_SHARE // visitors, disk // _FILE_SHARE, days)
+        self.corpora = CorpusStore(self.studio, self.memory, self.files, self.visitor)
+        self.maps: TypedStore[DrawnMap] = TypedStore("map", self.memory)
+        self.pair_scores: TypedStore[PairScores] = TypedStore("table of pairs", self.memory)
+        self.drafts: TypedStore[Draft] = TypedStore("file of examples", self.memory)
+        self.duplicates: TypedStore[Duplicates] = TypedStore("list of near-duplicates", self.memory)
+        self.model_diffs: TypedStore[Changes] = TypedStore("comparison of two models", self.memory)
+        baskets: TypedStore[Basket] = TypedStore("basket", self.memory)
+        self.baskets = BasketStore(self.studio.workspace, baskets, disk // _BASKET_SHARE, days)
 
-    def come(self) -> None:
-        """The page that asks was opened."""
-        self.sessions.opened(session())
+    def draw_states(self) -> None:
+        """Create the components that nobody sees: session state, browser storage and timers."""
+        for state in fields(Session):
+            setattr(self, state.name, gr.State(state.default))
+        poll = self.studio.settings.poll_seconds
+        self.timer, self.runs_timer = gr.Timer(poll, active=False), gr.Timer(4 * poll)
+        self.fits_timer, self.evaluations_timer = gr.Timer(poll, active=False), gr.Timer(poll / 2, active=False)
+        self.owner = _browser_state({"owner": "", "job": ""})
+        self.saved_form = _browser_state({"file": ""}, "-form")
+        self.saved_duplicates = _browser_state({"corpus": ""}, "-alike")
+        self.saved_model = _browser_state("", "-model")
 
-    def leave(self) -> None:
-        """The page that asks was closed: what it waits for ends, and its things may go. Its trainings go on."""
-        VISITS.stop(session())
-        self.shelves.close(session())
-        self._not_kept = {place for place in self._not_kept if place[0] != session()}
-        self.sessions.closed(session())
+    def component(self, name: str) -> gr.components.Component | None:
+        """Return the shared component of that name."""
+        found = getattr(self, name, None) if name in _COMPONENTS else None
+        return found if isinstance(found, gr.blocks.Block) else None
+
+    def open_session(self) -> None:
+        """Note that the calling page was opened."""
+        self.sessions.opened(session_id())
+
+    def close_session(self) -> None:
+        """End what the calling page waits for and release its memory later. Its trainings continue."""
+        TASKS.stop(session_id())
+        self.memory.close(session_id())
+        self.corpora.close_session(session_id())
+        self.sessions.closed(session_id())
 
     def sweep(self) -> None:
-        """Let go of what closed pages and single calls have left behind."""
-        self.shelves.sweep()
+        """Release what closed pages and single calls have left."""
+        self.memory.sweep()
         self.sessions.sweep()
-        self.kept.sweep()
+        self.files.sweep()
         self.baskets.sweep()
 
-    def held(self) -> dict[str, int]:
-        """The bytes of what visitors have here in memory."""
-        return {"visitors": self.shelves.bytes}
+    def memory_usage(self) -> dict[str, int]:
+        """Return the bytes that visitors' values take in memory."""
+        return {"visitors": self.memory.bytes}
 
-    def visitor(self, owner: Any) -> str:
-        """Whose runs these are: everybody's on a machine of one's own, the visitor's on a shared page."""
+    def visitor(self, owner: object) -> str:
+        """Return the visitor's id for a value of ``owner``: "local" unless the page is shared."""
         if not self.shared:
             return "local"
         name = owner.get("owner") if isinstance(owner, dict) else None
-        return str(name) if is_owner(name) else new_owner()
+        return str(name) if is_visitor_id(name) else new_visitor_id()
 
     def caller(self) -> str:
-        """Whose runs those of a caller of the API are, who names no visitor: on a shared page those of its address."""
+        """Return the owner of runs that API calls start; on a shared page it is derived from the caller's address."""
         from ..services.training_start import name_of_caller
 
-        return name_of_caller(self.studio.workspace, address()) if self.shared else "local"
+        return name_of_caller(self.studio.workspace, client_address()) if self.shared else "local"
 
-    def model_choices(self, owner: Any, *reads: str) -> list[tuple[str, str]]:
-        """What a model chooser offers: (title, name) of each model at hand and each that the visitor has made.
+    def model_choices(self, owner: object, *reads: str) -> list[tuple[str, str]]:
+        """Return (title, name) of each available model and each of the visitor's own.
 
         Args:
-            reads: ``texts``, ``pairs`` (cross- and poly-encoders) or both; where nothing is said, ``texts``: what has vectors.
+            reads: ``texts`` (the default) for models with embeddings, ``pairs`` for cross- and poly-encoders, or both.
         """
         found, _ = self.studio.judge.models_at_hand(self.visitor(owner))
         cards = [card for card in found if card.reads in (reads or ("texts",)) and not card.damaged]
         titles = Counter(card.title for card in cards)
-        # Two runs of one name are told apart by the end of their ids.
+        # The end of the id distinguishes two runs of one name.
         return [(card.title if titles[card.title] == 1 else f"{card.title} · {card.name[-4:]}", card.name) for card in cards]
 
-    def choose(self, path: Path, column: str | None = None, name: str | None = None, progress: Progress | None = None) -> Chosen:
-        """Read a corpus from a file."""
-        from ..data.corpus import find_text_columns
-
-        read = self.studio.read.table(path, name, progress)
-        columns = tuple(find_text_columns(read))
-        corpus = self.studio.read.corpus(read, column)
-        return Chosen(corpus, path, columns or read.columns, column or (columns or read.columns)[0])
-
-    def sample_corpus(self, sample_id: str | None = None, *, language: str = "en") -> Chosen:
-        """A sample corpus, where none is named the one that the page opens with in ``language``; read once."""
-        from ..data.samples import default_sample, get_sample
-
-        found = default_sample(language, CORPUS) if sample_id is None else get_sample(sample_id)
-        if found is None:
-            raise StudioError("there is no sample corpus", "install the program again")
-        if found.id not in self._samples:
-            self._samples[found.id] = replace(self.choose(found.path, name=found.title), id=f"{SAMPLE}{found.id}")
-        return self._samples[found.id]
-
-    def bring(self, key: str | None, model: str | None, kept: Any, brought: Brought | None) -> tuple[str | None, Any]:
-        """Return the key of a corpus that was just chosen, and an update of the model's chooser to one that fits its language.
-
-        Args:
-            model: that in the chooser; kept: the one that the visitor chose, if any; brought: other texts of theirs.
-        """
-        if key is None or kept or model not in (None, *self._usual_models()):
-            return key, gr.skip()
-        fitting = self.usual_model(self.corpora.get(key).corpus, brought)
-        return key, gr.skip() if fitting == model else gr.update(value=fitting)
-
-    def usual_model(self, corpus: Corpus, brought: Brought | None = None) -> str:
-        """Return the model that is selected for a visitor who has chosen none."""
-        return self.studio.read.usual_model(Counter({brought.language: 1}) if brought else corpus.languages)
-
-    def fit_model(self, model: str | None, kept: Any, name: str, found: Counter[str]) -> tuple[str, Any, Any]:
-        """Return the model for texts outside the corpus, and what its chooser and ``brought`` become.
-
-        Where they are mostly not English, a model that nobody chose makes way; where they are English, it stays: the corpus decides.
-
-        Args:
-            model, kept: as :meth:`bring`.
-            name: of their file.
-            found: how many texts are in each language.
-        """
-        from ..data.language import dominant_foreign_language
-
-        model = model or self.studio.settings.default_model
-        code = dominant_foreign_language(found)
-        if not code:
-            return model, gr.skip(), gr.skip()
-        chosen = kept or model not in self._usual_models()
-        fitting = model if chosen else self.studio.read.usual_model(found)
-        return fitting, gr.skip() if fitting == model else gr.update(value=fitting), Brought(name, code)
-
-    def _usual_models(self) -> tuple[str, str]:
-        """Return the models that may be selected for a visitor who has chosen none."""
-        return self.studio.settings.default_model, self.studio.settings.multilingual
-
-    def corpus_choices(self, owner: Any) -> list[tuple[str, str]]:
-        """What the corpus chooser offers: (title, id) of the visitor's files, those used last first, and of the samples."""
-        from ..data.samples import list_samples
-
-        mine = [(one.name, f"{FILE}{one.id}") for one in self.kept.of(self.visitor(owner)) if one.use == CORPUS]
-        return [*mine, *((item.title, f"{SAMPLE}{item.id}") for item in list_samples() if item.kind == "corpus")]
-
-    def open_corpus(self, owner: Any, corpus_id: object, progress: Progress | None = None) -> str:
-        """The corpus that a chooser or a link names: its key.
-
-        Raises:
-            StudioError: there is no such sample, or no such file of this visitor's.
-        """
-        from ..data.samples import list_samples
-
-        name = corpus_id if isinstance(corpus_id, str) else ""
-        if name.startswith(FILE):
-            kept = self.kept.get(self.visitor(owner), name.removeprefix(FILE))
-            chosen = self.choose(kept.path, kept.column or None, kept.name, progress)
-            self.kept.use(self.visitor(owner), kept.id, chosen.column)
-            return self._put_as_left(owner, replace(chosen, id=name))
-        if name.removeprefix(SAMPLE) not in {item.id for item in list_samples() if item.kind == "corpus"}:
-            raise StudioError("there is no such sample", "choose one of the list")
-        return self._put_as_left(owner, self.sample_corpus(name.removeprefix(SAMPLE)))
-
-    def take_in(self, owner: Any, path: Path, column: str | None = None, name: str | None = None, progress: Progress | None = None) -> str:
-        """A file as the visitor's corpus, kept for their next visit where there is room: its key."""
-        chosen = self.choose(path, column, name, progress)
-        kept = self.kept.keep(self.visitor(owner), path, chosen.corpus.name, chosen.column)
-        if kept is None:
-            gr.Info("There is no room to keep this file: after a reload you will have to choose it again.", duration=8)
-        return self._put_as_left(owner, chosen if kept is None else replace(chosen, path=kept.path, id=f"{FILE}{kept.id}"))
-
-    def other_column(self, owner: Any, chosen: Chosen, column: str) -> str:
-        """The same file with another column as its texts: the key of the new corpus."""
-        if chosen.id.startswith(FILE):
-            return self.take_in(owner, chosen.path, column, chosen.corpus.name)
-        return self._put_as_left(owner, replace(self.choose(chosen.path, column, chosen.corpus.name), id=chosen.id))
-
-    def remember_map(self, owner: Any, drawn: Drawn) -> None:
-        """Keep what was done to a map for the visitor's next visit; where that cannot be, it is said once."""
-        why = "What you do on this map lasts until the page is closed: download what you want to keep."
-        try:
-            kept = arranged.remember(self.kept, self.visitor(owner), drawn)
-        except ChangedElsewhereError:
-            kept, why = False, "This map was changed in another tab. What is done here is not kept: reload the page to go on from there."
-        place = (session(), drawn.chosen.id or drawn.corpus.name)
-        if not kept and place not in self._not_kept:
-            gr.Info(why, duration=8)
-        (self._not_kept.discard if kept else self._not_kept.add)(place)
-
-    def without_edits(self, owner: Any, key: str | None) -> str:
-        """The corpus as its file has it, without what was done to its map, which is forgotten: its key.
-
-        Raises:
-            StudioError: it is in no file that is kept here.
-        """
-        _, chosen = self.corpus_of(key)
-        if not chosen.id:
-            raise StudioError("this corpus is not that of a file", "choose the file once more")
-        arranged.forget(self.kept, self.visitor(owner), chosen)
-        if chosen.id.startswith(FILE):
-            return self.open_corpus(owner, chosen.id)
-        return self.other_column(owner, chosen, chosen.column)
-
-    def _put_as_left(self, owner: Any, chosen: Chosen) -> str:
-        found, damaged = arranged.restored(self.kept, self.visitor(owner), chosen)
-        if damaged:
-            gr.Warning(damaged, duration=12, title="Not all is as you left it")
-        return self.corpora.put(found)
-
-    def made(self, model: str | None, chosen: Chosen | None = None, again: str = "") -> dict[str, Any]:
-        """What a result was made with, for the page to say, and to mark it by once another model or corpus is chosen.
-
-        Args:
-            again: the id of the button that makes it anew.
-        """
-        name = model or self.studio.settings.default_model
-        words = self.titled(name) + (f" · {chosen.corpus.name}" if chosen is not None else "")
-        theirs = [self.titled(name), *self.corpus_names(chosen)]
-        return {"model": name, "corpus": "" if chosen is None else chosen.corpus.digest, "words": words, "again": again, "theirs": theirs}
-
-    def corpus_names(self, chosen: Chosen | None) -> list[str]:
-        """What the visitor named of a corpus: nothing of a sample, whose title is the page's own."""
-        return [] if chosen is None or chosen.id.startswith(SAMPLE) else [chosen.corpus.name]
-
-    def titled(self, model: str) -> str:
-        """What people call a model: a run by its name."""
+    def model_title(self, model: str) -> str:
+        """Return the name of a run, or the model's own name."""
         if not model.startswith("run-"):
             return model
+        from ..errors import StudioError
+
         try:
             return self.studio.store.get(model).name or model
         except StudioError:
             return model
 
-    def corpus_of(self, key: str | None, owner: Any = None) -> tuple[str, Chosen]:
-        """The visitor's corpus and its key; the first sample where nothing was chosen yet, so that every button does something.
+    def usual_model(self, corpus: Corpus, other_texts: OtherTexts | None = None) -> str:
+        """Return the model that is selected for a visitor who has chosen none."""
+        return self.studio.read.usual_model(Counter({other_texts.language: 1}) if other_texts else corpus.languages)
+
+    def select_fitting_model(
+        self, key: str | None, model: str | None, saved_model: object, other_texts: OtherTexts | None
+    ) -> tuple[str | None, Update]:
+        """Return the key of a newly opened corpus and an update that selects a model for its language, unless the visitor chose one."""
+        if key is None or saved_model or model not in (None, *self._usual_models()):
+            return key, gr.skip()
+        fitting = self.usual_model(self.corpora.get(key).corpus, other_texts)
+        return key, props() if fitting == model else props(value=fitting)
+
+    def fit_model(self, model: str | None, saved_model: object, file: str, languages: Counter[str]) -> tuple[str, ModelUpdate]:
+        """Return the model for texts outside the corpus, and the updates that select it.
+
+        If the texts are mostly not English, a model that the visitor did not choose is replaced. If they are English, the model stays,
+        since the corpus decides.
 
         Args:
-            owner: where that is to be as the visitor left it.
+            file: name of the file; empty for typed texts.
+            languages: number of texts by language.
         """
-        if key is None and owner is not None:
-            key = self.open_corpus(owner, self.sample_corpus().id)
-        if key is None:
-            chosen = self.sample_corpus()
-            return self.corpora.put(chosen), chosen
-        return key, self.corpora.get(key)
+        from ..data.language import dominant_foreign_language
+
+        model = model or self.studio.settings.default_model
+        language = dominant_foreign_language(languages)
+        if not language:
+            return model, ModelUpdate()
+        is_chosen = saved_model or model not in self._usual_models()
+        fitting = model if is_chosen else self.studio.read.usual_model(languages)
+        return fitting, ModelUpdate(UNCHANGED if fitting == model else props(value=fitting), OtherTexts(file, language))
+
+    def _usual_models(self) -> tuple[str, str]:
+        return self.studio.settings.default_model, self.studio.settings.multilingual
+
+    def provenance(self, model: str | None, corpus: SelectedCorpus | None = None, button: str = "") -> Value:
+        """Describe what a result was made with. The page marks the result once another model or corpus is chosen.
+
+        Args:
+            button: id of the button that makes the result again.
+        """
+        name = model or self.studio.settings.default_model
+        words = self.model_title(name) + (f" · {corpus.corpus.name}" if corpus is not None else "")
+        theirs = [self.model_title(name), *self.corpora.user_names(corpus)]
+        return {"model": name, "corpus": "" if corpus is None else corpus.corpus.digest, "words": words, "again": button, "theirs": theirs}
 
 
-def is_ours(model: object) -> bool:
-    """Whether a model's name is that of one that was made here, which may be deleted."""
-    return isinstance(model, str) and model.startswith(_OURS)
+_COMPONENTS = frozenset(item.name for item in fields(Page) if str(item.type).startswith("gr."))
+
+
+def _browser_state(value: dict[str, str] | str, suffix: str = "") -> gr.BrowserState:
+    return gr.BrowserState(value, storage_key=f"{_BROWSER_KEY}{suffix}", secret=_BROWSER_KEY)
+
+
+def is_own_model(model: object) -> bool:
+    """Return whether a model was made here and may be deleted."""
+    return isinstance(model, str) and model.startswith(_OWN_PREFIXES)

@@ -8,7 +8,7 @@ import gradio as gr
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from sbert_studio.ui.look import gradio_patches
+from sbert_studio.ui import gradio_patches
 
 _COMPARE = """() => {
   %s
@@ -55,7 +55,7 @@ def page(request: pytest.FixtureRequest, chromium: Browser) -> Iterator[Page]:
             gr.Button(label).click(lambda shown=shown: gr.update(visible=shown), None, column)
         gr.Button("Set").click(lambda text: (text + "!", "set"), typed, [hidden, said])
         gr.Button("Read").click(lambda *values: " / ".join(values), [typed, deep, hidden], said)
-    routes = {"routes": gradio_patches.routes()} if request.param else {}
+    routes = {"routes": gradio_patches.patched_routes()} if request.param else {}
     blocks.launch(server_name="127.0.0.1", prevent_thread_lock=True, quiet=True, ssr_mode=False, app_kwargs=routes)
     page = chromium.new_page()
     page.goto(blocks.local_url)

@@ -240,3 +240,46 @@ def test_the_translator_fills_in_templates_and_leaves_what_it_does_not_know(empt
         "([words, texts]) => { const translate = SB.translator(words); return texts.map(translate); }", [catalogue, list(put_together)]
     )
     assert answers == list(put_together.values())
+
+
+_FORM_HOST = """(value) => {
+  document.body.innerHTML = "<div id=host><div class=sb-view></div></div>";
+  window.events = []; window.watchers = [];
+  const trigger = (name) => window.events.push(name);
+  window.host = { element: document.querySelector("#host"), props: { value }, trigger, watch: (_, act) => window.watchers.push(act) };
+  window.answer = (value) => { window.host.props.value = value; window.watchers.forEach((act) => act()); };
+  SB.mount("fields", window.host);
+}"""
+
+
+def test_an_answer_to_an_earlier_edit_of_a_form_keeps_later_ones(empty_page: Page) -> None:
+    from sbert_studio.registry import Field
+    from sbert_studio.ui import forms
+
+    fields = [
+        Field("rate", str, "", ""),
+        Field("note", str, "", ""),
+        Field("loss", str, "a", "", choices=("a", "b")),
+        Field("on", bool, True, ""),
+    ]
+    items = [*map(forms.describe_control, fields[:3]), forms.group([forms.describe_control(fields[3])], name="more", visible=True)]
+    value = forms.form_view("x", items, {field.name: field.default for field in fields})
+    page = empty_page
+    page.goto("about:blank")
+    for name in ("core.js", "help.js", "form.js"):
+        page.evaluate(script(name))
+    page.evaluate(_FORM_HOST, value)
+
+    page.fill("#x-rate input", "1")
+    sent = page.evaluate("host.props.value")
+    page.fill("#x-note input", "later")
+    page.select_option("#x-loss select", label="b")
+    hidden = [*items[:3], {**items[3], "visible": False}]
+    page.evaluate("answer", forms.answer_form(sent, forms.form_view("x", hidden, {**forms.form_values(sent), "rate": "1.0", "on": False})))
+    assert page.input_value("#x-rate input") == "1.0" and page.input_value("#x-note input") == "later"
+    assert not page.is_visible("#x-on") and page.evaluate("events.length") >= 3
+    assert forms.form_values(page.evaluate("host.props.value")) == {"rate": "1.0", "note": "later", "loss": "b", "on": False}
+
+    page.evaluate("answer", value)
+    assert forms.form_values(page.evaluate("host.props.value")) == {"rate": "", "note": "", "loss": "a", "on": True}
+    assert page.input_value("#x-note input") == "" and page.is_visible("#x-on")

@@ -61,7 +61,7 @@ def test_a_corpus_is_searched_narrowed_and_compared(app: App, tmp_path: Path) ->
     take_the_table_away(app)
     narrow_and_compare(app)
     cancel_a_search(app, tmp_path / "cancelled")
-    ask_again_while_a_search_runs(app, tmp_path / "overtaken")
+    ask_again_while_a_search_runs(app, tmp_path / "superseded")
     be_warned_of_a_language(app)
     # Gradio announces the end of an event up to five seconds later, by a key that its own words lack.
     app.page.wait_for_function("window.sbSaid.has('Done')")

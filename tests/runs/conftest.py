@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-import runpy
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,18 +26,3 @@ def nothing_else_installed(monkeypatch: pytest.MonkeyPatch) -> None:
 def two_folds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two folds where the number is not the point, instead of up to five."""
     monkeypatch.setattr("sbert_studio.training.crossval.default_fold_count", lambda rows: 2)
-
-
-@pytest.fixture
-def verify_export(capsys: pytest.CaptureFixture[str]) -> Callable[[Path], str]:
-    """Run the ``verify.py`` of an unpacked export, which must find the reported score. Return what it prints."""
-
-    def verify(folder: Path) -> str:
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            runpy.run_path(str(folder / "verify.py"), run_name="__main__")
-        printed = capsys.readouterr().out
-        assert not ended.value.code, printed
-        return printed
-
-    return verify

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from runs.verified import verified
 from scipy.stats import spearmanr
 from sentence_transformers import SentenceTransformer
 from tiny_studio import quick, studio_at, write_pairs
@@ -224,14 +223,14 @@ def test_the_command_line_trains_with_a_prompt_of_its_own(
 @pytest.mark.parametrize("architecture", ["siamese", "poly"])
 @pytest.mark.parametrize("kind", ["questions", "scores"])
 def test_the_script_of_an_export_measures_with_the_prompts_too(
-    studio: Studio, architecture: str, kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    studio: Studio, architecture: str, kind: str, tmp_path: Path, verify_export: Callable[[Path], str]
 ) -> None:
     data = questions(tmp_path / "data.jsonl", 60) if kind == "questions" else write_pairs(tmp_path / "data.csv", 60)
     request = TrainRequest(data, overrides=quick(objective="auto", architecture=architecture, dev_fraction=0.4), name="prompted")
     trained = studio.tune.train(request)
     with zipfile.ZipFile(studio.tune.export(trained.id, tmp_path / "model.zip").path) as archive:
         archive.extractall(tmp_path / "out")
-    assert "the same" in verified(tmp_path / "out" / "prompted", capsys)
+    assert "the same" in verify_export(tmp_path / "out" / "prompted")
 
 
 def test_the_setting_is_part_of_what_decides_a_run_and_earlier_runs_go_on() -> None:

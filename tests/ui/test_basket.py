@@ -13,26 +13,29 @@ from tiny_studio import sentences
 
 from sbert_studio.errors import StudioError
 from sbert_studio.services import Studio
+from sbert_studio.ui.basket import handlers, pairs, store
+from sbert_studio.ui.basket.pairs import Basket, LabelledPair
 from sbert_studio.ui.page import Page
-from sbert_studio.ui.panels.basket import baskets, gather, pairs, panel
-from sbert_studio.ui.panels.basket.pairs import Basket, Pair
+from sbert_studio.ui.panel import Selection
 from sbert_studio.ui.panels.tuning import data_panel
 
-ONE, OTHER = Pair("cat dog", "moon star", True, "Search"), Pair("red blue", "bread milk", False, "Map")
+ONE, OTHER = LabelledPair("cat dog", "moon star", True, "Search"), LabelledPair("red blue", "bread milk", False, "Map")
 NOBODY = {"owner": "visitor-0123456789abcdef", "job": ""}
 
 
 def test_what_was_said_last_of_two_texts_counts_whichever_stands_first() -> None:
-    basket = Basket().add([ONE, OTHER, Pair(" MOON  star", "Cat dog", False), Pair("a", " A ", True), Pair("", "b", True)])
+    basket = Basket().add(
+        [ONE, OTHER, LabelledPair(" MOON  star", "Cat dog", False), LabelledPair("a", " A ", True), LabelledPair("", "b", True)]
+    )
     assert [(pair.a, pair.together) for pair in basket.pairs] == [("MOON  star", False), ("red blue", False)]
 
 
 def test_a_second_click_on_the_same_thumb_takes_the_pair_back() -> None:
-    once = Basket().mark(ONE)
-    assert len(once) == 1 and len(once.mark(ONE)) == 0
-    assert once.mark(Pair(ONE.b, ONE.a, False)).pairs[0].together is False
+    once = Basket().toggle(ONE)
+    assert len(once) == 1 and len(once.toggle(ONE)) == 0
+    assert once.toggle(LabelledPair(ONE.b, ONE.a, False)).pairs[0].together is False
     with pytest.raises(StudioError, match="the same"):
-        once.mark(Pair("cat", "CAT", True))
+        once.toggle(LabelledPair("cat", "CAT", True))
 
 
 def test_undo_leads_back_step_by_step_and_nothing_changes_a_basket_that_was() -> None:
@@ -42,7 +45,7 @@ def test_undo_leads_back_step_by_step_and_nothing_changes_a_basket_that_was() ->
     steps += [steps[-1].remove(ONE.id)]
     steps += [steps[-1].clear()]
     assert [len(one) for one in steps] == [2, 2, 2, 1, 0]
-    assert steps[2].pairs[1] == Pair("red blue sky", "bread", False, "Map") and not steps[2].pairs[0].together
+    assert steps[2].pairs[1] == LabelledPair("red blue sky", "bread", False, "Map") and not steps[2].pairs[0].together
     for before, after in pairwise(steps):
         assert after.undo() == before
     assert steps[0].undo().undo() == Basket()
@@ -58,30 +61,30 @@ def test_an_edit_that_meets_another_pair_takes_its_place_and_an_empty_one_is_ref
 
 
 def test_a_basket_is_bounded_in_pairs_length_and_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pairs, "MOST", 3)
-    full = Basket().add([Pair(f"cat {n}", "x" * 9_000, True) for n in range(3)])
+    monkeypatch.setattr(pairs, "MAX_PAIRS", 3)
+    full = Basket().add([LabelledPair(f"cat {n}", "x" * 9_000, True) for n in range(3)])
     assert len(full.pairs[0].b) == 4_000
     with pytest.raises(StudioError, match="3 at most"):
         full.add([ONE])
-    assert len(full.add([Pair("cat 1", "x" * 4_000, False)])) == 3
+    assert len(full.add([LabelledPair("cat 1", "x" * 4_000, False)])) == 3
     for _ in range(100):
         full = full.flip(full.pairs[0].id)
     assert len(full.past) == 30
 
 
 def test_a_reload_and_a_restart_find_the_basket_and_a_damaged_file_is_an_empty_one(page: Page, studio: Studio) -> None:
-    assert gather.add(page, None, [ONE, OTHER]) != gather.add(page, None, [ONE])
+    assert handlers.add_pairs(page, None, [ONE, OTHER]) != handlers.add_pairs(page, None, [ONE])
     assert [pair.a for pair in Page(studio).baskets.of("local").pairs] == ["cat dog", "red blue"]
-    page.shelves.remove("basket of local")
+    page.memory.remove("basket of local")
     assert len(page.baskets.of("local")) == 2
     (file,) = studio.workspace.baskets.glob("*.json")
     file.write_text('[["only one"]]', encoding="utf-8")
     anew = Page(studio)
-    _, value = panel.show(anew, None)
+    value = handlers.show_basket(anew, None).listed
     assert value["count"] == 0 and "can no longer be read" in value["trouble"]
     assert file.with_suffix(".damaged").read_text(encoding="utf-8") == '[["only one"]]', "it is set aside, not written over"
-    gather.add(anew, None, [ONE])
-    assert panel.show(anew, None)[1]["trouble"] == "" and len(Page(studio).baskets.of("local")) == 1
+    handlers.add_pairs(anew, None, [ONE])
+    assert handlers.show_basket(anew, None).listed["trouble"] == "" and len(Page(studio).baskets.of("local")) == 1
 
 
 def test_pairs_that_the_disk_does_not_take_are_said_to_last_as_long_as_the_app(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,24 +92,24 @@ def test_pairs_that_the_disk_does_not_take_are_said_to_last_as_long_as_the_app(p
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(baskets, "write_json", full)
-        gather.add(page, None, [ONE])
-        assert "takes nothing more" in panel.show(page, None)[1]["trouble"]
-    gather.add(page, None, [OTHER])
-    assert panel.show(page, None)[1]["trouble"] == ""
+        patch.setattr(store, "write_json", full)
+        handlers.add_pairs(page, None, [ONE])
+        assert "The disk is full" in handlers.show_basket(page, None).listed["trouble"]
+    handlers.add_pairs(page, None, [OTHER])
+    assert handlers.show_basket(page, None).listed["trouble"] == ""
 
 
 def test_visitors_have_baskets_of_their_own_and_names_that_are_none_get_an_empty_one(studio: Studio) -> None:
     page = Page(studio, shared=True)
-    gather.add(page, NOBODY, [ONE])
-    assert panel.show(page, NOBODY)[0] == {"count": 1}
+    handlers.add_pairs(page, NOBODY, [ONE])
+    assert handlers.show_basket(page, NOBODY).button == {"count": 1}
     for other in (None, {"owner": "visitor-ffffffffffffffff"}, {"owner": "../local"}, {"owner": "local"}, []):
-        assert panel.show(page, other)[0] == {"count": 0}
+        assert handlers.show_basket(page, other).button == {"count": 0}
 
 
 def test_old_files_go(studio: Studio) -> None:
     page = Page(studio)
-    gather.add(page, None, [ONE])
+    handlers.add_pairs(page, None, [ONE])
     page.baskets._days = 2
     (file,) = studio.workspace.baskets.glob("*.json")
     page.sweep()
@@ -121,64 +124,67 @@ def test_old_files_go(studio: Studio) -> None:
     [(None, None), ("edit", "x"), ("edit", {"id": ONE.id, "a": 3, "b": []}), ("flip", {}), ("remove", 0), ("drop table", ONE.id)],
 )
 def test_what_the_browser_makes_up_changes_nothing(page: Page, kind: Any, index: Any) -> None:
-    gather.add(page, None, [ONE])
+    handlers.add_pairs(page, None, [ONE])
     before = page.baskets.of("local")
-    panel.click(page, None, kind, index)
+    handlers.change_basket(page, None, Selection(kind, index))
     assert page.baskets.of("local") == before
 
 
 def test_the_drawer_follows_its_clicks(page: Page) -> None:
-    gather.add(page, None, [ONE, OTHER])
-    panel.click(page, None, "flip", OTHER.id)
-    button, value = panel.show(page, None)
-    assert button == {"count": 2} and (value["together"], value["apart"], value["undo"]) == (2, 0, True)
+    handlers.add_pairs(page, None, [ONE, OTHER])
+    handlers.change_basket(page, None, Selection("flip", OTHER.id))
+    shown = handlers.show_basket(page, None)
+    value = shown.listed
+    assert shown.button == {"count": 2} and (value["together"], value["apart"], value["undo"]) == (2, 0, True)
     assert [one["a"] for one in value["pairs"]] == ["red blue", "cat dog"], "the newest first"
-    panel.click(page, None, "undo", 0)
-    panel.click(page, None, "edit", {"id": ONE.id, "a": "cat", "b": "dog"})
-    assert panel.show(page, None)[1]["pairs"][1]["a"] == "cat"
+    handlers.change_basket(page, None, Selection("undo", 0))
+    handlers.change_basket(page, None, Selection("edit", {"id": ONE.id, "a": "cat", "b": "dog"}))
+    assert handlers.show_basket(page, None).listed["pairs"][1]["a"] == "cat"
 
 
 def test_the_file_to_download_holds_no_formula_and_that_to_train_on_every_cell(page: Page) -> None:
-    gather.add(page, None, [Pair("=1+1", "cat dog", True), OTHER])
-    saved, taught = panel.save(page, None), panel.teach(page, None)
+    handlers.add_pairs(page, None, [LabelledPair("=1+1", "cat dog", True), OTHER])
+    saved, taught = handlers.write_basket(page, None), handlers.train_on_basket(page, None)
     shown, exact = (list(csv.reader(path.open(encoding="utf-8-sig", newline=""))) for path in (saved, taught.path))
     assert shown == [["text_a", "text_b", "label"], ["'=1+1", "cat dog", "1"], ["red blue", "bread milk", "0"]]
     assert exact[1] == ["=1+1", "cat dog", "1"]
 
 
 def test_an_empty_basket_and_one_of_strangers_teach_nothing(page: Page) -> None:
-    for act in (panel.save, panel.teach):
+    for act in (handlers.write_basket, handlers.train_on_basket):
         with pytest.raises(StudioError, match="empty"):
             act(page, None)
-    gather.add(page, None, [OTHER])
+    handlers.add_pairs(page, None, [OTHER])
     with pytest.raises(StudioError, match="no pair in the basket belongs together"):
-        panel.teach(page, None)
+        handlers.train_on_basket(page, None)
     with pytest.raises(StudioError, match="no pair of two different texts"):
-        gather.add(page, None, gather.chained(["cat", "cat"], "Map"))
+        handlers.add_pairs(page, None, pairs.chain_pairs(["cat", "cat"], "Map"))
 
 
 @pytest.mark.parametrize(("labels", "kind"), [((True, False), "labelled_pairs"), ((True,), "positive_pairs")])
 def test_fine_tune_reads_the_basket_as_what_it_is(page: Page, labels: tuple[bool, ...], kind: str) -> None:
     texts = list(dict.fromkeys(sentences(60)))
-    made = [Pair(a, b, labels[place % len(labels)], "Search") for place, (a, b) in enumerate(zip(texts[::2], texts[1::2], strict=False))]
-    gather.add(page, None, made)
-    lesson = panel.teach(page, None)
+    made = [
+        LabelledPair(a, b, labels[place % len(labels)], "Search") for place, (a, b) in enumerate(zip(texts[::2], texts[1::2], strict=False))
+    ]
+    handlers.add_pairs(page, None, made)
+    lesson = handlers.train_on_basket(page, None)
     draft = data_panel.take(page, lesson.path, None, lesson.name)
     assert draft.diagnosis is not None and draft.diagnosis.roles.kind == kind, draft.problem
     assert draft.name == "my pairs.csv" and len(draft.table) == len(made)
 
 
 def test_texts_that_belong_together_are_held_by_as_few_pairs_as_need_be() -> None:
-    found = gather.chained(["a", "b", "a", "c"], "Map")
+    found = pairs.chain_pairs(["a", "b", "a", "c"], "Map")
     assert [(pair.a, pair.b, pair.together, pair.source) for pair in found] == [("a", "b", True, "Map"), ("b", "c", True, "Map")]
 
 
 def test_a_hit_goes_into_the_basket_beside_its_query(page: Page, corpus_file: Path) -> None:
+    from sbert_studio.ui import corpus_picker
     from sbert_studio.ui.panels.searching import hits
-    from sbert_studio.ui.pieces import picker
     from sbert_studio.ui.tabs import search
 
-    key = picker.take_file(page, str(corpus_file))
+    key = corpus_picker.open_file(page, str(corpus_file))
     _, value, _ = search.find(page, key, "cat dog", 3, "semantic", None)
     asked, row = hits.Asked(str(key), "cat dog"), value["ids"][0]
     assert value["pairs"][0] == ["cat dog", page.corpora.get(key).corpus.texts[row]]
@@ -191,40 +197,40 @@ def test_a_hit_goes_into_the_basket_beside_its_query(page: Page, corpus_file: Pa
 
 
 def test_what_is_worth_labelling_comes_from_the_corpus_and_is_not_asked_twice(page: Page, corpus_file: Path) -> None:
-    from sbert_studio.ui.panels.basket import suggestions
-    from sbert_studio.ui.pieces import picker
+    from sbert_studio.ui import corpus_picker
 
-    key = picker.take_file(page, str(corpus_file))
+    key = corpus_picker.open_file(page, str(corpus_file))
     texts = set(page.corpora.get(key).corpus.texts)
-    found, value = suggestions.suggest(page, key, None, "", None)
+    shown = handlers.suggest_pairs(page, key, None, "", None)
+    found, value = shown.suggestions, shown.suggested
     assert found.line is not None and f"{found.line:.2f}" in value["note"] and 0 < len(found.pairs) <= 12
     assert all({a, b} <= texts and a != b for a, b, _ in found.pairs)
     for place, said in ((0, "together"), (1, "apart")):
-        suggestions.judge(page, found, place, said, None)
+        handlers.label_suggestion(page, found, None, Selection(said, place))
     assert [(pair.together, pair.source) for pair in page.baskets.of("local").pairs] == [(True, "Suggested"), (False, "Suggested")]
-    again, _ = suggestions.suggest(page, key, None, "", None)
+    again = handlers.suggest_pairs(page, key, None, "", None).suggestions
     asked = {frozenset((a, b)) for a, b, _ in found.pairs[:2]}
     assert not asked & {frozenset((a, b)) for a, b, _ in again.pairs}
-    both, value = suggestions.suggest(page, key, None, "all-MiniLM-L6-v2", None)
-    assert both.line is None and "all-MiniLM-L6-v2 disagree" in value["note"]
+    both = handlers.suggest_pairs(page, key, None, "all-MiniLM-L6-v2", None)
+    assert both.suggestions.line is None and "all-MiniLM-L6-v2 disagree" in both.suggested["note"]
     before = page.baskets.of("local")
     for place, said in ((99, "apart"), ("0", "apart"), (True, "apart"), (0, "drop"), (None, None)):
-        suggestions.judge(page, found, place, said, None)
+        handlers.label_suggestion(page, found, None, Selection(said, place))
     assert page.baskets.of("local") is before
     for place in range(len(again.pairs)):
-        suggestions.judge(page, again, place, "together" if place % 2 else "apart", None)
+        handlers.label_suggestion(page, again, None, Selection("together" if place % 2 else "apart", place))
     assert page.studio.explore.worth_labelling(
         page.corpora.get(key).corpus, judged=[(pair.a, pair.b, pair.together) for pair in page.baskets.of("local").pairs]
     ).pairs
 
 
 def test_a_text_of_a_group_goes_into_the_basket_beside_the_one_that_stays(page: Page, tmp_path: Path) -> None:
+    from sbert_studio.ui import corpus_picker
     from sbert_studio.ui.panels.clearing import panel as clearing
-    from sbert_studio.ui.pieces import picker
 
     path = tmp_path / "alike.txt"
     path.write_text("\n".join(["cat dog moon", "cat dog moon star", "cat dog moon", "red blue", *sentences(6, 3)]), encoding="utf-8")
-    _, made, choices, value, _ = clearing.look(page, picker.take_file(page, str(path)), None, "first")
+    _, made, choices, value, _ = clearing.look(page, corpus_picker.open_file(page, str(path)), None, "first")
     choices, value = clearing.change(page, made, choices, threshold=0.8)
     group = next(one for one in value["groups"] if one["first"]["text"] == "cat dog moon")
     other = next(one for one in group["members"] if one["text"] == "cat dog moon star")

@@ -17,13 +17,13 @@ from tiny_studio import quick, sentences, studio_at, write_model, write_pairs
 from sbert_studio.errors import StudioError
 from sbert_studio.services import TrainRequest
 from sbert_studio.services.results import CategoryChange
+from sbert_studio.ui import corpus_picker
+from sbert_studio.ui.handover import base_model, compare_models
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panels.changing import panel
-from sbert_studio.ui.panels.changing.handover import base_of, compare
 from sbert_studio.ui.panels.changing.panel import Shown
 from sbert_studio.ui.panels.changing.value import categories_said, changed_value
-from sbert_studio.ui.pieces import picker
-from sbert_studio.ui.pieces.views import answered
+from sbert_studio.ui.views import server_function
 
 HOSTILE = "cat </script><script>alert(1)</script> dog ${alert(2)}"
 
@@ -48,14 +48,14 @@ def seen(page: Page, run: str, tmp_path_factory: pytest.TempPathFactory) -> tupl
     rows = [f"{text},{'ab'[number % 2]}" for number, text in enumerate(sentences(40, seed=9))]
     path.write_text("text,topic\n" + "\n".join([*rows, f'"{HOSTILE}",a']) + "\n", encoding="utf-8")
     base = str(page.studio.settings.default_model)
-    return panel.look(page, picker.take_file(page, str(path)), base, run, "cat dog\n\nred moon\n", "topic")
+    return panel.look(page, corpus_picker.open_file(page, str(path)), base, run, "cat dog\n\nred moon\n", "topic")
 
 
 def test_the_view_holds_what_was_found_and_says_what_it_was_made_with(
     page: Page, run: str, seen: tuple[str, Shown, dict[str, Any]]
 ) -> None:
     key, shown, value = seen
-    found = page.changes.get(shown.key)
+    found = page.model_diffs.get(shown.key)
     moved = np.frombuffer(base64.b64decode(value["moved"]), "<f4")
     np.testing.assert_array_equal(moved, found.moved)
     assert [len(base64.b64decode(one)) for one in (*value["points"], *value["near"], *value["changed"])] == [328, 328, 1640, 1640, 410, 410]
@@ -73,7 +73,7 @@ def test_the_view_holds_what_was_found_and_says_what_it_was_made_with(
 
 
 def test_a_model_that_changed_nothing_is_said_to_and_drawn_so(page: Page, seen: tuple[str, Shown, dict[str, Any]]) -> None:
-    found = page.changes.get(seen[1].key)
+    found = page.model_diffs.get(seen[1].key)
     still = replace(found, movement=replace(found.movement, lost=np.zeros_like(found.movement.lost)))
     assert not still.moved.any()
     value = changed_value(still, ("one", "two"), "key", typed=False)
@@ -94,7 +94,7 @@ def test_the_saved_file_needs_nothing_and_holds_no_markup_of_a_visitor(page: Pag
 
 def test_texts_are_sent_to_who_knows_the_key(page: Page, seen: tuple[str, Shown, dict[str, Any]]) -> None:
     key = seen[1].key
-    assert panel.texts(page, {"key": key, "start": 39, "count": 10}) == [page.changes.get(key).corpus.texts[39], HOSTILE]
+    assert panel.texts(page, {"key": key, "start": 39, "count": 10}) == [page.model_diffs.get(key).corpus.texts[39], HOSTILE]
     assert panel.texts(page, {"key": key, "start": -5, "count": "all"}) == []
     for made_up in (None, {"key": "guess", "start": 0, "count": 1}):
         with pytest.raises(StudioError, match="no longer in memory"):
@@ -103,12 +103,12 @@ def test_texts_are_sent_to_who_knows_the_key(page: Page, seen: tuple[str, Shown,
 
 def test_a_run_is_compared_with_what_it_began_from(page: Page, run: str) -> None:
     base = str(page.studio.settings.default_model)
-    assert base_of(page, run) == base and base_of(page, "run-0000000000") == base
-    one, two = compare(page, run), compare(page, run)
+    assert base_model(page, run) == base and base_model(page, "run-0000000000") == base
+    one, two = compare_models(page, run), compare_models(page, run)
     assert (one.before, one.after) == (base, run) and one != two, "asked again, it is shown again"
-    assert compare(page, run, "other").before == "other"
+    assert compare_models(page, run, "other").before == "other"
     with pytest.raises(StudioError, match="no model to compare"):
-        compare(page, "")
+        compare_models(page, "")
     with pytest.raises(StudioError, match="two models"):
         panel.look(page, None, base, None, "", "")
     assert panel.outcome_of(page, "other", run) is None and panel.outcome_of(page, run, base) is None
@@ -119,7 +119,7 @@ def test_the_chooser_of_categories_follows_the_corpus(page: Page, seen: tuple[st
     assert panel.column_update(corpus, "gone")["value"] == "topic"
     plain = tmp_path / "plain.txt"
     plain.write_text("\n".join(sentences(20)), encoding="utf-8")
-    found = panel.column_update(page.corpora.get(picker.take_file(page, str(plain)) or "").corpus, "topic")
+    found = panel.column_update(page.corpora.get(corpus_picker.open_file(page, str(plain)) or "").corpus, "topic")
     assert found["value"] == "" and not found["visible"]
 
 
@@ -149,10 +149,10 @@ def test_a_difference_of_less_than_one_in_a_hundred_is_told_by_its_texts() -> No
 
 
 def test_of_many_categories_those_that_changed_are_shown(page: Page, seen: tuple[str, Shown, dict[str, Any]]) -> None:
-    found = page.changes.get(seen[1].key)
+    found = page.model_diffs.get(seen[1].key)
     rows = changed_value(found, ("a", "b"), "key", typed=False)["categories"]["rows"]
     assert all(row["before"] != row["after"] and "such as" in row["example"] for row in rows)
 
 
 def test_texts_of_a_comparison_that_had_to_make_room_are_told_to_be_gone(page: Page) -> None:
-    assert "no longer in memory" in answered(page, "changed_texts", panel.texts)({"key": "gone", "start": 0, "count": 5})["error"]
+    assert "no longer in memory" in server_function(page, "changed_texts", panel.texts)({"key": "gone", "start": 0, "count": 5})["error"]

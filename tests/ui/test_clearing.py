@@ -14,10 +14,10 @@ from tiny_studio import sentences
 
 from sbert_studio.errors import StudioError
 from sbert_studio.explore.duplicates import build_duplicate_tree
+from sbert_studio.ui import corpus_picker
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panels.clearing import panel
 from sbert_studio.ui.panels.clearing.choices import Choices, alike_value
-from sbert_studio.ui.pieces import picker
 
 LINES = ["text,topic", "cat dog moon,a", "cat dog moon,b", "red blue sky,c", "cat dog moon sky,a", "red blue sky,c"]
 
@@ -29,19 +29,19 @@ def found(page: Page, tmp_path: Path) -> tuple[str, str, Choices]:
     """The corpus' key, that of its duplicates, and the choices at the lowest threshold."""
     path = tmp_path / "topics.csv"
     path.write_text("\n".join([*LINES, *(f"{text},t{place % 3}" for place, text in enumerate(OTHERS))]) + "\n", encoding="utf-8")
-    key, made, choices, value, _ = panel.look(page, picker.take_file(page, str(path)), None, "first")
+    key, made, choices, value, _ = panel.look(page, corpus_picker.open_file(page, str(path)), None, "first")
     assert value["steps"][0][0] == 0.8 and value["steps"][-1][0] == 1.0
     return key, made, choices
 
 
 def groups(page: Page, made: str, choices: Choices) -> dict[int, Any]:
-    return {group["members"][0]["line"]: group for group in alike_value(page.alike.get(made), choices)["groups"]}
+    return {group["members"][0]["line"]: group for group in alike_value(page.duplicates.get(made), choices)["groups"]}
 
 
 def test_copies_are_groups_whose_different_categories_stand_first(page: Page, found: tuple[str, str, Choices]) -> None:
     _, made, choices = found
     choices, value = panel.change(page, made, choices, threshold=1.0)
-    assert choices.column == "topic" and page.alike.get(made).corpus.category_columns() == ["topic"]
+    assert choices.column == "topic" and page.duplicates.get(made).corpus.category_columns() == ["topic"]
     assert [[one["line"] for one in group["members"]] for group in value["groups"]] == [[2, 3], [4, 6]]
     assert [group["contradicts"] for group in value["groups"]] == [True, False]
     assert (value["goes"], value["stays"], value["differing"]) == (2, 15, 1)
@@ -76,8 +76,8 @@ def test_what_the_browser_makes_up_changes_nothing(page: Page, found: tuple[str,
 def test_the_longest_stays_where_that_is_asked(page: Page, found: tuple[str, str, Choices]) -> None:
     _, made, choices = found
     lowest, _ = panel.change(page, made, choices, threshold=0.8, keep="longest")
-    texts = page.alike.get(made).corpus.texts
-    for group in lowest.groups(page.alike.get(made)):
+    texts = page.duplicates.get(made).corpus.texts
+    for group in lowest.groups(page.duplicates.get(made)):
         assert len(texts[group.kept or 0]) == max(len(texts[row]) for row in group.rows)
 
 
@@ -98,7 +98,7 @@ def test_rows_without_a_text_stand_with_what_was_removed_and_columns_keep_their_
     path = tmp_path / "mine.csv"
     rows = [f"{place},n{place},{text}" for place, text in enumerate([*OTHERS, OTHERS[0], ""])]
     path.write_text("\n".join(["row_,row,text", *rows]) + "\n", encoding="utf-8")
-    _, made, choices, _, _ = panel.look(page, picker.take_file(page, str(path)), None, "first")
+    _, made, choices, _, _ = panel.look(page, corpus_picker.open_file(page, str(path)), None, "first")
     choices, _ = panel.change(page, made, choices, threshold=1.0)
     clean, gone = (panel.save(page, made, choices, gone=which) for which in (False, True))
     kept, removed = (list(csv.DictReader(one.open(encoding="utf-8-sig", newline=""))) for one in (clean, gone))
@@ -115,12 +115,12 @@ def test_the_page_goes_on_with_what_stays_and_the_account_says_what_went(page: P
     assert len(corpus) == 15 and corpus.account.skipped == 2
     assert corpus.account.reasons[-1].rows == (3, 6)
     with pytest.raises(StudioError, match="another file"):
-        panel.take(page, picker.take_sample(page, "support_requests"), made, choices)
+        panel.take(page, corpus_picker.open_sample(page, "support_requests"), made, choices)
 
 
 def test_scores_are_those_with_the_text_that_stays(page: Page, found: tuple[str, str, Choices]) -> None:
     _, made, choices = found
-    duplicates = page.alike.get(made)
+    duplicates = page.duplicates.get(made)
     for group in panel.change(page, made, choices, threshold=0.8)[0].groups(duplicates):
         rows = duplicates.vectors[list(group.rows)].astype(np.float64)
         kept = duplicates.vectors[group.kept].astype(np.float64)
@@ -129,7 +129,7 @@ def test_scores_are_those_with_the_text_that_stays(page: Page, found: tuple[str,
 
 def test_no_text_goes_that_is_less_like_the_one_that_stays_than_was_asked(page: Page, found: tuple[str, str, Choices]) -> None:
     _, made, choices = found
-    duplicates, steps = page.alike.get(made), {}
+    duplicates, steps = page.duplicates.get(made), {}
     for keep in ("first", "longest"):
         for threshold in (0.8, 0.9, 0.97):
             now, value = panel.change(page, made, choices, threshold=threshold, keep=keep)
@@ -141,7 +141,7 @@ def test_no_text_goes_that_is_less_like_the_one_that_stays_than_was_asked(page: 
 
 
 def test_what_is_kept_together_stays_together_while_another_is_chosen(page: Page, found: tuple[str, str, Choices]) -> None:
-    duplicates = page.alike.get(found[1])
+    duplicates = page.duplicates.get(found[1])
     angles = np.arange(len(duplicates.corpus)) * np.arccos(0.97)
     chain = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     texts = tuple(f"step {place}" for place in range(len(chain)))
@@ -156,7 +156,7 @@ def test_what_is_kept_together_stays_together_while_another_is_chosen(page: Page
 def test_what_a_person_keeps_stays_at_every_threshold(page: Page, found: tuple[str, str, Choices]) -> None:
     _, made, lowest = found
     lowest, _ = panel.change(page, made, lowest, threshold=0.8)
-    duplicates = page.alike.get(made)
+    duplicates = page.duplicates.get(made)
     group = next(one for one in lowest.groups(duplicates) if 0 in one.rows)
     assert {0, 1} < set(group.rows), "larger here than among copies"
     said, _ = panel.click(page, made, lowest, "apart", 0)

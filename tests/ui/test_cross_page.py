@@ -12,10 +12,10 @@ from sbert_studio.errors import StudioError
 from sbert_studio.models.cross_encoder import load_cross_encoder
 from sbert_studio.services import TrainRequest
 from sbert_studio.training.spec import TrainSpec
+from sbert_studio.ui.components import drop_unchanged_values
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panels.tuning import run_panel, settings_form
 from sbert_studio.ui.panels.tuning.follow import Follow
-from sbert_studio.ui.pieces.controls import drop_unchanged_values
 from sbert_studio.ui.tabs import evaluate, models, search, tune
 
 from .test_forms import shown_raw
@@ -149,10 +149,10 @@ def test_the_settings_are_planned_anew_when_the_architecture_changes(page: Page,
 
 
 def test_a_list_of_models_leaves_alone_what_is_chosen_in_it(page: Page) -> None:
-    from sbert_studio.ui.app import _drawn
+    from sbert_studio.ui.app import build_page
 
-    events = _drawn(page.studio, page).fns.values()
-    offers = [event for event in events if getattr(event.fn, "__qualname__", "").endswith("offer_models.<locals>.update_choices")]
+    events = build_page(page.studio, page).fns.values()
+    offers = [event for event in events if getattr(event.fn, "__qualname__", "").endswith("refresh_model_choices.<locals>.update_choices")]
     assert offers
     for event in offers:
         default = page.studio.settings.default_model

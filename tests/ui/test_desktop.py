@@ -13,7 +13,7 @@ import pytest
 from tiny_studio import studio_at, write_model
 
 from sbert_studio.cli import main
-from sbert_studio.ui.desktop import under_way
+from sbert_studio.ui.desktop import closing_question
 
 _WINDOW = """
 import json, sys, threading, time
@@ -97,9 +97,9 @@ def test_what_goes_on_is_asked_about(tmp_path: Path) -> None:
         return Made()
 
     with studio_at(tmp_path / "home", write_model(tmp_path / "tiny")) as studio:
-        assert under_way(studio) == ""
+        assert closing_question(studio) == ""
         studio.jobs.submit("local", "Word vectors", work)
-        assert under_way(studio).startswith("1 other piece of work")
+        assert closing_question(studio).startswith("Other running tasks: 1")
         ended.set()
 
 
@@ -119,6 +119,6 @@ def test_a_real_window_shows_the_page_and_asks_before_it_closes_on_work(tmp_path
     told = json.loads(done.stdout.rpartition("TOLD")[2] or "null")
     assert told, done.stderr[-3000:]
     assert told["title"] == "SBERT Studio"
-    assert told["asked"].startswith("1 other piece of work would begin anew.")
+    assert told["asked"].startswith("Other running tasks: 1 would begin anew.")
     assert told["still"] == 1, "No was answered"
     assert told["closed"]

@@ -10,7 +10,7 @@ from tiny_studio import write_doubtful, write_pairs
 from sbert_studio.data.schema.overrides import SchemaOverrides
 from sbert_studio.errors import StudioError
 from sbert_studio.services.training_questions import Unanswered
-from sbert_studio.ui.api import judging as api
+from sbert_studio.ui.api import verbs as api
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.tabs.evaluate import Judged, judge_or_ask
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import Any
 
@@ -9,67 +8,33 @@ import pytest
 from tiny_studio import sentences
 
 from sbert_studio.errors import StudioError
+from sbert_studio.ui import corpus_picker
 from sbert_studio.ui.page import Page
-from sbert_studio.ui.panels.comparing import pairs_file
-from sbert_studio.ui.pieces import picker
 from sbert_studio.ui.tabs import evaluate, search
-
-
-def test_a_file_of_pairs_tells_what_was_left_out_and_how_its_scores_agree(page: Page, tmp_path: Path) -> None:
-    path = tmp_path / "pairs.csv"
-    rows = [f"{text},{text if place % 2 else 'moon star'},{5 * (place % 2)}" for place, text in enumerate(sentences(30))]
-    path.write_text("\n".join(["sentence1,sentence2,score", *rows[:4], "", ",cat,3", *rows[4:], "cat,dog,unsure"]), encoding="utf-8")
-    value = pairs_file.pairs_table(pairs_file.pairs(page.studio, path, None))
-    assert value["caption"] == "33 rows read, 31 compared, 2 skipped"
-    told = pairs_file.worst_table(pairs_file.pairs(page.studio, path, None))
-    assert told is not None and "agree over 30 rows by Spearman 0.9261" in told["caption"]
-    assert "blank (1: row 6); text on one side only (1: row 7)" in told["caption"], "said where the score is"
-
-
-def test_the_file_of_scored_pairs_keeps_columns_that_are_called_as_ours(tmp_path: Path) -> None:
-    from sbert_studio.data.row_report import RowReport
-    from sbert_studio.services.results import PairScore, PairScores, Similarity
-
-    rows = (PairScore(2, "cat", "dog", Similarity(0.5, 1, 2, 3)),)
-    PairScores(rows, ("row", "row"), RowReport(1, 1)).to_csv(tmp_path / "out.csv")
-    with (tmp_path / "out.csv").open(encoding="utf-8-sig", newline="") as source:
-        (found,) = csv.DictReader(source)
-    assert (found["row"], found["row_"], found["row__"], found["cosine"]) == ("2", "cat", "dog", "0.5")
 
 
 def test_the_corpus_tells_its_rows_its_repeats_and_a_language_that_the_model_does_not_know(page: Page, tmp_path: Path) -> None:
     path = tmp_path / "zh.txt"
     path.write_text("我的银行卡什么时候到\n\n今天天气很好\n今天天气很好\n", encoding="utf-8")
-    key = picker.take_file(page, str(path))
-    _, shown = picker.describe(page, key, "all-MiniLM-L6-v2")
+    key = corpus_picker.open_file(page, str(path))
+    shown = corpus_picker.describe_corpus(page, key, "all-MiniLM-L6-v2").summary
+    assert shown is not None
     assert shown["facts"][1:] == [["Rows read", "4"], ["Texts", "3"], ["Skipped", "1"]]
     notes = " ".join(shown["notes"])
     assert "(row 2)" in notes and "1 text repeats an earlier one" in notes and "look like Chinese" in notes
-    assert not any("Chinese" in note for note in picker.describe(page, key, "no such model")[1]["notes"])
+    assert not any("Chinese" in note for note in (corpus_picker.describe_corpus(page, key, "no such model").summary or {})["notes"])
     _, value, _ = search.find(page, key, "银行卡", 2, "semantic", "all-MiniLM-L6-v2")
     assert "look like Chinese" in value["note"]
-
-
-def test_scored_pairs_are_written_without_live_formulas(page: Page, tmp_path: Path) -> None:
-    path = tmp_path / "pairs.csv"
-    path.write_text("text1,text2\n\"=cmd|' /C calc'!A1\",cat dog\n@sum,-0.5 moon\n", encoding="utf-8")
-    scores = pairs_file.pairs(page.studio, path, None)
-    scores.to_csv(tmp_path / "out.csv")
-    with (tmp_path / "out.csv").open(encoding="utf-8-sig", newline="") as source:
-        rows = list(csv.DictReader(source))
-    assert [row["text1"][0] for row in rows] == ["'", "'"]
-    assert [row["row"] for row in rows] == ["2", "3"]
-    assert float(rows[0]["cosine"]) == pytest.approx(scores.rows[0].similarity.cosine, abs=1e-4)
 
 
 def test_a_search_without_a_corpus_takes_the_sample(page: Page) -> None:
     key, value, _ = search.find(page, None, "refund", 3, "lexical", None)
     assert len(value["rows"]) == 3
-    assert page.corpora.get(key).corpus.name == page.sample_corpus().corpus.name
+    assert page.corpora.get(key).corpus.name == page.corpora.sample().corpus.name
 
 
 def test_hits_carry_rows_of_the_spreadsheet_and_ids_of_the_corpus(page: Page, corpus_file: Path) -> None:
-    key = picker.take_file(page, str(corpus_file))
+    key = corpus_picker.open_file(page, str(corpus_file))
     corpus = page.corpora.get(key).corpus
     _, value, _ = search.find(page, key, corpus.texts[7], 5, "semantic", None)
     assert value["rows"][0][0] == corpus.lines[value["ids"][0]]
@@ -80,7 +45,7 @@ def test_hits_carry_rows_of_the_spreadsheet_and_ids_of_the_corpus(page: Page, co
 
 @pytest.mark.parametrize("row", [-1, 40, "3", None, True, 2.5, [1]])
 def test_a_row_that_is_none_is_refused(page: Page, corpus_file: Path, row: Any) -> None:
-    key = picker.take_file(page, str(corpus_file))
+    key = corpus_picker.open_file(page, str(corpus_file))
     with pytest.raises(StudioError):
         search.more_like(page, key, row, 4, None)
 
@@ -88,11 +53,11 @@ def test_a_row_that_is_none_is_refused(page: Page, corpus_file: Path, row: Any) 
 def test_another_column_is_another_corpus_of_the_same_file(page: Page, tmp_path: Path) -> None:
     path = tmp_path / "two.csv"
     path.write_text("title,body\n" + "".join(f"moon star {n},cat dog mat park {n}\n" for n in range(5)), encoding="utf-8")
-    key = picker.take_file(page, str(path))
+    key = corpus_picker.open_file(page, str(path))
     chosen = page.corpora.get(key)
     other = next(name for name in chosen.columns if name != chosen.column)
-    assert page.corpora.get(picker.take_column(page, key, other)).column == other
-    assert picker.take_column(page, key, chosen.column) == key
+    assert page.corpora.get(corpus_picker.open_column(page, key, other)).column == other
+    assert corpus_picker.open_column(page, key, chosen.column) == key
 
 
 def test_models_are_judged_side_by_side(page: Page, model_folder: Path, tmp_path: Path) -> None:

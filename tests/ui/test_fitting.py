@@ -26,8 +26,8 @@ from sbert_studio.ui.page import Page
 from sbert_studio.ui.panels.fitting.choices import is_weighted_by_choice, kinds, own_settings, start
 from sbert_studio.ui.panels.fitting.panel import FittingPanel, job_view
 from sbert_studio.ui.panels.tuning.run_panel import use
+from sbert_studio.ui.state import new_visitor_id
 from sbert_studio.ui.tabs import evaluate, models, search
-from sbert_studio.ui.visitors.session import new_owner
 
 from . import waiting
 
@@ -121,7 +121,7 @@ def test_what_is_made_is_listed_searched_with_chosen_and_deleted(page: Page, tex
     assert chosen == job.model and update["value"] == job.model
     found, _, _ = models.details(page, None, job.model)
     assert found is not None and ["Dimensions", 8] in found["facts"]
-    key = page.corpora.put(page.choose(texts))
+    key = page.corpora.put(page.corpora.read(texts))
     _, hits, _ = search.find(page, key, "cat unheard", 3, "semantic", job.model)
     assert len(hits["rows"]) == 3 and "1 of 2 words of your query" in hits["note"]
     pairs = write_pairs(texts.with_name("pairs.csv"))
@@ -217,7 +217,7 @@ def test_what_ended_before_anybody_saw_it_go_on_is_told_to_the_lists(page: Page,
 
 
 def test_strangers_neither_see_nor_stop_nor_use_it_and_make_one_at_a_time(shared: Page, texts: Path) -> None:
-    mine, theirs = ({"owner": new_owner(), "job": ""} for _ in range(2))
+    mine, theirs = ({"owner": new_visitor_id(), "job": ""} for _ in range(2))
     begun = threading.Event()
     job = shared.studio.jobs.submit(shared.visitor(mine), "mine", endless(begun))
     assert shared.studio.jobs.latest(shared.visitor(theirs)) is None

@@ -23,12 +23,12 @@ class Browser:
     """The form as a browser holds it: what is shown by each control, sent with every event and changed by answers."""
 
     def __init__(self, page: Page, path: Path) -> None:
-        from sbert_studio.ui.app import _drawn
+        from sbert_studio.ui.app import build_page
 
         self.page = page
         self.key = page.drafts.put(data_panel.take(page, path, None))
         self.controls = shown_raw(tune.shown_of(page.drafts.get(self.key)))
-        events = _drawn(page.studio, page).fns.values()
+        events = build_page(page.studio, page).fns.values()
         (self.event,) = (event for event in events if getattr(event.fn, "__qualname__", "").endswith("_follow_form.<locals>.on_form"))
         self.pins = [""] * (len(self.event.inputs) - 4 - len(self.controls))
 

@@ -8,8 +8,8 @@ import pytest
 from sbert_studio.errors import StudioError
 from sbert_studio.registry import fields_of, setting
 from sbert_studio.training.spec import TrainSpec
+from sbert_studio.ui import forms
 from sbert_studio.ui.panels.tuning import settings_form
-from sbert_studio.ui.pieces import forms
 
 
 @dataclass(frozen=True)
@@ -39,18 +39,43 @@ def test_each_kind_of_field_has_its_control() -> None:
 
 def test_values_are_read_back_as_their_types() -> None:
     fields = fields_of(Params)
-    assert forms.read(fields, [" 3e-5 ", 0.2, "7", "cls", " x ", False]) == {
+    assert forms.read_values(fields, [" 3e-5 ", 0.2, "7", "cls", " x ", False]) == {
         "rate": 3e-5, "share": 0.2, "steps": 7, "pooling": "cls", "note": "x", "on": False,
     }  # fmt: skip
     with pytest.raises(StudioError, match="rate is 'fast'"):
-        forms.read(fields, ["fast", 0.2, "7", "cls", "", False])
+        forms.read_values(fields, ["fast", 0.2, "7", "cls", "", False])
+
+
+def test_a_form_is_one_value_with_a_control_for_each_field() -> None:
+    fields = fields_of(Params)
+    items = {item["name"]: item for item in map(forms.describe_control, fields)}
+    assert {name: item["kind"] for name, item in items.items()} == {
+        "rate": "text", "share": "slider", "steps": "text", "pooling": "choice", "note": "text", "on": "checkbox",
+    }  # fmt: skip
+    assert (items["share"]["min"], items["share"]["max"], items["share"]["step"]) == (0, 1, 0.01)
+    assert items["pooling"]["choices"] == [["mean", "mean"], ["cls", "cls"]]
+    own = forms.describe_control(fields[1], name="loss.share", label="Part")
+    values = {item.name: forms.to_control_value(item, item.default) for item in fields} | {"loss.share": 0.3}
+    value = forms.form_view("x", [*items.values(), forms.group([own], name="loss", visible=False)], values)
+    sent = forms.form_values({**value, "revision": 4})
+    assert forms.parse_values(fields, sent) == {item.name: item.default for item in fields}
+    assert forms.parse_values(fields[1:2], sent, "loss.") == {"share": 0.3}
+    assert forms.answer_form({"revision": 4}, value)["revision"] == 4 and forms.answer_form(None, value) == value
+
+
+@pytest.mark.parametrize("sent", [None, 3, {}, {"values": []}, {"values": {"rate": "fast"}}])
+def test_a_form_that_a_browser_made_up_is_refused(sent: object) -> None:
+    with pytest.raises(StudioError):
+        forms.parse_values(fields_of(Params), forms.form_values(sent))
 
 
 def shown_raw(shown: dict[str, object]) -> list[object]:
     """What the controls would hold after they were filled with ``shown``."""
     raw: list[object] = [shown["method"], shown["objective"]]
-    raw += [forms.as_shown(item, shown[item.name]) for item in settings_form.spec_fields()]
-    return raw + [forms.as_shown(item, shown.get(f"{name}.{item.name}", item.default)) for name, item in settings_form.objective_fields()]
+    raw += [forms.to_control_value(item, shown[item.name]) for item in settings_form.spec_fields()]
+    return raw + [
+        forms.to_control_value(item, shown.get(f"{name}.{item.name}", item.default)) for name, item in settings_form.objective_fields()
+    ]
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from sbert_studio.ui.panels.judging.lines import Line
 from sbert_studio.ui.panels.judging.panel import JudgingPanel, form_value, with_questions
 from sbert_studio.ui.panels.judging.shown import job_value, mark, results_of
 from sbert_studio.ui.panels.judging.work import AGAIN, Asked, Done, Judged, public_set, start
-from sbert_studio.ui.visitors.session import new_owner
+from sbert_studio.ui.state import new_visitor_id
 
 from . import waiting
 
@@ -215,7 +215,7 @@ def test_known_rows_are_asked_for_only_where_the_task_has_a_use_for_them() -> No
 
 
 def test_strangers_have_one_at_a_time_and_see_their_own_and_what_is_everybodys(shared: Page, tmp_path: Path) -> None:
-    mine, theirs = ({"owner": new_owner(), "job": ""} for _ in range(2))
+    mine, theirs = ({"owner": new_visitor_id(), "job": ""} for _ in range(2))
     sample = next(one for one in list_samples() if one.kind == "scored_pairs")
     pairs = write_pairs(tmp_path / "private.csv")
     start(shared, mine, ["all-MiniLM-L6-v2"], Judged(pairs, "private.csv"), "auto")
@@ -334,7 +334,7 @@ def test_what_the_form_says_is_known_by_a_key(page: Page) -> None:
 def test_the_form_comes_back_with_the_result_and_doing_it_again_never_takes_a_sample_instead(
     shared: Page, tmp_path: Path, static: str
 ) -> None:
-    owner, tiny = {"owner": new_owner()}, shared.studio.settings.default_model
+    owner, tiny = {"owner": new_visitor_id()}, shared.studio.settings.default_model
     with gr.Blocks():
         panel = JudgingPanel(shared)
     mine = write_pairs(tmp_path / "dev300.csv", 60)
@@ -355,8 +355,8 @@ def test_the_form_comes_back_with_the_result_and_doing_it_again_never_takes_a_sa
     emptied = replace(again, path=None)
     panel.again(owner, static, emptied)
     assert ended(shared, owner).title == "2 models on dev300.csv"
-    for kept in shared.kept.of(shared.visitor(owner)):
-        shared.kept.remove(shared.visitor(owner), kept.id)
+    for kept in shared.files.list_files(shared.visitor(owner)):
+        shared.files.remove(shared.visitor(owner), kept.id)
     Path(shared.studio.evaluations.latest(shared.visitor(owner)).about.form.path).unlink()
     before = results_of(ended(shared, owner))
     with pytest.raises(StudioError, match=r"dev300.csv is no longer here"):

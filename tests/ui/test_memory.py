@@ -31,7 +31,7 @@ def test_file_columns_settings_and_name_come_back(page: Page, tmp_path: Path) ->
     assert again.asked == draft.asked
     assert dict(again.overrides) == dict(draft.overrides)
     assert again.plan.spec == draft.plan.spec
-    assert [name for name, _ in page.corpus_choices(OWNER)] == [name for name, _ in page.corpus_choices(None)], "it is no corpus"
+    assert [name for name, _ in page.corpora.choices(OWNER)] == [name for name, _ in page.corpora.choices(None)], "it is no corpus"
 
 
 def test_a_mended_file_comes_back_as_it_was_mended(page: Page, tmp_path: Path) -> None:

@@ -11,10 +11,11 @@ from tiny_studio import quick, write_doubtful, write_pairs
 from sbert_studio.data.schema.overrides import SchemaOverrides
 from sbert_studio.errors import StudioError
 from sbert_studio.services import TrainRequest
-from sbert_studio.ui.api import training as api
+from sbert_studio.ui.api import verbs as api
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panels.tuning import data_panel, drafts, told
 from sbert_studio.ui.tabs import tune
+from sbert_studio.ui.views import to_sentence
 
 from .test_tuning_tabs import raw
 
@@ -187,19 +188,18 @@ def test_the_page_says_why_it_is_certain_and_what_is_left_aside(page: Page, tmp_
 def test_a_question_in_a_sentence_ends_in_its_own_mark(page: Page, doubtful: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import gradio as gr
 
-    from sbert_studio.ui.panels.tuning.follow import sentence
-    from sbert_studio.ui.pieces.handlers import guarded
+    from sbert_studio.ui.handlers import handle_errors
 
     said: list[str] = []
     monkeypatch.setattr(gr, "Warning", lambda words, **_: said.append(words))
     key = page.drafts.put(draft := data_panel.take(page, doubtful, None))
-    guarded(lambda: tune.start(page, key, raw(draft), None, None, ""))()
+    handle_errors(lambda: tune.start(page, key, raw(draft), None, None, ""))()
     with pytest.raises(StudioError) as caught:
         page.studio.tune.submit(draft.request)
     assert said and "more similar" in said[0]
-    for words in (said[0], str(caught.value), sentence("is it right?"), sentence("done"), sentence("done.")):
+    for words in (said[0], str(caught.value), to_sentence("is it right?"), to_sentence("done"), to_sentence("done.")):
         assert "?." not in words and ".." not in words
-    assert sentence("is it right?") == "Is it right?" and sentence("done.") == "Done."
+    assert to_sentence("is it right?") == "Is it right?" and to_sentence("done.") == "Done."
 
 
 def test_the_line_for_a_terminal_takes_the_proposed_answer_and_works(page: Page, tmp_path: Path) -> None:

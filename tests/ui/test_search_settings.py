@@ -18,8 +18,8 @@ from sbert_studio.errors import StudioError
 from sbert_studio.models.io.load import load_folder
 from sbert_studio.models.io.settings import EncoderConfig
 from sbert_studio.models.prompts import SearchSettings
+from sbert_studio.ui import corpus_picker
 from sbert_studio.ui.page import Page
-from sbert_studio.ui.pieces import picker
 from sbert_studio.ui.tabs import search
 
 DISTINCT = [text for text in dict.fromkeys(TEXTS) if text.strip()]
@@ -56,7 +56,7 @@ def test_the_page_passes_them_on_for_the_model_in_the_header(home: Path, folder:
     (tmp_path / "texts.txt").write_text("\n".join(DISTINCT))
     with studio_at(home, folder) as studio:
         page = Page(studio)
-        key = picker.take_file(page, str(tmp_path / "texts.txt"))
+        key = corpus_picker.open_file(page, str(tmp_path / "texts.txt"))
         _, value, _ = search.find(page, key, "lost card", 3, "semantic", None, settings=OWN)
         best = np.argsort(-expected(folder), kind="stable")[:3].tolist()
         assert [row[1] for row in value["rows"]] == [DISTINCT[row] for row in best]

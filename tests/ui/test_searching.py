@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from sbert_studio.errors import StudioError
+from sbert_studio.ui import corpus_picker
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panels.searching import filters
-from sbert_studio.ui.pieces import picker
 from sbert_studio.ui.tabs import search
 
 
 def test_only_rows_that_say_what_was_chosen_are_found_and_as_many_as_are_asked_for(page: Page, corpus_file: Path) -> None:
-    key = picker.take_file(page, str(corpus_file))
+    key = corpus_picker.open_file(page, str(corpus_file))
     corpus = page.corpora.get(key).corpus
     assert filters.columns(corpus) == ["topic"]
     assert filters.values(corpus, "topic") == [("a · 20", "a"), ("b · 20", "b")]
@@ -26,7 +26,7 @@ def test_only_rows_that_say_what_was_chosen_are_found_and_as_many_as_are_asked_f
 
 
 def test_a_choice_that_is_none_leaves_all_rows(page: Page, corpus_file: Path) -> None:
-    corpus = page.corpora.get(picker.take_file(page, str(corpus_file))).corpus
+    corpus = page.corpora.get(corpus_picker.open_file(page, str(corpus_file))).corpus
     for only in (("", ["a"]), ("topic", []), ("no such column", ["a"]), (None, None)):
         assert filters.rows(corpus, *only) is None  # type: ignore[arg-type]
     assert filters.rows(corpus, "topic", ["nothing says that"]) == []
@@ -35,7 +35,7 @@ def test_a_choice_that_is_none_leaves_all_rows(page: Page, corpus_file: Path) ->
 
 
 def test_words_are_marked_where_words_are_searched(page: Page, corpus_file: Path) -> None:
-    key = picker.take_file(page, str(corpus_file))
+    key = corpus_picker.open_file(page, str(corpus_file))
     _, value, _ = search.find(page, key, "moon", 3, "lexical", None)
     assert [column["kind"] for column in value["columns"]][1] == "marked"
     assert all("moon" in row[1][1::2] for row in value["rows"])
@@ -43,7 +43,7 @@ def test_words_are_marked_where_words_are_searched(page: Page, corpus_file: Path
 
 
 def test_two_models_stand_side_by_side_with_each_others_places(page: Page, corpus_file: Path) -> None:
-    key = picker.take_file(page, str(corpus_file))
+    key = corpus_picker.open_file(page, str(corpus_file))
     _, left, right = search.find(page, key, "cat dog moon", 8, "semantic", None, beside="all-MiniLM-L6-v2")
     assert right is not None and right["made"]["words"].startswith("all-MiniLM-L6-v2 · ")
     both = set(left["ids"]) & set(right["ids"])

@@ -14,8 +14,8 @@ from sbert_studio.services import TrainRequest
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panels.tuning import changes, data_panel, drafts, run_panel, settings_form, told
 from sbert_studio.ui.panels.tuning.follow import Follow
+from sbert_studio.ui.state import new_visitor_id
 from sbert_studio.ui.tabs import models, tune
-from sbert_studio.ui.visitors.session import new_owner
 
 from .test_forms import shown_raw
 
@@ -269,7 +269,7 @@ def test_a_run_is_followed_to_its_end_then_listed_and_deleted(page: Page, pairs:
     assert run_panel.attach(page, {"job": run_id}) == Follow()
 
 
-def test_cards_that_are_drawn_anew_leave_alone_what_was_clicked_meanwhile(page: Page) -> None:
+def test_cards_that_arebuild_page_anew_leave_alone_what_was_clicked_meanwhile(page: Page) -> None:
     filled, name = models.refreshed_values(page, None, ""), models.listing(page, None, "")[0][0]
     assert [one == gr.skip() for one in filled] == [True, False, False, *[True] * 9]
     assert models.refreshed_values(page, None, name) == models.tab_values(page, None, name)
@@ -304,7 +304,7 @@ def test_of_a_run_that_was_stopped_without_a_model_nothing_is_said_to_be_learned
 def test_on_a_shared_page_visitors_do_not_see_each_others_runs(page: Page, pairs: Path) -> None:
     shared = Page(page.studio, shared=True)
     key = draft_of(shared, pairs)
-    mine, theirs = ({"owner": new_owner(), "job": ""} for _ in range(2))
+    mine, theirs = ({"owner": new_visitor_id(), "job": ""} for _ in range(2))
     _, run_id = tune.start(shared, key, raw(shared.drafts.get(key), epochs="0.2", judge="split"), None, mine, "")
     shared.studio.runner.wait(run_id, 300)
     assert run_id in models.listing(shared, mine, "")[0]
@@ -386,9 +386,9 @@ def test_a_model_that_cannot_be_tuned_is_no_fault_of_the_file(page: Page, pairs:
 def test_a_file_that_is_chosen_while_another_model_looks_at_the_one_before_stands(
     page: Page, pairs: Path, static: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from sbert_studio.ui.app import _drawn
+    from sbert_studio.ui.app import build_page
 
-    events = _drawn(page.studio, page).fns.values()
+    events = build_page(page.studio, page).fns.values()
     (on_model,) = (event.fn for event in events if getattr(event.fn, "__qualname__", "") == "build.<locals>.on_model")
     other = data_panel.take(page, write_pairs(tmp_path / "other.csv", 40), None)
     key, checked, meanwhile = draft_of(page, pairs), drafts.checked, []
@@ -405,9 +405,9 @@ def test_a_file_that_is_chosen_while_another_model_looks_at_the_one_before_stand
 
 
 def test_a_new_draft_is_kept_with_its_settings_name_and_pinned_texts(page: Page, pairs: Path) -> None:
-    from sbert_studio.ui.app import _drawn
+    from sbert_studio.ui.app import build_page
 
-    events = _drawn(page.studio, page).fns.values()
+    events = build_page(page.studio, page).fns.values()
     (event,) = (event for event in events if getattr(event.fn, "__qualname__", "").endswith("_follow_form.<locals>.on_kept"))
     draft = page.drafts.get(draft_of(page, pairs))
     key = page.drafts.put(drafts.checked(page.studio, draft.asking(overrides={"epochs": 7}), None))
@@ -419,8 +419,8 @@ def test_a_new_draft_is_kept_with_its_settings_name_and_pinned_texts(page: Page,
 
 def test_no_two_handlers_of_one_control_wait_for_their_turn(page: Page) -> None:
     """Gradio repeats the whole event for each handler that waited: two of them would repeat each other without end."""
-    from sbert_studio.ui.app import _drawn
+    from sbert_studio.ui.app import build_page
 
-    waiting = [event for event in _drawn(page.studio, page).fns.values() if event.trigger_mode == "always_last"]
+    waiting = [event for event in build_page(page.studio, page).fns.values() if event.trigger_mode == "always_last"]
     inputs = Counter(target for event in waiting for target in set(event.targets) if target[1] == "input")
     assert inputs and max(inputs.values()) == 1

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sbert_studio.ui.pieces import views
-from sbert_studio.ui.visitors.session import Downloads
+from sbert_studio.ui import views
+from sbert_studio.ui.sessions.file_store import TempFiles
 
 
 def test_a_view_holds_json_and_keeps_its_value_out_of_the_template() -> None:
@@ -21,13 +21,13 @@ def test_a_view_holds_json_and_keeps_its_value_out_of_the_template() -> None:
 
 
 def test_plain_gives_what_json_can_hold() -> None:
-    value = views.plain({"a": (np.float32(0.5), float("nan")), "b": np.int64(3), "c": [float("inf"), "x"], 4: None})
+    value = views.to_json({"a": (np.float32(0.5), float("nan")), "b": np.int64(3), "c": [float("inf"), "x"], 4: None})
     assert value == {"a": [0.5, None], "b": 3, "c": [None, "x"], "4": None}
     json.dumps(value, allow_nan=False)
 
 
 def test_downloads_never_leave_their_folder() -> None:
-    downloads = Downloads()
+    downloads = TempFiles()
     path = downloads.path("../../etc/passwd")
     assert path.parent.parent == downloads._folder
     assert path.parent.is_dir()
@@ -35,7 +35,7 @@ def test_downloads_never_leave_their_folder() -> None:
 
 
 def test_a_folder_of_downloads_that_was_tidied_away_is_made_anew_and_goes_with_its_owner() -> None:
-    downloads = Downloads()
+    downloads = TempFiles()
     first = downloads.path("a.csv").parent.parent
     shutil.rmtree(first)
     second = downloads.path("a.csv").parent.parent
@@ -46,7 +46,7 @@ def test_a_folder_of_downloads_that_was_tidied_away_is_made_anew_and_goes_with_i
 
 
 def test_an_old_download_that_another_removes_meanwhile_is_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    downloads = Downloads()
+    downloads = TempFiles()
     old = downloads.path("a.csv").parent
     listed = Path.iterdir
 

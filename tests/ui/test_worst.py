@@ -15,7 +15,7 @@ from sbert_studio.services.training_plan import TrainRequest
 from sbert_studio.training.mistakes import MISTAKES
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panels.tuning.worst import mistakes_view, pair_of
-from sbert_studio.ui.tabs.similarity import beside
+from sbert_studio.ui.tabs.similarity.handlers import fill_texts
 
 
 @pytest.fixture(scope="module")
@@ -42,20 +42,21 @@ def test_the_list_names_rows_scores_on_the_files_scale_and_what_judged_them(page
     assert all(row["gold"] and row["said"] for row in value["rows"])
     first = kept["worst"][0]
     pair = pair_of(page.studio, run_id, 0)
-    assert [pair.first, pair.second] == first["texts"] and pair.visit != pair_of(page.studio, run_id, 0).visit
+    assert [pair.first, pair.second] == first["texts"] and pair.nonce != pair_of(page.studio, run_id, 0).nonce
+
+
+def selected(page: Page, pair: Any, model: Any, others: list[Any]) -> list[str]:
+    filled = fill_texts(page, pair, None, model, others)
+    assert filled is not None and isinstance(filled.other_models, dict)
+    found: list[str] = filled.other_models["value"]
+    return found
 
 
 def test_a_mistake_is_compared_by_the_model_that_made_it(page: Page, run_id: str) -> None:
     pair, default = pair_of(page.studio, run_id, 0), page.studio.settings.default_model
     assert pair.by == run_id
-    assert beside(page, None, pair.by, default, [default])["value"] == [run_id, default]
-    assert beside(page, None, pair.by, default, [run_id])["value"] == [run_id]
-    for already in (
-        beside(page, None, run_id, run_id, []),
-        beside(page, None, "", default, []),
-        beside(page, None, "run-gone", default, []),
-    ):
-        assert "value" not in already
+    assert selected(page, pair, default, [default]) == [run_id, default]
+    assert selected(page, pair, default, [run_id]) == [run_id]
 
 
 @pytest.mark.parametrize("place", [-1, 99, None, "0", True, 0.0])

@@ -65,7 +65,7 @@
       return [before, node];
     }), value.texts[side].tail);
     const body = el("div", { class: "sb-words" }, text(0), text(1), lines);
-    root.replaceChildren(el("h3", {}, "Which words made the score"), body, told, ...value.facts.map((fact) => el("p", { class: "sb-note" }, fact)));
+    root.replaceChildren(el("h3", {}, "Contribution of each word"), body, told, ...value.facts.map((fact) => el("p", { class: "sb-note" }, fact)));
     part();
   };
 

@@ -1,135 +1,146 @@
-"""What each endpoint answers, field by field; docs/api.md is written from it, and a test holds real answers against it."""
+"""Answers of the endpoints: one pydantic class for each. Their schemas, docs/api.md and the checks of the tests come from these classes."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NotRequired
+from typing import Annotated, Any
 
-from typing_extensions import TypedDict
+from pydantic import BaseModel, ConfigDict, Field
 
 Scores = dict[str, Any]
+"""Scores by name; which ones depends on the task."""
 
 
-class Reason(TypedDict):
-    """Why rows were left out."""
+def _field(description: str) -> Any:
+    return Field(description=description)
+
+
+class ApiAnswer(BaseModel):
+    """An answer, or a part of one. A field with a default is left out if it is empty."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class SkippedRows(ApiAnswer):
+    """Rows that were left out, and why."""
 
     why: str
-    rows: Annotated[list[int], "as a spreadsheet numbers them"]
+    rows: list[int] = _field("as a spreadsheet numbers them")
 
 
-class Account(TypedDict):
-    """Every row of a file, once: read = used + held_out + left_out."""
+class FileRows(ApiAnswer):
+    """Numbers of a file's rows: read = used + held_out + left_out."""
 
     read: int
     used: int
-    held_out: Annotated[int, "rows that were put aside to judge by"]
+    held_out: int = _field("rows for validation")
     left_out: int
-    reasons: list[Reason]
-    in_turn: NotRequired[Annotated[bool, "each row was both learned from and judged, in turn"]]
-    examples: NotRequired[Annotated[int, "what the rows make where lists in them were spread"]]
+    reasons: list[SkippedRows]
+    in_turn: Annotated[bool, _field("each row was used for training and validation in turn (cross-validation)")] = False
+    examples: Annotated[int | None, _field("number of examples, if lists in rows were expanded")] = None
 
 
-class Similarity(TypedDict):
-    """Two texts compared."""
+class SimilarityAnswer(ApiAnswer):
+    """Similarity of two texts."""
 
-    cosine: Annotated[float, "-1 to 1, larger is closer"]
-    dot: Annotated[float, "larger is closer"]
-    euclidean: Annotated[float, "smaller is closer"]
-    manhattan: Annotated[float, "smaller is closer"]
-    similarity_fn_name: NotRequired[Annotated[str, "how the model compares, where that is not the cosine: dot, euclidean or manhattan"]]
-    score: NotRequired[Annotated[float, "the number by which it does, larger is closer: distances are negative"]]
-    notes: NotRequired[Annotated[list[str], "where the model hardly reads the texts"]]
-    model: Annotated[str, "that was used: the one asked for, or the default for the language of the texts"]
+    cosine: float = _field("-1 to 1, larger is closer")
+    dot: float = _field("larger is closer")
+    euclidean: float = _field("smaller is closer")
+    manhattan: float = _field("smaller is closer")
+    similarity_fn_name: Annotated[str, _field("the model's similarity function if it is not the cosine: dot, euclidean or manhattan")] = ""
+    score: Annotated[float | None, _field("the value of this function, larger is closer: distances are negative")] = None
+    notes: Annotated[list[str], _field("whether the model reads the texts' language")] = []
+    model: str = _field("the one that was used: as requested, or the default for the language of the texts")
 
 
-class Hit(TypedDict):
+class SearchHit(ApiAnswer):
     """A text that was found."""
 
-    row: Annotated[int, "as a spreadsheet numbers it"]
+    row: int = _field("as a spreadsheet numbers it")
     text: str
-    score: Annotated[float, "the cosine, BM25's score or the fused one: larger is better"]
-    fields: Annotated[dict[str, str], "the row's other columns"]
+    score: float = _field("cosine, BM25 or fused score: larger is better")
+    fields: dict[str, str] = _field("the row's other columns")
 
 
-class Search(TypedDict):
+class SearchAnswer(ApiAnswer):
     """Hits, best first."""
 
-    hits: list[Hit]
-    milliseconds: Annotated[float, "the search alone, with the corpus encoded"]
-    exact: Annotated[bool, "whether all of the nearest are found for sure"]
-    recall: Annotated[float, "the share of the nearest by meaning that such a search finds, measured on the corpus; 1 where it is exact"]
-    account: Account
+    hits: list[SearchHit]
+    milliseconds: float = _field("the search alone, with the corpus encoded")
+    exact: bool = _field("whether all nearest texts are certainly found")
+    recall: float = _field("share of the nearest texts that an approximate search finds, measured on the corpus; 1 if exact")
+    account: FileRows
     notes: list[str]
-    model: Annotated[str, "that was used: the one asked for, or the default for the language of the texts"]
+    model: str = _field("the one that was used: as requested, or the default for the language of the texts")
 
 
-class Pair(TypedDict):
+class SimilarPair(ApiAnswer):
     """Two texts of the corpus."""
 
     a: str
     b: str
     row_a: int
     row_b: int
-    score: Annotated[float, "their cosine"]
+    score: float = _field("their cosine")
 
 
-class Mined(TypedDict):
+class MineAnswer(ApiAnswer):
     """The most similar pairs, closest first."""
 
-    pairs: list[Pair]
-    seconds: Annotated[float, "the comparison alone"]
-    exact: Annotated[bool, "whether all texts were compared with all"]
-    recall: Annotated[float, "the share of the closest pairs that such a comparison finds, measured on the corpus; 1 where it is exact"]
-    account: Account
+    pairs: list[SimilarPair]
+    seconds: float = _field("the comparison alone")
+    exact: bool = _field("whether all texts were compared with all")
+    recall: float = _field("share of the closest pairs that an approximate comparison finds, measured on the corpus; 1 if exact")
+    account: FileRows
     notes: list[str]
-    model: Annotated[str, "that was used: the one asked for, or the default for the language of the texts"]
+    model: str = _field("the one that was used: as requested, or the default for the language of the texts")
 
 
-class Cluster(TypedDict):
+class MapCluster(ApiAnswer):
     """A cluster of the map."""
 
-    id: Annotated[int, "-1 holds what belongs to none"]
+    id: int = _field("-1 for texts in no cluster")
     label: str
     size: int
 
 
-class Map(TypedDict):
-    """A corpus drawn by UMAP."""
+class MapAnswer(ApiAnswer):
+    """A corpus projected by UMAP."""
 
-    points: Annotated[int, "how many texts"]
+    points: int = _field("number of texts")
     dimensions: int
-    clusters: Annotated[list[Cluster], "the largest first"]
-    account: Account
+    clusters: list[MapCluster] = _field("largest first")
+    account: FileRows
     notes: list[str]
-    model: Annotated[str, "that was used: the one asked for, or the default for the language of the texts"]
-    ids: Annotated[list[int], "the cluster of each text"]
-    coordinates: Annotated[list[list[float]], "(texts, dimensions)"]
+    model: str = _field("the one that was used: as requested, or the default for the language of the texts")
+    ids: list[int] = _field("cluster of each text")
+    coordinates: list[list[float]] = _field("(texts, dimensions)")
 
 
-class Roles(TypedDict):
-    """What the columns are."""
+class ColumnRoles(ApiAnswer):
+    """Roles of the columns."""
 
     kind: str
-    texts: Annotated[list[str], "columns, in the order of their parts"]
+    texts: list[str] = _field("columns, in the order of their parts")
     target: str | None
-    low: Annotated[float | None, "the score of least alike"]
-    high: Annotated[float | None, "the score of most alike"]
+    low: float | None = _field("score of the least similar")
+    high: float | None = _field("score of the most similar")
     labels: list[str]
     group: str | None
     note: str
     ordered: bool
 
 
-class Finding(TypedDict):
+class FileFinding(ApiAnswer):
     """One observation about the file."""
 
-    severity: Annotated[str, "info, warning or error"]
+    severity: str = _field("info, warning or error")
     message: str
     rows: list[int]
     fix: dict[str, Any] | None
 
 
-class Offer(TypedDict):
-    """Another kind that the file can be made into."""
+class ConversionOffer(ApiAnswer):
+    """Another kind that the file can be converted to."""
 
     name: str
     label: str
@@ -137,16 +148,16 @@ class Offer(TypedDict):
     left: int
 
 
-class Option(TypedDict):
-    """An answer to a question."""
+class QuestionOption(ApiAnswer):
+    """A possible answer to a question."""
 
     answer: str
-    flag: Annotated[str, "the same on the command line"]
-    choice: Annotated[dict[str, Any], "the arguments that say it here"]
+    flag: str = _field("the same on the command line")
+    choice: dict[str, Any] = _field("arguments of this endpoint that give this answer")
 
 
-class Shown(TypedDict):
-    """A row of the file, beside a question."""
+class QuestionRow(ApiAnswer):
+    """A row of the file, as an example for a question."""
 
     row: int
     texts: list[str]
@@ -154,49 +165,49 @@ class Shown(TypedDict):
     read_as: str
 
 
-class Question(TypedDict):
-    """What only the owner of the file can say."""
+class FileQuestion(ApiAnswer):
+    """A question that only the owner of the file can answer."""
 
     name: str
     question: str
     why: str
-    options: list[Option]
-    rows: list[Shown]
+    options: list[QuestionOption]
+    rows: list[QuestionRow]
     proposed: Any
 
 
-class Check(TypedDict):
-    """What a file was taken for, and what is wrong with it."""
+class CheckAnswer(ApiAnswer):
+    """The detected kind of a file, and its problems."""
 
-    kind: Annotated[str | None, "scored_pairs, labelled_pairs, positive_pairs, triplets, labelled_texts or sentences"]
+    kind: str | None = _field("scored_pairs, labelled_pairs, positive_pairs, triplets, labelled_texts or sentences")
     certain: bool
-    questions: list[Question]
+    questions: list[FileQuestion]
     usable: bool
     why: list[str]
-    roles: Roles | None
+    roles: ColumnRoles | None
     rows: int
-    account: Account
-    findings: list[Finding]
-    offers: list[Offer]
+    account: FileRows
+    findings: list[FileFinding]
+    offers: list[ConversionOffer]
 
 
-class BeforeAfter(TypedDict):
-    """The scores of a run; what they hold depends on the kind of data."""
+class BeforeAfter(ApiAnswer):
+    """Scores of a run; which ones depends on the kind of data."""
 
     before: Scores
     after: Scores
 
 
-class Run(TypedDict):
+class RunAnswer(ApiAnswer):
     """A training run; its id is the name of the finished model."""
 
     id: str
     name: str
-    status: Annotated[str, "queued, running, finished, stopped, failed, interrupted or asks"]
-    created: Annotated[str, "ISO 8601, UTC"]
-    model: Annotated[str, "what it started from"]
+    status: str = _field("queued, running, finished, stopped, failed, interrupted or asks")
+    created: str = _field("ISO 8601, UTC")
+    model: str = _field("the model it started from")
     objective: str
-    method: Annotated[str, "full or lora"]
+    method: str = _field("full or lora")
     rows: int
     dev_rows: int
     step: int
@@ -208,67 +219,80 @@ class Run(TypedDict):
     hint: str
 
 
-class Begun(Run):
-    """The run that was begun."""
+class StartedRun(RunAnswer):
+    """A run that was started."""
 
-    accounts: Annotated[dict[str, Account], "of each file"]
-    token: Annotated[str, "what /stop and /resume ask for; nobody else is told it"]
+    accounts: dict[str, FileRows] = _field("of each file")
+    token: str = _field("needed by /stop and /resume; only this caller gets it")
 
 
-class Event(TypedDict):
-    """One thing that happened; further fields depend on its type."""
+class RunEvent(ApiAnswer):
+    """One event of a run; further fields depend on its type."""
 
-    seq: Annotated[int, "counts from 1"]
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    seq: int = _field("counts from 1")
     type: str
-    time: Annotated[float, "seconds since 1970, UTC"]
+    time: float = _field("seconds since 1970, UTC")
 
 
-class RunNow(TypedDict):
-    """How a run stands."""
+class RunProgress(ApiAnswer):
+    """State of a run."""
 
-    run: Run
-    events: Annotated[list[Event], "those after the number that was asked for"]
-    cursor: Annotated[int, "what to ask with next"]
-    waiting: Annotated[int, "how many runs go before it"]
+    run: RunAnswer
+    events: list[RunEvent] = _field("those after the requested number")
+    cursor: int = _field("argument of the next request")
+    waiting: int = _field("number of runs in the queue before it")
     stopping: bool
-    kept_until: Annotated[str, "a date, where runs are not kept for ever"]
-    accounts: dict[str, Account]
+    kept_until: str = _field("date of deletion; empty if runs are kept for ever")
+    accounts: dict[str, FileRows]
 
 
-class Report(TypedDict):
-    """One model on one file; further fields, the scores, depend on the task."""
+class ReportAnswer(ApiAnswer):
+    """Evaluation of one model on one file; further fields, the scores, depend on the task."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
 
     task: str
     rows: int
-    account: Account
-    notes: NotRequired[list[str]]
+    account: FileRows
+    notes: list[str] = []
 
 
-class Several(TypedDict):
-    """Several models on several files."""
+class EvaluationAnswer(ApiAnswer):
+    """Evaluation of several models or files."""
 
     models: list[str]
-    files: Annotated[list[dict[str, Any]], "each with a report for each model"]
-    together: Annotated[list[dict[str, Any]], "files of one suite or task, taken together"]
-    averages: Annotated[list[dict[str, Any]], "suites taken together"]
-    comparisons: Annotated[list[dict[str, Any]], "every two models: difference, interval, chance, better, words"]
-    missing: NotRequired[list[dict[str, str]]]
-    left_out: NotRequired[list[dict[str, str]]]
-    notes: NotRequired[list[str]]
+    files: list[dict[str, Any]] = _field("each with a report for each model")
+    together: list[dict[str, Any]] = _field("files of one suite or task, taken together")
+    averages: list[dict[str, Any]] = _field("averages over suites")
+    comparisons: list[dict[str, Any]] = _field("each pair of models: difference, interval, chance, better, words")
+    missing: list[dict[str, str]] = []
+    left_out: list[dict[str, str]] = []
+    notes: list[str] = []
 
 
-ANSWERS: dict[str, tuple[type, ...]] = {
-    "similarity": (Similarity,),
-    "search": (Search,),
-    "mine": (Mined,),
-    "map": (Map,),
-    "check": (Check,),
-    "train": (Begun,),
-    "run": (RunNow,),
-    "stop": (Run,),
-    "resume": (Run,),
-    "evaluate": (Report, Several),
+ANSWERS: dict[str, tuple[type[ApiAnswer], ...]] = {
+    "similarity": (SimilarityAnswer,),
+    "search": (SearchAnswer,),
+    "mine": (MineAnswer,),
+    "map": (MapAnswer,),
+    "check": (CheckAnswer,),
+    "train": (StartedRun,),
+    "run": (RunProgress,),
+    "stop": (RunAnswer,),
+    "resume": (RunAnswer,),
+    "evaluate": (ReportAnswer, EvaluationAnswer),
 }
-"""Of each endpoint. Where there are two, the second is the answer to several models, several files or a suite."""
-OPEN = (Event, Report)
-"""Those that hold further fields."""
+"""Endpoint → class of its answer. If there are two, the second is for several models, several files or a suite."""
+
+
+def check_answer(endpoint: str, answer: Any) -> ApiAnswer:
+    """Validate an answer against its class.
+
+    Raises:
+        pydantic.ValidationError: it does not match.
+    """
+    kinds = ANSWERS[endpoint]
+    kind = kinds[1] if len(kinds) > 1 and "models" in answer else kinds[0]
+    return kind.model_validate(answer)

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import gradio as gr
 
-from .. import places
+from .. import routing
 from ..page import Page
 from ..panels.changing.panel import SUBTAB, ChangesPanel
 from ..panels.judging.board import BoardPanel
 from ..panels.judging.conclusion import verdict
 from ..panels.judging.panel import TASKS, JudgingPanel
 from ..panels.judging.work import Judged, judge, judge_or_ask
-from ..pieces.views import view
+from ..views import view
 
 if TYPE_CHECKING:
     from ...services import Studio
@@ -36,7 +36,7 @@ def build(studio: Studio, page: Page) -> None:
             board = BoardPanel(page)
         with gr.Tab("What changed", id=SUBTAB, elem_id=f"view-{SUBTAB}") as second:
             changes = ChangesPanel(page, parts)
-    places.parts(page, TITLE.lower(), parts, {"judge": first, SUBTAB: second})
+    routing.link_subtabs(page, TITLE.lower(), parts, {"judge": first, SUBTAB: second})
     page.on_load.append(judging.listen)
     page.on_load.append(lambda loaded: board.listen(loaded, judging.ended))
     page.on_load.append(changes.listen)

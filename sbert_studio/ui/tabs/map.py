@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..panels.mapping.panel import build as mapping
-from ..pieces.views import view
+from ..views import view
 
 if TYPE_CHECKING:
     from ...services import Studio

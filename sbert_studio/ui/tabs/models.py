@@ -10,16 +10,16 @@ import gradio as gr
 
 from ...errors import StudioError
 from ...losses import loss_title
-from ..page import Page, is_ours
-from ..panels.changing.handover import compare
+from ..components import download_button
+from ..forms import format_number
+from ..handlers import handle_errors
+from ..handover import compare_models
+from ..page import Page, is_own_model
 from ..panels.fitting.panel import FittingPanel
-from ..panels.pushing import PushPanel
-from ..panels.tuning.follow import Follow, before_after, method_in_words, sentence
+from ..panels.tuning.follow import Follow, before_after, method_in_words
 from ..panels.tuning.run_panel import look, origin, use, write_zip
-from ..pieces.controls import download_button
-from ..pieces.forms import shown_number
-from ..pieces.handlers import guarded
-from ..pieces.views import Value, facts, nothing, plain, view
+from ..push_panel import PushPanel
+from ..views import Value, facts, placeholder, to_json, to_sentence, view
 
 if TYPE_CHECKING:
     from ...runs.run import Run
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 TITLE = "Models"
 ORDER = 6
-_BLANK = nothing("Choose a model or a run to see it whole.")
+_BLANK = placeholder("Choose a model or a run to see it whole.")
 
 
 def blank(page: Page, owner: Any = None) -> Value:
     """What stands where nothing is chosen: what to do, and what happened to the list of runs that a person should know."""
-    notices = [sentence(notice) for notice in (*page.studio.store.notices, *page.studio.judge.models_at_hand(page.visitor(owner))[1])]
-    return nothing(" ".join((*notices, "Choose a model or a run to see it whole."))) if notices else _BLANK
+    notices = [to_sentence(notice) for notice in (*page.studio.store.notices, *page.studio.judge.models_at_hand(page.visitor(owner))[1])]
+    return placeholder(" ".join((*notices, "Choose a model or a run to see it whole."))) if notices else _BLANK
 
 
 _NO_RUNS = "No runs yet. Tune a model in the Fine-tune tab, and it stands here."
@@ -51,7 +51,7 @@ def listing(page: Page, owner: Any, chosen: str) -> tuple[list[str], Value]:
     runs = {run.id: _run_card(run, run.id in broken) for run in _runs(page, owner)}
     more = [_model_card(card) for name, card in models.items() if card.kind == "run" and name not in runs]
     cards = [_model_card(card) for card in bundled] + [*runs.values(), *more]
-    return [card["id"] for card in cards], plain({"cards": cards, "current": chosen, "empty": _NO_RUNS})
+    return [card["id"] for card in cards], to_json({"cards": cards, "current": chosen, "empty": _NO_RUNS})
 
 
 _NO_LIMIT = 1_000_000  # tokens: a mean of words has none
@@ -104,7 +104,7 @@ def details(page: Page, owner: Any, name: str) -> tuple[Value | None, Value | No
     known += _model_facts(card)[1:] if card else []
     spec = run.spec
     known += [
-        (words, shown_number(spec[key]))
+        (words, format_number(spec[key]))
         for words, key in (("Epochs", "epochs"), ("Batch", "batch_size"), ("Learning rate", "learning_rate"), ("Seed", "seed"))
         if key in spec
     ]
@@ -133,7 +133,7 @@ def tab_values(page: Page, owner: Any, name: str) -> list[Any]:
     if name not in listed:
         return ["", value, listed, blank(page, owner), None, None, *[gr.update(visible=False)] * 6]
     known, panel, lines = details(page, owner, name)
-    status = panel["status"] if panel else "own" if is_ours(name) else "built in"
+    status = panel["status"] if panel else "own" if is_own_model(name) else "built in"
     damaged = any(card["id"] == name and card["badge"] == "damaged" for card in value["cards"])
     usable = status in ("built in", "own", "finished", "stopped") and not damaged
     comparable = bool(panel) and usable and name in {one for _, one in page.model_choices(owner)}
@@ -193,15 +193,15 @@ def build(studio: Studio, page: Page) -> None:
         return [*show(owner, ""), changes + 1]
 
     private = {"api_visibility": "private", "show_progress": "hidden"}
-    picked = cards.select(guarded(on_card), [page.owner, ids], shown, trigger_mode="multiple", **private)
+    picked = cards.select(handle_errors(on_card), [page.owner, ids], shown, trigger_mode="multiple", **private)
     picked.then(None, js="() => SB.reveal('models-whole')")
     choose.click(
-        guarded(lambda name, owner: use(page, Follow(name), owner)), [chosen, page.owner], [page.model, page.kept_model], **private
+        handle_errors(lambda name, owner: use(page, Follow(name), owner)), [chosen, page.owner], [page.model, page.saved_model], **private
     )
-    changes.click(guarded(partial(compare, page)), chosen, page.compare, **private)
+    changes.click(handle_errors(partial(compare_models, page)), chosen, page.models_to_compare, **private)
     delete.click(lambda: (gr.update(visible=False), gr.update(visible=True)), None, [delete, sure], queue=False, **private)
-    sure.click(guarded(on_delete), [page.owner, chosen, page.runs_changed], [*shown, page.runs_changed], **private)
-    page.runs_changed.change(guarded(partial(refreshed_values, page)), [page.owner, chosen], shown, **private)
+    sure.click(handle_errors(on_delete), [page.owner, chosen, page.runs_version], [*shown, page.runs_version], **private)
+    page.runs_version.change(handle_errors(partial(refreshed_values, page)), [page.owner, chosen], shown, **private)
     push.listen(chosen)
     page.on_load.append(fitting.listen)
-    page.on_load.append(lambda loaded: loaded.then(guarded(show), [page.owner, chosen], shown, **private))
+    page.on_load.append(lambda loaded: loaded.then(handle_errors(show), [page.owner, chosen], shown, **private))

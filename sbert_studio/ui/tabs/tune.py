@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from ...errors import StudioError
+from ..components import drop_unchanged_values
+from ..events import run_alone
+from ..handlers import handle_errors, warn
+from ..handover import FINE_TUNE
 from ..page import Page
-from ..panels.teaching import TAB
 from ..panels.tuning import data_panel, drafts, memory, pinning, settings_form, told
 from ..panels.tuning.data_panel import DataPanel
 from ..panels.tuning.drafts import Draft
@@ -20,15 +23,12 @@ from ..panels.tuning.pinning import PinsForm
 from ..panels.tuning.run_list import RunList
 from ..panels.tuning.run_panel import RunPanel
 from ..panels.tuning.settings_form import SettingsForm
-from ..pieces.controls import drop_unchanged_values
-from ..pieces.handlers import guarded, warn
-from ..pieces.views import Value, view
-from ..pieces.wiring import alone
+from ..views import Value, view
 
 if TYPE_CHECKING:
     from ...services import Studio
 
-TITLE = TAB
+TITLE = FINE_TUNE
 ORDER = 4
 _ABOUT = "Give examples of what should count as alike. The model learns from them and can then be chosen in every tab."
 _QUIET: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
@@ -167,22 +167,22 @@ def build(studio: Studio, page: Page) -> None:
 
     data.listen(plan, plan_outputs)
     asking.select(
-        guarded(on_answer),
+        handle_errors(on_answer),
         [draft, page.model, *form.inputs],
         [*data.outputs, *plan_outputs],
         api_visibility="private",
         show_progress_on=asking,
     )
     go.click(
-        guarded(on_start),
-        [draft, page.model, page.owner, name, page.runs_changed, page.language, *pins.inputs, *form.inputs],
-        [*data.outputs, *plan_outputs, *run.outputs, page.owner, page.runs_changed],
+        handle_errors(on_start),
+        [draft, page.model, page.owner, name, page.runs_version, page.language, *pins.inputs, *form.inputs],
+        [*data.outputs, *plan_outputs, *run.outputs, page.owner, page.runs_version],
         api_visibility="private",
         show_progress_on=run.panel,
     )
     # One at a time: two would measure each other. Searches and the like have places of their own.
     ask.click(
-        guarded(on_ask),
+        handle_errors(on_ask),
         [draft, page.model, page.language, *form.inputs],
         [*data.outputs, *plan_outputs],
         api_visibility="private",
@@ -190,7 +190,7 @@ def build(studio: Studio, page: Page) -> None:
         concurrency_limit=1,
     )
     # Another model has other tokens, and finds other evidence for what the columns are.
-    page.model.change(alone(guarded(on_model)), [draft, page.model], [*data.outputs, *plan_outputs], **_QUIET)
+    page.model.change(run_alone(handle_errors(on_model)), [draft, page.model], [*data.outputs, *plan_outputs], **_QUIET)
     kept = _follow_form(page, draft, name, pins, form, data, plan, plan_outputs)
     page.on_load += [kept, run.listen, listed.listen]
 
@@ -283,15 +283,15 @@ def _follow_form(
     # Gradio repeats the whole event for each handler that waits, and two of them would repeat it forever.
     in_turn = {"trigger_mode": "always_last", "concurrency_limit": 1, "concurrency_id": "tune-form"}
     kept = [draft.change, name.blur, *(box.blur for box in pins.inputs)]
-    gr.on(kept, guarded(on_kept), [page.owner, draft, name, *pins.inputs], page.kept_form, **in_turn, **_QUIET)
+    gr.on(kept, handle_errors(on_kept), [page.owner, draft, name, *pins.inputs], page.saved_form, **in_turn, **_QUIET)
     # A text box tells of each letter that is typed, and of nothing that is pasted or deleted until it is left.
     left = [control.blur for control in form.inputs if isinstance(control, gr.Textbox)]
     changed = [*(control.input for control in form.inputs), *left]
     inputs = [page.owner, draft, name, page.model, *pins.inputs, *form.inputs]
-    gr.on(changed, guarded(on_form), inputs, [*plan_outputs, page.kept_form], **in_turn, **_QUIET)
+    gr.on(changed, handle_errors(on_form), inputs, [*plan_outputs, page.saved_form], **in_turn, **_QUIET)
     returned = [*data.outputs, *plan_outputs, name, *pins.outputs]
 
     def listen(loaded: Any) -> None:
-        loaded.then(alone(guarded(on_return)), [page.owner, page.kept_form, page.model, draft], returned, **_QUIET)
+        loaded.then(run_alone(handle_errors(on_return)), [page.owner, page.saved_form, page.model, draft], returned, **_QUIET)
 
     return listen

@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 
 from sbert_studio.services.results import ClusterInfo, MapView
+from sbert_studio.ui import corpus_picker
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panels.mapping.drawing import cluster_params, draw, projection_params
-from sbert_studio.ui.pieces import picker
 
 FLAT = ("2-D", 5, 0.1)
 
 
 @pytest.fixture
 def corpus_key(page: Page, corpus_file: Path) -> str:
-    key = picker.take_file(page, str(corpus_file))
+    key = corpus_picker.open_file(page, str(corpus_file))
     assert key is not None
     return key
 

@@ -9,12 +9,12 @@ import pytest
 
 from sbert_studio.errors import StudioError
 from sbert_studio.explore.map_edits import EditHistory, RemoveEdit
+from sbert_studio.ui import corpus_picker, handlers
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panels.mapping import choosing, drawing
 from sbert_studio.ui.panels.mapping.editing import edit
-from sbert_studio.ui.pieces import handlers, picker
-from sbert_studio.ui.pieces.views import answered
-from sbert_studio.ui.visitors import arranged
+from sbert_studio.ui.sessions import map_edits
+from sbert_studio.ui.views import server_function
 
 
 def test_a_list_holds_its_rows_once_and_leaves_out_what_is_none(page: Page, map_key: str) -> None:
@@ -44,14 +44,14 @@ def test_a_click_finds_the_nearest_and_passes_over_what_was_removed(page: Page, 
     again = choosing.near(page, {"key": map_key, "row": 4})
     assert again["rows"][:7] == found["rows"][5:] and len(again["rows"]) == 12
     for row in (gone[0], 99, "4", None, True):
-        assert "no longer on the map" in answered(page, "map_near", choosing.near)({"key": map_key, "row": row})["error"]
+        assert "no longer on the map" in server_function(page, "map_near", choosing.near)({"key": map_key, "row": row})["error"]
 
 
 def test_words_find_what_is_nearest_in_meaning(page: Page, map_key: str) -> None:
     text = page.maps.get(map_key).corpus.texts[9]
     found = choosing.find(page, {"key": map_key, "query": text})
     assert page.maps.get(map_key).corpus.texts[found["rows"][0]] == text and found["scores"][0] == pytest.approx(1, abs=1e-3)
-    assert answered(page, "map_find", choosing.find)({"key": map_key, "query": " "})["error"]
+    assert server_function(page, "map_find", choosing.find)({"key": map_key, "query": " "})["error"]
 
 
 def test_texts_of_a_map_are_given_to_who_holds_its_key_only(page: Page, map_key: str) -> None:
@@ -80,8 +80,8 @@ def test_a_selection_is_downloaded_as_a_csv_without_live_formulas(page: Page, ma
 def test_a_corpus_too_large_to_draw_keeps_the_account_of_all_its_rows(
     page: Page, corpus_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(arranged, "MOST_POINTS", 10)
-    corpus, rows = arranged.drawable(page.corpora.get(picker.take_file(page, str(corpus_file))).corpus)
+    monkeypatch.setattr(map_edits, "MAX_POINTS", 10)
+    corpus, rows = map_edits.sample_for_map(page.corpora.get(corpus_picker.open_file(page, str(corpus_file))).corpus)
     assert (corpus.account.read, corpus.account.used, corpus.account.skipped) == (40, 10, 30)
     assert rows is not None and rows[0] == 0 and rows[-1] == 39
 

@@ -38,7 +38,7 @@ def test_removed_texts_leave_the_corpus_and_come_back(page: Page, corpus_key: st
 
 
 def test_another_corpus_that_was_chosen_meanwhile_stays(page: Page, corpus_key: str, map_key: str) -> None:
-    other = page.corpora.put(page.sample_corpus())
+    other = page.corpora.put(page.corpora.sample())
     value, key = edit(page, map_key, other, {"do": "label", "rows": [0], "name": "x"})
     assert key is None and value["labels"][0]["label"] == "x"
 
@@ -123,5 +123,5 @@ def test_back_leads_to_the_map_as_it_was_left(page: Page, corpus_key: str, map_k
     there = still_there(page, map_key, corpus_key, model)
     assert there is not None and page.corpora.get(there).corpus.fields["label"][0] == "x"
     assert still_there(page, None, corpus_key, model) is None
-    assert still_there(page, map_key, page.corpora.put(page.sample_corpus()), model) is None
+    assert still_there(page, map_key, page.corpora.put(page.corpora.sample()), model) is None
     assert still_there(page, map_key, corpus_key, "another model") is None

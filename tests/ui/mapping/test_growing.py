@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sbert_studio.ui import corpus_picker
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panels.mapping.drawing import cluster_params, draw, projection_params
 from sbert_studio.ui.panels.mapping.panel import noted
-from sbert_studio.ui.pieces import picker
 
 FLAT, GROUPS = projection_params("2-D", 5, 0.1), cluster_params("kmeans", 3, 0.5)
 TEXTS = [
@@ -25,7 +25,7 @@ def drawn_of(page: Page, tmp_path: Path):  # type: ignore[no-untyped-def]
     def made(texts: list[str], standing: str | None = None, projection: object = FLAT) -> str:
         path = tmp_path / "texts.txt"
         path.write_text("\n".join(texts))
-        return draw(page, picker.take_file(page, str(path)), None, projection, GROUPS, standing=standing)[1]  # type: ignore[arg-type]
+        return draw(page, corpus_picker.open_file(page, str(path)), None, projection, GROUPS, standing=standing)[1]  # type: ignore[arg-type]
 
     return made
 

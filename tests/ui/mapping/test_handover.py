@@ -6,6 +6,7 @@ import gradio as gr
 import pytest
 
 from sbert_studio.errors import StudioError
+from sbert_studio.ui.handover import show_on_map
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panels.mapping import handover
 from sbert_studio.ui.panels.mapping.editing import edit
@@ -49,7 +50,7 @@ def test_a_search_stays_among_what_was_chosen_also_where_texts_were_removed(page
     assert handover.on_map(drawn, chosen.rows) == [7, 9, 12]
     _, value, _ = search.find(page, key, "cat", 10, "semantic", None, chosen_there=chosen)
     assert sorted(value["ids"]) == sorted(chosen.rows) and "of 3 texts" in value["caption"]
-    other = page.corpora.put(page.sample_corpus())
+    other = page.corpora.put(page.corpora.sample())
     _, value, _ = search.find(page, other, "refund", 5, "lexical", None, chosen_there=chosen)
     assert "of 3 texts" not in value["caption"], "another corpus is searched whole"
     with pytest.raises(StudioError):
@@ -57,12 +58,12 @@ def test_a_search_stays_among_what_was_chosen_also_where_texts_were_removed(page
 
 
 def test_hits_are_found_on_the_map(page: Page, corpus_key: str, map_key: str) -> None:
-    rows = handover.show(page, corpus_key, [4, 4, 2, -1, 99, True, "3"], "Found")
+    rows = show_on_map(page, corpus_key, [4, 4, 2, -1, 99, True, "3"], "Found")
     assert rows.rows == (4, 2) and handover.on_map(page.maps.get(map_key), rows.rows) == [4, 2]
-    assert rows != handover.show(page, corpus_key, [4, 2], "Found"), "the same ones can be gone to twice"
+    assert rows != show_on_map(page, corpus_key, [4, 2], "Found"), "the same ones can be gone to twice"
     for nothing in (None, [], [99]):
         with pytest.raises(StudioError):
-            handover.show(page, corpus_key, nothing, "Found")
+            show_on_map(page, corpus_key, nothing, "Found")
 
 
 def test_a_thumb_beside_a_neighbour_puts_it_into_the_basket_with_the_text_that_was_clicked(

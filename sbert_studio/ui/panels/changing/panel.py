@@ -11,22 +11,21 @@ import gradio as gr
 from ....errors import StudioError
 from ....runs.files import RunFiles
 from ....services.model_diff import MOST_QUERIES
-from ...look.standalone import one_file
+from ...components import cancel_button, download_button, start_task
+from ...forms import form_key, form_provenance
+from ...handlers import PROGRESS, handle_errors, progress_callback
+from ...handover import ModelPair, base_model
+from ...html_export import write_html
 from ...page import Page
-from ...pieces.controls import cancel_button, download_button, long_work
-from ...pieces.forms import form_key, made_by_form
-from ...pieces.handlers import PROGRESS, guarded, told
-from ...pieces.texts import part_of
-from ...pieces.views import Value, answered, nothing, view
-from ...places import arriving
+from ...routing import on_location
+from ...views import Value, placeholder, server_function, text_range, view
 from ..tuning.follow import before_after
-from .handover import Compared, base_of
 from .value import changed_value
 
 if TYPE_CHECKING:
     from ....data.corpus import Corpus
     from ....runs.run import Run
-    from ...places import Place
+    from ...routing import Location
 
 _BLANK = "Both models on one corpus: maps that turn into each other, pairs that moved, neighbours lost and gained."
 _NONE = "No category"
@@ -91,29 +90,29 @@ def look(
         the corpus' key, what stands on the page, and the value of the view.
 
     Raises:
-        StudioError: two different models are not chosen; see :meth:`~sbert_studio.services.model_diff.Changing.changes`.
+        StudioError: two different models are not chosen; see :meth:`~sbert_studio.services.changing.Changing.changes`.
     """
     if not before or not after:
         raise StudioError("two models are needed", "choose one more; a run of the Fine-tune tab is one")
-    key, chosen = page.corpus_of(key)
+    key, chosen = page.corpora.current(key)
     corpus, queries = chosen.corpus, queries_of(words)
     column = column if column in corpus.fields else None
-    begin = None if progress is None else lambda phase: told(progress, phase)
+    begin = None if progress is None else lambda phase: progress_callback(progress, phase)
     found = page.studio.explore.changes(corpus, before, after, queries=queries, column=column, begin=begin)
-    titles = (page.titled(before), page.titled(after))
+    titles = (page.model_title(before), page.model_title(after))
     outcome = outcome_of(page, before, after)
     made = f"{titles[0]} → {titles[1]} · {corpus.name}"
-    shown = Shown(page.changes.put(found), bool(queries), outcome, made)
-    stale = made_by_form(
-        "changed", form_value(before, after, words, column)["key"], made, "changed-go", corpus, (*titles, *page.corpus_names(chosen))
+    shown = Shown(page.model_diffs.put(found), bool(queries), outcome, made)
+    stale = form_provenance(
+        "changed", form_value(before, after, words, column)["key"], made, "changed-go", corpus, (*titles, *page.corpora.user_names(chosen))
     )
     return key, shown, changed_value(found, titles, shown.key, typed=shown.typed, outcome=outcome) | {"made": stale}
 
 
-def asked_for(page: Page, owner: Any, place: Place | None) -> tuple[list[tuple[str, str]], str, str, str] | None:
+def asked_for(page: Page, owner: Any, place: Location | None) -> tuple[list[tuple[str, str]], str, str, str] | None:
     """What an address asks to be compared: the models to choose from, the two, and the queries.
 
-    ``None`` where it names none, or one that is not at hand, which :func:`~sbert_studio.ui.places.go` has told.
+    ``None`` where it names none, or one that is not at hand, which :func:`~sbert_studio.ui.routing.open_location` has told.
     """
     if place is None or not (place.before and place.after):
         return None
@@ -125,7 +124,7 @@ def asked_for(page: Page, owner: Any, place: Place | None) -> tuple[list[tuple[s
 def texts(page: Page, request: Any) -> list[str]:
     """Some texts of the corpus that was compared; ``request`` is ``{key, start, count}`` from the browser."""
     request = request if isinstance(request, dict) else {}
-    return part_of(page.changes.get(request.get("key")).corpus, request)
+    return text_range(page.model_diffs.get(request.get("key")).corpus, request)
 
 
 def save(page: Page, shown: Shown | None) -> Path:
@@ -136,14 +135,14 @@ def save(page: Page, shown: Shown | None) -> Path:
     """
     if shown is None:
         raise StudioError("nothing was compared yet", "press Show what changed")
-    found = page.changes.get(shown.key)
-    titles = (page.titled(found.before), page.titled(found.after))
+    found = page.model_diffs.get(shown.key)
+    titles = (page.model_title(found.before), page.model_title(found.after))
     value = changed_value(found, titles, "file", typed=shown.typed, outcome=shown.outcome)
     corpus = found.corpus
     rows = {"key": "file", "start": 0, "count": len(corpus)}
-    value["texts"] = part_of(corpus, rows, len(corpus))
+    value["texts"] = text_range(corpus, rows, len(corpus))
     data = {"title": f"What changed from {titles[0]} to {titles[1]}", "made": f"{corpus.name} · {len(corpus):,} texts", "value": value}
-    return one_file(page.downloads.path(f"{titles[0]} to {titles[1]}.html"), "changes/changed-file", data)
+    return write_html(page.downloads.path(f"{titles[0]} to {titles[1]}.html"), "changes/changed-file", data)
 
 
 def column_update(corpus: Corpus, column: str | None) -> Any:
@@ -181,7 +180,7 @@ class ChangesPanel:
 
         with gr.Row(elem_classes=["sb-downloads"], visible=False) as self.ways:  # not below all that is shown
             download_button("Save as one HTML file", lambda shown: save(page, shown), [self.shown], elem_id="changed-file")
-        self.view = view("changed", nothing(_BLANK), elem_id="changed-view", server=[answered(page, "changed_texts", texts)])
+        self.view = view("changed", placeholder(_BLANK), elem_id="changed-view", server=[server_function(page, "changed_texts", texts)])
 
     def listen(self, loaded: Any) -> None:
         """Bind the events; ``loaded`` is the page's own load event."""
@@ -198,18 +197,18 @@ class ChangesPanel:
             choices = page.model_choices(owner)
             names = [name for _, name in choices]
             kept = after if after in names else next((name for name in names if name.startswith("run-")), None)
-            first = before if before in names else base_of(page, kept)
+            first = before if before in names else base_model(page, kept)
             return gr.update(choices=choices, value=first), gr.update(choices=choices, value=kept)
 
         def on_after(owner: Any, after: str | None) -> Any:
-            base = base_of(page, after)
+            base = base_model(page, after)
             known = base != after and base in {name for _, name in page.model_choices(owner)}
             return base if known and after and after.startswith("run-") else gr.skip()
 
         def on_corpus(key: str | None, column: str | None) -> Any:
-            return column_update(page.corpus_of(key)[1].corpus, column)
+            return column_update(page.corpora.current(key)[1].corpus, column)
 
-        def on_compare(owner: Any, asked: Compared | None) -> Any:
+        def on_compare(owner: Any, asked: ModelPair | None) -> Any:
             if asked is None:
                 return (gr.skip(),) * 4
             choices = page.model_choices(owner)
@@ -217,13 +216,13 @@ class ChangesPanel:
             return gr.Tabs(selected=TAB), gr.Tabs(selected=SUBTAB), before, after
 
         def on_compared(
-            asked: Compared | None, key: str | None, before: str, after: str, words: str, column: str, progress: Any = PROGRESS
+            asked: ModelPair | None, key: str | None, before: str, after: str, words: str, column: str, progress: Any = PROGRESS
         ) -> Any:
             if asked is None:
                 return (gr.skip(),) * 4
             return on_go(key, asked.before, asked.after, words, column, progress)
 
-        def on_arrive(owner: Any, place: Place | None) -> Any:
+        def on_arrive(owner: Any, place: Location | None) -> Any:
             found = asked_for(page, owner, place)
             if found is None or place is None:
                 return gr.skip()
@@ -231,32 +230,32 @@ class ChangesPanel:
             return *models, found[3], place if place.view == SUBTAB else gr.skip()
 
         def on_arrived(
-            owner: Any, place: Place | None, key: str | None, before: str, after: str, words: str, column: str, progress: Any = PROGRESS
+            owner: Any, place: Location | None, key: str | None, before: str, after: str, words: str, column: str, progress: Any = PROGRESS
         ) -> Any:
             found = asked_for(page, owner, place)
             return (gr.skip(),) * 4 if found is None else on_go(key, *found[1:], column, progress)
 
-        went = long_work(self.go.click, "changed", on_go, inputs, outputs, show_progress_on=self.view)
-        there = page.compare.change(
-            guarded(on_compare), [page.owner, page.compare], [page.tabs, self.tabs, self.before, self.after], **quiet
+        went = start_task(self.go.click, "changed", on_go, inputs, outputs, show_progress_on=self.view)
+        there = page.models_to_compare.change(
+            handle_errors(on_compare), [page.owner, page.models_to_compare], [page.tabs, self.tabs, self.before, self.after], **quiet
         )
-        led = long_work(there.success, "changed", on_compared, [page.compare, *inputs], outputs, show_progress_on=self.view)
+        led = start_task(there.success, "changed", on_compared, [page.models_to_compare, *inputs], outputs, show_progress_on=self.view)
         for event in (went, led):
             event.success(None, [self.before, self.after, self.words], None, js=_REMEMBER)
-        to_compare = arriving(page, on_arrive, [page.owner, page.arrived], [self.before, self.after, self.words])
-        again = [page.owner, page.arrived, *inputs]
-        long_work(to_compare, "changed", on_arrived, again, outputs, show_progress_on=self.view)
-        self.after.input(guarded(on_after), [page.owner, self.after], self.before, **quiet)
-        for event in (loaded.then, page.runs_changed.change):
-            event(guarded(on_models), [page.owner, self.before, self.after], [self.before, self.after], **quiet)
-        page.corpus.change(guarded(on_corpus), [page.corpus, self.column], self.column, **quiet)
+        to_compare = on_location(page, on_arrive, [page.owner, page.location], [self.before, self.after, self.words])
+        again = [page.owner, page.location, *inputs]
+        start_task(to_compare, "changed", on_arrived, again, outputs, show_progress_on=self.view)
+        self.after.input(handle_errors(on_after), [page.owner, self.after], self.before, **quiet)
+        for event in (loaded.then, page.runs_version.change):
+            event(handle_errors(on_models), [page.owner, self.before, self.after], [self.before, self.after], **quiet)
+        page.corpus.change(handle_errors(on_corpus), [page.corpus, self.column], self.column, **quiet)
         # One work for all parts: of several the answer to an earlier state of the form could come last.
-        gr.on([part.change for part in form], guarded(form_value), form, self.form, trigger_mode="always_last", **quiet)
+        gr.on([part.change for part in form], handle_errors(form_value), form, self.form, trigger_mode="always_last", **quiet)
 
 
 def column_chooser(page: Page) -> Any:
     """The chooser of the column of categories, for the corpus that is there by itself."""
-    columns = page.sample_corpus().corpus.category_columns()
+    columns = page.corpora.sample().corpus.category_columns()
     return gr.Dropdown(
         [(_NONE, ""), *((name, name) for name in columns)],
         value=columns[0] if columns else "",

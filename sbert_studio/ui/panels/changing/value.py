@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....evaluation.report import natural_frequencies
-from ...look.standalone import packed
-from ...pieces.views import Value, plain
+from ...html_export import to_base64
+from ...views import Value, to_json
 
 if TYPE_CHECKING:
     from ....explore.model_diff import PairChange
@@ -33,17 +33,17 @@ def changed_value(found: Changes, titles: tuple[str, str], key: str, *, typed: b
     column = [] if found.categories is None else [found.categories.column]
     # Where no neighbour changed, two pictures of the same would show differences that are none.
     after = found.points_after if moved.any() else found.points_before
-    return plain(  # type: ignore[no-any-return]
+    return to_json(  # type: ignore[no-any-return]
         {
             "key": key,
             "n": len(found.corpus),
             "k": near.before.shape[1],
             "titles": list(titles),
             "theirs": [*titles, *column],
-            "points": [packed(points.astype("<f4")) for points in (found.points_before, after)],
-            "moved": packed(moved.astype("<f4")),
-            "near": [packed(rows.astype("<i4")) for rows in (near.before, near.after)],
-            "changed": [packed(rows.astype("u1")) for rows in (near.lost, near.gained)],
+            "points": [to_base64(points.astype("<f4")) for points in (found.points_before, after)],
+            "moved": to_base64(moved.astype("<f4")),
+            "near": [to_base64(rows.astype("<i4")) for rows in (near.before, near.after)],
+            "changed": [to_base64(rows.astype("u1")) for rows in (near.lost, near.gained)],
             "most": np.argsort(-moved, kind="stable")[:_MOST].tolist(),
             "said": said(found, titles),
             "more": ["The maps are pictures, laid on each other; how far a text moved is measured in the models' own spaces."],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....explore.duplicates import MIN_THRESHOLD
 from ....services.results import KEEPS
-from ...pieces.views import Value, plain
+from ...views import Value, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -92,7 +92,7 @@ def alike_value(found: Duplicates, choices: Choices) -> Value:
     differing = sum(group.contradicts for group in groups)
     # Groups whose texts carry different categories first: there somebody has to look.
     order = sorted(range(len(groups)), key=lambda place: not groups[place].contradicts)
-    return plain(  # type: ignore[no-any-return]
+    return to_json(  # type: ignore[no-any-return]
         {
             "caption": f"{len(corpus):,} texts · every pair compared in {found.seconds:.2f} s",
             "steps": [[step, gone] for step, (_, gone) in zip(_STEPS, counts, strict=True)],

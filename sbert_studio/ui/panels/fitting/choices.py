@@ -10,8 +10,8 @@ from ....errors import StudioError
 from ....models.static import LEARNERS
 from ....registry import Field, fields_of
 from ....services.static_embeddings import STATIC
+from ... import forms
 from ...page import Page
-from ...pieces import forms
 
 if TYPE_CHECKING:
     from ....services import Studio
@@ -78,7 +78,7 @@ def start(
         raise StudioError("there are no texts to learn from", "choose a file or a sample")
     raw = settings or {}
     fields = own_settings(kind)
-    values = forms.read(fields, [raw.get(field.name, field.default) for field in fields])
+    values = forms.read_values(fields, [raw.get(field.name, field.default) for field in fields])
     visitor, title = page.visitor(owner), (name or "").strip()[:LONGEST] or _name(studio, kind, file, model)
     if kind == STATIC:
         return studio.jobs.submit(

@@ -12,12 +12,12 @@ import gradio as gr
 from ....models.static import WEIGHTINGS
 from ....registry import Field
 from ....services.static_embeddings import STATIC
+from ... import forms
+from ...components import sample_buttons, samples_of, upload
+from ...handlers import handle_errors
 from ...page import Page
-from ...pieces import forms
-from ...pieces.handlers import guarded
-from ...pieces.picker import sample_buttons, samples_of, upload
-from ...pieces.views import Value, view
-from ...tray.jobs import job_view
+from ...task_list import job_view
+from ...views import Value, view
 from ..tuning.follow import Follow
 from ..tuning.run_panel import use
 from .choices import LONGEST, is_weighted_by_choice, kinds, own_settings, start, summary
@@ -121,21 +121,24 @@ class FittingPanel:
             # The page's lists have just been drawn: an end of long ago would only have them drawn again.
             return [*found[:-1], gr.skip(), gr.update(open=True) if found[0] and found[0]["live"] else gr.skip()]
 
-        self.upload.change(guarded(on_file), self.upload, [self.file, self.chosen], **quiet)
+        self.upload.change(handle_errors(on_file), self.upload, [self.file, self.chosen], **quiet)
         for item, button in zip(self.samples, self.buttons, strict=True):
-            button.click(guarded(partial(on_sample, item)), None, [self.file, self.chosen], **quiet)
-        self.kind.input(guarded(on_kind), self.kind, [self.kind, *self.groups.values(), self.weights], **quiet)
+            button.click(handle_errors(partial(on_sample, item)), None, [self.file, self.chosen], **quiet)
+        self.kind.input(handle_errors(on_kind), self.kind, [self.kind, *self.groups.values(), self.weights], **quiet)
         controls = [control for _, _, control in self.own]
         inputs = [page.owner, self.kind, self.file, page.model, self.weighting, self.common, self.name, *controls]
-        self.go.click(guarded(on_start), inputs, self.outputs, **private, show_progress_on=self.panel)
-        page.fits_timer.tick(guarded(on_tick), [page.owner, self.shown], self.outputs, queue=False, trigger_mode="once", **quiet)
+        self.go.click(handle_errors(on_start), inputs, self.outputs, **private, show_progress_on=self.panel)
+        page.fits_timer.tick(handle_errors(on_tick), [page.owner, self.shown], self.outputs, queue=False, trigger_mode="once", **quiet)
         self.stop.click(None, js="() => SB.stopping('fit-stop')")
-        self.stop.click(guarded(on_stop), [page.owner, self.job], self.outputs, queue=False, **quiet)
-        self.ended.change(lambda changes: changes + 1, page.runs_changed, page.runs_changed, **quiet)
+        self.stop.click(handle_errors(on_stop), [page.owner, self.job], self.outputs, queue=False, **quiet)
+        self.ended.change(lambda changes: changes + 1, page.runs_version, page.runs_version, **quiet)
         self.use.click(
-            guarded(lambda model, owner: use(page, Follow(model), owner)), [self.model, page.owner], [page.model, page.kept_model], **quiet
+            handle_errors(lambda model, owner: use(page, Follow(model), owner)),
+            [self.model, page.owner],
+            [page.model, page.saved_model],
+            **quiet,
         )
-        loaded.then(guarded(on_load), page.owner, [*self.outputs, self.section], **quiet)
+        loaded.then(handle_errors(on_load), page.owner, [*self.outputs, self.section], **quiet)
 
 
 def _groups(names: Sequence[str], first: str) -> tuple[dict[str, Any], list[tuple[str, Field, Any]]]:

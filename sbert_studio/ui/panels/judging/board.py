@@ -12,11 +12,10 @@ import gradio as gr
 from ....errors import StudioError
 from ....evaluation.report import describe_metric
 from ....services.leaderboard import set_key, set_names, write_leaderboard
+from ...components import download_button
+from ...handlers import handle_errors
 from ...page import Page
-from ...pieces.controls import download_button
-from ...pieces.handlers import guarded
-from ...pieces.plots import speed_value
-from ...pieces.views import Value, column, nothing, table, view
+from ...views import Value, column, placeholder, speed_value, table, view
 
 if TYPE_CHECKING:
     from ....runs.scores import LeaderboardEntry
@@ -43,7 +42,7 @@ def choices_of(entries: Sequence[LeaderboardEntry]) -> list[tuple[str, str]]:
 def board_table(page: Page, owner: Any, entries: Sequence[LeaderboardEntry], of_one: bool = False) -> Value:
     """The entries as a table whose rows can be chosen."""
     if not entries:
-        return nothing(_BLANK)
+        return placeholder(_BLANK)
     several = len({one.metric for one in entries}) > 1 or not of_one
     columns = [column("Model", main=True), column("Score", "bar", digits=4), column("95% interval", "interval")]
     columns += [] if of_one else [column("Set")]
@@ -103,7 +102,7 @@ class BoardPanel:
                     [(_ALL, "")], value="", label="Set", elem_id="board-set", elem_classes=["sb-data"], min_width=200, scale=0
                 )
             self.chart = view("speeds", elem_id="board-chart")
-            self.table = view("table", nothing(_BLANK), elem_id="board-table")
+            self.table = view("table", placeholder(_BLANK), elem_id="board-table")
             with gr.Row(elem_classes=["sb-buttons"]):
                 inputs = [page.owner, self.sets]
                 self.csv = download_button("Download CSV", partial(file_of, page, ".csv"), inputs, elem_id="board-csv", visible=False)
@@ -122,7 +121,7 @@ class BoardPanel:
                 found = entries_of(page, owner)
             except StudioError as error:
                 hidden = [gr.update(visible=False)] * 3
-                return [gr.skip(), None, nothing(f"The leaderboard cannot be read: {error.message}."), *hidden, 0]
+                return [gr.skip(), None, placeholder(f"The leaderboard cannot be read: {error.message}."), *hidden, 0]
             choices = choices_of(found)
             key = chosen if chosen in {key for _, key in choices} else ""
             shown = [one for one in found if set_key(one) == key] if key else found
@@ -142,8 +141,8 @@ class BoardPanel:
             page.studio.judge.board.forget(entry, page.visitor(owner) if page.shared else None)
             return show(owner, chosen)
 
-        self.sets.input(guarded(show), [page.owner, self.sets], outputs, **quiet)
-        ended.change(guarded(show), [page.owner, self.sets], outputs, **quiet)
-        self.table.select(guarded(on_entry), page.owner, [self.remove, self.entry], **quiet)
-        self.remove.click(guarded(on_remove), [page.owner, self.entry, self.sets], outputs, **quiet)
-        loaded.then(guarded(show), [page.owner, self.sets], outputs, **quiet)
+        self.sets.input(handle_errors(show), [page.owner, self.sets], outputs, **quiet)
+        ended.change(handle_errors(show), [page.owner, self.sets], outputs, **quiet)
+        self.table.select(handle_errors(on_entry), page.owner, [self.remove, self.entry], **quiet)
+        self.remove.click(handle_errors(on_remove), [page.owner, self.entry, self.sets], outputs, **quiet)
+        loaded.then(handle_errors(show), [page.owner, self.sets], outputs, **quiet)

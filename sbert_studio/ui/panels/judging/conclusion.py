@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ....errors import ended
 from ....evaluation.report import SHARE_METRICS, describe_metric, natural_frequencies
 from ....services.evaluation import FLATTERS
-from ...pieces.views import Value
+from ...views import Value
 from .lines import Line, Resampled, names_of
 
 if TYPE_CHECKING:

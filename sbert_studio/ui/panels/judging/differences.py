@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....evaluation.answers import AgreementCounts, are_comparable, count_agreement, find_disagreements
 from ....evaluation.report import disambiguate_names
-from ...pieces.views import Value, column, table
+from ...views import Value, column, table
 
 if TYPE_CHECKING:
     from ....data.examples import Examples

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ...pieces.forms import form_key
-from ...visitors import given
+from ...forms import form_key
+from ...sessions import file_store
 from .known import known_rows
 
 if TYPE_CHECKING:
@@ -40,16 +40,16 @@ class Form:
     @property
     def key(self) -> str:
         """The same as long as the form says the same, as far as it counts."""
-        file = [given.known_by(self.path), self.task, given.known_by(known_rows(self.task, self.known))]
+        file = [file_store.fingerprint(self.path), self.task, file_store.fingerprint(known_rows(self.task, self.known))]
         on: Any = {FILE: file, SUITE: self.suite, PUBLIC: (self.address or "").strip()}.get(self.source)
         return form_key(sorted(self.models or ()), self.source, on)
 
     def kept(self, page: Page, owner: Any, model: str) -> Form:
         """The form with its files kept, and the header's model."""
-        path, known = (given.keep(page, owner, one, _USE) for one in (self.path, self.known))
+        path, known = (file_store.save_form_file(page, owner, one, _USE) for one in (self.path, self.known))
         return replace(self, models=tuple(self.models or ()), kept_path=path, kept_known=known, model=model or "")
 
     def found(self, page: Page, owner: Any) -> Form:
         """The form with its files where an upload box may hold them; without those that are gone."""
-        path, known = (given.again(page, owner, one) if one else None for one in (self.kept_path, self.kept_known))
+        path, known = (file_store.restore_form_file(page, owner, one) if one else None for one in (self.kept_path, self.kept_known))
         return replace(self, path=path, known=known)

@@ -8,7 +8,7 @@ from typing import Any
 import gradio as gr
 
 from ....evaluation.tasks import TASKS, get_task
-from ...pieces.picker import upload
+from ...components import upload
 
 
 class KnownRows:

@@ -14,11 +14,11 @@ from ....data.samples import default_sample
 from ....errors import StudioError
 from ....evaluation.tasks import SCORED_KINDS, all_tasks
 from ....services.training_questions import Unanswered
-from ...page import Page, is_ours
-from ...pieces.handlers import guarded
-from ...pieces.picker import sample_buttons, samples_of, upload
-from ...pieces.views import Value, nothing, view
-from ...visitors import given
+from ...components import sample_buttons, samples_of, upload
+from ...handlers import handle_errors
+from ...page import Page, is_own_model
+from ...sessions import file_store
+from ...views import Value, placeholder, view
 from .form import FILE, PUBLIC, SUITE, Form
 from .known import KnownRows, known_rows
 from .shown import BLANK, job_value, mark, results_of
@@ -79,7 +79,7 @@ class JudgingPanel:
                 self.stop = gr.Button("Stop", variant="stop", visible=False, elem_id="evaluate-stop")
                 self.asking = view("questions", elem_id="evaluate-questions")
                 self.said = view("said", elem_id="evaluate-said")
-                self.scores = view("table", nothing(BLANK), elem_id="evaluate-scores")
+                self.scores = view("table", placeholder(BLANK), elem_id="evaluate-scores")
                 self.chart = view("speeds", elem_id="evaluate-chart")
                 self.differences = view("table", elem_id="evaluate-differences")
                 self.details = view("table", elem_id="evaluate-details")
@@ -127,7 +127,7 @@ class JudgingPanel:
             model: that in the header; kept: the one that the visitor chose, if any.
 
         Returns:
-            the form; updates of the model in the header, the models of the form, the one that joined them, and ``page.brought``.
+            the form; updates of the model in the header, the models of the form, the one that joined them, and ``page.other_texts``.
         """
         unchanged = form, [gr.skip()] * 4
         if judged.suite or not isinstance(judged.path, Path) or judged.path.stat().st_size > _LOOKED_AT:
@@ -136,12 +136,13 @@ class JudgingPanel:
             table = self.page.studio.read.table(judged.path, asked=judged.asked)
         except StudioError:
             return unchanged  # the evaluation says so
-        fitting, update, brought = self.page.fit_model(model, kept, judged.name, self.page.studio.read.languages(table))
+        fitting, fitted = self.page.fit_model(model, kept, judged.name, self.page.studio.read.languages(table))
         if tuple(form.models or ()) != (model,):
             return unchanged  # these models were chosen one by one, and the evaluation says which of them do not read the texts
         if fitting == model:
-            return form, [*unchanged[1][:3], brought]
-        return replace(form, models=(fitting,)), [update, [fitting], fitting, brought]
+            return form, [*unchanged[1][:3], fitted.values()[1]]
+        update, other_texts = fitted.values()
+        return replace(form, models=(fitting,)), [update, [fitting], fitting, other_texts]
 
     def begin(self, owner: Any, model: str, form: Form, language: str = "en") -> JobView:
         """Judge on what the form says; what was said of a file before holds while it is this one.
@@ -151,7 +152,7 @@ class JudgingPanel:
             language: of the page, and of the sample where no file is given.
         """
         judged, before = self.chosen(form.source, form.path, form.suite, form.address, language), self._asked(owner)
-        if before is not None and judged.path and given.known_by(before.judged.path) == given.known_by(judged.path):
+        if before is not None and judged.path and file_store.fingerprint(before.judged.path) == file_store.fingerprint(judged.path):
             judged = replace(before.judged, path=judged.path)
         task = form.task if form.source == FILE else "auto"
         judged = replace(judged, known=known_rows(task, form.known))
@@ -166,7 +167,9 @@ class JudgingPanel:
         before = self._asked(owner)
         if form.source != FILE or form.path or before is None or before.form.source != FILE or not before.form.path:
             return self.begin(owner, model, form)
-        path = before.form.path if Path(before.form.path).is_file() else given.again(self.page, owner, before.form.kept_path)
+        path = (
+            before.form.path if Path(before.form.path).is_file() else file_store.restore_form_file(self.page, owner, before.form.kept_path)
+        )
         if path is None:
             raise StudioError(f"the file {before.judged.name} is no longer here", "choose it once more, then press Evaluate")
         return self.begin(owner, model, replace(form, path=path))
@@ -178,7 +181,7 @@ class JudgingPanel:
             return [gr.skip()] * 13
         form = asked.form.found(self.page, owner)
         choices = self.page.model_choices(owner, "texts", "pairs")
-        here = [name for name in form.models if name in {known for _, known in choices} or not is_ours(name)]
+        here = [name for name in form.models if name in {known for _, known in choices} or not is_own_model(name)]
         parts = [gr.update(choices=choices, value=here), form.source, form.path, form.suite, form.address, form.task, form.known]
         shows = [gr.update(visible=form.source == name) for name in (FILE, SUITE, PUBLIC)]
         return [*parts, *shows, *self.known.look(form.task), form.model]
@@ -239,28 +242,28 @@ class JudgingPanel:
             page.studio.evaluations.stop(page.visitor(owner), job_id)
             return self.look(owner)
 
-        self.source.input(guarded(on_source), self.source, [self.of_file, self.of_suite, self.of_public, self.suite], **quiet)
-        self.task.input(guarded(self.known.look), self.task, self.known.outputs, **quiet)
+        self.source.input(handle_errors(on_source), self.source, [self.of_file, self.of_suite, self.of_public, self.suite], **quiet)
+        self.task.input(handle_errors(self.known.look), self.task, self.known.outputs, **quiet)
         form = [self.models, self.source, self.file, self.suite, self.public, self.task, self.known.file]
         asked = [page.owner, page.model, *form]
-        fitted = [page.owner, page.model, page.kept_model, page.language, *form]
-        outputs = [*self.outputs, *(of_model := [page.model, self.models, self.joined, page.brought])]
-        self.go.click(guarded(on_go), fitted, outputs, **private, show_progress_on=self.job)
-        self.redo.click(guarded(on_again), asked, self.outputs, **private, show_progress_on=self.job)
+        fitted = [page.owner, page.model, page.saved_model, page.language, *form]
+        outputs = [*self.outputs, *(of_model := [page.model, self.models, self.joined, page.other_texts])]
+        self.go.click(handle_errors(on_go), fitted, outputs, **private, show_progress_on=self.job)
+        self.redo.click(handle_errors(on_again), asked, self.outputs, **private, show_progress_on=self.job)
         for item, button in zip(self.samples, self.buttons, strict=True):
-            button.click(guarded(partial(on_sample, item)), fitted, outputs, **quiet)
+            button.click(handle_errors(partial(on_sample, item)), fitted, outputs, **quiet)
         # One work for all parts: of several the answer to an earlier state of the form could come last.
-        gr.on([part.change for part in form], guarded(form_value), form, self.form, trigger_mode="always_last", **quiet)
-        self.asking.select(guarded(on_answer), page.owner, self.outputs, **quiet)
+        gr.on([part.change for part in form], handle_errors(form_value), form, self.form, trigger_mode="always_last", **quiet)
+        self.asking.select(handle_errors(on_answer), page.owner, self.outputs, **quiet)
         page.evaluations_timer.tick(
-            guarded(on_tick), [page.owner, self.shown], [*self.outputs, self.ended], queue=False, trigger_mode="once", **quiet
+            handle_errors(on_tick), [page.owner, self.shown], [*self.outputs, self.ended], queue=False, trigger_mode="once", **quiet
         )
         self.stop.click(None, js="() => SB.stopping('evaluate-stop')")
-        self.stop.click(guarded(on_stop), [page.owner, self.job_id], self.outputs, queue=False, **quiet)
+        self.stop.click(handle_errors(on_stop), [page.owner, self.job_id], self.outputs, queue=False, **quiet)
         self._listen_to_models(loaded, form, of_model, quiet)
-        loaded.then(guarded(self.look), page.owner, self.outputs, **quiet)
+        loaded.then(handle_errors(self.look), page.owner, self.outputs, **quiet)
         parts = [self.of_file, self.of_suite, self.of_public, self.known.place, self.known.use, self.joined]
-        loaded.then(guarded(self.filled), page.owner, [*form, *parts], **quiet)
+        loaded.then(handle_errors(self.filled), page.owner, [*form, *parts], **quiet)
 
     def _listen_to_models(self, loaded: Any, form: list[Any], of_model: list[Any], quiet: dict[str, Any]) -> None:
         page = self.page
@@ -269,14 +272,14 @@ class JudgingPanel:
             form = Form(*said)
             return self.fitting(form, Judged(Path(form.path), Path(form.path).name), model, kept)[1] if form.path else [gr.skip()] * 4
 
-        self.file.upload(guarded(on_file), [page.model, page.kept_model, *form], of_model, **quiet)
+        self.file.upload(handle_errors(on_file), [page.model, page.saved_model, *form], of_model, **quiet)
 
         def on_models(owner: Any, model: str | None, kept: Any, chosen: list[str] | None, typed: str, joined: str) -> Any:
             # The model in the header joins the comparison once; what is gone leaves it, and so does a name that was typed there before.
             choices = page.model_choices(owner, "texts", "pairs")
             known = {name for _, name in choices}
             asked = joined_models(chosen or [], model or "", joined, typed, chosen_by_hand=bool(kept))
-            now = [name for name in asked if name in known or not is_ours(name)][:MOST_MODELS]
+            now = [name for name in asked if name in known or not is_own_model(name)][:MOST_MODELS]
             # What need not change is left: a reload may have filled it meanwhile.
             shown = gr.update(choices=choices) if now == chosen else gr.update(choices=choices, value=now)
             return shown, "" if model in known else model or "", model or ""
@@ -284,13 +287,13 @@ class JudgingPanel:
         def on_focus(owner: Any) -> Any:
             return gr.update(choices=page.model_choices(owner, "texts", "pairs"))
 
-        inputs = [page.owner, page.model, page.kept_model, self.models, self.typed, self.joined]
+        inputs = [page.owner, page.model, page.saved_model, self.models, self.typed, self.joined]
         # The page begins with the usual model; one that the browser kept is told by its change. Were it asked here as well, that answer
         # could come last and take the kept one out again.
         for event in (self.models.focus, loaded.then):
-            event(guarded(on_focus), page.owner, self.models, **quiet)
-        for event in (page.model.change, page.runs_changed.change):
-            event(guarded(on_models), inputs, [self.models, self.typed, self.joined], **quiet)
+            event(handle_errors(on_focus), page.owner, self.models, **quiet)
+        for event in (page.model.change, page.runs_version.change):
+            event(handle_errors(on_models), inputs, [self.models, self.typed, self.joined], **quiet)
 
     def _suites(self) -> list[tuple[str, str]]:
         return [

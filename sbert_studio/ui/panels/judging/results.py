@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....errors import ended
 from ....evaluation.report import describe_metric, disambiguate_names
-from ...pieces.plots import speed_value
-from ...pieces.views import Value, column, plain, table
+from ...views import Value, column, speed_value, table, to_json
 from .conclusion import verdict
 from .lines import Line, names_of
 
@@ -123,5 +122,5 @@ def _notes(found: Evaluation, titles: Mapping[str, str]) -> list[str]:
         name = f"{titles.get(model.model, model.model)}: " if len(found.models) > 1 else ""
         for file, own in zip(files, model.notes, strict=True):
             told += [f"{name}{f'{file}: ' if several else ''}{note}" for note in own]
-    shown = [ended(str(plain(note))) for note in dict.fromkeys(told)]
+    shown = [ended(str(to_json(note))) for note in dict.fromkeys(told)]
     return shown if len(shown) <= _MOST_NOTES else [*shown[:_MOST_NOTES], f"And {len(shown) - _MOST_NOTES} more remarks."]

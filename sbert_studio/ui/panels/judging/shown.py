@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ....services.training_questions import Unanswered
-from ...pieces.questions import as_view
-from ...pieces.views import Value, nothing
-from ...tray.jobs import job_view
+from ...task_list import job_view
+from ...views import Value, placeholder, questions_view
 from .work import Done
 
 if TYPE_CHECKING:
@@ -28,8 +27,8 @@ def results_of(job: JobView | None) -> list[Any]:
     if job is not None and isinstance(job.made, Done):
         return [None, job.made.words, job.made.scores, job.made.chart, job.made.differences, job.made.details]
     if job is not None and isinstance(job.error, Unanswered):
-        return [as_view("Before it can judge", job.error.questions), None, nothing(OPEN), None, None, None]
-    return [None, None, nothing(BLANK), None, None, None]
+        return [questions_view("Before it can judge", job.error.questions), None, placeholder(OPEN), None, None, None]
+    return [None, None, placeholder(BLANK), None, None, None]
 
 
 def mark(job: JobView | None) -> str:

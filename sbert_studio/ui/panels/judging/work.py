@@ -11,11 +11,10 @@ from ....data.loading.hub import parse_hub_address
 from ....data.schema.overrides import SchemaOverrides
 from ....errors import StudioError
 from ....services.training_questions import Unanswered, answered
+from ...forms import form_provenance
+from ...handlers import progress_callback
 from ...page import Page
-from ...pieces.forms import made_by_form
-from ...pieces.handlers import told
-from ...pieces.questions import as_view
-from ...pieces.views import Value
+from ...views import Value, questions_view
 from .conclusion import cautions_of, conclusion, ranked
 from .differences import counted, differences_table
 from .form import Form
@@ -133,7 +132,7 @@ def start(
         name = judged.suite or judged.name
         called = [titles.get(model, model) for model in asked.models]
         words = f"{', '.join(called)} · {name}"
-        return done(found, titles, name, made_by_form("evaluate", asked.form.key, words, again, theirs=called))
+        return done(found, titles, name, form_provenance("evaluate", asked.form.key, words, again, theirs=called))
 
     return studio.evaluations.submit(visitor, title, work, about=asked)
 
@@ -168,7 +167,7 @@ def judge_or_ask(
     try:
         return file, None, judge(studio, models, file.path, task, file.name, progress, file.asked)
     except Unanswered as error:
-        return replace(file, questions=error.questions), as_view("Before it can judge", error.questions), None
+        return replace(file, questions=error.questions), questions_view("Before it can judge", error.questions), None
 
 
 def judge(
@@ -195,6 +194,6 @@ def judge(
     """
     names = chosen(models)
     titles = {card.name: card.title for card in studio.judge.models_at_hand()[0]}
-    show = told(progress, "Encoding") if progress is not None else None
+    show = progress_callback(progress, "Encoding") if progress is not None else None
     made = done(studio.judge.evaluate_all(names, [path], task, progress=show, asked=asked), titles, name)
     return made.scores, made.details

@@ -7,7 +7,7 @@ from typing import Any
 
 from ....errors import StudioError
 from ...page import Page
-from ...visitors.session import Drawn
+from ...state import DrawnMap
 from .saving import rows_csv
 from .values import CLUSTERS
 
@@ -77,7 +77,7 @@ def chosen_csv(page: Page, request: Any) -> dict[str, str]:
     return {"name": path.name, "csv": path.read_text(encoding="utf-8")}
 
 
-def valid(rows: Any, drawn: Drawn) -> list[int]:
+def valid(rows: Any, drawn: DrawnMap) -> list[int]:
     """Those of ``rows`` that are rows of the map, each once, and not removed."""
     total, removed = len(drawn.corpus.texts), drawn.edits.now.removed
     kept = (
@@ -86,7 +86,7 @@ def valid(rows: Any, drawn: Drawn) -> list[int]:
     return [row for row in dict.fromkeys(kept) if not removed[row]]
 
 
-def shown_cells(drawn: Drawn) -> Callable[[int], str]:
+def shown_cells(drawn: DrawnMap) -> Callable[[int], str]:
     """What a list says of a row beside its text: the cell that colours it, else its label, else its cluster."""
     now = drawn.edits.now
     column = drawn.corpus.fields.get(drawn.colour)
@@ -104,6 +104,6 @@ def _key(request: Any) -> Any:
     return request.get("key") if isinstance(request, dict) else None
 
 
-def _hits(drawn: Drawn, hits: Any, most: int) -> dict[str, Any]:
+def _hits(drawn: DrawnMap, hits: Any, most: int) -> dict[str, Any]:
     kept = [hit for hit in hits if not drawn.edits.now.removed[hit.row]][:most]
     return {"rows": [hit.row for hit in kept], "scores": [round(float(hit.score), 4) for hit in kept]}

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ....explore.map_edits import MAX_EDITS, EditHistory
+from ...handlers import progress_callback
 from ...page import Page
-from ...pieces.handlers import told
-from ...visitors.arranged import begun, drawable, without_labels
-from ...visitors.session import Drawn
+from ...sessions.map_edits import replay_edits, sample_for_map, without_labels
+from ...state import DrawnMap
 
 if TYPE_CHECKING:
     from ....explore.clusters import ClusterParams
@@ -64,18 +64,18 @@ def draw(
     Raises:
         StudioError: the corpus is too large to draw, or too small.
     """
-    key, chosen = page.corpus_of(key, owner)
+    key, chosen = page.corpora.current(key, owner)
     start, labels = without_labels(chosen.earlier.start if chosen.earlier else chosen)
-    corpus, rows = drawable(start.corpus)
+    corpus, rows = sample_for_map(start.corpus)
     phases, earlier = _phases(progress), page.maps.get(standing) if standing is not None and standing in page.maps else None
     view = None
     if earlier is not None and earlier.model == model:
         view = page.studio.explore.grown(corpus, earlier.corpus, earlier.view, projection, model, phases)
     view = view or page.studio.explore.map(corpus, projection, clusters, model, phase=phases)
     given = labels if rows is None or not labels else tuple(labels[row] for row in rows)
-    edits, notes = begun(EditHistory.create(view.ids, {info.id: info.label for info in view.clusters}, given), chosen.earlier)
-    made = page.made(model, chosen, "map-draw")
-    return key, page.maps.put(Drawn(corpus, view, model, edits, replace(start, earlier=None), rows, colour, made, notes))
+    edits, notes = replay_edits(EditHistory.create(view.ids, {info.id: info.label for info in view.clusters}, given), chosen.earlier)
+    made = page.provenance(model, chosen, "map-draw")
+    return key, page.maps.put(DrawnMap(corpus, view, model, edits, replace(start, earlier=None), rows, colour, made, notes))
 
 
 def settled(page: Page, key: str | None, map_key: str | None) -> str | None:
@@ -94,7 +94,7 @@ def _phases(progress: Any) -> Any:
         return None
 
     def begin(phase: Phase) -> Progress:
-        tell = told(progress, _PHASES[phase])
+        tell: Progress = progress_callback(progress, _PHASES[phase])
         tell(0, 0)  # the name of what was done before is taken down at once
         return tell
 

@@ -9,9 +9,9 @@ from typing import Any
 from ....errors import StudioError
 from ....explore.map_edits import EditHistory, LabelEdit, MapEdit, MergeEdit, RemoveEdit, RenameEdit, SplitEdit
 from ...page import Page
-from ...pieces.views import Value
-from ...visitors.arranged import edited, label_column
-from ...visitors.session import Drawn
+from ...sessions.map_edits import apply_edits, label_column
+from ...state import DrawnMap
+from ...views import Value
 from .choosing import valid
 from .saving import columns
 from .values import CLUSTERS, by_label, map_value
@@ -55,16 +55,16 @@ def edit(page: Page, map_key: str | None, corpus_key: str | None, request: Any, 
         colour = ""
     before = drawn.made["corpus"]
     now = replace(drawn, edits=edits, colour=colour)
-    corpus = edited(now)
+    corpus = apply_edits(now)
     now = replace(now, made=drawn.made | {"corpus": corpus.corpus.digest})
     page.maps.put(now, map_key)
-    page.remember_map(owner, now)
-    _, current = page.corpus_of(corpus_key)
+    page.corpora.save_map(owner, now)
+    _, current = page.corpora.current(corpus_key)
     follows = current.corpus.digest == before
     return shown_map(page, str(map_key), show), page.corpora.put(corpus) if follows else None
 
 
-def _after(page: Page, drawn: Drawn, request: dict[str, Any]) -> tuple[EditHistory, Value | None]:
+def _after(page: Page, drawn: DrawnMap, request: dict[str, Any]) -> tuple[EditHistory, Value | None]:
     """The edits after what was asked for, and what is listed then."""
     what, edits = request.get("do"), drawn.edits
     if what == "undo":

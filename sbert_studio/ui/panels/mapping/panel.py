@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
+from ...basket.handlers import VERDICTS
+from ...components import cancel_button, download_button, start_task
+from ...corpus_picker import corpus_picker
+from ...handlers import PROGRESS, handle_errors
 from ...page import Page
-from ...pieces.controls import cancel_button, download_button, long_work
-from ...pieces.handlers import PROGRESS, guarded
-from ...pieces.picker import corpus_picker
-from ...pieces.views import Value, answered, nothing, plain, view
-from ...places import arriving
-from ...visitors.arranged import edited
-from ..basket.gather import SAID
+from ...routing import on_location
+from ...sessions.map_edits import apply_edits
+from ...views import Value, placeholder, server_function, to_json, view
 from . import choosing, handover, saving
 from .drawing import cluster_params, draw, projection_params, settled
 from .editing import edit, recolour, shown_map
 
 if TYPE_CHECKING:
-    from ...places import Place
-    from .handover import Rows
+    from ...handover import RowSelection
+    from ...routing import Location
 
 _BLANK = "Press Draw the map: a few hundred texts take some seconds."
 _METHODS = [
@@ -48,7 +48,8 @@ def act(page: Page, map_key: str | None, key: str | None, owner: Any, kind: Any,
         kind: ``colour``, ``edit``, ``teach``, ``examples``, ``here`` or what a thumb says; index: what the browser sends with it.
 
     Returns:
-        the value of the map, the key of the corpus, and what ``page.teach``, ``page.basket_changed`` and ``page.within`` hold then.
+        the value of the map, the key of the corpus, and what ``page.training_table``, ``page.basket_version`` and
+        ``page.rows_to_search`` hold then.
     """
     none: Any = gr.skip()
     if kind == "colour":
@@ -59,7 +60,7 @@ def act(page: Page, map_key: str | None, key: str | None, owner: Any, kind: Any,
         return none, none, none, handover.examples(page, owner, page.maps.get(map_key), index), none
     if kind == "here":
         return none, none, none, none, handover.search_here(page.maps.get(map_key), index)
-    if kind in SAID:
+    if kind in VERDICTS:
         return none, none, none, handover.judge(page, owner, page.maps.get(map_key), kind, index), none
     value, corpus = edit(page, map_key, key, index, owner)
     return value, none if corpus is None else corpus, none, none, none
@@ -70,10 +71,10 @@ def still_there(page: Page, map_key: str | None, key: str, model: str | None) ->
     if map_key is None or map_key not in page.maps:
         return None
     drawn = page.maps.get(map_key)
-    now = page.made(model, page.corpora.get(key))
+    now = page.provenance(model, page.corpora.get(key))
     if (drawn.made["corpus"], drawn.made["model"]) != (now["corpus"], now["model"]):
         return None
-    return page.corpora.put(edited(drawn)) if drawn.edits.steps else key
+    return page.corpora.put(apply_edits(drawn)) if drawn.edits.steps else key
 
 
 def is_edited(page: Page, key: str | None) -> Any:
@@ -126,15 +127,15 @@ def build(page: Page, tab: str) -> None:
         )
 
     def on_afresh(owner: Any, key: str | None, *controls: Any) -> Any:
-        return drawn_by("", None, owner, page.without_edits(owner, key), *controls)
+        return drawn_by("", None, owner, page.corpora.discard_map_edits(owner, key), *controls)
 
-    def on_arrive(place: Place | None) -> Any:
+    def on_arrive(place: Location | None) -> Any:
         return gr.skip() if place is None or not place.drawn or place.tab != "map" else place
 
-    def on_arrived(place: Place | None, map_key: str | None, owner: Any, key: str | None, model: str, *controls: Any) -> Any:
+    def on_arrived(place: Location | None, map_key: str | None, owner: Any, key: str | None, model: str, *controls: Any) -> Any:
         if place is None:  # a request that the page did not send
             return gr.skip()
-        key, _ = page.corpus_of(key, owner)
+        key, _ = page.corpora.current(key, owner)
         if (there := still_there(page, map_key, key, model)) is not None:
             return there, gr.skip(), recolour(page, map_key, place.colour), gr.skip(), gr.skip()
         return drawn_by(place.colour, None, owner, key, model, *controls)
@@ -142,7 +143,7 @@ def build(page: Page, tab: str) -> None:
     def on_act(map_key: str | None, key: str | None, owner: Any, event: gr.SelectData) -> Any:
         return act(page, map_key, key, owner, event.value, event.index)
 
-    def on_show(rows: Rows | None, map_key: str | None, owner: Any, key: str | None, *controls: Any) -> Any:
+    def on_show(rows: RowSelection | None, map_key: str | None, owner: Any, key: str | None, *controls: Any) -> Any:
         if rows is None:
             return gr.skip()
         notes, saves = gr.skip(), gr.skip()
@@ -154,20 +155,22 @@ def build(page: Page, tab: str) -> None:
     inputs = [page.owner, page.corpus, page.model, dimensions, neighbours, distance, by, method, count, threshold]
     outputs = [page.corpus, map_key, shown, remarks, saves]
     drawing = {"outputs": outputs, "show_progress_on": shown, "concurrency_limit": 2, "concurrency_id": "map"}
-    long_work(button.click, "map", on_draw, [map_key, *inputs], **drawing)
+    start_task(button.click, "map", on_draw, [map_key, *inputs], **drawing)
     picked.then("map", on_draw, [map_key, *inputs], **drawing)
-    long_work(afresh.click, "map", on_afresh, inputs, **drawing)
-    page.corpus.change(guarded(partial(is_edited, page)), page.corpus, afresh, **_QUIET)
-    long_work(arriving(page, on_arrive, [page.arrived]), "map", on_arrived, [page.arrived, map_key, *inputs], **drawing)
+    start_task(afresh.click, "map", on_afresh, inputs, **drawing)
+    page.corpus.change(handle_errors(partial(is_edited, page)), page.corpus, afresh, **_QUIET)
+    start_task(on_location(page, on_arrive, [page.location]), "map", on_arrived, [page.location, map_key, *inputs], **drawing)
     for event in (dimensions.input, neighbours.release, distance.release, by.input, method.input, count.release, threshold.release):
-        long_work(event, "map", on_setting, [map_key, *inputs], trigger_mode="always_last", **drawing)
+        start_task(event, "map", on_setting, [map_key, *inputs], trigger_mode="always_last", **drawing)
     method.change(_method_controls, method, [count, threshold], queue=False, **_QUIET)
     # A hand may be quicker than the answers: each of its clicks counts, one after the other.
     each = {**_QUIET, "trigger_mode": "multiple", "concurrency_limit": 1, "concurrency_id": "map-edits"}
-    done = [shown, page.corpus, page.teach, page.basket_changed, page.within]
-    shown.select(guarded(on_act), [map_key, page.corpus, page.owner], done, **each)
-    opened = page.on_map.change(lambda rows: gr.skip() if rows is None else gr.Tabs(selected=tab), page.on_map, page.tabs, **_QUIET)
-    long_work(opened.then, "map", on_show, [page.on_map, map_key, *inputs], **drawing)
+    done = [shown, page.corpus, page.training_table, page.basket_version, page.rows_to_search]
+    shown.select(handle_errors(on_act), [map_key, page.corpus, page.owner], done, **each)
+    opened = page.rows_on_map.change(
+        lambda rows: gr.skip() if rows is None else gr.Tabs(selected=tab), page.rows_on_map, page.tabs, **_QUIET
+    )
+    start_task(opened.then, "map", on_show, [page.rows_on_map, map_key, *inputs], **drawing)
 
 
 def _settings(page: Page) -> tuple[Any, Any, tuple[Any, ...], tuple[Any, ...]]:
@@ -205,5 +208,5 @@ def _map_view(page: Page) -> Any:
         "find": choosing.find,
         "csv": choosing.chosen_csv,
     }
-    server = [answered(page, f"map_{name}", answer) for name, answer in asked.items()]
-    return view("map", plain(nothing(_BLANK)), elem_id="map-view", server=server)
+    server = [server_function(page, f"map_{name}", answer) for name, answer in asked.items()]
+    return view("map", to_json(placeholder(_BLANK)), elem_id="map-view", server=server)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...look.standalone import one_file
-from ...visitors.arranged import label_column
-from ...visitors.session import Drawn
+from ...html_export import write_html as one_file
+from ...sessions.map_edits import label_column
+from ...state import DrawnMap
 from .values import CLUSTERS, by_column, map_value
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def write_table(page: Page, map_key: str | None) -> Path:
     return rows_csv(page, drawn, np.flatnonzero(~drawn.edits.now.removed).tolist(), "map")
 
 
-def rows_csv(page: Page, drawn: Drawn, rows: Sequence[int], word: str = "selection") -> Path:
+def rows_csv(page: Page, drawn: DrawnMap, rows: Sequence[int], word: str = "selection") -> Path:
     """The same of some rows."""
     from ....data.cells import write_csv
 
@@ -87,11 +87,11 @@ def rows_csv(page: Page, drawn: Drawn, rows: Sequence[int], word: str = "selecti
     return target
 
 
-def columns(drawn: Drawn) -> dict[str, Sequence[str]]:
+def columns(drawn: DrawnMap) -> dict[str, Sequence[str]]:
     """The corpus' columns, and that of the labels where any was given."""
     labels = drawn.edits.now.labels
     return {**drawn.corpus.fields, **({label_column(drawn.chosen): labels} if any(labels) else {})}
 
 
-def _stem(drawn: Drawn) -> str:
+def _stem(drawn: DrawnMap) -> str:
     return Path(drawn.chosen.corpus.name).stem or "corpus"

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....explore.topics import assign_hues
-from ...look.standalone import packed
-from ...pieces.views import Value
+from ...html_export import to_base64
+from ...views import Value
 
 if TYPE_CHECKING:
     from ....explore.map_edits import EditHistory
@@ -51,16 +51,16 @@ def map_value(
     names = [{"id": number, "label": label, "size": size} for number, label, size in now.clusters()]
     names = _shaded(names, points, now.ids) if len(names) > _APART else names
     by = colour if colour in colours else CLUSTERS
-    clusters = packed(now.ids.astype("<i4"))
+    clusters = to_base64(now.ids.astype("<i4"))
     left = ~now.removed
     return {
         "key": key,
         "title": title,
         "n": len(points),
         "dims": int(points.shape[1]),
-        "points": packed(points),
+        "points": to_base64(points),
         "layout_key": f"{view.projection_key}-{points.shape[1]}",
-        "hidden": packed(now.removed.astype("u1")) if now.removed.any() else "",
+        "hidden": to_base64(now.removed.astype("u1")) if now.removed.any() else "",
         "clusters": clusters,
         "cluster_names": names,
         "colours": colours,
@@ -90,7 +90,7 @@ def by_column(cells: Sequence[str], points: np.ndarray | None = None, left: np.n
         shown = {"low": low, "high": high, "shade_low": f"{low:g}", "shade_high": f"{high:g}"}
         everything = [{"id": 0, "label": f"{low:g} to {high:g}", "size": len(cells)}]
         zero = np.zeros(len(cells), dtype="<i4")
-        return {"groups": packed(zero), "names": everything, "shades": packed(numbers.astype("<f4")), **shown}
+        return {"groups": to_base64(zero), "names": everything, "shades": to_base64(numbers.astype("<f4")), **shown}
     stays = np.ones(len(cells), bool) if left is None else left
     counts = Counter(cell for cell, there in zip(cells, stays, strict=True) if there)
     most = _MOST_GROUPS if len(counts) <= max(50, len(cells) / 3) and points is not None else _FEW
@@ -103,7 +103,7 @@ def by_column(cells: Sequence[str], points: np.ndarray | None = None, left: np.n
     rest = int(((groups < 0) & stays).sum())
     if rest:
         names.append({"id": -1, "label": _OTHERS, "size": rest})
-    return {"groups": packed(groups), "names": names, "shades": None}
+    return {"groups": to_base64(groups), "names": names, "shades": None}
 
 
 def by_label(labels: Sequence[str], left: np.ndarray) -> Value:
@@ -115,7 +115,7 @@ def by_label(labels: Sequence[str], left: np.ndarray) -> Value:
     rest = int(((groups < 0) & left).sum())
     if rest:
         names.append({"id": -1, "label": "no label yet", "size": rest})
-    return {"groups": packed(groups), "names": names, "shades": None}
+    return {"groups": to_base64(groups), "names": names, "shades": None}
 
 
 def _shaded(names: list[Value], points: np.ndarray, groups: np.ndarray) -> list[Value]:

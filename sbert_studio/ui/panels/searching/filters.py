@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
+from ...handlers import handle_errors
 from ...page import Page
-from ...pieces.handlers import guarded
 
 if TYPE_CHECKING:
     from ....data.corpus import Corpus
@@ -65,7 +65,7 @@ def draw(page: Page) -> tuple[Any, Any]:
         )
 
     def on_corpus(key: str | None) -> Any:
-        names = columns(page.corpus_of(key)[1].corpus)
+        names = columns(page.corpora.current(key)[1].corpus)
         return (
             gr.update(visible=bool(names)),
             gr.update(choices=[_EVERY, *((name, name) for name in names)], value=""),
@@ -73,10 +73,10 @@ def draw(page: Page) -> tuple[Any, Any]:
         )
 
     def on_column(key: str | None, name: str) -> Any:
-        return gr.update(choices=values(page.corpus_of(key)[1].corpus, name), value=[], visible=bool(name))
+        return gr.update(choices=values(page.corpora.current(key)[1].corpus, name), value=[], visible=bool(name))
 
     quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
-    page.corpus.change(guarded(on_corpus), page.corpus, [both, column, chosen], **quiet)
-    page.on_load.append(lambda named: named.then(guarded(partial(on_corpus)), page.corpus, [both, column, chosen], **quiet))
-    column.input(guarded(on_column), [page.corpus, column], chosen, **quiet)
+    page.corpus.change(handle_errors(on_corpus), page.corpus, [both, column, chosen], **quiet)
+    page.on_load.append(lambda named: named.then(handle_errors(partial(on_corpus)), page.corpus, [both, column, chosen], **quiet))
+    column.input(handle_errors(on_column), [page.corpus, column], chosen, **quiet)
     return column, chosen

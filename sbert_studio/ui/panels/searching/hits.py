@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from ....errors import StudioError
 from ....explore.bm25 import highlight
+from ...basket.handlers import VERDICTS, toggle_pair
+from ...basket.pairs import LabelledPair
 from ...page import Page
-from ...pieces.views import Value, column, table
-from ..basket.gather import SAID, mark
-from ..basket.pairs import Pair
+from ...views import Value, column, table
 
 if TYPE_CHECKING:
     from ....data.corpus import Corpus
@@ -94,4 +94,4 @@ def judge(page: Page, asked: Asked | None, row: Any, said: str, owner: Any) -> i
     texts = page.corpora.get(asked.corpus).corpus.texts if asked is not None else ()
     if asked is None or not isinstance(row, int) or isinstance(row, bool) or not 0 <= row < len(texts):
         raise StudioError("there is no such row", "search once more")
-    return mark(page, owner, Pair(asked.text, texts[row], SAID[said], "Search"))
+    return toggle_pair(page, owner, LabelledPair(asked.text, texts[row], VERDICTS[said], "Search"))

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from ....errors import StudioError
+from ...components import cancel_button, start_task
+from ...handlers import PROGRESS, progress_callback
 from ...page import Page
-from ...pieces.controls import cancel_button, long_work
-from ...pieces.handlers import PROGRESS, told
-from ...pieces.views import Value, column, nothing, table, view
-from ...visitors.visits import VISITS
+from ...sessions.tasks import TASKS
+from ...views import Value, column, placeholder, table, view
 
 if TYPE_CHECKING:
     from ....services.results import SearchResult
@@ -30,7 +30,7 @@ def find(page: Page, folder: str, query: str, k: int, progress: Any = None) -> V
         raise StudioError("folders of this machine are not open to visitors", "search a file of your own")
     if not folder.strip():
         raise StudioError("no folder is named", "name one that sbert-studio encode wrote")
-    reading = told(progress, "Indexing the rows") if progress is not None else None
+    reading = progress_callback(progress, "Indexing the rows") if progress is not None else None
     return _table(page.studio.scale.search(Path(folder.strip()), query, int(k), progress=reading))
 
 
@@ -56,11 +56,11 @@ def build(page: Page) -> None:
         k = gr.Slider(1, 100, 10, step=1, label="Results", elem_id="shards-k")
         button = gr.Button("Search", variant="primary", elem_id="shards-go")
         cancel_button("shards")
-    hits = view("table", nothing("Results appear here, the closest first."), elem_id="shards-hits")
+    hits = view("table", placeholder("Results appear here, the closest first."), elem_id="shards-hits")
 
     def on_search(folder: str, query: str, k: int, progress: Any = PROGRESS) -> Value:
-        VISITS.overtake()
+        TASKS.supersede_earlier()
         return find(page, folder, query, k, progress)
 
     for event in (button.click, query.submit):
-        long_work(event, "shards", on_search, [folder, query, k], hits, newest=True, show_progress_on=hits)
+        start_task(event, "shards", on_search, [folder, query, k], hits, newest=True, show_progress_on=hits)

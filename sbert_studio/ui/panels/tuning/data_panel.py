@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from ....data.schema.overrides import SchemaOverrides
+from ...components import cancel_button, download_button, sample_buttons, samples_of, start_task, upload
+from ...handlers import PROGRESS, handle_errors, progress_callback
+from ...handover import FINE_TUNE, TrainingTable
 from ...page import Page
-from ...pieces.controls import cancel_button, download_button, long_work
-from ...pieces.handlers import PROGRESS, guarded, told
-from ...pieces.picker import sample_buttons, samples_of, upload
-from ...pieces.views import Value, column, nothing, table, view
-from ..teaching import TAB, Lesson
+from ...views import Value, column, placeholder, table, view
 from . import changes, drafts
 from . import told as words
 from .drafts import KIND_WORDS, Draft
@@ -22,7 +21,9 @@ from .drafts import KIND_WORDS, Draft
 if TYPE_CHECKING:
     from ....data.samples import Sample
 
-FIRST = nothing("Choose a file or a sample. Its columns, its kind and its faults are found at once; nothing trains until you press Start.")
+FIRST = placeholder(
+    "Choose a file or a sample. Its columns, its kind and its faults are found at once; nothing trains until you press Start."
+)
 _EXACT = (
     "Exact, cell for cell: choose it here or train on it from a terminal, and it is these very rows. "
     "It is not made for a spreadsheet, which runs a cell that begins with = as a formula."
@@ -44,22 +45,26 @@ def samples(language: str = "en") -> list[Sample]:
 
 def take(page: Page, path: Path, model: str | None, name: str | None = None, progress: Any = None) -> Draft:
     """A file as a draft."""
-    reading, checking = (told(progress, "Reading"), told(progress, "Checking")) if progress is not None else (None, None)
+    reading, checking = (
+        (progress_callback(progress, "Reading"), progress_callback(progress, "Checking")) if progress is not None else (None, None)
+    )
     return drafts.open_draft(page.studio, path, model, name=name, reading=reading, checking=checking)
 
 
 def take_fitting(
     page: Page, path: Path, model: str | None, kept: Any, name: str | None = None, progress: Any = None
 ) -> tuple[Draft, str, list[Any]]:
-    """Return a file as a draft, the model that fits its language, and what the model's chooser and ``page.brought`` become.
+    """Return a file as a draft, the model that fits its language, and what the model's chooser and ``page.other_texts`` become.
 
     Args:
         model, kept: see :meth:`~sbert_studio.ui.page.Page.fit_model`.
     """
-    reading, checking = (told(progress, "Reading"), told(progress, "Checking")) if progress is not None else (None, None)
+    reading, checking = (
+        (progress_callback(progress, "Reading"), progress_callback(progress, "Checking")) if progress is not None else (None, None)
+    )
     table = page.studio.read.table(path, name, reading)
-    fitting, *updates = page.fit_model(model, kept, name or path.name, page.studio.read.languages(table))
-    return drafts.open_draft(page.studio, path, fitting, name=name, table=table, checking=checking), fitting, updates
+    fitting, update = page.fit_model(model, kept, name or path.name, page.studio.read.languages(table))
+    return drafts.open_draft(page.studio, path, fitting, name=name, table=table, checking=checking), fitting, update.values()
 
 
 def preview(draft: Draft) -> Value:
@@ -159,17 +164,19 @@ class DataPanel:
 
     def _take_lessons(self, plan: Any, plan_outputs: list[Any]) -> None:
         """What another tab hands over: the tab opens at once, and the file is read as an upload is."""
-        page, outputs = self.page, [*self.outputs, *plan_outputs, self.page.model, self.page.brought]
+        page, outputs = self.page, [*self.outputs, *plan_outputs, self.page.model, self.page.other_texts]
         quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
-        opened = page.teach.change(lambda: gr.Tabs(selected=TAB), None, page.tabs, **quiet)
+        opened = page.training_table.change(lambda: gr.Tabs(selected=FINE_TUNE), None, page.tabs, **quiet)
 
-        def on_lesson(lesson: Lesson | None, model: str, kept: Any, progress: Any = PROGRESS) -> Any:
+        def on_lesson(lesson: TrainingTable | None, model: str, kept: Any, progress: Any = PROGRESS) -> Any:
             if lesson is None:
                 return gr.skip()
             draft, fitting, updates = take_fitting(page, lesson.path, model, kept, lesson.name, progress)
             return [*self.show(page.drafts.put(draft), draft), *plan(draft, fitting), *updates]
 
-        shown = long_work(opened.then, "tune", on_lesson, [page.teach, page.model, page.kept_model], outputs, show_progress_on=self.preview)
+        shown = start_task(
+            opened.then, "tune", on_lesson, [page.training_table, page.model, page.saved_model], outputs, show_progress_on=self.preview
+        )
         shown.success(None, js="() => SB.reveal('tune-preview')")
 
     def listen(self, plan: Any, plan_outputs: list[Any]) -> None:
@@ -219,16 +226,16 @@ class DataPanel:
             return shown(drafts.with_first(page.studio, page.drafts.get(key), Path(path) if path else None, model), model)
 
         self._take_lessons(plan, plan_outputs)
-        models, filled = [model, page.kept_model], [*common["outputs"], model, page.brought]
-        long_work(self.file.change, "tune", on_file, [self.file, *models], filled, show_progress_on=self.preview)
+        models, filled = [model, page.saved_model], [*common["outputs"], model, page.other_texts]
+        start_task(self.file.change, "tune", on_file, [self.file, *models], filled, show_progress_on=self.preview)
         for item, button in zip(self.samples, self.buttons, strict=True):
-            button.click(guarded(partial(on_sample, item)), models, **{**common, "outputs": filled})
-        chosen = guarded(on_parts), [self.draft, model, *self.parts]
+            button.click(handle_errors(partial(on_sample, item)), models, **{**common, "outputs": filled})
+        chosen = handle_errors(on_parts), [self.draft, model, *self.parts]
         for control in (self.kind, self.columns, self.target, self.group):
             control.input(*chosen, **common)
         for number in (self.low, self.high):
             number.submit(*chosen, **common)
             number.blur(*chosen, **common)
-        self.findings.select(guarded(on_button), [self.draft, model], **common)
-        self.dev.change(guarded(on_dev), [self.draft, self.dev, model], **common)
-        self.first.change(guarded(on_first), [self.draft, self.first, model], **common)
+        self.findings.select(handle_errors(on_button), [self.draft, model], **common)
+        self.dev.change(handle_errors(on_dev), [self.draft, self.dev, model], **common)
+        self.first.change(handle_errors(on_first), [self.draft, self.first, model], **common)

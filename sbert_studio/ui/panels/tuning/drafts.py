@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ....data.schema.overrides import SchemaOverrides
 from ....errors import StudioError, describe_rows
 from ....services.training_plan import TrainRequest
-from ...pieces.views import Value
-from .follow import sentence
+from ...views import Value, to_sentence
 
 if TYPE_CHECKING:
     from ....data.doctor.diagnosis import Diagnosis
@@ -124,7 +123,7 @@ def checked(studio: Studio, draft: Draft, model: str | None, progress: Progress 
         plan = studio.tune.plan(request, draft.plan, table=draft.table, checking=progress)
     except StudioError as error:
         rows = f" ({describe_rows(error.rows)})" if error.rows else ""
-        words = " ".join(sentence(part) for part in (error.message + rows, error.hint) if part)
+        words = " ".join(to_sentence(part) for part in (error.message + rows, error.hint) if part)
         return replace(draft, request=request, plan=None, problem=words.rstrip("."), typed=None)
     return replace(draft, request=request, plan=plan, problem="", typed=None)
 
@@ -220,8 +219,8 @@ def estimate(studio: Studio, draft: Draft) -> Value:
     )
     if folds := found.estimate.folds:
         of += f", in {folds} folds without a part of the rows each, and once with all of them"
-    reasons = [sentence(of + (f", {trainings} trainings" if trainings > 1 else "")), sentence(steps)]
-    return {"title": sentence(span), "reasons": [*reasons, "Found by taking a few steps; the memory is that of this whole program."]}
+    reasons = [to_sentence(of + (f", {trainings} trainings" if trainings > 1 else "")), to_sentence(steps)]
+    return {"title": to_sentence(span), "reasons": [*reasons, "Found by taking a few steps; the memory is that of this whole program."]}
 
 
 def _plan(draft: Draft) -> TrainPlan:

@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from ....errors import ended
 from ....evaluation.report import describe_confusions, describe_metric, describe_run, verdict
 from ....losses import loss_title
 from ....training.events import format_rate
-from ...pieces.views import Value, nothing, plain
+from ...views import Value, placeholder, to_json, to_sentence
 from .heard import NOT_JUDGED, NOTHING_SAID, Judged, Said
 
 if TYPE_CHECKING:
@@ -128,16 +127,16 @@ class Follow:
         live = run.status in ("queued", "running")
         phase = (self.said.phase or ("" if last or self.part else _LOADING)) if run.status == "running" and not seen.stopping else ""
         left = last.get("seconds_left")
-        message = " ".join(sentence(part) for part in (run.message, run.hint) if part)
+        message = " ".join(to_sentence(part) for part in (run.message, run.hint) if part)
         if seen.stopping:
             message = "Stopping… It ends after the step it is in; what was done so far is kept."
         elif run.status == "queued" and seen.waiting:
             message = f"{seen.waiting} run{'s' if seen.waiting > 1 else ''} before it."
         elif seen.kept_until:
             message += f" It is kept here until {day(seen.kept_until)}: download what you want to keep."
-        message = sentence(message.strip()) or sentence(self.said.last)
+        message = to_sentence(message.strip()) or to_sentence(self.said.last)
         if run.model_path is not None and run.status in ("finished", "stopped") and not run.dev_rows and "score" not in run.after:
-            message = f"{sentence(_UNJUDGED)} {message}".strip()
+            message = f"{to_sentence(_UNJUDGED)} {message}".strip()
         value: Value = {
             "title": run.name,
             "theirs": [run.name, *([origin] if origin not in ("", run.model) else [])],
@@ -155,11 +154,11 @@ class Follow:
             "stopping": seen.stopping,
             "message": message,
             "part": self.part if live else "",
-            "phase": sentence(phase),
+            "phase": to_sentence(phase),
             "parts": [{"title": title, "before": before, "after": after} for title, before, after in self.ended],
             "scores": None if live else before_after(run),
         }
-        return plain(value)  # type: ignore[no-any-return]
+        return to_json(value)  # type: ignore[no-any-return]
 
     def curves(self) -> Value:
         """The value of a ``curves`` view: loss, the same smoothed, and the scores on the held-out rows."""
@@ -205,7 +204,7 @@ def before_after(run: Run) -> Value | None:
     metric = f"{metric} on {run.dev_rows:,} held-out rows" if run.dev_rows else f"{metric} on held-out rows"
     if "sd" in run.after:
         metric = f"{metric}, mean of {len(run.after['each'])} (± {run.after['sd']:.4f})"
-    said = [sentence(_MINUS.sub("−", words)) for words in describe_run(run.before, run.after)]
+    said = [to_sentence(_MINUS.sub("−", words)) for words in describe_run(run.before, run.after)]
     return {
         "metric": metric,
         "before": float(before),
@@ -214,13 +213,8 @@ def before_after(run: Run) -> Value | None:
         "verdict": verdict(run.after),
         "said": said[0],
         "more": " ".join(said[1:]),
-        "confused": [sentence(words) for words in describe_confusions(run.after)],
+        "confused": [to_sentence(words) for words in describe_confusions(run.after)],
     }
-
-
-def sentence(words: str) -> str:
-    """Words with a capital at the start and an end: a full stop, or the sign that they have."""
-    return words and ended(words[:1].upper() + words[1:])
 
 
 def smoothed(values: list[float]) -> list[float]:
@@ -235,4 +229,4 @@ def smoothed(values: list[float]) -> list[float]:
 
 def no_run() -> Value:
     """The panel before there is any run."""
-    return nothing(NO_RUN)
+    return placeholder(NO_RUN)

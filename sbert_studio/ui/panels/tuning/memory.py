@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....data.schema.overrides import SchemaOverrides
 from ....errors import StudioError
-from ...pieces.views import plain
+from ...views import to_json
 from . import drafts
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ def remember(page: Page, owner: Any, draft: Draft, overrides: Mapping[str, Any],
         "file": _place(page, owner, draft.path, draft.saved_as, draft),
         "dev": _place(page, owner, draft.request.dev, "held-out examples"),
         "first": _place(page, owner, draft.request.first, "a first stage"),
-        "choices": plain(asdict(said)),
-        "overrides": plain(dict(overrides)),
+        "choices": to_json(asdict(said)),
+        "overrides": to_json(dict(overrides)),
         "name": name,
         "pinned": list(pinned),
     }
@@ -88,7 +88,7 @@ def _place(page: Page, owner: Any, path: object, name: str, draft: Draft | None 
         if draft is not None and changes:
             path = page.downloads.path(draft.saved_as)
             draft.table.to_csv(path, guarded=False)
-        kept = page.kept.keep(known[0], path, name if Path(name).suffix else name + path.suffix, "", USE)
+        kept = page.files.save(known[0], path, name if Path(name).suffix else name + path.suffix, "", USE)
         if len(page.form_files) >= _MOST:
             page.form_files.clear()
         page.form_files[known] = "" if kept is None else f"{_FILE}{kept.id}"
@@ -104,7 +104,7 @@ def _found(page: Page, owner: Any, place: Any) -> tuple[Path, str] | None:
         item = next((one for one in list_samples() if one.id == place.removeprefix(_SAMPLE)), None)
         return None if item is None else (item.path, item.path.name)
     try:
-        kept = page.kept.get(page.visitor(owner), place.removeprefix(_FILE))
+        kept = page.files.get(page.visitor(owner), place.removeprefix(_FILE))
     except StudioError:
         return None
     return kept.path, kept.name

@@ -9,7 +9,7 @@ from typing import Any
 import gradio as gr
 
 from ....training.pins import MAX_CHARACTERS, MAX_PAIRS, TrackedExamples
-from ...pieces.views import Value, plain
+from ...views import Value, to_json
 from .follow import Follow
 
 _HELP = "Texts whose likeness you know by heart. They are shown again at every evaluation, and the training learns nothing from them."
@@ -94,7 +94,7 @@ def pins_view(pins: TrackedExamples | None, follow: Follow) -> Value | None:
     ]
     among = f"{len(pins.among):,}" if len(pins.among) == pins.of else f"{len(pins.among):,} of the {pins.of:,}"
     value = {"pairs": pairs, "query": pins.query if nearest else "", "nearest": nearest, "among": f"among {among} texts of the file"}
-    return plain(value | {"which": _which(follow, now)})  # type: ignore[no-any-return]
+    return to_json(value | {"which": _which(follow, now)})  # type: ignore[no-any-return]
 
 
 def _which(follow: Follow, now: Any) -> str:

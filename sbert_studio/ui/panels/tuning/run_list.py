@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from ....errors import StudioError
+from ...handlers import handle_errors
 from ...page import Page
-from ...pieces.handlers import guarded
-from ...pieces.views import Value, plain, view
+from ...views import Value, to_json, view
 from .follow import Follow
 from .run_panel import RunPanel
 
@@ -30,7 +30,7 @@ def listing(found: list[RunView], chosen: str) -> Value | None:
         return None
     rows = [_row(seen, chosen) for seen in found[:_MOST]]
     more = len(found) - len(rows)
-    return plain({"live": True, "rows": rows, "note": f"{more} more wait." if more else ""})  # type: ignore[no-any-return]
+    return to_json({"live": True, "rows": rows, "note": f"{more} more wait." if more else ""})  # type: ignore[no-any-return]
 
 
 def _row(seen: RunView, chosen: str) -> Value:
@@ -83,8 +83,8 @@ class RunList:
             return [listing(under_way(page, owner), now.run_id), browser, *panel.show(now)]
 
         inputs, outputs = [page.owner, panel.chosen, self.shown], [self.view, self.shown, page.timer]
-        for event in (page.runs_timer.tick, page.runs_changed.change, panel.chosen.change):
-            event(guarded(show), inputs, outputs, queue=False, trigger_mode="once", **quiet)
-        loaded.then(guarded(show), inputs, outputs, **quiet)
+        for event in (page.runs_timer.tick, page.runs_version.change, panel.chosen.change):
+            event(handle_errors(show), inputs, outputs, queue=False, trigger_mode="once", **quiet)
+        loaded.then(handle_errors(show), inputs, outputs, **quiet)
         inputs, outputs = [page.owner, panel.chosen, panel.follow], [self.view, page.owner, *panel.outputs]
-        self.view.select(guarded(on_select), inputs, outputs, trigger_mode="multiple", **quiet)
+        self.view.select(handle_errors(on_select), inputs, outputs, trigger_mode="multiple", **quiet)

@@ -12,16 +12,16 @@ import gradio as gr
 
 from ....errors import StudioError
 from ....services.training_plan import in_sentences
+from ...components import download_button
+from ...handlers import handle_errors
+from ...handover import SIMILARITY, compare_models
 from ...page import Page
-from ...pieces.controls import download_button
-from ...pieces.handlers import guarded
-from ...pieces.views import Value, plain, view
-from ..changing.handover import compare
-from ..pushing import PushPanel
+from ...push_panel import PushPanel
+from ...views import Value, to_json, view
 from . import settled
 from .follow import Follow, no_run
 from .pinning import pins_view
-from .worst import TAB, mistakes_view, pair_of
+from .worst import mistakes_view, pair_of
 
 if TYPE_CHECKING:
     from ....runs.run import Run
@@ -48,7 +48,7 @@ def look(page: Page, follow: Follow) -> tuple[Follow, Value, Value | None, bool]
     # Of a run that left no model nothing is learned yet: these are rows to learn from.
     begun = bool(seen.run.step) and seen.run.model_path is not None
     rows = [] if seen.run.active else list(in_sentences(page.studio.tune.accounts(seen.run.id), begun=begun))
-    return now, now.panel(seen, origin(page, seen.run)) | {"rows": rows}, plain(now.curves()), changed
+    return now, now.panel(seen, origin(page, seen.run)) | {"rows": rows}, to_json(now.curves()), changed
 
 
 def origin(page: Page, run: Run) -> str:
@@ -160,7 +160,7 @@ class RunPanel:
             return [*self.show(Follow(run.id)), changes + 1]
 
         def on_mistake(follow: Follow, event: gr.SelectData) -> Any:
-            return pair_of(page.studio, follow.run_id, event.index), gr.Tabs(selected=TAB)
+            return pair_of(page.studio, follow.run_id, event.index), gr.Tabs(selected=SIMILARITY)
 
         def on_load(owner: Any) -> Any:
             return self.show(attach(page, owner))
@@ -170,28 +170,28 @@ class RunPanel:
             known = {run.id for run in page.studio.tune.runs()}
             return gr.skip() if not follow.run_id or follow.run_id in known else self.show(Follow())
 
-        page.runs_changed.change(guarded(on_change), self.follow, self.outputs, **quiet)
+        page.runs_version.change(handle_errors(on_change), self.follow, self.outputs, **quiet)
         page.timer.tick(
-            guarded(on_tick),
+            handle_errors(on_tick),
             [self.chosen, self.follow],
             [*self._drawn, self.ended],
             queue=False,
             trigger_mode="once",
             **quiet,
         )
-        self.ended.change(lambda changes: changes + 1, page.runs_changed, page.runs_changed, **quiet)
-        loaded.then(guarded(on_load), page.owner, self.outputs, **quiet)
+        self.ended.change(lambda changes: changes + 1, page.runs_version, page.runs_version, **quiet)
+        loaded.then(handle_errors(on_load), page.owner, self.outputs, **quiet)
         self.stop.click(None, js="() => SB.stopping('tune-stop')")
-        self.stop.click(guarded(on_stop), self.follow, self.outputs, queue=False, **quiet)
+        self.stop.click(handle_errors(on_stop), self.follow, self.outputs, queue=False, **quiet)
         answered = [*self.outputs, page.owner]
-        self.asking.select(guarded(on_answer), [self.follow, page.owner], answered, **private, show_progress_on=self.asking)
-        self.mistakes.select(guarded(on_mistake), self.follow, [page.pair, page.tabs], trigger_mode="multiple", **quiet)
-        self.changes.click(guarded(lambda follow: compare(page, follow.run_id)), self.follow, page.compare, **quiet)
-        changed = [*self.outputs, page.runs_changed]
-        self.dial.select(guarded(on_strength), [self.follow, page.runs_changed], changed, **private, show_progress_on=self.dial)
-        self.resume.click(guarded(on_resume), self.follow, self.outputs, **private)
+        self.asking.select(handle_errors(on_answer), [self.follow, page.owner], answered, **private, show_progress_on=self.asking)
+        self.mistakes.select(handle_errors(on_mistake), self.follow, [page.pair_to_compare, page.tabs], trigger_mode="multiple", **quiet)
+        self.changes.click(handle_errors(lambda follow: compare_models(page, follow.run_id)), self.follow, page.models_to_compare, **quiet)
+        changed = [*self.outputs, page.runs_version]
+        self.dial.select(handle_errors(on_strength), [self.follow, page.runs_version], changed, **private, show_progress_on=self.dial)
+        self.resume.click(handle_errors(on_resume), self.follow, self.outputs, **private)
         self.push.listen(self.chosen)
-        self.use.click(guarded(partial(use, page)), [self.follow, page.owner], [page.model, page.kept_model], **quiet)
+        self.use.click(handle_errors(partial(use, page)), [self.follow, page.owner], [page.model, page.saved_model], **quiet)
 
 
 def use(page: Page, follow: Follow, owner: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import gradio as gr
 
 from ....registry import Field, fields_of
-from ...pieces import forms
+from ... import forms
 
 _BASIC = ("epochs", "batch_size", "learning_rate")
 _LORA = ("lora_r", "lora_alpha", "lora_dropout")
@@ -156,7 +156,7 @@ def overrides(raw: Sequence[Any], shown: Mapping[str, Any], kept: Mapping[str, A
     architecture = architecture_in(raw)
     known = losses_of(architecture)
     objective = objective if objective in known else "auto"  # that of the other architecture is meant no more
-    values = {"method": method, "objective": objective, **forms.read(fields, rest[: len(fields)])}
+    values = {"method": method, "objective": objective, **forms.read_values(fields, rest[: len(fields)])}
     found = {**kept, **{name: value for name, value in values.items() if value != shown.get(name)}}
     if found.get("objective") == "auto":
         del found["objective"]
@@ -179,10 +179,10 @@ def shown_of(spec: Any, chosen: Mapping[str, Any]) -> dict[str, Any]:
     """What the controls show for a spec: parsed back, so that a rounded number is no change."""
     values: dict[str, Any] = {"method": spec.method, "objective": chosen.get("objective", "auto"), "acting": spec.objective}
     for item in spec_fields():
-        values[item.name] = item.parse(forms.as_shown(item, getattr(spec, item.name)))
+        values[item.name] = item.parse(forms.to_control_value(item, getattr(spec, item.name)))
     for name, item in objective_fields():
         if name == spec.objective:
-            values[f"{name}.{item.name}"] = item.parse(forms.as_shown(item, spec.objective_params.get(item.name, item.default)))
+            values[f"{name}.{item.name}"] = item.parse(forms.to_control_value(item, spec.objective_params.get(item.name, item.default)))
     return values
 
 
@@ -207,7 +207,7 @@ def updates(kind: str | None, shown: Mapping[str, Any]) -> list[Any]:
         gr.update(choices=choices, value=shown["objective"], info=acting.summary if acting else _MINIMISED),
         *forms.updates(spec_fields(), shown),
         *(
-            gr.update(value=forms.as_shown(item, shown[f"{name}.{item.name}"])) if f"{name}.{item.name}" in shown else gr.skip()
+            gr.update(value=forms.to_control_value(item, shown[f"{name}.{item.name}"])) if f"{name}.{item.name}" in shown else gr.skip()
             for name, item in objective_fields()
         ),
     ]

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ....errors import StudioError
 from ....evaluation.report import describe_metric
 from ....services.training_start import dial
-from ...pieces.questions import as_view
-from ...pieces.views import Value, plain
+from ...views import Value, questions_view, to_json
 
 if TYPE_CHECKING:
     from ....data.questions import Question
@@ -22,7 +21,7 @@ _BY_HAND = "Each mark is scored on these rows: whoever chooses by them has seen 
 
 def asked(question: Question | None) -> Value | None:
     """The value of a ``questions`` view; ``None`` where the run asks nothing."""
-    return as_view("The training stopped and asks", [question] if question else [])
+    return questions_view("The training stopped and asks", [question] if question else [])
 
 
 def answer(studio: Studio, run_id: str, which: Any) -> Run:
@@ -41,7 +40,7 @@ def strength(run: Run) -> Value | None:
     found = dial(run.before, run.after) if run.status == "finished" and run.model_path is not None else None
     by_hand = "chosen" in (run.after.get("kept") or run.after)
     note = _BY_HAND if by_hand else _CHOSEN if "tried" in run.after else ""
-    return plain({**found, "metric": describe_metric(str(run.after.get("metric", "score"))), "note": note}) if found else None
+    return to_json({**found, "metric": describe_metric(str(run.after.get("metric", "score"))), "note": note}) if found else None
 
 
 def chosen(value: Any) -> float:

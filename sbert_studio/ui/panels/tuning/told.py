@@ -12,10 +12,8 @@ from ....data.schema.overrides import SchemaOverrides, format_names, format_scal
 from ....errors import StudioError, describe_rows
 from ....services.training_plan import FIRST, Answered, in_sentences
 from ....services.training_questions import answered, in_words
-from ...pieces.questions import as_view
-from ...pieces.views import Value, plain
+from ...views import Value, questions_view, to_json, to_sentence
 from .drafts import KIND_WORDS, Draft, checked
-from .follow import sentence
 
 if TYPE_CHECKING:
     from ....data.questions import Question
@@ -36,7 +34,7 @@ def findings(draft: Draft) -> Value:
     """The value of a ``findings`` view."""
     more = {"changes": list(draft.changes), "undo": "Undo" if draft.changes else ""}
     if draft.plan is None:
-        trouble = {"severity": "error", "message": sentence(draft.problem), "where": "", "fix": "", "index": -1}
+        trouble = {"severity": "error", "message": to_sentence(draft.problem), "where": "", "fix": "", "index": -1}
         return {"verdict": "No training can start yet.", "findings": [trouble], "offers": [], **more}
     diagnosis, roles = draft.plan.diagnosis, draft.plan.roles
     verdict = f"{diagnosis.rows:,} rows · {KIND_WORDS[roles.kind]}" + (f" · {roles.note}" if roles.note else "")
@@ -45,7 +43,7 @@ def findings(draft: Draft) -> Value:
     shown = [
         {
             "severity": item.severity,
-            "message": sentence(item.message),
+            "message": to_sentence(item.message),
             "where": describe_rows(item.rows).capitalize() if item.rows else "",
             "fix": item.fix.label if item.fix else "",
             "index": number,
@@ -55,14 +53,14 @@ def findings(draft: Draft) -> Value:
     offers = [
         {"name": offer.name, "label": offer.label, "rows": offer.describe().removeprefix(f"{offer.label}: ")} for offer in diagnosis.offers
     ]
-    return plain({"verdict": verdict, "why": why, "findings": shown, "offers": offers, **more})  # type: ignore[no-any-return]
+    return to_json({"verdict": verdict, "why": why, "findings": shown, "offers": offers, **more})  # type: ignore[no-any-return]
 
 
 def _because(why: Sequence[str]) -> str:
     """What tells what the rows are, and which columns have no part in it."""
-    aside = [sentence(one) for one in why if one.startswith(UNUSED)]
+    aside = [to_sentence(one) for one in why if one.startswith(UNUSED)]
     told = [one for one in why if not one.startswith(UNUSED)]
-    return " ".join([sentence(f"Read so because {'; '.join(told)}")] * bool(told) + aside)
+    return " ".join([to_sentence(f"Read so because {'; '.join(told)}")] * bool(told) + aside)
 
 
 def questions(draft: Draft) -> Value | None:
@@ -70,7 +68,7 @@ def questions(draft: Draft) -> Value | None:
     if draft.plan is None or draft.plan.certain:
         return None
     number = len(draft.plan.questions)
-    return as_view("Before it can train" if number == 1 else f"Before it can train: {number} questions", draft.plan.questions)
+    return questions_view("Before it can train" if number == 1 else f"Before it can train: {number} questions", draft.plan.questions)
 
 
 def answer(studio: Studio, draft: Draft, which: Any, model: str | None) -> Draft:

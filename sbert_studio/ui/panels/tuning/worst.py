@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ....errors import StudioError
 from ....runs.files import RunFiles
-from ...pieces.views import Value, plain
+from ...handover import TextPair
+from ...views import Value, to_json
 
 if TYPE_CHECKING:
     from ....data.schema.roles import Roles
     from ....runs.run import Run
     from ....services import Studio
 
-TAB = "Similarity"
-"""The title of the tab that a mistake opens in."""
 _OF = {
     "labelled_texts": "The nearest text is of another category.",
     "scored_pairs": "“the model”: pairs in the order in which it finds them alike, each with the score of the same place in your order.",
@@ -25,16 +22,6 @@ _OF = {
     "triplets": "The text of another meaning is nearer.",
     "positive_pairs": "Another text is nearer than its partner.",
 }
-
-
-@dataclass(frozen=True)
-class Pair:
-    """Two texts to compare, also by the model ``by``. ``visit`` differs each time, so that the same two can be asked for again."""
-
-    first: str
-    second: str
-    by: str = ""
-    visit: str = field(default_factory=lambda: secrets.token_hex(4))
 
 
 def mistakes_view(studio: Studio, run: Run) -> Value | None:
@@ -62,10 +49,10 @@ def mistakes_view(studio: Studio, run: Run) -> Value | None:
     note = f"{_OF[found['kind']]} Each row was judged by a model that had not seen it."
     note += f" They are those at strength {then:g}, as the training ended." if as_trained else ""
     note += " Compare shows what the model makes of it that was kept, which has since learned from these rows." if in_folds else ""
-    return plain({"title": title, "note": note, "rows": rows})  # type: ignore[no-any-return]
+    return to_json({"title": title, "note": note, "rows": rows})  # type: ignore[no-any-return]
 
 
-def pair_of(studio: Studio, run_id: str, place: Any) -> Pair:
+def pair_of(studio: Studio, run_id: str, place: Any) -> TextPair:
     """The two texts that a mistake is about, and whose it is; ``place`` comes from the browser.
 
     Raises:
@@ -75,7 +62,7 @@ def pair_of(studio: Studio, run_id: str, place: Any) -> Pair:
     if isinstance(place, bool) or not isinstance(place, int) or not 0 <= place < len(found["worst"]):
         raise StudioError("this mistake is no longer in the list", "look at the run again")
     one = found["worst"][place]
-    return Pair(one["texts"][0], one["beside"] or one["texts"][-1], run_id)
+    return TextPair(one["texts"][0], one["beside"] or one["texts"][-1], run_id)
 
 
 def _roles(studio: Studio, run_id: str) -> Roles | None:

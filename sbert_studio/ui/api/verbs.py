@@ -1,0 +1,297 @@
+"""The endpoints' functions: all arguments explicit, no session state, answers as JSON (see :mod:`.answers`)."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...errors import StudioError, is_text
+from ...services.leaderboard import LOCAL
+from ...services.training_plan import TrainRequest
+from .arguments import require_file, with_schema_arguments
+
+if TYPE_CHECKING:
+    from ...data.schema.overrides import SchemaOverrides
+    from ...services import Studio
+    from ..page import Page
+
+
+Json = dict[str, object]
+_DIGITS = re.compile(r"[0-9]+", re.ASCII)
+_MAX_DIGITS = 1_000  # of a number of clusters; Python parses at most 4,300
+_MAX_JSON_DIGITS = 16
+_MAX_MODELS = 6
+_PATHS = ("path", "model")  # fields of events that name folders of this machine
+
+
+def similarity(studio: Studio, a: str, b: str, model: str) -> Json:
+    """Compare two texts by meaning.
+
+    Args:
+        a: the first text.
+        b: the second text.
+        model: a bundled model's name, a run's id or a hub id; empty for the default, which depends on the language of the texts.
+
+    Returns:
+        cosine and dot product (larger is closer), Euclidean and Manhattan distance (smaller is closer); notes where the
+        model was not trained on the language of the texts; the model that was used.
+    """
+    from ...data.language import count_languages
+
+    model = model or studio.read.usual_model(count_languages([a, b]))
+    return {**studio.explore.similarity(a, b, model).to_json(), "model": model}
+
+
+def search(studio: Studio, file: str, query: str, k: float, mode: str, model: str, column: str) -> Json:
+    """Find the texts of a file that are most similar to a query.
+
+    Args:
+        file: a CSV, TSV, TXT, JSONL, XLSX or Parquet file of texts.
+        query: the text to search for.
+        k: number of hits.
+        mode: semantic, lexical or hybrid.
+        model: a bundled model's name, a run's id or a hub id; empty for the default, which depends on the language of the texts.
+        column: the text column; empty to detect it.
+
+    Returns:
+        hits, best first, each with row, text, score and the row's other columns; the duration in milliseconds; account: how many rows of
+        the file were read, used and left out, and why; notes; and the model that was used.
+    """
+    corpus = studio.read.known_corpus(require_file(file), column or None)
+    model = model or studio.read.usual_model(corpus.languages)
+    return {**studio.explore.search(corpus, query, int(k), mode, model=model).to_json(), "model": model}  # type: ignore[arg-type]
+
+
+def mine(studio: Studio, file: str, top: float, model: str, column: str) -> Json:
+    """Find the most similar pairs of texts in a file.
+
+    Args:
+        file: a CSV, TSV, TXT, JSONL, XLSX or Parquet file of texts.
+        top: number of pairs.
+        model: a bundled model's name, a run's id or a hub id; empty for the default, which depends on the language of the texts.
+        column: the text column; empty to detect it.
+
+    Returns:
+        pairs, closest first, each with both texts, both rows and the cosine; the duration in seconds; account, notes and model as for
+        /search.
+    """
+    corpus = studio.read.known_corpus(require_file(file), column or None)
+    model = model or studio.read.usual_model(corpus.languages)
+    return {**studio.explore.mine(corpus, int(top), model).to_json(), "model": model}
+
+
+def draw_map(studio: Studio, file: str, clusters: str, dimensions: float, model: str, column: str) -> Json:
+    """Draw the texts of a file as a map with labelled clusters.
+
+    Args:
+        file: a CSV, TSV, TXT, JSONL, XLSX or Parquet file of texts.
+        clusters: auto, or the number of clusters.
+        dimensions: 2 or 3.
+        model: a bundled model's name, a run's id or a hub id; empty for the default, which depends on the language of the texts.
+        column: the text column; empty to detect it.
+
+    Returns:
+        points, clusters with id, label and size, the cluster id of each text, the coordinates of each text; account, notes
+        and model as for /search.
+    """
+    from ...explore.clusters import MAX_CLUSTERS, ClusterParams
+    from ...explore.projection import ProjectionParams
+
+    digits = "0" if clusters in ("", "auto") else clusters.removeprefix("+")
+    if not _DIGITS.fullmatch(digits) or len(digits) > _MAX_DIGITS or int(digits) > MAX_CLUSTERS:
+        raise StudioError(f"clusters is {clusters[:40]!r}", f"give auto, or a whole number from 1 to {MAX_CLUSTERS:,}")
+    number = int(digits)
+    if dimensions not in (2, 3):
+        raise StudioError(f"dimensions is {dimensions:g}", "choose 2 or 3")
+    params = ClusterParams(method="kmeans", count=number) if number else ClusterParams()
+    corpus = studio.read.known_corpus(require_file(file), column or None)
+    model = model or studio.read.usual_model(corpus.languages)
+    drawn = studio.explore.map(corpus, ProjectionParams(dimensions=int(dimensions), seed=12), params, model)
+    return {**drawn.to_json(), "model": model, "ids": [int(number) for number in drawn.ids], "coordinates": drawn.coordinates()}
+
+
+@with_schema_arguments(accepts_uncertain=True)
+def evaluate(
+    studio: Studio,
+    file: str,
+    model: str,
+    task: str,
+    *,
+    overrides: SchemaOverrides,
+    files: list[str] | None = None,
+    models: str = "",
+    suite: str = "",
+    known: str | None = None,
+) -> Json:
+    """Evaluate a model on a file of scored pairs, triplets or labelled texts, or compare several models on several files.
+
+    Args:
+        file: a CSV, TSV, JSONL, XLSX or Parquet file.
+        model: a bundled model's name, a run's id or a hub id; empty for the default.
+        task: auto, or the name of a task; the error for an unknown one lists them.
+        overrides: what is known about the file.
+        files: further files.
+        models: further models, separated by commas.
+        suite: a benchmark suite, such as STS12, whose files are among those sent or on the server; empty for none.
+        known: labelled rows that the tasks senteval and categories train on or compare with.
+
+    Returns:
+        for one model on one file: the task, the number of rows, the scores (correlations from -1 to 1), and the account of the file's
+        rows as for /search. For several: a report for each file and model, averages, and a comparison of each pair of models.
+    """
+    names = [model, *(name.strip() for name in models.split(",") if name.strip())]
+    if len(names) > _MAX_MODELS:
+        raise StudioError(f"{len(names)} models are named", f"name at most {_MAX_MODELS}")
+    given = [Path(path) for path in (file, *(files or ())) if path]
+    # A caller of a shared page has no leaderboard.
+    owner = LOCAL if studio.catalog.allow_folders else ""
+    if suite or len(names) > 1 or len(given) > 1:
+        return studio.judge.evaluate_all(
+            [name or studio.settings.default_model for name in names],
+            given,
+            task or "auto",
+            suite,
+            asked=overrides,
+            known=known or None,
+            owner=owner,
+        ).to_json()
+    one = require_file(str(given[0]) if given else None)
+    return studio.judge.evaluate(model or None, one, task or "auto", asked=overrides, known=known or None, owner=owner).to_json()
+
+
+@with_schema_arguments(accepts_uncertain=False)
+def check(
+    studio: Studio,
+    file: str,
+    model: str = "",
+    *,
+    overrides: SchemaOverrides,
+) -> Json:
+    """Detect the kind of training examples in a file, and report its problems.
+
+    Args:
+        file: a CSV, TSV, JSONL, XLSX or Parquet file of pairs, triplets or sentences.
+        model: the model whose tokenizer counts tokens; empty for the default.
+        overrides: what is known about the file.
+
+    Returns:
+        kind, roles of the columns, number of rows, findings with severity, message, rows and fix, and possible conversions; whether the
+        detection is certain, and otherwise the open questions with their answers and the arguments that give them.
+    """
+    return studio.read.check(require_file(file), roles=overrides, model=model or None).to_json()
+
+
+@with_schema_arguments(accepts_uncertain=True)
+def train(
+    page: Page,
+    file: str,
+    objective: str,
+    method: str,
+    settings: str,
+    model: str,
+    name: str,
+    dev: str | None = None,
+    first: str | None = None,
+    *,
+    overrides: SchemaOverrides,
+) -> Json:
+    """Start fine-tuning a model on a file of examples. It runs in the background: poll /run with the id.
+
+    Args:
+        file: a CSV, TSV, JSONL, XLSX or Parquet file of pairs, triplets or sentences.
+        objective: auto, or the name of an objective.
+        method: auto, full or lora.
+        settings: further training settings as a JSON object, such as {"epochs": 1, "learning_rate": 2e-5}; empty for none.
+        model: the model to start from; empty for the default.
+        name: of the new model; empty for the file's name.
+        dev: a validation file with the same columns; without it a part of the rows is held out.
+        first: a file for a first stage of training, whose settings are named like "first.epochs".
+        overrides: what is known about the file.
+
+    Returns:
+        the run: its id, which is also the name of the finished model, its status, its settings and the use of each row; and its token,
+        which /stop and /resume need. Whoever knows the id can see and use the run; only the owner of the token can stop it.
+    """
+    try:
+        given = json.loads(settings or "{}", parse_int=_integer)
+        written = json.dumps(given, ensure_ascii=False)
+    except (ValueError, RecursionError):  # no JSON, or nested too deeply
+        given, written = None, ""
+    if not is_text(written):
+        raise StudioError("the settings hold half of a character (a lone surrogate)", "send whole characters, in UTF-8")
+    if not isinstance(given, dict):
+        raise StudioError("the settings are not a JSON object", 'write them like {"epochs": 1}')
+    if "first.model" in given:
+        raise StudioError("a first stage begins with the run's own model", 'leave "first.model" out of the settings')
+    named = given.pop("model", None) or None
+    if named is not None and (not isinstance(named, str) or (model and model != named)):
+        raise StudioError("the settings name another model than the model argument", "name it once")
+    settings_given = given | {key: value for key, value in (("objective", objective), ("method", method)) if value not in ("", "auto")}
+    request = TrainRequest(
+        require_file(file),
+        dev=Path(dev) if dev else None,
+        first=Path(first) if first else None,
+        choices=overrides,
+        overrides=settings_given,
+        model=model or named,
+        owner=page.caller(),
+        name=name or None,
+    )
+    begun = page.studio.tune.submit(request)
+    accounts = {part: account.to_json() for part, account in page.studio.tune.accounts(begun.id).items()}
+    return {**begun.to_json(), "accounts": accounts, "token": page.studio.tune.token_of(begun.id)}
+
+
+def run(studio: Studio, run_id: str, after: float) -> Json:
+    """Report the state of a training run.
+
+    Args:
+        run_id: the id that /train returned.
+        after: only events with a higher number are returned; pass the last answer's cursor, at first 0.
+
+    Returns:
+        the run with its status, step, scores and time; the use of each row; its new events, and the cursor for the next call. A run with
+        the status "asks" was stopped by an alarm: its last event contains the question, whose answers go into a new /train.
+    """
+    seen = studio.tune.run(run_id, int(after)).to_json()
+    # Folders of this machine are private, and a client would try to download what is called a path.
+    accounts = {part: account.to_json() for part, account in studio.tune.accounts(run_id).items()}
+    return {
+        **seen,
+        "accounts": accounts,
+        "events": [{name: value for name, value in event.items() if name not in _PATHS} for event in seen["events"]],
+    }
+
+
+def stop(studio: Studio, run_id: str, token: str) -> Json:
+    """Stop a training run; its best model so far is kept.
+
+    Args:
+        run_id: the id that /train returned.
+        token: the token that /train returned with it.
+
+    Returns:
+        the run; training stops after the current step, so poll /run until its status is "stopped".
+    """
+    return studio.tune.stop_with_token(run_id, token).to_json()
+
+
+def resume(studio: Studio, run_id: str, token: str) -> Json:
+    """Resume a training run that was stopped or interrupted, or failed, from its last checkpoint.
+
+    Args:
+        run_id: the id that /train returned.
+        token: the token that /train returned with it.
+
+    Returns:
+        the run; it is queued, so poll /run.
+    """
+    return studio.tune.resume_with_token(run_id, token).to_json()
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > _MAX_JSON_DIGITS:
+        raise StudioError(f"the settings hold a number of {len(digits):,} digits", f"at most {_MAX_JSON_DIGITS} are read")
+    return int(digits)

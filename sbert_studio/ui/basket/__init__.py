@@ -1,0 +1,1 @@
+"""The basket: labelled pairs that a visitor gathers in all tabs for training."""

@@ -1,0 +1,137 @@
+"""Patches of Gradio: its page scripts, served instead of the installed files, and its import."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.resources import files
+from types import ModuleType
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+
+@dataclass(frozen=True)
+class Patch:
+    """A replacement in one script.
+
+    Attributes:
+        prefix: the beginning of the file name; the rest is a hash of the build.
+        old: the text to replace. It must occur exactly once.
+        new: the replacement.
+    """
+
+    prefix: str
+    old: str
+    new: str
+
+
+PATCHES = (
+    # Gradio marks the inputs of every event that ends as those of a closed stream, even if the event did not stream. It then updates
+    # each of them (about 30 after a few clicks) at every step of every later event, and searches the component tree for each update:
+    # a third of the page's CPU time. Mark them only for events that stream.
+    Patch(
+        "Blocks-",
+        "s.stage===`complete`){n=`closed`,",
+        "s.stage===`complete`){r.connection_type===`stream`&&(n=`closed`),",
+    ),
+    # Gradio scans all events for each component when the page opens: 15% of the load time. Index the events by component once.
+    Patch(
+        "core-",
+        "let n=t.filter(t=>t.targets.find(([t])=>t===e.id))"
+        ".map(t=>{let n=t.targets.find(([t])=>t===e.id);return n?n[1]:null}).filter(Boolean);",
+        "if(this.ofEvents!==t){this.ofEvents=t,this.names=new Map;for(let{targets:e}of t){let t=new Set;for(let[n,r]of e)"
+        "t.has(n)||(t.add(n),r&&(this.names.get(n)||this.names.set(n,[]).get(n)).push(r))}}let n=this.names.get(e.id)||[];",
+    ),
+    # Gradio searches the whole component tree for each component that an event reads or updates: a sixth of the page's CPU time.
+    # Remember where each was found, and search again only where it is no longer there.
+    Patch(
+        "core-",
+        "function Z(e,t){if(e.id===t)return e;if(e.children)for(let n of e.children){let e=Z(n,t);if(e)return e}return null}",
+        "function Z(e,t){let n=t=>t?.reduce((e,t)=>e?.children?.[t],e),r=n(Z.paths?.get(t));if(r?.id===t)return r;Z.paths=new Map;"
+        "let i=(e,t)=>{Z.paths.has(e.id)||Z.paths.set(e.id,t),e.children?.forEach((e,n)=>i(e,[...t,n]))};"
+        "return i(e,[]),n(Z.paths.get(t))||null}",
+    ),
+    # Gradio looks up a component's node although the component itself gives its state.
+    Patch(
+        "core-",
+        "let t=this.#s.get(e),n=Z(this.root,e);return!t&&!n?null:t?await t():",
+        "let t=this.#s.get(e),n=t?null:Z(this.root,e);return!t&&!n?null:t?await t():",
+    ),
+    # Gradio copies the values of a component and of all within it before it shows that an event is pending, which changes none of them.
+    Patch(
+        "core-",
+        "r&&!(`value`in t)&&(await this.#m(e,r),await this.#h(r))",
+        "r&&!(`value`in t||`loading_status`in t)&&(await this.#m(e,r),await this.#h(r))",
+    ),
+    # Gradio copies the state of a component for every event that it triggers, also where the event sets none of its properties.
+    Patch(
+        "Blocks-",
+        "async set_event_args(e,t){let n={},",
+        "async set_event_args(e,t){if(!Object.keys(t).length)return()=>{};let n={},",
+    ),
+)
+_HEADERS = {"cache-control": "max-age=3600"}  # short, because a later version may patch more under the same file name
+
+
+def patched_scripts() -> Iterator[tuple[str, str]]:
+    """Yield (file name, text) of each patched script. Other versions of Gradio may match no patch and yield nothing."""
+    for script in files("gradio").joinpath("templates", "frontend", "assets").iterdir():
+        patches = [patch for patch in PATCHES if script.name.startswith(patch.prefix) and script.name.endswith(".js")]
+        if not patches:
+            continue
+        installed = text = script.read_text(encoding="utf-8")
+        for patch in patches:
+            if text.count(patch.old) == 1:
+                text = text.replace(patch.old, patch.new)
+        if text != installed:
+            yield script.name, text
+
+
+def patched_routes() -> list[Route]:
+    """Return the routes that serve the patched scripts, for ``app_kwargs`` of ``gr.Blocks.launch``."""
+
+    def route(name: str, text: str) -> Route:
+        return Route(f"/assets/{name}", lambda _request: Response(text, media_type="text/javascript", headers=_HEADERS))
+
+    return [route(name, text) for name, text in patched_scripts()]
+
+
+_STUB_MODULE, _STUB_WRITER = "gradio.component_meta", "create_or_modify_pyi"
+
+
+class SkipStubs:
+    """Import finder that prevents Gradio from writing ``.pyi`` files for editors, 0.8 of the 2 seconds that its import takes.
+
+    A release of Gradio without this function is imported as it is.
+    """
+
+    def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        """Return the spec of Gradio's module, with a patched loader; ``None`` for all others."""
+        if name != _STUB_MODULE:
+            return None
+        sys.meta_path.remove(self)
+        spec = PathFinder.find_spec(name, path, target)
+        loader = None if spec is None else spec.loader
+        if loader is not None:
+            execute = loader.exec_module
+
+            def run(module: ModuleType) -> None:
+                execute(module)
+                if callable(getattr(module, _STUB_WRITER, None)):
+                    setattr(module, _STUB_WRITER, _write_nothing)
+
+            loader.exec_module = run  # type: ignore[method-assign]
+        return spec
+
+
+def _write_nothing(*_args: object, **_named: object) -> None:
+    pass
+
+
+def skip_stubs() -> None:
+    """Prevent a later import of Gradio from writing stubs."""
+    if _STUB_MODULE not in sys.modules and not any(isinstance(finder, SkipStubs) for finder in sys.meta_path):
+        sys.meta_path.insert(0, SkipStubs())

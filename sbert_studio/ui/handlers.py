@@ -1,0 +1,140 @@
+"""Running a handler: its errors become messages for the visitor, and its progress moves Gradio's progress bar.
+
+How to write a handler and connect it to components is described in :mod:`.panel`.
+"""
+
+from __future__ import annotations
+
+import functools
+import html
+import logging
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ParamSpec, TypeVar, overload
+
+import gradio as gr
+
+from ..errors import StudioError, describe_rows, plainly
+from ..progress import StoppedError, checkpoint
+from .sessions.tasks import TASKS
+from .views import Update, to_sentence
+
+if TYPE_CHECKING:
+    from ..progress import Progress
+
+log = logging.getLogger(__name__)
+P = ParamSpec("P")
+R = TypeVar("R")
+# The default of a handler's last parameter, by which Gradio knows that the handler moves a progress bar.
+PROGRESS = gr.Progress()
+# Before 3 seconds and 5% of the work, an estimate of the time left would be a guess.
+_MIN_SECONDS, _MIN_SHARE = 3.0, 0.05
+_MAX_SECONDS = 100  # longer estimates are in minutes
+_TITLE = "That did not work"
+_UNEXPECTED = "Something went wrong on our side; it has been logged. Please try again."
+
+
+def handle_errors(handler: Callable[P, R], *, stop: bool = False, work: str = "", newest: bool = False) -> Callable[P, R | Update]:
+    """Wrap a handler: errors are shown as messages, never as tracebacks, and leave the outputs unchanged.
+
+    The handler ends early when the page is closed.
+
+    Args:
+        stop: an error also ends the chain of events.
+        work: name by which a Cancel button stops it.
+        newest: discard the result of a call that a later one has superseded (the handler calls ``TASKS.supersede_earlier()``).
+    """
+
+    @functools.wraps(handler)
+    def call(*args: P.args, **named: P.kwargs) -> R | Update:
+        try:
+            with TASKS.run(work) as task:
+                try:
+                    result = handler(*args, **named)
+                except StudioError:
+                    if not (newest and task.superseded):
+                        raise
+                    return _skip()
+            return _skip() if newest and task.superseded else result
+        except StoppedError:
+            if stop:
+                raise gr.Error("Cancelled.", duration=4, print_exception=False, title="Stopped") from None
+            gr.Info("Cancelled; nothing was changed.", duration=4, title="Stopped")
+            return _skip()
+        except StudioError as error:
+            return _show(_message(error), stop)
+        except gr.Error:
+            raise
+        except Exception as error:
+            known = log_unexpected(error, getattr(handler, "__name__", ""))
+            return _show(_UNEXPECTED if known is None else _message(known), stop)
+
+    call.work = work  # type: ignore[attr-defined]
+    return call
+
+
+def warn(error: StudioError) -> None:
+    """Show an error, for a handler that still has a result."""
+    _show(_message(error), stop=False)
+
+
+def log_unexpected(error: Exception, action: str) -> StudioError | None:
+    """Log an error. Return it as a user error if it is the machine's, such as a full disk; for a bug, return ``None``."""
+    known = plainly(error)
+    if known is None:
+        log.error("%s failed", action, exc_info=error)
+    else:
+        log.warning("%s could not be done: %s", action, known)
+    return known
+
+
+def _message(error: StudioError) -> str:
+    """Return an error as a toast shows it. Toasts read HTML, and a message may quote a cell."""
+    rows = f" ({describe_rows(error.rows)})" if error.rows else ""
+    parts = (to_sentence(html.escape(part)) for part in (f"{error.message}{rows}", error.hint))
+    return "<br>".join(filter(None, parts))
+
+
+def _show(message: str, stop: bool) -> Update:
+    if stop:
+        raise gr.Error(message, duration=12, print_exception=False, title=_TITLE)
+    gr.Warning(message, duration=12, title=_TITLE)
+    return _skip()
+
+
+def _skip() -> Update:
+    return gr.skip()  # type: ignore[no-any-return]
+
+
+def time_left(done: int, total: int, seconds: float) -> str:
+    """Return the estimated time left, such as `` · about 20 s left``, or an empty string while it would be a guess."""
+    if seconds < _MIN_SECONDS or not 0 < done < total or done / total < _MIN_SHARE:
+        return ""
+    left = seconds / done * (total - done)
+    rounded = max(5, 5 * round(left / 5))
+    return f" · about {rounded} s left" if rounded < _MAX_SECONDS else f" · about {round(left / 60)} min left"
+
+
+@overload
+def progress_callback(progress: None, description: str) -> None: ...
+
+
+@overload
+def progress_callback(progress: gr.Progress, description: str) -> Progress: ...
+
+
+def progress_callback(progress: gr.Progress | None, description: str) -> Progress | None:
+    """Return a progress callback for the services that moves Gradio's bar and the task list; ``None`` without a bar."""
+    if progress is None:
+        return None
+    task, start = TASKS.current(), time.monotonic()
+
+    def report(done: int, total: int) -> None:
+        checkpoint()
+        if task is not None:
+            task.report(description, done, total)
+            if task.superseded:
+                return
+        progress((done, total) if total else None, desc=description + time_left(done, total, time.monotonic() - start))
+
+    return report

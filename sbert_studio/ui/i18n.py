@@ -1,0 +1,208 @@
+"""Languages of the page: their files, a page that opens with texts, a corpus and a model in its language, and switching between them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import gradio as gr
+
+from ..data.samples import SampleTexts, sample_texts
+from .page import Page
+from .panel import Panel, Selection
+from .sessions.middleware import App, Message, Receive, Scope, Send
+from .state import OtherTexts, is_visitor_id, new_visitor_id
+from .theme import PAGE
+from .views import UNCHANGED, Unchanged, Update, view
+
+LANGUAGES_FOLDER = PAGE.parent / "languages"
+ENGLISH = "en"
+_LINKED = "linked"
+_ASK_BROWSER = "(owner, _, ...rest) => [owner, window.SB ? SB.opening() : 'en', ...rest]"
+# Gradio reads the browser's language before the page's own scripts run. It is told English, which the page translates.
+_SCRIPT = """<head><script>
+window.SB_TONGUES = [...(navigator.languages || [navigator.language])];
+for (const [name, value] of [["language", "en"], ["languages", ["en"]]]) {
+  try { Object.defineProperty(navigator, name, { get: () => value, configurable: true }); } catch { /* it then speaks the browser's own */ }
+}
+</script>"""
+
+
+def languages() -> dict[str, dict[str, str]]:
+    """Return the languages besides English for the page's JavaScript: ``{code: {name, tag, url}}``.
+
+    The browser downloads the translations from ``url`` when they are needed.
+    """
+    found = {}
+    for path in sorted(LANGUAGES_FOLDER.glob("*.json")):
+        content = json.loads(path.read_text(encoding="utf-8"))
+        found[path.stem] = {"name": content["name"], "tag": content["tag"], "url": static_url(path)}
+    return found
+
+
+def static_url(path: Path) -> str:
+    """Return the URL of a file in a folder that was passed to ``gr.set_static_paths``, relative to the page's."""
+    return f"gradio_api/file={path.as_posix()}"
+
+
+class GradioInEnglish:
+    """ASGI middleware that inserts a script at the start of the page by which Gradio takes the browser for an English one."""
+
+    def __init__(self, app: App) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request."""
+        if scope["type"] != "http" or scope["method"] != "GET":
+            await self.app(scope, receive, send)
+            return
+        start: Message = {}
+        page = b""
+
+        async def insert_script(message: Message) -> None:
+            nonlocal page
+            if message["type"] == "http.response.start" and _is_html(message):
+                start.update(message)
+            elif message["type"] == "http.response.body" and start:
+                page += message.get("body", b"")
+                if not message.get("more_body"):
+                    body = page.replace(b"<head>", _SCRIPT.encode(), 1)
+                    headers = [(name, value) for name, value in start["headers"] if name.lower() != b"content-length"]
+                    await send({**start, "headers": [*headers, (b"content-length", str(len(body)).encode())]})
+                    await send({**message, "body": body})
+            else:
+                await send(message)
+
+        await self.app(scope, receive, insert_script)
+
+
+def _is_html(message: Message) -> bool:
+    headers = {name.lower(): value for name, value in message["headers"]}
+    return headers.get(b"content-type", b"").startswith(b"text/html") and b"content-encoding" not in headers
+
+
+def example_textbox(page: Page, name: str, **options: object) -> gr.Textbox:
+    """Draw a textbox that starts with an example text in the page's language.
+
+    Args:
+        name: a field of :class:`ExampleTexts`.
+        options: further arguments of ``gr.Textbox``.
+    """
+    page.examples[name] = gr.Textbox(_text(sample_texts(ENGLISH), name), **options)
+    return page.examples[name]
+
+
+def _text(texts: SampleTexts, name: str) -> str:
+    value = getattr(texts, name)
+    return value if isinstance(value, str) else "\n".join(value)
+
+
+@dataclass(frozen=True)
+class ExampleTexts:
+    """Texts in the boxes of :func:`example_textbox`; as a result, :data:`UNCHANGED` for what the visitor wrote."""
+
+    first: str | Unchanged
+    second: str | Unchanged
+    several: str | Unchanged
+    query: str | Unchanged
+
+
+@dataclass(frozen=True)
+class OpeningView:
+    """Initial values of the page."""
+
+    owner: dict[str, str]
+    language: str
+    texts: ExampleTexts
+    corpus: str | Unchanged = UNCHANGED
+    model: Update | Unchanged = UNCHANGED
+
+
+@dataclass(frozen=True)
+class LanguageView:
+    """Values that change with the page's language, since the visitor neither chose nor wrote them."""
+
+    language: str
+    texts: ExampleTexts
+    corpus: str | Unchanged = UNCHANGED
+    model: Update | Unchanged = UNCHANGED
+
+
+@dataclass(frozen=True)
+class HeaderInputs:
+    """Current choices in the header, see :class:`.page.Page`."""
+
+    corpus: str | None = None
+    model: str | None = None
+    saved_model: object = ""
+    other_texts: OtherTexts | None = None
+
+
+def visitor_state(owner: object) -> dict[str, str]:
+    """Return the visitor's id, new on the first visit, and the run they follow."""
+    known = owner if isinstance(owner, Mapping) else {}
+    name = known.get("owner")
+    return {"owner": str(name) if is_visitor_id(name) else new_visitor_id(), "job": str(known.get("job") or "")}
+
+
+def open_page(page: Page, owner: object, language: object, saved_model: object, texts: ExampleTexts) -> OpeningView:
+    """Choose what the page opens with.
+
+    Args:
+        language: of the page, followed by ``linked`` if its address names a corpus, which is opened afterwards.
+    """
+    code, _, linked = str(language or ENGLISH).partition(" ")
+    visitor = visitor_state(owner)
+    corpus: str | Unchanged = UNCHANGED
+    model: Update | Unchanged = UNCHANGED
+    if code != ENGLISH and linked != _LINKED and page.corpora.sample(language=code).id != page.corpora.sample().id:
+        key = page.corpora.open(visitor, page.corpora.sample(language=code).id)
+        _, model = page.select_fitting_model(key, None, saved_model, None)
+        corpus = key
+    return OpeningView(visitor, code, translate_examples(ENGLISH, code, texts), corpus, model)
+
+
+def switch_language(
+    page: Page, owner: object, language: str, header: HeaderInputs, texts: ExampleTexts, selection: Selection
+) -> LanguageView:
+    """Change to another language.
+
+    Args:
+        language: until now; the item of ``selection`` is the new one.
+    """
+    code = selection.item if isinstance(selection.item, str) else ENGLISH
+    is_open = header.corpus is not None and header.corpus in page.corpora
+    selected = page.corpora.get(header.corpus) if is_open else page.corpora.sample()
+    corpus: str | Unchanged = UNCHANGED
+    model: Update | Unchanged = UNCHANGED
+    wanted = page.corpora.sample(language=code).id
+    if selected.id == page.corpora.sample(language=language).id != wanted:
+        key = page.corpora.open(owner, wanted)
+        _, model = page.select_fitting_model(key, header.model, header.saved_model, header.other_texts)
+        corpus = key
+    return LanguageView(code, translate_examples(language, code, texts), corpus, model)
+
+
+def translate_examples(before: str, after: str, texts: ExampleTexts) -> ExampleTexts:
+    """Replace the example texts of one language by those of another; what the visitor wrote stays."""
+    old, new = sample_texts(before), sample_texts(after)
+
+    def translate(name: str) -> str | Unchanged:
+        return _text(new, name) if before != after and getattr(texts, name) == _text(old, name) else UNCHANGED
+
+    return ExampleTexts(*(translate(item.name) for item in fields(ExampleTexts)))
+
+
+def connect_languages(page: Page, blocks: gr.Blocks) -> gr.events.Dependency:
+    """Open the page in its language, and follow a change of it.
+
+    Returns:
+        the event after which the visitor has an id.
+    """
+    panel = Panel(page, **page.examples)
+    loaded = panel.on(blocks.load, open_page, quiet=True, js=_ASK_BROWSER)
+    choice = view("language", {"live": False}, elem_id="language-choice")
+    panel.on(choice.select, switch_language, each=True, quiet=True)
+    return loaded

@@ -1,0 +1,279 @@
+"""Panels: components by name, and events that connect them to handlers.
+
+A *handler* is a plain function, testable without a browser. Its parameters name the components whose values it takes, and it
+returns a *view model*: a frozen dataclass whose fields name the components that they fill::
+
+    @dataclass(frozen=True)
+    class PairView:                                     # view_model.py
+        gauge: Value
+        hint: None = None
+        model: Update | Unchanged = UNCHANGED           # leaves the component as it is
+
+    def compare_texts(page: Page, first: str, second: str, model: str, owner: object) -> PairView | None:      # handlers.py
+        ...                                             # None: leave all components as they are
+
+    panel = Panel(page, first=first, second=second, gauge=gauge, hint=hint)                                    # view.py
+    panel.on([button.click, first.submit], compare_texts)
+
+Names are looked up in the panel, then among the components of :class:`.page.Page` (``model``, ``corpus``, ``owner``, …); a name without
+a component is an error when the page is built. Special parameters:
+
+- ``page``: the :class:`.page.Page`;
+- ``progress``: a ``gr.Progress``, for :func:`.handlers.progress_callback`;
+- ``selection``: what was clicked in a view, a :class:`Selection`;
+- ``token``: the visitor's Hugging Face token, a ``gr.OAuthToken`` or ``None``;
+- a parameter whose type is a dataclass and which is no component's name is built from the components that its fields name. A view model
+  may likewise have fields that are view models.
+
+To add a tab, create ``tabs/NAME/`` with ``view.py`` (``TITLE``, ``ORDER`` and ``build(studio, page)``, which draws the components),
+``handlers.py`` and ``view_model.py``; ``__init__.py`` exports the three names. Tabs never import each other: what one hands to another is
+in :mod:`.handover`. No event may have more than :data:`.events.MAX_COMPONENTS` inputs or outputs: the values of a longer form are one
+component (:func:`.forms.form`, which the browser edits as a whole).
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from functools import partial
+from typing import TYPE_CHECKING, TypedDict, Unpack, get_args
+
+import gradio as gr
+
+from .events import Handler, run_alone
+from .handlers import handle_errors
+from .views import UNCHANGED
+
+if TYPE_CHECKING:
+    from .page import Page
+
+
+_SPECIAL = ("page", "progress", "selection", "token")
+
+
+@dataclass(frozen=True)
+class Selection:
+    """A click in a view. It comes from the browser and may hold anything.
+
+    Attributes:
+        action: what was clicked, such as "row".
+        item: which one, such as a row number.
+    """
+
+    action: object
+    item: object
+
+    def row(self, count: int) -> int | None:
+        """Return the item as a row number below ``count``; ``None`` if it is none."""
+        is_row = isinstance(self.item, int) and not isinstance(self.item, bool) and 0 <= self.item < count
+        return self.item if is_row else None  # type: ignore[return-value]
+
+
+class EventOptions(TypedDict, total=False):
+    """Options of :meth:`Panel.on`; the last five are arguments of ``gr.on``.
+
+    Attributes:
+        quiet: shows no progress.
+        progress_on: name of the component that shows the progress, instead of all outputs.
+        each: every trigger counts, even while an earlier one is being answered, such as clicks in a list.
+        latest_only: may be triggered again while it runs; only the result of the latest call counts if the handler calls
+            ``TASKS.supersede_earlier()``.
+        ends_chain: an error ends the chain of events that follow by ``.success``.
+        alone: takes long, so it is not joined with other events (:func:`.events.join_events`).
+    """
+
+    quiet: bool
+    progress_on: str
+    each: bool
+    latest_only: bool
+    ends_chain: bool
+    alone: bool
+    trigger_mode: str
+    concurrency_limit: int
+    concurrency_id: str
+    queue: bool
+    js: str
+
+
+class Panel:
+    """Components of a part of the page by name.
+
+    Args:
+        components: names that handlers use, in addition to those of the page.
+    """
+
+    def __init__(self, page: Page, **components: gr.components.Component) -> None:
+        self.page, self.components = page, components
+
+    def __getitem__(self, name: str) -> gr.components.Component:
+        found = self.components.get(name) or self.page.component(name)
+        if found is None:
+            raise KeyError(f"no component is called {name!r}")
+        return found
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.components or self.page.component(name) is not None
+
+    def on(
+        self,
+        triggers: gr.events.Trigger | Sequence[gr.events.Trigger],
+        handler: Handler,
+        *,
+        output: str | None = None,
+        task: str = "",
+        **options: Unpack[EventOptions],
+    ) -> gr.events.Dependency:
+        """Call ``handler`` after any of the triggers.
+
+        Args:
+            triggers: such as ``button.click``, ``state.change`` or ``event.success``.
+            output: the component that the handler's result fills, if the handler returns no view model.
+            task: what a Cancel button of this name stops (:func:`.components.cancel_button`).
+            options: see :class:`EventOptions`.
+        """
+        binding = _Binding(self, handler, output)
+        latest_only, each = options.pop("latest_only", False), options.pop("each", False)
+        fn = handle_errors(binding.call, stop=options.pop("ends_chain", False), work=task, newest=latest_only)
+        fn = run_alone(fn) if options.pop("alone", False) else fn
+        show_progress = "hidden" if options.pop("quiet", False) else "full"
+        progress_on = options.pop("progress_on", "")
+        more: dict[str, object] = {"trigger_mode": "multiple"} if each or latest_only else {}
+        more |= {"show_progress_on": self[progress_on]} if progress_on else {}
+        more |= {"api_visibility": "private", "show_progress": show_progress, **options}
+        return _listen(triggers, fn, binding.inputs, binding.outputs, more)
+
+
+def _listen(
+    triggers: gr.events.Trigger | Sequence[gr.events.Trigger],
+    fn: Handler,
+    inputs: Sequence[gr.components.Component],
+    outputs: Sequence[gr.components.Component],
+    options: Mapping[str, object],
+) -> gr.events.Dependency:
+    several = list(triggers) if isinstance(triggers, Sequence) else [triggers]
+    if len(several) == 1:  # also an event's .then and .success, which gr.on does not take
+        return several[0](fn, list(inputs), list(outputs), **options)
+    return gr.on(several, fn, list(inputs), list(outputs), **options)
+
+
+class _Binding:
+    """A handler as Gradio calls it: positional values in, a list of outputs out."""
+
+    def __init__(self, panel: Panel, handler: Handler, output: str | None) -> None:
+        self._page, self._handler, self._output = panel.page, handler, output
+        self._groups: dict[str, tuple[type, list[str]]] = {}  # parameter → its dataclass and the names of the fields
+        self._names: list[str] = []
+        signature = inspect.signature(handler)
+        bound = handler.keywords if isinstance(handler, partial) else {}
+        self._parameters = [name for name in signature.parameters if name not in bound]
+        for name in self._parameters:
+            if name in _SPECIAL:
+                continue
+            if name in panel:
+                self._names.append(name)
+            else:
+                kind = _annotated_class(handler, signature.parameters[name].annotation)
+                if not is_dataclass(kind):
+                    raise LookupError(f"{_name_of(handler)}: no component is called {name!r}")
+                self._groups[name] = kind, [item.name for item in fields(kind)]
+                self._names += self._groups[name][1]
+        self.inputs = [panel[name] for name in self._names]
+        self._output_names = [output] if output else _output_names(panel, _annotated_class(handler, signature.return_annotation))
+        self.outputs = [panel[name] for name in self._output_names]
+        self.call = self._make_call()
+
+    def _make_call(self) -> Handler:
+        """Return a function with the signature by which Gradio recognises progress, event data and sign-in."""
+        special = [name for name in self._parameters if name in _SPECIAL and name != "page"]
+
+        def call(*values: object) -> object:
+            return self._run(dict(zip(special, values, strict=False)), values[len(special) :])
+
+        call.__name__ = _name_of(self._handler)
+        kinds = {"selection": gr.SelectData, "token": gr.OAuthToken | None}
+        call.__annotations__ = {name: kinds[name] for name in special if name in kinds}
+        positional = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        defaults = {"progress": gr.Progress(), "token": None}
+        parameters = [inspect.Parameter(name, positional, default=defaults.get(name, inspect.Parameter.empty)) for name in special]
+        parameters.append(inspect.Parameter("values", inspect.Parameter.VAR_POSITIONAL))
+        call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        return call
+
+    def _run(self, special: Mapping[str, object], values: Sequence[object]) -> object:
+        given = dict(zip(self._names, values, strict=True))
+        arguments: dict[str, object] = {}
+        for name in self._parameters:
+            if name == "page":
+                arguments[name] = self._page
+            elif name == "selection":
+                arguments[name] = _selection(special[name])
+            elif name in _SPECIAL:
+                arguments[name] = special[name]
+            elif name in self._groups:
+                kind, names = self._groups[name]
+                arguments[name] = kind(**{one: given[one] for one in names})
+            else:
+                arguments[name] = given[name]
+        result = self._handler(**arguments)
+        if not self._output_names:
+            if result is not None:
+                raise TypeError(f"{_name_of(self._handler)} returns a value for no component: annotate its view model, or name an output")
+            return None
+        if self._output:
+            return gr.skip() if result is UNCHANGED else result
+        if result is None:
+            return gr.skip()
+        filled = _flatten(result, self._output_names)
+        found = [gr.skip() if filled.get(name, UNCHANGED) is UNCHANGED else filled[name] for name in self._output_names]
+        return found[0] if len(found) == 1 else found
+
+
+def _selection(event: gr.SelectData) -> Selection:
+    return Selection(event.value, event.index)
+
+
+def _flatten(view_model: object, names: Sequence[str]) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for item in fields(view_model):  # type: ignore[arg-type]
+        value = getattr(view_model, item.name)
+        if item.name in names:
+            found[item.name] = value
+        else:
+            found |= _flatten(value, names)
+    return found
+
+
+def _output_names(panel: Panel, kind: type | None) -> list[str]:
+    if kind is None or not is_dataclass(kind):
+        return []
+    found: list[str] = []
+    for item in fields(kind):
+        if item.name in panel:
+            found.append(item.name)
+            continue
+        nested = _annotated_class(kind, item.type)
+        if not is_dataclass(nested):
+            raise LookupError(f"{kind.__name__}: no component is called {item.name!r}")
+        found += _output_names(panel, nested)
+    return found
+
+
+def _annotated_class(owner: Handler | type, annotation: object) -> type | None:
+    """Return the class that an annotation names, with or without ``| None``."""
+    while isinstance(owner, partial):
+        owner = owner.func
+    if isinstance(annotation, str):
+        # Not get_type_hints: other names of the signature may be imported for type checkers alone.
+        module = inspect.getmodule(owner)
+        name = annotation.removesuffix(" | None")
+        found = getattr(module, name, None)
+        return found if isinstance(found, type) else None
+    kinds = [kind for kind in (get_args(annotation) or (annotation,)) if isinstance(kind, type) and kind is not type(None)]
+    return kinds[0] if len(kinds) == 1 else None
+
+
+def _name_of(handler: Handler) -> str:
+    while isinstance(handler, partial):
+        handler = handler.func
+    return handler.__name__

@@ -1,1 +1,0 @@
-"""The parts of the Similarity tab: two texts, their words, several sentences, a file of pairs."""

@@ -1,1 +1,0 @@
-"""What panels are put together from: controls, forms, views, plots, questions."""

@@ -1,0 +1,267 @@
+"""The page's address: it holds what is shown, so that a reload, a link, Back and Forward lead there again; and the corpus chooser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import gradio as gr
+
+from ..errors import StudioError
+from .handlers import handle_errors
+from .panel import Panel
+from .views import UNCHANGED, Unchanged, Update, Value, props, to_sentence, view
+
+if TYPE_CHECKING:
+    from .page import Page
+    from .panel import Selection
+    from .state import OtherTexts, SelectedCorpus
+
+_MAX_LENGTH = 2_000
+OWN_FILE = "own"
+"""Value of the corpus chooser, for a moment, when the visitor wants to upload a file."""
+_OWN_CHOICE = ("A file of your own…", OWN_FILE)
+_FLAGS = ("drawn", "whole", "seen")
+# Parameters of an address → fields of Location.
+_FIELDS = {name: name for name in ("tab", "corpus", "model", "mode", "colour", "view", "ask", "file", "alike", "visit", *_FLAGS)}
+_FIELDS |= {"q": "query", "from": "before", "to": "after"}
+
+
+@dataclass(frozen=True)
+class Location:
+    """Content of an address, which anybody can write.
+
+    Attributes:
+        tab: title in lower case; view: id of a sub-tab.
+        corpus: id; model: name.
+        query, mode: of a search.
+        drawn: whether the map is drawn; colour: what colours its points.
+        before, after, ask: two models to compare, and queries.
+        file: id of a file of pairs; alike: threshold for near-duplicates.
+        whole: whether everything else has its default; otherwise it stays.
+        seen: whether the browser shows the tab already.
+        visit: different each time, so that the same address counts as a change.
+    """
+
+    tab: str = ""
+    corpus: str = ""
+    model: str = ""
+    query: str = ""
+    mode: str = ""
+    drawn: bool = False
+    colour: str = ""
+    view: str = ""
+    before: str = ""
+    after: str = ""
+    ask: str = ""
+    file: str = ""
+    alike: str = ""
+    whole: bool = False
+    seen: bool = False
+    visit: str = ""
+
+    @classmethod
+    def read(cls, sent: object) -> Location:
+        """Parse the parameters of an address; unknown ones and values that are no text are ignored."""
+        parameters = sent if isinstance(sent, Mapping) else {}
+        known = {name: value[:_MAX_LENGTH] for name, value in parameters.items() if name in _FIELDS and isinstance(value, str)}
+        values = {_FIELDS[name]: value == "1" if name in _FLAGS else value for name, value in known.items()}
+        return cls(**values)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class LocationView:
+    """Values of an address for the components of these names."""
+
+    location: Location
+    address: Value
+    tabs: gr.Tabs | Unchanged = UNCHANGED
+    model: Update | Unchanged = UNCHANGED
+    corpus: str | Unchanged = UNCHANGED
+    corpus_name: Update | Unchanged = UNCHANGED
+
+
+@dataclass(frozen=True)
+class CorpusView:
+    """A corpus that was chosen in the header."""
+
+    corpus: str | Unchanged = UNCHANGED
+    model: Update | Unchanged = UNCHANGED
+    corpus_name: Update | Unchanged = UNCHANGED
+
+
+def open_location(
+    page: Page,
+    titles: Mapping[str, str],
+    selection: Selection,
+    owner: object,
+    corpus: str | None,
+    model: str | None,
+    saved_model: object = "",
+    other_texts: OtherTexts | None = None,
+) -> LocationView:
+    """Open an address. What no longer exists is reported, and the rest is opened all the same.
+
+    Args:
+        titles: of the tabs, by the address' word.
+        selection: its item holds the parameters of the address.
+    """
+    location = Location.read(selection.item)
+    missing: list[str] = []
+    corpus_key: str | None = None
+    corpus_name: Update | Unchanged = UNCHANGED
+    corpus_id = location.corpus or (page.corpora.sample().id if location.whole else "")
+    if corpus_id:
+        try:
+            corpus_key = page.corpora.open(owner, corpus_id)
+            corpus_name = props(choices=[*page.corpora.choices(owner), _OWN_CHOICE], value=corpus_id)
+        except StudioError as error:
+            missing.append(to_sentence(error.message))
+    key = corpus if corpus_key is None else corpus_key
+    wanted = location.model or _default_model(page, key, model, saved_model, other_texts, location.whole)
+    named = [name for name in dict.fromkeys((location.model, location.before, location.after)) if name]
+    update: Update | Unchanged = UNCHANGED
+    if named or wanted:
+        choices = page.model_choices(owner)
+        unknown = [name for name in named if name not in {known for _, known in choices}]
+        if wanted and wanted not in unknown:
+            update, model = props(choices=choices, value=wanted), wanted
+        if len(unknown) == 1:
+            missing.append(f"The model {unknown[0][:80]!r} does not exist here.")
+        elif unknown:
+            names = ", ".join(repr(name[:80]) for name in unknown)
+            missing.append(f"The models {names} do not exist here.")
+    if missing:
+        gr.Warning(" ".join(missing), duration=10, title="Parts of this address no longer exist")
+    return LocationView(
+        location=location,
+        address=current_location(page, key, model, saved_model) | {"visit": location.visit},
+        tabs=gr.Tabs(selected=titles[location.tab]) if location.tab in titles and not location.seen else UNCHANGED,
+        model=update,
+        corpus=UNCHANGED if corpus_key is None else corpus_key,
+        corpus_name=corpus_name,
+    )
+
+
+def _default_model(
+    page: Page, corpus: str | None, model: str | None, saved_model: object, other_texts: OtherTexts | None, whole: bool
+) -> str:
+    """Return the model of an address that names none; empty if the current one stays."""
+    default = page.studio.settings.default_model
+    if saved_model:
+        return default if whole else ""
+    fitting = page.usual_model(_selected(page, corpus).corpus, other_texts)
+    return fitting if whole or (model in (default, page.studio.settings.multilingual) and model != fitting) else ""
+
+
+def current_location(page: Page, corpus: str | None, model: str | None, saved_model: object = "") -> Value:
+    """Return the header's choices, for the address and for marking results that were made with others.
+
+    The address names a model only if it is not the default one.
+    """
+    selected = _selected(page, corpus)
+    usual = page.studio.settings.default_model if saved_model else page.usual_model(selected.corpus)
+    return {
+        "model": model or "",
+        "corpus": selected.corpus.digest,
+        "corpus_name": selected.corpus.name,
+        "address": {
+            "model": "" if model == usual else model or "",
+            "corpus": "" if selected.id == page.corpora.sample().id else selected.id,
+        },
+    }
+
+
+def link_subtabs(page: Page, tab: str, tabs: gr.Tabs, views: Mapping[str, gr.Tab]) -> None:
+    """Keep the selected sub-tab in the address.
+
+    Args:
+        tab: the address' word for the tab.
+        views: sub-tabs by id, the first one by default.
+    """
+    first = next(iter(views))
+
+    def open_subtab(location: Location | None) -> gr.Tabs | Unchanged:
+        if location is None or not (location.view in views or (location.whole and location.tab == tab)):
+            return UNCHANGED
+        return gr.Tabs(selected=location.view if location.view in views else first)
+
+    Panel(page, subtabs=tabs).on(page.location.change, open_subtab, output="subtabs", quiet=True)
+    for name, subtab in views.items():
+        subtab.select(None, js=f"() => SB.place({{ tab: '{tab}', view: '{'' if name == first else name}' }})")
+
+
+def on_location(
+    page: Page,
+    decide: Callable[..., object],
+    inputs: Sequence[gr.components.Component],
+    outputs: Sequence[gr.components.Component] = (),
+) -> Callable[..., gr.events.Dependency]:
+    """Fill in what an address names, and start work only if there is any (for tabs that do not use :class:`.panel.Panel` yet).
+
+    Args:
+        decide: returns the values of ``outputs`` and, last, the location if there is work, otherwise ``gr.skip()``.
+
+    Returns:
+        the listener for the handler that does the work.
+    """
+    work = gr.State(None)
+    page.location.change(handle_errors(decide), list(inputs), [*outputs, work], api_visibility="private", show_progress="hidden")
+    return work.change  # type: ignore[no-any-return]
+
+
+def choose_corpus(
+    page: Page, owner: object, corpus_name: str, corpus: str | None, model: str | None, saved_model: object, other_texts: OtherTexts | None
+) -> CorpusView:
+    """Open the corpus that was chosen in the header; to upload a file, the browser opens its dialog and the choice stays."""
+    if corpus_name == OWN_FILE:
+        return CorpusView(corpus_name=update_corpus_chooser(page, owner, page.corpora.current(corpus)[0]))
+    key, update = page.select_fitting_model(page.corpora.open(owner, corpus_name), model, saved_model, other_texts)
+    return CorpusView(corpus=key or UNCHANGED, model=update)
+
+
+def update_corpus_chooser(page: Page, owner: object, corpus: str | None) -> Update:
+    """Update the choices of the corpus chooser, and select the current corpus."""
+    choices = [*page.corpora.choices(owner), _OWN_CHOICE]
+    if corpus is None:  # nothing was chosen yet, or a link is being opened
+        return props(choices=choices)
+    selected = _selected(page, corpus)
+    if not selected.id:  # part of a file, or too large to store
+        choices = [(selected.corpus.name, ""), *choices]
+    return props(choices=choices, value=selected.id)
+
+
+def _selected(page: Page, corpus: str | None) -> SelectedCorpus:
+    return page.corpora.get(corpus) if corpus is not None and corpus in page.corpora else page.corpora.sample()
+
+
+def draw_corpus_chooser(page: Page) -> gr.Dropdown:
+    """Draw the corpus chooser of the header."""
+    return gr.Dropdown(
+        choices=[*page.corpora.choices(None), _OWN_CHOICE],
+        value=page.corpora.sample().id,
+        label="Corpus",
+        elem_id="corpus",
+        elem_classes=["sb-model", "sb-data"],
+        scale=0,
+        min_width=200,
+    )
+
+
+def connect_address(page: Page, titles: Mapping[str, str], loaded: gr.events.Dependency) -> None:
+    """Connect the address with the header's choosers, both ways.
+
+    Args:
+        titles: of the tabs, by the address' word.
+        loaded: event after which the visitor has an id.
+    """
+    panel = Panel(page, address=view("place", elem_id="place"))
+    panel.on(panel["address"].select, partial(open_location, titles=titles), each=True, quiet=True)
+    page.corpus_name.input(None, page.corpus_name, js=f"(name) => {{ if (name === '{OWN_FILE}') SB.bring(); }}")
+    panel.on(page.corpus_name.input, choose_corpus, quiet=True)
+    for trigger in (page.corpus.change, page.model.change, loaded.then):
+        panel.on(trigger, current_location, output="address", quiet=True)
+    for trigger in (page.corpus.change, loaded.then):
+        panel.on(trigger, update_corpus_chooser, output="corpus_name", quiet=True)

@@ -1,0 +1,331 @@
+"""Visitors' files on disk: uploads that a reload, a link or a restart brings back, and files made for a download."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import secrets
+import shutil
+import tempfile
+import threading
+import time
+import weakref
+from collections import OrderedDict
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...errors import StudioError
+from ...workspace import atomic_file, atomic_folder, file_name, key, write_json
+
+if TYPE_CHECKING:
+    from ...workspace import Workspace
+    from ..page import Page
+
+CORPUS = "corpus"
+_ID = re.compile(r"[0-9a-f]{12}")
+_ABOUT = "about.json"
+_EXTRA = re.compile(r"[a-z]+-[0-9a-f]{32}\.json")
+_MAX_FILES = 20  # of one visitor
+_MAX_NAME = 80  # characters of a stored name
+_DAY, _HOUR = 86_400.0, 3_600.0
+_MAX_SEEN = 4_096
+
+
+@dataclass(frozen=True)
+class StoredFile:
+    """A visitor's file.
+
+    Attributes:
+        id: known to its owner only.
+        name: as the visitor calls it.
+        path: of the copy.
+        bytes: size with the extra JSON files.
+        used: when it was last opened, in seconds since the epoch.
+        column: text column that was used last.
+        use: purpose, such as ``corpus``.
+    """
+
+    id: str
+    name: str
+    path: Path
+    bytes: int
+    used: float
+    column: str
+    use: str
+
+
+class EditConflictError(StudioError):
+    """Another page has changed the data since this one read it."""
+
+
+class FileStore:
+    """Files of all visitors, each in its own folder below its owner's, with JSON files next to it.
+
+    Args:
+        each: quota of one visitor in bytes; their least recently used files are deleted first.
+        total: quota of all. Beyond it the file that nobody used for longest is deleted; if all files of others were used today, the newest.
+        days: after which an unused file is deleted; 0 for never.
+    """
+
+    def __init__(self, workspace: Workspace, each: int, total: int, days: int = 0) -> None:
+        self._workspace, self._each, self._total, self._days = workspace, each, total, days
+        self._lock = threading.RLock()
+        self._seen: OrderedDict[tuple[str, str], str] = OrderedDict()  # (reader, path) → digest of what the reader has seen
+
+    def save(self, owner: str, path: Path, name: str, column: str, use: str = CORPUS) -> StoredFile | None:
+        """Store a copy of a file, or reuse an identical one of the same name.
+
+        Returns:
+            ``None`` if it exceeds the quota or the disk is full; the file can be used all the same.
+        """
+        try:
+            size = path.stat().st_size
+            if size > min(self._each, self._total):
+                return None
+            with self._lock:
+                for file in self.list_files(owner):
+                    is_same = (file.name, file.use) == (name, use) and file.path.stat().st_size == size
+                    if is_same and file.path.read_bytes() == path.read_bytes():
+                        return self.touch(owner, file.id, column)
+                file_id = secrets.token_hex(6)
+                folder = self._workspace.uploads / key(owner) / file_id
+                folder.parent.mkdir(parents=True, exist_ok=True)
+                with atomic_folder(folder) as part:
+                    copy = part / _stored_name(name, path.suffix)
+                    shutil.copyfile(path, copy)
+                    write_json(part / _ABOUT, {"name": name, "file": copy.name, "column": column, "use": use, "used": time.time()})
+                self._make_room(owner, file_id)
+                return self.get(owner, file_id)
+        except (OSError, ValueError, StudioError):  # a name with a lone surrogate is a ValueError
+            return None
+
+    def list_files(self, owner: str) -> list[StoredFile]:
+        """Return an owner's files, last used first."""
+        folder = self._workspace.uploads / key(owner)
+        files = [file for item in folder.iterdir() if (file := _read(item)) is not None] if folder.is_dir() else []
+        return sorted(files, key=lambda file: -file.used)
+
+    def get(self, owner: str, file_id: object) -> StoredFile:
+        """Return one of an owner's files.
+
+        Raises:
+            StudioError: this owner has no such file.
+        """
+        found = None
+        if isinstance(file_id, str) and _ID.fullmatch(file_id):
+            found = _read(self._workspace.uploads / key(owner) / file_id)
+        if found is None:
+            raise StudioError("this file is no longer stored here, or belongs to somebody else", "upload it once more")
+        return found
+
+    def touch(self, owner: str, file_id: str, column: str) -> StoredFile:
+        """Record that a file is used now, and with which column. On a full disk this is not recorded."""
+        found = self.get(owner, file_id)
+        about = {"name": found.name, "file": found.path.name, "column": column, "use": found.use, "used": time.time()}
+        with suppress(OSError):
+            write_json(found.path.parent / _ABOUT, about)
+        return self.get(owner, file_id)
+
+    def remove(self, owner: str, file_id: object) -> None:
+        """Delete a file.
+
+        Raises:
+            StudioError: as :meth:`get`; or it cannot be deleted.
+        """
+        with self._lock:
+            folder = self.get(owner, file_id).path.parent
+            shutil.rmtree(folder, ignore_errors=True)
+            if folder.exists():
+                raise StudioError("the file could not be removed: its folder is read-only", f"remove {folder.name} by hand")
+
+    def read_extra(self, owner: str, file_id: str, name: str, reader: str = "") -> object:
+        """Return the JSON stored next to a file; ``None`` without it.
+
+        Args:
+            reader: id of the page, which may overwrite what it has read.
+
+        Raises:
+            ValueError: it is damaged.
+            StudioError: as :meth:`get`.
+        """
+        path = self._extra_path(owner, file_id, name)
+        try:
+            with self._lock:
+                content = path.read_bytes() if path.exists() else b""
+                self._note_seen(reader, path, content)
+            return json.loads(content) if content else None
+        except (OSError, RecursionError) as error:
+            raise ValueError(str(error)) from error
+
+    def write_extra(self, owner: str, file_id: str, name: str, value: object, reader: str | None = None) -> bool:
+        """Store JSON next to a file; ``None`` deletes it.
+
+        Args:
+            reader: id of the page; ``None`` overwrites whatever is there.
+
+        Returns:
+            whether there was room.
+
+        Raises:
+            EditConflictError: another page has changed it since this one read it.
+            StudioError: as :meth:`get`.
+        """
+        with self._lock:
+            path = self._extra_path(owner, file_id, name)
+            try:
+                current = path.read_bytes() if path.exists() else b""
+                if reader is not None and self._seen.get((reader, str(path)), "") != _digest(current):
+                    raise EditConflictError("this map was changed in another tab", "reload the page to go on from there")
+                if value is None:
+                    path.unlink(missing_ok=True)
+                    self._note_seen(reader, path, b"")
+                    return True
+                content = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+                others = self.get(owner, file_id).bytes - (path.stat().st_size if path.exists() else 0)
+                if others + len(content) > min(self._each, self._total):
+                    return False
+                with atomic_file(path) as part:
+                    part.write_bytes(content)
+                self._note_seen(reader, path, content)
+                self._make_room(owner, file_id)
+            except OSError:
+                return False
+            return True
+
+    def sweep(self, now: float | None = None) -> None:
+        """Delete files that were not used for longer than they are stored, and what interrupted uploads have left."""
+        now = time.time() if now is None else now
+        with self._lock:
+            for folder in self._workspace.uploads.glob("*/*"):
+                with suppress(OSError):
+                    if _read(folder) is None and now - folder.stat().st_mtime > _HOUR:
+                        shutil.rmtree(folder, ignore_errors=True)
+            if not self._days:
+                return
+            for file in self._all_files():
+                if now - file.used > self._days * _DAY:
+                    shutil.rmtree(file.path.parent, ignore_errors=True)
+
+    def _note_seen(self, reader: str | None, path: Path, content: bytes) -> None:
+        if reader is not None:
+            self._seen[reader, str(path)] = _digest(content)
+            self._seen.move_to_end((reader, str(path)))
+            while len(self._seen) > _MAX_SEEN:
+                self._seen.popitem(last=False)
+
+    def _extra_path(self, owner: str, file_id: str, name: str) -> Path:
+        if not _EXTRA.fullmatch(name):
+            raise ValueError(name)
+        return self.get(owner, file_id).path.parent / name
+
+    def _all_files(self) -> list[StoredFile]:
+        owners = [folder.name for folder in self._workspace.uploads.iterdir() if folder.is_dir()]
+        return sorted((file for owner in owners for file in self.list_files(owner)), key=lambda file: file.used)
+
+    def _make_room(self, owner: str, newest: str) -> None:
+        own = [file for file in reversed(self.list_files(owner)) if file.id != newest]
+        size = sum(file.bytes for file in self.list_files(owner))
+        while own and (size > self._each or len(own) >= _MAX_FILES):
+            oldest = own.pop(0)
+            size -= oldest.bytes
+            shutil.rmtree(oldest.path.parent, ignore_errors=True)
+        files, now = self._all_files(), time.time()
+        total = sum(file.bytes for file in files)
+        # Others' files of today stay: anybody can have as many visitor ids as they like.
+        for file in sorted(files, key=lambda file: (file.id == newest, file.used)):
+            if total <= self._total:
+                break
+            if file.id == newest or file.path.parent.parent.name == key(owner) or now - file.used > _DAY:
+                total -= file.bytes
+                shutil.rmtree(file.path.parent, ignore_errors=True)
+
+
+def _stored_name(name: str, suffix: str) -> str:
+    """Return a file name close to the visitor's that is none of the store's own."""
+    stem = Path(file_name(name, "corpus")).stem[:_MAX_NAME]
+    stored = f"{stem}{suffix}"
+    return "corpus-" + stored if stored == _ABOUT or _EXTRA.fullmatch(stored) or file_name(stored) != stored else stored
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest() if content else ""
+
+
+def _read(folder: Path) -> StoredFile | None:
+    """Return the file in a folder; ``None`` if it is damaged or incomplete."""
+    if not _ID.fullmatch(folder.name):
+        return None
+    try:
+        about = json.loads((folder / _ABOUT).read_text(encoding="utf-8"))
+        path = folder / file_name(str(about["file"]))
+        size = path.stat().st_size + sum(item.stat().st_size for item in folder.iterdir() if _EXTRA.fullmatch(item.name))
+        used = float(about["used"])
+        return StoredFile(folder.name, str(about["name"]), path, size, used, str(about["column"]), str(about.get("use") or CORPUS))
+    except (OSError, ValueError, ArithmeticError, LookupError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def save_form_file(page: Page, owner: object, path: str | Path | None, use: str) -> str:
+    """Store the file of a form for the next visit, and return its id; empty without a file, or without room.
+
+    Args:
+        use: name of the form.
+    """
+    if not path:
+        return ""
+    file = page.files.save(page.visitor(owner), Path(path), Path(path).name, "", use)
+    return "" if file is None else file.id
+
+
+def restore_form_file(page: Page, owner: object, file_id: object) -> str | None:
+    """Return a copy of a stored file for an upload box; ``None`` if it is gone or another visitor's."""
+    try:
+        file = page.files.get(page.visitor(owner), file_id)
+        copy = page.downloads.path(file.name)
+        shutil.copyfile(file.path, copy)
+    except (StudioError, OSError):
+        return None
+    return str(copy)
+
+
+def fingerprint(path: str | Path | None) -> str:
+    """Return a file's name and digest, which identify it wherever it is; empty without a file."""
+    try:
+        file = Path(path) if path else None
+        return "" if file is None else f"{file.name} {_file_digest(file, file.stat().st_mtime_ns, file.stat().st_size)}"
+    except OSError:
+        return str(path)
+
+
+@lru_cache(maxsize=64)
+def _file_digest(path: Path, _modified: int, _size: int) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+class TempFiles:
+    """Files made for one visitor in the system's temporary folder.
+
+    Args:
+        seconds: after which a file is deleted when another is made. All are deleted at the end.
+    """
+
+    def __init__(self, seconds: float = _HOUR) -> None:
+        self._folder: Path | None = None
+        self._seconds = seconds
+
+    def path(self, name: str) -> Path:
+        """Return a path for a new file of that name, in a folder of its own."""
+        folder = self._folder
+        if folder is None or not folder.is_dir():  # the system may have deleted it
+            self._folder = folder = Path(tempfile.mkdtemp(prefix="sbert-studio-"))
+            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        for old in folder.iterdir():
+            with suppress(FileNotFoundError):  # deleted meanwhile for another visitor's file
+                if time.time() - old.stat().st_mtime > self._seconds:
+                    shutil.rmtree(old, ignore_errors=True)
+        return Path(tempfile.mkdtemp(dir=folder)) / file_name(name)

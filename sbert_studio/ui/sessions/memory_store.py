@@ -1,0 +1,178 @@
+"""Values of visitors in memory, by key: pages hold only keys, and each visitor has a quota."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar, cast
+
+from ...caches import bytes_of
+from ...errors import StudioError
+from .tasks import client_address, session_id
+
+T = TypeVar("T")
+_CLOSED_SECONDS = 600.0  # that a closed page's values stay: a lost connection looks the same
+_MAX_REMOVED = 4096  # keys whose removal is explained
+_CROWDED = "had to make room, because too much was chosen here at the same time"
+_OVER_QUOTA = "made room for what you chose after it"
+
+
+@dataclass
+class _Item:
+    value: object
+    size: int
+    session: str
+    address: str
+    kind: str
+
+
+class MemoryStore:
+    """Least-recently-used values of all pages.
+
+    A page that exceeds its quota loses its own oldest values. Only if all pages together exceed the total, values are evicted from the
+    address that holds most, first of closed pages.
+
+    Args:
+        total, each: bytes. The newest value stays even if it exceeds them alone.
+    """
+
+    def __init__(self, total: int, each: int) -> None:
+        self._total, self._each = total, each
+        self._items: OrderedDict[str, _Item] = OrderedDict()
+        self._closed: dict[str, float] = {}
+        self._removed: OrderedDict[str, str] = OrderedDict()
+        self._lock = threading.RLock()
+
+    @property
+    def bytes(self) -> int:
+        """Size of all values."""
+        with self._lock:
+            return sum(item.size for item in self._items.values())
+
+    def put(self, value: object, key: str | None, kind: str = "") -> str:
+        """Store a value for the calling page and return its key.
+
+        Args:
+            key: of a value to replace. By default, the key of the same object if the page has it already, or a new one.
+        """
+        session, size = session_id(), bytes_of(value)
+        with self._lock:
+            self.sweep()
+            self._closed.pop(session, None)  # it was only a lost connection
+            key = key or self._find(value, session) or secrets.token_urlsafe(16)
+            self._items[key] = _Item(value, size, session, client_address(), kind)
+            self._items.move_to_end(key)
+            self._make_room(key, session)
+        return key
+
+    def get(self, key: object, kind: str) -> object:
+        """Return the value of ``key``.
+
+        Raises:
+            StudioError: it was evicted, its page was closed, or the app was restarted.
+        """
+        with self._lock:
+            if not isinstance(key, str) or key not in self._items:
+                reason = self._removed.get(key) if isinstance(key, str) else None
+                raise StudioError(f"this {kind} {reason}" if reason else f"this {kind} is no longer in memory", "choose it once more")
+            if kind and self._items[key].kind not in ("", kind):
+                raise StudioError(f"this is no {kind}", "choose one")
+            self._items.move_to_end(key)
+            return self._items[key].value
+
+    def last(self, kind: str) -> str | None:
+        """Return the key of the calling page's most recently used value of a kind."""
+        session = session_id()
+        with self._lock:
+            return next((key for key, item in reversed(self._items.items()) if (item.kind, item.session) == (kind, session)), None)
+
+    def remove(self, key: str) -> None:
+        """Remove a value on its owner's request."""
+        with self._lock:
+            if key in self._items:
+                self._drop(key, "was removed, as you asked")
+
+    def close(self, session: str) -> None:
+        """Note that a page was closed or lost its connection. Its values go after ten minutes, or when memory is needed."""
+        with self._lock:
+            self._closed[session] = time.monotonic()
+
+    def sweep(self) -> None:
+        """Remove the values of pages that were closed a while ago."""
+        with self._lock:
+            over = {session for session, closed in self._closed.items() if time.monotonic() - closed > _CLOSED_SECONDS}
+            for key in [key for key, item in self._items.items() if item.session in over]:
+                self._drop(key, "is no longer in memory")
+            for session in over:
+                del self._closed[session]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._items
+
+    def _find(self, value: object, session: str) -> str | None:
+        """Return the key of this very object, such as a sample that the page opened before."""
+        return next((key for key, item in self._items.items() if item.value is value and item.session == session), None)
+
+    def _make_room(self, newest: str, session: str) -> None:
+        while self._usage().get(session, 0) > self._each and self._drop_oldest(newest, session, _OVER_QUOTA):
+            pass
+        while sum((usage := self._usage()).values()) > self._total:
+            # Closed pages first, then those of the address that holds most.
+            by_address = self._usage(lambda item: item.address)
+            address = {item.session: item.address for item in self._items.values()}
+            order = sorted(usage, key=lambda one: (one not in self._closed, -by_address[address[one]], -usage[one]))
+            if not any(self._drop_oldest(newest, one, _CROWDED) for one in order):
+                break
+
+    def _usage(self, of: Callable[[_Item], str] = lambda item: item.session) -> dict[str, int]:
+        usage: dict[str, int] = {}
+        for item in self._items.values():
+            usage[of(item)] = usage.get(of(item), 0) + item.size
+        return usage
+
+    def _drop_oldest(self, newest: str, session: str, reason: str) -> bool:
+        """Remove a page's least recently used value other than ``newest``; return whether there was one."""
+        key = next((key for key, item in self._items.items() if key != newest and item.session == session), None)
+        if key is not None:
+            self._drop(key, reason)
+        return key is not None
+
+    def _drop(self, key: str, reason: str) -> None:
+        del self._items[key]
+        self._removed[key] = reason
+        while len(self._removed) > _MAX_REMOVED:
+            self._removed.popitem(last=False)
+
+
+class TypedStore(Generic[T]):
+    """Values of one kind in a :class:`MemoryStore`.
+
+    Args:
+        kind: singular noun, for the message about a value that is gone.
+    """
+
+    def __init__(self, kind: str, memory: MemoryStore) -> None:
+        self._kind, self._memory = kind, memory
+
+    def put(self, value: T, key: str | None = None) -> str:
+        """See :meth:`MemoryStore.put`."""
+        return self._memory.put(value, key, self._kind)
+
+    def get(self, key: str | None) -> T:
+        """See :meth:`MemoryStore.get`."""
+        return cast(T, self._memory.get(key, self._kind))
+
+    def last(self) -> str | None:
+        """See :meth:`MemoryStore.last`."""
+        return self._memory.last(self._kind)
+
+    def remove(self, key: str) -> None:
+        """See :meth:`MemoryStore.remove`."""
+        self._memory.remove(key)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._memory

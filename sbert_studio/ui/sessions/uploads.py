@@ -1,0 +1,175 @@
+"""Upload quotas: bytes per visitor a day, of all visitors, and per request, counted while they arrive."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+
+from starlette.formparsers import MultiPartException
+
+from .middleware import MCP_ADDRESS, MCP_PATH, App, Message, Receive, Scope, Send
+
+_MIB = 1 << 20
+_UPLOAD = "/gradio_api/upload"
+_MAX_BODY = 64 * _MIB
+_MERGE_SECONDS = 60.0  # bytes of one address within this time are one entry
+_MULTIPART_OVERHEAD = _MIB
+_OK = 200
+
+
+class UploadLedger:
+    """Bytes that each address has sent recently.
+
+    Args:
+        each, everybody: quota of one address, and of all together, in ``seconds``; 0 for none.
+        seconds: how long an uploaded file is stored.
+    """
+
+    def __init__(self, each: int, everybody: int, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._each, self._everybody, self._seconds, self._clock = each, everybody, seconds, clock
+        self._sent: deque[tuple[float, str, int]] = deque()
+        self._lock = threading.Lock()
+
+    def refusal(self, address: str, size: int) -> str | None:
+        """Return why this address may not send ``size`` more bytes; ``None`` if it may."""
+        with self._lock:
+            while self._sent and self._sent[0][0] < self._clock() - self._seconds:
+                self._sent.popleft()
+            own = sum(count for _, other, count in self._sent if other == address)
+            total = sum(count for _, _, count in self._sent)
+        if self._each and own + size > self._each:
+            quota = f"{self._each / _MIB:,.0f}"
+            return f"Your files have the maximum allowed size of {quota} MiB a day together; try again tomorrow, or send smaller files."
+        if self._everybody and total + size > self._everybody:
+            quota = f"{self._everybody / _MIB:,.0f}"
+            return f"All visitors' files have the maximum allowed size of {quota} MiB together; try again later."
+        return None
+
+    def add(self, address: str, size: int) -> None:
+        """Count bytes that an address has sent."""
+        now = self._clock()
+        with self._lock:
+            if self._sent and self._sent[-1][1] == address and now - self._sent[-1][0] < _MERGE_SECONDS:
+                start, _, count = self._sent.pop()
+                self._sent.append((start, address, count + size))
+            else:
+                self._sent.append((now, address, size))
+
+    def refund(self, address: str, size: int) -> None:
+        """Subtract the bytes of a file that was not stored."""
+        with self._lock:
+            for index in range(len(self._sent) - 1, -1, -1):
+                start, other, count = self._sent[index]
+                if other == address and size > 0:
+                    refunded = min(size, count)
+                    self._sent[index] = (start, other, count - refunded)
+                    size -= refunded
+
+
+def max_message_size(max_file: int) -> int:
+    """Return the size of the largest message to the MCP server: a file in base64, which adds a third, and its envelope."""
+    return 4 * max_file // 3 + _MAX_BODY
+
+
+class UploadBudget:
+    """ASGI middleware that answers 413, with a reason, to requests beyond a quota, before they are written to disk.
+
+    Args:
+        max_file: bytes of the largest file.
+    """
+
+    def __init__(self, app: App, ledger: UploadLedger, max_file: int) -> None:
+        self.app, self._ledger, self._max_file = app, ledger, max_file
+        self._max_message = max_message_size(max_file)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request."""
+        if scope["type"] != "http" or scope["method"] != "POST":
+            await self.app(scope, receive, send)
+            return
+        path = str(scope["path"])
+        if path.rstrip("/").endswith(_UPLOAD):
+            await self._upload(scope, receive, send)
+        else:
+            await self._message(scope, receive, send, self._max_message if MCP_PATH in path else _MAX_BODY)
+
+    async def _upload(self, scope: Scope, receive: Receive, send: Send) -> None:
+        address = str((scope.get("client") or ("",))[0])
+        if address == MCP_ADDRESS:  # counted as the text of a message
+            await self.app(scope, receive, send)
+            return
+        declared = _content_length(scope)
+        reason = self._ledger.refusal(address, declared)
+        if declared > self._max_file + _MULTIPART_OVERHEAD:
+            reason = f"The file exceeds the limit of {self._max_file / _MIB:,.0f} MiB."
+        if reason:
+            await _refuse(send, reason)
+            return
+        received, is_stored = 0, False
+
+        async def counted_receive() -> Message:
+            nonlocal received
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise MultiPartException("The upload was interrupted.")
+            if size := len(message.get("body", b"")):
+                if reason := self._ledger.refusal(address, size):
+                    raise MultiPartException(reason)  # Gradio answers with it, and deletes the part it has written
+                self._ledger.add(address, size)
+                received += size
+            return message
+
+        async def watched_send(message: Message) -> None:
+            nonlocal is_stored
+            is_stored |= message["type"] == "http.response.start" and message["status"] == _OK
+            await send(message)
+
+        try:
+            await self.app(scope, counted_receive, watched_send)
+        finally:
+            if not is_stored:
+                self._ledger.refund(address, received)
+
+    async def _message(self, scope: Scope, receive: Receive, send: Send, limit: int) -> None:
+        reason = f"The request exceeds the limit of {limit / _MIB:,.0f} MiB; send the texts as a file."
+        if _content_length(scope) > limit:
+            await _refuse(send, reason)
+            return
+        received, is_answered = 0, False
+
+        async def counted_receive() -> Message:
+            nonlocal received
+            message = await receive()
+            received += len(message.get("body", b""))
+            if received > limit:
+                raise _TooLargeError
+            return message
+
+        async def watched_send(message: Message) -> None:
+            nonlocal is_answered
+            is_answered = True
+            await send(message)
+
+        try:
+            await self.app(scope, counted_receive, watched_send)
+        except _TooLargeError:
+            if not is_answered:
+                await _refuse(send, reason)
+
+
+class _TooLargeError(Exception):
+    """A request exceeded its limit while it was read."""
+
+
+def _content_length(scope: Scope) -> int:
+    """Return the declared length of a request; 0 without one."""
+    values = [value for name, value in scope["headers"] if name == b"content-length"]
+    return int(values[0]) if values and values[0].isdigit() else 0
+
+
+async def _refuse(send: Send, reason: str) -> None:
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"connection", b"close")]
+    await send({"type": "http.response.start", "status": 413, "headers": headers})
+    await send({"type": "http.response.body", "body": reason.encode()})

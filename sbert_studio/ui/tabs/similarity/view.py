@@ -1,0 +1,122 @@
+"""Layout of the Similarity tab and its events."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import gradio as gr
+
+from ... import routing
+from ...components import cancel_button, download_button, refresh_model_choices, sample_picker, samples_of, upload
+from ...handover import SIMILARITY
+from ...i18n import example_textbox
+from ...panel import Panel
+from ...views import placeholder, view
+from . import handlers
+from .view_model import MAX_MODELS, MAX_TEXTS, NO_SCORES, PAIRS_VIEW
+
+if TYPE_CHECKING:
+    from ....services import Studio
+    from ...page import Page
+
+TITLE = SIMILARITY
+ORDER = 1
+_ABOUT = "Compare texts by meaning. The model turns each into a vector; the angle between two vectors says how close they are."
+_SAVE_FILE_IN_ADDRESS = f"(file) => SB.place({{ tab: 'similarity', view: '{PAIRS_VIEW}', file }})"
+
+
+def build(studio: Studio, page: Page) -> None:
+    """Draw the tab."""
+    view("intro", {"title": "How similar are they?", "text": _ABOUT})
+    with gr.Tabs(elem_classes=["sb-subtabs"]) as subtabs:
+        with gr.Tab("Two texts", id="two", elem_id="view-first-two") as two:
+            _build_two_texts(page)
+        with gr.Tab("Several sentences", id="several", elem_id="view-several") as several:
+            _build_several_texts(page)
+        with gr.Tab("A file of pairs", id=PAIRS_VIEW, elem_id=f"view-{PAIRS_VIEW}") as pairs:
+            _build_pairs_file(page)
+    routing.link_subtabs(page, TITLE.lower(), subtabs, {"two": two, "several": several, PAIRS_VIEW: pairs})
+
+
+def _build_two_texts(page: Page) -> None:
+    with gr.Row():
+        with gr.Column(elem_classes=["sb-panel"], min_width=300):
+            first = example_textbox(page, "first", label="First text", lines=3, max_lines=10, elem_id="similarity-a")
+            second = example_textbox(page, "second", label="Second text", lines=3, max_lines=10, elem_id="similarity-b")
+            other_models = gr.Dropdown(
+                page.model_choices(None),
+                value=[],
+                multiselect=True,
+                max_choices=MAX_MODELS - 1,
+                label="Compare with",
+                elem_id="similarity-models",
+                elem_classes=["sb-data"],
+            )
+            button = gr.Button("Compare", variant="primary", elem_id="similarity-compare")
+        with gr.Column(elem_classes=["sb-panel"], min_width=300):
+            gauge = view("gauge", elem_id="similarity-gauge")
+            words = view("words", elem_id="similarity-words")
+            hint = view("empty", {"text": "The score appears here."})
+    panel = Panel(
+        page,
+        first=first,
+        second=second,
+        other_models=other_models,
+        gauge=gauge,
+        words=words,
+        hint=hint,
+        model_table=view("table", elem_id="similarity-table"),
+        compared=gr.State(None),
+    )
+    panel.on([button.click, first.submit, second.submit], handlers.compare_texts)
+    # What another tab wants compared, such as a mistake of a fine-tuned model.
+    filled = panel.on(page.pair_to_compare.change, handlers.fill_texts, ends_chain=True, quiet=True)
+    panel.on(filled.success, handlers.compare_texts)
+    panel.on(gauge.select, handlers.label_texts, output="basket_version", each=True, quiet=True)
+    refresh_model_choices(page, other_models, handlers.update_other_models)
+
+
+def _build_several_texts(page: Page) -> None:
+    with gr.Row():
+        with gr.Column(elem_classes=["sb-panel"], min_width=300, scale=2):
+            label = f"2 to {MAX_TEXTS} sentences, one per line"
+            lines = example_textbox(page, "several", label=label, lines=8, max_lines=24, elem_id="matrix-lines")
+            button = gr.Button("Compare all", variant="primary", elem_id="matrix-compare")
+        with gr.Column(elem_classes=["sb-panel"], min_width=300, scale=4):
+            matrix = view("matrix", elem_id="matrix-view")
+            hint = view("empty", {"text": "A grid of scores appears here: darker is closer."})
+    Panel(page, lines=lines, matrix=matrix, hint=hint).on(button.click, handlers.compare_lines)
+
+
+def _build_pairs_file(page: Page) -> None:
+    scores = gr.State(None)
+    with gr.Row():
+        with gr.Column(elem_classes=["sb-panel"], min_width=300, scale=1):
+            file = upload("A file with two columns of texts", "pairs-file")
+            samples = sample_picker(samples_of(*handlers.SAMPLE_KINDS), "pairs")
+            cancel_button("pairs")
+            write = partial(handlers.write_scores, page)
+            save = download_button("Download CSV", write, [scores], elem_id="pairs-save", visible=False)
+        with gr.Column(elem_classes=["sb-panel"], min_width=300, scale=2):
+            worst = view("table", elem_id="pairs-worst")
+            table = view("table", placeholder(NO_SCORES), elem_id="pairs-table")
+    panel = Panel(
+        page,
+        file=file,
+        scores=scores,
+        save=save,
+        worst=worst,
+        table=table,
+        source=gr.Textbox("", visible="hidden", label="known", elem_id="pairs-known"),
+        linked=gr.State(None),
+    )
+    read = [
+        panel.on(file.change, handlers.score_file, task="pairs", progress_on="table"),
+        panel.on(samples.select, handlers.score_sample, task="pairs", progress_on="table"),
+    ]
+    for event in read:
+        event.success(None, panel["source"], None, js=_SAVE_FILE_IN_ADDRESS)
+    panel.on(page.location.change, handlers.open_linked_file, quiet=True)
+    panel.on(panel["linked"].change, handlers.score_linked_sample, task="pairs", progress_on="table")
+    panel.on(worst.select, handlers.label_row, output="basket_version", each=True, quiet=True)

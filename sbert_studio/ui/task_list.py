@@ -1,0 +1,260 @@
+"""The list of running tasks in the header: a page's tasks, background jobs and trainings, with their progress and Stop."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
+
+import gradio as gr
+
+from ..errors import StudioError
+from ..training.events import format_rate
+from .page import Page
+from .panel import Panel
+from .sessions.tasks import TASKS, PageTask, session_id
+from .views import Value, to_json, to_sentence, view
+
+if TYPE_CHECKING:
+    from ..runs.run import Run
+    from ..services.jobs import Jobs, JobView
+
+log = logging.getLogger(__name__)
+# Seconds: a shorter task is seen by its result.
+_MIN_RUNNING, _MIN_ENDED = 0.8, 2.0
+_MIN_SHARE = 0.02  # of a phase, before its rate predicts the time left
+_MAX_KNOWN = 50
+_TASK, _JOB, _RUN = "work-", "job-", "run-"
+# Kind of a page's task → title, message at its end, tab.
+_KINDS = {
+    "search": ("Search", "Search finished", "search"),
+    "map": ("Map", "Map drawn", "map"),
+    "alike": ("Near-duplicates", "Near-duplicates found", "search"),
+    "changed": ("Model comparison", "Model comparison finished", ""),
+    "suggest": ("Pairs worth labelling", "Pairs found", ""),
+    "push": ("Push to the Hub", "Pushed", ""),
+    "pairs": ("File of pairs", "Pairs scored", "similarity"),
+    "tune": ("Training examples", "Examples read", "fine-tune"),
+}
+_FILE_SUFFIX = "-file"
+_STATUS = {"queued": "queued", "stopped": "stopped", "failed": "failed", "interrupted": "interrupted", "asks": "needs an answer"}
+_JOB_STATUS = {"queued": "waiting", "running": "working"}
+
+
+def draw_task_list(page: Page, name: str) -> gr.HTML:
+    """Draw the list; ``name`` is the page's title in the browser's tab."""
+
+    # Polled by the page's JavaScript rather than a gr.Timer, which pauses in a hidden tab, when its title should announce an end.
+    def tray_look(request: object) -> Value:
+        return poll_tasks(page, request)
+
+    def tray_stop(request: object) -> Value:
+        return poll_tasks(page, request, stop=True)
+
+    return view("tray", {"name": name, "session": "", "owner": None}, elem_id="tray", server=[tray_look, tray_stop])
+
+
+def connect_task_list(page: Page, task_list: gr.HTML, name: str, loaded: gr.events.Dependency) -> None:
+    """Set the list's visitor once it is known: ``loaded`` is that event."""
+
+    def identify(owner: object) -> Value:
+        return task_list_owner(name, owner)
+
+    Panel(page, task_list=task_list).on(loaded.then, identify, output="task_list", quiet=True)
+
+
+def task_list_owner(name: str, owner: object) -> Value:
+    """Return the value of the ``tray`` view for the calling page."""
+    visitor = owner.get("owner") if isinstance(owner, Mapping) else None
+    return {"name": name, "session": session_id(), "owner": {"owner": visitor}}
+
+
+def poll_tasks(page: Page, request: object, *, stop: bool = False) -> Value:
+    """Answer the page's JavaScript with ``{"entries": …}``, or ``{"error": …}`` if something cannot be read.
+
+    Args:
+        request: ``{"session", "owner", "known", "id"}``; both names are unguessable.
+        stop: first stop the task ``id``.
+    """
+    sent = request if isinstance(request, Mapping) else {}
+    session, owner, ids = sent.get("session"), sent.get("owner"), sent.get("known")
+    known = {one for one in ids[:_MAX_KNOWN] if isinstance(one, str)} if isinstance(ids, list) else set()
+    session = session if isinstance(session, str) else ""
+    try:
+        if stop:
+            stop_task(page, session, owner, str(sent.get("id") or ""))
+        return {"entries": list_tasks(page, session, owner, known)}
+    except StudioError as error:
+        return {"error": error.message}
+    except Exception:
+        log.exception("the list of tasks could not be read")
+        return {"error": "the tasks cannot be read now"}
+
+
+def list_tasks(page: Page, session: str, owner: object, known: Collection[str] = ()) -> list[Value]:
+    """Return the tasks of a page and of its visitor.
+
+    Args:
+        session: id of the page.
+        known: ids that the page has shown as running; their end is reported however short they were.
+
+    Returns:
+        entries with ``id, title, tab, status, phase, share`` (``None`` if unknown), ``rate, left`` (seconds or ``None``),
+        ``seconds, stopping, done`` (message at the end).
+    """
+    visitor = page.visitor(owner)
+    entries = [_task_entry(task) for task in TASKS.for_session(session) if f"{_TASK}{task.number}" in known or _is_long(task)]
+    for jobs, tab, done in _background_jobs(page):
+        entries += [_job_entry(page, job, tab, done) for job in jobs.of(visitor) if job.active or job.id in known]
+    running = page.studio.tune.under_way(visitor)
+    entries += [_run_entry(page, seen.run, seen.waiting, seen.stopping) for seen in running]
+    ended = {name for name in known if name.startswith(_RUN)} - {seen.run.id for seen in running}
+    if ended:
+        entries += [_run_entry(page, run) for run in page.studio.tune.runs(visitor) if run.id in ended]
+    return [to_json(entry) for entry in entries]
+
+
+def stop_task(page: Page, session: str, owner: object, task_id: str) -> None:
+    """Stop a task, a job or a run.
+
+    Raises:
+        StudioError: the visitor has no such task running.
+    """
+    visitor = page.visitor(owner)
+    if task_id.startswith(_TASK):
+        number = next((task.number for task in TASKS.for_session(session) if f"{_TASK}{task.number}" == task_id), None)
+        if number is not None and TASKS.stop(session, number=number):
+            return
+    elif task_id.startswith(_JOB):
+        for jobs, _, _ in _background_jobs(page):
+            if any(job.id == task_id for job in jobs.of(visitor)):
+                jobs.stop(visitor, task_id)
+                return
+    elif any(seen.run.id == task_id for seen in page.studio.tune.under_way(visitor)):
+        page.studio.tune.stop(task_id)
+        return
+    raise StudioError("this task is no longer running", "open its tab to see the result")
+
+
+def job_view(job: JobView | None, what: str = "word vectors") -> Value | None:
+    """Return the value of a ``job`` view; ``None`` without a job.
+
+    Args:
+        what: accessible name of the progress bar.
+    """
+    if job is None:
+        return None
+    message = " ".join(to_sentence(part) for part in (job.message, job.hint) if part)
+    if job.stopping:
+        message = "Stopping after the current step; nothing of it is saved."
+    phase = _capitalize(job.phase) if job.status == "running" else {"queued": "Waiting for its turn"}.get(job.status, "")
+    value: Value = to_json(
+        {
+            "title": job.title,
+            "what": what,
+            "status": job.status,
+            "badge": _JOB_STATUS.get(job.status, job.status),
+            "live": job.active,
+            "phase": phase,
+            "unit": job.unit,
+            "done": job.done,
+            "total": job.total,
+            "rate": job.rate,
+            "left": job.left,
+            "seconds": job.seconds,
+            "message": message,
+        }
+    )
+    return value
+
+
+def _is_long(task: PageTask) -> bool:
+    return task.seconds > (_MIN_ENDED if task.ended else _MIN_RUNNING)
+
+
+def _background_jobs(page: Page) -> list[tuple[Jobs, str, str]]:
+    """Return each kind of background jobs, its tab, and the message at the end of a job."""
+    return [(page.studio.jobs, "fine-tune", "Static embeddings trained"), (page.studio.evaluations, "evaluate", "Evaluation finished")]
+
+
+def _task_entry(task: PageTask) -> Value:
+    title, done, tab = _KINDS.get(task.kind) or _other_kind(task.kind)
+    is_running = task.status == "running"
+    counted = f"{task.done:,} of {task.total:,}" if task.total and is_running else ""
+    return {
+        "id": f"{_TASK}{task.number}",
+        "title": title,
+        "tab": tab,
+        "status": task.status,
+        "phase": " · ".join(filter(None, (task.phase, counted))) if is_running else _STATUS.get(task.status, "done"),
+        "share": _share(task.done, task.total),
+        "rate": "",
+        "left": _seconds_left(task.done, task.total, task.rate),
+        "seconds": task.seconds,
+        "stopping": is_running and task.stop.is_set(),
+        "done": done,
+    }
+
+
+def _other_kind(kind: str) -> tuple[str, str, str]:
+    if kind.endswith(_FILE_SUFFIX):
+        return "File", "File read", kind.removesuffix(_FILE_SUFFIX)
+    name = _capitalize(kind.replace("-", " "))
+    return name, f"{name}: done", ""
+
+
+def _job_entry(page: Page, job: JobView, tab: str, done: str) -> Value:
+    is_running = job.status == "running"
+    counted = f"{job.done:,} of {job.total:,} {job.unit}" if job.total else ""
+    return {
+        "id": job.id,
+        "title": job.title,
+        "theirs": [page.model_title(model) for model in getattr(job.about, "models", ())],
+        "tab": tab,
+        "status": job.status,
+        "phase": " · ".join(filter(None, (_capitalize(job.phase), counted))) if is_running else _STATUS.get(job.status, "done"),
+        "share": _share(job.done, job.total) if is_running else None,
+        "rate": f"{format_rate(job.rate)} {job.unit} a second" if is_running and job.rate and job.unit else "",
+        "left": _seconds_left(job.done, job.total, job.rate) if is_running else None,
+        "seconds": job.seconds,
+        "stopping": job.stopping,
+        "done": done,
+    }
+
+
+def _run_entry(page: Page, run: Run, waiting: int = 0, stopping: bool = False) -> Value:
+    last = page.studio.tune.last_step(run.id) if run.status == "running" else {}
+    done, total = int(last.get("run_step") or run.step), int(last.get("run_steps") or run.steps)
+    phase = _STATUS.get(run.status, "done")
+    if run.status == "running":
+        phase = f"Training · step {done:,} of {total:,}" if done and total else "Training"
+    elif run.status == "queued" and waiting:
+        phase = f"queued behind {waiting}"
+    rate = float(last.get("pairs_per_second") or 0)
+    return {
+        "id": run.id,
+        "title": run.name,
+        "theirs": [run.name],
+        "tab": "fine-tune",
+        "status": run.status,
+        "phase": phase,
+        "share": _share(done, total) if run.status == "running" else None,
+        "rate": f"{format_rate(rate)} rows a second" if rate else "",
+        "left": last.get("seconds_left"),
+        "seconds": run.seconds,
+        "stopping": stopping,
+        "done": "Training finished",
+    }
+
+
+def _share(done: int, total: int) -> float | None:
+    return min(1.0, done / total) if total else None
+
+
+def _seconds_left(done: int, total: int, rate: float) -> float | None:
+    """Return the seconds that a phase still takes; ``None`` until 2% of the phase are done."""
+    return (total - done) / rate if rate > 0 and total and done >= _MIN_SHARE * total else None
+
+
+def _capitalize(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,211 @@
+"""Views: ``gr.HTML`` components whose value is JSON and which ``assets/page/*.js`` draws.
+
+The template holds no value, so no visitor's text is ever part of a template; the JavaScript sets it as text content. This module does not
+import Gradio, so that the command line can write the same JSON into files.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Final
+
+from ..errors import StudioError, ended
+
+if TYPE_CHECKING:
+    import gradio as gr
+
+    from ..data.corpus import Corpus
+    from ..data.questions import Question
+    from .page import Page
+
+Value = dict[str, Any]
+"""JSON that a view draws."""
+Update = dict[str, Any]
+"""Result of :func:`props`, ``gr.update`` or ``gr.skip``: new properties of a component."""
+ServerFunction = Callable[[object], object]
+"""A function that the browser calls with one JSON value, which may be anything."""
+_MAX_CHARACTERS = 240
+_MAX_TEXTS = 8000
+_MOUNT = """(function mount() {{
+  if (!window.SB) return setTimeout(mount, 30);
+  window.SB.mount("{name}", {{ element, props, trigger, watch, server: typeof server === "undefined" ? null : server }});
+}})();"""
+
+
+class Unchanged(Enum):
+    """Type of :data:`UNCHANGED`."""
+
+    UNCHANGED = "unchanged"
+
+
+UNCHANGED: Final = Unchanged.UNCHANGED
+"""Value of a view model's field whose component stays as it is."""
+
+
+def props(**properties: object) -> Update:
+    """Return an update of a component's properties, such as ``visible`` or ``choices`` (what ``gr.update`` returns)."""
+    return {"__type__": "update", **properties}
+
+
+def view(
+    name: str,
+    value: Value | None = None,
+    *,
+    elem_id: str | None = None,
+    server: Sequence[ServerFunction] = (),
+    classes: Sequence[str] = (),
+) -> gr.HTML:
+    """Draw a view.
+
+    Args:
+        name: a file of ``assets/page`` defines it as ``views.NAME``.
+        value: ``None`` hides it.
+        server: functions that its JavaScript may call.
+    """
+    import gradio as gr
+
+    return gr.HTML(
+        value=to_json(value),
+        html_template='<div class="sb-view" hidden></div>',
+        js_on_load=_MOUNT.format(name=name),
+        server_functions=list(server) or None,
+        elem_id=elem_id,
+        elem_classes=[f"sb-view-{name}", *classes],
+        padding=False,
+    )
+
+
+def to_json(value: Any) -> Any:
+    """Return a value as JSON can hold it: tuples become lists, NumPy scalars numbers, and infinite numbers ``None``."""
+    if isinstance(value, Mapping):
+        return {str(name): to_json(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_json(item) for item in value]
+    if isinstance(value, float) or (hasattr(value, "dtype") and getattr(value, "ndim", 1) == 0):
+        number = value.item() if hasattr(value, "item") else value
+        return number if not isinstance(number, float) or math.isfinite(number) else None
+    return value
+
+
+def column(name: str, kind: str = "text", **options: object) -> Value:
+    """Return a column of :func:`table`.
+
+    Args:
+        kind: text, texts (a list), marked (a list of parts, every second one highlighted), place (in another list, or ``None``), row,
+            number, count, bar, badge, delta, change (a delta without colour) or interval.
+        options: ``ours`` if the cells are the page's own words, which are translated; ``theirs`` if the name is a visitor's, which is not.
+    """
+    return {"name": name, "kind": kind, **options}
+
+
+def table(
+    columns: Sequence[Value],
+    rows: Sequence[Sequence[object]],
+    *,
+    ids: Sequence[object] = (),
+    action: str = "",
+    event: str = "row",
+    pairs: Sequence[tuple[str, str]] = (),
+    caption: str = "",
+    note: str = "",
+    empty: str = "Nothing to show.",
+    theirs: Sequence[str] = (),
+) -> Value:
+    """Return the value of a ``table`` view.
+
+    Args:
+        ids: item of the :class:`.panel.Selection` when a row is chosen.
+        action: label of that choice; event: its action.
+        pairs: two texts for each row, next to which thumbs are drawn (:data:`.basket.handlers.VERDICTS`).
+        theirs: names that visitors chose, in headers, caption and note, which are not translated; those of columns are known.
+    """
+    value: Value = {"columns": list(columns), "rows": [list(row) for row in rows], "caption": caption, "note": note, "empty": empty}
+    value["theirs"] = [*theirs, *(str(one["name"]) for one in columns if one.get("theirs"))]
+    if action:
+        value |= {"ids": list(ids), "action": {"label": action, "value": event}}
+    if pairs:
+        value |= {"ids": list(ids), "pairs": [list(pair) for pair in pairs]}
+    return to_json(value)  # type: ignore[no-any-return]
+
+
+def facts(pairs: Sequence[tuple[str, object]], *, title: str = "", notes: Sequence[str] = ()) -> Value:
+    """Return the value of a ``facts`` view: names and their values."""
+    return {"title": title, "facts": [list(pair) for pair in pairs], "notes": list(notes)}
+
+
+def placeholder(text: str) -> Value:
+    """Return the value of a view before there is a result."""
+    return {"empty": text, "rows": [], "cards": []}
+
+
+def speed_value(points: Sequence[tuple[str, float, float, Sequence[float] | None]], metric: str) -> Value:
+    """Return the value of a ``speeds`` view: score against speed.
+
+    Args:
+        points: title, sentences per second, score and its 95 % interval (or ``None``) of each model.
+    """
+    shown = [
+        {"name": title, "rate": rate, "score": score, "low": span[0] if span else None, "high": span[1] if span else None}
+        for title, rate, score, span in points
+    ]
+    return to_json({"points": shown, "metric": metric})  # type: ignore[no-any-return]
+
+
+def questions_view(title: str, questions: Sequence[Question]) -> Value | None:
+    """Return the value of a ``questions`` view: questions about a file with rows and answers; ``None`` without any."""
+    shown = [
+        {
+            "question": one.text,
+            "why": to_sentence(one.why),
+            "rows": [{"row": row.row, "texts": list(row.texts), "value": row.value, "read_as": row.read_as} for row in one.rows],
+            "answers": [option.answer for option in one.options],
+            "theirs": [list(_texts_in(option.choice)) for option in one.options],
+            "proposed": one.proposed,
+        }
+        for one in questions
+    ]
+    return to_json({"title": title, "questions": shown}) if shown else None
+
+
+def _texts_in(choice: object) -> Iterator[str]:
+    """Yield the names of columns and labels in an answer, which are not translated."""
+    if isinstance(choice, str):
+        yield choice
+    elif isinstance(choice, Mapping):
+        for item in choice.values():
+            yield from _texts_in(item)
+    elif isinstance(choice, Sequence):
+        for item in choice:
+            yield from _texts_in(item)
+
+
+def text_range(corpus: Corpus, request: Mapping[str, object], limit: int = _MAX_TEXTS) -> list[str]:
+    """Return shortened texts of a corpus for the browser.
+
+    Args:
+        request: ``{"start", "count"}``.
+        limit: largest number of texts.
+    """
+    start, count = (max(0, value) if isinstance(value := request.get(name), int) else 0 for name in ("start", "count"))
+    texts = corpus.texts[start : start + min(count, limit)]
+    return [text if len(text) <= _MAX_CHARACTERS else text[: _MAX_CHARACTERS - 1] + "…" for text in texts]
+
+
+def server_function(page: Page, name: str, answer: Callable[[Page, Mapping[str, Any]], object]) -> ServerFunction:
+    """Return ``answer`` as a function that the browser calls by ``name``; a user error becomes ``{"error": message}``."""
+
+    def call(request: object) -> object:
+        try:
+            return to_json(answer(page, request if isinstance(request, dict) else {}))
+        except StudioError as error:
+            return {"error": " ".join(filter(None, (to_sentence(error.message), ended(error.hint) if error.hint else "")))}
+
+    call.__name__ = name
+    return call
+
+
+def to_sentence(text: str) -> str:
+    """Return ``text`` with a capital letter at the start and a full stop at the end, unless it has an end mark already."""
+    return text and ended(text[:1].upper() + text[1:])

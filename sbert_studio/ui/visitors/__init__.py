@@ -1,1 +1,0 @@
-"""Who looks at the page, what each of them has here, and what is refused."""

@@ -1,0 +1,87 @@
+"""What a made-up request sends is refused in words before a handler is called, and what is ours is still raised as it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gradio as gr
+import pytest
+from tiny_studio import awaited
+
+from sbert_studio.ui.sessions.blocks import StudioBlocks
+
+
+def page_of(handler: Any, component: Any) -> StudioBlocks:
+    with StudioBlocks() as blocks:
+        shown = component()
+        gr.Textbox().change(handler, shown)
+    return blocks
+
+
+def send(blocks: StudioBlocks, value: Any, event: Any = None) -> None:
+    awaited(blocks.process_api(next(iter(blocks.fns.values())), [value], event_data=gr.EventData(None, event)))
+
+
+def chosen(value: Any, event: gr.SelectData) -> None:
+    assert isinstance(event.value, str)
+
+
+@pytest.mark.parametrize(
+    ("component", "values"),
+    [
+        (gr.Textbox, ["a", None], ), (lambda: gr.Dropdown(["a"], allow_custom_value=True), ["b", None, 3]),
+        (lambda: gr.Dropdown(["a"], multiselect=True, allow_custom_value=True), [["b"], None, []]), (gr.Checkbox, [True, None]),
+        (gr.Number, [1, 0.5, None]),
+    ],
+)  # fmt: skip
+def test_a_value_of_another_kind_than_its_component_sends_is_refused(component: Any, values: list[Any]) -> None:
+    taken: list[Any] = []
+    blocks = page_of(taken.append, component)
+    for value in values:
+        send(blocks, value)
+    assert len(taken) == len(values)
+    for value in ({"a": 1}, [[1]]):
+        with pytest.raises(gr.Error, match="could not be read") as told:
+            send(blocks, value)
+        assert not told.value.print_exception
+    assert len(taken) == len(values), "the handler was not called"
+
+
+def test_an_event_without_what_was_chosen_or_with_a_file_of_this_machine_is_refused() -> None:
+    blocks = page_of(chosen, gr.Textbox)
+    send(blocks, "a", {"index": 3, "value": "row"})
+    file = {"path": "/etc/passwd", "meta": {"_type": "gradio.FileData"}}
+    for event in (None, [], {}, {"index": 1}, {"index": 1, "value": [1]}, {"index": file, "value": "row"}):
+        with pytest.raises(gr.Error) as told:
+            send(blocks, "a", event)
+        assert not told.value.print_exception
+
+
+def test_what_a_browser_kept_that_is_of_another_kind_is_as_if_it_had_kept_nothing() -> None:
+    seen: list[Any] = []
+    send(page_of(seen.append, lambda: gr.BrowserState({"owner": ""})), [1])
+    assert seen == [{"owner": ""}]
+
+
+def test_an_error_of_a_handlers_own_is_not_swallowed() -> None:
+    with pytest.raises(TypeError):
+        send(page_of(lambda given: given + 1, gr.Textbox), "a")
+
+
+@pytest.mark.parametrize(
+    ("many", "value", "found"),
+    [(False, "gone", None), (False, "there", "there"), (True, ["gone", "there"], ["there"]), (True, [], []), (False, None, None)],
+)
+def test_a_choice_that_is_no_longer_offered_is_dropped_where_nobody_asked(many: bool, value: Any, found: Any) -> None:
+    given: list[Any] = []
+    with StudioBlocks() as blocks:
+        chooser = gr.Dropdown(["there"], multiselect=many)
+        gr.Textbox().change(given.append, chooser, api_visibility="private")
+        gr.Button().click(given.append, chooser, api_visibility="private", show_progress="hidden")
+        gr.Textbox().change(given.append, chooser, show_progress="hidden")  # an endpoint of the API
+    by_itself, *asked = blocks.fns.values()
+    awaited(blocks.process_api(by_itself, [value]))
+    assert given == [found]
+    for event in asked if "gone" in (value or []) else ():
+        with pytest.raises(gr.Error, match="not in the list of choices"):
+            awaited(blocks.process_api(event, [value]))

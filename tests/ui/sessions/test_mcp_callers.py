@@ -1,0 +1,121 @@
+"""Who a caller of MCP is on a shared page, and how much it may send."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from tiny_studio import studio_at, write_pairs
+
+from sbert_studio.services import Studio
+from sbert_studio.settings import Limits
+from sbert_studio.ui.app import launch
+from sbert_studio.ui.sessions.middleware import CALLER_HEADER
+
+MIB = 1 << 20
+pytestmark = pytest.mark.skipif(sys.platform == "darwin", reason="127.0.0.2 has to be an address of this machine")
+
+
+@pytest.fixture
+def page(tmp_path: Path, model_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Studio, str]]:
+    """A shared page that serves MCP: (studio, address)."""
+    monkeypatch.setenv("GRADIO_TEMP_DIR", str(tmp_path / "sent"))
+    limits = Limits(runs=1, uploads_mb=6, all_uploads_mb=20)
+    with studio_at(tmp_path / "home", model_folder, space=True, limits=limits) as studio:
+        blocks, url = launch(studio, "127.0.0.1", 0, False, block=False, mcp=True)
+        yield studio, url.rstrip("/")
+        blocks.close()
+
+
+def client_at(address: str) -> Callable[..., httpx.AsyncClient]:
+    def make(headers: Any = None, timeout: Any = None, auth: Any = None) -> httpx.AsyncClient:
+        transport = httpx.AsyncHTTPTransport(local_address=address)
+        # What a caller writes into the header by itself is not believed.
+        return httpx.AsyncClient(
+            transport=transport, headers={**(headers or {}), CALLER_HEADER: "0 203.0.113.9"}, timeout=timeout, auth=auth
+        )
+
+    return make
+
+
+def call(url: str, address: str, name: str, arguments: dict[str, Any]) -> tuple[bool, str]:
+    """Call a tool from ``address``: (whether it failed, its answer)."""
+    from mcp import ClientSession
+    from mcp.client.streamable_http import streamablehttp_client
+
+    async def done() -> tuple[bool, str]:
+        place = f"{url}/gradio_api/mcp/"
+        async with (
+            streamablehttp_client(place, httpx_client_factory=client_at(address)) as (read, write, _),
+            ClientSession(read, write) as one,
+        ):
+            await one.initialize()
+            answer = await one.call_tool(name, arguments)
+            return bool(answer.isError), str(answer.content)
+
+    return asyncio.run(done())
+
+
+@pytest.mark.slow
+def test_callers_of_mcp_are_told_apart(page: tuple[Studio, str], tmp_path: Path) -> None:
+    studio, url = page
+    text = write_pairs(tmp_path / "pairs.csv").read_text(encoding="utf-8")
+    given = {
+        "file": text,
+        "objective": "cosine",
+        "method": "full",
+        "settings": '{"epochs": 900, "judge": "split"}',
+        "model": "",
+        "name": "x",
+    }
+    for address in ("127.0.0.2", "127.0.0.3"):
+        failed, words = call(url, address, "train", given)
+        assert not failed, words
+    failed, words = call(url, "127.0.0.2", "train", given)
+    assert failed and "a time here" in words
+    assert len({run.owner for run in studio.tune.runs()}) == 2
+
+
+@pytest.mark.slow
+def test_what_callers_of_mcp_send_is_counted_before_it_is_on_disk(page: tuple[Studio, str], tmp_path: Path) -> None:
+    _, url = page
+    table = b"sentence1,sentence2,score\n" + b"".join(b"a cat %d,a kitten %d,%d\n" % (n, n, n % 5) for n in range(90_000))
+    data = "data:text/csv;base64," + base64.b64encode(table[: 4 * MIB - 40]).decode()
+    assert len(data) > 1 * MIB
+    sent = 0
+    for _ in range(20):
+        failed, words = call(url, "127.0.0.2", "check", {"file": data})
+        if failed:
+            assert "6 MiB a day" in words
+            break
+        sent += len(data)
+    assert 0 < sent <= 6 * MIB
+    assert sum(path.stat().st_size for path in (tmp_path / "sent").rglob("*") if path.is_file()) <= 7 * MIB
+    assert call(url, "127.0.0.3", "check", {"file": "sentence1,sentence2,score\na,b,1\nc,d,3\n"})[0] is False
+
+
+@pytest.mark.slow
+def test_a_file_of_more_than_4_mib_reaches_mcp(page: tuple[Studio, str]) -> None:
+    text = "text\n" + "".join(
+        f"the cat {number} sat on the mat and looked at the rain for a while, then at bird {number}\n" for number in range(60_000)
+    )
+    assert len(text) > 4 * MIB
+    failed, words = call(page[1], "127.0.0.4", "check", {"file": text})
+    assert not failed, words
+
+
+@pytest.mark.slow
+def test_a_shared_page_fetches_no_web_address(page: tuple[Studio, str]) -> None:
+    _, url = page
+    file = {"path": "https://example.org/table.csv", "meta": {"_type": "gradio.FileData"}}
+    event = httpx.post(f"{url}/gradio_api/call/check", json={"data": [file, *[""] * 10]}).json()["event_id"]
+    answer = httpx.get(f"{url}/gradio_api/call/check/{event}", timeout=30).text
+    assert "files are not fetched from web addresses here" in answer
+    failed, words = call(url, "127.0.0.2", "check", {"file": "https://example.org/table.csv"})
+    assert failed and "not fetched from web addresses" in words

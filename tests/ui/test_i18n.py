@@ -1,0 +1,188 @@
+"""What the page opens with in Chinese, and the model that follows the language of what a visitor brings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import gradio as gr
+import pytest
+from tiny_studio import studio_at, write_pairs
+
+from sbert_studio.data.language import count_languages
+from sbert_studio.data.samples import get_sample, sample_texts
+from sbert_studio.ui import banner, i18n, routing
+from sbert_studio.ui.i18n import ExampleTexts
+from sbert_studio.ui.page import ModelUpdate, Page
+from sbert_studio.ui.panel import Selection
+from sbert_studio.ui.panels.judging.form import FILE, Form
+from sbert_studio.ui.panels.judging.panel import JudgingPanel, joined_models
+from sbert_studio.ui.panels.judging.work import Judged
+from sbert_studio.ui.panels.tuning import data_panel
+from sbert_studio.ui.state import OtherTexts
+from sbert_studio.ui.views import UNCHANGED, props
+
+ZH, EN = "sample:chinese_messages", "sample:support_requests"
+CHINESE = ["我的银行卡被机器吞了", "怎么申请退款", "今天天气很好"]
+
+
+@pytest.fixture
+def page(tmp_path: Path, model_folder: Path, static: str) -> Iterator[Page]:
+    """A page whose usual model is the tiny one, and the other one for texts that are mostly not English."""
+    with studio_at(tmp_path / "home", model_folder, multilingual_model=static) as studio:
+        yield Page(studio)
+
+
+def texts_of(language: str) -> ExampleTexts:
+    found = sample_texts(language)
+    return ExampleTexts(found.first, found.second, "\n".join(found.several), found.query)
+
+
+SAME = ExampleTexts(UNCHANGED, UNCHANGED, UNCHANGED, UNCHANGED)
+
+
+def test_a_page_in_chinese_opens_with_chinese_texts_corpus_and_model(page: Page, static: str) -> None:
+    found = i18n.open_page(page, None, "zh", "", texts_of("en"))
+    assert found.owner["owner"].startswith("visitor-") and found.language == "zh"
+    assert isinstance(found.corpus, str) and page.corpora.get(found.corpus).id == ZH and found.model == props(value=static)
+    assert found.texts == texts_of("zh")
+
+
+def test_a_page_in_english_opens_as_it_is_drawn(page: Page) -> None:
+    found = i18n.open_page(page, None, "en", "", texts_of("en"))
+    assert (found.language, found.texts, found.corpus, found.model) == ("en", SAME, UNCHANGED, UNCHANGED)
+
+
+def test_a_corpus_that_the_address_names_and_a_model_that_was_chosen_stand(page: Page) -> None:
+    found = i18n.open_page(page, None, "zh linked", "", texts_of("en"))
+    assert found.corpus is found.model is UNCHANGED and found.texts == texts_of("zh")
+    found = i18n.open_page(page, None, "zh", page.studio.settings.default_model, texts_of("en"))
+    assert isinstance(found.corpus, str) and page.corpora.get(found.corpus).id == ZH and found.model == props()
+
+
+@pytest.mark.parametrize("sent", [None, "", "xx", ["zh"], "zh' linked"])
+def test_what_is_no_language_opens_in_english(page: Page, sent: Any) -> None:
+    found = i18n.open_page(page, None, sent, "", texts_of("en"))
+    assert found.corpus is found.model is UNCHANGED and found.texts in (SAME, texts_of("en"))
+
+
+def test_another_language_changes_what_the_visitor_has_not_chosen_or_written(page: Page, static: str) -> None:
+    default = page.studio.settings.default_model
+
+    def switch(before: str, after: str, corpus: str | None, model: Any, saved: Any, texts: ExampleTexts) -> i18n.LanguageView:
+        return i18n.switch_language(page, None, before, i18n.HeaderInputs(corpus, model, saved), texts, Selection("choose", after))
+
+    zh, own = page.corpora.open(None, ZH), replace(texts_of("zh"), first="my own words")
+    found = switch("zh", "en", zh, static, "", own)
+    assert found.language == "en" and page.corpora.get(str(found.corpus)).id == EN and found.model == props(value=default)
+    assert found.texts == replace(texts_of("en"), first=UNCHANGED)
+    other = page.corpora.open(None, "sample:questions")
+    found = switch("en", "zh", other, default, "", texts_of("en"))
+    assert found.corpus is found.model is UNCHANGED, "the visitor chose this corpus"
+    found = switch("en", "zh", None, default, default, texts_of("en"))
+    assert page.corpora.get(str(found.corpus)).id == ZH and found.model == props(), "the visitor chose this model"
+
+
+def test_the_model_follows_the_corpus_until_the_visitor_chooses_one(page: Page, static: str) -> None:
+    default = page.studio.settings.default_model
+    zh, en = page.corpora.open(None, ZH), page.corpora.open(None, EN)
+    assert page.select_fitting_model(zh, default, "", None)[1]["value"] == static
+    assert page.select_fitting_model(en, static, "", None)[1]["value"] == default
+    assert page.select_fitting_model(en, static, "", OtherTexts("train.csv", "zh"))[1] == gr.skip(), "there are other Chinese texts"
+    for model, kept in ((default, default), ("glove-6B-50d", "")):
+        assert page.select_fitting_model(zh, model, kept, None)[1] == gr.skip()
+
+
+def test_the_model_of_a_place_is_that_of_its_corpus_and_the_address_names_any_other(page: Page, static: str) -> None:
+    default = page.studio.settings.default_model
+
+    def go(sent: dict[str, str], corpus: str | None, model: Any, saved: Any = "") -> routing.LocationView:
+        return routing.open_location(page, {}, Selection("go", sent), None, corpus, model, saved)
+
+    found = go({"corpus": ZH}, None, default)
+    model, key = cast(dict[str, Any], found.model), str(found.corpus)
+    assert model["value"] == static and found.address["address"] == {"model": "", "corpus": ZH}
+    model = cast(dict[str, Any], go({"whole": "1"}, key, static).model)
+    assert model["value"] == default, "back to the English sample"
+    assert go({"corpus": ZH}, None, default, default).model is UNCHANGED, "the visitor chose it"
+    assert routing.current_location(page, key, default)["address"]["model"] == default
+    assert routing.current_location(page, key, default, default)["address"]["model"] == ""
+    assert routing.current_location(page, key, static, default)["address"]["model"] == static
+
+
+def test_texts_outside_the_corpus_bring_the_model_and_english_ones_leave_it(page: Page, static: str) -> None:
+    default, chinese = page.studio.settings.default_model, count_languages(CHINESE)
+    fitting, header = page.fit_model(default, "", "mine.csv", chinese)
+    assert (fitting, header) == (static, ModelUpdate(props(value=static), OtherTexts("mine.csv", "zh")))
+    fitting, header = page.fit_model(default, default, "mine.csv", chinese)
+    assert (fitting, header) == (default, ModelUpdate(other_texts=OtherTexts("mine.csv", "zh")))
+    english = count_languages(["Where is the card that I ordered?"])
+    assert page.fit_model(static, "", "mine.csv", english) == (static, ModelUpdate())
+
+
+def test_a_file_to_train_on_is_planned_for_the_model_of_its_language(page: Page, static: str, tmp_path: Path) -> None:
+    default = page.studio.settings.default_model
+    draft, fitting, (update, brought) = data_panel.take_fitting(page, get_sample("chinese_pairs").path, default, "")
+    assert fitting == static == update["value"] and brought == OtherTexts("chinese_pairs.csv", "zh")
+    assert draft.request.model == static and (draft.plan is None or draft.plan.spec.model == static)
+    draft, fitting, _ = data_panel.take_fitting(page, write_pairs(tmp_path / "pairs.csv"), default, "")
+    assert fitting == default == draft.request.model
+    assert data_panel.samples("zh")[0].id == "chinese_pairs" and data_panel.samples()[0].id == "bank_messages"
+
+
+def test_an_evaluation_takes_the_model_of_the_language_where_nobody_chose_another(page: Page, static: str) -> None:
+    default, judged = page.studio.settings.default_model, Judged(get_sample("chinese_pairs").path, "pairs")
+    with gr.Blocks():
+        page.owner, page.model, page.runs_version = gr.State(), gr.State(), gr.State()
+        panel = JudgingPanel(page)
+    form, updates = panel.fitting(Form((default,), FILE), judged, default, "")
+    assert form.models == (static,) and updates[0]["value"] == static
+    assert updates[1:] == [[static], static, OtherTexts("pairs", "zh")]
+    form, updates = panel.fitting(Form((default,), FILE), judged, default, default)
+    assert form.models == (default,) and updates == [gr.skip()] * 3 + [OtherTexts("pairs", "zh")]
+    # Of models that were chosen one by one the evaluation says which do not read the texts; the header's may not be among them.
+    form, updates = panel.fitting(Form((default, "glove-6B-50d"), FILE), judged, default, "")
+    assert form.models == (default, "glove-6B-50d") and updates == [gr.skip()] * 4
+    assert panel.chosen(FILE, None, None, None, "zh").path == judged.path
+    assert panel.chosen(FILE, None, None, None).path == get_sample("scored_pairs").path
+
+
+@pytest.mark.parametrize(
+    ("chosen", "by_hand", "now"),
+    [(["a"], False, ["b"]), (["a"], True, ["a", "b"]), (["a", "c"], False, ["a", "c", "b"]), ([], False, ["b"]), (["b"], False, ["b"])],
+)
+def test_a_model_that_was_selected_takes_the_place_of_the_one_before_in_a_comparison(
+    chosen: list[str], by_hand: bool, now: list[str]
+) -> None:
+    assert joined_models(chosen, "b", "a", "", chosen_by_hand=by_hand) == now
+    assert joined_models(chosen, "a", "a", "", chosen_by_hand=by_hand) == chosen, "nothing joined"
+    assert joined_models(["typed", "c"], "b", "a", "typed", chosen_by_hand=by_hand) == ["c", "b"]
+
+
+def test_a_line_says_which_model_was_selected_and_leads_back(page: Page, static: str) -> None:
+    default, zh = page.studio.settings.default_model, page.corpora.open(None, ZH)
+    value = banner.banner_view(page, None, zh, static)
+    assert value is not None
+    (note,) = value["notes"]
+    assert note["quiet"] and note["text"] == f"Most texts of Chinese messages look like Chinese: {static} is selected."
+    assert [one["name"] for one in note["models"]] == [default]
+    for kept, language in ((static, "en"), ("", "zh")):  # the visitor chose it; the page is Chinese as well
+        value = banner.banner_view(page, None, zh, static, kept, None, language)
+        assert value is None or not any(note.get("quiet") for note in value["notes"])
+    value = banner.banner_view(page, None, None, static, "", OtherTexts("", "de"))
+    assert value is not None and value["notes"][0]["text"].startswith("Your texts look like German: ")
+
+
+def test_whoever_chose_an_english_model_is_offered_the_other_one(tmp_path: Path, static: str) -> None:
+    english = "all-MiniLM-L6-v2"
+    with studio_at(tmp_path / "home", english, multilingual_model=static) as studio:
+        page = Page(studio)
+        for key, brought in ((page.corpora.open(None, ZH), None), (None, OtherTexts("train.csv", "zh"))):
+            value = banner.banner_view(page, None, key, english, english, brought)
+            assert value is not None
+            (note,) = value["notes"]
+            assert "which this model was not trained on" in note["text"] and not note.get("quiet")
+            assert note["models"][0]["name"] == static
+        assert banner.banner_view(page, None, None, english, english) is None
