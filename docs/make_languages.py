@@ -31,7 +31,8 @@ SILENT = (
     *(
         "__main__.py",
         "cli/",
-        "runs/exports/",
+        "runs/export/",
+        "runs/tensorboard.py",
         "training/distributed",
         "ui/api/",
         "ui/desktop.py",
