@@ -300,7 +300,7 @@ def test_the_objective_decides_between_scores_and_labels(cli: Any, pairs: Path, 
     assert ok(cli("check", both, "--json"))["roles"]["target"] == "score"
     told = cli("train", both, "--objective", "softmax", *AS_FOUND, "--json")
     assert ok(told)["status"] == "finished"
-    assert "learns from labels, not from 'score'" in told.err
+    assert "the loss uses labels, not 'score'" in told.err
     assert "does not learn from scored pairs" in refused(cli("train", pairs, "--objective", "softmax", "--json"))
 
 
@@ -831,7 +831,7 @@ def test_what_cannot_be_trained_leaves_no_run_behind(cli: Any, pairs: Path, corp
     ok(cli("fit", corpus, "--kind", "tfidf", "--set", "dim=5", "--set", "min_count=1", "--out", tmp_path / "words", "--json"))
     for wrong, words in (
         (["--objective", "softmax"], "softmax does not learn from scored pairs"),
-        (["--model", tmp_path / "words", "--method", "lora"], "no attention that adapters"),
+        (["--model", tmp_path / "words", "--method", "lora"], "no layers for an adapter"),
         (["--set", "recurrent=gur"], "nothing (leave it out), rnn, lstm, gru"),
     ):
         for plan in ([], ["--plan"]):

@@ -130,13 +130,13 @@ def test_a_kept_blend_was_chosen_among_the_evaluations_too() -> None:
     kept: dict[str, Any] = {"score": 0.53, "strength": 0.5, **paired_gain(untuned, untuned + 0.03 + rng.normal(0, 0.01, 1000))}
     for name, score in (("step-5", 0.52), ("step-10", 0.525), ("strength-0.5", 0.53)):
         candidates.add(name, {"score": score}, untuned + (score - 0.5) + rng.normal(0, 0.01, 1000))
-    found = candidates.chosen("strength-0.5", kept, untuned, besides=1)
+    found = candidates.select("strength-0.5", kept, untuned, besides=1)
     assert found["chosen_among"] == 4
     assert found["gain_interval"][0] < kept["gain_interval"][0] - 0.002
-    assert candidates.chosen("strength-0.0", {**kept, "gain_interval": [0.0, 0.0]}, untuned)["gain_interval"] == [0.0, 0.0]
+    assert candidates.select("strength-0.0", {**kept, "gain_interval": [0.0, 0.0]}, untuned)["gain_interval"] == [0.0, 0.0]
     other = Candidates()
     other.load(candidates.scores(), candidates.tensors())
-    assert other.chosen("strength-0.5", kept, untuned, besides=1) == found, "written and read again"
+    assert other.select("strength-0.5", kept, untuned, besides=1) == found, "written and read again"
 
 
 def test_a_checkpoint_whose_weights_are_put_back_from_their_copy_keeps_its_evaluations(tmp_path: Path) -> None:
@@ -145,6 +145,6 @@ def test_a_checkpoint_whose_weights_are_put_back_from_their_copy_keeps_its_evalu
     for step in (10, 20):
         checkpoints.write(TrainingState("i", step, 10, evaluations=dict.fromkeys(known, 0.5)), TrainingTensors(some, some, some, known))
     (checkpoints.at(10) / MODEL).write_bytes(b"")
-    assert "the copy of its weights is used" in checkpoints.mend()[0]
+    assert "the copy of its weights is used" in checkpoints.repair()[0]
     assert find_damage(checkpoints.at(10), weights_only=False) == ""
     assert read_tensors(checkpoints.at(10)).evaluations["step-20"].tolist() == [20.0] * 5

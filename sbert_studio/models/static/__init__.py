@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from .glove import GloVe
-from .learners import LEARNERS, Cbow, Learner, SkipGram
+from .learners import LEARNERS, Learner
 from .tokens import Coverage, Vocabulary, WordTokens, count_words
 from .vectors import VECTOR_PACKAGES, WordVectors, load_pretrained, nearest_words
 from .weighting import WEIGHTINGS, TfIdf, common_components, removal_transform, word_weights
+from .word2vec import Cbow, SkipGram
 
 __all__ = [
     "LEARNERS",
