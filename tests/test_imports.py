@@ -50,7 +50,7 @@ def studio():
 
 def similarity():
     from sbert_studio.cli.main import run
-    import sbert_studio.ui.panels.mapping.saving  # with which the command map writes the page, without Gradio
+    import sbert_studio.ui.map_value  # with which the command map writes the page, without Gradio
     assert run(["similarity", "a cat", "a kitten"]) == 0
 
 def page():

@@ -108,19 +108,19 @@ def test_what_visitors_named_is_shown_as_they_named_it(chinese: Any) -> None:
         ("category", ["category"]),
         ("second · Search", [A, "Search"]),
         ("second · 7481 is ahead of Search by 0.0033; the rows are too few to tell this from chance.", ["second · 7481", "Search"]),
-        ("second reads 2.0 times as many sentences a second.", [A, B]),
+        ("second encodes 2.0 times as many sentences per second.", [A, B]),
         ("second", []),
     )
     assert (first, column, caption) == ("second", "category", "second · Search") and own == "第二条"
     assert both == "second · 7481 领先 Search，差距 0.0033；行数太少，无法排除偶然。"
-    assert said == "second 每秒读的句子数是它的 2.0 倍。"
+    assert said == "second 每秒编码的句子数是它的 2.0 倍。"
 
 
 SAID = [
     f"{A} is better than {B} by 0.0258 (between +0.0101 and +0.0523); that is more than chance.",
     f"{A} is ahead of {B}: of 100 rows it gets 85 right instead of 80 (between −1 and +5); that could be chance.",
     "worse, −0.0367 to −0.0162",
-    f"Where {A} and {B} differ most. What the models say is the cosine of the two.",
+    f"Where {A} and {B} differ most. The models predict the cosine similarity of the two texts.",
     f"From {A} to {B}, a text keeps 9.5 of its 10 nearest texts on average; 1 of 500 texts has mostly other neighbours.",
     "Of 500 texts, 491 → 490 lie nearest to one of their own category: that could be chance "
     "(95% interval of the gain: −0.002 to +0.016; 485 texts that no model was tuned on).",
@@ -150,7 +150,7 @@ def test_the_order_of_the_words_is_chinese(chinese: Any) -> None:
     said = {
         "Score on the held-out rows": "留出行上的得分",
         "23 million weights": "2300 万个权重",
-        "this one stays": "保留",
+        "Similarity threshold": "相似度阈值",
         "2 rows without text in 'Text', skipped (rows 42, 43).": "'Text' 中有 2 行没有文本，已跳过（第 42、43 行）。",
         "Text 1 and Query": "Text 1和Query",
     }

@@ -32,7 +32,7 @@ from sbert_studio.services.shards import Sharding
 from sbert_studio.shards.executor import How
 from sbert_studio.training import artifacts
 from sbert_studio.training.spec import TrainSpec
-from sbert_studio.ui.panels.searching.hits import hits_table
+from sbert_studio.ui.tabs.search.view_model import hits_table
 from sbert_studio.ui.tabs.similarity.view_model import matrix_view
 
 OTHERS = [name for name in SIMILARITIES if name != "cosine"]
@@ -118,7 +118,7 @@ def test_search_ranks_and_scores_as_with_the_peer(studio: Studio, folder: Path, 
     assert [hit.row for hit in found.hits] == np.argsort(-expected, kind="stable").tolist()
     np.testing.assert_allclose([hit.score for hit in found.hits], np.sort(expected)[::-1], atol=1e-5)
     assert any("compares by" in note for note in found.notes)
-    shown = hits_table(corpus, found, "semantic", "")
+    shown = hits_table(corpus, found, "semantic", "", "lost card")
     assert "Score" in json.dumps(shown) and "Cosine" not in json.dumps(shown)
     some = studio.explore.search(corpus, "lost card", 2, among=[1, 3, 4])
     assert [hit.row for hit in some.hits] == [row for row in np.argsort(-expected, kind="stable").tolist() if row in (1, 3, 4)][:2]

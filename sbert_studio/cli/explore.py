@@ -236,7 +236,7 @@ def map(
     """Draw a corpus as a map with labelled clusters."""
     grouping = _cluster_params(clusters, seed)
     from ..explore.projection import ProjectionParams
-    from ..ui.panels.mapping.saving import map_html
+    from ..ui.map_value import write_map
 
     params = ProjectionParams(seed=-1 if seed is None else seed, layout=layout)
     with open_studio() as studio:
@@ -245,7 +245,7 @@ def map(
         model = model_for(studio, model, corpus)
         with progress("drawing", "steps") as show:
             view = studio.explore.map(corpus, params, grouping, model, show)
-    map_html(view, corpus.texts, corpus.fields, out, lines=corpus.lines)
+    write_map(view, corpus.texts, corpus.fields, out, lines=corpus.lines)
     tell(view.account, "drawn", view.notes)
     found = [[number(cluster.size), cluster.label] for cluster in view.clusters]
     return Answer({**view.to_json(), "model": model}, [*found, f"written to {out}"])

@@ -59,7 +59,7 @@ def make_training_table(page: Page, name: str, columns: Mapping[str, Sequence[st
 
 @dataclass(frozen=True)
 class ModelPair:
-    """Names of two models to compare in "What changed"."""
+    """Names of two models for "Compare models" in Evaluate."""
 
     before: str
     after: str

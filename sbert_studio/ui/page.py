@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from ..services import Studio
     from ..services.results import Changes, Duplicates, PairScores
     from .basket.pairs import Basket
-    from .panels.tuning.drafts import Draft
     from .state import DrawnMap
+    from .tabs.fine_tune.draft import Draft
 
 _VISITORS_AT_ONCE = 4  # visitors of a shared page who can use their full quota at the same time
 _A_DAY = 86_400.0

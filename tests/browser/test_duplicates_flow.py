@@ -68,11 +68,11 @@ def move_the_threshold(app: App) -> None:
     part.slider.focus()
     part.slider.press("End")
     expect(part.groups).to_have_count(1)
-    expect(part.count).to_have_text("1.000: 1 group, 1 text goes, 6 stay")
+    expect(part.count).to_have_text("1.000: 1 group, 1 text removed, 6 kept")
     for _ in range(8):
         part.slider.press("ArrowLeft")
     expect(part.groups).to_have_count(2)
-    expect(part.count).to_have_text("0.960: 2 groups, 3 texts go, 4 stay")
+    expect(part.count).to_have_text("0.960: 2 groups, 3 texts removed, 4 kept")
     expect(part.slider).to_be_focused()
     expect(part.groups.first).to_contain_text("different categories")
 
@@ -82,7 +82,7 @@ def choose_what_stays(app: App) -> None:
     part = app.search.duplicates
     app.page.evaluate(_TWO_CLICKS)
     expect(part.kept.first).to_contain_text("row 4")
-    expect(part.count).to_have_text("0.960: 2 groups, 2 texts go, 5 stay")
+    expect(part.count).to_have_text("0.960: 2 groups, 2 texts removed, 5 kept")
     thumb = app.basket.thumb(part.groups.first, together=True).last
     thumb.click()
     expect(thumb).to_have_attribute("aria-pressed", "true")

@@ -113,18 +113,18 @@ def map_and_fine_tune(app: App) -> None:
     expect(page.locator("#tune-judge")).to_be_visible()
     expect_chinese(page, "Fine-tune")
     # A dropdown shows Chinese, is searched in Chinese, and sends what it always sent.
-    objective = page.locator("#tune-objective input")
+    kind = page.locator("#tune-kind input")
     expect(page.locator("#tune-command code")).to_be_visible()
     app.settle()
-    objective.click()
+    kind.click()
     page.keyboard.press("Control+A")
-    page.keyboard.insert_text("余弦回归 +")
-    wanted = page.get_by_role("option", name="余弦回归 + CoSENT")
-    expect(page.locator("#tune-objective [role=option]")).to_have_count(1)
+    page.keyboard.insert_text("应在一起的句对")
+    wanted = page.get_by_role("option", name="应在一起的句对")
+    expect(page.locator("#tune-kind [role=option]")).to_have_count(1)
     wanted.click()
-    expect(page.locator("#tune-command")).to_contain_text("--objective cosine+cosent")
-    assert page.evaluate("document.querySelector('#tune-objective input').value") == "Cosine regression + CoSENT"
-    assert objective.input_value() == "余弦回归 + CoSENT"
+    expect(page.locator("#tune-command")).to_contain_text("--kind positive_pairs")
+    assert page.evaluate("document.querySelector('#tune-kind input').value") == "Pairs that belong together"
+    assert kind.input_value() == "应在一起的句对"
     app.fill("#tune-epochs", "many")
     page.click("#tune-start")
     expect(app.toast).to_have_text(re.compile("数"))
@@ -158,8 +158,8 @@ def back_to_english_and_by_link(app: App) -> None:
     expect(page.locator("#tab-similarity-button")).to_have_text("Similarity")
     assert page.evaluate("document.documentElement.lang") == "en"
     assert not re.search(r"[一-鿿]", page.inner_text("body").replace("中文", ""))
-    objective = "#tune-objective input"
-    assert page.input_value(objective) == page.evaluate(f"document.querySelector('{objective}').value")
+    kind = "#tune-kind input"
+    assert page.input_value(kind) == page.evaluate(f"document.querySelector('{kind}').value")
     app.reload()
     expect(page.locator("#tab-similarity-button")).to_have_text("Similarity")  # it is remembered
     app.open("?lang=zh")

@@ -49,7 +49,7 @@ def train_and_see_the_gain(app: App) -> str:
     expect(pins.locator(".sb-pins li").first).to_contain_text("eaten by the machine", timeout=_TRAINS)
     expect(pins.locator(".sb-pin-line")).to_be_visible(timeout=_TRAINS)  # judged again: there is a line from before to now
     expect(form.at("#tune-run .sb-badge.sb-finished")).to_be_visible(timeout=_TRAINS)
-    expect(pins).to_contain_text("by the model that is kept")
+    expect(pins).to_contain_text("with the saved model")
     expect(pins).to_contain_text(re.compile(r"0\.\d{3} → 0\.\d{3}"))
     expect(pins).to_contain_text("among 240 texts")
     expect(pins.locator(".sb-pin-nearest li")).to_have_count(5)
@@ -82,4 +82,4 @@ def come_back_after_a_reload(app: App, pinned: str) -> None:
 def show_what_changed(app: App) -> None:
     app.fine_tune.at("#tune-changes").click()
     expect(app.fine_tune.at("#tune-changes")).to_be_hidden()
-    expect(app.page.get_by_role("tab", name="What changed")).to_have_attribute("aria-selected", "true")
+    expect(app.page.get_by_role("tab", name="Compare models")).to_have_attribute("aria-selected", "true")

@@ -49,10 +49,10 @@ def fix_convert_and_download(app: App) -> None:
     expect(form.verdict).to_contain_text("Pairs with a label")
     expect(form.changes).to_contain_text("Remove 1 row")
     expect(form.changes).to_contain_text("0/1 labels")
-    expect(form.command).to_contain_text("mine-changed.csv")
+    expect(form.command).to_contain_text("mine-fixed.csv")
     name, content = app.download(form.at("#tune-mended"))
     header, *rows = content.decode().splitlines()
-    assert name == "mine-changed.csv" and header.endswith("label") and len(rows) == 40
+    assert name == "mine-fixed.csv" and header.endswith("label") and len(rows) == 40
 
 
 def undo(app: App) -> None:

@@ -73,26 +73,26 @@ def test_a_damaged_model_is_listed_as_damaged_and_can_be_deleted(runs: Path, tin
 def test_the_app_starts_and_its_page_says_what_is_damaged(runs: Path, tiny_model: Path) -> None:
     pytest.importorskip("gradio")
     from sbert_studio.ui.page import Page
-    from sbert_studio.ui.tabs import models
+    from sbert_studio.ui.tabs.models import handlers as models
 
     with studio_at(runs, tiny_model) as studio:
         broken, whole = studio.tune.runs()
         cut(studio.workspace.runs / broken.id / "model" / "model.safetensors")
         page = Page(studio)
-        _, value = models.listing(page, None, "")
+        _, value = models.list_models(page, None, "")
         assert {card["id"]: card["badge"] for card in value["cards"]} == {
             "all-MiniLM-L6-v2": "built in",
             "multilingual-e5-small": "built in",
             broken.id: "damaged",
             whole.id: "finished",
         }
-        known, _, _ = models.details(page, None, broken.id)
+        known, _, _ = models.model_details(page, None, broken.id)
         assert known is not None and any("damaged" in note for note in known["notes"])
         assert broken.id not in [name for _, name in page.model_choices(None)]
-        assert "damaged" not in str(models.blank(page))
+        assert "damaged" not in str(models.show_models(page, None, "").facts)
         (studio.workspace.runs / whole.id / "run.json").write_bytes(b"no run" * 1000)
         assert [run.id for run in studio.tune.runs()] == [broken.id]
-        assert whole.id in str(models.blank(page))
+        assert whole.id in str(models.show_models(page, None, "").facts)
 
 
 def test_the_command_line_lists_it_too(
@@ -232,7 +232,7 @@ def test_a_run_whose_folder_was_deleted_is_gone(runs: Path, tiny_model: Path, ca
 
 def test_the_page_lists_models_though_the_runs_cannot_be_read(runs: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from sbert_studio.ui.page import Page
-    from sbert_studio.ui.tabs import models
+    from sbert_studio.ui.tabs.models import handlers as models
 
     with studio_at(runs, tiny_model) as studio:
         page = Page(studio)
@@ -244,10 +244,10 @@ def test_the_page_lists_models_though_the_runs_cannot_be_read(runs: Path, tiny_m
 
         monkeypatch.setattr(studio.store, "runs", refuse)
         assert {name for _, name in page.model_choices(None)} >= {name for _, name in usual}
-        ids, value = models.listing(page, None, "")
+        ids, value = models.list_models(page, None, "")
         assert [card["badge"] for card in value["cards"]] == ["built in", "built in", "finished", "finished"] and len(ids) == 4
-        assert "locked" in models.blank(page)["empty"]
-        known, panel, _ = models.details(page, None, ids[1])
+        assert "locked" in str(models.show_models(page, None, "").facts)
+        known, panel, _ = models.model_details(page, None, ids[1])
         assert known is not None and panel is None
 
 

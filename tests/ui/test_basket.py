@@ -17,7 +17,7 @@ from sbert_studio.ui.basket import handlers, pairs, store
 from sbert_studio.ui.basket.pairs import Basket, LabelledPair
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panel import Selection
-from sbert_studio.ui.panels.tuning import data_panel
+from sbert_studio.ui.tabs.fine_tune.draft import open_draft
 
 ONE, OTHER = LabelledPair("cat dog", "moon star", True, "Search"), LabelledPair("red blue", "bread milk", False, "Map")
 NOBODY = {"owner": "visitor-0123456789abcdef", "job": ""}
@@ -169,7 +169,7 @@ def test_fine_tune_reads_the_basket_as_what_it_is(page: Page, labels: tuple[bool
     ]
     handlers.add_pairs(page, None, made)
     lesson = handlers.train_on_basket(page, None)
-    draft = data_panel.take(page, lesson.path, None, lesson.name)
+    draft = open_draft(page.studio, lesson.path, None, name=lesson.name)
     assert draft.diagnosis is not None and draft.diagnosis.roles.kind == kind, draft.problem
     assert draft.name == "my pairs.csv" and len(draft.table) == len(made)
 
@@ -177,23 +177,6 @@ def test_fine_tune_reads_the_basket_as_what_it_is(page: Page, labels: tuple[bool
 def test_texts_that_belong_together_are_held_by_as_few_pairs_as_need_be() -> None:
     found = pairs.chain_pairs(["a", "b", "a", "c"], "Map")
     assert [(pair.a, pair.b, pair.together, pair.source) for pair in found] == [("a", "b", True, "Map"), ("b", "c", True, "Map")]
-
-
-def test_a_hit_goes_into_the_basket_beside_its_query(page: Page, corpus_file: Path) -> None:
-    from sbert_studio.ui import corpus_picker
-    from sbert_studio.ui.panels.searching import hits
-    from sbert_studio.ui.tabs import search
-
-    key = corpus_picker.open_file(page, str(corpus_file))
-    _, value, _ = search.find(page, key, "cat dog", 3, "semantic", None)
-    asked, row = hits.Asked(str(key), "cat dog"), value["ids"][0]
-    assert value["pairs"][0] == ["cat dog", page.corpora.get(key).corpus.texts[row]]
-    hits.judge(page, asked, row, "apart", None)
-    (pair,) = page.baskets.of("local").pairs
-    assert (pair.a, pair.b, pair.together, pair.source) == ("cat dog", page.corpora.get(key).corpus.texts[row], False, "Search")
-    for none in (-1, 99, "0", True, None):
-        with pytest.raises(StudioError, match="no such row"):
-            hits.judge(page, asked, none, "together", None)
 
 
 def test_what_is_worth_labelling_comes_from_the_corpus_and_is_not_asked_twice(page: Page, corpus_file: Path) -> None:
@@ -222,21 +205,3 @@ def test_what_is_worth_labelling_comes_from_the_corpus_and_is_not_asked_twice(pa
     assert page.studio.explore.worth_labelling(
         page.corpora.get(key).corpus, judged=[(pair.a, pair.b, pair.together) for pair in page.baskets.of("local").pairs]
     ).pairs
-
-
-def test_a_text_of_a_group_goes_into_the_basket_beside_the_one_that_stays(page: Page, tmp_path: Path) -> None:
-    from sbert_studio.ui import corpus_picker
-    from sbert_studio.ui.panels.clearing import panel as clearing
-
-    path = tmp_path / "alike.txt"
-    path.write_text("\n".join(["cat dog moon", "cat dog moon star", "cat dog moon", "red blue", *sentences(6, 3)]), encoding="utf-8")
-    _, made, choices, value, _ = clearing.look(page, corpus_picker.open_file(page, str(path)), None, "first")
-    choices, value = clearing.change(page, made, choices, threshold=0.8)
-    group = next(one for one in value["groups"] if one["first"]["text"] == "cat dog moon")
-    other = next(one for one in group["members"] if one["text"] == "cat dog moon star")
-    clearing.judge(page, made, choices, "apart", other["row"], None)
-    (pair,) = page.baskets.of("local").pairs
-    assert (pair.a, pair.b, pair.together, pair.source) == ("cat dog moon", "cat dog moon star", False, "Near-duplicates")
-    for row in (999, "0", True, None):
-        with pytest.raises(StudioError):
-            clearing.judge(page, made, choices, "apart", row, None)

@@ -9,7 +9,6 @@ from sbert_studio.errors import StudioError
 from sbert_studio.registry import fields_of, setting
 from sbert_studio.training.spec import TrainSpec
 from sbert_studio.ui import forms
-from sbert_studio.ui.panels.tuning import settings_form
 
 
 @dataclass(frozen=True)
@@ -67,50 +66,6 @@ def test_a_form_is_one_value_with_a_control_for_each_field() -> None:
 def test_a_form_that_a_browser_made_up_is_refused(sent: object) -> None:
     with pytest.raises(StudioError):
         forms.parse_values(fields_of(Params), forms.form_values(sent))
-
-
-def shown_raw(shown: dict[str, object]) -> list[object]:
-    """What the controls would hold after they were filled with ``shown``."""
-    raw: list[object] = [shown["method"], shown["objective"]]
-    raw += [forms.to_control_value(item, shown[item.name]) for item in settings_form.spec_fields()]
-    return raw + [
-        forms.to_control_value(item, shown.get(f"{name}.{item.name}", item.default)) for name, item in settings_form.objective_fields()
-    ]
-
-
-@pytest.mark.parametrize(
-    "values", [{}, {"learning_rate": 1.23456789e-5, "epochs": 10 / 3, "objective": "triplet", "warmup_ratio": 0.123456}]
-)
-def test_untouched_controls_override_nothing(values: dict[str, object]) -> None:
-    shown = settings_form.shown_of(TrainSpec(**{"objective": "cosine", **values}), {})
-    assert settings_form.overrides(shown_raw(shown), shown, {}) == {}
-
-
-def test_a_changed_control_is_an_override_and_earlier_ones_are_kept() -> None:
-    shown = settings_form.shown_of(TrainSpec(objective="cosine"), {})
-    raw = shown_raw(shown)
-    raw[0] = "lora"
-    raw[2 + [item.name for item in settings_form.spec_fields()].index("epochs")] = "2"
-    assert settings_form.overrides(raw, shown, {"seed": 3}) == {"seed": 3, "method": "lora", "epochs": 2.0}
-
-
-def test_only_the_acting_objectives_own_settings_count() -> None:
-    shown = settings_form.shown_of(TrainSpec(objective="contrastive"), {})
-    raw = shown_raw(shown)
-    places = {f"{name}.{item.name}": place for place, (name, item) in enumerate(settings_form.objective_fields())}
-    start = len(raw) - len(places)
-    raw[start + places["contrastive.margin"]] = 0.75
-    raw[start + places["cosent.scale"]] = 7.0
-    assert settings_form.overrides(raw, shown, {}) == {"margin": 0.75}
-    raw[1] = "cosent"
-    assert settings_form.overrides(raw, shown, {"margin": 0.75}) == {"objective": "cosent", "scale": 7.0}
-
-
-def test_every_objective_is_offered_for_the_kinds_it_learns_from() -> None:
-    from sbert_studio.losses import LOSSES
-
-    offered = {name for _, name in settings_form.objective_choices("triplets")}
-    assert offered == {"auto"} | {name for name in LOSSES if "triplets" in LOSSES[name].kinds}
 
 
 def test_an_empty_choice_that_is_nothing_of_the_models_says_what_it_does() -> None:

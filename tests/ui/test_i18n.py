@@ -17,11 +17,8 @@ from sbert_studio.ui import banner, i18n, routing
 from sbert_studio.ui.i18n import ExampleTexts
 from sbert_studio.ui.page import ModelUpdate, Page
 from sbert_studio.ui.panel import Selection
-from sbert_studio.ui.panels.judging.form import FILE, Form
-from sbert_studio.ui.panels.judging.panel import JudgingPanel, joined_models
-from sbert_studio.ui.panels.judging.work import Judged
-from sbert_studio.ui.panels.tuning import data_panel
 from sbert_studio.ui.state import OtherTexts
+from sbert_studio.ui.tabs.fine_tune import handlers as fine_tune
 from sbert_studio.ui.views import UNCHANGED, props
 
 ZH, EN = "sample:chinese_messages", "sample:support_requests"
@@ -124,41 +121,13 @@ def test_texts_outside_the_corpus_bring_the_model_and_english_ones_leave_it(page
 
 def test_a_file_to_train_on_is_planned_for_the_model_of_its_language(page: Page, static: str, tmp_path: Path) -> None:
     default = page.studio.settings.default_model
-    draft, fitting, (update, brought) = data_panel.take_fitting(page, get_sample("chinese_pairs").path, default, "")
+    draft, fitting, header = fine_tune.open_fitting(page, get_sample("chinese_pairs").path, None, default, "")
+    update, brought = header.values()
     assert fitting == static == update["value"] and brought == OtherTexts("chinese_pairs.csv", "zh")
     assert draft.request.model == static and (draft.plan is None or draft.plan.spec.model == static)
-    draft, fitting, _ = data_panel.take_fitting(page, write_pairs(tmp_path / "pairs.csv"), default, "")
+    draft, fitting, _ = fine_tune.open_fitting(page, write_pairs(tmp_path / "pairs.csv"), None, default, "")
     assert fitting == default == draft.request.model
-    assert data_panel.samples("zh")[0].id == "chinese_pairs" and data_panel.samples()[0].id == "bank_messages"
-
-
-def test_an_evaluation_takes_the_model_of_the_language_where_nobody_chose_another(page: Page, static: str) -> None:
-    default, judged = page.studio.settings.default_model, Judged(get_sample("chinese_pairs").path, "pairs")
-    with gr.Blocks():
-        page.owner, page.model, page.runs_version = gr.State(), gr.State(), gr.State()
-        panel = JudgingPanel(page)
-    form, updates = panel.fitting(Form((default,), FILE), judged, default, "")
-    assert form.models == (static,) and updates[0]["value"] == static
-    assert updates[1:] == [[static], static, OtherTexts("pairs", "zh")]
-    form, updates = panel.fitting(Form((default,), FILE), judged, default, default)
-    assert form.models == (default,) and updates == [gr.skip()] * 3 + [OtherTexts("pairs", "zh")]
-    # Of models that were chosen one by one the evaluation says which do not read the texts; the header's may not be among them.
-    form, updates = panel.fitting(Form((default, "glove-6B-50d"), FILE), judged, default, "")
-    assert form.models == (default, "glove-6B-50d") and updates == [gr.skip()] * 4
-    assert panel.chosen(FILE, None, None, None, "zh").path == judged.path
-    assert panel.chosen(FILE, None, None, None).path == get_sample("scored_pairs").path
-
-
-@pytest.mark.parametrize(
-    ("chosen", "by_hand", "now"),
-    [(["a"], False, ["b"]), (["a"], True, ["a", "b"]), (["a", "c"], False, ["a", "c", "b"]), ([], False, ["b"]), (["b"], False, ["b"])],
-)
-def test_a_model_that_was_selected_takes_the_place_of_the_one_before_in_a_comparison(
-    chosen: list[str], by_hand: bool, now: list[str]
-) -> None:
-    assert joined_models(chosen, "b", "a", "", chosen_by_hand=by_hand) == now
-    assert joined_models(chosen, "a", "a", "", chosen_by_hand=by_hand) == chosen, "nothing joined"
-    assert joined_models(["typed", "c"], "b", "a", "typed", chosen_by_hand=by_hand) == ["c", "b"]
+    assert fine_tune.samples("zh")[0].id == "chinese_pairs" and fine_tune.samples()[0].id == "bank_messages"
 
 
 def test_a_line_says_which_model_was_selected_and_leads_back(page: Page, static: str) -> None:

@@ -12,8 +12,8 @@ from sbert_studio.errors import StudioError
 from sbert_studio.ui import corpus_picker, routing
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panel import Selection
-from sbert_studio.ui.panels.changing import panel as changing
 from sbert_studio.ui.routing import Location
+from sbert_studio.ui.tabs.evaluate import model_diff
 from sbert_studio.ui.views import UNCHANGED
 
 TABS = {"search": "Search", "map": "Map"}
@@ -121,15 +121,15 @@ def test_a_file_is_deleted_when_its_owner_asks_and_nobody_finds_it_again(
 
 def test_the_two_models_of_what_changed_come_back_where_both_are_here(page: Page) -> None:
     tiny = page.model_choices(None)[0][1]
-    found = changing.asked_for(page, None, Location(before=tiny, after="glove-6B-50d", ask="cats\ndogs"))
-    assert found is not None and found[1:] == (tiny, "glove-6B-50d", "cats\ndogs")
-    assert changing.asked_for(page, None, Location(before=tiny)) is None
-    assert changing.asked_for(page, None, Location(before=tiny, after="run-0000000000")) is None
+    found = model_diff.open_location(page, Location(before=tiny, after="glove-6B-50d", ask="cats\ndogs"), None)
+    assert found is not None and (found.requested.before, found.requested.after, found.queries) == (tiny, "glove-6B-50d", "cats\ndogs")
+    assert model_diff.open_location(page, Location(before=tiny), None) is None
+    assert model_diff.open_location(page, Location(before=tiny, after="run-0000000000"), None) is None
 
 
 def test_all_models_of_a_link_that_are_not_here_are_named_once(page: Page, said: list[str]) -> None:
     sent = {"tab": "map", "view": "changed", "from": "__proto__", "to": "constructor", "model": "run-0000000000"}
-    assert changing.asked_for(page, None, go(page, sent).location) is None
+    assert model_diff.open_location(page, go(page, sent).location, None) is None
     (message,) = said
     assert "'run-0000000000', '__proto__', 'constructor' do not exist" in message
     said.clear()

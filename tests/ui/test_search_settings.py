@@ -9,18 +9,19 @@ from typing import Any
 import numpy as np
 import pytest
 from models.tiny import TEXTS, tiny_encoder
+from sbert_studio.data.loading.table import table_from_columns
 from sentence_transformers import SentenceTransformer
 from tiny_studio import studio_at, write_static
 
 from sbert_studio.cli.main import run
-from sbert_studio.data.loading.table import table_from_columns
 from sbert_studio.errors import StudioError
 from sbert_studio.models.io.load import load_folder
 from sbert_studio.models.io.settings import EncoderConfig
 from sbert_studio.models.prompts import SearchSettings
 from sbert_studio.ui import corpus_picker
 from sbert_studio.ui.page import Page
-from sbert_studio.ui.tabs import search
+from sbert_studio.ui.tabs.search.handlers import search
+from sbert_studio.ui.tabs.search.view_model import SearchInputs
 
 DISTINCT = [text for text in dict.fromkeys(TEXTS) if text.strip()]
 OWN = SearchSettings("hello world ", "none", 8)
@@ -57,7 +58,8 @@ def test_the_page_passes_them_on_for_the_model_in_the_header(home: Path, folder:
     with studio_at(home, folder) as studio:
         page = Page(studio)
         key = corpus_picker.open_file(page, str(tmp_path / "texts.txt"))
-        _, value, _ = search.find(page, key, "lost card", 3, "semantic", None, settings=OWN)
+        inputs = SearchInputs(key, "lost card", 3, query_prompt=OWN.query_prompt, document_prompt=OWN.document_prompt, truncate_dim=8)
+        value = search(page, inputs).hits
         best = np.argsort(-expected(folder), kind="stable")[:3].tolist()
         assert [row[1] for row in value["rows"]] == [DISTINCT[row] for row in best]
 

@@ -62,7 +62,7 @@
         el("span", { translate: "no" }, label.label), el("b", {}, grouped(label.size))));
       place.replaceChildren(
         el("div", { class: "sb-map-list-head" }, el("strong", {}, next.labels.length ? "Your labels" : "Changed"),
-          next.labels.length ? el("button", { type: "button", class: "sb-small-button sb-map-teach", title: "Opens Fine-tune with the labelled texts", on: { click: () => select(host, "teach", 0) } }, "Teach these") : null,
+          next.labels.length ? el("button", { type: "button", class: "sb-small-button sb-map-teach", title: "Opens Fine-tune with the labelled texts", on: { click: () => select(host, "teach", 0) } }, "Fine-tune on these") : null,
           el("button", { type: "button", class: "sb-small-button", title: next.edits.at(-1) || "", on: { click: () => edit({ do: "undo" }) } }, "Undo")),
         el("div", { class: "sb-map-labels" }, labels),
         el("p", { class: "sb-dim", role: "status" }, next.edits.at(-1) || ""));

@@ -1,15 +1,15 @@
-// The workbench of near-duplicates: a threshold whose counts follow the hand, and the groups as cards.
+// Near-duplicates: a threshold slider with live counts, and the groups as cards.
 (() => {
   "use strict";
   const { views, el, select, number, grouped } = window.SB;
-  // Here "apart" is said of a whole group already.
+  // "apart" alone is an action on a whole group.
   const thumbs = (host, ...given) => window.SB.thumbs({ trigger: (name, { index, value }) => host.trigger(name, { index, value: `say ${value}` }) }, ...given);
   const many = (count, one, more) => `${grouped(count)} ${count === 1 ? one : more}`;
   const RESTS = 200, PATIENCE = 10000;  // milliseconds
   let made = 0;
 
   views.alike = (root, host) => {
-    // One question at a time, once the hand rests: several at once may come to the server in another order.
+    // Send one threshold at a time, once the slider rests: several at once may reach the server in another order.
     let wanted = null, asked = null, drawn = null, resting = 0, patience = 0;
     function ask() {
       if (asked !== null && Date.now() < patience) { resting = setTimeout(ask, RESTS); return; }
@@ -20,17 +20,17 @@
       select(host, "threshold", asked);
     }
 
-    // What the threshold comes to, or while it is moved at most would; the groups themselves are drawn when the hand lets go.
+    // Counts at the threshold; while the slider moves, upper bounds. The groups are drawn once it rests.
     const counted = (value, at) => {
       const [step, most] = value.steps[at];
-      if (Math.abs(step - value.threshold) > 1e-6) return `${number(step, 3)}: up to ${many(most, "text goes", "texts go")}`;
-      return `${number(step, 3)}: ${many(value.found, "group", "groups")}, ${many(value.goes, "text goes", "texts go")}, ${many(value.stays, "stays", "stay")}`;
+      if (Math.abs(step - value.threshold) > 1e-6) return `${number(step, 3)}: up to ${many(most, "text removed", "texts removed")}`;
+      return `${number(step, 3)}: ${many(value.found, "group", "groups")}, ${many(value.goes, "text removed", "texts removed")}, ${grouped(value.stays)} kept`;
     };
 
     const threshold = (value) => {
       const at = value.steps.reduce((best, step, place) => (Math.abs(step[0] - value.threshold) < Math.abs(value.steps[best][0] - value.threshold) ? place : best), 0);
       const words = el("output", { class: "sb-alike-count", "aria-live": "polite" }, counted(value, at));
-      const slider = el("input", { type: "range", min: 0, max: value.steps.length - 1, step: 1, "aria-label": "Alike from this cosine on",
+      const slider = el("input", { type: "range", min: 0, max: value.steps.length - 1, step: 1, "aria-label": "Similarity threshold",
         "aria-valuetext": counted(value, at), on: {
           input: () => { words.textContent = counted(value, Number(slider.value)); slider.setAttribute("aria-valuetext", words.textContent); },
           change: () => {
@@ -43,7 +43,7 @@
           },
         } });
       slider.value = at;
-      return el("label", { class: "sb-alike-threshold" }, el("span", { class: "sb-label" }, "Alike from this cosine on"), slider, words);
+      return el("label", { class: "sb-alike-threshold" }, el("span", { class: "sb-label" }, "Similarity threshold"), slider, words);
     };
 
     const member = (one, group, name) => el("li", { class: one.kept ? "sb-stays" : "sb-goes" },
@@ -51,12 +51,12 @@
         el("input", { type: "radio", name, checked: one.kept && !group.all, "aria-label": `Keep row ${one.line}`, on: { change: () => select(host, "keep", one.row) } }),
         el("span", { class: "sb-text", translate: "no" }, one.text)),
       el("span", { class: "sb-alike-facts sb-dim" }, one.value ? el("span", { class: group.contradicts ? "sb-badge sb-warn" : "sb-badge", translate: "no" }, one.value) : null,
-        el("span", {}, `row ${one.line}`), el("span", {}, one.kept ? "this one stays" : number(one.score, 3)), one.row === group.first.row ? null : thumbs(host, one.row, group.first.text, one.text)));
+        el("span", {}, `row ${one.line}`), el("span", {}, one.kept ? "kept" : number(one.score, 3)), one.row === group.first.row ? null : thumbs(host, one.row, group.first.text, one.text)));
 
     const card = (group) => {
       const name = `sb-alike-${made++}`;
       return el("li", { class: "sb-alike-group" + (group.contradicts ? " sb-differs" : "") },
-        el("div", { class: "sb-alike-head" }, el("strong", {}, `${group.size} alike`),
+        el("div", { class: "sb-alike-head" }, el("strong", {}, `${group.size} similar texts`),
           group.contradicts ? el("span", { class: "sb-badge sb-warn" }, "different categories") : null,
           el("button", { type: "button", class: "sb-small-button", "aria-pressed": group.all ? "true" : "false",
             on: { click: () => select(host, "apart", group.members[0].row) } }, group.all ? "Keep one" : "Keep all")),
@@ -65,7 +65,7 @@
     };
 
     return (value) => {
-      // An answer to a step that the hand has left already is not drawn under it.
+      // Do not draw the answer for a threshold that the slider has left already.
       const answers = (step) => step !== null && Math.abs(value.threshold - step) < 1e-6;
       if (answers(asked)) asked = null;
       if (wanted !== null && !value.empty && !answers(wanted) && Date.now() < patience) return undefined;
@@ -76,10 +76,10 @@
       root.replaceChildren(
         el("p", { class: "sb-caption" }, value.caption),
         threshold(value),
-        ...(value.groups.length ? [] : [el("p", { class: "sb-verdict" }, "No two texts are that alike. " + (value.closest === null ? `None reach ${number(value.steps[0][0], 3)}.` : `The closest two reach ${number(value.closest, 3)}: lower the threshold to see them.`))]),
-        ...(value.differing ? [el("p", { class: "sb-note" }, `In ${many(value.differing, "group", "groups")} the texts carry different “${value.column}”: look at these first.`)] : []),
+        ...(value.groups.length ? [] : [el("p", { class: "sb-verdict" }, "No near-duplicates at this threshold. " + (value.closest === null ? `No pair reaches ${number(value.steps[0][0], 3)}.` : `The most similar pair reaches ${number(value.closest, 3)}: lower the threshold to see it.`))]),
+        ...(value.differing ? [el("p", { class: "sb-note" }, `Different “${value.column}” in ${many(value.differing, "group", "groups")}: review these first.`)] : []),
         el("ul", { class: "sb-alike" }, value.groups.map(card)),
-        ...(value.rest ? [el("button", { type: "button", class: "sb-small-button", on: { click: () => select(host, "more", 0) } }, `Show more of ${many(value.rest, "other group", "other groups")}`)] : []),
+        ...(value.rest ? [el("button", { type: "button", class: "sb-small-button", on: { click: () => select(host, "more", 0) } }, `Show more (${grouped(value.rest)} left)`)] : []),
         ...(value.note ? [el("p", { class: "sb-note" }, value.note)] : []));
       if (focus) root.querySelector("input[type=range]").focus();
     };

@@ -128,7 +128,6 @@ class ColumnRoles(ApiAnswer):
     group: str | None
     note: str
     ordered: bool
-    split: str | None = _field("column that assigns rows to train, dev and test")
 
 
 class FileFinding(ApiAnswer):

@@ -53,10 +53,16 @@ class FineTuneTab(Tab):
     def set(self, setting: str, value: str) -> None:
         self.app.fill(f"#tune-{setting}", value)
 
+    def choose_setting(self, setting: str, option: str) -> None:
+        """Choose an option of the settings form."""
+        self.app.settle()
+        self.at(f"#tune-{setting} select").select_option(label=option)
+        self.app.settle()
+
     def judge_by_one_part(self) -> None:
         """Open the advanced settings and hold out one part of the rows, since folds would train five times more."""
         self.at("#tune-advanced > button").click()
-        self.app.choose("#tune-judge", "split")
+        self.choose_setting("judge", "split")
 
     # The run.
     def start(self) -> None:

@@ -10,9 +10,9 @@ import pytest
 from gradio_client import Client, handle_file
 from gradio_client.exceptions import AppError
 from hub_server import HubServer, Repository, hub_server
+from sbert_studio.data.loading.hub import fetch_hub_file
 from tiny_studio import studio_at, write_pairs
 
-from sbert_studio.data.loading.hub import fetch_hub_file
 from sbert_studio.errors import StudioError
 from sbert_studio.identity import current_identity
 from sbert_studio.services import Studio

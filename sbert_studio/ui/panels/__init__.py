@@ -1,1 +1,0 @@
-"""What stands in the tabs: a panel each idea, with its handlers."""

@@ -1,1 +1,0 @@
-"""Showing what changed from one model to another."""

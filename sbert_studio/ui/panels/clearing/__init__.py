@@ -1,1 +1,0 @@
-"""Clearing a corpus of texts that say nearly the same."""

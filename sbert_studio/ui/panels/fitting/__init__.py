@@ -1,1 +1,0 @@
-"""Making word vectors on the page."""

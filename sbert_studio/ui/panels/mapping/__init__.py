@@ -1,1 +1,0 @@
-"""The map on the page: drawn, listed from, labelled, saved."""

@@ -1,0 +1,379 @@
+"""A training run as the page shows it, in the Fine-tune and Models tabs: its events, panel, curves and scores; using and downloading it."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import gradio as gr
+
+from ..errors import StudioError
+from ..evaluation.report import describe_confusions, describe_metric, describe_run, verdict
+from ..losses import loss_title
+from ..services.training_plan import in_sentences
+from ..training.events import format_rate
+from .views import Update, Value, placeholder, props, to_json, to_sentence
+
+if TYPE_CHECKING:
+    from ..runs.run import Run
+    from ..services.results import RunView
+    from .page import Page
+
+Event = Mapping[str, object]
+LIVE = ("queued", "running")
+NO_RUN = placeholder("Nothing is training yet. Choose data, then press Start training; loss and scores are drawn here as they arrive.")
+_MAX_POINTS = 1200
+_SMOOTHING = 0.9
+_MAX_NOTES = 4
+_POINT_EVENTS = ("step", "pinned")  # what the curves of a training are drawn from
+_PROGRESS_EVENTS = ("started", "step", "evaluated", "phase", "part", "partended", "finished", "stopped", "asks", "failed")
+_LOADING = "loading the rows and the model"
+_STOPPING = "Stopping… The run ends after the current step; what was done so far is saved."
+_NOT_EVALUATED = (
+    "no rows were held out, so it is unknown whether the model got better: "
+    "add more rows, or choose your own validation file, and train again"
+)
+_MINUS = re.compile(r"-(?=\d)")
+_STATUS = {
+    "queued": "Waiting for its turn",
+    "running": "Training",
+    "finished": "Finished",
+    "stopped": "Stopped; there is no model yet",
+    "failed": "Failed",
+    "asks": "Stopped with a question for you",
+    "interrupted": "Interrupted; it can resume from its last checkpoint",
+}
+_STOPPED_WITH_MODEL = "Stopped; the model trained so far is saved"
+_METHODS = {"full": "all weights", "lora": "LoRA"}
+
+
+@dataclass(frozen=True)
+class Messages:
+    """What a run reported in words.
+
+    Attributes:
+        notes: the latest last.
+        passing: message that holds only until the run continues.
+        phase: current work that takes no training steps.
+    """
+
+    notes: tuple[str, ...] = ()
+    passing: str = ""
+    phase: str = ""
+
+    @property
+    def last(self) -> str:
+        """The message to show now."""
+        return self.passing or (self.notes[-1] if self.notes else "")
+
+    def add(self, event: Event) -> Messages:
+        """Return the messages after an event."""
+        kind = event.get("type")
+        if kind == "notice":
+            words = str(event["message"])
+            return replace(self, passing=words) if event.get("passing") else replace(self, notes=(*self.notes, words)[-_MAX_NOTES:])
+        return replace(self, passing="", phase=str(event["title"]) if kind == "phase" else "") if kind in _PROGRESS_EVENTS else self
+
+
+@dataclass(frozen=True)
+class DevScores:
+    """Scores on the held-out rows during training.
+
+    Attributes:
+        metric: name of the score.
+        points: (step, score); of several trainings those of the last that was evaluated, which need not be the current one.
+        part: that training, such as "part 2 of 4: fold 2"; empty if there is only one.
+    """
+
+    metric: str = ""
+    points: tuple[tuple[int, float], ...] = ()
+    part: str = ""
+
+    def add(self, event: Event, part: str) -> DevScores:
+        """Return the scores after an event of the training ``part``."""
+        score, scores = event.get("score"), event.get("scores")
+        if event.get("type") != "evaluated" or not isinstance(score, int | float):
+            return self
+        if part and isinstance(scores, Mapping) and scores.get("by_fold"):
+            return self  # the score of all folds together is no point on the curve of one
+        step = _whole(event["step"])
+        # A resumed run evaluates the step from which it resumes again.
+        earlier = tuple(point for point in self.points if point[0] != step) if self.part == part else ()
+        return DevScores(str(event["metric"]), (*earlier, (step, float(score))), part)
+
+
+@dataclass(frozen=True)
+class FollowedRun:
+    """State of a run that the page follows, accumulated from its events.
+
+    Attributes:
+        run_id: empty for none.
+        cursor: number of the last event read.
+        losses: (step, loss), thinned out if there are many.
+        last: the last ``step`` event.
+        dev_rows: number of held-out rows; -1 until the run reports it.
+        part: current one of several trainings, such as "part 2 of 4: seed 13".
+        is_new_part: the part has no points yet; those held are of the part before.
+        ended: (title, score before, score after) of the trainings that have ended.
+        untuned, pinned: the first and the last ``pinned`` event.
+        lines: (step, similarities of the pinned pairs) of the current training.
+        status: last shown status.
+    """
+
+    run_id: str = ""
+    cursor: int = 0
+    losses: tuple[tuple[int, float], ...] = ()
+    last: Event | None = None
+    dev: DevScores = DevScores()
+    messages: Messages = Messages()
+    dev_rows: int = -1
+    part: str = ""
+    is_new_part: bool = False
+    ended: tuple[tuple[str, float, float], ...] = ()
+    untuned: Event | None = None
+    pinned: Event | None = None
+    lines: tuple[tuple[int, tuple[float, ...]], ...] = ()
+    status: str = ""
+
+    def __hash__(self) -> int:
+        """Everything follows from these three; Gradio detects by the hash that a ``gr.State`` has changed."""
+        return hash((self.run_id, self.cursor, self.status))
+
+    def absorb(self, events: Iterable[tuple[int, Event]]) -> FollowedRun:
+        """Return the state after the events that follow the cursor."""
+        followed, losses = self, list(self.losses)
+        for number, event in events:
+            _add_loss(losses, event, followed.is_new_part)
+            followed = followed._after(number, event)
+        while len(losses) > _MAX_POINTS:
+            losses = losses[::2]
+        return replace(followed, losses=tuple(losses))
+
+    def _after(self, number: int, event: Event) -> FollowedRun:
+        """Return the state after an event, except for the losses."""
+        kind = event.get("type")
+        lines = () if self.is_new_part and kind in _POINT_EVENTS else self.lines
+        changes: dict[str, object] = {"cursor": max(self.cursor, number), "lines": lines}
+        changes |= {"dev": self.dev.add(event, self.part), "messages": self.messages.add(event)}
+        if kind in _POINT_EVENTS:
+            changes["is_new_part"] = False
+        if kind == "step":
+            changes["last"] = event
+        elif kind == "started":
+            changes["dev_rows"] = _whole(event["dev_rows"])
+        elif kind == "pinned":
+            step, similarities = _whole(event["step"]), event["similarities"]
+            # The first of all comes from the model before any training; a second stage begins with another model.
+            changes |= {"untuned": self.untuned or (None if step else event), "pinned": event}
+            if not event.get("kept") and isinstance(similarities, Iterable):
+                changes["lines"] = (*(point for point in lines if point[0] < step), (step, tuple(similarities)))
+        elif kind == "part":
+            changes |= {"part": f"part {event['number']} of {event['of']}: {event['title']}", "is_new_part": True}
+        elif kind == "partended" and isinstance(after := event.get("after"), Mapping) and isinstance(before := event["before"], Mapping):
+            # A resumed run reports the trainings before it again.
+            earlier = tuple(one for one in self.ended if one[0] != event["title"])
+            changes["ended"] = (*earlier, (str(event["title"]), float(before["score"]), float(after["score"])))
+        return replace(self, **changes)  # type: ignore[arg-type]
+
+    def panel(self, seen: RunView, origin: str = "") -> Value:
+        """Return the value of a ``run`` view.
+
+        Args:
+            origin: name of the model from which the run started, if another than its id.
+        """
+        run, last = seen.run, self.last or {}
+        rate = run.pairs_per_second or float(str(last.get("pairs_per_second") or 0))
+        live = run.status in LIVE
+        phase = (self.messages.phase or ("" if last or self.part else _LOADING)) if run.status == "running" and not seen.stopping else ""
+        left = last.get("seconds_left")
+        value: Value = {
+            "title": run.name,
+            "theirs": [run.name, *([origin] if origin not in ("", run.model) else [])],
+            "subtitle": " · ".join(
+                (_describe_status(run), loss_title(run.objective), describe_method(run.method), f"from {origin or run.model}")
+            ),
+            "status": run.status,
+            "live": live,
+            "step": max(run.step, _whole(last.get("run_step") or last.get("step") or 0)),
+            "steps": _whole(last.get("run_steps") or 0) or run.steps or _whole(last.get("steps") or 0),
+            "loss": last.get("loss"),
+            "rate": format_rate(rate) if rate else "",
+            "left": None if phase and isinstance(left, int | float) and left < 1 else left,
+            "seconds": run.seconds,
+            "stopping": seen.stopping,
+            "message": self._message(seen),
+            "part": self.part if live else "",
+            "phase": to_sentence(phase),
+            "parts": [{"title": title, "before": before, "after": after} for title, before, after in self.ended],
+            "scores": None if live else scores_view(run),
+        }
+        return to_json(value)  # type: ignore[no-any-return]
+
+    def _message(self, seen: RunView) -> str:
+        run = seen.run
+        message = " ".join(to_sentence(part) for part in (run.message, run.hint) if part)
+        if seen.stopping:
+            message = _STOPPING
+        elif run.status == "queued" and seen.waiting:
+            message = f"{seen.waiting} run{'s' if seen.waiting > 1 else ''} before it."
+        elif seen.kept_until:
+            message += f" This run is deleted after {_describe_day(seen.kept_until)}: download what you want to keep."
+        message = to_sentence(message.strip()) or to_sentence(self.messages.last)
+        if run.model_path is not None and run.status in ("finished", "stopped") and not run.dev_rows and "score" not in run.after:
+            message = f"{to_sentence(_NOT_EVALUATED)} {message}".strip()
+        return message
+
+    def curves(self) -> Value:
+        """Return the value of a ``curves`` view: the loss, smoothed as well, and the scores on the held-out rows."""
+        steps = [step for step, _ in self.losses]
+        losses = [loss for _, loss in self.losses]
+        pending = "evaluated after each part of an epoch" if self.status in ("", *LIVE) else "not evaluated during training"
+        return {
+            "loss": {"x": steps, "y": losses},
+            "smooth": {"x": steps, "y": smooth(losses)},
+            "dev": {
+                "x": [step for step, _ in self.dev.points],
+                "y": [score for _, score in self.dev.points],
+                "name": describe_metric(self.dev.metric),
+                "part": self.dev.part,
+                "empty": "no rows are held out" if self.dev_rows == 0 else pending,
+            },
+        }
+
+
+@dataclass(frozen=True)
+class RunSnapshot:
+    """A run at one moment.
+
+    Attributes:
+        run: value of a ``run`` view; curves: of a ``curves`` view.
+        record: ``None`` without a run.
+        has_changed: whether there were new events or another status.
+    """
+
+    followed: FollowedRun
+    run: Value
+    curves: Value | None
+    record: Run | None
+    has_changed: bool
+
+
+@dataclass(frozen=True)
+class ModelChoice:
+    """Selects a model in the header, also after a reload."""
+
+    model: Update
+    saved_model: str
+
+
+def read_run(page: Page, followed: FollowedRun) -> RunSnapshot:
+    """Read the new events of a run and return it as it stands."""
+    if not followed.run_id:
+        return RunSnapshot(followed, NO_RUN, None, None, False)
+    seen = page.studio.tune.run(followed.run_id, followed.cursor)
+    run = seen.run
+    now = replace(followed.absorb(seen.events), status=run.status)
+    # A run without a model has used no rows yet: they are rows to train on.
+    has_begun = bool(run.step) and run.model_path is not None
+    rows = [] if run.active else list(in_sentences(page.studio.tune.accounts(run.id), begun=has_begun))
+    panel = now.panel(seen, base_model_title(page, run)) | {"rows": rows}
+    return RunSnapshot(now, panel, to_json(now.curves()), run, bool(seen.events) or run.status != followed.status)
+
+
+def base_model_title(page: Page, run: Run) -> str:
+    """Return the name of the model from which a run started: that of another run of the same visitor, or the model's id."""
+    names = {one.id: one.name for one in page.studio.tune.runs(run.owner)} if run.model.startswith("run-") else {}
+    return names.get(run.model, run.model)
+
+
+def write_run_zip(page: Page, run_id: str) -> Path:
+    """Write a finished run as a zip file."""
+    run = page.studio.tune.run(run_id).run
+    return page.studio.tune.export(run_id, page.downloads.path(f"{run.name}.zip")).path
+
+
+def use_model(page: Page, name: str, owner: object) -> ModelChoice:
+    """Select a model in the header, and announce it.
+
+    Raises:
+        StudioError: it reads pairs, or was deleted.
+    """
+    choices = page.model_choices(owner)
+    title = next((title for title, one in choices if one == name), None)
+    if title is None and any(one == name for _, one in page.model_choices(owner, "pairs")):
+        raise StudioError(
+            "this model reads pairs, so it cannot embed single texts",
+            "choose it in the Search tab, to re-rank hits, or in Evaluate",
+        )
+    if title is None:
+        raise StudioError("this model is no longer there", "choose another one")
+    gr.Info(f"{html.escape(title)} is now used in every tab.", title="Model selected")
+    return ModelChoice(props(choices=choices, value=name), name)
+
+
+def scores_view(run: Run) -> Value | None:
+    """Return the run's main score before and after training; ``None`` without scores."""
+    before, after = run.before.get("score"), run.after.get("score")
+    if before is None or after is None:
+        return None
+    metric = describe_metric(str(run.after.get("metric", "score")))
+    metric = f"{metric} on {run.dev_rows:,} held-out rows" if run.dev_rows else f"{metric} on held-out rows"
+    if "sd" in run.after:
+        metric = f"{metric}, mean of {len(run.after['each'])} (± {run.after['sd']:.4f})"
+    first, *more = [to_sentence(_MINUS.sub("−", words)) for words in describe_run(run.before, run.after)]
+    return {
+        "metric": metric,
+        "before": float(before),
+        "after": float(after),
+        "intervals": [run.before.get("interval") or None, run.after.get("interval") or None],
+        "verdict": verdict(run.after),
+        "said": first,
+        "more": " ".join(more),
+        "confused": [to_sentence(words) for words in describe_confusions(run.after)],
+    }
+
+
+def describe_method(method: str) -> str:
+    """Return which weights a method trains, in words."""
+    return _METHODS.get(method, method)
+
+
+def smooth(values: list[float]) -> list[float]:
+    """Return the exponential moving average, without the bias towards its start."""
+    mean, weight, averages = 0.0, 0.0, []
+    for value in values:
+        mean = _SMOOTHING * mean + (1 - _SMOOTHING) * value
+        weight = _SMOOTHING * weight + (1 - _SMOOTHING)
+        averages.append(mean / weight)
+    return averages
+
+
+def _add_loss(losses: list[tuple[int, float]], event: Event, is_new_part: bool) -> None:
+    kind = event.get("type")
+    if is_new_part and kind in _POINT_EVENTS:
+        losses.clear()
+    if kind == "step" and event.get("loss") is not None:
+        losses.append((_whole(event["step"]), float(str(event["loss"]))))
+    elif kind == "started":  # of a resumed run, which repeats the steps after its checkpoint
+        start = _whole(event.get("step") or 0)
+        losses[:] = [point for point in losses if point[0] <= start]
+
+
+def _describe_status(run: Run) -> str:
+    if run.status == "stopped" and run.model_path is not None:
+        return _STOPPED_WITH_MODEL
+    return _STATUS.get(run.status, run.status)
+
+
+def _describe_day(moment: str) -> str:
+    when = datetime.fromisoformat(moment)
+    return f"{when.day} {when:%B %Y}"
+
+
+def _whole(value: object) -> int:
+    return int(value) if isinstance(value, int | float) else int(str(value))

@@ -1,0 +1,193 @@
+"""Main score of each evaluated model, and the sentences that compare them: which is better, by how much, and whether it could be chance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from ....errors import ended
+from ....evaluation.report import SHARE_METRICS, describe_metric, natural_frequencies
+from ....services.evaluation import FLATTERS
+from ...views import Value
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ....services.results import Evaluation
+
+_MAX_DIGITS = 6
+_MIN_SPEEDUP = 2.0  # each model is timed once, and on a busy machine two runs of one model differ by a third or more
+
+
+class Resampled(Protocol):
+    """A score with its bootstrap resamples."""
+
+    @property
+    def task(self) -> str:
+        """Name of the task."""
+
+    @property
+    def resampled(self) -> np.ndarray | None:
+        """Score on each resample."""
+
+
+@dataclass(frozen=True, eq=False)
+class MainScore:
+    """Main score of a model.
+
+    Attributes:
+        data: the file, a suite's rows as one set, the mean over a suite's files, or the average over suites.
+        interval: 95 % interval, if there is one.
+        rate: sentences per second; 0 if nothing was encoded.
+    """
+
+    title: str
+    data: str
+    task: str
+    metric: str
+    score: float
+    interval: Sequence[float] | None
+    resampled: np.ndarray | None
+    rate: float
+
+    @property
+    def lower_is_better(self) -> bool:
+        """True if a lower score is better."""
+        from ....evaluation.tasks import get_task
+
+        return get_task(self.task).lower_is_better
+
+    @property
+    def rank_value(self) -> float:
+        """The score, negated if lower is better."""
+        return -self.score if self.lower_is_better else self.score
+
+
+def main_scores(evaluation: Evaluation, titles: Mapping[str, str]) -> list[MainScore]:
+    """Return the main score of each model: the average over suites if there is one, else that of a suite, else that of the file.
+
+    Args:
+        titles: titles of models by name.
+    """
+    from ....evaluation.bootstrap import percentile_interval
+    from ....evaluation.tasks import main_score
+
+    scores = []
+    for model in evaluation.models:
+        title = titles.get(model.model, model.model)
+        means = [(f"{one.name}, average", mean) for one, mean in zip(evaluation.averages, model.averages, strict=True) if mean is not None]
+        groups = [(one.name, mean) for one, mean in zip(evaluation.groups, model.groups, strict=True) if mean is not None]
+        report = model.reports[0]
+        data = evaluation.files[0].name
+        if not means and groups and groups[0][1].pooled is not None:
+            data, report = f"{groups[0][0]}, all rows as one set", groups[0][1].pooled
+        elif means or groups:
+            data, mean = (means or [(f"{name}, mean over its files", mean) for name, mean in groups])[0]
+            interval = None if mean.resampled is None else percentile_interval(mean.resampled)
+            scores.append(MainScore(title, data, mean.task, mean.metric, mean.main, interval, mean.resampled, model.rate))
+            continue
+        scores.append(MainScore(title, data, report.task, *main_score(report), report.scores.get("interval"), report.resampled, model.rate))
+    return scores
+
+
+def best_first(scores: Sequence[MainScore]) -> list[int]:
+    """Return the indices of the models, best first."""
+    return sorted(range(len(scores)), key=lambda index: -scores[index].rank_value)
+
+
+def cautions(evaluation: Evaluation) -> list[str]:
+    """Return warnings that a model was trained on rows of the evaluation."""
+    notes = dict.fromkeys(note for model in evaluation.models for own in model.notes for note in own if FLATTERS in note)
+    return [f"But {note[:1].lower()}{ended(note[1:])}" for note in notes]
+
+
+def verdict(first: Resampled, other: Resampled) -> str:
+    """Compare a model with the first one by the 95 % interval of a paired bootstrap, such as ``better, +0.0101 to +0.0523``."""
+    from ....evaluation.tasks import get_task
+
+    low, high = _gain_interval(first, other)
+    if low is None or high is None:
+        return "" if first.resampled is None or other.resampled is None else "too few rows to tell"
+    higher, lower = ("worse", "better") if get_task(first.task).lower_is_better else ("better", "worse")
+    word = higher if low > 0 else lower if high < 0 else "within the noise"
+    return f"{word}, {low:+.4f} to {high:+.4f}".replace("-", "−")
+
+
+def conclusion_view(scores: Sequence[MainScore], counts: str = "", warnings: Sequence[str] = ()) -> Value:
+    """Return the value of the ``said`` view, which compares the best model with each other one.
+
+    Args:
+        counts: sentence on how many rows the best two models get right.
+        warnings: shown first; see :func:`cautions`.
+    """
+    best, *others = [scores[index] for index in best_first(scores)]
+    titles = [score.title for score in scores]
+    if not others:
+        metric = describe_metric(best.metric)
+        text = f"{best.title}: {metric} {best.score:.4f}."
+        if best.interval:
+            low, high = best.interval
+            text = f"{best.title}: {metric} {best.score:.4f}, between {low:.4f} and {high:.4f} in 95 of 100 draws of such rows."
+        return {"text": text, "more": list(warnings), "theirs": titles}
+    comparisons = [_compare(best, other) for other in others]
+    more = [sentence for sentence in (*warnings, counts, *comparisons[1:], _compare_speed(best, others)) if sentence]
+    return {"text": comparisons[0], "more": more, "theirs": titles}
+
+
+def _compare(best: MainScore, other: MainScore) -> str:
+    if best.metric != other.metric:
+        return f"{other.title} is evaluated by another metric ({describe_metric(other.metric)} {other.score:.4f})."
+    if best.rank_value == other.rank_value:
+        return f"{best.title} and {other.title} get the same score."
+    return _compare_shares(best, other) if best.metric in SHARE_METRICS else _compare_scores(best, other)
+
+
+def _compare_scores(best: MainScore, other: MainScore) -> str:
+    a, b, gain = best.title, other.title, best.rank_value - other.rank_value
+    interval, is_certain = _describe_gain(best, other, 1, 4)
+    if not interval:
+        return f"{a} is ahead of {b} by {gain:.4f}; the rows are too few to tell this from chance."
+    if is_certain:
+        return f"{a} is better than {b} by {gain:.4f} ({interval}); that is more than chance."
+    return f"{a} is ahead of {b} by {gain:.4f} ({interval}); that could be chance."
+
+
+def _compare_shares(best: MainScore, other: MainScore) -> str:
+    a, b, (of, one, two) = best.title, other.title, natural_frequencies(best.score, other.score)
+    interval, is_certain = _describe_gain(best, other, of, 0 if of == 100 else 1)
+    if not interval:
+        few = "the rows are too few to tell this from chance"
+        return f"{a} is ahead of {b}: of {of:,} rows it gets {one:,} right instead of {two:,}; {few}."
+    if is_certain:
+        return f"{a} is better than {b}: of {of:,} rows it gets {one:,} right instead of {two:,} ({interval}); that is more than chance."
+    return f"{a} is ahead of {b}: of {of:,} rows it gets {one:,} right instead of {two:,} ({interval}); that could be chance."
+
+
+def _describe_gain(best: MainScore, other: MainScore, factor: int, digits: int) -> tuple[str, bool]:
+    """Return the 95 % interval of the gain in words (empty without one), and whether it is above zero.
+
+    It has more than ``digits`` decimals if these do not show on which side of zero its ends are.
+    """
+    low, high = _gain_interval(best, other) if best.lower_is_better else _gain_interval(other, best)
+    if low is None or high is None:
+        return "", False
+    ends = factor * low, factor * high
+    needed = next((more for more in range(digits, _MAX_DIGITS) if all(round(end, more) for end in ends if end)), _MAX_DIGITS)
+    return f"between {ends[0]:+.{needed}f} and {ends[1]:+.{needed}f}".replace("-", "−"), low > 0
+
+
+def _gain_interval(first: Resampled, other: Resampled) -> tuple[float, float] | tuple[None, None]:
+    from ....evaluation.bootstrap import paired_gain
+
+    return paired_gain(first.resampled, other.resampled).get("gain_interval") or (None, None)
+
+
+def _compare_speed(best: MainScore, others: Sequence[MainScore]) -> str:
+    """Describe the speed of the fastest model, if it is not the best one and the difference exceeds the error of one timing."""
+    fastest = max((score for score in (best, *others) if score.rate), key=lambda score: score.rate, default=None)
+    if fastest is None or fastest is best or not best.rate:
+        return ""
+    factor = fastest.rate / best.rate
+    shown = f"{factor:,.0f}" if factor >= 10 else f"{factor:.1f}"
+    return f"{fastest.title} encodes {shown} times as many sentences per second." if factor >= _MIN_SPEEDUP else ""

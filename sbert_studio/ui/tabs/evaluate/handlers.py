@@ -1,0 +1,415 @@
+"""Handlers of the form of the Evaluate tab and of the evaluation in the background (see :mod:`..panel`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ....data.loading.hub import parse_hub_address
+from ....data.samples import default_sample
+from ....data.schema.overrides import SchemaOverrides
+from ....errors import StudioError
+from ....evaluation.tasks import SCORED_KINDS, TASKS, get_task
+from ....services.training_questions import Unanswered, answered
+from ...components import samples_of
+from ...forms import form_key, form_provenance
+from ...page import ModelUpdate, Page, is_own_model
+from ...panel import Selection
+from ...sessions import file_store
+from ...views import UNCHANGED, Update, Value, props
+from .view_model import (
+    ComparedModels,
+    EvaluationResult,
+    EvaluationView,
+    FittingModels,
+    KnownRowsView,
+    PolledEvaluation,
+    RestoredEvaluation,
+    SourceGroups,
+    SourceView,
+    StartedEvaluation,
+    evaluation_result,
+    evaluation_view,
+)
+
+if TYPE_CHECKING:
+    from ....services.jobs import JobView
+
+FILE, SUITE, PUBLIC = "file", "suite", "public"
+MAX_MODELS = 6
+EVALUATE_AGAIN = "evaluate-again"
+"""Id of the button that repeats an evaluation of the form."""
+_STORED_AS = "judged"
+_MAX_BYTES = 64 << 20  # of a file whose language is detected before the evaluation
+_AUTO = "auto"
+_CLOSED = ("that question is no longer open", "press Evaluate again")
+
+
+@dataclass(frozen=True)
+class EvaluationForm:
+    """Values of the form."""
+
+    models: Sequence[str] | None = ()
+    source: str = ""
+    file: str | None = None
+    suite: str | None = None
+    public_set: str | None = None
+    task: str = _AUTO
+    known_rows: str | None = None
+
+    @property
+    def key(self) -> str:
+        """Identifies the values as far as they have an effect."""
+        file = [file_store.fingerprint(self.file), self.task, file_store.fingerprint(known_rows_file(self.task, self.known_rows))]
+        data: object = {FILE: file, SUITE: self.suite, PUBLIC: (self.public_set or "").strip()}.get(self.source)
+        return form_key(sorted(self.models or ()), self.source, data)
+
+
+@dataclass(frozen=True)
+class EvaluationData:
+    """Rows to evaluate on.
+
+    Attributes:
+        path: a file or the address of a public set.
+        name: shown to the visitor.
+        overrides: answers to questions about the file.
+        suite: name of a suite, instead of a file.
+        known_rows: file of rows with known answers, for a task that uses them.
+    """
+
+    path: Path | str
+    name: str
+    overrides: SchemaOverrides = field(default_factory=SchemaOverrides)
+    suite: str = ""
+    known_rows: Path | None = None
+
+
+@dataclass(frozen=True)
+class EvaluationRequest:
+    """Rows, models and task of an evaluation in the background.
+
+    Attributes:
+        form: values of the form at its start.
+        stored_file, stored_known_rows: ids of the form's files in the visitor's file store.
+        header_model: selected in the header at its start.
+        repeat_button: id of the button that repeats it.
+    """
+
+    data: EvaluationData
+    models: tuple[str, ...]
+    task: str
+    form: EvaluationForm = field(default_factory=EvaluationForm)
+    stored_file: str = ""
+    stored_known_rows: str = ""
+    header_model: str = ""
+    repeat_button: str = EVALUATE_AGAIN
+
+
+def start_form(page: Page, owner: object, model: str, saved_model: object, language: str, form: EvaluationForm) -> StartedEvaluation:
+    """Evaluate on the rows that the form names, with the model that fits the file's language.
+
+    Raises:
+        StudioError: the form is incomplete, or the visitor has an evaluation running.
+    """
+    data = form_data(page, form, language)
+    form, fitting = fit_models(page, form, data, model, saved_model)
+    _start_form(page, owner, model, form, language)
+    return StartedEvaluation(show_evaluation(page, owner), fitting)
+
+
+def start_sample(
+    page: Page, owner: object, model: str, saved_model: object, form: EvaluationForm, selection: Selection
+) -> StartedEvaluation | None:
+    """Evaluate on the sample that was clicked."""
+    sample = next((one for one in samples_of(*SCORED_KINDS) if one.id == selection.item), None)
+    if sample is None:
+        return None
+    data = EvaluationData(sample.path, sample.title, known_rows=known_rows_file(form.task, form.known_rows))
+    form, fitting = fit_models(page, form, data, model, saved_model)
+    start_evaluation(page, owner, _request(page, owner, model, form, data, form.task, f"evaluate-{sample.id}"))
+    return StartedEvaluation(show_evaluation(page, owner), fitting)
+
+
+def repeat_evaluation(page: Page, owner: object, model: str, form: EvaluationForm) -> EvaluationView:
+    """Repeat the evaluation of the form. If its file is gone, use the one of the last evaluation, never a sample instead.
+
+    Raises:
+        StudioError: that is gone as well.
+    """
+    last = _last_request(page, owner)
+    if form.source == FILE and not form.file and last is not None and last.form.source == FILE and last.form.file:
+        file = last.form.file if Path(last.form.file).is_file() else file_store.restore_form_file(page, owner, last.stored_file)
+        if file is None:
+            raise StudioError(f"the file {last.data.name} is no longer here", "choose it once more, then press Evaluate")
+        form = replace(form, file=file)
+    _start_form(page, owner, model, form)
+    return show_evaluation(page, owner)
+
+
+def answer_question(page: Page, owner: object, selection: Selection) -> EvaluationView:
+    """Evaluate again with the answer that was clicked.
+
+    Raises:
+        StudioError: the question is no longer open.
+    """
+    job = page.studio.evaluations.latest(page.visitor(owner))
+    if job is None or not isinstance(job.error, Unanswered) or not isinstance(job.about, EvaluationRequest):
+        raise StudioError(*_CLOSED)
+    data = apply_answer(job.about.data, job.error, selection.item)
+    start_evaluation(page, owner, replace(job.about, data=data))
+    return show_evaluation(page, owner)
+
+
+def apply_answer(data: EvaluationData, error: Unanswered, numbers: object) -> EvaluationData:
+    """Return the data with an answer; ``numbers`` comes from the browser: [number of the question, number of the answer].
+
+    Raises:
+        StudioError: there is no such answer.
+    """
+    is_valid = isinstance(numbers, list) and len(numbers) == 2 and all(isinstance(number, int) and number >= 0 for number in numbers)
+    if not is_valid or numbers[0] >= len(error.questions) or numbers[1] >= len(error.questions[numbers[0]].options):  # type: ignore[index]
+        raise StudioError(*_CLOSED)
+    choice = error.questions[numbers[0]].options[numbers[1]].choice  # type: ignore[index]
+    return replace(data, overrides=answered(data.overrides, choice))
+
+
+def show_evaluation(page: Page, owner: object) -> EvaluationView:
+    """Show the visitor's last evaluation."""
+    return evaluation_view(page.studio.evaluations.latest(page.visitor(owner)))
+
+
+def poll_evaluation(page: Page, owner: object, state: str | None) -> PolledEvaluation | None:
+    """Show the evaluation if it has changed."""
+    job = page.studio.evaluations.latest(page.visitor(owner))
+    view = evaluation_view(job)
+    if view.state == state:
+        return None
+    return PolledEvaluation(view, f"{job.id} {job.status}" if job is not None and not job.active else UNCHANGED)
+
+
+def stop_evaluation(page: Page, owner: object, job_id: str) -> EvaluationView:
+    """Stop the visitor's evaluation."""
+    page.studio.evaluations.stop(page.visitor(owner), job_id)
+    return show_evaluation(page, owner)
+
+
+def choose_source(page: Page, source: str) -> SourceView:
+    """Show the part of the form for a source of rows."""
+    return SourceView(_source_groups(source), props(choices=suite_choices(page), info=suite_help(page)))
+
+
+def choose_task(task: str) -> KnownRowsView:
+    """Offer a file of rows with known answers to a task that uses them."""
+    used = reference_help(task)
+    return KnownRowsView(props(visible=bool(used)), f'<p class="sb-note">{used}</p>')
+
+
+def update_form_key(form: EvaluationForm) -> Value:
+    """Return the value of the ``form`` view, by which a result is marked as outdated."""
+    return {"form": "evaluate", "key": form.key}
+
+
+def fit_uploaded_file(page: Page, model: str, saved_model: object, form: EvaluationForm) -> FittingModels | None:
+    """Select the model that fits the language of an uploaded file."""
+    if not form.file:
+        return None
+    return fit_models(page, form, EvaluationData(Path(form.file), Path(form.file).name), model, saved_model)[1]
+
+
+def restore_form(page: Page, owner: object) -> RestoredEvaluation | None:
+    """Fill the form as it was at the visitor's last evaluation, without models and files that are gone."""
+    last = _last_request(page, owner)
+    if last is None or not last.form.source:
+        return None
+    form, stored = last.form, (last.stored_file, last.stored_known_rows)
+    file, known_rows = (file_store.restore_form_file(page, owner, one) if one else None for one in stored)
+    choices = _model_choices(page, owner)
+    names = {name for _, name in choices}
+    return RestoredEvaluation(
+        models=props(choices=choices, value=[name for name in form.models or () if name in names or not is_own_model(name)]),
+        source=form.source,
+        file=file,
+        suite=form.suite,
+        public_set=form.public_set,
+        task=form.task,
+        known_rows=known_rows,
+        groups=_source_groups(form.source),
+        known=choose_task(form.task),
+        header_model=last.header_model,
+    )
+
+
+def update_model_choices(page: Page, owner: object) -> Update:
+    """Update the choices of models."""
+    return props(choices=_model_choices(page, owner))
+
+
+def follow_header_model(
+    page: Page, owner: object, model: str | None, saved_model: object, models: list[str] | None, typed_model: str, header_model: str
+) -> ComparedModels:
+    """Add the model in the header to the comparison once; remove deleted models and a name typed in the header before."""
+    choices = _model_choices(page, owner)
+    known = {name for _, name in choices}
+    joined = join_models(models or [], model or "", header_model, typed_model, is_chosen=bool(saved_model))
+    now = [name for name in joined if name in known or not is_own_model(name)][:MAX_MODELS]
+    # An unchanged value is not sent: restoring the form may have filled it in the meantime.
+    update = props(choices=choices) if now == models else props(choices=choices, value=now)
+    return ComparedModels(update, "" if model in known else model or "", model or "")
+
+
+def join_models(models: Sequence[str], model: str, previous: str, typed: str, *, is_chosen: bool) -> list[str]:
+    """Return the models of a comparison after the header's model has changed from ``previous`` to ``model``.
+
+    Args:
+        typed: name that was typed in the header; the next one replaces it.
+        is_chosen: the visitor chose the model. If not, it replaces ``previous`` where that is the only one.
+    """
+    new = [model] if model != previous else []
+    replaced = {typed, previous} if new and not is_chosen and list(models) == [previous] else {typed}
+    return list(dict.fromkeys(name for name in [*(name for name in models if name not in replaced), *new] if name))
+
+
+def start_evaluation(page: Page, owner: object, request: EvaluationRequest) -> JobView:
+    """Start an evaluation in the background.
+
+    Raises:
+        StudioError: no model is chosen, or too many are; or the visitor has an evaluation running.
+    """
+    studio, visitor, data = page.studio, page.visitor(owner), request.data
+    request = replace(request, models=select_models(request.models))
+    titles = {name: title for title, name in _model_choices(page, owner)}
+    name, shown = data.suite or data.name, [titles.get(model, model) for model in request.models]
+    title = f"{len(shown)} models on {name}" if len(shown) > 1 else f"{shown[0]} on {name}"
+
+    def work(begin: Callable[..., object]) -> EvaluationResult:
+        paths = () if data.suite else (data.path,)
+        options = {"asked": data.overrides, "known": data.known_rows, "owner": visitor, "begin": begin}
+        found = studio.judge.evaluate_all(request.models, paths, request.task, data.suite, **options)  # type: ignore[arg-type]
+        provenance = form_provenance("evaluate", request.form.key, f"{', '.join(shown)} · {name}", request.repeat_button, theirs=shown)
+        return evaluation_result(found, titles, name, provenance)
+
+    return studio.evaluations.submit(visitor, title, work, about=request)
+
+
+def select_models(models: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the models without repetitions.
+
+    Raises:
+        StudioError: there is none, or there are too many.
+    """
+    names = tuple(dict.fromkeys(name for name in models or () if isinstance(name, str) and name))
+    if not 1 <= len(names) <= MAX_MODELS:
+        raise StudioError(f"{len(names)} models are chosen", f"choose 1 to {MAX_MODELS}")
+    return names
+
+
+def form_data(page: Page, form: EvaluationForm, language: str = "en") -> EvaluationData:
+    """Return the rows that the form names; without a file, the first sample in the page's language.
+
+    Raises:
+        StudioError: no suite is chosen, or the address is invalid.
+    """
+    if form.source == PUBLIC:
+        return public_set(form.public_set)
+    if form.source == SUITE:
+        if form.suite not in {name for _, name in suite_choices(page)}:
+            raise StudioError("no suite is chosen", suite_help(page))
+        return EvaluationData("", form.suite or "", suite=form.suite or "")
+    if form.file:
+        return EvaluationData(Path(form.file), Path(form.file).name)
+    sample = default_sample(language, *SCORED_KINDS) or samples_of(*SCORED_KINDS)[0]
+    return EvaluationData(sample.path, sample.title)
+
+
+def public_set(address: str | None) -> EvaluationData:
+    """Return a public set on the Hugging Face Hub by its id or address.
+
+    Raises:
+        StudioError: it is neither.
+    """
+    text = (address or "").strip()
+    text = text if text.startswith("hf:/") else f"hf://datasets/{text.removeprefix('https://huggingface.co/').removeprefix('datasets/')}"
+    repository, file = parse_hub_address(text)
+    return EvaluationData(text, f"{repository}/{file}".rstrip("/"))
+
+
+def fit_models(
+    page: Page, form: EvaluationForm, data: EvaluationData, model: str, saved_model: object
+) -> tuple[EvaluationForm, FittingModels]:
+    """Replace a model that the visitor did not choose by the one for the file's language.
+
+    Args:
+        model: in the header; saved_model: chosen by the visitor, if any.
+    """
+    if data.suite or not isinstance(data.path, Path) or data.path.stat().st_size > _MAX_BYTES:
+        return form, FittingModels()
+    try:
+        table = page.studio.read.table(data.path, asked=data.overrides)
+    except StudioError:
+        return form, FittingModels()  # the evaluation reports it
+    fitting, header = page.fit_model(model, saved_model, data.name, page.studio.read.languages(table))
+    if tuple(form.models or ()) != (model,):
+        return form, FittingModels()  # chosen one by one; the evaluation reports which of them cannot read the texts
+    if fitting == model:
+        return form, FittingModels(ModelUpdate(other_texts=header.other_texts))
+    return replace(form, models=(fitting,)), FittingModels(header, [fitting], fitting)
+
+
+def reference_help(task: str) -> str:
+    """Return what a task does with rows of known answers; empty if nothing, or if the task is not known yet."""
+    return get_task(task).reference_help if task in TASKS else ""
+
+
+def known_rows_file(task: str, path: str | None) -> Path | None:
+    """Return the file of rows with known answers, unless the task does not use it: the form then hides it."""
+    return Path(path) if path and reference_help(task) else None
+
+
+def suite_choices(page: Page) -> list[tuple[str, str]]:
+    """Return (title, name) of the suites on this machine."""
+    return [
+        (f"{one.name} · {one.parts} of {one.wanted} files" if one.parts < one.wanted else one.name, one.name)
+        for one in page.studio.judge.suites_here()
+    ]
+
+
+def suite_help(page: Page) -> str:
+    """Return the help text of the suite chooser."""
+    if page.studio.judge.suites_here():
+        return "Benchmarks of the literature on this machine."
+    folder = "" if page.shared else f": {page.studio.workspace.home / 'suites'}"
+    return f"There are none on this machine. Put folders such as sts12/ or stsb/ into “suites” in the data folder{folder}"
+
+
+def _start_form(page: Page, owner: object, model: str, form: EvaluationForm, language: str = "en") -> None:
+    data, last = form_data(page, form, language), _last_request(page, owner)
+    if last is not None and data.path and file_store.fingerprint(last.data.path) == file_store.fingerprint(data.path):
+        data = replace(last.data, path=data.path)  # answers to questions about this file still hold
+    task = form.task if form.source == FILE else _AUTO
+    data = replace(data, known_rows=known_rows_file(task, form.known_rows))
+    start_evaluation(page, owner, _request(page, owner, model, form, data, task))
+
+
+def _request(
+    page: Page, owner: object, model: str, form: EvaluationForm, data: EvaluationData, task: str, repeat_button: str = EVALUATE_AGAIN
+) -> EvaluationRequest:
+    models = select_models(form.models)
+    file, known_rows = (file_store.save_form_file(page, owner, path, _STORED_AS) for path in (form.file, form.known_rows))
+    return EvaluationRequest(
+        data, models, task, replace(form, models=tuple(form.models or ())), file, known_rows, model or "", repeat_button
+    )
+
+
+def _last_request(page: Page, owner: object) -> EvaluationRequest | None:
+    job = page.studio.evaluations.latest(page.visitor(owner))
+    return job.about if job is not None and isinstance(job.about, EvaluationRequest) else None
+
+
+def _model_choices(page: Page, owner: object) -> list[tuple[str, str]]:
+    return page.model_choices(owner, "texts", "pairs")
+
+
+def _source_groups(source: str) -> SourceGroups:
+    return SourceGroups(*(props(visible=source == name) for name in (FILE, SUITE, PUBLIC)))

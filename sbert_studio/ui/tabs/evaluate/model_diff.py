@@ -1,0 +1,401 @@
+"""Comparison of two models on the visitor's corpus: aligned maps, moved texts, neighbours, pairs and confused categories."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import gradio as gr
+import numpy as np
+
+from ....errors import StudioError
+from ....evaluation.report import natural_frequencies
+from ....runs.files import RunFiles
+from ....services.model_diff import MOST_QUERIES
+from ...components import cancel_button, download_button
+from ...forms import form_key, form_provenance
+from ...handlers import progress_callback
+from ...handover import ModelPair, base_model
+from ...html_export import to_base64, write_html
+from ...panel import EventOptions, Panel
+from ...run_view import scores_view
+from ...views import UNCHANGED, Unchanged, Update, Value, placeholder, props, server_function, text_range, to_json, view
+
+if TYPE_CHECKING:
+    from ....data.corpus import Corpus
+    from ....explore.model_diff import PairChange
+    from ....runs.run import Run
+    from ....services.results import CategoryChange, Changes, QueryChange
+    from ...page import Page
+    from ...routing import Location
+
+SUBTAB = "changed"
+_TAB = "Evaluate"
+_EMPTY = "See how two models differ on one corpus: aligned maps, pairs that moved, neighbours lost and gained."
+_NO_CATEGORY = "No category"
+_SAVE_IN_ADDRESS = "(from, to, ask) => { if (from && to) SB.place({ tab: 'evaluate', view: 'changed', from, to, ask }); }"
+_MAX_MOVED_TEXTS = 20
+_MAX_CATEGORY_PAIRS = 12
+_MAX_LENGTH = 240
+_MOSTLY = 0.5  # share of a text's neighbours
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The comparison on the page.
+
+    Attributes:
+        key: in ``page.model_diffs``.
+        has_queries: whether the visitor typed queries.
+        scores: see :func:`run_scores`.
+    """
+
+    key: str
+    has_queries: bool
+    scores: Value | None
+
+
+@dataclass(frozen=True)
+class ModelDiffView:
+    """A finished comparison."""
+
+    corpus: str
+    comparison: Comparison
+    diff: Value
+    downloads: Update
+
+
+@dataclass(frozen=True)
+class ComparisonRequest:
+    """A comparison that an address or another tab asks for; ``nonce`` makes each one a change."""
+
+    before: str
+    after: str
+    queries: str
+    nonce: str = field(default_factory=lambda: secrets.token_hex(4))
+
+
+@dataclass(frozen=True)
+class RequestedView:
+    """The form for a :class:`ComparisonRequest`."""
+
+    before: Update
+    after: Update
+    queries: str
+    requested: ComparisonRequest
+    tabs: gr.Tabs | Unchanged = UNCHANGED
+    subtabs: gr.Tabs | Unchanged = UNCHANGED
+
+
+@dataclass(frozen=True)
+class ModelChoices:
+    """Updates of both model choosers."""
+
+    before: Update
+    after: Update
+
+
+def compare(
+    page: Page,
+    corpus: str | None,
+    before: str | None,
+    after: str | None,
+    queries: str | None,
+    category: str | None,
+    progress: gr.Progress | None = None,
+) -> ModelDiffView:
+    """Compare two models on the visitor's corpus.
+
+    Raises:
+        StudioError: a model is missing, or see :meth:`sbert_studio.services.map.MapService.changes`.
+    """
+    if not before or not after:
+        raise StudioError("a second model is needed", "choose one, such as a run of the Fine-tune tab")
+    key, selected = page.corpora.current(corpus)
+    texts, typed = selected.corpus, parse_queries(queries)
+    column = category if category in texts.fields else None
+    begin = None if progress is None else lambda phase: progress_callback(progress, phase)
+    changes = page.studio.explore.changes(texts, before, after, queries=typed, column=column, begin=begin)
+    titles = (page.model_title(before), page.model_title(after))
+    comparison = Comparison(page.model_diffs.put(changes), bool(typed), run_scores(page, before, after))
+    words, theirs = f"{titles[0]} → {titles[1]} · {texts.name}", (*titles, *page.corpora.user_names(selected))
+    form = form_value(before, after, queries, category)["key"]
+    provenance = form_provenance(SUBTAB, form, words, "changed-go", texts, theirs)
+    return ModelDiffView(key, comparison, diff_value(changes, titles, comparison) | {"made": provenance}, props(visible=True))
+
+
+def compare_requested(
+    page: Page, requested: ComparisonRequest | None, corpus: str | None, category: str | None, progress: gr.Progress | None = None
+) -> ModelDiffView | None:
+    """Run the comparison that an address or another tab asks for."""
+    if requested is None:
+        return None
+    return compare(page, corpus, requested.before, requested.after, requested.queries, category, progress)
+
+
+def open_models(page: Page, models_to_compare: ModelPair | None, owner: object, queries: str | None) -> RequestedView | None:
+    """Open this panel with the models that another tab hands over."""
+    models = models_to_compare
+    if models is None:
+        return None
+    tabs, subtabs = gr.Tabs(selected=_TAB), gr.Tabs(selected=SUBTAB)
+    return _requested_view(page, owner, ComparisonRequest(models.before, models.after, queries or ""), tabs, subtabs)
+
+
+def open_location(page: Page, location: Location | None, owner: object) -> RequestedView | None:
+    """Fill the form from an address; ``None`` if it names no two models that exist here.
+
+    :func:`.routing.open_location` reports missing models.
+    """
+    if location is None or not (location.before and location.after):
+        return None
+    if not {location.before, location.after} <= {name for _, name in page.model_choices(owner)}:
+        return None
+    return _requested_view(page, owner, ComparisonRequest(location.before, location.after, location.ask))
+
+
+def _requested_view(
+    page: Page,
+    owner: object,
+    request: ComparisonRequest,
+    tabs: gr.Tabs | Unchanged = UNCHANGED,
+    subtabs: gr.Tabs | Unchanged = UNCHANGED,
+) -> RequestedView:
+    choices = page.model_choices(owner)
+    before, after = (props(choices=choices, value=name) for name in (request.before, request.after))
+    return RequestedView(before, after, request.queries, request, tabs, subtabs)
+
+
+def update_models(page: Page, owner: object, before: str | None, after: str | None) -> ModelChoices:
+    """Update the model choices. Without a choice, select the newest run and its base model."""
+    choices = page.model_choices(owner)
+    names = [name for _, name in choices]
+    after = after if after in names else next((name for name in names if name.startswith("run-")), None)
+    before = before if before in names else base_model(page, after)
+    return ModelChoices(props(choices=choices, value=before), props(choices=choices, value=after))
+
+
+def select_base(page: Page, owner: object, after: str | None) -> str | Unchanged:
+    """Select the base model of the run that was chosen."""
+    base = base_model(page, after)
+    is_known = base != after and base in {name for _, name in page.model_choices(owner)}
+    return base if is_known and after and after.startswith("run-") else UNCHANGED
+
+
+def update_categories(page: Page, corpus: str | None, category: str | None) -> Update:
+    """Update the choices of the category column; a column that the new corpus lacks is replaced by its first one."""
+    return _category_props(page.corpora.current(corpus)[1].corpus, category)
+
+
+def _category_props(corpus: Corpus, category: str | None) -> Update:
+    columns = corpus.category_columns()
+    value = category if category in columns else columns[0] if columns else ""
+    return props(choices=[(_NO_CATEGORY, ""), *((name, name) for name in columns)], value=value, visible=bool(columns))
+
+
+def form_value(before: str | None, after: str | None, queries: str | None, category: str | None) -> Value:
+    """Return the value of the ``form`` view, which marks a result as stale once the form has other values."""
+    return {"form": SUBTAB, "key": form_key(before, after, parse_queries(queries), category or "")}
+
+
+def parse_queries(queries: str | None) -> list[str]:
+    """Return the first queries, one per line."""
+    return [line.strip() for line in (queries or "").splitlines() if line.strip()][:MOST_QUERIES]
+
+
+def run_scores(page: Page, before: str, after: str) -> Value | None:
+    """Return the scores of the run that fine-tuned ``before`` to ``after``, and on which rows; ``None`` if there is no such run."""
+    if not after.startswith("run-"):
+        return None
+    run = page.studio.store.get(after)
+    scores = scores_view(run) if run.model == before else None
+    return None if scores is None else scores | {"of": _describe_dev_rows(page, run)}
+
+
+def _describe_dev_rows(page: Page, run: Run) -> str:
+    try:
+        files = RunFiles(page.studio.workspace.run(run.id)).source()
+        data, dev = files["data"]["name"], files.get("dev", {}).get("name")
+    except (StudioError, OSError, ValueError, KeyError):  # the run's folder is gone
+        return ""
+    rows = f"{run.dev_rows:,} held-out rows" if run.dev_rows else "held-out rows"
+    if dev is None:
+        return f"Evaluated on {rows} of its training file {data}, not on the current corpus."
+    return f"Evaluated on {rows} of {dev}, not on the current corpus; it was trained on {data}."
+
+
+def get_texts(page: Page, request: Mapping[str, object]) -> list[str]:
+    """Return texts of the compared corpus for the browser; the request is ``{key, start, count}``."""
+    key = request.get("key")
+    return text_range(page.model_diffs.get(key if isinstance(key, str) else None).corpus, request)
+
+
+def write_file(page: Page, comparison: Comparison | None) -> Path:
+    """Write the comparison as one HTML file that needs no network.
+
+    Raises:
+        StudioError: nothing has been compared yet.
+    """
+    if comparison is None:
+        raise StudioError("nothing has been compared yet", "press Compare")
+    changes = page.model_diffs.get(comparison.key)
+    titles, corpus = (page.model_title(changes.before), page.model_title(changes.after)), changes.corpus
+    value = diff_value(changes, titles, comparison) | {"key": "file"}
+    value["texts"] = text_range(corpus, {"start": 0, "count": len(corpus)}, len(corpus))
+    data = {"title": f"{titles[0]} compared with {titles[1]}", "made": f"{corpus.name} · {len(corpus):,} texts", "value": value}
+    return write_html(page.downloads.path(f"{titles[0]} to {titles[1]}.html"), "changes/changed-file", data)
+
+
+def diff_value(changes: Changes, titles: tuple[str, str], comparison: Comparison) -> Value:
+    """Return the value of a ``changed`` view. It holds only the listed texts; the page fetches the others by its key.
+
+    Args:
+        titles: names of the models for people.
+    """
+    movement, moved = changes.movement, changes.moved
+    column = [] if changes.categories is None else [changes.categories.column]
+    # If no neighbour changed, two layouts would only show differences that do not exist.
+    points_after = changes.points_after if moved.any() else changes.points_before
+    value = {
+        "key": comparison.key,
+        "n": len(changes.corpus),
+        "k": movement.before.shape[1],
+        "titles": list(titles),
+        "theirs": [*titles, *column],
+        "points": [to_base64(points.astype("<f4")) for points in (changes.points_before, points_after)],
+        "moved": to_base64(moved.astype("<f4")),
+        "near": [to_base64(rows.astype("<i4")) for rows in (movement.before, movement.after)],
+        "changed": [to_base64(rows.astype("u1")) for rows in (movement.lost, movement.gained)],
+        "most": np.argsort(-moved, kind="stable")[:_MAX_MOVED_TEXTS].tolist(),
+        "said": describe_neighbors(changes, titles),
+        "more": ["The maps are aligned projections; how far a text moved is measured in the models' own spaces."],
+        "outcome": comparison.scores,
+        "queries": [_query_value(changes, one) for one in changes.queries],
+        "typed": comparison.has_queries,
+        "closer": [_pair_value(changes, one) for one in changes.closer],
+        "apart": [_pair_value(changes, one) for one in changes.apart],
+        "categories": None if changes.categories is None else _categories_value(changes, changes.categories),
+        "notes": list(changes.notes),
+    }
+    return to_json(value)  # type: ignore[no-any-return]
+
+
+def describe_neighbors(changes: Changes, titles: Sequence[str]) -> str:
+    """Describe how many of its nearest texts a text keeps on average."""
+    k = changes.movement.before.shape[1]
+    if not changes.moved.any():
+        return (
+            f"No neighbour changed from {titles[0]} to {titles[1]}: every text keeps its {k} nearest texts. "
+            "Where a training brought no gain, the untuned model is kept."
+        )
+    unchanged, mostly = k * (1 - float(changes.moved.mean())), int((changes.moved > _MOSTLY).sum())
+    words = f"From {titles[0]} to {titles[1]}, a text keeps {unchanged:.1f} of its {k} nearest texts on average"
+    if mostly == 1:
+        return f"{words}; 1 of {len(changes.corpus):,} texts has mostly other neighbours."
+    return f"{words}; {mostly:,} of {len(changes.corpus):,} texts have mostly other neighbours."
+
+
+def describe_categories(groups: CategoryChange) -> str:
+    """Describe how many texts have a nearest text of their own category, before and after, and whether that could be chance."""
+    of, before, after = natural_frequencies(groups.before, groups.after)
+    if groups.texts <= of or (before == after and groups.before != groups.after):  # counts instead of shares
+        of, before, after = groups.texts, round(groups.texts * groups.before), round(groups.texts * groups.after)
+    words = f"Of {of:,} texts, {before:,} → {after:,} lie nearest to one of their own category"
+    if groups.interval is None:
+        return f"{words}; {groups.texts:,} texts are too few to tell a gain from chance."
+    low, high = groups.interval
+    verdict = "better, by more than chance" if low > 0 else "worse, by more than chance" if high < 0 else "that could be chance"
+    verdict = "no difference" if groups.before == groups.after else verdict
+    span = f"{low:+.3f} to {high:+.3f}".replace("-", "−")
+    if groups.learned:
+        flattered = f"{groups.texts:,} texts, of which a model was tuned on {groups.learned:,}: that flatters it"
+        return f"{words}: {verdict} (95% interval of the gain: {span}; {flattered})."
+    return f"{words}: {verdict} (95% interval of the gain: {span}; {groups.texts:,} texts that no model was tuned on)."
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= _MAX_LENGTH else text[: _MAX_LENGTH - 1] + "…"
+
+
+def _query_value(changes: Changes, query: QueryChange) -> Value:
+    def hits(found: Sequence[tuple[int, float]], changed: frozenset[int]) -> list[Value]:
+        texts = changes.corpus.texts
+        return [{"row": row, "text": _shorten(texts[row]), "score": score, "changed": row in changed} for row, score in found]
+
+    lost = len(query.lost)
+    words = f"{lost} of {len(query.before)} neighbours lost, {len(query.gained)} gained" if lost else "the same neighbours"
+    before, after = hits(query.before, query.lost), hits(query.after, query.gained)
+    return {"text": _shorten(query.text), "row": query.row, "words": words, "before": before, "after": after}
+
+
+def _pair_value(changes: Changes, pair: PairChange) -> Value:
+    return {"texts": [_shorten(changes.corpus.texts[row]) for row in (pair.a, pair.b)], "before": pair.before, "after": pair.after}
+
+
+def _categories_value(changes: Changes, groups: CategoryChange) -> Value:
+    fewer = [one for one in groups.confused if one.after < one.before]
+    more = [one for one in groups.confused if one.after > one.before]
+    # Confusions that became fewer come first, but some that became more are always shown.
+    shown = [*fewer[: max(_MAX_CATEGORY_PAIRS - len(more), _MAX_CATEGORY_PAIRS // 2)]]
+    shown += more[::-1][: _MAX_CATEGORY_PAIRS - min(len(fewer), _MAX_CATEGORY_PAIRS // 2)]
+    rows: list[Value] = []
+    for one in shown[:_MAX_CATEGORY_PAIRS]:
+        examples = one.mended if one.after < one.before else one.broken
+        theirs = [_shorten(changes.corpus.texts[examples[0]]), changes.corpus.fields[groups.column][examples[0]]] if examples else []
+        example = f"such as “{theirs[0]}” ({theirs[1]})" if theirs else ""
+        rows.append({"categories": list(one.categories), "before": one.before, "after": one.after, "example": example, "theirs": theirs})
+    return {"column": groups.column, "said": describe_categories(groups), "rows": rows}
+
+
+def build_model_diff(page: Page, subtabs: gr.Tabs) -> None:
+    """Draw the panel in the sub-tab :data:`SUBTAB` of ``subtabs`` and connect its events."""
+    comparison, requested = gr.State(None), gr.State(None)
+    with gr.Column(elem_classes=["sb-panel"]):
+        with gr.Row():
+            choices = page.model_choices(None)
+            before, after = (
+                gr.Dropdown(choices, value=None, label=label, elem_id=elem_id, elem_classes=["sb-data"], min_width=200)
+                for label, elem_id in (("From", "changed-before"), ("To", "changed-after"))
+            )
+            columns = _category_props(page.corpora.sample().corpus, None)
+            category = gr.Dropdown(
+                columns["choices"],
+                value=columns["value"],
+                visible=columns["visible"],
+                label="Category",
+                elem_id="changed-column",
+                elem_classes=["sb-data"],
+                min_width=160,
+            )
+        queries = gr.Textbox(
+            label="Queries: up to three, one per line",
+            info="Without queries, the three texts whose neighbours changed most are shown.",
+            lines=1,
+            max_lines=3,
+            max_length=2000,
+            elem_id="changed-queries",
+        )
+        button = gr.Button("Compare", variant="primary", elem_id="changed-go")
+        cancel_button("changed")
+    form = view("form", elem_id="changed-form")
+    with gr.Row(elem_classes=["sb-downloads"], visible=False) as downloads:
+        download_button("Save as one HTML file", lambda found: write_file(page, found), [comparison], elem_id="changed-file")
+    diff = view("changed", placeholder(_EMPTY), elem_id="changed-view", server=[server_function(page, "changed_texts", get_texts)])
+    panel = Panel(page, comparison=comparison, requested=requested, before=before, after=after, category=category, queries=queries)
+    panel.components |= {"form": form, "downloads": downloads, "diff": diff, "subtabs": subtabs}
+    running: EventOptions = {"progress_on": "diff"}
+    panel.on(button.click, compare, task="changed", **running)
+    panel.on(page.models_to_compare.change, open_models, quiet=True)
+    panel.on(page.location.change, open_location, quiet=True)
+    panel.on(requested.change, compare_requested, task="changed", **running)
+    comparison.change(None, [before, after, queries], None, js=_SAVE_IN_ADDRESS)
+    panel.on(after.input, select_base, output="before", quiet=True)
+    panel.on(page.corpus.change, update_categories, output="category", quiet=True)
+    # One event for all controls: of several, the answer to an earlier state of the form could come last.
+    parts = [before.change, after.change, queries.change, category.change]
+    panel.on(parts, form_value, output="form", trigger_mode="always_last", quiet=True)
+    panel.on(page.runs_version.change, update_models, quiet=True)
+    page.on_load.append(lambda loaded: panel.on(loaded.then, update_models, quiet=True))

@@ -1,0 +1,181 @@
+"""Layout of the Evaluate tab and its events."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import gradio as gr
+
+from ....evaluation.tasks import SCORED_KINDS, all_tasks
+from ... import routing
+from ...components import download_button, sample_picker, samples_of, upload
+from ...panel import Panel
+from ...views import view
+from . import handlers, leaderboard
+from .model_diff import SUBTAB, build_model_diff
+from .view_model import NO_SCORES
+
+if TYPE_CHECKING:
+    from ....services import Studio
+    from ...page import Page
+
+TITLE = "Evaluate"
+ORDER = 5
+_ABOUT = "Compare models on texts that people have rated or labelled: which is better, by how much, and could it be chance?"
+_SOURCES = [("A file", handlers.FILE), ("A suite", handlers.SUITE), ("A public dataset", handlers.PUBLIC)]
+_PUBLIC_HELP = "Id of a dataset on huggingface.co with Parquet files; its test split is used, or the file that you name after the id."
+
+
+def build(studio: Studio, page: Page) -> None:
+    """Draw the tab."""
+    view("intro", {"title": "How good is it?", "text": _ABOUT})
+    with gr.Tabs(elem_classes=["sb-subtabs"]) as subtabs:
+        with gr.Tab("Scores", id="judge", elem_id="view-first-judge") as scores:
+            panel = Panel(page, **_draw_evaluation(page))
+            board = Panel(page, **_draw_leaderboard(page))
+        with gr.Tab("Compare models", id=SUBTAB, elem_id=f"view-{SUBTAB}") as differences:
+            build_model_diff(page, subtabs)
+    routing.link_subtabs(page, TITLE.lower(), subtabs, {"judge": scores, SUBTAB: differences})
+    _connect_evaluation(page, panel)
+    _connect_models(page, panel)
+    _connect_leaderboard(page, board, panel["ended"])
+
+
+def task_choices() -> list[tuple[str, str]]:
+    """Return (title, name) of all tasks."""
+    return [("Detected from the columns", "auto"), *((task.title, task.name) for task in all_tasks())]
+
+
+def _draw_evaluation(page: Page) -> dict[str, gr.components.Component]:
+    default_model = page.studio.settings.default_model
+    with gr.Row():
+        with gr.Column(elem_classes=["sb-panel"], min_width=300, scale=1):
+            drawn = _draw_form(page)
+        with gr.Column(min_width=320, scale=2):
+            drawn |= {
+                "job": view("job", elem_id="evaluate-job"),
+                "stop": gr.Button("Stop", variant="stop", visible=False, elem_id="evaluate-stop"),
+                "questions": view("questions", elem_id="evaluate-questions"),
+                "conclusion": view("said", elem_id="evaluate-said"),
+                "scores": view("table", NO_SCORES, elem_id="evaluate-scores"),
+                "chart": view("speeds", elem_id="evaluate-chart"),
+                "differences": view("table", elem_id="evaluate-differences"),
+                "details": view("table", elem_id="evaluate-details"),
+                "form_key": view("form", elem_id="evaluate-form"),
+            }
+    return drawn | {
+        "state": gr.State(None),
+        "job_id": gr.State(""),
+        "typed_model": gr.State(""),
+        "header_model": gr.State(default_model),
+        # A State that an event outside of the queue changes, such as the timer's, triggers no event; a textbox does.
+        "ended": gr.Textbox("", visible="hidden", label="ended", elem_id="evaluate-ended"),
+    }
+
+
+def _draw_form(page: Page) -> dict[str, gr.components.Component]:
+    models = gr.Dropdown(
+        page.model_choices(None, "texts", "pairs"),
+        value=[page.studio.settings.default_model],
+        multiselect=True,
+        allow_custom_value=True,
+        label="Models",
+        elem_id="evaluate-models",
+        elem_classes=["sb-data"],
+    )
+    source = gr.Radio(_SOURCES, value=handlers.FILE, label="Evaluate on", elem_id="evaluate-source")
+    with gr.Column(visible=True, elem_classes=["sb-tight"]) as file_group:
+        file = upload("Scored pairs, triplets or labelled texts", "evaluate-file")
+        samples = sample_picker(samples_of(*SCORED_KINDS), "evaluate")
+        task = gr.Dropdown(task_choices(), value="auto", label="Task", elem_id="evaluate-task")
+        with gr.Column(visible=False, elem_classes=["sb-tight"]) as known_group:
+            known_rows = upload("Rows with known answers (optional)", "evaluate-known")
+            known_help = gr.HTML("", padding=False, elem_id="evaluate-known-use")
+    with gr.Column(visible=False, elem_classes=["sb-tight"]) as suite_group:
+        suites = handlers.suite_choices(page)
+        first = suites[0][1] if suites else None
+        suite = gr.Dropdown(suites, value=first, label="Suite", info=handlers.suite_help(page), elem_id="evaluate-suite")
+    with gr.Column(visible=False, elem_classes=["sb-tight"]) as public_group:
+        more = {"placeholder": "OWNER/NAME", "max_lines": 1, "max_length": 500}
+        public_set = gr.Textbox(label="Dataset", info=_PUBLIC_HELP, elem_id="evaluate-public", **more)
+    return {
+        "models": models,
+        "source": source,
+        "file": file,
+        "samples": samples,
+        "task": task,
+        "known_rows": known_rows,
+        "known_help": known_help,
+        "known_group": known_group,
+        "file_group": file_group,
+        "suite": suite,
+        "suite_group": suite_group,
+        "public_set": public_set,
+        "public_group": public_group,
+        "start": gr.Button("Evaluate", variant="primary", elem_id="evaluate-go"),
+        "again": gr.Button("Do it again", visible="hidden", elem_id=handlers.EVALUATE_AGAIN),
+    }
+
+
+def _draw_leaderboard(page: Page) -> dict[str, gr.components.Component]:
+    with gr.Column(elem_classes=["sb-panel", "sb-board"]):
+        with gr.Row(elem_classes=["sb-board-head"]):
+            view("intro", {"title": "Leaderboard", "text": "Scores of all evaluations, best first."})
+            choices, look = [(leaderboard.ALL_SETS, "")], {"elem_classes": ["sb-data"], "min_width": 200, "scale": 0}
+            sets = gr.Dropdown(choices, value="", label="Set", elem_id="board-set", **look)
+        speeds = view("speeds", elem_id="board-chart")
+        table = view("table", leaderboard.NO_ENTRIES, elem_id="board-table")
+        with gr.Row(elem_classes=["sb-buttons"]):
+            files = {
+                name: download_button(
+                    title,
+                    partial(leaderboard.write_file, page, suffix),
+                    [page.owner, sets],
+                    elem_id=elem_id,
+                    visible=False,
+                )
+                for name, title, suffix, elem_id in (
+                    ("csv", "Download CSV", ".csv", "board-csv"),
+                    ("markdown", "Download Markdown", ".md", "board-md"),
+                )
+            }
+            remove = gr.Button("Remove", variant="stop", visible=False, elem_id="board-remove")
+    return {"sets": sets, "speeds": speeds, "leaderboard": table, **files, "remove": remove, "entry": gr.State(0)}
+
+
+def _connect_evaluation(page: Page, panel: Panel) -> None:
+    panel.on(panel["source"].input, handlers.choose_source, quiet=True)
+    panel.on(panel["task"].input, handlers.choose_task, quiet=True)
+    panel.on(panel["start"].click, handlers.start_form, progress_on="job")
+    panel.on(panel["again"].click, handlers.repeat_evaluation, progress_on="job")
+    panel.on(panel["samples"].select, handlers.start_sample, quiet=True)
+    # One event for all parts of the form: of several, the answer to an earlier state could come last.
+    parts = [panel[name].change for name in ("models", "source", "file", "suite", "public_set", "task", "known_rows")]
+    panel.on(parts, handlers.update_form_key, output="form_key", trigger_mode="always_last", quiet=True)
+    panel.on(panel["questions"].select, handlers.answer_question, quiet=True)
+    panel.on(page.evaluations_timer.tick, handlers.poll_evaluation, queue=False, trigger_mode="once", quiet=True)
+    panel["stop"].click(None, js="() => SB.stopping('evaluate-stop')")
+    panel.on(panel["stop"].click, handlers.stop_evaluation, queue=False, quiet=True)
+
+    def load(loaded: gr.events.Dependency) -> None:
+        panel.on(loaded.then, handlers.show_evaluation, quiet=True)
+        panel.on(loaded.then, handlers.restore_form, quiet=True)
+
+    page.on_load.append(load)
+
+
+def _connect_models(page: Page, panel: Panel) -> None:
+    panel.on(panel["file"].upload, handlers.fit_uploaded_file, quiet=True)
+    panel.on(panel["models"].focus, handlers.update_model_choices, output="models", quiet=True)
+    panel.on([page.model.change, page.runs_version.change], handlers.follow_header_model, quiet=True)
+    # At first the header holds the usual model. A model stored in the browser arrives as a change; following the header here as well
+    # could come last and remove it again.
+    page.on_load.append(lambda loaded: panel.on(loaded.then, handlers.update_model_choices, output="models", quiet=True))
+
+
+def _connect_leaderboard(page: Page, board: Panel, ended: gr.components.Component) -> None:
+    board.on([board["sets"].input, ended.change], leaderboard.show_leaderboard, quiet=True)
+    board.on(board["leaderboard"].select, leaderboard.select_entry, quiet=True)
+    board.on(board["remove"].click, leaderboard.remove_entry, quiet=True)
+    page.on_load.append(lambda loaded: board.on(loaded.then, leaderboard.show_leaderboard, quiet=True))

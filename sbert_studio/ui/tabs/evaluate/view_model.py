@@ -1,0 +1,392 @@
+"""View models of the Evaluate tab: frozen dataclasses whose fields name components, and the values of the tab's views."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from ....errors import ended
+from ....evaluation.answers import AgreementCounts, are_comparable, count_agreement, find_disagreements
+from ....evaluation.report import describe_metric, disambiguate_names
+from ....services.training_questions import Unanswered
+from ...page import ModelUpdate
+from ...task_list import job_view
+from ...views import UNCHANGED, Unchanged, Update, Value, column, placeholder, props, questions_view, speed_value, table, to_json
+from .conclusion import MainScore, best_first, cautions, conclusion_view, main_scores, verdict
+
+if TYPE_CHECKING:
+    from ....data.examples import Examples
+    from ....evaluation.answers import Predictions
+    from ....evaluation.comparison import EvaluationFile
+    from ....evaluation.report import Report
+    from ....services.jobs import JobView
+    from ....services.results import Evaluation
+
+NO_SCORES = placeholder("Scores appear here, one row per model.")
+_QUESTION_OPEN = placeholder("Scores appear here once the question is answered.")
+_MAX_NOTES, _MAX_DIFFERENCES, _MAX_CHARACTERS = 8, 20, 300
+# Entries of reports that describe the rows and the procedure.
+_NOT_SCORES = ("classes", "majority", "folds", "train_rows", "known_rows")
+_BY_PERCENTILE = "Closer is the model that ranks the pair, among all pairs, closer to where people rank it: the models' scales differ."
+_BY_ORDER = "Closer is the model that puts more pairs of other labels on the right side of this one: the models' scales differ."
+_PREDICTIONS = {
+    "cosine": "the cosine similarity of the two texts",
+    "score": "the score of the pair",
+    "margin": "whether the second text is closer to the first than the third",
+    "rank": "the rank of the partner among all texts",
+    "class": "a category",
+}
+
+
+@dataclass(frozen=True)
+class EvaluationResult:
+    """Views of a finished evaluation; fields with their names in :class:`EvaluationView`."""
+
+    conclusion: Value
+    scores: Value
+    details: Value
+    chart: Value | None = None
+    differences: Value | None = None
+    model: str = ""  # of a job that makes a model (see services.jobs)
+
+    def in_words(self) -> str:
+        """Return which model is better: the message of the job."""
+        return str(self.conclusion["text"])
+
+
+@dataclass(frozen=True)
+class EvaluationView:
+    """State of the visitor's evaluation.
+
+    Attributes:
+        state: changes whenever the evaluation must be drawn again.
+    """
+
+    state: str
+    job_id: str
+    job: Value | None
+    stop: Update
+    evaluations_timer: Update
+    questions: Value | None = None
+    conclusion: Value | None = None
+    scores: Value = field(default_factory=lambda: NO_SCORES)
+    chart: Value | None = None
+    differences: Value | None = None
+    details: Value | None = None
+
+
+@dataclass(frozen=True)
+class PolledEvaluation:
+    """State of the evaluation, and its end."""
+
+    view: EvaluationView
+    ended: str | Unchanged
+
+
+@dataclass(frozen=True)
+class FittingModels:
+    """Models that fit the language of the selected file."""
+
+    header: ModelUpdate = field(default_factory=ModelUpdate)
+    models: list[str] | Unchanged = UNCHANGED
+    header_model: str | Unchanged = UNCHANGED
+
+
+@dataclass(frozen=True)
+class StartedEvaluation:
+    """A new evaluation, and the models that it selected."""
+
+    view: EvaluationView
+    fitting: FittingModels
+
+
+@dataclass(frozen=True)
+class ComparedModels:
+    """Models of the form after the header or the list of runs has changed."""
+
+    models: Update
+    typed_model: str
+    header_model: str
+
+
+@dataclass(frozen=True)
+class SourceGroups:
+    """Visible part of the form."""
+
+    file_group: Update
+    suite_group: Update
+    public_group: Update
+
+
+@dataclass(frozen=True)
+class SourceView:
+    """Visible part of the form, and the suites on this machine."""
+
+    groups: SourceGroups
+    suite: Update
+
+
+@dataclass(frozen=True)
+class KnownRowsView:
+    """File of rows with known answers, for a task that uses them."""
+
+    known_group: Update
+    known_help: str
+
+
+@dataclass(frozen=True)
+class RestoredEvaluation:
+    """The form of the visitor's last evaluation."""
+
+    models: Update
+    source: str
+    file: str | None
+    suite: str | None
+    public_set: str | None
+    task: str
+    known_rows: str | None
+    groups: SourceGroups
+    known: KnownRowsView
+    header_model: str
+
+
+def evaluation_view(job: JobView | None) -> EvaluationView:
+    """Return the state of an evaluation: its progress, its question, or its result."""
+    is_live = job is not None and job.active
+    is_hidden = job is None or job.status == "finished" or isinstance(job.error, Unanswered)
+    view = EvaluationView(
+        state=_job_state(job),
+        job_id=job.id if job else "",
+        job=None if is_hidden else job_view(job, "evaluation"),
+        stop=props(visible=bool(job is not None and is_live and not job.stopping)),
+        evaluations_timer=props(active=is_live),
+    )
+    if job is not None and isinstance(job.made, EvaluationResult):
+        made = job.made
+        view = replace(view, conclusion=made.conclusion, scores=made.scores, details=made.details)
+        return replace(view, chart=made.chart, differences=made.differences)
+    if job is not None and isinstance(job.error, Unanswered):
+        return replace(view, questions=questions_view("A question about the file", job.error.questions), scores=_QUESTION_OPEN)
+    return view
+
+
+def _job_state(job: JobView | None) -> str:
+    if job is None:
+        return ""
+    seconds = job.seconds if job.active else 0
+    return f"{job.id} {job.status} {job.phase} {job.done} {job.total} {job.stopping} {seconds:.0f}"
+
+
+def evaluation_result(evaluation: Evaluation, titles: Mapping[str, str], name: str, provenance: Value | None = None) -> EvaluationResult:
+    """Return the views of an evaluation.
+
+    Args:
+        titles: titles of models by name.
+        name: of the file or suite; provenance: see :func:`.forms.form_provenance`.
+    """
+    scores = main_scores(evaluation, titles)
+    counts, differences = "", None
+    if len(scores) > 1:
+        best, second = best_first(scores)[:2]
+        counts = describe_counts(evaluation, best, second, titles)
+        differences = differences_table(evaluation, best, second, titles)
+    conclusion = conclusion_view(scores, counts, cautions(evaluation)) | {"made": provenance}
+    main, details = main_table(scores, evaluation, titles, name), details_table(evaluation, titles)
+    points = [(score.title, score.rate, score.score, score.interval) for score in scores if score.metric == scores[0].metric]
+    return EvaluationResult(conclusion, main, details, speed_chart(points, scores[0].metric), differences)
+
+
+def speed_chart(points: Sequence[tuple[str, float, float, Sequence[float] | None]], metric: str) -> Value | None:
+    """Return the chart of score against speed; ``None`` for fewer than two models.
+
+    Args:
+        points: title, sentences per second (0 if unknown), score and interval of each model.
+    """
+    timed = [point for point in points if point[1]]
+    if len(timed) < 2:
+        return None
+    return speed_value(timed, describe_metric(metric)) | {"theirs": [title for title, *_ in timed]}
+
+
+def main_table(scores: Sequence[MainScore], evaluation: Evaluation, titles: Mapping[str, str], name: str) -> Value:
+    """Return the table of main scores with interval, speed and difference to the first model."""
+    first = scores[0]
+    several, has_interval = len(scores) > 1, any(score.interval for score in scores)
+    columns = [column("Model", main=True), column(describe_metric(first.metric), "bar", digits=4)]
+    columns += [column("95% interval", "interval")] if has_interval else []
+    columns += [column("Sentences/s", "count")]
+    # Without the colours of better and worse: the column beside it says whether a difference is either.
+    columns += [column("Difference", "change", digits=4), column("Beyond chance?", ours=True)] if several else []
+    rows = []
+    for score in scores:
+        row: list[object] = [score.title, score.score]
+        if has_interval:
+            row.append([score.interval[0], score.score, score.interval[1]] if score.interval else None)
+        row.append(round(score.rate) if score.rate else None)
+        if several:
+            row += [score.score - first.score, verdict(first, score)] if score is not first else [None, ""]
+        rows.append(row)
+    note = "\n".join(_notes(evaluation, titles))
+    return table(columns, rows, caption=_caption(first, evaluation, name), note=note, theirs=[score.title for score in scores])
+
+
+def details_table(evaluation: Evaluation, titles: Mapping[str, str]) -> Value:
+    """Return the table of all scores of all models on all files; descriptions of the rows are below it."""
+    lines: list[tuple[list[str], str, dict[str, float]]] = []
+    for head, report in _reports(evaluation, titles):
+        # Some tasks report a group of scores for each similarity function.
+        by_similarity = {name: value for name, value in report.scores.items() if isinstance(value, Mapping)}
+        plain = {name: value for name, value in report.scores.items() if name not in _NOT_SCORES}
+        for similarity, scores in (*by_similarity.items(), ("", plain)):
+            numbers = {name: value for name, value in scores.items() if isinstance(value, int | float)}
+            lines += [(head, similarity, numbers)] if numbers else []
+    names = list(dict.fromkeys(name for _, _, scores in lines for name in scores))
+    counts = {name for name in names if all(isinstance(scores[name], int) for _, _, scores in lines if name in scores)}
+    has_similarities = any(similarity for _, similarity, _ in lines)
+    columns = [column("Model"), *([column("Similarity", ours=True)] if has_similarities else [])]
+    columns += [column("Set")] if len(evaluation.files) > 1 else []
+    for name in names:
+        title = describe_metric(name)
+        columns.append(column(title, "count") if name in counts else column(title, "number", digits=4))
+    rows = [
+        [head[0], *([similarity] if has_similarities else []), *head[1:], *(scores.get(name) for name in names)]
+        for head, similarity, scores in lines
+    ]
+    notes = dict.fromkeys(note for _, report in _reports(evaluation, titles) if (note := _describe_rows(report)))
+    return table(columns, rows, caption="All scores", note="\n".join(notes), theirs=list(titles.values()))
+
+
+def _describe_rows(report: Report) -> str:
+    """Describe categories, baseline and folds, such as ``77 categories; always answering the largest one would be right on …``."""
+    scores = report.scores
+    parts = [f"{scores['classes']:,} categories"] if "classes" in scores else []
+    if "majority" in scores:
+        parts.append(f"always answering the largest one would be right on {100 * scores['majority']:.1f} of 100 rows")
+    parts += [f"trained and evaluated in {scores['folds']} folds"] if "folds" in scores else []
+    return ended("; ".join(parts)) if parts else ""
+
+
+def _reports(evaluation: Evaluation, titles: Mapping[str, str]) -> Iterator[tuple[list[str], Report]]:
+    """Yield ([model, and the set if there are several], report)."""
+    for model in evaluation.models:
+        title = titles.get(model.model, model.model)
+        for file, report in zip(evaluation.files, model.reports, strict=True):
+            name = f"{file.suite} {file.name}" if file.suite and file.suite != file.name else file.name
+            yield [title, *([name] if len(evaluation.files) > 1 else [])], report
+        for group, mean in zip(evaluation.groups, model.groups, strict=True):
+            if mean is not None and mean.pooled is not None:
+                yield [title, f"{group.name}, all"], mean.pooled
+
+
+def _caption(first: MainScore, evaluation: Evaluation, name: str) -> str:
+    from ....evaluation.tasks import get_task
+
+    file = evaluation.files[0]
+    if len(evaluation.files) == 1:
+        report = evaluation.models[0].reports[0]
+        account = file.rows.account.summarize("evaluated") if file.rows.account is not None else f"{report.rows:,} rows"
+        return f"{name} · {get_task(report.task).title} · {account}"
+    rows = sum(len(one.rows.examples) for one in evaluation.files)
+    return f"{first.data} · {get_task(first.task).title} · {len(evaluation.files)} files · {rows:,} rows"
+
+
+def _notes(evaluation: Evaluation, titles: Mapping[str, str]) -> list[str]:
+    """Return remarks on the files and models, and what is missing."""
+    notes = [*evaluation.notes, *(f"{missing.suite}: {missing.message}." for missing in evaluation.missing)]
+    notes += [
+        f"The average is over {len(average.suites)} of {average.wanted} suites."
+        for average in evaluation.averages
+        if len(average.suites) < average.wanted
+    ]
+    several = len(evaluation.files) > 1
+    files = disambiguate_names([(file.suite, file.name) for file in evaluation.files])
+    for name, file in zip(files, evaluation.files, strict=True):
+        notes += [f"{name}: {note}" if several else note for note in file.notes]
+    for model in evaluation.models:
+        title = f"{titles.get(model.model, model.model)}: " if len(evaluation.models) > 1 else ""
+        for file_name, own in zip(files, model.notes, strict=True):
+            notes += [f"{title}{f'{file_name}: ' if several else ''}{note}" for note in own]
+    shown = [ended(str(to_json(note))) for note in dict.fromkeys(notes)]
+    return shown if len(shown) <= _MAX_NOTES else [*shown[:_MAX_NOTES], f"And {len(shown) - _MAX_NOTES} more remarks."]
+
+
+def differences_table(evaluation: Evaluation, one: int, two: int, titles: Mapping[str, str]) -> Value | None:
+    """Return the rows on which two models differ most; ``None`` if there are none, or the task does not predict row by row.
+
+    Args:
+        one, two: indices of the models.
+    """
+    several = len(evaluation.files) > 1
+    names = [titles.get(evaluation.models[index].model, evaluation.models[index].model) for index in (one, two)]
+    rows: list[tuple[float, list[object]]] = []
+    kinds: list[str] = []
+    notes: list[str] = []
+    for name, file, first, second in _predictions(evaluation, one, two):
+        kinds.append(first.kind)
+        if first.kind in ("cosine", "score"):
+            notes.append(_BY_ORDER if first.percentiles is None else _BY_PERCENTILE)
+        for differs in find_disagreements(first, second, _MAX_DIFFERENCES):
+            texts, people = _describe_row(file, first, differs.row)
+            row = [texts, people, *differs.descriptions, names[differs.better_model], int(file.rows.examples.lines[differs.row])]
+            rows.append((differs.gap, [*([name] if several else []), *row]))
+    if not rows:
+        return None
+    rows.sort(key=lambda row: -row[0])
+    is_labelled = any(file.rows.examples.labels for file in evaluation.files)
+    columns = [*([column("Set")] if several else []), column("Texts", "texts", main=True), column("People say", ours=not is_labelled)]
+    columns += [column(f"{name} says", ours="class" not in kinds) for name in names] + [column("Closer", ours=True), column("Row", "row")]
+    a, b = names
+    prediction = _PREDICTIONS[kinds[0]] if len(set(kinds)) == 1 else ""
+    caption = f"Where {a} and {b} differ most. The models predict {prediction}." if prediction else f"Where {a} and {b} differ most"
+    shown = [row for _, row in rows[:_MAX_DIFFERENCES]]
+    return table(columns, shown, caption=caption, note=" ".join(dict.fromkeys(notes)), theirs=names)
+
+
+def describe_counts(evaluation: Evaluation, one: int, two: int, titles: Mapping[str, str]) -> str:
+    """Describe on how many rows each of two models is right; an empty string if predictions are not right or wrong."""
+    counts = [count_agreement(first, second) for _, _, first, second in _predictions(evaluation, one, two)]
+    known = [count for count in counts if count is not None]
+    if not known or len(known) < len(counts):
+        return ""
+    both, first, second, neither = (
+        sum(getattr(count, name) for count in known) for name in ("both", "only_first", "only_second", "neither")
+    )
+    total = AgreementCounts(both, first, second, neither).total
+    a, b = (titles.get(evaluation.models[index].model, evaluation.models[index].model) for index in (one, two))
+    things = {1: "texts", 2: "pairs"}.get(len(evaluation.files[0].rows.examples.texts), "triplets")
+    return (
+        f"Of {total:,} {things} {a} gets {both + first:,} right and {b} {both + second:,}: "
+        f"on {first:,} only {a} is right, on {second:,} only {b}."
+    )
+
+
+def _predictions(evaluation: Evaluation, one: int, two: int) -> Iterator[tuple[str, EvaluationFile, Predictions, Predictions]]:
+    """Yield name, file and predictions of the two models for the files on which their predictions can be compared."""
+    names = disambiguate_names([(file.suite, file.name) for file in evaluation.files])
+    for index, (name, file) in enumerate(zip(names, evaluation.files, strict=True)):
+        first, second = (evaluation.models[model].reports[index] for model in (one, two))
+        if first.task == second.task and are_comparable(first.answers, second.answers) and first.answers and second.answers:
+            yield name, file, first.answers, second.answers
+
+
+def _describe_row(file: EvaluationFile, predictions: Predictions, row: int) -> tuple[list[str], str]:
+    """Return the texts of a row and how people rated it."""
+    examples = file.rows.examples
+    texts = [text if len(text) <= _MAX_CHARACTERS else f"{text[: _MAX_CHARACTERS - 1]}…" for text in (one[row] for one in examples.texts)]
+    if predictions.kind == "rank":
+        return texts[:1], f"its partner: {texts[1]}"
+    if predictions.kind == "margin":
+        return texts, "the second is closer"
+    people = _describe_target(examples, file.rows.scale, row)
+    return texts, people if predictions.gold_percentiles is None else f"{people}, above {predictions.gold_percentiles[row]:.0%} of pairs"
+
+
+def _describe_target(examples: Examples, scale: tuple[float, float] | None, row: int) -> str:
+    if examples.targets is None:
+        return ""
+    target = examples.targets[row]
+    if examples.labels:
+        return examples.labels[int(target)]
+    low, high = scale or (0.0, 1.0)
+    return f"{low + float(target) * (high - low):.4g} of {high:g}"

@@ -1,0 +1,337 @@
+"""A training before it starts: the file, the visitor's choices, and the plan that Start submits unchanged."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ....data.schema.overrides import SchemaOverrides, format_names, format_scale
+from ....errors import StudioError, describe_rows
+from ....services.training_plan import FIRST, Answered, TrainRequest
+from ....services.training_questions import answered, in_words
+from ...views import to_sentence
+
+if TYPE_CHECKING:
+    from ....data.doctor.diagnosis import Diagnosis
+    from ....data.loading.table import Table
+    from ....data.questions import Question
+    from ....progress import Progress
+    from ....runs.run import Run
+    from ....services import Studio
+    from ....services.training_plan import TrainPlan
+    from ....training.pins import TrackedExamples
+
+_FLAGS = {
+    "objective": "--objective",
+    "method": "--method",
+    "epochs": "--epochs",
+    "batch_size": "--batch-size",
+    "learning_rate": "--lr",
+    "seed": "--seed",
+}
+_FORMAT_OPTIONS = ("encoding", "delimiter", "header")
+
+
+@dataclass(frozen=True)
+class Draft:
+    """Everything that Start needs.
+
+    Attributes:
+        name: of the uploaded file.
+        path: the uploaded file; ``original`` is its table, and ``table`` the same with the visitor's fixes and conversions.
+        request: what the visitor chose: columns, settings, further files.
+        plan: the run that would start; ``None`` if the columns fit no kind, and ``problem`` then says why.
+        edited: the settings chosen since the plan was made, on which no other setting depends, with those of the request; ``None`` if
+            there are none.
+        refused: last choice that the plan refused, and why.
+    """
+
+    name: str
+    path: Path
+    original: Table
+    table: Table
+    request: TrainRequest
+    plan: TrainPlan | None = None
+    problem: str = ""
+    edited: Mapping[str, Any] | None = None
+    refused: tuple[str, ...] = ()
+
+    @property
+    def diagnosis(self) -> Diagnosis | None:
+        """Inferred schema and findings."""
+        return self.plan.diagnosis if self.plan else None
+
+    @property
+    def choices(self) -> SchemaOverrides:
+        """The visitor's choices of format and columns."""
+        return self.request.choices or SchemaOverrides()
+
+    @property
+    def overrides(self) -> dict[str, Any]:
+        """Settings that the visitor changed, including those since the plan was made."""
+        return dict(self.request.overrides if self.edited is None else self.edited)
+
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """Descriptions of the fixes and conversions of the table, in order."""
+        return self.request.changes
+
+    @property
+    def file_name(self) -> str:
+        """Name of the file on the visitor's disk, once a changed file is downloaded."""
+        return f"{Path(self.name).stem}-fixed.csv" if self.changes else self.name
+
+    def with_request(self, **values: Any) -> Draft:
+        """Return the draft with fields of its request changed."""
+        return replace(self, request=replace(self.request, **{"overrides": self.overrides, **values}), edited=None)
+
+    def without_objective(self) -> Draft:
+        """Return the draft without a chosen objective, for examples of another kind."""
+        return self.with_request(overrides={name: value for name, value in self.overrides.items() if name != "objective"})
+
+
+def open_draft(
+    studio: Studio,
+    path: Path,
+    model: str | None,
+    *,
+    name: str | None = None,
+    table: Table | None = None,
+    progress: Progress | None = None,
+) -> Draft:
+    """Make a draft from a file.
+
+    Args:
+        table: its rows, if they have been read already.
+        progress: of the check.
+
+    Raises:
+        StudioError: the file cannot be read.
+    """
+    table = studio.read.table(path, name) if table is None else table
+    return plan_again(studio, Draft(name or path.name, path, table, table, TrainRequest(path)), model, progress)
+
+
+def plan_again(studio: Studio, draft: Draft, model: str | None, progress: Progress | None = None) -> Draft:
+    """Return the draft with the plan of its request. Findings of the last plan are reused if they still hold."""
+    request = replace(draft.request, data=draft.table if draft.changes else draft.path, model=model)
+    try:
+        plan = studio.tune.plan(request, draft.plan, table=draft.table, checking=progress)
+    except StudioError as error:
+        rows = f" ({describe_rows(error.rows)})" if error.rows else ""
+        words = " ".join(to_sentence(part) for part in (error.message + rows, error.hint) if part)
+        return replace(draft, request=request, plan=None, problem=words.rstrip("."), edited=None)
+    return replace(draft, request=request, plan=plan, problem="", edited=None)
+
+
+def with_settings(studio: Studio, draft: Draft, model: str | None, overrides: Mapping[str, Any]) -> Draft:
+    """Return the draft with the advisor's settings around the visitor's own; the same object if nothing has changed.
+
+    Raises:
+        StudioError: a setting is refused.
+    """
+    if dict(overrides) == dict(draft.request.overrides) and model == draft.request.model:
+        return draft
+    changed = draft.with_request(overrides=dict(overrides), model=model)
+    if draft.plan is None:
+        return changed
+    return replace(changed, plan=studio.tune.plan(changed.request, draft.plan, table=draft.table))
+
+
+def with_columns(studio: Studio, draft: Draft, chosen: SchemaOverrides, model: str | None) -> Draft:
+    """Return the draft with columns as the controls hold them.
+
+    Another kind starts without columns and without a chosen objective. A value that only repeats the inferred group or scale is no
+    choice, and another score column has another scale.
+    """
+    roles, before = draft.diagnosis.roles if draft.diagnosis else None, draft.choices
+    if chosen.kind != (roles.kind if roles else before.kind):
+        choices = replace(format_choices(before), kind=chosen.kind)
+        return plan_again(studio, draft.with_request(choices=choices).without_objective(), model)
+    if roles is None:  # choices that did not fit can be corrected
+        group = before.group if before.group is None else chosen.group or ""
+        scale, order = before.scale and chosen.scale, before.order
+    else:
+        group, scale, order = before.group, before.scale, before.order
+        group = group if (chosen.group or "") == (roles.group or "") else chosen.group or ""
+        scale = scale if chosen.scale in (None, (roles.low, roles.high)) else chosen.scale
+        if chosen.target != roles.target:
+            scale = order = None
+    columns, target = chosen.columns or None, chosen.target or None
+    choices = replace(before, kind=chosen.kind, columns=columns, target=target, group=group, scale=scale, order=order)
+    return plan_again(studio, draft.with_request(choices=choices), model)
+
+
+def has_columns(draft: Draft, chosen: SchemaOverrides) -> bool:
+    """Return whether the columns already are as the controls hold them, such as after a visit to a field without a change."""
+    if draft.diagnosis is None:
+        return False
+    roles = draft.diagnosis.roles
+    scale = None if roles.low is None or roles.high is None else (roles.low, roles.high)
+    return chosen == SchemaOverrides(roles.kind, roles.texts, roles.target, roles.group or "", scale)
+
+
+def with_first_stage(studio: Studio, draft: Draft, path: Path | None, model: str | None) -> Draft:
+    """Return the draft with a file to pre-train on; without one, its settings are dropped as well.
+
+    Raises:
+        StudioError: that file cannot be trained on.
+    """
+    overrides = {name: value for name, value in draft.overrides.items() if not name.startswith("first.")}
+    changed = draft.with_request(first=path, overrides=overrides, model=model)
+    return replace(changed, plan=studio.tune.plan(changed.request, draft.plan, table=draft.table)) if draft.plan else changed
+
+
+def change_rows(studio: Studio, draft: Draft, action: object, item: object, model: str | None) -> Draft:
+    """Return the draft after a button of the findings: fix a finding, convert the examples, or undo all changes.
+
+    Args:
+        action, item: from the browser: "undo", "convert" and a name, or "mend" and the number of a finding.
+
+    Raises:
+        StudioError: there is no such fix or conversion.
+    """
+    if action == "undo":
+        restored = draft.with_request(changes=(), choices=format_choices(draft.choices))
+        return plan_again(studio, replace(restored, table=draft.original), model)
+    return _convert(studio, draft, item, model) if action == "convert" else _fix(studio, draft, item, model)
+
+
+def _fix(studio: Studio, draft: Draft, index: object, model: str | None) -> Draft:
+    findings = draft.diagnosis.findings if draft.diagnosis else ()
+    mend = findings[index].fix if isinstance(index, int) and 0 <= index < len(findings) else None
+    if mend is None:
+        raise StudioError("this finding has no fix", "check the file again")
+    fixed = draft.with_request(changes=(*draft.changes, mend.label), choices=draft.choices.after(mend))
+    return plan_again(studio, replace(fixed, table=studio.read.fix(draft.table, mend)), model)
+
+
+def _convert(studio: Studio, draft: Draft, name: object, model: str | None) -> Draft:
+    diagnosis = draft.diagnosis
+    offer = next((offer for offer in diagnosis.offers if offer.name == name), None) if diagnosis else None
+    if offer is None or diagnosis is None:
+        raise StudioError("this conversion does not fit the file", "check the file again")
+    table = studio.read.convert(draft.table, offer.name, diagnosis.roles, model)
+    changes, choices = (*draft.changes, offer.describe()), SchemaOverrides(kind=offer.kind)
+    return plan_again(studio, replace(draft.with_request(changes=changes, choices=choices).without_objective(), table=table), model)
+
+
+def answer_question(studio: Studio, draft: Draft, place: object, model: str | None) -> Draft:
+    """Return the draft with a question answered.
+
+    Args:
+        place: numbers of the question and of the answer, from the browser.
+
+    Raises:
+        StudioError: there is no such answer.
+    """
+    questions = draft.plan.questions if draft.plan else ()
+    is_valid = isinstance(place, list) and len(place) == 2 and all(isinstance(number, int) and number >= 0 for number in place)
+    if not is_valid or place[0] >= len(questions) or place[1] >= len(questions[place[0]].options):  # type: ignore[index]
+        raise StudioError("this question is no longer open", "look at the file again")
+    question = questions[place[0]]  # type: ignore[index]
+    option = question.options[place[1]]  # type: ignore[index]
+    first_stage = {name: value for name, value in option.choice.items() if name.startswith(FIRST)}
+    own = {name: value for name, value in option.choice.items() if name not in first_stage}
+    changed = draft.with_request(
+        answered=(*draft.request.answered, Answered(question.text, option.answer)),
+        overrides={**draft.overrides, **first_stage},
+        choices=answered(draft.choices, own),
+    )
+    if any(name in _FORMAT_OPTIONS for name in own):  # the file is read again, which undoes changes of its rows
+        table = studio.read.table(draft.path, draft.original.name, asked=changed.choices)
+        changed = replace(changed.with_request(changes=()), original=table, table=table)
+    if "kind" in own:
+        changed = changed.without_objective()
+    return plan_again(studio, changed, model)
+
+
+def start_run(studio: Studio, draft: Draft, owner: str, name: str, pins: TrackedExamples | None = None) -> Run:
+    """Queue the run of the plan, under a name that no other run of the visitor has.
+
+    Raises:
+        StudioError: the columns fit no kind, a question is open, or the rows cannot be trained on.
+    """
+    return studio.tune.submit(require_plan(draft).named(owner, free_name(studio, owner, model_name(draft, name)), pins))
+
+
+def model_name(draft: Draft, name: str) -> str:
+    """Return the name of the new model: as typed, by default the file's."""
+    return name.strip() or Path(draft.name).stem
+
+
+def free_name(studio: Studio, owner: str, name: str) -> str:
+    """Return the name, with a number if a run of the same visitor has it already."""
+    taken = {run.name for run in studio.tune.runs(owner)}
+    return next(one for one in chain([name], (f"{name} {number}" for number in count(2))) if one not in taken)
+
+
+def require_plan(draft: Draft) -> TrainPlan:
+    """Return the plan.
+
+    Raises:
+        StudioError: there is none, or a question is open.
+    """
+    if draft.plan is None:
+        # The problem names its own remedy: it may be the model, such as a frozen one, rather than the columns.
+        hint = "" if draft.problem else "choose its kind and its columns"
+        raise StudioError(draft.problem or "this file cannot be trained on", hint)
+    if draft.plan.questions and not draft.choices.as_read:
+        raise StudioError(f"a question is open: {draft.plan.questions[0].text}", "choose one of its answers, above Start training")
+    return draft.plan
+
+
+def format_choices(choices: SchemaOverrides) -> SchemaOverrides:
+    """Return only the choices of the file's format, without those of its columns."""
+    return SchemaOverrides(encoding=choices.encoding, delimiter=choices.delimiter, header=choices.header)
+
+
+def command_line(draft: Draft, model: str, default_model: str) -> str:
+    """Return the command that starts the same run in a terminal; for a file changed here, with the downloaded one.
+
+    While a question is open, the command has its proposed answer, or ``--as-read``.
+    """
+    request = draft.request
+    words = ["sbert-studio", "train", draft.file_name]
+    words += ["--dev", _file_name(request.dev)] if request.dev else []
+    words += ["--first", _file_name(request.first)] if request.first else []
+    words += choice_flags(draft.choices)
+    words += open_question_flags(draft.plan.questions if draft.plan is not None and not draft.choices.as_read else ())
+    words += ["--model", model] if model != default_model else []
+    spec = draft.plan.spec.to_json() if draft.plan else {}
+    for name, flag in _FLAGS.items():
+        if name in spec:
+            words += [flag, f"{spec[name]:g}" if isinstance(spec[name], float) else str(spec[name])]
+    for name, value in request.overrides.items():
+        if name not in _FLAGS:
+            words += ["--set", f"{name}={in_words(value)}"]
+    return shlex.join(words)
+
+
+def choice_flags(choices: SchemaOverrides) -> list[str]:
+    """Return the choices of format and columns as options of the command line."""
+    words = ["--kind", choices.kind] if choices.kind else []
+    words += ["--columns", format_names(choices.columns)] if choices.columns else []
+    words += ["--target", choices.target] if choices.target else []
+    words += ["--group", choices.group] if choices.group is not None else []
+    words += ["--scale", format_scale(*choices.scale)] if choices.scale else []
+    words += ["--order", in_words(choices.order)] if choices.order is not None else []
+    words += ["--encoding", choices.encoding] if choices.encoding else []
+    words += ["--delimiter", choices.delimiter] if choices.delimiter else []
+    words += [] if choices.header is None else ["--header" if choices.header else "--no-header"]
+    return words + (["--as-read"] if choices.as_read else [])
+
+
+def open_question_flags(questions: Sequence[Question]) -> list[str]:
+    """Return the options that start a run despite open questions: the proposed answer if nothing else depends on it, else ``--as-read``."""
+    if len(questions) == 1 and questions[0].proposed is not None and questions[0].name in ("order", "scale"):
+        return shlex.split(questions[0].options[questions[0].proposed].flag)
+    return ["--as-read"] if questions else []
+
+
+def _file_name(file: object) -> str:
+    return str(getattr(file, "name", file))

@@ -1,0 +1,314 @@
+"""Handlers of the Fine-tune form (see :mod:`..panel`); those of the run are in :mod:`.run_panel`."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import gradio as gr
+
+from ....data.schema.overrides import SchemaOverrides
+from ....errors import StudioError
+from ....training.pins import MAX_CHARACTERS, MAX_PAIRS, TrackedExamples
+from ...components import samples_of
+from ...forms import answer_form, form_values
+from ...handlers import progress_callback, warn
+from ...handover import FINE_TUNE, TrainingTable
+from ...page import ModelUpdate
+from ...views import UNCHANGED, Unchanged, Update, Value, props
+from . import draft as drafts
+from . import settings_form
+from .draft import Draft
+from .run_panel import select_run
+from .saved_form import restore_draft, save_draft
+from .view_model import (
+    KINDS,
+    DraftView,
+    FileView,
+    PinsView,
+    PlanView,
+    RestoredForm,
+    SettingsView,
+    StartedRun,
+    command_view,
+    displayed_settings,
+    draft_view,
+    empty_draft,
+    estimate_view,
+    pin_names,
+    pins_form,
+    plan_view,
+    reasons_view,
+)
+
+if TYPE_CHECKING:
+    from ....data.samples import Sample
+    from ....data.schema.roles import Kind
+    from ...page import Page
+    from ...panel import Selection
+
+_FIRST_SAMPLE = "bank_messages"  # on which a short training makes a visible difference
+
+
+@dataclass(frozen=True)
+class ColumnInputs:
+    """Values of the choosers of columns."""
+
+    kind: Kind | None
+    columns: list[str] | None
+    target: str | None
+    low: float | None
+    high: float | None
+    group: str | None
+
+    def choices(self) -> SchemaOverrides:
+        """Return them as choices of columns."""
+        scale = (float(self.low), float(self.high)) if self.low is not None and self.high is not None else None
+        return SchemaOverrides(self.kind or None, tuple(self.columns or ()) or None, self.target or None, self.group or "", scale)
+
+
+def samples(language: str = "en") -> list[Sample]:
+    """Return the sample sets that can be trained on; those in the page's language first if it is not English."""
+    foreign = "" if language == "en" else language
+    return sorted(samples_of(*KINDS), key=lambda item: (item.language != foreign, item.id != _FIRST_SAMPLE))
+
+
+def open_file(page: Page, file: str | None, model: str | None, saved_model: str, progress: gr.Progress | None = None) -> FileView:
+    """Read and check an uploaded file; without one, empty the form."""
+    return FileView(empty_draft()) if file is None else _open(page, Path(file), None, model, saved_model, progress)
+
+
+def open_sample(
+    page: Page, selection: Selection, model: str | None, saved_model: str, progress: gr.Progress | None = None
+) -> FileView | None:
+    """Read and check the sample that was clicked."""
+    sample = next((item for item in samples() if item.id == selection.item), None)
+    return None if sample is None else _open(page, sample.path, None, model, saved_model, progress)
+
+
+def open_tab(training_table: TrainingTable | None) -> Update | Unchanged:
+    """Open the tab for a table from another tab."""
+    return UNCHANGED if training_table is None else props(selected=FINE_TUNE)
+
+
+def open_training_table(
+    page: Page, training_table: TrainingTable | None, model: str | None, saved_model: str, progress: gr.Progress | None = None
+) -> FileView | None:
+    """Read and check a table from another tab."""
+    if training_table is None:
+        return None
+    return _open(page, training_table.path, training_table.name, model, saved_model, progress)
+
+
+def _open(page: Page, path: Path, name: str | None, model: str | None, saved_model: str, progress: gr.Progress | None) -> FileView:
+    draft, fitting, header = open_fitting(page, path, name, model, saved_model, progress)
+    return FileView(draft_view(page, page.drafts.put(draft), draft, fitting), header)
+
+
+def open_fitting(
+    page: Page, path: Path, name: str | None, model: str | None, saved_model: str, progress: gr.Progress | None = None
+) -> tuple[Draft, str, ModelUpdate]:
+    """Return a file as a draft, the model that fits its language, and the update that selects it (see :meth:`.page.Page.fit_model`)."""
+    table = page.studio.read.table(path, name, progress_callback(progress, "Reading"))
+    fitting, header = page.fit_model(model, saved_model, name or path.name, page.studio.read.languages(table))
+    checking = progress_callback(progress, "Checking")
+    return drafts.open_draft(page.studio, path, fitting, name=name, table=table, progress=checking), fitting, header
+
+
+def change_columns(page: Page, draft: str, model: str | None, inputs: ColumnInputs) -> DraftView | None:
+    """Plan again with the chosen columns."""
+    current, chosen = page.drafts.get(draft), inputs.choices()
+    if drafts.has_columns(current, chosen):
+        return None
+    return _show(page, drafts.with_columns(page.studio, current, chosen, model), model)
+
+
+def change_rows(page: Page, draft: str, model: str | None, selection: Selection) -> DraftView:
+    """Fix or convert the rows, or undo that."""
+    changed = drafts.change_rows(page.studio, page.drafts.get(draft), selection.action, selection.item, model)
+    return _show(page, changed, model)
+
+
+def write_changed_file(page: Page, draft: str | None) -> Path:
+    """Write the changed file as a CSV; its rows are exactly those that are trained on."""
+    current = page.drafts.get(draft)
+    path = page.downloads.path(current.file_name)
+    current.table.to_csv(path, guarded=False)
+    return path
+
+
+def change_dev_file(page: Page, draft: str | None, dev: str | None, model: str | None) -> DraftView | None:
+    """Plan again with another validation file."""
+    if draft is None:
+        return None
+    changed = page.drafts.get(draft).with_request(dev=Path(dev) if dev else None)
+    return _show(page, drafts.plan_again(page.studio, changed, model), model)
+
+
+def change_first_file(page: Page, draft: str | None, first: str | None, model: str | None) -> DraftView | None:
+    """Plan again with another file to pre-train on."""
+    if draft is None:
+        return None
+    return _show(page, drafts.with_first_stage(page.studio, page.drafts.get(draft), Path(first) if first else None, model), model)
+
+
+def change_model(page: Page, draft: str | None, model: str | None) -> DraftView | None:
+    """Plan again for another model, whose tokens and evidence for the columns differ."""
+    current = page.drafts.get(draft) if draft else None
+    if current is None or current.request.model == model:
+        return None
+    changed = drafts.plan_again(page.studio, current, model)
+    # Another file may have been chosen meanwhile, and its answer have come first.
+    return draft_view(page, page.drafts.put(changed, draft), changed, model) if page.drafts.last() == draft else None
+
+
+def answer_question(page: Page, draft: str, model: str | None, settings: Value, selection: Selection) -> DraftView:
+    """Plan again with the answer to a question, and the settings as the form has them."""
+    current = page.drafts.get(draft)
+    edited = current.with_request(overrides=_overrides(current, settings))
+    answered = drafts.answer_question(page.studio, edited, selection.item, model)
+    return _show(page, answered, model, settings)
+
+
+def start_training(
+    page: Page,
+    draft: str | None,
+    model: str | None,
+    owner: object,
+    name: str,
+    runs_version: int,
+    language: str,
+    pins: Value,
+    settings: Value,
+) -> StartedRun:
+    """Start training with the settings of the form; without a file, on the first sample.
+
+    Raises:
+        StudioError: the file cannot be trained on, or a setting is refused.
+    """
+    pinned = parse_pins(pin_texts(pins))
+    planned = _planned(page, draft, model, language, settings)
+    run = drafts.start_run(page.studio, planned, page.visitor(owner), name, pinned)
+    wanted = drafts.model_name(planned, name)
+    if run.name != wanted:
+        words = f"Another model of yours is named “{html.escape(wanted)}”, so this one is named “{html.escape(run.name)}”."
+        gr.Info(words, title="Name changed")
+    return StartedRun(_show(page, planned, model, settings), select_run(owner, run.id), runs_version + 1)
+
+
+def estimate_training(page: Page, draft: str | None, model: str | None, language: str, settings: Value) -> DraftView:
+    """Estimate the time and memory of a training, without starting it."""
+    planned = _planned(page, draft, model, language, settings)
+    forecast = estimate_view(page.studio, planned)
+    return draft_view(page, page.drafts.put(planned), planned, model, settings, forecast)
+
+
+def change_settings(
+    page: Page, owner: object, draft: str | None, name: str, model: str | None, pins: Value, settings: Value
+) -> SettingsView:
+    """Plan again after an edit of the form."""
+    plan = _replan(page, draft, model, settings)
+    return SettingsView(plan, store_form(page, owner, draft, name, pins))
+
+
+def _replan(page: Page, key: str | None, model: str | None, settings: Value) -> PlanView:
+    values = form_values(settings)
+    if not key or key not in page.drafts:  # Start reports a draft that is no longer in memory
+        return PlanView(settings=answer_form(settings, settings_form.settings_view(None, settings_form.default_settings(), values)))
+    draft = page.drafts.get(key)
+    before, kind = displayed_settings(draft), draft.diagnosis.roles.kind if draft.diagnosis else None
+    try:
+        planned = drafts.with_settings(page.studio, draft, model, settings_form.read_overrides(values, before, draft.request.overrides))
+    except StudioError as error:
+        _warn_once(page, key, draft, settings_form.chosen_options(values), settings_form.chosen_options(before), error)
+        return PlanView(settings=answer_form(settings, settings_form.settings_view(kind, before, values)))
+    if planned.plan is None:
+        page.drafts.put(replace(planned, refused=()), key)
+        return PlanView(settings=answer_form(settings, settings_form.settings_view(kind, before, values)))
+    after = displayed_settings(planned)
+    is_objective_gone = values.get("objective") not in ("auto", after["objective"])
+    if settings_form.deciding_values(before) == settings_form.deciding_values(after) and not is_objective_gone:
+        # No other setting depends on the edit, so the form stays as it is: the visitor may still be typing.
+        page.drafts.put(replace(draft, edited=planned.request.overrides, refused=()), key)
+        default = page.studio.settings.default_model
+        return PlanView(reasons=reasons_view(planned), command=command_view(planned, model or "", default), forecast=None)
+    page.drafts.put(replace(planned, refused=()), key)
+    return plan_view(page, planned, model, settings)
+
+
+def _warn_once(page: Page, key: str, draft: Draft, chosen: tuple[str, ...], before: tuple[str, ...], error: StudioError) -> None:
+    """Warn once if a choice has no effect on the plan; Start reports a number that is only half typed."""
+    if chosen == before:
+        return
+    refused = (*chosen, str(error))
+    if draft.refused != refused:
+        warn(error)
+    page.drafts.put(replace(draft, refused=refused), key)
+
+
+def store_form(page: Page, owner: object, draft: str | None, name: str, pins: Value) -> Value | Unchanged:
+    """Store the form in the browser. Its settings are those of the last answer, since what the browser sends may be older."""
+    if not draft or draft not in page.drafts:
+        return UNCHANGED
+    return save_draft(page, owner, page.drafts.get(draft), name, pin_texts(pins))
+
+
+def restore_form(page: Page, owner: object, saved_form: object, model: str | None, draft: str | None) -> RestoredForm | None:
+    """Restore the form after a reload."""
+    restored = None if draft else restore_draft(page, owner, saved_form, model)
+    if restored is None or not isinstance(saved_form, dict):
+        return None
+    view = draft_view(page, page.drafts.put(restored), restored, model)
+    return RestoredForm(view, str(saved_form.get("name") or ""), restore_pins(saved_form.get("pinned")))
+
+
+def restore_pins(stored: object) -> PinsView:
+    """Return the form of example pairs with the stored texts; unchanged if there are none."""
+    count = len(pin_names())
+    texts = [text[:MAX_CHARACTERS] if isinstance(text, str) else "" for text in stored] if isinstance(stored, list) else []
+    if len(texts) != count or not any(texts):
+        return PinsView()
+    visible = max((place // 2 + 1 for place, text in enumerate(texts[:-1]) if text), default=1)
+    return PinsView(pins_form(texts, visible), visible, props(visible=visible < MAX_PAIRS), props(open=True))
+
+
+def show_another_pair(pins: Value, visible_pairs: int) -> PinsView:
+    """Show one more pair of the form."""
+    visible = min(MAX_PAIRS, visible_pairs + 1)
+    return PinsView(answer_form(pins, pins_form(pin_texts(pins), visible)), visible, props(visible=visible < MAX_PAIRS))
+
+
+def pin_texts(pins: object) -> list[str]:
+    """Return the texts of the form of example pairs: both of each pair in turn, and the query."""
+    values = form_values(pins)
+    return [value if isinstance(value := values.get(name), str) else "" for name in pin_names()]
+
+
+def parse_pins(texts: Sequence[str]) -> TrackedExamples | None:
+    """Return the pairs to track; ``None`` without any.
+
+    Raises:
+        StudioError: half of a pair is missing, or a text is too long.
+    """
+    return TrackedExamples.typed(list(zip(texts[:-1:2], texts[1:-1:2], strict=True)), texts[-1])
+
+
+def _planned(page: Page, key: str | None, model: str | None, language: str, settings: Value) -> Draft:
+    if key:
+        draft = page.drafts.get(key)
+        overrides = _overrides(draft, settings)
+    else:
+        draft = drafts.open_draft(page.studio, samples(language)[0].path, model)
+        overrides = settings_form.read_overrides(form_values(settings), settings_form.default_settings(), {})
+    return drafts.with_settings(page.studio, draft, model, overrides)
+
+
+def _overrides(draft: Draft, settings: Value) -> dict[str, object]:
+    return settings_form.read_overrides(form_values(settings), displayed_settings(draft), draft.request.overrides)
+
+
+def _show(page: Page, draft: Draft, model: str | None, sent: object = None) -> DraftView:
+    return draft_view(page, page.drafts.put(draft), draft, model, sent)

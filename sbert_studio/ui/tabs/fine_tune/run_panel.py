@@ -1,0 +1,422 @@
+"""The followed run: its panel, which the page's timer updates, what can be done with it, and the list of runs under way."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import gradio as gr
+
+from ....errors import StudioError
+from ....evaluation.report import describe_metric
+from ....runs.files import RunFiles
+from ....services.training_start import dial
+from ...handover import SIMILARITY, ModelPair, TextPair, compare_models
+from ...run_view import LIVE, FollowedRun, ModelChoice, read_run, use_model
+from ...views import UNCHANGED, Unchanged, Update, Value, props, questions_view, to_json
+
+if TYPE_CHECKING:
+    from ....data.schema.roles import Roles
+    from ....runs.run import Run
+    from ....services import Studio
+    from ....services.results import RunView
+    from ....training.pins import TrackedExamples
+    from ...page import Page
+    from ...panel import Selection
+
+_MAX_LISTED = 20
+_HELD_OUT_CHOSE = "Each strength is scored on the rows that chose among them; the gain above comes from rows that did not."
+_CHOSEN_BY_HAND = "Each strength is scored on these rows: once you choose by them, a gain on them is no longer an unbiased estimate."
+_MISTAKES = {
+    "labelled_texts": "The nearest text has another category.",
+    "scored_pairs": "“the model”: pairs in the model's order of similarity, each with the score at the same rank in your order.",
+    "labelled_pairs": "“the model”: pairs in the model's order of similarity, each with the label at the same rank in your order.",
+    "triplets": "The negative is nearer than the positive.",
+    "positive_pairs": "Another text is nearer than the partner.",
+}
+
+
+@dataclass(frozen=True)
+class RunPanelView:
+    """The followed run.
+
+    Attributes:
+        stop, resume, use, compare, save, push: whether the buttons are visible.
+        alarm: question of a run that an alarm has stopped.
+        pinned: scores of the example pairs.
+    """
+
+    followed: FollowedRun
+    run: Value
+    curves: Value | None
+    stop: Update
+    resume: Update
+    use: Update
+    compare: Update
+    save: Update
+    push: Update
+    alarm: Value | None
+    strength: Value | None
+    pinned: Value | None
+    mistakes: Value | None
+    timer: Update
+
+
+@dataclass(frozen=True)
+class TickView:
+    """The followed run after a tick of the timer; ``ended`` changes once it has ended."""
+
+    view: RunPanelView
+    ended: str | Unchanged = UNCHANGED
+
+
+@dataclass(frozen=True)
+class SelectedRun:
+    """The run that a visitor selected to follow.
+
+    Attributes:
+        chosen: its id.
+        owner: stored in the browser, so that a reload follows it.
+    """
+
+    chosen: str
+    owner: Value | Unchanged = UNCHANGED
+
+
+@dataclass(frozen=True)
+class AnsweredRun:
+    """The run that continues after an answer, which may be a new one."""
+
+    view: RunPanelView
+    selected: SelectedRun
+
+
+@dataclass(frozen=True)
+class ChangedRun:
+    """The followed run after its model has changed."""
+
+    view: RunPanelView
+    runs_version: int
+
+
+@dataclass(frozen=True)
+class RunList:
+    """The runs under way; ``listed`` is the value that is drawn."""
+
+    runs: Value | Unchanged | None = UNCHANGED
+    listed: Value | Unchanged | None = UNCHANGED
+    timer: Update | Unchanged = UNCHANGED
+
+
+@dataclass(frozen=True)
+class ListedRun:
+    """The list after a click, and the followed run."""
+
+    runs: Value | None
+    view: RunPanelView
+    selected: SelectedRun
+
+
+@dataclass(frozen=True)
+class MistakeToCompare:
+    """Two texts for the Similarity tab, which opens."""
+
+    pair_to_compare: TextPair
+    tabs: Update
+
+
+def attach_run(page: Page, owner: object) -> SelectedRun:
+    """Return the run to follow when the page is loaded: this browser's if it is active, else the visitor's newest active one."""
+    job = owner.get("job") if isinstance(owner, dict) else ""
+    runs = page.studio.tune.runs(page.visitor(owner))
+    own = [run for run in runs if run.id == job]
+    open_runs = [run for run in runs if run.active] + [run for run in runs if run.status == "interrupted"]
+    candidates = own if own and own[0].active else open_runs or own
+    return SelectedRun(candidates[0].id if candidates else "")
+
+
+def select_run(owner: object, run_id: str) -> SelectedRun:
+    """Return a run to follow, also after a reload."""
+    return SelectedRun(run_id, {**(owner if isinstance(owner, dict) else {}), "job": run_id})
+
+
+def show_run(page: Page, followed: FollowedRun) -> RunPanelView:
+    """Return the run with its new events."""
+    snapshot = read_run(page, followed)
+    now, run, studio = snapshot.followed, snapshot.record, page.studio
+    is_live = now.status in LIVE
+    has_model = run is not None and run.status in ("finished", "stopped") and run.model_path is not None
+    embeds_texts = run is not None and run.spec.get("architecture", "siamese") == "siamese"
+    question = studio.settle.question(now.run_id) if now.status == "asks" else None
+    return RunPanelView(
+        followed=now,
+        run=snapshot.run,
+        curves=snapshot.curves,
+        stop=props(visible=is_live and not snapshot.run.get("stopping")),
+        resume=props(visible=now.status in ("interrupted", "stopped", "failed")),
+        use=props(visible=has_model),
+        compare=props(visible=has_model and embeds_texts),
+        save=props(visible=has_model),
+        push=props(visible=has_model),
+        alarm=questions_view("The training stopped with a question", [question] if question else []),
+        strength=None if run is None else strength_view(run),
+        pinned=pinned_view(studio.tune.pins(now.run_id) if now.run_id else None, now),
+        mistakes=None if run is None else mistakes_view(studio, run),
+        timer=props(active=is_live),
+    )
+
+
+def show_chosen_run(page: Page, chosen: str, followed: FollowedRun) -> RunPanelView:
+    """Show the run that was just selected."""
+    return show_run(page, followed if followed.run_id == chosen else FollowedRun(chosen))
+
+
+def update_run(page: Page, chosen: str, followed: FollowedRun) -> TickView | None:
+    """Update the followed run at a tick of the timer.
+
+    An answer to the timer may arrive after another run was selected; ``chosen`` is set by selections alone, so the next tick corrects
+    what a late one drew.
+    """
+    view = show_chosen_run(page, chosen, followed)
+    now = view.followed
+    # A waiting run has no events, so what a late answer drew over it would stay.
+    if now == followed and now.status != "queued":
+        return None
+    has_ended = now.status != followed.status and now.status not in LIVE
+    return TickView(view, f"{now.run_id} {now.cursor}" if has_ended else UNCHANGED)
+
+
+def leave_deleted_run(page: Page, followed: FollowedRun) -> SelectedRun | None:
+    """Follow no run once the followed one was deleted in the Models tab."""
+    known = {run.id for run in page.studio.tune.runs()}
+    return None if not followed.run_id or followed.run_id in known else SelectedRun("")
+
+
+def count_ended_run(runs_version: int) -> int:
+    """Announce to all tabs that a run has ended."""
+    return runs_version + 1
+
+
+def stop_run(page: Page, followed: FollowedRun) -> RunPanelView:
+    """Stop the followed run after its current step."""
+    page.studio.tune.stop(followed.run_id)
+    return show_run(page, followed)
+
+
+def resume_run(page: Page, followed: FollowedRun) -> RunPanelView:
+    """Resume the followed run from its last checkpoint."""
+    page.studio.tune.resume(followed.run_id)
+    return show_run(page, followed)
+
+
+def answer_alarm(page: Page, followed: FollowedRun, owner: object, selection: Selection) -> AnsweredRun:
+    """Answer the question of a run that an alarm has stopped, and follow the run that continues."""
+    run = answer_run_question(page.studio, followed.run_id, selection.item)
+    view = show_run(page, followed if run.id == followed.run_id else FollowedRun(run.id))
+    return AnsweredRun(view, select_run(owner, run.id))
+
+
+def answer_run_question(studio: Studio, run_id: str, place: object) -> Run:
+    """Return the run that continues after an answer.
+
+    Args:
+        place: numbers of the question, which is 0, and of the answer, from the browser.
+
+    Raises:
+        StudioError: there is no such answer.
+    """
+    if not (isinstance(place, list) and len(place) == 2 and place[0] == 0 and isinstance(place[1], int)):
+        raise StudioError("this question is no longer open", "look at the run again")
+    return studio.settle.answer(run_id, place[1])
+
+
+def set_strength(page: Page, followed: FollowedRun, runs_version: int, selection: Selection) -> ChangedRun:
+    """Blend the untuned and the tuned model anew.
+
+    Raises:
+        StudioError: the strength is not from 0 to 1.
+    """
+    strength = selection.item
+    if isinstance(strength, bool) or not isinstance(strength, int | float) or not 0 <= strength <= 1:
+        raise StudioError("this strength is not possible", "choose a value from 0 (untuned) to 1 (tuned)")
+    run = page.studio.settle.set_strength(followed.run_id, float(strength))
+    gr.Info(f"{html.escape(run.name)} now has strength {run.after['strength']:g}.", title="Model changed")
+    return ChangedRun(show_run(page, FollowedRun(run.id)), runs_version + 1)
+
+
+def use_run(page: Page, followed: FollowedRun, owner: object) -> ModelChoice:
+    """Select the run's model in the header."""
+    return use_model(page, followed.run_id, owner)
+
+
+def compare_with_base(page: Page, followed: FollowedRun) -> ModelPair:
+    """Hand the run's model and its base model to the comparison of models."""
+    return compare_models(page, followed.run_id)
+
+
+def compare_mistake(page: Page, followed: FollowedRun, selection: Selection) -> MistakeToCompare:
+    """Hand a mistake to the Similarity tab."""
+    return MistakeToCompare(mistake_pair(page.studio, followed.run_id, selection.item), props(selected=SIMILARITY))
+
+
+def list_runs(page: Page, owner: object, chosen: str, listed: Value | None) -> RunList:
+    """Update the list of runs under way."""
+    found = _runs_under_way(page, owner)
+    value = runs_view(found, chosen)
+    drawn = UNCHANGED if value == listed else value
+    # A late answer may have reported the end of another run, and have stopped the timer of the followed one.
+    return RunList(drawn, drawn, props(active=True) if any(seen.run.id == chosen for seen in found) else UNCHANGED)
+
+
+def click_listed_run(page: Page, owner: object, chosen: str, followed: FollowedRun, selection: Selection) -> ListedRun:
+    """Follow or stop a run of the list.
+
+    Raises:
+        StudioError: it is not one of the visitor's runs.
+    """
+    run_id = selection.item
+    if not isinstance(run_id, str) or run_id not in {run.id for run in page.studio.tune.runs(page.visitor(owner))}:
+        raise StudioError("this run is no longer there", "reload the page")
+    if selection.action == "stop":
+        page.studio.tune.stop(run_id)
+        # The followed run is drawn again too: it may be the one that was stopped.
+        return ListedRun(runs_view(_runs_under_way(page, owner), chosen), show_run(page, followed), SelectedRun(chosen))
+    return ListedRun(runs_view(_runs_under_way(page, owner), run_id), show_run(page, FollowedRun(run_id)), select_run(owner, run_id))
+
+
+def _runs_under_way(page: Page, owner: object) -> list[RunView]:
+    return [seen for seen in page.studio.tune.under_way(page.visitor(owner)) if seen.run.active]
+
+
+def runs_view(runs: Sequence[RunView], chosen: str) -> Value | None:
+    """Return a list of runs that wait or train; ``None`` if there is none besides the followed one, ``chosen``."""
+    if all(seen.run.id == chosen for seen in runs):
+        return None
+    more = max(0, len(runs) - _MAX_LISTED)
+    rows = [_run_row(seen, chosen) for seen in runs[:_MAX_LISTED]]
+    return to_json({"live": True, "rows": rows, "note": f"{more} more runs are waiting." if more else ""})  # type: ignore[no-any-return]
+
+
+def _run_row(seen: RunView, chosen: str) -> Value:
+    run = seen.run
+    words = f"Training · step {run.step:,} of {run.steps:,}" if run.steps else "Training"
+    if run.status == "queued":
+        words = f"Waiting · {seen.waiting} before it" if seen.waiting else "Waiting for its turn"
+    return {
+        "id": run.id,
+        "name": run.name,
+        "status": run.status,
+        "words": "Stopping…" if seen.stopping else words,
+        "share": min(1.0, run.step / run.steps) if run.steps and run.status == "running" else 0.0,
+        "followed": run.id == chosen,
+        "stopping": seen.stopping,
+    }
+
+
+def strength_view(run: Run) -> Value | None:
+    """Return the blends of the untuned and the tuned model, with their scores; ``None`` if the run has none."""
+    found = dial(run.before, run.after) if run.status == "finished" and run.model_path is not None else None
+    is_chosen = "chosen" in (run.after.get("kept") or run.after)
+    note = _CHOSEN_BY_HAND if is_chosen else _HELD_OUT_CHOSE if "tried" in run.after else ""
+    return to_json({**found, "metric": describe_metric(str(run.after.get("metric", "score"))), "note": note}) if found else None
+
+
+def pinned_view(pins: TrackedExamples | None, followed: FollowedRun) -> Value | None:
+    """Return the example pairs with their similarity, and the nearest texts of the query, before and now.
+
+    ``None`` without any, or before the first evaluation. Events of other pairs, which a damaged run may hold, are ignored.
+    """
+    now: Mapping[str, Any] | None = followed.pinned
+    if pins is None or now is None or len(now["similarities"]) != len(pins.pairs):
+        return None
+    untuned: Mapping[str, Any] | None = followed.untuned
+    before = untuned if untuned and len(untuned["similarities"]) == len(pins.pairs) else None
+    ranks = {row: rank for rank, row in enumerate((before or {}).get("order") or (), start=1)}
+    lines = [line for line in followed.lines if len(line[1]) == len(pins.pairs)]
+    pairs = [
+        {
+            "texts": list(texts),
+            "before": before["similarities"][number] if before else None,
+            "now": now["similarities"][number],
+            "line": [[step, values[number]] for step, values in lines],
+        }
+        for number, texts in enumerate(pins.pairs)
+    ]
+    order = [row for row in now.get("order") or () if row < len(pins.among)]
+    nearest = [
+        {"text": pins.among[row], "similarity": similarity, "rank": rank, "before": ranks.get(row)}
+        for rank, (row, similarity) in enumerate(zip(order, now.get("nearest") or (), strict=False), start=1)
+    ]
+    among = f"{len(pins.among):,}" if len(pins.among) == pins.of else f"{len(pins.among):,} of the {pins.of:,}"
+    value = {"pairs": pairs, "query": pins.query if nearest else "", "nearest": nearest, "among": f"among {among} texts of the file"}
+    return to_json(value | {"which": _describe_pinned_model(followed, now)})  # type: ignore[no-any-return]
+
+
+def _describe_pinned_model(followed: FollowedRun, event: Mapping[str, Any]) -> str:
+    if event.get("kept") and followed.status not in ("", *LIVE):
+        return "Before training, and with the saved model."
+    step = "The untuned model" if not event["step"] else f"After step {int(event['step']):,}"
+    # Of several trainings, those on a part of the rows are evaluated, and the saved model comes from another one.
+    return f"{step} of {followed.part}." if followed.part else f"{step}."
+
+
+def mistakes_view(studio: Studio, run: Run) -> Value | None:
+    """Return the worst mistakes on the held-out rows; ``None`` if the run has no model, or no rows were held out."""
+    found = studio.tune.mistakes(run.id) if run.status in ("finished", "stopped") and run.model_path is not None else None
+    if found is None or found["kind"] not in _MISTAKES:
+        return None
+    roles = _roles(studio, run.id)
+    rows = [
+        {
+            "texts": one["texts"],
+            "line": one["line"],
+            "gold": _format_target(one["gold"], roles),
+            "said": _format_target(one["said"], roles),
+            "beside": one["beside"],
+        }
+        for one in found["worst"]
+    ]
+    number = f"{len(rows)} worst mistakes" if len(rows) > 1 else "worst mistake"
+    title = f"The {number} on {found['rows']:,} held-out rows" if rows else f"No mistake on {found['rows']:,} held-out rows"
+    saved = run.after.get("kept") or run.after
+    now, then = saved.get("strength"), found.get("strength")
+    note = f"{_MISTAKES[found['kind']]} Each row was evaluated by a model that had not been trained on it."
+    if isinstance(then, int | float) and isinstance(now, int | float) and abs(then - now) > 1e-6:
+        note += f" The list is from the end of the training, at strength {then:g}."
+    if saved.get("folds"):
+        note += " Compare uses the saved model, which has since been trained on these rows."
+    return to_json({"title": title, "note": note, "rows": rows})  # type: ignore[no-any-return]
+
+
+def mistake_pair(studio: Studio, run_id: str, number: object) -> TextPair:
+    """Return the two texts of a mistake, and the model that made it.
+
+    Args:
+        number: in the list, from the browser.
+
+    Raises:
+        StudioError: there is no such mistake.
+    """
+    worst: Sequence[Mapping[str, Any]] = (studio.tune.mistakes(run_id) or {"worst": []})["worst"]
+    if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < len(worst):
+        raise StudioError("this mistake is no longer in the list", "look at the run again")
+    one = worst[number]
+    return TextPair(one["texts"][0], one["beside"] or one["texts"][-1], run_id)
+
+
+def _roles(studio: Studio, run_id: str) -> Roles | None:
+    try:
+        return RunFiles(studio.workspace.run(run_id)).roles()
+    except StudioError:
+        return None
+
+
+def _format_target(value: float | str | None, roles: Roles | None) -> str:
+    """Return a label, or a score on the scale of the file."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    if roles is None or roles.low is None or roles.high is None:
+        return f"{value:.2f}"
+    return f"{roles.low + value * (roles.high - roles.low):.2g}"

@@ -1,0 +1,189 @@
+"""The training settings as one form: the advisor fills it, and whatever the visitor changes becomes an override."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING
+
+from ....registry import Field, fields_of
+from ... import forms
+from ...views import Value
+
+if TYPE_CHECKING:
+    from ....training.spec import TrainSpec
+
+_PREFIX = "tune"
+_BASIC = ("epochs", "batch_size", "learning_rate")
+_LORA = ("lora_r", "lora_alpha", "lora_dropout")
+_VECTORS = ("prompt", "pooling", "projection", "activation", "matryoshka")
+_AUTO = ("Chosen for your data", "auto")
+_OBJECTIVE_HELP = "The loss that training minimizes."
+# Settings that have no effect with an architecture.
+_UNUSED = {"siamese": ("head", "codes"), "cross": (*_VECTORS, "codes"), "poly": ("head", "matryoshka")}
+_CHOICES = {
+    "architecture": [
+        ("Bi-encoder: compares the vectors of two texts", "siamese"),
+        ("Cross-encoder: reads both texts at once, for re-ranking", "cross"),
+        ("Poly-encoder: compares several vectors of the first text with one of the second, for fast re-ranking", "poly"),
+    ],
+    "head": [("One linear layer", "linear"), ("512 units with ReLU, then a sigmoid", "mlp")],
+}
+_METHODS = [["All weights", "full"], ["LoRA: small adapters", "lora"]]
+_DECIDING = ("method", "objective", "acting", "architecture", "head")
+
+
+@cache
+def spec_fields() -> tuple[Field, ...]:
+    """Return the settings of a run, except for those that have an item of their own in the form."""
+    from ....training.spec import TrainSpec
+
+    return tuple(item for item in TrainSpec.settings() if item.name not in ("model", "objective", "method"))
+
+
+@cache
+def objective_fields() -> tuple[tuple[str, tuple[Field, ...]], ...]:
+    """Return the settings of each objective of any architecture; objectives of one name have the same ones."""
+    from ....losses import LOSSES_BY_ARCHITECTURE
+
+    params = {name: known[name].Params for known in LOSSES_BY_ARCHITECTURE.values() for name in known}
+    return tuple((name, tuple(fields_of(one))) for name, one in params.items())
+
+
+def objective_choices(kind: str | None, architecture: str = "siamese") -> list[tuple[str, str]]:
+    """Return (title, name) of the objectives by which an architecture learns from a kind of examples."""
+    from ....losses import losses_of
+
+    known = losses_of(architecture)
+    return [_AUTO, *((known[name].title, name) for name in known if kind is None or kind in known[name].kinds)]
+
+
+def displayed_settings(spec: TrainSpec, overrides: Mapping[str, object]) -> dict[str, object]:
+    """Return what the form displays for a spec, by name.
+
+    Numbers are parsed back, so that a rounded one is no change. Settings of the objective are named ``objective.setting``, and "acting"
+    is the objective that is used.
+    """
+    values: dict[str, object] = {"method": spec.method, "objective": overrides.get("objective", "auto"), "acting": spec.objective}
+    for item in spec_fields():
+        values[item.name] = item.parse(forms.to_control_value(item, getattr(spec, item.name)))
+    for item in dict(objective_fields()).get(spec.objective, ()):
+        value = spec.objective_params.get(item.name, item.default)
+        values[f"{spec.objective}.{item.name}"] = item.parse(forms.to_control_value(item, value))
+    return values
+
+
+def default_settings() -> dict[str, object]:
+    """Return what the form displays before there is a file."""
+    from ....training.spec import TrainSpec
+
+    return displayed_settings(TrainSpec(), {})
+
+
+def deciding_values(displayed: Mapping[str, object]) -> tuple[object, ...]:
+    """Return the values that determine which other settings are visible and what they contain."""
+    return tuple(displayed[name] for name in _DECIDING)
+
+
+def chosen_options(values: Mapping[str, object]) -> tuple[str, ...]:
+    """Return method, objective, architecture and head of a form's values."""
+    return tuple(str(values.get(name)) for name in _DECIDING if name != "acting")
+
+
+def settings_view(kind: str | None, displayed: Mapping[str, object], sent: Mapping[str, object] | None = None) -> Value:
+    """Return the form.
+
+    Args:
+        kind: of the examples.
+        displayed: see :func:`displayed_settings`.
+        sent: values that the browser sent, which stay as they are, such as a number that is half typed.
+    """
+    from ....losses import losses_of
+
+    current = displayed if sent is None else sent
+    architecture = str(current.get("architecture"))
+    architecture = architecture if architecture in _UNUSED else "siamese"
+    known = losses_of(architecture)
+    # No objective is used yet if the file fits no kind.
+    acting = known[str(displayed["acting"])] if displayed["acting"] in known else None
+    auto = (f"{_AUTO[0]}: {acting.title}", "auto") if acting and displayed["objective"] == "auto" else _AUTO
+    offered = [auto, *objective_choices(kind, architecture)[1:]]
+    values = {item.name: forms.to_control_value(item, displayed[item.name]) for item in spec_fields()}
+    for name, items in objective_fields():
+        values |= {
+            f"{name}.{item.name}": forms.to_control_value(item, displayed.get(f"{name}.{item.name}", item.default)) for item in items
+        }
+    values |= {"method": displayed["method"], "objective": displayed["objective"], **(sent or {})}
+    if values["objective"] not in {name for _, name in offered}:
+        values["objective"] = "auto"
+    objective = {"name": "objective", "label": "Objective", "kind": "choice", "choices": [list(one) for one in offered]}
+    objective["info"] = acting.summary if acting else _OBJECTIVE_HELP
+    return forms.form_view(_PREFIX, _items(objective, str(displayed["acting"]), str(current.get("method")), architecture), values)
+
+
+def _items(objective: Value, acting: str, method: str, architecture: str) -> list[Value]:
+    fields = {item.name: item for item in spec_fields()}
+
+    def controls(*names: str) -> list[Value]:
+        return [forms.describe_control(fields[name]) for name in names]
+
+    def radio(name: str, label: str) -> Value:
+        return forms.radio(forms.describe_control(fields[name], label=label, choices=[list(one) for one in _CHOICES[name]]))
+
+    own = [
+        forms.group([forms.describe_control(item, name=f"{name}.{item.name}") for item in items], name=name, visible=name == acting)
+        for name, items in objective_fields()
+    ]
+    placed = ("architecture", "head", "codes", *_BASIC, *_LORA, *_VECTORS)
+    advanced = [
+        forms.group([radio("architecture", "Architecture")]),
+        forms.group([radio("head", "Head")], name="of-cross", visible=architecture == "cross"),
+        forms.group(controls("codes"), name="of-poly", visible=architecture == "poly"),
+        objective,
+        *own,
+        forms.group(controls(*_LORA), name="of-lora", visible=method == "lora"),
+        forms.group(controls(*_VECTORS), name="of-vectors", visible=architecture != "cross"),
+        *controls(*(name for name in fields if name not in placed)),
+    ]
+    return [
+        forms.radio({"name": "method", "label": "Trained weights", "info": "", "choices": _METHODS}),
+        forms.group([forms.describe_control(fields[name], info="") for name in _BASIC], row=True),
+        forms.group(advanced, name="advanced", title="Advanced settings"),
+    ]
+
+
+def read_overrides(values: Mapping[str, object], displayed: Mapping[str, object], earlier: Mapping[str, object]) -> dict[str, object]:
+    """Return what the visitor has set: the earlier overrides, and each value that differs from the displayed one.
+
+    Args:
+        values: of the form as the browser sent it.
+
+    Raises:
+        StudioError: a field refuses its value.
+    """
+    from ....losses import losses_of
+
+    parsed = forms.parse_values(spec_fields(), values)
+    architecture = str(parsed["architecture"])
+    known = losses_of(architecture)
+    # An objective of another architecture was chosen for that one.
+    objective = str(values.get("objective")) if values.get("objective") in known else "auto"
+    current = {"method": values.get("method"), "objective": objective, **parsed}
+    overrides = {**earlier, **{name: value for name, value in current.items() if value != displayed.get(name)}}
+    if overrides.get("objective") == "auto":
+        del overrides["objective"]
+    for name in _UNUSED[architecture]:
+        overrides.pop(name, None)
+    displayed_objective = str(displayed.get("acting") or "")
+    acting = objective if objective != "auto" else displayed_objective
+    acting = acting if acting in known else ""
+    own = dict(objective_fields())
+    if displayed_objective != acting:  # another objective does not know its settings
+        for item in own.get(displayed_objective, ()):
+            if item.name not in current:
+                overrides.pop(item.name, None)
+    for name, value in forms.parse_values(own.get(acting, ()), values, f"{acting}.").items():
+        default = next(item.default for item in own[acting] if item.name == name)
+        if value != displayed.get(f"{acting}.{name}", default):
+            overrides[name] = value
+    return overrides

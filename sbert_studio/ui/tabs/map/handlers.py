@@ -1,0 +1,442 @@
+"""Handlers of the Map tab (see :mod:`..panel`). Nothing that the browser sends is trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import gradio as gr
+import numpy as np
+
+from ....data.cells import write_csv
+from ....errors import StudioError
+from ....explore.map_edits import MAX_EDITS, EditHistory, LabelEdit, MapEdit, MergeEdit, RemoveEdit, RenameEdit, SplitEdit
+from ...basket.handlers import VERDICTS, add_pairs, toggle_pair
+from ...basket.pairs import LabelledPair, chain_pairs
+from ...handlers import progress_callback
+from ...handover import RowSelection, TrainingTable, make_training_table
+from ...map_value import write_map
+from ...sessions.map_edits import apply_edits, label_column, replay_edits, sample_for_map, without_labels
+from ...state import DrawnMap
+from ...views import UNCHANGED, Unchanged, Update, Value, props
+from .view_model import (
+    MAX_TOOLTIP_LENGTH,
+    ClusterControls,
+    MapAction,
+    MapPanel,
+    MapSettings,
+    columns,
+    drawn_map_value,
+    file_stem,
+    list_items,
+    map_panel,
+    shorten,
+    to_corpus_rows,
+    to_map_rows,
+    valid_rows,
+)
+
+if TYPE_CHECKING:
+    from ....progress import Progress
+    from ....services.search import Phase
+    from ...page import Page
+    from ...panel import Selection
+    from ...routing import Location
+
+TITLE = "Map"
+_NEIGHBORS, _MATCHES = 12, 30
+_MAX_ITEM_LENGTH = 1200
+_MAX_ITEMS = 500
+_PHASES = {
+    "encode": "1 of 3 · Encoding the texts",
+    "layout": "2 of 3 · Laying out the map",
+    "groups": "3 of 3 · Finding clusters",
+}
+
+
+def draw(
+    page: Page,
+    corpus: str | None,
+    owner: object,
+    model: str | None,
+    settings: MapSettings,
+    *,
+    color: str = "",
+    extend: str | None = None,
+    progress: gr.Progress | None = None,
+) -> tuple[str, str]:
+    """Draw the visitor's corpus, by default the first sample, with its earlier edits; return the keys of the corpus and of the map.
+
+    Args:
+        color: column that colours the points; empty for clusters.
+        extend: key of a map; if the corpus is that of this map with more texts, they are placed on it and the others stay.
+
+    Raises:
+        StudioError: the corpus is too large or too small.
+    """
+    key, selected = page.corpora.current(corpus, owner)
+    start, labels = without_labels(selected.earlier.start if selected.earlier else selected)
+    texts, rows = sample_for_map(start.corpus)
+    begin, projection = _phase_callback(progress), settings.projection()
+    earlier = page.maps.get(extend) if extend is not None and extend in page.maps else None
+    view = None
+    if earlier is not None and earlier.model == model:
+        view = page.studio.explore.grown(texts, earlier.corpus, earlier.view, projection, model, begin)
+    view = view or page.studio.explore.map(texts, projection, settings.clustering(), model, phase=begin)
+    drawn_labels = labels if rows is None or not labels else tuple(labels[row] for row in rows)
+    history = EditHistory.create(view.ids, {info.id: info.label for info in view.clusters}, drawn_labels)
+    edits, notes = replay_edits(history, selected.earlier)
+    provenance = page.provenance(model, selected, "map-draw")
+    return key, page.maps.put(DrawnMap(texts, view, model, edits, replace(start, earlier=None), rows, color, provenance, notes))
+
+
+def _phase_callback(progress: gr.Progress | None) -> Callable[[Phase], Progress] | None:
+    if progress is None:
+        return None
+
+    def begin(phase: Phase) -> Progress:
+        report: Progress = progress_callback(progress, _PHASES[phase])
+        report(0, 0)  # replaces the description of the phase before at once
+        return report
+
+    return begin
+
+
+def draw_map(
+    page: Page,
+    map_key: str | None,
+    owner: object,
+    corpus: str | None,
+    model: str | None,
+    settings: MapSettings,
+    progress: gr.Progress | None = None,
+) -> MapPanel:
+    """Draw the visitor's corpus; new texts of a corpus that is on the map already are placed on it."""
+    corpus = commit_removals(page, corpus, map_key)
+    return map_panel(page, *draw(page, corpus, owner, model, settings, extend=map_key, progress=progress))
+
+
+def redraw_map(
+    page: Page,
+    map_key: str | None,
+    owner: object,
+    corpus: str | None,
+    model: str | None,
+    settings: MapSettings,
+    progress: gr.Progress | None = None,
+) -> MapPanel | None:
+    """Draw the map again after a setting was changed; before the first map, do nothing."""
+    if map_key is None:
+        return None
+    corpus = commit_removals(page, corpus, map_key)
+    return map_panel(page, *draw(page, corpus, owner, model, settings, color=page.maps.get(map_key).colour, progress=progress))
+
+
+def discard_edits(
+    page: Page, owner: object, corpus: str | None, model: str | None, settings: MapSettings, progress: gr.Progress | None = None
+) -> MapPanel:
+    """Discard the visitor's edits of the corpus and draw it again."""
+    return map_panel(page, *draw(page, page.corpora.discard_map_edits(owner, corpus), owner, model, settings, progress=progress))
+
+
+def show_discard_button(page: Page, corpus: str | None) -> Update:
+    """Show the button that discards edits if the selected corpus has any."""
+    selected = page.corpora.get(corpus) if corpus is not None and corpus in page.corpora else None
+    return props(visible=selected is not None and bool(selected.id) and bool(selected.labels or selected.removed or selected.earlier))
+
+
+def show_cluster_controls(method: str) -> ClusterControls:
+    """Show the control of the clustering method."""
+    return ClusterControls(props(visible=method == "kmeans"), props(visible=method == "agglomerative"))
+
+
+def commit_removals(page: Page, corpus: str | None, map_key: str | None) -> str | None:
+    """Return the key of the corpus to draw: without removed texts if they were removed on the current map, so that they take no space."""
+    if corpus is None or map_key is None or map_key not in page.maps or corpus not in page.corpora:
+        return corpus
+    drawn, selected = page.maps.get(map_key), page.corpora.get(corpus)
+    edits = drawn.edits
+    if drawn.made["corpus"] != selected.corpus.digest or not (edits.now.removed.any() or len(edits.steps) >= MAX_EDITS):
+        return corpus
+    return page.corpora.put(replace(selected, earlier=None))
+
+
+def find_linked_map(location: Location | None) -> Location | Unchanged:
+    """Return the location if its address has a drawn map, for :func:`open_linked_map`."""
+    return UNCHANGED if location is None or not location.drawn or location.tab != "map" else location
+
+
+def open_linked_map(
+    page: Page,
+    linked: Location | None,
+    map_key: str | None,
+    owner: object,
+    corpus: str | None,
+    model: str | None,
+    settings: MapSettings,
+    progress: gr.Progress | None = None,
+) -> MapPanel | None:
+    """Show the map of an address: the current one if it still fits, otherwise a new one."""
+    if linked is None:
+        return None
+    corpus, _ = page.corpora.current(corpus, owner)
+    edited = corpus_on_map(page, map_key, corpus, model)
+    if edited is not None:
+        return MapPanel(change_color(page, map_key, linked.colour), edited)
+    return map_panel(page, *draw(page, corpus, owner, model, settings, color=linked.colour, progress=progress))
+
+
+def corpus_on_map(page: Page, map_key: str | None, corpus: str, model: str | None) -> str | None:
+    """Return the key of the corpus with the map's edits; ``None`` if the map shows another corpus or model."""
+    if map_key is None or map_key not in page.maps:
+        return None
+    drawn = page.maps.get(map_key)
+    now = page.provenance(model, page.corpora.get(corpus))
+    if (drawn.made["corpus"], drawn.made["model"]) != (now["corpus"], now["model"]):
+        return None
+    return page.corpora.put(apply_edits(drawn)) if drawn.edits.steps else corpus
+
+
+def open_tab(rows_on_map: RowSelection | None) -> gr.Tabs | Unchanged:
+    """Open this tab for rows that another tab hands over."""
+    return UNCHANGED if rows_on_map is None else gr.Tabs(selected=TITLE)
+
+
+def show_rows(
+    page: Page,
+    rows_on_map: RowSelection | None,
+    map_key: str | None,
+    owner: object,
+    corpus: str | None,
+    model: str | None,
+    settings: MapSettings,
+    progress: gr.Progress | None = None,
+) -> MapPanel | None:
+    """List the rows that another tab hands over; the map is drawn if it shows another corpus."""
+    rows = rows_on_map
+    if rows is None:
+        return None
+    if map_key is not None and map_key in page.maps and page.maps.get(map_key).made["corpus"] == rows.corpus:
+        show = {"rows": to_map_rows(page.maps.get(map_key), rows.rows), "title": rows.title}
+        return MapPanel(drawn_map_value(page, map_key, show))
+    corpus, map_key = draw(page, corpus, owner, model, settings, extend=map_key, progress=progress)
+    show = {"rows": to_map_rows(page.maps.get(map_key), rows.rows), "title": rows.title}
+    return map_panel(page, corpus, map_key, show)
+
+
+def act_on_map(page: Page, map_key: str | None, corpus: str | None, owner: object, selection: Selection) -> MapAction:
+    """Do what was clicked on the map, in its list or legend: recolour, edit, train, add to the basket, or search."""
+    if selection.action == "colour":
+        return MapAction(map=change_color(page, map_key, selection.item))
+    if selection.action == "edit":
+        return edit(page, map_key, corpus, owner, selection.item)
+    drawn = page.maps.get(map_key)
+    if selection.action == "teach":
+        return MapAction(training_table=training_table(page, drawn))
+    if selection.action == "examples":
+        texts = [drawn.corpus.texts[row] for row in valid_rows(selection.item, drawn)]
+        return MapAction(basket_version=add_pairs(page, owner, chain_pairs(texts, TITLE)))
+    if selection.action == "here":
+        return MapAction(rows_to_search=rows_to_search(drawn, selection.item))
+    if selection.action in VERDICTS:
+        return MapAction(basket_version=label_pair(page, owner, drawn, VERDICTS[selection.action], selection.item))
+    raise StudioError("the map cannot do that", "reload the page")
+
+
+def change_color(page: Page, map_key: str | None, color: object) -> Value:
+    """Colour the map by a column; any other name means clusters."""
+    drawn = page.maps.get(map_key)
+    column = color if isinstance(color, str) and color in columns(drawn) else ""
+    return drawn_map_value(page, page.maps.put(replace(drawn, colour=column), map_key))
+
+
+def edit(page: Page, map_key: str | None, corpus: str | None, owner: object, request: object) -> MapAction:
+    """Edit the map. The visitor's corpus follows, unless another one was selected meanwhile.
+
+    Args:
+        request: ``{"do": label, rename, merge, split, remove or undo, …}``.
+
+    Raises:
+        StudioError: the edit makes no sense on this map.
+    """
+    drawn = page.maps.get(map_key)
+    fields = request if isinstance(request, dict) else {}
+    edits, show = _apply_request(page, drawn, fields)
+    color = drawn.colour
+    if fields.get("do") == "label":
+        color = label_column(drawn.chosen)  # so that the new label is visible at once
+    elif color == label_column(drawn.chosen) and not any(edits.now.labels):
+        color = ""
+    edited = replace(drawn, edits=edits, colour=color)
+    edited_corpus = apply_edits(edited)
+    edited = replace(edited, made=drawn.made | {"corpus": edited_corpus.corpus.digest})
+    page.maps.put(edited, map_key)
+    page.corpora.save_map(owner, edited)
+    is_current = page.corpora.current(corpus)[1].corpus.digest == drawn.made["corpus"]
+    return MapAction(drawn_map_value(page, str(map_key), show), page.corpora.put(edited_corpus) if is_current else UNCHANGED)
+
+
+def _apply_request(page: Page, drawn: DrawnMap, request: Mapping[str, object]) -> tuple[EditHistory, Value | None]:
+    """Return the edits after the request, and what the list shows then."""
+    action, edits, cluster = request.get("do"), drawn.edits, _cluster_id(request.get("cluster"))
+    rows, name = tuple(valid_rows(request.get("rows"), drawn)), str(request.get("name") or "")
+    step: MapEdit
+    if action == "undo":
+        return edits.undo(), {}
+    if action == "label":
+        return edits.then(LabelEdit(rows, name)), None
+    if action == "remove":
+        return edits.then(RemoveEdit(rows)), {}
+    if action == "rename":
+        step = RenameEdit(cluster, name)
+    elif action == "merge":
+        sent = request.get("clusters")
+        clusters = tuple(_cluster_id(one) for one in sent) if isinstance(sent, list) else ()
+        step, cluster = MergeEdit(clusters), clusters[0] if clusters else -1
+    elif action == "split":
+        parts, names = page.studio.explore.split(drawn.corpus, edits.now.rows_of(cluster).tolist(), 2, drawn.model)
+        step = SplitEdit(cluster, parts, names)
+    else:
+        raise StudioError("the map cannot do that", "reload the page")
+    return edits.then(step), {"cluster": cluster}
+
+
+def _cluster_id(sent: object) -> int:
+    return sent if isinstance(sent, int) and not isinstance(sent, bool) else -1
+
+
+def rows_to_search(drawn: DrawnMap, rows: object) -> RowSelection:
+    """Return the selected rows for Search.
+
+    Raises:
+        StudioError: none is selected.
+    """
+    found = to_corpus_rows(drawn, valid_rows(rows, drawn))
+    if not found:
+        raise StudioError("no text is selected", "lasso some texts, or click a group in the legend")
+    return RowSelection(drawn.made["corpus"], tuple(sorted(found)), f"{len(found):,} texts selected on the map")
+
+
+def training_table(page: Page, drawn: DrawnMap) -> TrainingTable:
+    """Return the labelled texts as a table to train on.
+
+    Raises:
+        StudioError: there are fewer than two labels.
+    """
+    labels = drawn.edits.now.labelled()
+    if len(labels) < 2:
+        raise StudioError("there is only one label" if labels else "no text has a label yet", "give other texts another label")
+    cells = [(drawn.corpus.texts[row], label) for label, rows in labels for row in rows.tolist()]
+    table = {"text": [text for text, _ in cells], "label": [label for _, label in cells]}
+    return make_training_table(page, f"{file_stem(drawn)} labelled.csv", table)
+
+
+def label_pair(page: Page, owner: object, drawn: DrawnMap, together: bool, rows: object) -> int:
+    """Put a text and one of its neighbours into the basket, and return the basket's new version.
+
+    Raises:
+        StudioError: ``rows`` are not two different texts of the map.
+    """
+    texts = [drawn.corpus.texts[row] for row in valid_rows(rows, drawn)]
+    if len(texts) != 2 or texts[0] == texts[1]:
+        raise StudioError("these are not two texts of the map", "click the point again")
+    return toggle_pair(page, owner, LabelledPair(texts[0], texts[1], together, TITLE))
+
+
+# Functions that the browser calls: each takes {"key", …}, and only a page that was sent the map knows its key.
+
+
+def get_texts(page: Page, request: Mapping[str, object]) -> list[tuple[int, str]]:
+    """Return (row, shortened text) for tooltips; the request has ``rows``."""
+    drawn = _requested_map(page, request)
+    return [(row, shorten(drawn.corpus.texts[row], MAX_TOOLTIP_LENGTH)) for row in valid_rows(request.get("rows"), drawn)[:_MAX_ITEMS]]
+
+
+def get_items(page: Page, request: Mapping[str, object]) -> list[Value]:
+    """Return list items; the request has ``rows``."""
+    drawn = _requested_map(page, request)
+    return list_items(drawn, valid_rows(request.get("rows"), drawn)[:_MAX_ITEMS], _MAX_ITEM_LENGTH)
+
+
+def find_words(page: Page, request: Mapping[str, object]) -> list[int]:
+    """Return the rows that contain ``query``, ignoring case."""
+    drawn, query = _requested_map(page, request), str(request.get("query") or "").lower()
+    removed = drawn.edits.now.removed
+    return [row for row, text in enumerate(drawn.corpus.texts) if query and query in text.lower() and not removed[row]]
+
+
+def find_meaning(page: Page, request: Mapping[str, object]) -> Value:
+    """Return the rows that are most similar to ``query``, and their scores."""
+    drawn = _requested_map(page, request)
+    query, removed = str(request.get("query") or ""), int(drawn.edits.now.removed.sum())
+    found = page.studio.explore.search(drawn.corpus, query, _MATCHES + removed, "semantic", model=drawn.model)
+    return _remaining(drawn, [(hit.row, hit.score) for hit in found.hits], _MATCHES)
+
+
+def find_neighbors(page: Page, request: Mapping[str, object]) -> Value:
+    """Return the nearest neighbours of ``row``, and their scores."""
+    drawn = _requested_map(page, request)
+    (row,) = valid_rows([request.get("row")], drawn) or (None,)
+    if row is None:
+        raise StudioError("this text is no longer on the map", "click another one")
+    found = page.studio.explore.neighbours(drawn.corpus, row, _NEIGHBORS + int(drawn.edits.now.removed.sum()), drawn.model)
+    return _remaining(drawn, [(hit.row, hit.score) for hit in found.hits], _NEIGHBORS)
+
+
+def get_csv(page: Page, request: Mapping[str, object]) -> dict[str, str]:
+    """Return ``rows`` as a CSV file: its name and its content."""
+    drawn = _requested_map(page, request)
+    path = _write_rows(page, drawn, valid_rows(request.get("rows"), drawn), "selection")
+    return {"name": path.name, "csv": path.read_text(encoding="utf-8")}
+
+
+SERVER_FUNCTIONS = {
+    "map_texts": get_texts,
+    "map_rows": get_items,
+    "map_words": find_words,
+    "map_find": find_meaning,
+    "map_near": find_neighbors,
+    "map_csv": get_csv,
+}
+"""Functions by the names that the map's JavaScript uses."""
+
+
+def _requested_map(page: Page, request: Mapping[str, object]) -> DrawnMap:
+    key = request.get("key")
+    return page.maps.get(key if isinstance(key, str) else None)
+
+
+def _remaining(drawn: DrawnMap, hits: Sequence[tuple[int, float]], limit: int) -> Value:
+    remaining = [hit for hit in hits if not drawn.edits.now.removed[hit[0]]][:limit]
+    return {"rows": [row for row, _ in remaining], "scores": [round(float(score), 4) for _, score in remaining]}
+
+
+def write_html(page: Page, map_key: str | None) -> Path:
+    """Write the map as one HTML file."""
+    drawn = page.maps.get(map_key)
+    path = page.downloads.path(f"{file_stem(drawn)} map.html")
+    title, corpus = f"Map of {drawn.corpus.name}", drawn.corpus
+    return write_map(drawn.view, corpus.texts, columns(drawn), path, title=title, edits=drawn.edits, lines=corpus.lines)
+
+
+def write_table(page: Page, map_key: str | None) -> Path:
+    """Write the remaining texts as a CSV file with their columns, label, cluster and coordinates."""
+    drawn = page.maps.get(map_key)
+    return _write_rows(page, drawn, np.flatnonzero(~drawn.edits.now.removed).tolist(), "map")
+
+
+def _write_rows(page: Page, drawn: DrawnMap, rows: Sequence[int], name: str) -> Path:
+    now, corpus, points = drawn.edits.now, drawn.corpus, drawn.view.points
+    table: dict[str, Sequence[object]] = {
+        "row": [corpus.lines[row] for row in rows],
+        "text": [corpus.texts[row] for row in rows],
+        "cluster": [int(now.ids[row]) for row in rows],
+        "cluster_label": [now.names[int(now.ids[row])] for row in rows],
+    }
+    table |= {axis: points[list(rows), i].tolist() for i, axis in enumerate("xyz"[: points.shape[1]])}
+    table |= {f"{column}_" if column in table else column: [cells[row] for row in rows] for column, cells in columns(drawn).items()}
+    path = page.downloads.path(f"{file_stem(drawn)} {name}.csv")
+    write_csv(path, table)
+    return path

@@ -1,0 +1,241 @@
+"""Training static embeddings from a file, or distilling them from the selected model: the form, its handlers and the job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ....errors import StudioError
+from ....models.static import LEARNERS, WEIGHTINGS
+from ....registry import Field, fields_of
+from ....services.static_embeddings import STATIC
+from ... import forms
+from ...components import samples_of
+from ...page import Page
+from ...panel import Selection
+from ...run_view import ModelChoice, use_model
+from ...task_list import job_view
+from ...views import UNCHANGED, Unchanged, Update, Value, props
+
+if TYPE_CHECKING:
+    from ....data.samples import Sample
+    from ....services import Studio
+    from ....services.jobs import JobView
+
+PREFIX = "fit"
+_DEFAULT_KIND = "glove"
+_SAMPLE_KINDS = ("corpus", "scored_pairs", "labelled_pairs", "triplets", "labelled_texts")
+_DISTILLATION = "Static distillation of the model above"
+_DISTILLATION_HELP = (
+    "Takes the vectors of single words from the model in the header: less accurate, but much faster. "
+    "A file is optional; its words are added to the vocabulary."
+)
+_PRETRAINED_HELP = "Pre-trained on billions of words; only the word weights are fitted to your texts."
+_WEIGHTING_TITLES = {"sif": "By rarity (SIF)", "tfidf": "By rarity (TF-IDF)", "plain": "All equal"}
+_SERVICE_NAMES = {"skip_gram": "skipgram"}
+MAX_NAME = 80
+_DIM = Field("dim", int, 256, "Number of dimensions.", min=1, max=4096)
+_WEIGHTING = Field("weighting", str, "sif", "How much each word counts in the mean of a text.", choices=WEIGHTINGS)
+_COMMON = Field("common", int, 0, "Directions that all texts share; they are removed.", min=0, max=10, step=1)
+
+
+@dataclass(frozen=True)
+class ChosenFile:
+    """File of texts to train on."""
+
+    chosen_file: str | None
+    chosen_note: Value | None
+
+
+@dataclass(frozen=True)
+class TrainingView:
+    """State of the visitor's training.
+
+    Attributes:
+        ended: changes when a training has ended.
+    """
+
+    state: Value | None
+    job_id: str
+    trained_model: str
+    job: Value | None
+    stop: Update
+    use: Update
+    fits_timer: Update
+    ended: str | Unchanged
+
+
+@dataclass(frozen=True)
+class RestoredTraining:
+    """State of the training when the page opens."""
+
+    view: TrainingView
+    section: Update | Unchanged
+
+
+def samples() -> list[Sample]:
+    """Return the samples that can be trained on."""
+    return samples_of(*_SAMPLE_KINDS)
+
+
+def choose_file(file: str | None) -> ChosenFile:
+    """Train on an uploaded file."""
+    return ChosenFile(file, {"text": f"Chosen: {Path(file).name}"} if file else None)
+
+
+def choose_sample(selection: Selection) -> ChosenFile | None:
+    """Train on the sample that was clicked."""
+    sample = next((sample for sample in samples() if sample.id == selection.item), None)
+    return None if sample is None else ChosenFile(str(sample.path), {"text": f"Chosen: {sample.title}"})
+
+
+def change_form(page: Page, form: object) -> Value:
+    """Show the settings of the chosen type."""
+    return forms.answer_form(form, embeddings_form(page.studio, forms.form_values(form)))
+
+
+def start(page: Page, owner: object, form: object, chosen_file: str | None, model: str | None) -> TrainingView:
+    """Start the training that the form describes; without a file, on the first sample."""
+    values = forms.form_values(form)
+    file = chosen_file or (None if values.get("kind") == STATIC else str(samples()[0].path))
+    start_training(page, owner, values, file, model)
+    return show_training(page, owner)
+
+
+def show_training(page: Page, owner: object) -> TrainingView:
+    """Show the visitor's last training."""
+    job = page.studio.jobs.latest(page.visitor(owner))
+    view, is_live = job_view(job, "static embeddings"), job is not None and job.active
+    model = job.model if job is not None else ""
+    return TrainingView(
+        state=view,
+        job_id=job.id if job else "",
+        trained_model=model,
+        job=view,
+        stop=props(visible=bool(job is not None and is_live and not job.stopping)),
+        use=props(visible=bool(model)),
+        fits_timer=props(active=is_live),
+        ended=UNCHANGED if job is None or is_live else f"{job.id} {job.status}",
+    )
+
+
+def poll_training(page: Page, owner: object, state: Value | None) -> TrainingView | None:
+    """Show the training if it has changed."""
+    view = show_training(page, owner)
+    return None if view.state == state else view
+
+
+def stop_training(page: Page, owner: object, job_id: str) -> TrainingView:
+    """Stop the visitor's training."""
+    page.studio.jobs.stop(page.visitor(owner), job_id)
+    return show_training(page, owner)
+
+
+def restore_training(page: Page, owner: object) -> RestoredTraining:
+    """Show the visitor's last training when the page opens, with the form open if it is still running."""
+    view = show_training(page, owner)
+    # The lists have just been drawn: the end of an earlier training must not draw them again.
+    return RestoredTraining(replace(view, ended=UNCHANGED), props(open=True) if view.job and view.job["live"] else UNCHANGED)
+
+
+def count_ended_training(runs_version: int) -> int:
+    """Update the lists of models after a training has ended."""
+    return runs_version + 1
+
+
+def use_trained_model(page: Page, trained_model: str, owner: object) -> ModelChoice:
+    """Select the trained model in the header."""
+    return use_model(page, trained_model, owner)
+
+
+def kind_choices(studio: Studio) -> list[tuple[str, str]]:
+    """Return (title, name) of the types: each learning algorithm, the installed pre-trained embeddings, and distillation."""
+    pretrained = [(f"{name} (pre-trained)", name) for name in studio.catalog.tables()]
+    return [*((LEARNERS[name].title, name) for name in LEARNERS), *pretrained, (_DISTILLATION, STATIC)]
+
+
+def kind_fields(kind: str) -> list[Field]:
+    """Return the settings of a type."""
+    return fields_of(LEARNERS[kind].Params) if kind in LEARNERS else [_DIM] if kind == STATIC else []
+
+
+def has_weighting(kind: str) -> bool:
+    """Return whether the weights of words can be chosen for a type."""
+    return kind != STATIC and not (kind in LEARNERS and LEARNERS[kind].weighted)
+
+
+def embeddings_form(studio: Studio, values: Mapping[str, object] | None = None) -> Value:
+    """Return the form; its values, by default those of the settings, are named "kind", "name", "weighting", "common" and "TYPE-SETTING"."""
+    choices = kind_choices(studio)
+    names = [name for _, name in choices]
+    kind = str((values or {}).get("kind"))
+    kind = kind if kind in names else _DEFAULT_KIND
+    summary = _DISTILLATION_HELP if kind == STATIC else LEARNERS[kind].summary if kind in LEARNERS else _PRETRAINED_HELP
+    weightings = [[_WEIGHTING_TITLES[name], name] for name in reversed(WEIGHTINGS)]
+    weights = [
+        forms.describe_control(_WEIGHTING, label="Weights", choices=weightings),
+        forms.describe_control(_COMMON, label="Common components"),
+    ]
+    settings = [
+        forms.group(
+            [forms.describe_control(field, name=f"{name}-{field.name}") for field in kind_fields(name)], name=name, visible=name == kind
+        )
+        for name in names
+    ]
+    settings.append(forms.group(weights, name="weights", visible=has_weighting(kind)))
+    items = [
+        {"kind": "choice", "name": "kind", "label": "Type", "info": summary, "choices": [list(choice) for choice in choices]},
+        forms.group(settings, name="settings", title="Settings"),
+        {"kind": "text", "name": "name", "label": "Model name", "info": "", "placeholder": "(defaults to the file name)"},
+    ]
+    defaults: dict[str, object] = {"kind": kind, "name": "", "weighting": _WEIGHTING.default, "common": _COMMON.default}
+    for name in names:
+        defaults |= {f"{name}-{field.name}": forms.to_control_value(field, field.default) for field in kind_fields(name)}
+    return forms.form_view(PREFIX, items, {**defaults, **(values or {}), "kind": kind})
+
+
+def start_training(page: Page, owner: object, values: Mapping[str, Any], file: str | None, model: str | None) -> JobView:
+    """Start a training in the background.
+
+    Args:
+        values: of the form (see :func:`embeddings_form`); the first 80 characters of the name are used.
+        file: texts; optional for a distillation.
+        model: the one to distil.
+
+    Raises:
+        StudioError: a setting is invalid, there is no file, or the visitor has a training running.
+    """
+    studio, kind = page.studio, str(values.get("kind"))
+    if kind not in {name for _, name in kind_choices(studio)}:
+        raise StudioError(f"unknown static embedding type {kind}", "choose one from the list")
+    if file is None and kind != STATIC:
+        raise StudioError("there are no texts to train on", "choose a file or a sample")
+    settings = forms.parse_values(kind_fields(kind), values, f"{kind}-")
+    visitor = page.visitor(owner)
+    title = str(values.get("name") or "").strip()[:MAX_NAME] or _default_name(studio, kind, file, model)
+    if kind == STATIC:
+        return studio.jobs.submit(
+            visitor,
+            title,
+            lambda begin: studio.words.distil(model or None, dim=settings["dim"], vocabulary=file, name=title, owner=visitor, begin=begin),
+        )
+    learner = _SERVICE_NAMES.get(kind, kind)
+    weights: dict[str, Any] = {"weighting": None, "common": 0}
+    if has_weighting(kind):
+        weights = forms.parse_values((_WEIGHTING, _COMMON), values)
+    studio.words.learner(learner, settings)
+    return studio.jobs.submit(
+        visitor,
+        title,
+        lambda begin: studio.words.fit(str(file), learner, **weights, settings=settings, name=title, owner=visitor, begin=begin),
+    )
+
+
+def _default_name(studio: Studio, kind: str, file: str | None, model: str | None) -> str:
+    if kind != STATIC:
+        return f"{Path(file).stem if file else ''}-{kind}"
+    titles = {card.name: card.title for card in studio.judge.models_at_hand()[0]}
+    teacher = model or studio.settings.default_model
+    return f"{titles.get(teacher, Path(teacher).name)}-static"

@@ -1,0 +1,108 @@
+"""Layout of the Models tab and its events."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import gradio as gr
+
+from ...components import download_button, sample_picker, upload
+from ...forms import form
+from ...panel import Panel
+from ...push_panel import PushPanel
+from ...views import view
+from . import handlers, static_embeddings
+from .view_model import no_selection
+
+if TYPE_CHECKING:
+    from ....services import Studio
+    from ...page import Page
+
+TITLE = "Models"
+ORDER = 6
+
+
+def build(studio: Studio, page: Page) -> None:
+    """Draw the tab."""
+    view("intro", {"title": "Models and runs", "text": "The models that come with the studio, and those that you have trained."})
+    _build_static_embeddings(studio, page)
+    chosen = gr.State("")
+    with gr.Row():
+        with gr.Column(min_width=300, scale=2):
+            cards = view("cards", elem_id="models-cards")
+        with gr.Column(elem_classes=["sb-panel"], min_width=320, scale=3, elem_id="models-whole"):
+            panel = Panel(
+                page,
+                chosen=chosen,
+                cards=cards,
+                listed=gr.State([]),
+                run=view("run", elem_id="models-run"),
+                facts=view("facts", no_selection(), elem_id="models-facts"),
+                curves=view("curves", elem_id="models-curves"),
+            )
+            with gr.Row(elem_classes=["sb-buttons"]):
+                write = partial(handlers.write_zip, page)
+                panel.components |= {
+                    "use": gr.Button("Use this model", variant="primary", visible=False, elem_id="models-use"),
+                    "compare": gr.Button("Compare models", visible=False, elem_id="models-changes"),
+                    "save": download_button("Download zip", write, [chosen], elem_id="models-zip", visible=False),
+                    "delete": gr.Button("Delete", variant="stop", visible=False, elem_id="models-delete"),
+                    "confirm": gr.Button("Yes, delete it", variant="stop", visible=False, elem_id="models-sure"),
+                }
+            push = PushPanel(page, "models")
+            panel.components["push"] = push.whole
+    selected = panel.on(cards.select, handlers.select_model, each=True, quiet=True)
+    selected.then(None, js="() => SB.reveal('models-whole')")
+    panel.on(panel["use"].click, handlers.use_chosen_model, quiet=True)
+    panel.on(panel["compare"].click, handlers.compare_with_base, output="models_to_compare", quiet=True)
+    panel.on(panel["delete"].click, handlers.confirm_deletion, queue=False, quiet=True)
+    panel.on(panel["confirm"].click, handlers.delete_model, quiet=True)
+    panel.on(page.runs_version.change, handlers.refresh_models, quiet=True)
+    push.listen(chosen)
+    page.on_load.append(lambda loaded: panel.on(loaded.then, handlers.show_models, quiet=True))
+
+
+def _build_static_embeddings(studio: Studio, page: Page) -> None:
+    with (
+        gr.Column(elem_classes=["sb-panel", "sb-fit"]),
+        gr.Accordion("Train static embeddings", open=False, elem_id="fit-open") as section,
+        gr.Row(),
+    ):
+        with gr.Column(min_width=280, scale=2):
+            file = upload("Texts: CSV, TSV, TXT, JSONL, XLSX or Parquet", "fit-file")
+            samples = sample_picker(static_embeddings.samples(), static_embeddings.PREFIX)
+            chosen_note = view("note", elem_id="fit-chosen")
+        with gr.Column(min_width=280, scale=3):
+            settings = form(static_embeddings.embeddings_form(studio), elem_id="fit-form")
+            start = gr.Button("Train embeddings", variant="primary", elem_id="fit-go")
+            job = view("job", elem_id="fit-job")
+            with gr.Row(elem_classes=["sb-buttons"]):
+                stop = gr.Button("Stop", variant="stop", visible=False, elem_id="fit-stop")
+                use = gr.Button("Use this model", variant="primary", visible=False, elem_id="fit-use")
+    panel = Panel(
+        page,
+        section=section,
+        file=file,
+        chosen_file=gr.State(None),
+        chosen_note=chosen_note,
+        form=settings,
+        job=job,
+        stop=stop,
+        use=use,
+        job_id=gr.State(""),
+        trained_model=gr.State(""),
+        state=gr.State(None),
+        # A State that an event outside of the queue changes, such as the timer's, triggers no event; a textbox does.
+        ended=gr.Textbox("", visible="hidden", label="ended", elem_id="fit-ended"),
+    )
+    panel.on(file.change, static_embeddings.choose_file, quiet=True)
+    panel.on(samples.select, static_embeddings.choose_sample, quiet=True)
+    panel.on(settings.input, static_embeddings.change_form, output="form", trigger_mode="always_last", quiet=True)
+    panel.on(start.click, static_embeddings.start, progress_on="job")
+    panel.on(page.fits_timer.tick, static_embeddings.poll_training, queue=False, trigger_mode="once", quiet=True)
+    stop.click(None, js="() => SB.stopping('fit-stop')")
+    panel.on(stop.click, static_embeddings.stop_training, queue=False, quiet=True)
+    panel.on(panel["ended"].change, static_embeddings.count_ended_training, output="runs_version", quiet=True)
+    panel.on(use.click, static_embeddings.use_trained_model, quiet=True)
+    page.on_load.append(lambda loaded: panel.on(loaded.then, static_embeddings.restore_training, quiet=True))

@@ -1,0 +1,310 @@
+"""Near-duplicates of a corpus: the decisions of a visitor, and the handlers and view models of their sub-tab."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import gradio as gr
+
+from ....errors import StudioError
+from ....explore.duplicates import MIN_THRESHOLD
+from ....services.results import KEEPS
+from ...basket.handlers import VERDICTS, toggle_pair
+from ...basket.pairs import LabelledPair
+from ...handlers import progress_callback
+from ...views import UNCHANGED, Unchanged, Update, Value, placeholder, props, to_json
+
+if TYPE_CHECKING:
+    from ....services.results import AlikeGroup, Duplicates, Keep
+    from ...page import Page
+    from ...panel import Selection
+    from ...routing import Location
+
+SUBTAB = "near"
+"""Id of the sub-tab in the address."""
+BUTTON = "alike-go"
+DEFAULT_THRESHOLD = 0.95
+NO_CATEGORY = ("No category", "")
+NO_GROUPS = "Groups of near-duplicates appear here. You set the similarity threshold and choose which text of each group to keep."
+_STEPS = tuple(round(MIN_THRESHOLD + step / 200, 3) for step in range(round((1 - MIN_THRESHOLD) * 200) + 1))
+_GROUPS_PER_PAGE, _MAX_MEMBERS = 40, 12
+_LABEL = "say "  # before the action of a thumb: "apart" alone is an action on a whole group
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """A visitor's decisions on near-duplicates; see :meth:`~sbert_studio.services.results.Duplicates.groups`.
+
+    Attributes:
+        chosen: rows to keep, the last one counts most.
+        apart: groups, by their rows, of which all texts are kept.
+        column: of categories.
+        shown: number of groups on the page.
+        made: provenance of the groups.
+    """
+
+    threshold: float = DEFAULT_THRESHOLD
+    keep: Keep = "first"
+    chosen: tuple[int, ...] = ()
+    apart: tuple[tuple[int, ...], ...] = ()
+    column: str | None = None
+    shown: int = _GROUPS_PER_PAGE
+    made: Mapping[str, object] | None = field(default=None, compare=False)
+
+    def groups(self, duplicates: Duplicates) -> tuple[AlikeGroup, ...]:
+        return duplicates.groups(self.threshold, self.keep, chosen=self.chosen, apart=frozenset(self.apart), column=self.column)
+
+    def group_of(self, row: object, duplicates: Duplicates) -> AlikeGroup | None:
+        """Return the group of a row; ``None`` for anything else, which the browser may send."""
+        if not isinstance(row, int) or isinstance(row, bool):
+            return None
+        return next((group for group in self.groups(duplicates) if row in group.rows), None)
+
+    def update(self, action: object, item: object, duplicates: Duplicates) -> Decisions:
+        """Return the decisions after a click in the view. Invalid values, which the browser may send, change nothing."""
+        if action == "threshold" and isinstance(item, int | float) and MIN_THRESHOLD <= item <= 1:
+            return replace(self, threshold=float(item), shown=_GROUPS_PER_PAGE)
+        if action == "more":
+            return replace(self, shown=self.shown + _GROUPS_PER_PAGE)
+        group = self.group_of(item, duplicates)
+        if group is None:
+            return self
+        row = cast("int", item)
+        others = tuple(rest for rows in self.apart if len(rest := tuple(one for one in rows if one not in group.rows)) > 1)
+        if action == "keep":
+            # The last choice counts, and a group of which all were kept again keeps one.
+            return replace(self, chosen=(*(one for one in self.chosen if one != row), row), apart=others)
+        if action == "apart":
+            return replace(self, apart=others if group.kept is None else (*others, group.rows))
+        return self
+
+    def with_keep(self, keep: object) -> Decisions:
+        """Return the decisions with another rule; rows chosen by hand stay chosen."""
+        return replace(self, keep=next((rule for rule in KEEPS if rule == keep), "first"))
+
+    def to_storage(self, duplicates: Duplicates) -> dict[str, object]:
+        """Return what the browser stores, with the corpus that it belongs to."""
+        return {
+            "corpus": duplicates.corpus.digest,
+            "keep": self.keep,
+            "chosen": list(self.chosen),
+            "apart": [list(rows) for rows in self.apart],
+        }
+
+    def restore(self, stored: object, duplicates: Duplicates, threshold: str) -> Decisions:
+        """Return the decisions that the browser stored for this corpus, with the threshold of an address. Invalid values are ignored."""
+        try:
+            restored = self.update("threshold", float(threshold), duplicates)
+        except ValueError:
+            restored = self
+        known = stored if isinstance(stored, Mapping) and stored.get("corpus") == duplicates.corpus.digest else {}
+        apart, seen = [], set[int]()
+        groups = known.get("apart")
+        for group in groups if isinstance(groups, list) else ():
+            rows = tuple(sorted(set(_valid_rows(group, duplicates)) - seen))
+            seen.update(rows)
+            apart += [rows] if len(rows) > 1 else []
+        chosen = tuple(dict.fromkeys(_valid_rows(known.get("chosen"), duplicates)))
+        return replace(restored, chosen=chosen, apart=tuple(apart)).with_keep(known.get("keep", restored.keep))
+
+
+def _valid_rows(rows: object, duplicates: Duplicates) -> list[int]:
+    return [row for row in rows if type(row) is int and 0 <= row < len(duplicates.corpus)] if isinstance(rows, list) else []
+
+
+@dataclass(frozen=True)
+class GroupsView:
+    """Groups at the current threshold, the decisions and their copy in the browser; or a change of the basket."""
+
+    decisions: Decisions | Unchanged = UNCHANGED
+    groups: Value | Unchanged = UNCHANGED
+    saved_duplicates: dict[str, object] | Unchanged = UNCHANGED
+    basket_version: int | Unchanged = UNCHANGED
+
+
+@dataclass(frozen=True)
+class DuplicatesView:
+    """Near-duplicates at the default threshold.
+
+    Attributes:
+        result_key: key in ``page.duplicates``.
+        category: update of the column chooser.
+        downloads: update of the row of buttons.
+        keep: the rule that the browser stored, if it was restored.
+    """
+
+    view: GroupsView
+    corpus: str
+    result_key: str
+    category: Update
+    downloads: Update
+    keep: str | Unchanged = UNCHANGED
+
+
+@dataclass(frozen=True)
+class EmptyView:
+    """The sub-tab after another corpus was selected."""
+
+    groups: Value
+    downloads: Update
+    result_key: None = None
+    decisions: None = None
+
+
+def find_duplicates(page: Page, corpus: str | None, model: str | None, keep: str, progress: gr.Progress | None = None) -> DuplicatesView:
+    """Find near-duplicates in the selected corpus, by default the sample."""
+    corpus, selected = page.corpora.current(corpus)
+    duplicates = page.studio.explore.duplicates(selected.corpus, model, progress_callback(progress, "Comparing all pairs"))
+    columns = duplicates.corpus.category_columns()
+    made = page.provenance(model, selected, BUTTON)
+    decisions = Decisions(column=columns[0] if columns else None, made=made).with_keep(keep)
+    result_key = page.duplicates.put(duplicates)
+    return DuplicatesView(
+        view=_groups_view(page, result_key, decisions),
+        corpus=corpus,
+        result_key=result_key,
+        category=props(choices=[NO_CATEGORY, *((name, name) for name in columns)], value=decisions.column or "", visible=bool(columns)),
+        downloads=props(visible=True),
+    )
+
+
+def open_linked_duplicates(location: Location | None) -> Location | Unchanged:
+    """Return the location if it asks for near-duplicates."""
+    return location if location is not None and location.view == SUBTAB and location.alike else UNCHANGED
+
+
+def find_linked_duplicates(
+    page: Page,
+    linked: Location | None,
+    saved_duplicates: object,
+    corpus: str | None,
+    model: str | None,
+    keep: str,
+    progress: gr.Progress | None = None,
+) -> DuplicatesView | None:
+    """Find near-duplicates at the threshold of an address, with the decisions that the browser stored."""
+    if linked is None:
+        return None
+    view = find_duplicates(page, corpus, model, keep, progress)
+    duplicates, decisions = page.duplicates.get(view.result_key), view.view.decisions
+    assert isinstance(decisions, Decisions)
+    decisions = decisions.restore(saved_duplicates, duplicates, linked.alike)
+    return replace(view, view=_groups_view(page, view.result_key, decisions), keep=decisions.keep)
+
+
+def change_rules(page: Page, result_key: str | None, decisions: Decisions | None, keep: str, category: str | None) -> GroupsView:
+    """Apply the rule for what to keep and the column of categories; before the first result, only remember them."""
+    changed = replace((decisions or Decisions()).with_keep(keep), column=category or None)
+    return GroupsView(changed, placeholder(NO_GROUPS)) if result_key is None else _groups_view(page, result_key, changed)
+
+
+def click_group(page: Page, result_key: str | None, decisions: Decisions | None, owner: object, selection: Selection) -> GroupsView:
+    """Apply a click in the groups: another threshold, more groups, a text to keep, all texts to keep, or a thumb."""
+    action, current = selection.action, decisions or Decisions()
+    verdict = VERDICTS.get(action.removeprefix(_LABEL)) if isinstance(action, str) and action.startswith(_LABEL) else None
+    if verdict is not None:
+        pair = _labelled_pair(page.duplicates.get(result_key), current, selection.item, verdict)
+        return GroupsView(basket_version=toggle_pair(page, owner, pair))
+    return _groups_view(page, result_key, current.update(action, selection.item, page.duplicates.get(result_key)))
+
+
+def use_remaining_texts(page: Page, corpus: str | None, result_key: str | None, decisions: Decisions | None) -> str:
+    """Make the remaining texts the visitor's corpus and return its key.
+
+    Raises:
+        StudioError: another corpus was selected in the meantime.
+    """
+    duplicates, (_, selected) = page.duplicates.get(result_key), page.corpora.current(corpus)
+    if selected.corpus.digest != duplicates.corpus.digest:
+        raise StudioError("another corpus was selected in the meantime", "find its near-duplicates first")
+    remaining = duplicates.clean((decisions or Decisions()).groups(duplicates))
+    removed = len(duplicates.corpus) - len(remaining)
+    message = f"Removed: {removed:,}, remaining: {len(remaining):,}. Open the file again to restore all texts."
+    gr.Info(message, duration=8, title="Near-duplicates removed")
+    # Without an id: a link to it would open the whole file.
+    return page.corpora.put(replace(selected, corpus=remaining, id=""))
+
+
+def write_texts(page: Page, result_key: str | None, decisions: Decisions | None, *, removed: bool) -> Path:
+    """Write the remaining texts, or the removed ones, as a CSV file."""
+    duplicates = page.duplicates.get(result_key)
+    groups = (decisions or Decisions()).groups(duplicates)
+    path = page.downloads.path(f"{Path(duplicates.corpus.name).stem or 'corpus'} {'removed' if removed else 'clean'}.csv")
+    (duplicates.write_gone if removed else duplicates.write_clean)(groups, path)
+    return path
+
+
+def clear_groups(page: Page, result_key: str | None, corpus: str | None) -> EmptyView | None:
+    """Clear the groups once another corpus is selected."""
+    if result_key is None:
+        return None
+    digest = page.duplicates.get(result_key).corpus.digest
+    if corpus is not None and page.corpora.get(corpus).corpus.digest == digest:
+        return None
+    return EmptyView(placeholder(NO_GROUPS), props(visible=False))
+
+
+def _groups_view(page: Page, result_key: str | None, decisions: Decisions) -> GroupsView:
+    duplicates = page.duplicates.get(result_key)
+    return GroupsView(decisions, groups_value(duplicates, decisions), decisions.to_storage(duplicates))
+
+
+def _labelled_pair(duplicates: Duplicates, decisions: Decisions, row: object, verdict: bool) -> LabelledPair:
+    """Return the text of a row with the text that its group keeps."""
+    group = decisions.group_of(row, duplicates)
+    if group is None:
+        raise StudioError("this row is in no group", "find near-duplicates again")
+    first = group.rows[0] if group.kept is None else group.kept
+    return LabelledPair(duplicates.corpus.texts[first], duplicates.corpus.texts[cast("int", row)], verdict, "Near-duplicates")
+
+
+def groups_value(duplicates: Duplicates, decisions: Decisions) -> Value:
+    """Return the value of an ``alike`` view: groups at the threshold, and numbers of removed texts at other thresholds."""
+    corpus, groups = duplicates.corpus, decisions.groups(duplicates)
+    counts = duplicates.linkage.counts(_STEPS)
+    # Groups with different categories come first: they need a look.
+    ordered = sorted(groups, key=lambda group: not group.contradicts)
+    removed = sum(len(group.gone) for group in groups)
+    value = {
+        "caption": f"{len(corpus):,} texts · all pairs compared in {duplicates.seconds:.2f} s",
+        "steps": [[step, count] for step, (_, count) in zip(_STEPS, counts, strict=True)],
+        "threshold": decisions.threshold,
+        "found": len(groups),
+        "closest": float(duplicates.linkage.scores[0]) if len(duplicates.linkage.scores) else None,
+        "goes": removed,
+        "stays": len(corpus) - removed,
+        "differing": sum(group.contradicts for group in groups),
+        "column": decisions.column,
+        "groups": [_group_value(duplicates, group) for group in ordered[: decisions.shown]],
+        "rest": max(0, len(groups) - decisions.shown),
+        "note": " ".join(duplicates.notes),
+        "made": decisions.made,
+    }
+    return cast("Value", to_json(value))
+
+
+def _group_value(duplicates: Duplicates, group: AlikeGroup) -> Value:
+    corpus, first = duplicates.corpus, group.rows[0] if group.kept is None else group.kept
+    members = list(zip(group.rows, group.scores, group.values or [""] * len(group.rows), strict=True))
+    members.sort(key=lambda member: (member[0] != group.kept, -member[1], member[0]))
+    return {
+        "all": group.kept is None,
+        "first": {"row": first, "text": corpus.texts[first]},
+        "contradicts": group.contradicts,
+        "size": len(group.rows),
+        "members": [
+            {
+                "row": row,
+                "line": corpus.lines[row],
+                "text": corpus.texts[row],
+                "score": score,
+                "kept": group.kept is None or row == group.kept,
+                "value": value,
+            }
+            for row, score, value in members[:_MAX_MEMBERS]
+        ],
+        "rest": max(0, len(group.rows) - _MAX_MEMBERS),
+    }

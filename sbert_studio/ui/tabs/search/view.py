@@ -1,0 +1,220 @@
+"""Layout of the Search tab and its events."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import gradio as gr
+
+from ... import routing
+from ...components import cancel_button, download_button, refresh_model_choices
+from ...corpus_picker import CorpusPicker, corpus_picker
+from ...i18n import example_textbox
+from ...panel import Panel
+from ...views import placeholder, view
+from . import duplicates, handlers
+from .handlers import TITLE
+from .view_model import NO_FILTER, NO_HITS
+
+if TYPE_CHECKING:
+    from ....services import Studio
+    from ...page import Page
+
+ORDER = 2
+_MODES = [("By meaning", "semantic"), ("By words", "lexical"), ("Both", "hybrid")]
+_KEEP = [("First text", "first"), ("Longest text", "longest")]
+_SAVE_SEARCH = "SB.place({ tab: 'search', q, mode: mode === 'semantic' ? '' : mode })"
+_SAVE_DUPLICATES = f"() => SB.place({{ tab: 'search', view: '{duplicates.SUBTAB}', alike: '{duplicates.DEFAULT_THRESHOLD:.3f}' }})"
+
+
+def build(studio: Studio, page: Page) -> None:
+    """Draw the tab."""
+    view("intro", {"title": "Search by meaning", "text": "Find texts by meaning or by words, and remove near-duplicates."})
+    with gr.Row():
+        with gr.Column(elem_classes=["sb-panel"], min_width=300, scale=1):
+            picker = corpus_picker(page, "search")
+        with gr.Column(min_width=320, scale=2), gr.Tabs(elem_classes=["sb-subtabs"]) as subtabs:
+            with gr.Tab("Search", id="hits", elem_id="view-first-hits") as hits:
+                _build_search(page, picker)
+            with gr.Tab("Near-duplicates", id=duplicates.SUBTAB, elem_id=f"view-{duplicates.SUBTAB}") as groups:
+                _build_duplicates(page)
+            views = {"hits": hits, duplicates.SUBTAB: groups}
+            if studio.catalog.allow_folders:
+                with gr.Tab("Large corpus", id="shards", elem_id="view-shards") as views["shards"]:
+                    _build_shards(page)
+    routing.link_subtabs(page, TITLE.lower(), subtabs, views)
+
+
+def _build_search(page: Page, picker: CorpusPicker) -> None:
+    with gr.Column(elem_classes=["sb-panel"]):
+        query = example_textbox(page, "query", label="What are you looking for?", elem_id="search-query", lines=1)
+        with gr.Row():
+            mode = gr.Radio(_MODES, value="semantic", label="Search", elem_id="search-mode", scale=3, min_width=240)
+            k = gr.Slider(1, 100, 10, step=1, label="Results", elem_id="search-k", scale=2, min_width=160)
+        options = _filter_controls() | _model_controls() | _advanced_settings()
+        with gr.Row(visible=False, elem_id="search-within") as selected_rows:
+            selected_rows_note = view("note", elem_id="search-within-words")
+            all_rows = gr.Button("Search all texts", size="sm", elem_id="search-everywhere", scale=0, min_width=150)
+        button = gr.Button("Search", variant="primary", elem_id=handlers.BUTTON)
+        cancel_button("search")
+    with gr.Row(elem_classes=["sb-beside"]):
+        hits = view("table", placeholder(NO_HITS), elem_id="search-hits")
+        other_hits = view("table", elem_id="search-others")
+    show_on_map = gr.Button("Show on map", size="sm", visible=False, elem_id="search-to-map")
+    panel = Panel(
+        page,
+        query=query,
+        mode=mode,
+        k=k,
+        **options,
+        selected_rows=selected_rows,
+        selected_rows_note=selected_rows_note,
+        hits=hits,
+        other_hits=other_hits,
+        show_on_map=show_on_map,
+        searched=gr.State(None),
+        linked=gr.State(None),
+    )
+    search = partial(panel.on, task="search", latest_only=True, progress_on="hits")
+    asked = search([button.click, query.submit, mode.input], handlers.search)
+    asked.success(None, [query, mode], None, js=f"(q, mode) => {{ {_SAVE_SEARCH}; SB.reveal('search-hits', 'search-query'); }}")
+    opened = search(picker.opened.change, handlers.search)
+    opened.success(None, [query, mode], None, js=f"(q, mode) => {_SAVE_SEARCH}")
+    panel.on(page.location.change, handlers.open_linked_search, quiet=True)
+    search(panel["linked"].change, handlers.search)
+    search(all_rows.click, handlers.search_all_rows)
+    panel.on([hits.select, other_hits.select], handlers.select_hit, task="search", latest_only=True, quiet=True)
+    panel.on(show_on_map.click, handlers.show_hits_on_map, output="rows_on_map", quiet=True)
+    panel.on(page.corpus.change, handlers.follow_corpus, quiet=True)
+    page.on_load.append(lambda loaded: panel.on(loaded.then, handlers.follow_corpus, quiet=True))
+    panel.on(options["filter_column"].input, handlers.update_filter_values, output="filter_values", quiet=True)
+    panel.on(page.rows_to_search.change, handlers.describe_selected_rows, quiet=True)
+    refresh_model_choices(page, options["reranker"], handlers.update_rerankers)
+    refresh_model_choices(page, options["compare_model"], handlers.update_compare_models)
+
+
+def _filter_controls() -> dict[str, gr.components.Component]:
+    with gr.Row(visible=False, elem_id="search-filters") as filters:
+        column = gr.Dropdown([NO_FILTER], value="", label="Filter", elem_id="search-column-filter", elem_classes=["sb-data"], min_width=160)
+        values = gr.Dropdown(
+            [],
+            value=[],
+            multiselect=True,
+            label="Values",
+            visible=False,
+            elem_id="search-values",
+            elem_classes=["sb-data"],
+            min_width=220,
+            scale=2,
+        )
+    return {"filters": filters, "filter_column": column, "filter_values": values}
+
+
+def _model_controls() -> dict[str, gr.Dropdown]:
+    with gr.Row():
+        reranker = gr.Dropdown(
+            [handlers.NO_RERANKER],
+            value="",
+            label="Re-rank top 100",
+            info="By a cross-encoder (slower, more accurate) or poly-encoder: one that you trained, or a Hugging Face id.",
+            allow_custom_value=True,
+            elem_id="search-reranker",
+            elem_classes=["sb-data"],
+            min_width=240,
+        )
+        compare_model = gr.Dropdown(
+            [handlers.NO_MODEL],
+            value="",
+            label="Compare with",
+            info="Search with a second model and compare the hits.",
+            elem_id="search-beside",
+            elem_classes=["sb-data"],
+            min_width=200,
+        )
+    return {"reranker": reranker, "compare_model": compare_model}
+
+
+def _advanced_settings() -> dict[str, gr.components.Component]:
+    def prompt(label: str, info: str, elem_id: str) -> gr.Textbox:
+        return gr.Textbox(
+            label=label, info=info, elem_id=elem_id, placeholder="The model's own", elem_classes=["sb-data"], min_width=160, lines=1
+        )
+
+    with gr.Accordion("Advanced settings", open=False, elem_id="search-advanced"), gr.Row():
+        return {
+            "query_prompt": prompt("Query prompt", "Put before the query; none for no prompt.", "search-query-prompt"),
+            "document_prompt": prompt("Document prompt", "Put before each text; none for no prompt.", "search-document-prompt"),
+            "truncate_dim": gr.Number(
+                0,
+                label="Vector length",
+                info="Number of components to compare (truncate_dim); 0 for the model's own.",
+                elem_id="search-truncate-dim",
+                minimum=0,
+                precision=0,
+                min_width=160,
+            ),
+        }
+
+
+def _build_duplicates(page: Page) -> None:
+    result_key, decisions = gr.State(None), gr.State(None)
+    with gr.Column(elem_classes=["sb-panel"]):
+        with gr.Row():
+            keep = gr.Radio(_KEEP, value="first", label="Keep in each group", elem_id="alike-keep", min_width=240)
+            category = gr.Dropdown(
+                [duplicates.NO_CATEGORY],
+                value="",
+                label="Category",
+                info="Groups of texts with different categories are marked.",
+                visible=False,
+                elem_id="alike-column",
+                elem_classes=["sb-data"],
+                min_width=200,
+            )
+        button = gr.Button("Find near-duplicates", variant="primary", elem_id=duplicates.BUTTON)
+        cancel_button("alike")
+    # Above the groups, of which there may be hundreds.
+    with gr.Row(elem_classes=["sb-downloads"], visible=False) as downloads:
+        write = partial(duplicates.write_texts, page)
+        download_button("Download clean file", partial(write, removed=False), [result_key, decisions], elem_id="alike-clean")
+        download_button("Download removed texts", partial(write, removed=True), [result_key, decisions], elem_id="alike-gone")
+        use = gr.Button("Use remaining texts", elem_id="alike-use")
+    groups = view("alike", placeholder(duplicates.NO_GROUPS), elem_id="alike-view")
+    panel = Panel(
+        page,
+        keep=keep,
+        category=category,
+        result_key=result_key,
+        decisions=decisions,
+        downloads=downloads,
+        groups=groups,
+        linked=gr.State(None),
+    )
+    event = panel.on(button.click, duplicates.find_duplicates, task="alike", progress_on="groups")
+    event.success(None, js=_SAVE_DUPLICATES)  # the view saves another threshold
+    panel.on(page.location.change, duplicates.open_linked_duplicates, output="linked", quiet=True)
+    panel.on(panel["linked"].change, duplicates.find_linked_duplicates, task="alike", progress_on="groups")
+    # Clicks may come faster than answers: each counts, one after the other.
+    in_order = partial(panel.on, each=True, quiet=True, concurrency_limit=1, concurrency_id="alike-choices")
+    in_order(groups.select, duplicates.click_group)
+    in_order([keep.input, category.input], duplicates.change_rules)
+    panel.on(use.click, duplicates.use_remaining_texts, output="corpus")
+    panel.on(page.corpus.change, duplicates.clear_groups, quiet=True)
+
+
+def _build_shards(page: Page) -> None:
+    with gr.Column(elem_classes=["sb-panel"]):
+        folder = gr.Textbox(
+            label="Large corpus (folder of Parquet shards)",
+            info="Written by sbert-studio encode, on one machine or several; its rows stay on disk.",
+            elem_id="shards-folder",
+            elem_classes=["sb-data"],
+        )
+        query = gr.Textbox(label="What are you looking for?", elem_id="shards-query", lines=1)
+        k = gr.Slider(1, 100, 10, step=1, label="Results", elem_id="shards-k")
+        button = gr.Button("Search", variant="primary", elem_id="shards-go")
+        cancel_button("shards")
+    hits = view("table", placeholder(NO_HITS), elem_id="shards-hits")
+    panel = Panel(page, folder=folder, query=query, k=k, hits=hits)
+    panel.on([button.click, query.submit], handlers.search_shards, output="hits", task="shards", latest_only=True, progress_on="hits")

@@ -1,0 +1,29 @@
+"""Evaluations as the Evaluate tab runs them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from sbert_studio.services.jobs import JobView
+from sbert_studio.ui.page import Page
+from sbert_studio.ui.tabs.evaluate.handlers import EvaluationData, EvaluationRequest, start_evaluation
+from sbert_studio.ui.tabs.evaluate.view_model import EvaluationResult
+
+from .. import waiting
+
+
+def start(page: Page, owner: object, models: Sequence[str], data: EvaluationData, task: str = "auto") -> JobView:
+    return start_evaluation(page, owner, EvaluationRequest(data, tuple(models), task))
+
+
+def ended(page: Page, owner: object = None) -> JobView:
+    return waiting.ended(lambda: page.studio.evaluations.latest(page.visitor(owner)))
+
+
+def evaluate(page: Page, models: Sequence[str], path: Path, task: str = "auto") -> EvaluationResult:
+    """Evaluate models on a file and return the result."""
+    start(page, None, models, EvaluationData(path, path.name), task)
+    job = ended(page)
+    assert isinstance(job.made, EvaluationResult), job
+    return job.made

@@ -1,0 +1,380 @@
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sbert_studio.data.schema.overrides import SchemaOverrides
+from tiny_studio import write_pairs
+
+from sbert_studio.errors import StudioError
+from sbert_studio.services import TrainRequest
+from sbert_studio.ui.page import Page
+from sbert_studio.ui.run_view import FollowedRun, read_run, use_model, write_run_zip
+from sbert_studio.ui.state import new_visitor_id
+from sbert_studio.ui.tabs.fine_tune import draft as drafts
+from sbert_studio.ui.tabs.fine_tune import handlers, run_panel, settings_form, view_model
+from sbert_studio.ui.tabs.models import handlers as models
+from sbert_studio.ui.views import UNCHANGED
+
+from .forms import form_of, open_path, replan, start
+
+
+@pytest.fixture
+def pairs(tmp_path: Path) -> Path:
+    return write_pairs(tmp_path / "pairs.csv")
+
+
+def draft_of(page: Page, path: Path) -> str:
+    return page.drafts.put(open_path(page, path))
+
+
+def test_a_file_is_understood_and_planned(page: Page, pairs: Path) -> None:
+    draft = open_path(page, pairs)
+    assert draft.diagnosis is not None and draft.diagnosis.roles.kind == "scored_pairs"
+    assert draft.plan is not None and draft.plan.reasons
+    assert view_model.preview_table(draft)["rows"][0][0] == 2
+    assert "60 rows" in view_model.findings_view(draft)["verdict"]
+
+
+def test_what_is_not_learned_from_is_said(page: Page, pairs: Path, tmp_path: Path) -> None:
+    head, *rows = pairs.read_text(encoding="utf-8").splitlines()
+    more = tmp_path / "more.csv"
+    more.write_text("\n".join([f"{head},remark", *(f"{row},seen by {number}" for number, row in enumerate(rows))]), encoding="utf-8")
+    assert "Not learned from: remark" in view_model.findings_view(open_path(page, more))["why"]
+
+
+def test_reading_and_checking_move_the_bar(page: Page, pairs: Path) -> None:
+    class Bar(list[str]):
+        """Empty at first, as Gradio's own is: an object that counts as false."""
+
+        def __call__(self, value: tuple[int, int] | None, desc: str) -> None:
+            self.append(desc)
+
+    bar: Any = Bar()
+    handlers.open_file(page, str(pairs), None, "", bar)
+    assert list(dict.fromkeys(bar)) == ["Reading", "Checking"]
+
+
+def test_a_file_of_the_wrong_shape_says_so_and_can_be_put_right_by_hand(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("id,word\n" + "".join(f"{n},{n * 7}\n" for n in range(9)), encoding="utf-8")
+    draft = drafts.with_columns(page.studio, open_path(page, path), SchemaOverrides("scored_pairs"), None)
+    assert draft.diagnosis is None
+    assert view_model.findings_view(draft)["findings"][0]["severity"] == "error"
+    assert settings_form.settings_view(None, view_model.displayed_settings(draft))["values"]["objective"] == "auto"
+    with pytest.raises(StudioError):
+        drafts.start_run(page.studio, draft, "local", "")
+
+
+def test_a_mend_is_applied_by_its_number_and_others_are_refused(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    lines = write_pairs(path).read_text(encoding="utf-8").splitlines()
+    path.write_text("\n".join([*lines, lines[1], lines[1]]) + "\n", encoding="utf-8")
+    draft = open_path(page, path)
+    assert draft.diagnosis is not None
+    number = next(n for n, finding in enumerate(draft.diagnosis.findings) if finding.fix)
+    mended = drafts.change_rows(page.studio, draft, "mend", number, None)
+    assert mended.changes and len(mended.table) < len(draft.table)
+    shown = view_model.findings_view(mended)
+    assert shown["changes"] == list(mended.changes) and shown["undo"]
+    for wrong in (-1, 99, "0", None):
+        with pytest.raises(StudioError):
+            drafts.change_rows(page.studio, draft, "mend", wrong, None)
+
+
+def test_a_conversion_is_offered_taken_downloaded_and_undone(page: Page, pairs: Path) -> None:
+    draft = drafts.with_settings(page.studio, open_path(page, pairs), None, {"objective": "cosine", "epochs": 2.0})
+    offers = {offer["name"]: offer["rows"] for offer in view_model.findings_view(draft)["offers"]}
+    assert offers["scored_to_labelled"] == "60 rows"
+    labelled = drafts.change_rows(page.studio, draft, "convert", "scored_to_labelled", None)
+    assert labelled.diagnosis is not None and labelled.diagnosis.roles.kind == "labelled_pairs"
+    assert labelled.overrides == {"epochs": 2.0}
+    written = handlers.write_changed_file(page, page.drafts.put(labelled))
+    assert written.name == "pairs-fixed.csv"
+    assert written.read_text(encoding="utf-8").startswith("sentence1,sentence2,label")
+    assert "pairs-fixed.csv" in drafts.command_line(labelled, "m", "m")
+    again = drafts.change_rows(page.studio, labelled, "undo", 0, None)
+    assert again.table is draft.table and again.changes == () and not view_model.findings_view(again)["undo"]
+    assert again.diagnosis is not None and again.diagnosis.roles == draft.diagnosis.roles  # type: ignore[union-attr]
+    for action, which in (
+        ("convert", "nli_to_triplets"),
+        ("convert", 0),
+        ("convert", None),
+        ("fix", "scored_to_labelled"),
+        ("explode", 7),
+    ):
+        with pytest.raises(StudioError):
+            drafts.change_rows(page.studio, draft, action, which, None)
+
+
+def test_a_changed_file_that_is_downloaded_is_the_very_rows_that_are_trained_on(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "formulas.csv"
+    row = "=cat dog {0},-mat park {0},{1}.0"
+    path.write_text("sentence1,sentence2,score\n" + "\n".join(row.format(n, n % 6) for n in range(40)) + "\n" + row.format(0, 0) + "\n")
+    draft = open_path(page, path)
+    assert draft.diagnosis is not None
+    number = next(n for n, found in enumerate(draft.diagnosis.findings) if found.fix)
+    mended = drafts.change_rows(page.studio, draft, "mend", number, None)
+    again = page.studio.read.table(handlers.write_changed_file(page, page.drafts.put(mended)))
+    assert [list(again.column(name)) for name in again.columns] == [list(mended.table.column(name)) for name in mended.table.columns]
+    assert again.column("sentence1")[0].startswith("=cat")
+
+
+def test_a_converted_file_is_what_is_trained_on(page: Page, pairs: Path) -> None:
+    draft = drafts.change_rows(page.studio, open_path(page, pairs), "convert", "scored_to_labelled", None)
+    planned = drafts.with_settings(page.studio, draft, None, {"epochs": 0.2, "objective": "softmax", "judge": "split"})
+    run = drafts.start_run(page.studio, planned, "local", "")
+    page.studio.runner.wait(run.id, 300)
+    done = page.studio.tune.run(run.id).run
+    assert (done.status, done.objective, done.rows) == ("finished", "softmax", 60)
+
+
+def inputs(kind: Any, columns: Any, target: Any, low: Any, high: Any, group: Any) -> SchemaOverrides:
+    return handlers.ColumnInputs(kind, columns, target, low, high, group).choices()
+
+
+def chosen(draft: drafts.Draft, **values: Any) -> SchemaOverrides:
+    """What the controls of the columns hold for a draft, with some changed by hand."""
+    held: dict[str, Any] = dict.fromkeys(("kind", "columns", "target", "low", "high", "group"))
+    if draft.diagnosis is not None:
+        roles = draft.diagnosis.roles
+        held |= {"kind": roles.kind, "columns": roles.texts, "target": roles.target, "low": roles.low, "high": roles.high}
+        held["group"] = roles.group
+    else:
+        held |= {"kind": draft.choices.kind, "columns": draft.choices.columns, "target": draft.choices.target}
+    return inputs(**{**held, **values})
+
+
+@pytest.fixture
+def odd(tmp_path: Path) -> Path:
+    """Four columns of text, two of numbers and one of topics, by names that say nothing."""
+    import csv
+
+    with write_pairs(tmp_path / "pairs.csv").open(encoding="utf-8", newline="") as source:
+        rows = list(csv.reader(source))[1:]
+    path = tmp_path / "my odd; file.csv"
+    with path.open("w", encoding="utf-8", newline="") as target:
+        writer = csv.writer(target)
+        writer.writerow(["one, two", "b", 'c "c"', "points", "topic", "$HOME"])
+        writer.writerows([a, b, f"{b} red", score, "xyz"[number % 3], f"{a} moon"] for number, (a, b, score) in enumerate(rows))
+    return path
+
+
+def test_columns_are_chosen_by_hand_one_after_the_other(page: Page, odd: Path) -> None:
+    draft = open_path(page, odd)
+    assert drafts.with_columns(page.studio, draft, chosen(draft, kind="positive_pairs"), None).choices == SchemaOverrides("positive_pairs")
+    draft = drafts.with_columns(page.studio, draft, SchemaOverrides("scored_pairs"), None)
+    for values in ({"columns": ['c "c"', "one, two"]}, {"target": "points"}, {"high": 10.0}, {"group": ""}):
+        draft = drafts.with_columns(page.studio, draft, chosen(draft, **values), None)
+    assert draft.diagnosis is not None
+    roles = draft.diagnosis.roles
+    assert (roles.texts, roles.target, roles.low, roles.high, roles.group) == (('c "c"', "one, two"), "points", 0.0, 10.0, None)
+    assert "divided by 10" in view_model.findings_view(draft)["verdict"]
+    assert drafts.has_columns(draft, chosen(draft)) and not drafts.has_columns(draft, chosen(draft, high=9.0))
+    assert drafts.with_columns(page.studio, draft, chosen(draft), None).choices == draft.choices
+    wrong = drafts.with_columns(page.studio, draft, chosen(draft, group="points"), None)
+    assert "two parts" in view_model.findings_view(wrong)["findings"][0]["message"]
+    held = ["scored_pairs", ['c "c"', "one, two"], "points", 0, 0]
+    empty = drafts.with_columns(page.studio, draft, inputs(*held, ""), None)
+    assert empty.diagnosis is None and not drafts.has_columns(empty, inputs(*held, ""))
+    for tried, values in ((wrong, [*held[:4], 10, "topic"]), (empty, [*held[:4], 8, ""])):
+        right = drafts.with_columns(page.studio, tried, inputs(*values), None).diagnosis
+        assert right is not None and (right.roles.high, right.roles.group) == (float(str(values[4])), values[5] or None)
+
+
+@pytest.mark.parametrize("changes", [{"group": "topic", "high": 7.5, "low": -1.0}, {"group": ""}, {}])
+def test_the_printed_command_gives_the_same_roles(
+    page: Page, odd: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], changes: dict[str, Any]
+) -> None:
+    import json
+    import shlex
+
+    from sbert_studio.cli.main import run
+
+    held = write_pairs(odd.with_name("held out.csv"), seed=7)
+    draft = open_path(page, odd).with_request(dev=held)
+    draft = drafts.with_columns(page.studio, drafts.plan_again(page.studio, draft, None), SchemaOverrides("scored_pairs"), None)
+    for values in ({"columns": ["$HOME", "one, two"]}, {"target": "points"}, changes):
+        draft = drafts.with_columns(page.studio, draft, chosen(draft, **values), None)
+    assert draft.diagnosis is not None
+    words = shlex.split(drafts.command_line(draft, "m", "m"))
+    assert words[:4] == ["sbert-studio", "train", "my odd; file.csv", "--dev"]
+    monkeypatch.chdir(odd.parent)
+    monkeypatch.setenv("SBERT_STUDIO_MODEL", str(page.studio.settings.default_model))
+    monkeypatch.setenv("SBERT_STUDIO_DEVICE", "cpu")
+    until = min(words.index(flag) for flag in ("--objective", "--method"))
+    assert run(["check", *words[2:until], "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["roles"] == draft.diagnosis.roles.to_json()
+    assert run([*words[1:], "--epochs", "0.2", "--set", "judge=split", "--json"]) == 0, capsys.readouterr().err
+
+
+def test_a_file_with_scores_and_labels_is_read_as_the_kind_that_is_chosen(page: Page, pairs: Path) -> None:
+    lines = pairs.read_text(encoding="utf-8").splitlines()
+    labels = ["label", *(["ENTAILMENT", "NEUTRAL", "CONTRADICTION"][number % 3] for number in range(60))]
+    pairs.write_text("".join(f"{line},{label}\n" for line, label in zip(lines, labels, strict=True)), encoding="utf-8")
+    draft = open_path(page, pairs)
+    assert draft.diagnosis is not None and draft.diagnosis.roles.target == "score"
+    draft = drafts.with_columns(page.studio, draft, chosen(draft, kind="labelled_pairs"), None)
+    assert draft.diagnosis is not None and draft.diagnosis.roles.labels == ("CONTRADICTION", "NEUTRAL", "ENTAILMENT")
+
+
+def test_what_a_person_sets_survives_a_new_plan(page: Page, pairs: Path) -> None:
+    planned = replan(page, open_path(page, pairs), epochs="5", method="lora")
+    assert planned.plan is not None and planned.overrides == {"epochs": 5.0, "method": "lora"}
+    assert (planned.plan.spec.epochs, planned.plan.spec.method) == (5.0, "lora")
+    assert replan(page, planned, seed="7").overrides == {"epochs": 5.0, "method": "lora", "seed": 7}
+
+
+def test_the_command_is_one_a_shell_reads_as_it_was_meant(page: Page, tmp_path: Path) -> None:
+    import shlex
+
+    path = write_pairs(tmp_path / "my pairs; rm -rf $HOME.csv")
+    draft = drafts.with_settings(page.studio, open_path(page, path), None, {"epochs": 2.0, "warmup_ratio": 0.2})
+    words = shlex.split(drafts.command_line(draft, "m", "m"))
+    assert words[:3] == ["sbert-studio", "train", "my pairs; rm -rf $HOME.csv"]
+    assert words[words.index("--epochs") + 1] == "2"
+    assert "warmup_ratio=0.2" in words
+
+
+def test_a_run_is_followed_to_its_end_then_listed_and_deleted(page: Page, pairs: Path) -> None:
+    key = draft_of(page, pairs)
+    run_id = start(page, key, form_of(page.drafts.get(key), epochs="1", batch_size="8", judge="split"), None, None, "Mine")
+    follow = run_panel.attach_run(page, {"owner": "", "job": run_id})
+    assert follow.chosen == run_id
+    page.studio.runner.wait(run_id, 300)
+    snapshot = read_run(page, FollowedRun(run_id))
+    panel, curves = snapshot.run, snapshot.curves
+    assert snapshot.has_changed and panel["status"] == "finished" and panel["title"] == "Mine"
+    assert curves is not None and len(curves["loss"]["x"]) > 1
+    assert not read_run(page, snapshot.followed).has_changed
+    ids, cards = models.list_models(page, None, run_id)
+    assert ids[-1] == run_id and cards["current"] == run_id
+    facts, shown, _ = models.model_details(page, None, run_id)
+    assert facts is not None and shown is not None and shown["scores"] is not None
+    assert run_id in {name for _, name in page.model_choices(None)}
+    assert write_run_zip(page, run_id).stat().st_size > 1000
+    page.studio.tune.delete_run(run_id)
+    with pytest.raises(StudioError, match="no longer there"):
+        use_model(page, run_id, None)
+    assert run_id not in models.list_models(page, None, "")[0]
+    assert run_panel.attach_run(page, {"job": run_id}) == run_panel.SelectedRun("")
+
+
+def test_a_run_whose_name_is_taken_gets_a_number_and_one_that_goes_on_from_it_says_its_name(page: Page, pairs: Path) -> None:
+    key = draft_of(page, pairs)
+    names, ids = [], []
+    for _ in range(3):
+        run_id = start(page, key, form_of(page.drafts.get(key), epochs="0.2", judge="split"), None, None, "second")
+        ids.append(run_id)
+        names.append(page.studio.tune.run(run_id).run.name)
+    assert names == ["second", "second 2", "second 3"]
+    assert drafts.free_name(page.studio, "another visitor", "second") == "second"
+    for run_id in ids:
+        page.studio.runner.wait(run_id, 300)
+    next_one = start(page, key, form_of(page.drafts.get(key), epochs="0.2", judge="split"), ids[1], None, "third")
+    panel = read_run(page, FollowedRun(next_one)).run
+    assert panel["subtitle"].endswith("from second 2")
+    facts, _, _ = models.model_details(page, None, next_one)
+    assert facts is not None and "second 2" in str(facts)
+
+
+def test_of_a_run_that_was_stopped_without_a_model_nothing_is_said_to_be_learned(page: Page, pairs: Path) -> None:
+    run_id = page.studio.tune.train(TrainRequest(pairs, overrides={"epochs": 0.2, "judge": "split"})).id
+    page.studio.store.record(run_id, status="stopped", model_path=None)
+    panel = read_run(page, FollowedRun(run_id)).run
+    assert "for training" in panel["rows"][0]
+
+
+def test_on_a_shared_page_visitors_do_not_see_each_others_runs(page: Page, pairs: Path) -> None:
+    shared = Page(page.studio, shared=True)
+    key = draft_of(shared, pairs)
+    mine, theirs = ({"owner": new_visitor_id(), "job": ""} for _ in range(2))
+    run_id = start(shared, key, form_of(shared.drafts.get(key), epochs="0.2", judge="split"), None, mine, "")
+    shared.studio.runner.wait(run_id, 300)
+    assert run_id in models.list_models(shared, mine, "")[0]
+    assert run_id not in models.list_models(shared, theirs, "")[0]
+    assert models.model_details(shared, theirs, run_id) == (None, None, None)
+    assert run_panel.attach_run(shared, theirs) == run_panel.SelectedRun("")
+    assert shared.visitor(None) != shared.visitor(None)
+
+
+def test_a_browser_cannot_give_itself_the_name_that_the_machine_or_the_api_uses(page: Page, pairs: Path) -> None:
+    shared = Page(page.studio, shared=True)
+    short = {"epochs": 0.2, "judge": "split"}
+    runs = [page.studio.tune.submit(TrainRequest(pairs, overrides=short, owner=owner)) for owner in ("local", "api")]
+    for forged in ("local", "api", "visitor-a", "", None, ["local"]):
+        assert models.list_models(shared, {"owner": forged}, "")[0] == models.list_models(shared, None, "")[0]
+        assert run_panel.attach_run(shared, {"owner": forged, "job": runs[0].id}) == run_panel.SelectedRun("")
+
+
+def test_time_and_memory_are_estimated_and_nothing_is_trained(page: Page, pairs: Path) -> None:
+    key = draft_of(page, pairs)
+    for epochs, words in ((2.0, "2 epochs of 60 rows"), (1.0, "1 epoch of 60 rows")):
+        view = handlers.estimate_training(page, key, None, "en", form_of(page.drafts.get(key), epochs=epochs))
+        shown = view.plan.forecast
+        assert isinstance(shown, dict) and page.drafts.get(view.draft).overrides["epochs"] == epochs
+        assert shown["title"].startswith("About ") and "GB of memory" in shown["title"]
+        assert shown["reasons"][0].startswith(words) and ", in 5 folds " in shown["reasons"][0]
+    assert page.studio.tune.runs() == []
+
+
+def test_a_run_that_was_stopped_before_it_began_has_learned_from_nothing(page: Page, pairs: Path) -> None:
+    overrides = [{"epochs": epochs, "judge": "split"} for epochs in (50, 1)]
+    first, second = (page.studio.tune.submit(TrainRequest(pairs, overrides=values, name="waits")).id for values in overrides)
+    page.studio.tune.stop(second)
+    panel = read_run(page, FollowedRun(second)).run
+    page.studio.tune.stop(first)
+    page.studio.runner.wait(first, 300)
+    assert panel["status"] == "stopped" and "for training" in panel["rows"][0] and "used for training" not in panel["rows"][0]
+
+
+def test_a_model_that_cannot_be_tuned_is_no_fault_of_the_file(page: Page, pairs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def frozen(*_: Any, **__: Any) -> None:
+        raise StudioError("this-one is frozen", "choose another")
+
+    monkeypatch.setattr(page.studio.tune, "plan", frozen)
+    draft = open_path(page, pairs)
+    assert "file" not in view_model.findings_view(draft)["verdict"]
+    with pytest.raises(StudioError) as caught:
+        drafts.start_run(page.studio, draft, "local", "")
+    assert "Choose another" in str(caught.value) and "columns" not in str(caught.value)
+
+
+def test_a_file_that_is_chosen_while_another_model_reads_the_one_before_stays(
+    page: Page, pairs: Path, static: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = open_path(page, write_pairs(tmp_path / "other.csv", 40))
+    key, plan_again, meanwhile = draft_of(page, pairs), drafts.plan_again, []
+
+    def slow(*arguments: Any) -> drafts.Draft:
+        meanwhile.append(page.drafts.put(other))
+        return plan_again(*arguments)
+
+    changed = handlers.change_model(page, key, static)
+    assert changed is not None and changed.draft == key, "with nothing in between, it is planned again"
+    monkeypatch.setattr(drafts, "plan_again", slow)
+    before = page.drafts.get(key)
+    assert handlers.change_model(page, key, page.studio.settings.default_model) is None
+    assert page.drafts.get(key) is before and meanwhile
+
+
+def test_a_new_draft_is_stored_with_its_settings_name_and_pinned_texts(page: Page, pairs: Path) -> None:
+    draft = open_path(page, pairs).with_request(overrides={"epochs": 7})
+    key, pins = page.drafts.put(drafts.plan_again(page.studio, draft, None)), view_model.pins_form(["one", "other", *[""] * 9])
+    stored = handlers.store_form(page, None, key, "Cats", pins)
+    assert isinstance(stored, dict)
+    assert (stored["overrides"], stored["name"], stored["pinned"][:2]) == ({"epochs": 7}, "Cats", ["one", "other"])
+    assert handlers.store_form(page, None, None, "Cats", pins) is UNCHANGED, "no file was chosen"
+    restored = handlers.restore_form(page, None, stored, None, None)
+    assert restored is not None and restored.name == "Cats" and restored.pins_view.visible_pairs == 1
+
+
+def test_no_two_handlers_of_one_control_wait_for_their_turn(page: Page) -> None:
+    """Gradio repeats the whole event for each handler that waited: two of them would repeat each other without end."""
+    from sbert_studio.ui.app import build_page
+
+    waiting = [event for event in build_page(page.studio, page).fns.values() if event.trigger_mode == "always_last"]
+    inputs = Counter(target for event in waiting for target in set(event.targets) if target[1] == "input")
+    assert inputs and max(inputs.values()) == 1

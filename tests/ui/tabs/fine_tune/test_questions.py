@@ -1,0 +1,229 @@
+"""A question to the owner of a file stands on the page until it is answered by one click; the API tells it as an error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sbert_studio.data.schema.overrides import SchemaOverrides
+from tiny_studio import quick, write_doubtful, write_pairs
+
+from sbert_studio.errors import StudioError
+from sbert_studio.services import TrainRequest
+from sbert_studio.ui.api import verbs as api
+from sbert_studio.ui.page import Page
+from sbert_studio.ui.panel import Selection
+from sbert_studio.ui.run_view import FollowedRun
+from sbert_studio.ui.tabs.fine_tune import draft as drafts
+from sbert_studio.ui.tabs.fine_tune import handlers, run_panel, view_model
+from sbert_studio.ui.views import to_sentence
+
+from .forms import form_of, open_path, start
+
+
+@pytest.fixture
+def doubtful(tmp_path: Path) -> Path:
+    return write_doubtful(tmp_path / "doubtful.csv")
+
+
+def test_one_click_answers_and_start_submits_the_very_plan_that_is_shown(
+    page: Page, doubtful: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draft = open_path(page, doubtful)
+    shown = view_model.open_questions(draft)
+    assert shown is not None and len(shown["questions"]) == 1
+    (question,) = shown["questions"]
+    assert {"glorp", "blarg"} <= set(question["question"].replace("'", " ").split()) and len(question["answers"]) == 3
+    assert question["rows"][0]["texts"] and question["rows"][0]["read_as"]
+    assert {"glorp", "blarg"} <= {*question["theirs"][0]}, "what the file says, no language translates"
+    key = page.drafts.put(draft)
+    with pytest.raises(StudioError, match="a question is open"):
+        start(page, key, form_of(draft))
+    answered = drafts.answer_question(page.studio, draft, [0, 1], None)
+    assert view_model.open_questions(answered) is None and answered.plan is not None and draft.plan is not None
+    assert answered.plan.roles.labels == draft.plan.roles.labels[::-1]
+    assert answered.table is draft.table
+    assert "--order" in drafts.command_line(answered, "m", "m")
+    planned = drafts.with_settings(page.studio, answered, None, {"epochs": 0.3, "batch_size": 8, "judge": "split"})
+    begun: list[Any] = []
+    submit = page.studio.runner.submit
+    monkeypatch.setattr(type(page.studio.tune), "plan", lambda *_, **__: pytest.fail("what is shown was planned again"))
+    monkeypatch.setattr(page.studio.runner, "submit", lambda run_id: (begun.append(run_id), submit(run_id))[1])
+    run_id = start(page, page.drafts.put(planned), form_of(planned), name="Mine")
+    page.studio.runner.wait(run_id, 300)
+    run = page.studio.tune.run(run_id).run
+    assert begun == [run_id] and (run.status, run.name) == ("finished", "Mine")
+    assert planned.plan is not None and run.spec == planned.plan.spec.to_json()
+    kept = page.studio.workspace.run(run_id) / "plan.json"
+    assert question["question"] in kept.read_text(encoding="utf-8")
+
+
+def test_an_answer_keeps_what_was_typed_into_the_settings(page: Page, doubtful: Path) -> None:
+    draft = open_path(page, doubtful)
+    form = form_of(draft, epochs="0.5", batch_size="8")
+    view = handlers.answer_question(page, page.drafts.put(draft), None, form, Selection("answer", [0, 1]))
+    answered = page.drafts.get(view.draft)
+    assert view_model.open_questions(answered) is None and answered.plan is not None
+    assert (answered.plan.spec.epochs, answered.plan.spec.batch_size) == (0.5, 8)
+
+
+@pytest.mark.parametrize("which", [None, 0, [0], [0, 9], [3, 0], [-1, 0], [0, -1], ["0", "0"], [[0], 0], {"a": 1}, [0.5, 0]])
+def test_an_answer_that_is_none_is_refused(page: Page, doubtful: Path, which: Any) -> None:
+    draft = open_path(page, doubtful)
+    with pytest.raises(StudioError, match="no longer open"):
+        drafts.answer_question(page.studio, draft, which, None)
+
+
+def test_columns_chosen_by_hand_keep_how_the_file_is_read(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "alt.csv"
+    path.write_bytes(write_pairs(tmp_path / "pairs.csv").read_text().replace("cat", "кот").encode("cp1251"))
+    draft = drafts.plan_again(page.studio, open_path(page, path).with_request(choices=SchemaOverrides(encoding="cp1251")), None)
+    draft = drafts.with_columns(page.studio, draft, SchemaOverrides("positive_pairs"), None)
+    assert (draft.choices.kind, draft.choices.encoding) == ("positive_pairs", "cp1251")
+    assert "--encoding cp1251" in drafts.command_line(draft, "m", "m")
+
+
+def test_texts_with_a_category_are_a_kind_that_can_be_chosen_by_hand(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "texts.csv"
+    path.write_text("body,desk\n" + "".join(f"my card number {n} is {'lost' if n % 2 else 'new'},d{n % 4}\n" for n in range(60)))
+    draft = drafts.with_columns(page.studio, open_path(page, path), SchemaOverrides("labelled_texts"), None)
+    assert draft.plan is not None, draft.problem
+    assert (draft.plan.roles.kind, draft.plan.roles.texts, draft.plan.roles.target) == ("labelled_texts", ("body",), "desk")
+    assert "Texts with a category" in view_model.findings_view(draft)["verdict"]
+
+
+def test_the_api_refuses_what_is_uncertain_with_the_question_and_its_answers(page: Page, doubtful: Path) -> None:
+    settings = '{"epochs": 0.3, "batch_size": 8, "judge": "split"}'
+    checked = api.check(page.studio, str(doubtful))
+    assert checked["certain"] is False and checked["questions"][0]["options"][0]["choice"]["order"]
+    with pytest.raises(StudioError, match="as_read=true") as caught:
+        api.train(page, str(doubtful), "auto", "auto", settings, "", "")
+    assert 'order="blarg,glorp"' in str(caught.value) and "right?" in str(caught.value)
+    assert page.studio.tune.runs() == []
+    told = api.train(page, str(doubtful), "auto", "auto", settings, "", "", order="blarg,glorp")
+    read = api.train(page, str(doubtful), "auto", "auto", settings, "", "", as_read=True)
+    assert told["accounts"]["data"]["read"] == read["accounts"]["data"]["read"] == 80
+    for run in (told, read):
+        page.studio.runner.wait(run["id"], 300)
+        assert page.studio.tune.run(run["id"]).run.status == "finished"
+
+
+def test_a_run_that_asks_shows_its_question_and_goes_on_or_is_left(page: Page, tmp_path: Path) -> None:
+    from sbert_studio.data.questions import Option, Question
+
+    steps = iter([False, False, True])
+    run = page.studio.tune.train(
+        TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(judge="folds")), should_stop=lambda: next(steps, True)
+    )
+    options = (
+        Option("turn it round", "--scale 5-0", {"scale": [5.0, 0.0]}),
+        Option("leave it", "", {}),
+    )
+    question = Question("alarm", "Do these rows stand the right way round?", options)
+    body = {"type": "asks", "question": question.to_json()}
+    page.studio.store.record(run.id, body, status="asks")
+    assert page.studio.settle.question(run.id) == question
+    shown = run_panel.show_run(page, FollowedRun(run.id)).alarm
+    assert shown is not None and shown["questions"][0]["answers"] == ["turn it round", "leave it"]
+    for wrong in ([0, 2], [1, 0], None, [0, "0"]):
+        with pytest.raises(StudioError, match="no longer open"):
+            run_panel.answer_run_question(page.studio, run.id, wrong)
+    again = run_panel.answer_run_question(page.studio, run.id, [0, 0])
+    assert again.id != run.id and page.studio.tune.run(run.id).run.status == "stopped"
+    page.studio.runner.wait(again.id, 300)
+    done = page.studio.tune.run(again.id).run
+    # Turned round, these rows say the opposite of what the model finds, which is asked about in its turn.
+    assert (done.status, done.name, done.model) == ("asks", run.name, run.model), done.message
+    asked = page.studio.settle.question(again.id)
+    assert asked is not None and asked.rows
+    place = next(place for place, option in enumerate(asked.options) if "accept_alarm" in option.choice)
+    assert run_panel.answer_run_question(page.studio, again.id, [0, place]).id == again.id
+    page.studio.runner.wait(again.id, 300)
+    assert page.studio.tune.run(again.id).run.status == "finished"
+    assert page.studio.tune.run(run.id).run.message.endswith(again.id)
+    page.studio.store.record(run.id, body, status="asks")
+    assert run_panel.answer_run_question(page.studio, run.id, [0, 1]).status == "stopped"
+
+
+def test_no_answer_is_filled_where_nothing_is_favoured_and_the_one_that_evidence_favours_where_it_is(
+    page: Page, doubtful: Path, tmp_path: Path
+) -> None:
+    shown = view_model.open_questions(open_path(page, doubtful))
+    assert shown is not None and shown["questions"][0]["proposed"] is None
+    path = tmp_path / "reversed.csv"
+    lines = write_pairs(tmp_path / "pairs.csv").read_text(encoding="utf-8").splitlines()
+    rows = [line.rsplit(",", 1) for line in lines[1:]]
+    path.write_text(
+        "\n".join(
+            [
+                lines[0].replace("score", "value"),
+                *(f"{texts},{5 - float(score) if at % 3 else float(score):g}" for at, (texts, score) in enumerate(rows)),
+            ]
+        ),
+        encoding="utf-8",
+    )
+    shown = view_model.open_questions(open_path(page, path))
+    assert shown is not None
+    asked = next(one for one in shown["questions"] if "count as" in one["question"] or "counts as" in one["question"])
+    assert asked["answers"][asked["proposed"]] == "the other way round"
+
+
+def test_while_a_question_is_open_the_line_for_a_terminal_is_one_that_works(page: Page, doubtful: Path) -> None:
+    draft = open_path(page, doubtful)
+    shown = view_model.command_view(draft, "m", "m")
+    assert (shown is not None and shown["command"].endswith("--as-read")) or "--as-read " in shown["command"]
+    assert "answer" in shown["title"]
+    answered = drafts.answer_question(page.studio, draft, [0, 0], None)
+    shown = view_model.command_view(answered, "m", "m")
+    assert shown is not None and "--order" in shown["command"] and "--as-read" not in shown["command"]
+
+
+def test_the_page_says_why_it_is_certain_and_what_is_left_aside(page: Page, tmp_path: Path) -> None:
+    lines = write_pairs(tmp_path / "pairs.csv").read_text(encoding="utf-8").splitlines()
+    path = tmp_path / "more.csv"
+    path.write_text("\n".join([lines[0] + ",annotator", *(f"{line},ann" for line in lines[1:])]), encoding="utf-8")
+    why = view_model.findings_view(open_path(page, path))["why"]
+    assert why.startswith("Inferred because 'score' is") and "rank correlation" in why
+    assert why.endswith("Not learned from: annotator.")
+
+
+def test_a_question_in_a_sentence_ends_in_its_own_mark(page: Page, doubtful: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import gradio as gr
+
+    from sbert_studio.ui.handlers import handle_errors
+
+    said: list[str] = []
+    monkeypatch.setattr(gr, "Warning", lambda words, **_: said.append(words))
+    key = page.drafts.put(draft := open_path(page, doubtful))
+    handle_errors(lambda: start(page, key, form_of(draft)))()
+    with pytest.raises(StudioError) as caught:
+        page.studio.tune.submit(draft.request)
+    assert said and "right?" in said[0]
+    for words in (said[0], str(caught.value), to_sentence("is it right?"), to_sentence("done"), to_sentence("done.")):
+        assert "?." not in words and ".." not in words
+    assert to_sentence("is it right?") == "Is it right?" and to_sentence("done.") == "Done."
+
+
+def test_the_line_for_a_terminal_takes_the_proposed_answer_and_works(page: Page, tmp_path: Path) -> None:
+    import shlex
+
+    from sbert_studio.data.schema.overrides import parse_scale
+
+    lines = write_pairs(tmp_path / "pairs.csv").read_text(encoding="utf-8").splitlines()
+    path = tmp_path / "turned.csv"
+    rows = [one.rsplit(",", 1) for one in lines[1:]]
+    path.write_text(
+        "\n".join(
+            [
+                lines[0].replace("score", "value"),
+                *(f"{texts},{5 - float(score) if at % 3 else float(score):g}" for at, (texts, score) in enumerate(rows)),
+            ]
+        ),
+        encoding="utf-8",
+    )
+    shown = view_model.command_view(open_path(page, path), "m", "m")
+    assert shown is not None and "proposed" in shown["title"] and "--as-read" not in shown["command"]
+    words = shlex.split(shown["command"])
+    scale = parse_scale(words[words.index("--scale") + 1])
+    assert page.studio.tune.plan(TrainRequest(path, choices=SchemaOverrides(scale=scale))).certain

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sbert_studio.services.results import ClusterInfo, MapView
+from sbert_studio.ui import corpus_picker
+from sbert_studio.ui.page import Page
+from sbert_studio.ui.tabs.map import handlers
+from sbert_studio.ui.tabs.map.handlers import draw
+from sbert_studio.ui.tabs.map.view_model import MapSettings
+from sbert_studio.ui.views import UNCHANGED
+
+
+def edit(page: Page, map_key: str, corpus: str | None, request: Any, owner: object = None) -> tuple[Any, str | None]:
+    """Edit a map; return the value of its view and the new key of the corpus, ``None`` if the visitor's corpus stays."""
+    action = handlers.edit(page, map_key, corpus, owner, request)
+    return action.map, None if action.corpus is UNCHANGED else action.corpus
+
+
+@pytest.fixture
+def corpus_key(page: Page, corpus_file: Path) -> str:
+    key = corpus_picker.open_file(page, str(corpus_file))
+    assert key is not None
+    return key
+
+
+@pytest.fixture
+def map_key(page: Page, corpus_key: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A map of forty texts whose points are made up: UMAP has tests of its own."""
+
+    def fake(corpus: Any, projection: Any, clusters: Any, model: Any, *, phase: Any = None) -> MapView:
+        n = len(corpus.texts)
+        points = np.random.default_rng(0).normal(size=(n, projection.dimensions)).astype(np.float32)
+        return MapView(points, np.arange(n) % 2, (ClusterInfo(0, "even", n // 2), ClusterInfo(1, "odd", n // 2)), "k")
+
+    monkeypatch.setattr(page.studio.explore, "map", fake)
+    return draw(page, corpus_key, None, None, MapSettings(neighbors=5))[1]

@@ -1,0 +1,339 @@
+from __future__ import annotations
+
+import csv
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+import numpy as np
+import pytest
+
+from sbert_studio.errors import StudioError
+from sbert_studio.explore.map_edits import EditHistory, RemoveEdit
+from sbert_studio.ui import corpus_picker
+from sbert_studio.ui.handover import show_on_map
+from sbert_studio.ui.page import Page
+from sbert_studio.ui.panel import Selection
+from sbert_studio.ui.sessions import map_edits
+from sbert_studio.ui.tabs.map import handlers
+from sbert_studio.ui.tabs.map.handlers import change_color, corpus_on_map, draw
+from sbert_studio.ui.tabs.map.view_model import MapSettings, drawn_map_value, notes_value, to_map_rows, valid_rows
+from sbert_studio.ui.tabs.search.handlers import search
+from sbert_studio.ui.tabs.search.view_model import SearchInputs
+from sbert_studio.ui.views import UNCHANGED, server_function
+
+from .conftest import edit
+
+
+def act(page: Page, map_key: str, action: str, item: object) -> Any:
+    return handlers.act_on_map(page, map_key, None, None, Selection(action, item))
+
+
+def test_labels_become_a_column_of_the_corpus_and_undo_takes_it_back(page: Page, corpus_key: str, map_key: str) -> None:
+    value, key = edit(page, map_key, corpus_key, {"do": "label", "rows": [0, 2, 99], "name": " urgent "})
+    labelled = page.corpora.get(key)
+    assert labelled.corpus.fields["label"][:4] == ("urgent", "", "urgent", "") and labelled.id == page.corpora.get(corpus_key).id
+    assert value["by"] == "label" and [(name["label"], name["size"]) for name in value["names"]] == [("urgent", 2), ("no label yet", 38)]
+    assert value["layout_key"] == drawn_map_value(page, map_key)["layout_key"] and value["key"] == map_key
+    value, key = edit(page, map_key, key, {"do": "undo"})
+    assert "label" not in page.corpora.get(key).corpus.fields and value["by"] == "Clusters" and value["edits"] == []
+    with pytest.raises(StudioError, match="nothing to undo"):
+        edit(page, map_key, key, {"do": "undo"})
+
+
+def test_removed_texts_leave_the_corpus_and_come_back(page: Page, corpus_key: str, map_key: str) -> None:
+    whole = page.corpora.get(corpus_key)
+    value, key = edit(page, map_key, corpus_key, {"do": "remove", "rows": [0, 1]})
+    less = page.corpora.get(key)
+    assert less.corpus.texts == whole.corpus.texts[2:] and less.id == whole.id and less.corpus.account.skipped == 2
+    assert value["made"]["corpus"] == less.corpus.digest, "the map shows what stays, and is not stale"
+    _, key = edit(page, map_key, key, {"do": "undo"})
+    assert page.corpora.get(key).corpus == whole.corpus and page.corpora.get(key).id == whole.id
+
+
+def test_another_corpus_that_was_chosen_meanwhile_stays(page: Page, corpus_key: str, map_key: str) -> None:
+    other = page.corpora.put(page.corpora.sample())
+    value, key = edit(page, map_key, other, {"do": "label", "rows": [0], "name": "x"})
+    assert key is None and value["labels"][0]["label"] == "x"
+
+
+def test_labels_stay_when_the_map_is_drawn_again(page: Page, corpus_key: str, map_key: str) -> None:
+    _, key = edit(page, map_key, corpus_key, {"do": "label", "rows": [0], "name": "x"})
+    _, again = draw(page, key, None, None, MapSettings("2-D", 9, 0.2))
+    _, key = edit(page, again, key, {"do": "label", "rows": [1], "name": "y"})
+    assert [name for name in page.corpora.get(key).corpus.fields if name.startswith("label")] == ["label"]
+    assert page.corpora.get(key).corpus.fields["label"][:3] == ("x", "y", "")
+
+
+def test_a_files_own_label_column_is_left_alone(page: Page, tmp_path: Path, map_key: str) -> None:
+    drawn = page.maps.get(map_key)
+    fields = {**drawn.corpus.fields, "label": ("theirs",) * 40}
+    chosen = replace(drawn.chosen, corpus=replace(drawn.corpus, fields=fields))
+    page.maps.put(replace(drawn, corpus=chosen.corpus, chosen=chosen), map_key)
+    _, key = edit(page, map_key, page.corpora.put(chosen), {"do": "label", "rows": [3], "name": "ours"})
+    made = page.corpora.get(key).corpus.fields
+    assert made["label"] == fields["label"] and made["label 2"][3] == "ours"
+
+
+def test_clusters_are_renamed_merged_and_split(page: Page, corpus_key: str, map_key: str) -> None:
+    value, _ = edit(page, map_key, corpus_key, {"do": "rename", "cluster": 0, "name": "two by two"})
+    assert value["cluster_names"][0]["label"] == "two by two" and value["show"]["cluster"] == 0
+    value, _ = edit(page, map_key, corpus_key, {"do": "split", "cluster": 0})
+    assert [name["size"] for name in value["cluster_names"]] and sum(name["size"] for name in value["cluster_names"]) == 40
+    assert len(value["cluster_names"]) == 3
+    value, _ = edit(page, map_key, corpus_key, {"do": "merge", "clusters": [1, 0]})
+    assert len(value["cluster_names"]) == 2
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        None,
+        [],
+        {"do": "format the disk"},
+        {"do": "label", "rows": [], "name": "x"},
+        {"do": "label", "rows": [0], "name": ""},
+        {"do": "label", "rows": [0], "name": None},
+        {"do": "remove", "rows": [99]},
+        {"do": "rename", "cluster": "0", "name": "x"},
+        {"do": "merge", "clusters": [0, True]},
+        {"do": "merge", "clusters": 3},
+        {"do": "split", "cluster": [0]},
+    ],
+)
+def test_what_the_browser_may_send_is_not_trusted(page: Page, corpus_key: str, map_key: str, request_: Any) -> None:
+    with pytest.raises(StudioError):
+        edit(page, map_key, corpus_key, request_)
+    assert page.maps.get(map_key).edits.steps == ()
+
+
+def test_colours_follow_a_column_and_nothing_else(page: Page, map_key: str) -> None:
+    assert change_color(page, map_key, "topic")["by"] == "topic"
+    assert page.maps.get(map_key).colour == "topic"
+    for name in ("no such column", None, ["topic"]):
+        assert change_color(page, map_key, name)["by"] == "Clusters"
+
+
+def test_the_maps_csv_has_every_row_that_is_left_with_its_cluster_and_label(page: Page, corpus_key: str, map_key: str) -> None:
+    edit(page, map_key, corpus_key, {"do": "label", "rows": [2], "name": "=cmd()"})
+    edit(page, map_key, corpus_key, {"do": "remove", "rows": [0]})
+    with handlers.write_table(page, map_key).open(encoding="utf-8-sig", newline="") as source:
+        rows = list(csv.DictReader(source))
+    assert len(rows) == 39
+    assert {"row", "text", "topic", "label", "cluster", "cluster_label", "x", "y"} <= set(rows[0])
+    assert [row["cluster_label"] for row in rows[:3]] == ["odd", "even", "odd"] and rows[1]["label"] == "'=cmd()"
+
+
+def test_a_map_says_what_is_to_be_known_of_it(page: Page, map_key: str) -> None:
+    assert notes_value(page, map_key) is None
+    shown = page.maps.get(map_key)
+    told = replace(shown, view=replace(shown.view, notes=("2 of 9 words are passed over.", "Its texts look like Chinese.")))
+    assert notes_value(page, page.maps.put(told)) == {"text": " ".join(told.view.notes)}
+
+
+def test_back_leads_to_the_map_as_it_was_left(page: Page, corpus_key: str, map_key: str) -> None:
+    model = page.studio.settings.default_model
+    edit(page, map_key, corpus_key, {"do": "label", "rows": [0], "name": "x"})
+    there = corpus_on_map(page, map_key, corpus_key, model)
+    assert there is not None and page.corpora.get(there).corpus.fields["label"][0] == "x"
+    assert corpus_on_map(page, None, corpus_key, model) is None
+    assert corpus_on_map(page, map_key, page.corpora.put(page.corpora.sample()), model) is None
+    assert corpus_on_map(page, map_key, corpus_key, "another model") is None
+
+
+def test_a_list_holds_its_rows_once_and_leaves_out_what_is_none(page: Page, map_key: str) -> None:
+    listed = handlers.get_items(page, {"key": map_key, "rows": [3, 3, 5, -1, 99, "7", None, True]})
+    assert [item["row"] for item in listed] == [3, 5]
+    corpus = page.maps.get(map_key).corpus
+    assert [(item["line"], item["text"], item["value"]) for item in listed] == [(corpus.lines[r], corpus.texts[r], "odd") for r in (3, 5)]
+    assert handlers.get_items(page, {"key": map_key, "rows": "all"}) == []
+
+
+def test_the_name_of_what_is_in_no_cluster_is_the_pages_own_and_is_translated(page: Page, map_key: str) -> None:
+    drawn = page.maps.get(map_key)
+    now = drawn.edits.now
+    start = replace(
+        now, ids=np.where(np.arange(len(now.ids)) == 3, -1, now.ids), labels=tuple("mine" if row == 5 else "" for row in range(40))
+    )
+    page.maps.put(replace(drawn, edits=EditHistory(start)), map_key)
+    listed = handlers.get_items(page, {"key": map_key, "rows": [3, 4, 5]})
+    assert [(item["value"], item["ours"]) for item in listed] == [("no cluster", True), ("even", False), ("mine", False)]
+
+
+def test_a_click_finds_the_nearest_and_passes_over_what_was_removed(page: Page, map_key: str) -> None:
+    found = handlers.find_neighbors(page, {"key": map_key, "row": 4})
+    assert len(found["rows"]) == 12 and 4 not in found["rows"] and found["scores"] == sorted(found["scores"], reverse=True)
+    gone = tuple(found["rows"][:5])
+    edit(page, map_key, None, {"do": "remove", "rows": list(gone)})
+    again = handlers.find_neighbors(page, {"key": map_key, "row": 4})
+    assert again["rows"][:7] == found["rows"][5:] and len(again["rows"]) == 12
+    for row in (gone[0], 99, "4", None, True):
+        assert "no longer on the map" in server_function(page, "map_near", handlers.find_neighbors)({"key": map_key, "row": row})["error"]  # type: ignore[index]
+
+
+def test_words_find_what_is_nearest_in_meaning(page: Page, map_key: str) -> None:
+    text = page.maps.get(map_key).corpus.texts[9]
+    found = handlers.find_meaning(page, {"key": map_key, "query": text})
+    assert page.maps.get(map_key).corpus.texts[found["rows"][0]] == text and found["scores"][0] == pytest.approx(1, abs=1e-3)
+    assert server_function(page, "map_find", handlers.find_meaning)({"key": map_key, "query": " "})["error"]  # type: ignore[index]
+
+
+def test_texts_of_a_map_are_given_to_who_holds_its_key_only(page: Page, map_key: str) -> None:
+    texts = page.maps.get(map_key).corpus.texts
+    assert handlers.get_texts(page, {"key": map_key, "rows": [5, 7, "x", -1, 10**9]}) == [(5, texts[5]), (7, texts[7])]
+    assert handlers.get_texts(page, {"key": map_key, "start": 5}) == []
+    word = texts[5].split()[0]
+    assert handlers.find_words(page, {"key": map_key, "query": word.upper()}) == [
+        row for row, text in enumerate(texts) if word.lower() in text.lower()
+    ]
+    assert handlers.find_words(page, {"key": map_key, "query": ""}) == []
+    for request in ({}, {"key": 3}, {"key": "guess", "start": 0, "count": 3}):
+        for ask in handlers.SERVER_FUNCTIONS.values():
+            with pytest.raises(StudioError):
+                ask(page, request)
+
+
+def test_a_selection_is_downloaded_as_a_csv_without_live_formulas(page: Page, map_key: str) -> None:
+    made = handlers.get_csv(page, {"key": map_key, "rows": [1, 0, 99]})
+    lines = made["csv"].lstrip("\ufeff").splitlines()
+    assert made["name"] == "corpus selection.csv"
+    assert lines[0].split(",")[:4] == ["row", "text", "cluster", "cluster_label"] and len(lines) == 3
+    assert lines[1].split(",")[3] == "odd"
+
+
+def test_a_corpus_too_large_to_draw_keeps_the_account_of_all_its_rows(
+    page: Page, corpus_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(map_edits, "MAX_POINTS", 10)
+    corpus, rows = map_edits.sample_for_map(page.corpora.get(corpus_picker.open_file(page, str(corpus_file))).corpus)
+    assert (corpus.account.read, corpus.account.used, corpus.account.skipped) == (40, 10, 30)
+    assert rows is not None and rows[0] == 0 and rows[-1] == 39
+
+
+def test_controls_of_other_methods_do_not_change_the_clusters() -> None:
+    def clustering(method: str, count: int, threshold: float) -> object:
+        return MapSettings(method=method, cluster_count=count, threshold=threshold).clustering()
+
+    assert clustering("auto", 3, 0.5) == clustering("auto", 9, 0.7)
+    assert clustering("kmeans", 3, 0.5) == clustering("kmeans", 3, 0.9) != clustering("kmeans", 4, 0.5)
+    assert clustering("agglomerative", 3, 0.5) == clustering("agglomerative", 9, 0.5) != clustering("agglomerative", 3, 0.6)
+
+
+def test_progress_names_each_phase_of_drawing(page: Page, corpus_key: str) -> None:
+    reported: list[str] = []
+    progress: Any = lambda *_, desc: reported.append(desc)  # noqa: E731
+    draw(page, corpus_key, None, None, MapSettings(neighbors=5), progress=progress)
+    assert list(dict.fromkeys(words[:6] for words in reported)) == ["1 of 3", "2 of 3", "3 of 3"]
+
+
+def test_what_was_removed_is_no_row_any_more(page: Page, map_key: str) -> None:
+    drawn = page.maps.get(map_key)
+    assert valid_rows([0, 1], drawn) == [0, 1]
+    edit(page, map_key, None, {"do": "remove", "rows": [0]})
+    assert valid_rows([0, 1], page.maps.get(map_key)) == [1]
+    assert isinstance(page.maps.get(map_key).edits.steps[0], RemoveEdit)
+
+
+def test_labels_are_taught_as_a_table_of_texts_and_labels(page: Page, corpus_key: str, map_key: str) -> None:
+    with pytest.raises(StudioError, match="no text has a label"):
+        handlers.training_table(page, page.maps.get(map_key))
+    edit(page, map_key, corpus_key, {"do": "label", "rows": [0, 2], "name": "x"})
+    with pytest.raises(StudioError, match="only one label"):
+        handlers.training_table(page, page.maps.get(map_key))
+    edit(page, map_key, corpus_key, {"do": "label", "rows": [1], "name": "=y"})
+    table = act(page, map_key, "teach", 0).training_table
+    assert table.name == "corpus labelled.csv"
+    with table.path.open(encoding="utf-8", newline="") as source:
+        rows = [(row["text"], row["label"]) for row in csv.DictReader(source)]
+    texts = page.maps.get(map_key).corpus.texts
+    assert sorted(rows) == sorted([(texts[0], "x"), (texts[2], "x"), (texts[1], "=y")])
+
+
+def test_chosen_texts_go_into_the_basket_as_pairs_that_belong_together(
+    page: Page, corpus_key: str, map_key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gr, "Info", lambda *_, **__: None)
+    assert act(page, map_key, "examples", [0, 1, 2, 99]).basket_version
+    texts = page.maps.get(map_key).corpus.texts
+    pairs = page.baskets.of(page.visitor(None)).pairs
+    assert {(pair.a, pair.b, pair.together) for pair in pairs} == {(texts[0], texts[1], True), (texts[1], texts[2], True)}
+    with pytest.raises(StudioError):
+        act(page, map_key, "examples", [3])
+
+
+def test_a_search_stays_among_what_was_chosen_also_where_texts_were_removed(page: Page, corpus_key: str, map_key: str) -> None:
+    _, key = edit(page, map_key, corpus_key, {"do": "remove", "rows": [0, 5]})
+    drawn = page.maps.get(map_key)
+    chosen = handlers.rows_to_search(drawn, [0, 7, 9, 12, "x"])
+    corpus = page.corpora.get(key).corpus
+    assert [corpus.texts[row] for row in chosen.rows] == [drawn.corpus.texts[row] for row in (7, 9, 12)]
+    assert to_map_rows(drawn, chosen.rows) == [7, 9, 12]
+    value = search(page, SearchInputs(key, "cat", rows_to_search=chosen)).hits
+    assert sorted(value["ids"]) == sorted(chosen.rows) and "of 3 texts" in value["caption"]
+    other = page.corpora.put(page.corpora.sample())
+    value = search(page, SearchInputs(other, "refund", 5, "lexical", rows_to_search=chosen)).hits
+    assert "of 3 texts" not in value["caption"], "another corpus is searched whole"
+    with pytest.raises(StudioError):
+        handlers.rows_to_search(drawn, [0])
+
+
+def test_hits_are_found_on_the_map(page: Page, corpus_key: str, map_key: str) -> None:
+    rows = show_on_map(page, corpus_key, [4, 4, 2, -1, 99, True, "3"], "Found")
+    assert rows.rows == (4, 2) and to_map_rows(page.maps.get(map_key), rows.rows) == [4, 2]
+    assert rows != show_on_map(page, corpus_key, [4, 2], "Found"), "the same ones can be gone to twice"
+    for nothing in (None, [], [99]):
+        with pytest.raises(StudioError):
+            show_on_map(page, corpus_key, nothing, "Found")
+
+
+def test_a_thumb_beside_a_neighbour_puts_it_into_the_basket_with_the_text_that_was_clicked(
+    page: Page, corpus_key: str, map_key: str
+) -> None:
+    texts = page.maps.get(map_key).corpus.texts
+    assert act(page, map_key, "together", [3, 5]).basket_version is not UNCHANGED
+    act(page, map_key, "apart", [3, 7])
+    known = {(pair.a, pair.b): (pair.together, pair.source) for pair in page.baskets.of(page.visitor(None)).pairs}
+    assert known[texts[3], texts[5]] == (True, "Map") and known[texts[3], texts[7]] == (False, "Map")
+    act(page, map_key, "apart", [3, 7])  # once more: taken back
+    assert (texts[3], texts[7]) not in {(pair.a, pair.b) for pair in page.baskets.of(page.visitor(None)).pairs}
+    for sent in ([3], [3, 3], [3, 99999], "x", None):
+        with pytest.raises(StudioError, match="not two texts"):
+            act(page, map_key, "together", sent)
+
+
+THREE = MapSettings(neighbors=5, method="kmeans", cluster_count=3)
+TEXTS = [
+    f"the {thing} is {how}" for thing in ("cat", "dog", "card", "rain", "bread") for how in ("old", "new", "red", "late", "lost", "mine")
+]
+
+
+@pytest.fixture
+def drawn_of(page: Page, tmp_path: Path):  # type: ignore[no-untyped-def]
+    """Texts, the key of the map that is shown → the key of their map."""
+
+    def made(texts: list[str], standing: str | None = None, settings: MapSettings = THREE) -> str:
+        path = tmp_path / "texts.txt"
+        path.write_text("\n".join(texts))
+        return draw(page, corpus_picker.open_file(page, str(path)), None, None, settings, extend=standing)[1]
+
+    return made
+
+
+def test_new_texts_are_placed_and_the_others_stay(page: Page, drawn_of) -> None:  # type: ignore[no-untyped-def]
+    first = drawn_of(TEXTS)
+    more = ["the cat is old and late", *TEXTS, TEXTS[7]]
+    second = drawn_of(more, first)
+    before, after = (page.maps.get(key).view for key in (first, second))
+    assert np.array_equal(after.points[1:31], before.points) and np.array_equal(after.ids[1:31], before.ids)
+    assert (after.points[31] == before.points).all(axis=1).any()  # on what the model cannot tell from it
+    assert [info.label for info in after.clusters] == [info.label for info in before.clusters]
+    assert sum(info.size for info in after.clusters) == 32
+    said = notes_value(page, second)
+    assert said is not None and "2 new texts were placed" in said["text"] and "Draw the map" in said["text"]
+    # Drawn once more, all are laid out together; so are those of other settings, and a file that lost a text.
+    for texts, standing, settings in ((more, second, THREE), (more, first, replace(THREE, neighbors=6)), (more[1:-3], first, THREE)):
+        again = page.maps.get(drawn_of(texts, standing, settings)).view
+        assert not any("placed" in note for note in again.notes)
+    third = page.maps.get(drawn_of([*more, "one more card"], second)).view  # it grows on
+    assert np.array_equal(third.points[:32], after.points) and any("1 new text was placed" in note for note in third.notes)

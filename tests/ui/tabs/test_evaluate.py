@@ -1,0 +1,402 @@
+"""The Evaluate tab: evaluations in the background, their results, questions about a file, the form and the leaderboard."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sbert_studio.data.schema.overrides import SchemaOverrides
+from tiny_studio import sentences, studio_at, write_doubtful, write_pairs
+from waiting import wait_until
+
+from sbert_studio.cli.main import run as run_command
+from sbert_studio.data.samples import get_sample, list_samples
+from sbert_studio.errors import StudioError
+from sbert_studio.evaluation.tasks import all_tasks
+from sbert_studio.progress import checkpoint
+from sbert_studio.services.training_questions import Unanswered
+from sbert_studio.settings import Limits
+from sbert_studio.ui.api import verbs as api
+from sbert_studio.ui.page import ModelUpdate, Page
+from sbert_studio.ui.panel import Selection
+from sbert_studio.ui.state import OtherTexts, new_visitor_id
+from sbert_studio.ui.tabs.evaluate import handlers, leaderboard
+from sbert_studio.ui.tabs.evaluate.handlers import FILE, EvaluationData, EvaluationForm
+from sbert_studio.ui.tabs.evaluate.view import task_choices
+from sbert_studio.ui.tabs.evaluate.view_model import EvaluationView, FittingModels, evaluation_result, evaluation_view
+from sbert_studio.ui.views import UNCHANGED, props
+
+from .evaluations import ended, evaluate, start
+
+
+@pytest.fixture
+def shared(tmp_path: Path, model_folder: Path) -> Iterator[Page]:
+    with studio_at(tmp_path / "shared", model_folder, limits=Limits(runs=1, queue=3)) as studio:
+        yield Page(studio, shared=True)
+
+
+@pytest.fixture
+def reversed_scores(tmp_path: Path) -> Path:
+    """Pairs whose highest scores belong to the least similar texts."""
+    head, *rows = write_pairs(tmp_path / "pairs.csv").read_text(encoding="utf-8").splitlines()
+    split = [row.rsplit(",", 1) for row in rows]
+    path = tmp_path / "reversed.csv"
+    path.write_text("\n".join([head, *(f"{texts},{5 - float(score):g}" for texts, score in split)]), encoding="utf-8")
+    return path
+
+
+def write_labelled(path: Path, labelled: Iterable[tuple[str, str]]) -> Path:
+    path.write_text("text,topic\n" + "".join(f"{text},{label}\n" for text, label in labelled), encoding="utf-8")
+    return path
+
+
+def view_of(page: Page, owner: object = None) -> EvaluationView:
+    return evaluation_view(ended(page, owner))
+
+
+def column_names(table: dict[str, Any]) -> list[str]:
+    return [column["name"] for column in table["columns"]]
+
+
+def test_two_models_on_a_file_give_a_sentence_tables_a_chart_and_two_entries(page: Page, tmp_path: Path, static: str) -> None:
+    tiny = page.studio.settings.default_model
+    pairs = write_pairs(tmp_path / "pairs.csv", 200)
+    started = start(page, None, [tiny, static, static], EvaluationData(pairs, "pairs.csv"))
+    assert started.active and started.title == "2 models on pairs.csv"
+    job, view = ended(page), view_of(page)
+    assert (job.status, view.job, view.questions) == ("finished", None, None), job
+    conclusion, scores, chart, details, differences = view.conclusion, view.scores, view.chart, view.details, view.differences
+    assert conclusion and chart and details and differences and job.message == conclusion["text"]
+    assert column_names(scores) == ["Model", "Cosine Spearman", "95% interval", "Sentences/s", "Difference", "Beyond chance?"]
+    assert scores["caption"].startswith("pairs.csv · ") and "200 rows read, 200 evaluated, 0 skipped" in scores["caption"]
+    assert [row[0] for row in scores["rows"]] == [tiny, static] and all(row[3] > 0 for row in scores["rows"])
+    first, second = scores["rows"]
+    assert first[2][0] <= first[1] == first[2][1] <= first[2][2]
+    assert first[-2:] == [None, ""] and second[-1].split(",")[0] in ("better", "worse", "within the noise")
+    assert [point["name"] for point in chart["points"]] == [tiny, static] and chart["metric"] == "Cosine Spearman"
+    assert [row[1] for row in details["rows"]] == ["cosine", "dot", "euclidean", "manhattan"] * 2
+    assert conclusion["made"]["words"] == f"{tiny}, {static} · pairs.csv" and conclusion["made"]["again"] == handlers.EVALUATE_AGAIN
+
+    best, other = sorted((tiny, static), key=lambda name: -next(row[1] for row in scores["rows"] if row[0] == name))
+    assert column_names(differences) == ["Texts", "People say", f"{best} says", f"{other} says", "Closer", "Row"]
+    assert len(differences["rows"]) == 20 and {row[4] for row in differences["rows"]} == {tiny, static}
+    lines = pairs.read_text(encoding="utf-8").splitlines()
+    for texts, people, *models, closer, row in differences["rows"]:  # rows as a spreadsheet numbers them, scores on the file's scale
+        left, right, score = lines[row - 1].split(",")
+        assert texts == [left, right] and people.startswith(f"{float(score):.4g} of 5, above ")
+        target, *predicted = (float(re.search(r"above (\d+)% of pairs", one)[1]) for one in (people, *models))  # type: ignore[index]
+        gaps = [abs(one - target) for one in predicted]
+        assert closer == (best, other)[gaps.index(min(gaps))], "the row itself shows who is closer"
+    assert "among all pairs" in differences["note"]
+
+    shown = leaderboard.show_leaderboard(page, None, "")
+    rows, choices = shown.leaderboard["rows"], dict(shown.sets)["choices"]  # type: ignore[arg-type]
+    assert {row[0] for row in rows} == {Path(str(tiny)).name, Path(static).name}
+    assert [row[1] for row in rows] == sorted((row[1] for row in rows), reverse=True)
+    assert [title for title, _ in choices] == ["All sets", "pairs.csv"] and shown.speeds is None
+    one_set = leaderboard.show_leaderboard(page, None, choices[1][1])
+    assert "Set" not in column_names(one_set.leaderboard) and one_set.speeds is not None
+    for suffix in (".csv", ".md"):
+        assert "static" in leaderboard.write_file(page, suffix, None, choices[1][1]).read_text(encoding="utf-8")
+
+
+def test_suite_is_evaluated_as_one_set(page: Page, static: str) -> None:
+    for seed, name in enumerate(("MSRpar", "OnWN")):
+        (path := page.studio.workspace.home / "suites" / "sts12" / f"{name}.csv").parent.mkdir(parents=True, exist_ok=True)
+        write_pairs(path, seed=10 * seed)
+    start(page, None, [page.studio.settings.default_model, static], EvaluationData("", "STS12", suite="STS12"))
+    view = view_of(page)
+    found = page.studio.judge.evaluate_all([static], suite="STS12")
+    pooled = found.models[0].groups[0].pooled.scores["cosine"]["spearman"]  # type: ignore[union-attr]
+    assert view.scores["rows"][1][1] == pytest.approx(pooled, abs=1e-6)
+    assert view.scores["caption"].startswith("STS12, all rows as one set") and "2 files" in view.scores["caption"]
+    assert "MSRvid is missing" in view.scores["note"] and view.details
+    assert {row[2] for row in view.details["rows"]} == {"STS12 MSRpar", "STS12 OnWN", "STS12, all"}
+    assert evaluation_result(found, {}, "STS12").chart is None, "one model has no speed to compare"
+
+
+def test_progress_reports_the_model_and_the_number_of_texts(page: Page, tmp_path: Path, static: str) -> None:
+    phases: list[tuple[str, str]] = []
+    counts: list[tuple[int, int]] = []
+
+    def begin(phase: str, unit: str) -> Any:
+        phases.append((phase, unit))
+        return lambda done, total: counts.append((done, total))
+
+    pairs = write_pairs(tmp_path / "pairs.csv")
+    page.studio.judge.evaluate_all([page.studio.settings.default_model, static], [pairs], begin=begin)
+    assert ("judging model 1 of 2", "texts") in phases and ("judging model 2 of 2", "texts") in phases
+    texts = {text for row in page.studio.read.table(pairs).head(60) for text in row[:2]}
+    assert counts[-1] == (len(texts), len(texts))
+
+
+def test_evaluation_stops_at_once_and_leaves_no_scores(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = threading.Event()
+    encoder = page.studio.catalog.load(page.studio.settings.default_model)
+
+    def slow(texts: Any, *, progress: Any = None, should_stop: Any = None) -> Any:
+        for step in range(100_000):
+            checkpoint()
+            progress(step, 100_000)
+            begun.set()
+            time.sleep(0.001)
+
+    monkeypatch.setattr(type(encoder), "encode", lambda self, texts, **more: slow(texts, **more))
+    path = write_labelled(tmp_path / "labelled.csv", zip(sentences(40), "ab" * 20, strict=True))
+    job = start(page, None, [page.studio.settings.default_model], EvaluationData(path, "labelled.csv"), "clustering")
+    started = evaluation_view(job)
+    assert begun.wait(20)
+    wait_until(lambda: (handlers.show_evaluation(page, None).job or {}).get("rate"))
+    view = handlers.show_evaluation(page, None)
+    assert view.job and (view.job["phase"], view.job["unit"], view.job["total"]) == ("Judging the model", "texts", 100_000)
+    assert view.scores["rows"] == [] and view.state != started.state
+    polled = handlers.poll_evaluation(page, None, started.state)
+    assert polled is not None and polled.ended is UNCHANGED and polled.view.evaluations_timer == props(active=True)
+    handlers.stop_evaluation(page, None, job.id)
+    assert ended(page).status == "stopped" and page.studio.judge.board.entries() == []
+    polled = handlers.poll_evaluation(page, None, view.state)
+    assert polled is not None and polled.ended == f"{job.id} stopped"
+    assert handlers.poll_evaluation(page, None, polled.view.state) is None
+
+
+def test_question_about_the_file_is_answered_by_a_click(page: Page, reversed_scores: Path) -> None:
+    start(page, None, [page.studio.settings.default_model], EvaluationData(reversed_scores, "reversed.csv"))
+    view = view_of(page)
+    assert view.questions and view.conclusion is None and view.job is None and "once the question is answered" in view.scores["empty"]
+    question = view.questions["questions"][0]
+    assert question["proposed"] is None, "the model contradicts the scores, so no answer is proposed"
+    for wrong in (None, [0], [3, 0], [0, 9], [0, -1], ["0", 0]):
+        with pytest.raises(StudioError, match="no longer open"):
+            handlers.answer_question(page, None, Selection("answer", wrong))
+    handlers.answer_question(page, None, Selection("answer", [0, question["answers"].index("the other way round")]))
+    assert view_of(page).scores["rows"][0][1] > 0.3
+    with pytest.raises(StudioError, match="no longer open"):
+        handlers.answer_question(page, None, Selection("answer", [0, 0]))
+    # The answer holds as long as the file is the same.
+    form = EvaluationForm((str(page.studio.settings.default_model),), FILE, str(reversed_scores))
+    handlers.start_form(page, None, str(page.studio.settings.default_model), "", "en", form)
+    assert view_of(page).questions is None
+
+
+def test_question_about_the_file_is_answered_by_arguments(page: Page, reversed_scores: Path, tmp_path: Path) -> None:
+    judge = page.studio.judge
+    with pytest.raises(Unanswered) as caught:
+        judge.evaluate(None, reversed_scores)
+    assert caught.value.questions[0].name == "scale" and "--as-read" in caught.value.hint
+    right = judge.evaluate(None, reversed_scores, asked=SchemaOverrides(scale=(5.0, 0.0))).scores["cosine"]["spearman"]
+    as_read = judge.evaluate(None, reversed_scores, asked=SchemaOverrides(as_read=True))
+    assert right > 0.3 and as_read.scores["cosine"]["spearman"] == pytest.approx(-right)
+    assert any("uncertain" in note and "right?" in note for note in as_read.notes)
+    pairs = reversed_scores.with_name("pairs.csv")
+    assert judge.evaluate(None, pairs).notes == ()
+    with pytest.raises(StudioError, match="right\\?") as error:
+        api.evaluate(page.studio, str(reversed_scores), "", "auto")
+    assert 'scale="5-0"' in str(error.value) and "as_read=true" in str(error.value)
+    assert api.evaluate(page.studio, str(reversed_scores), "", "auto", scale="5-0")["cosine"]["spearman"] > 0.3
+    assert api.evaluate(page.studio, str(reversed_scores), "", "auto", as_read=True)["notes"]
+    assert api.evaluate(page.studio, str(write_doubtful(tmp_path / "doubtful.csv")), "", "auto", order="none")["task"] == "classes"
+    with pytest.raises(StudioError, match="scored pairs"):
+        api.evaluate(page.studio, str(pairs), "", "triplets", kind="scored_pairs")
+
+
+def test_question_about_the_file_ends_the_command_with_2(
+    page: Page, reversed_scores: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = ["evaluate", page.studio.settings.default_model, "--data", str(reversed_scores)]
+    monkeypatch.setenv("SBERT_STUDIO_HOME", str(page.studio.workspace.home))
+    assert run_command(command) == 2 and "--scale 5-0" in capsys.readouterr().err
+    assert run_command([*command, "--scale", "5-0", "--json"]) == 0
+
+
+@pytest.mark.parametrize(("task", "words"), [("senteval", "learned from"), ("categories", "laid beside")])
+def test_rows_with_known_answers_are_a_second_file(page: Page, tmp_path: Path, task: str, words: str, static: str) -> None:
+    texts = sentences(120)
+    for name, part in {"known.csv": texts[:90], "judged.csv": texts[90:]}.items():
+        write_labelled(tmp_path / name, ((text, "ab"[len(text) % 2]) for text in part))
+    known = handlers.known_rows_file(task, str(tmp_path / "known.csv"))
+    start(page, None, [static], EvaluationData(tmp_path / "judged.csv", "judged.csv", known_rows=known), task)
+    view = view_of(page)
+    assert f"{words} the 90 rows of known.csv." in view.scores["note"]
+    assert view.details and "Similarity" not in column_names(view.details), "this task has no choice of similarity functions"
+    assert page.studio.judge.evaluate(static, tmp_path / "judged.csv", task, known=known).rows == 30
+
+
+def test_rows_with_known_answers_are_offered_to_tasks_that_use_them() -> None:
+    assert [name for _, name in task_choices()] == ["auto", *(task.name for task in all_tasks())]
+    for task in all_tasks():
+        view = handlers.choose_task(task.name)
+        assert view.known_group == props(visible=task.uses_known_rows) and (len(view.known_help) > 30) == task.uses_known_rows
+        assert bool(handlers.known_rows_file(task.name, "known.csv")) == task.uses_known_rows
+    assert handlers.choose_task("auto").known_group == props(visible=False)
+    assert handlers.known_rows_file("auto", "known.csv") is None and handlers.known_rows_file("senteval", None) is None
+
+
+@pytest.mark.parametrize("task", ["transfer", "clustering"])
+def test_counts_are_shown_as_counts(page: Page, tmp_path: Path, task: str) -> None:
+    path = write_labelled(tmp_path / "classes.csv", zip(sentences(60), "abc" * 20, strict=True))
+    tiny = page.studio.settings.default_model
+    result = evaluate(page, [tiny, tiny], path, task)
+    ((_, score, (low, middle, high), *_),) = result.scores["rows"]
+    assert low <= score == middle <= high
+    kinds = {column["name"].lower(): column["kind"] for column in result.details["columns"]}
+    assert kinds.get("clusters") == (None if task == "transfer" else "count") and "classes" not in kinds
+    assert kinds["accuracy" if task == "transfer" else "completeness"] == "number"
+
+
+def test_lower_is_better_on_the_leaderboard_and_differences_have_no_colour(page: Page, static: str, tmp_path: Path) -> None:
+    result = evaluate(page, [page.studio.settings.default_model, static], write_pairs(tmp_path / "pairs.csv"), "geometry")
+    assert {column["name"]: column["kind"] for column in result.scores["columns"]}["Difference"] == "change"
+    first, second = page.studio.judge.board.entries()
+    assert first.score < second.score
+
+
+def test_categories_are_compared_in_counts(page: Page, tmp_path: Path, static: str) -> None:
+    texts = list(dict.fromkeys(sentences(150)))
+    path = write_labelled(tmp_path / "topics.csv", ((text, text.split()[0]) for text in texts))
+    tiny = page.studio.settings.default_model
+    result = evaluate(page, [tiny, static], path, "categories")
+    counts = next(sentence for sentence in result.conclusion["more"] if sentence.startswith("Of "))
+    for title, score, *_ in result.scores["rows"]:
+        assert str(round(score * len(texts))) in counts and title in counts
+    names = set(column_names(result.details))
+    assert not names & {"Classes", "Majority", "Known rows"} and "Centroid accuracy" in names
+    assert "always answering the largest" in result.details["note"] and result.differences
+    assert all((row[2] == row[1]) != (row[3] == row[1]) for row in result.differences["rows"]), "exactly one of the two is right"
+
+
+def test_visitors_have_one_evaluation_at_a_time_and_see_their_own_and_public_scores(shared: Page, tmp_path: Path) -> None:
+    mine, theirs = ({"owner": new_visitor_id(), "job": ""} for _ in range(2))
+    item = next(one for one in list_samples() if one.kind == "scored_pairs")
+    models, public = ["all-MiniLM-L6-v2"], EvaluationData(item.path, item.title)
+    start(shared, mine, models, EvaluationData(write_pairs(tmp_path / "private.csv"), "private.csv"))
+    with pytest.raises(StudioError, match="one at a time"):
+        start(shared, mine, models, public)
+    assert handlers.show_evaluation(shared, theirs).state == ""
+    assert ended(shared, mine).status == "finished"
+    form = EvaluationForm(("all-MiniLM-L6-v2",), FILE)
+    assert handlers.start_sample(shared, mine, models[0], models[0], form, Selection("sample", "none")) is None
+    handlers.start_sample(shared, mine, models[0], models[0], form, Selection("sample", item.id))
+    view = view_of(shared, mine)
+    assert view.conclusion and view.conclusion["made"]["again"] == f"evaluate-{item.id}"
+    assert {entry.data for entry in leaderboard.visible_entries(shared, mine)} == {"private.csv", item.title}
+    (entry,) = leaderboard.visible_entries(shared, theirs)
+    assert entry.data == item.title
+    assert leaderboard.select_entry(shared, theirs, Selection("entry", entry.id)).entry == 0
+    assert leaderboard.select_entry(shared, mine, Selection("entry", "1; DROP TABLE scores")).entry == 0
+    selected = leaderboard.select_entry(shared, mine, Selection("entry", entry.id))
+    assert selected.entry == entry.id and item.title in selected.remove["value"]
+    with pytest.raises(StudioError, match="not yours"):
+        leaderboard.remove_entry(shared, theirs, entry.id, "")
+    assert len(leaderboard.remove_entry(shared, mine, entry.id, "").leaderboard["rows"]) == 1
+
+
+def test_chart_of_the_leaderboard_has_the_newest_entry_of_each_model(page: Page, tmp_path: Path, static: str) -> None:
+    pairs, tiny = write_pairs(tmp_path / "pairs.csv", 60), page.studio.settings.default_model
+    for models in ([tiny, static], [tiny]):
+        evaluate(page, models, pairs)
+    entries = leaderboard.visible_entries(page, None)
+    chart = leaderboard.entries_chart(entries)
+    assert len(entries) >= 2 and chart is not None
+    assert sorted(point["name"] for point in chart["points"]) == sorted({entry.title for entry in entries})
+    assert leaderboard.entries_chart([entry for entry in entries if entry.model == tiny]) is None
+
+
+def test_impossible_evaluations_are_refused(page: Page, tmp_path: Path, static: str) -> None:
+    for models in ([], [str(number) for number in range(7)]):
+        with pytest.raises(StudioError, match="choose"):
+            start(page, None, models, EvaluationData(tmp_path / "x.csv", "x"))
+    for address in ("", "../../etc/passwd", "/etc/passwd", "one", "https://example.org/a/b"):
+        with pytest.raises(StudioError, match="no address"):
+            handlers.public_set(address)
+    assert handlers.public_set(" a/b ").path == "hf://datasets/a/b"
+    assert handlers.public_set("https://huggingface.co/datasets/a/b").name == "a/b"
+    with pytest.raises(StudioError, match="no suite"):
+        handlers.form_data(page, EvaluationForm((static,), handlers.SUITE, suite="none"))
+    start(page, None, [static], handlers.public_set("a/b"))
+    view = view_of(page)
+    assert view.job and view.job["status"] == "failed"
+    assert "offline" in view.job["message"] and "Unset HF_HUB_OFFLINE" in view.job["message"]
+    with pytest.raises(StudioError, match="empty"):
+        leaderboard.write_file(page, ".csv", None, "")
+    for entry, message in ((0, "no entry is selected"), (99, "is not there, or is not yours")):
+        with pytest.raises(StudioError, match=message):
+            leaderboard.remove_entry(page, None, entry, "")
+
+
+def test_key_of_the_form_depends_on_values_that_have_an_effect() -> None:
+    usual = EvaluationForm(["a", "b"], FILE, "/x.csv", "STS", "", "auto", None)
+    hidden = EvaluationForm(["b", "a"], FILE, "/x.csv", "SentEval", "o/n", "auto", None)
+    others = [replace(usual, models=["a"]), replace(usual, task="sts"), replace(usual, file=None), replace(usual, source="suite")]
+    assert usual.key == hidden.key and len({handlers.update_form_key(form)["key"] for form in (usual, *others)}) == 5
+
+
+def test_form_is_restored_and_repeating_never_uses_a_sample_instead_of_a_lost_file(shared: Page, tmp_path: Path, static: str) -> None:
+    owner, tiny = {"owner": new_visitor_id()}, str(shared.studio.settings.default_model)
+    path = write_pairs(tmp_path / "dev300.csv", 60)
+    form = EvaluationForm([tiny, static], FILE, str(path), None, "", "sts", None)
+    assert handlers.restore_form(shared, owner) is None
+    handlers.start_form(shared, owner, static, static, "en", form)
+    job = ended(shared, owner)
+    assert job.status == "finished" and job.title == "2 models on dev300.csv"
+
+    path.unlink()  # uploads are deleted after their page was closed
+    filled = handlers.restore_form(shared, owner)
+    assert filled is not None and filled.models["value"] == [tiny, static] and filled.header_model == static
+    assert filled.groups.file_group == props(visible=True) and filled.groups.suite_group == props(visible=False)
+    again = EvaluationForm(
+        filled.models["value"], filled.source, filled.file, filled.suite, filled.public_set, filled.task, filled.known_rows
+    )
+    assert Path(str(again.file)).name == "dev300.csv" and again.task == "sts"
+    conclusion = view_of(shared, owner).conclusion
+    assert conclusion and again.key == conclusion["made"]["key"], "the result is not marked as outdated"
+
+    handlers.repeat_evaluation(shared, owner, static, replace(again, file=None))
+    job = ended(shared, owner)
+    assert job.title == "2 models on dev300.csv" and isinstance(job.about, handlers.EvaluationRequest)
+    for stored in shared.files.list_files(shared.visitor(owner)):
+        shared.files.remove(shared.visitor(owner), stored.id)
+    Path(str(job.about.form.file)).unlink()
+    before = view_of(shared, owner)
+    with pytest.raises(StudioError, match=r"dev300.csv is no longer here"):
+        handlers.repeat_evaluation(shared, owner, static, replace(again, file=None))
+    assert view_of(shared, owner) == before
+
+
+def test_model_that_nobody_chose_follows_the_language_of_the_file(tmp_path: Path, model_folder: Path, static: str) -> None:
+    with studio_at(tmp_path / "home", model_folder, multilingual_model=static) as studio:
+        page, default = Page(studio), str(studio.settings.default_model)
+        form, data = EvaluationForm((default,), FILE), EvaluationData(get_sample("chinese_pairs").path, "pairs")
+        texts = OtherTexts("pairs", "zh")
+        fitted, fitting = handlers.fit_models(page, form, data, default, "")
+        assert fitted.models == (static,) and fitting == FittingModels(ModelUpdate(props(value=static), texts), [static], static)
+        assert handlers.fit_models(page, form, data, default, default) == (form, FittingModels(ModelUpdate(other_texts=texts)))
+        # The evaluation reports which of several chosen models cannot read the texts.
+        several = replace(form, models=(default, "glove-6B-50d"))
+        assert handlers.fit_models(page, several, data, default, "") == (several, FittingModels())
+        assert handlers.form_data(page, form, "zh").path == data.path
+        assert handlers.form_data(page, form).path == get_sample("scored_pairs").path
+
+
+@pytest.mark.parametrize(
+    ("models", "is_chosen", "joined"),
+    [(["a"], False, ["b"]), (["a"], True, ["a", "b"]), (["a", "c"], False, ["a", "c", "b"]), ([], False, ["b"]), (["b"], False, ["b"])],
+)
+def test_model_of_the_header_joins_the_comparison(models: list[str], is_chosen: bool, joined: list[str]) -> None:
+    assert handlers.join_models(models, "b", "a", "", is_chosen=is_chosen) == joined
+    assert handlers.join_models(models, "a", "a", "", is_chosen=is_chosen) == models
+    assert handlers.join_models(["typed", "c"], "b", "a", "typed", is_chosen=is_chosen) == ["c", "b"]
+
+
+def test_deleted_models_leave_the_comparison_and_unchanged_choices_are_not_sent(page: Page) -> None:
+    default = str(page.studio.settings.default_model)
+    name = page.model_choices(None)[0][1]
+    update = handlers.follow_header_model(page, None, name, "", [default, "run-0123456789"], "", name)
+    assert update.models["value"] == [default] and (update.typed_model, update.header_model) == ("", name)
+    assert "value" not in handlers.follow_header_model(page, None, default, "", [default], "", default).models
+    assert handlers.follow_header_model(page, None, "owner/name", "owner/name", [default], "", default).typed_model == "owner/name"

@@ -1,0 +1,162 @@
+"""Handlers of the Search tab, without a browser."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from shards.shards import encoded, write_texts
+from tiny_studio import studio_at
+
+from sbert_studio.errors import StudioError
+from sbert_studio.ui import corpus_picker
+from sbert_studio.ui.handover import RowSelection
+from sbert_studio.ui.page import Page
+from sbert_studio.ui.panel import Selection
+from sbert_studio.ui.routing import Location
+from sbert_studio.ui.tabs.search import handlers
+from sbert_studio.ui.tabs.search.handlers import search
+from sbert_studio.ui.tabs.search.view_model import HitsView, SearchedText, SearchInputs, filter_rows
+from sbert_studio.ui.views import UNCHANGED
+
+MODEL = "all-MiniLM-L6-v2"
+
+
+@pytest.fixture
+def key(page: Page, corpus_file: Path) -> str:
+    return str(corpus_picker.open_file(page, str(corpus_file)))
+
+
+def select(page: Page, key: str, searched: SearchedText | None, action: str, row: Any) -> HitsView:
+    return handlers.select_hit(page, key, 4, None, searched, None, Selection(action, row))
+
+
+def test_search_without_a_corpus_uses_the_sample(page: Page) -> None:
+    found = search(page, SearchInputs(None, "refund", 3, "lexical"))
+    assert len(found.hits["rows"]) == 3
+    assert page.corpora.get(found.corpus).corpus.name == page.corpora.sample().corpus.name
+
+
+def test_hits_have_spreadsheet_rows_and_a_click_lists_neighbours(page: Page, key: str) -> None:
+    corpus = page.corpora.get(key).corpus
+    hits = search(page, SearchInputs(key, corpus.texts[7], 5)).hits
+    row = hits["ids"][0]
+    assert hits["rows"][0][0] == corpus.lines[row] and hits["rows"][0][1] == corpus.texts[row] == corpus.texts[7]
+    more = select(page, key, None, "row", row)
+    assert len(more.hits["ids"]) == 4 and row not in more.hits["ids"] and more.other_hits is None
+    assert more.searched == SearchedText(key, corpus.texts[7]) and more.basket_version is UNCHANGED
+
+
+def test_thumb_puts_query_and_hit_into_the_basket(page: Page, key: str) -> None:
+    found = search(page, SearchInputs(key, "cat dog", 3))
+    row, text = found.hits["ids"][0], found.hits["rows"][0][1]
+    assert found.hits["pairs"][0] == ["cat dog", text]
+    assert select(page, key, found.searched, "apart", row).hits is UNCHANGED
+    (pair,) = page.baskets.of("local").pairs
+    assert (pair.a, pair.b, pair.together, pair.source) == ("cat dog", text, False, "Search")
+    with pytest.raises(StudioError, match="no hits yet"):
+        select(page, key, None, "apart", row)
+
+
+@pytest.mark.parametrize("action", ["row", "together"])
+@pytest.mark.parametrize("row", [-1, 40, "3", None, True, 2.5, [1]])
+def test_unknown_rows_are_refused(page: Page, key: str, action: str, row: Any) -> None:
+    with pytest.raises(StudioError, match="not in the corpus"):
+        select(page, key, SearchedText(key, "cat"), action, row)
+
+
+def test_filter_applies_before_the_search(page: Page, key: str) -> None:
+    controls = handlers.follow_corpus(page, key, None)
+    assert controls.filter_column["choices"] == [("None", ""), ("topic", "topic")] and controls.filters["visible"]
+    assert handlers.update_filter_values(page, key, "topic")["choices"] == [("a · 20", "a"), ("b · 20", "b")]
+    corpus = page.corpora.get(key).corpus
+    for mode in ("semantic", "lexical", "hybrid"):
+        hits = search(page, SearchInputs(key, corpus.texts[7], 12, mode, filter_column="topic", filter_values=["a"])).hits
+        assert {corpus.fields["topic"][row] for row in hits["ids"]} == {"a"}
+        assert mode == "lexical" or len(hits["ids"]) == 12
+        assert "of 20 texts · where topic is a" in hits["caption"]
+    for name, values in (("", ["a"]), ("topic", []), ("no such column", ["a"]), (None, None)):
+        assert filter_rows(corpus, name, values) is None
+    assert filter_rows(corpus, "topic", ["no such value"]) == []
+
+
+def test_rows_selected_on_the_map_restrict_the_search_of_their_corpus(page: Page, key: str) -> None:
+    corpus = page.corpora.get(key).corpus
+    rows = RowSelection(corpus.digest, (3, 8, 12), "3 texts")
+    inputs = SearchInputs(key, "cat", rows_to_search=rows)
+    assert sorted(search(page, inputs).hits["ids"]) == [3, 8, 12]
+    assert set(search(page, replace(inputs, filter_column="topic", filter_values=["a"])).hits["ids"]) == {8, 12}
+    everything = handlers.search_all_rows(page, inputs)
+    assert len(everything.hits["ids"]) == 10 and everything.rows_to_search is None
+    note = handlers.describe_selected_rows(rows)
+    assert note.selected_rows["visible"] and note.selected_rows_note == {"text": "Only among 3 texts."}
+    assert not handlers.describe_selected_rows(None).selected_rows["visible"]
+    assert handlers.follow_corpus(page, key, rows).rows_to_search is UNCHANGED
+    assert handlers.follow_corpus(page, None, rows).rows_to_search is None, "the sample is another corpus"
+
+
+def test_words_are_highlighted_in_a_search_by_words(page: Page, key: str) -> None:
+    hits = search(page, SearchInputs(key, "moon", 3, "lexical")).hits
+    assert [column["kind"] for column in hits["columns"]][1] == "marked"
+    assert all("moon" in row[1][1::2] for row in hits["rows"])
+    assert isinstance(search(page, SearchInputs(key, "moon", 3)).hits["rows"][0][1], str)
+
+
+def test_two_models_are_compared_by_rank(page: Page, key: str) -> None:
+    found = search(page, SearchInputs(key, "cat dog moon", 8, compare_model=MODEL))
+    left, right = found.hits, found.other_hits
+    assert isinstance(right, dict) and right["made"]["words"].startswith(f"{MODEL} · ")
+    both = set(left["ids"]) & set(right["ids"])
+    assert f"{len(both)} of 8 found by both" in left["caption"]
+    for one, other in ((left, right), (right, left)):
+        for row, cells in zip(one["ids"], one["rows"], strict=True):
+            assert cells[3] == (other["ids"].index(row) + 1 if row in other["ids"] else None)
+    assert search(page, SearchInputs(key, "cat", 3, model=MODEL, compare_model=MODEL)).other_hits is None
+
+
+def test_deleted_models_are_no_longer_selected(page: Page) -> None:
+    for update in (handlers.update_rerankers, handlers.update_compare_models):
+        assert update(page, None, "run-deleted")["value"] == ""
+    assert handlers.update_compare_models(page, None, MODEL)["value"] == MODEL
+
+
+def test_hits_are_handed_to_the_map(page: Page, key: str) -> None:
+    found = search(page, SearchInputs(key, "cat " * 40, 3))
+    rows = handlers.show_hits_on_map(page, found.searched, found.hits)
+    assert list(rows.rows) == found.hits["ids"] and rows.title.endswith("…”") and len(rows.title) < 110
+    for nothing in (None, {}, {"ids": ["x", -1]}):
+        with pytest.raises(StudioError):
+            handlers.show_hits_on_map(page, found.searched, nothing)
+
+
+def test_link_fills_in_query_and_mode() -> None:
+    linked = handlers.open_linked_search(Location(query="cat", mode="reranked"))
+    assert linked is not None and (linked.query, linked.mode) == ("cat", "semantic")
+    hybrid = handlers.open_linked_search(Location(query="cat", mode="hybrid"))
+    assert hybrid is not None and hybrid.mode == "hybrid"
+    assert handlers.open_linked_search(None) is None and handlers.open_linked_search(Location(mode="lexical")) is None
+
+
+def test_unfamiliar_language_is_noted(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "zh.txt"
+    path.write_text("我的银行卡什么时候到\n今天天气很好\n", encoding="utf-8")
+    key = corpus_picker.open_file(page, str(path))
+    assert "look like Chinese" in search(page, SearchInputs(key, "银行卡", 2, model=MODEL)).hits["note"]
+
+
+def test_shards_are_searched_for_the_owner_of_the_machine_alone(home: Path, tiny_model: Path, tmp_path: Path) -> None:
+    shutil.copytree(tiny_model, home / "model")
+    encoded(home, write_texts(tmp_path / "texts", 1, 100), tmp_path / "out")
+    with studio_at(home, home / "model") as studio:
+        page = Page(studio)
+        hits = handlers.search_shards(page, f" {tmp_path / 'out'} ", "cat dog", 4)
+        assert len(hits["rows"]) == 4 and "4 of 98 texts" in hits["caption"]
+        for folder in ("", str(tmp_path / "texts")):
+            with pytest.raises(StudioError, match=r"no folder|no shards"):
+                handlers.search_shards(page, folder, "cat dog", 4)
+        studio.catalog.allow_folders = False
+        with pytest.raises(StudioError, match="not open to visitors"):
+            handlers.search_shards(page, str(tmp_path / "out"), "cat dog", 4)

@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sbert_studio.runs.run import Run
+from sbert_studio.services.results import RunView
+from sbert_studio.ui.run_view import FollowedRun, smooth
+from sbert_studio.ui.views import to_sentence
+
+
+def step(number: int, loss: float | None = 0.5) -> dict[str, Any]:
+    return {"type": "step", "step": number, "steps": 100, "loss": loss, "pairs_per_second": 10.0, "seconds_left": 3.0}
+
+
+def run(**values: Any) -> Run:
+    return Run(
+        **{
+            "id": "run-0123456789",
+            "owner": "local",
+            "name": "x",
+            "status": "running",
+            "created": "2026-01-01T00:00:00+00:00",
+            "model": "m",
+            **values,
+        }
+    )
+
+
+def test_events_in_parts_give_the_same_as_events_at_once() -> None:
+    events: list[tuple[int, dict[str, Any]]] = [
+        (1, {"type": "started", "dev_rows": 4}),
+        (2, {"type": "evaluated", "step": 0, "metric": "cosine_spearman", "score": 0.5}),
+    ]
+    events += [(number + 2, step(number, 1 / number)) for number in range(1, 30)]
+    whole = FollowedRun("run-0123456789").absorb(events)
+    parts = FollowedRun("run-0123456789").absorb(events[:7]).absorb(events[7:])
+    assert whole == parts
+    assert whole.cursor == 31
+    assert whole.curves()["loss"]["x"] == list(range(1, 30))
+
+
+def test_a_loss_that_is_no_number_is_left_out_of_the_curve() -> None:
+    assert FollowedRun("r").absorb([(1, step(1, None)), (2, step(2))]).losses == ((2, 0.5),)
+
+
+def test_long_runs_are_thinned_and_keep_their_ends() -> None:
+    follow = FollowedRun("r").absorb((number, step(number)) for number in range(1, 5000))
+    assert len(follow.losses) <= 1200
+    assert follow.losses[0][0] == 1
+    assert follow.losses[-1][0] > 4980
+
+
+def test_a_resumed_run_draws_each_step_once() -> None:
+    follow = FollowedRun("r").absorb([(number, step(number)) for number in range(1, 11)])
+    resumed = follow.absorb([(11, {"type": "started", "dev_rows": 4, "step": 6}), (12, step(7)), (13, step(8))])
+    assert [number for number, _ in resumed.losses] == [1, 2, 3, 4, 5, 6, 7, 8]
+
+
+def test_smoothing_equals_the_weighted_mean() -> None:
+    values = [3.0, 1.0, 4.0, 1.0, 5.0]
+    weights = 0.9 ** np.arange(5)[::-1]
+    assert smooth(values)[-1] == pytest.approx(float((weights * values).sum() / weights.sum()))
+
+
+def test_the_panel_shows_scores_only_at_the_end() -> None:
+    scores = {"before": {"metric": "cosine_spearman", "score": 0.6}, "after": {"metric": "cosine_spearman", "score": 0.7}}
+    assert FollowedRun("r").panel(RunView(run(**scores), ()))["scores"] is None
+    shown = FollowedRun("r").panel(RunView(run(status="finished", dev_rows=9, **scores), ()))["scores"]
+    assert (shown["before"], shown["after"]) == (0.6, 0.7)
+    assert shown["metric"] == "Cosine Spearman on 9 held-out rows"
+
+
+def test_a_failure_is_told_with_its_hint() -> None:
+    assert (
+        FollowedRun("r").panel(RunView(run(status="failed", message="out of memory", hint="choose a smaller batch"), ()))["message"]
+        == "Out of memory. Choose a smaller batch."
+    )
+
+
+@pytest.mark.parametrize(("words", "shown"), [("", ""), ("a b.", "A b."), ("Größe", "Größe.")])
+def test_sentences_begin_large_and_end_with_a_stop(words: str, shown: str) -> None:
+    assert to_sentence(words) == shown
+
+
+def test_a_run_of_several_trainings_shows_the_one_that_goes_on_and_those_that_are_done() -> None:
+    ended = {"type": "partended", "number": 1, "of": 2, "title": "seed 12", "before": {"score": 0.5}, "after": {"score": 0.75}}
+    follow = FollowedRun("r").absorb(
+        [
+            (1, {"type": "part", "number": 1, "of": 2, "title": "seed 12"}),
+            (2, step(1)),
+            (3, {"type": "evaluated", "step": 0, "metric": "cosine_spearman", "score": 0.5}),
+            (4, ended),
+            (5, {"type": "part", "number": 2, "of": 2, "title": "seed 13"}),
+            (6, step(1, 0.25)),
+        ]
+    )
+    assert follow.losses == ((1, 0.25),)
+    panel = follow.panel(RunView(run(), ()))
+    assert panel["part"] == "part 2 of 2: seed 13"
+    assert panel["parts"] == [{"title": "seed 12", "before": 0.5, "after": 0.75}]
+    assert follow.absorb([(7, ended)]).ended == follow.ended, "a resumed run tells again of what was done before"
+    after = {"metric": "cosine_spearman", "score": 0.75, "sd": 0.0125, "each": [0.74, 0.76]}
+    done = follow.panel(RunView(run(status="finished", before={"score": 0.5}, after=after, dev_rows=9), ()))
+    assert done["part"] == ""
+    assert done["scores"]["metric"].startswith("Cosine Spearman on 9 ") and "mean of 2 (± 0.0125)" in done["scores"]["metric"]
+
+
+def test_the_last_judged_curve_stays_with_the_name_of_its_part_where_the_last_training_is_not_judged() -> None:
+    def judged(number: int, score: float, **scores: Any) -> dict[str, Any]:
+        return {"type": "evaluated", "step": number, "metric": "cosine_spearman", "score": score, "scores": scores}
+
+    def part(number: int, title: str) -> dict[str, Any]:
+        return {"type": "part", "number": number, "of": 3, "title": title}
+
+    events = [judged(0, 0.4, by_fold=[0.4]), part(1, "fold 1"), step(1), judged(1, 0.5), part(2, "fold 2"), step(1)]
+    waiting = FollowedRun("r").absorb(enumerate(events, start=1))
+    assert (waiting.dev.points, waiting.curves()["dev"]["part"]) == (((1, 0.5),), "part 1 of 3: fold 1")
+    rest = [judged(1, 0.6), judged(2, 0.7), judged(2, 0.65, by_fold=[0.5, 0.7]), part(3, "all rows"), step(1), step(2)]
+    done = waiting.absorb(enumerate(rest, start=7))
+    assert done.dev.points == ((1, 0.6), (2, 0.7)), "the score of all folds is no point of one of them"
+    assert done.curves()["dev"]["part"] == "part 2 of 3: fold 2"
+    assert done.losses == ((1, 0.5), (2, 0.5))
+
+
+def test_what_was_said_of_a_stopped_run_is_gone_once_it_goes_on_and_what_it_does_now_is_named() -> None:
+    said = {"type": "notice", "message": "there is no model yet", "passing": True}
+    kept = {"type": "notice", "message": "one loss was skipped"}
+    stopped = FollowedRun("r").absorb([(1, kept), (2, said), (3, {"type": "stopped"}), (4, said)])
+    assert stopped.panel(RunView(run(status="stopped"), ()))["message"] == "There is no model yet."
+    resumed = stopped.absorb([(5, {"type": "phase", "title": "judging the untuned model first"})])
+    shown = resumed.panel(RunView(run(), ()))
+    assert (shown["message"], shown["phase"]) == ("One loss was skipped.", "Judging the untuned model first.")
+    going = resumed.absorb([(6, step(1))])
+    assert going.panel(RunView(run(), ()))["phase"] == ""
+    assert going.panel(RunView(run(status="finished"), ()))["message"] == "One loss was skipped."
+    assert FollowedRun("r").panel(RunView(run(), ()))["phase"] == "Loading the rows and the model."
+
+
+def test_no_time_is_promised_to_be_over_while_the_model_is_still_judged() -> None:
+    last = {**step(100), "seconds_left": 0.2}
+    follow = FollowedRun("r").absorb([(1, last)])
+    assert follow.panel(RunView(run(), ()))["left"] == 0.2
+    assert follow.absorb([(2, {"type": "phase", "title": "judging"})]).panel(RunView(run(), ()))["left"] is None
+
+
+def test_of_a_run_without_held_out_rows_it_is_said_that_nobody_knows(tmp_path: Path) -> None:
+    done = run(status="finished", model_path=tmp_path)
+    assert "unknown whether the model got better" in FollowedRun("r").panel(RunView(done, (), kept_until="2026-12-05T00:00:00"))["message"]
+    judged = run(status="finished", model_path=tmp_path, dev_rows=4, after={"score": 0.5, "metric": "m"}, before={"score": 0.4})
+    assert "unknown whether" not in FollowedRun("r").panel(RunView(judged, ()))["message"]
+
+
+def test_a_page_can_keep_what_it_follows_in_a_state_that_others_listen_to() -> None:
+    from gradio.utils import deep_hash
+
+    now = FollowedRun("run-1").absorb([(1, {"type": "step", "step": 1, "steps": 2, "loss": 0.5})])
+    assert deep_hash(now) != deep_hash(FollowedRun("run-1"))
+    assert deep_hash(now) == deep_hash(FollowedRun("run-1").absorb([(1, {"type": "step", "step": 1, "steps": 2, "loss": 0.5})]))
+
+
+def test_a_stopped_run_says_that_something_is_kept_only_where_there_is_a_model(tmp_path: Path) -> None:
+    without = FollowedRun("r").panel(RunView(run(status="stopped"), ()))["subtitle"]
+    assert "no model yet" in without and "saved" not in without
+    assert (
+        "the model trained so far is saved" in FollowedRun("r").panel(RunView(run(status="stopped", model_path=tmp_path), ()))["subtitle"]
+    )
