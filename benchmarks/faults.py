@@ -92,7 +92,7 @@ class Bench:
 
     def submit(self, studio: Studio, overrides: dict[str, object] = STEPS) -> Run:
         """Queue a run."""
-        return studio.tune.submit(TrainRequest(self.data, overrides=overrides))
+        return studio.fine_tune.submit(TrainRequest(self.data, overrides=overrides))
 
     def trained(self, studio: Studio, overrides: dict[str, object] = STEPS) -> Run:
         """A run to its end."""
@@ -102,7 +102,7 @@ class Bench:
         """A run when the runner is done with it."""
         if not studio.runner.wait(run.id, 60):
             raise TimeoutError("the runner does not end it")
-        return studio.tune.run(run.id).run
+        return studio.fine_tune.get_run(run.id).run
 
     def weights(self, run: Run) -> bytes:
         """The weights of a run's model."""
@@ -129,9 +129,9 @@ class Bench:
     def resumed(self, home: Path, run_id: str, found: Found) -> Run:
         """Go on with a run, and compare what comes out with the run that was left alone."""
         with self.studio(home) as studio:
-            if studio.tune.run(run_id).run.status not in ("interrupted", "failed", "stopped"):
-                found.lies.append(f"reads as {studio.tune.run(run_id).run.status}")
-            studio.tune.resume(run_id)
+            if studio.fine_tune.get_run(run_id).run.status not in ("interrupted", "failed", "stopped"):
+                found.lies.append(f"reads as {studio.fine_tune.get_run(run_id).run.status}")
+            studio.fine_tune.resubmit(run_id)
             run = self.ended(studio, studio.store.get(run_id))
             if run.status != "finished":
                 found.lost.append(f"{run.status}: {run.message}")
@@ -151,7 +151,7 @@ def train_in_child(home: Path, model: Path, data: Path, overrides: dict[str, obj
             os._exit(0)
         libc.prctl(_DIE_WITH_PARENT, signal.SIGKILL)
     with studio_at(home, model) as studio:
-        studio.tune.submit(TrainRequest(data, overrides=overrides))
+        studio.fine_tune.submit(TrainRequest(data, overrides=overrides))
         while True:
             time.sleep(1)
 
@@ -197,7 +197,7 @@ def full_disk(bench: Bench, found: Found, number: int) -> None:
     """The disk fills up while a run trains and another waits."""
     with small_disk(bench.folder / f"disk-{number}", 60) as disk, bench.studio(disk / "home") as studio:
         run, waiting = bench.submit(studio, LONG), bench.submit(studio)
-        until(lambda: studio.tune.run(run.id).run.step > 5)
+        until(lambda: studio.fine_tune.get_run(run.id).run.step > 5)
         ballast = fill(disk)
         try:
             failed = bench.ended(studio, run)
@@ -206,12 +206,12 @@ def full_disk(bench: Bench, found: Found, number: int) -> None:
                 found.statuses.append(one.status)
                 if one.status != "failed" or not one.hint:
                     found.lies.append(f"{one.status}: {one.message}")
-            studio.explore.similarity("cat dog", "dog cat")
-            if not studio.explore.search(studio.read.corpus(bench.data), "cat dog").hits:
+            studio.similarity.compare("cat dog", "dog cat")
+            if not studio.search.search(studio.data.read_corpus(bench.data), "cat dog").hits:
                 found.lost.append("a search")
         finally:
             ballast.unlink()
-        studio.tune.resume(waiting.id)
+        studio.fine_tune.resubmit(waiting.id)
         if bench.weights(bench.ended(studio, waiting)) != bench.whole:
             found.lost.append("other weights")
 
@@ -224,7 +224,7 @@ def killed(bench: Bench, found: Found, number: int) -> None:
         time.sleep(bench.random.random() * 0.6)
         kill(child)
     with bench.studio(home) as studio:
-        (run,) = studio.tune.runs()
+        (run,) = studio.fine_tune.list_runs()
         found.statuses.append(run.status)
     if run.status != "finished":
         bench.resumed(home, run.id, found)
@@ -256,7 +256,7 @@ def cut_checkpoint(bench: Bench, found: Found, number: int) -> None:
 def _told_and_resumed(bench: Bench, found: Found, home: Path, run_id: str) -> None:
     found.statuses.append(bench.resumed(home, run_id, found).status)
     with bench.studio(home) as studio:
-        events = [event for _, event in studio.tune.run(run_id).events]
+        events = [event for _, event in studio.fine_tune.get_run(run_id).events]
         if not any(event["type"] == "notice" and "damaged" in event["message"] for event in events):
             found.lies.append("the damage was not told")
 
@@ -265,34 +265,34 @@ def damaged_model(bench: Bench, found: Found, number: int) -> None:
     """A bit of a finished model flips, or it is cut in half."""
     home = bench.copied()
     with bench.studio(home) as studio:
-        (run,) = studio.tune.runs()
+        (run,) = studio.fine_tune.list_runs()
         weights = studio.workspace.run(run.id) / "model" / "model.safetensors"
         data = bytearray(weights.read_bytes())
         data[bench.random.randrange(2000, len(data))] ^= 1
         weights.write_bytes(data if number % 2 else data[: len(data) // 2])
-        found.statuses.append("damaged" if studio.judge.models()[-1].damaged else "finished")
-        for use in (lambda: studio.explore.similarity("a", "b", run.id), lambda: studio.tune.export(run.id)):
+        found.statuses.append("damaged" if studio.models.list_models()[-1].damaged else "finished")
+        for use in (lambda: studio.similarity.compare("a", "b", run.id), lambda: studio.fine_tune.export(run.id)):
             try:
                 use()
                 found.lies.append("a damaged model was used")
             except StudioError as error:
                 if "model.safetensors" not in error.message:
                     found.lies.append(error.message)
-        studio.tune.delete_run(run.id)
+        studio.fine_tune.delete_run(run.id)
 
 
 def damaged_cache(bench: Bench, found: Found, number: int) -> None:
     """A byte of kept vectors changes."""
     home = bench.home()
     with bench.studio(home) as studio:
-        corpus = studio.read.corpus(bench.data)
-        right = studio.explore.vectors_of(corpus).tobytes()
+        corpus = studio.data.read_corpus(bench.data)
+        right = studio.search.vectors(corpus).tobytes()
     path = next((home / "vectors").glob("*.npy"))
     data = bytearray(path.read_bytes())
     data[bench.random.randrange(len(data))] ^= 1
     path.write_bytes(data)
     with bench.studio(home) as studio:
-        if studio.explore.vectors_of(studio.read.corpus(bench.data)).tobytes() != right:
+        if studio.search.vectors(studio.data.read_corpus(bench.data)).tobytes() != right:
             found.lies.append("other vectors were served")
     found.statuses.append("made anew")
 
@@ -305,12 +305,15 @@ def locked_runs(bench: Bench, found: Found, number: int) -> None:
         with FileLock(home / ".runs.lock"):
             if not studio.runner.wait(run.id, 60):
                 found.lost.append("the run did not end")
-        ended = studio.tune.run(run.id).run
+        ended = studio.fine_tune.get_run(run.id).run
         found.statuses.append(ended.status)
         if ended.status != "finished" or bench.weights(ended) != bench.whole:
             found.lost.append(f"{ended.status}: {ended.message}")
     with bench.studio(home) as studio:
-        if studio.tune.run(run.id).run.status != "finished" or studio.tune.run(run.id).events[-1][1]["type"] != "finished":
+        if (
+            studio.fine_tune.get_run(run.id).run.status != "finished"
+            or studio.fine_tune.get_run(run.id).events[-1][1]["type"] != "finished"
+        ):
             found.lies.append("what was recorded meanwhile is gone")
 
 
@@ -318,14 +321,14 @@ def damaged_records(bench: Bench, found: Found, number: int) -> None:
     """A run's record is overwritten or cut, or its event log is."""
     home = bench.copied()
     with bench.studio(home) as studio:
-        before = studio.tune.runs()
+        before = studio.fine_tune.list_runs()
     name = "run.json" if number % 3 < 2 else "events.jsonl"
     path = home / "runs" / before[0].id / name
     path.write_bytes(os.urandom(path.stat().st_size) if number % 3 == 0 else path.read_bytes()[: path.stat().st_size // 4])
     with bench.studio(home) as studio:
-        after = studio.tune.runs()
+        after = studio.fine_tune.list_runs()
         for run in after:
-            studio.tune.run(run.id)
+            studio.fine_tune.get_run(run.id)
         found.statuses += [run.status for run in after]
         if [run.id for run in after if run.id != before[0].id] != [run.id for run in before[1:]]:
             found.lost.append("other runs")
@@ -340,13 +343,13 @@ def resumed_by_two(bench: Bench, found: Found, number: int) -> None:
     home = bench.home()
     run_id, _ = bench.stopped(home)
     with bench.studio(home) as one, bench.studio(home) as two:
-        one.tune.runs()
+        one.fine_tune.list_runs()
         won, barrier = [], threading.Barrier(2)
 
         def resume(studio: Studio) -> None:
             barrier.wait()
             with contextlib.suppress(StudioError):
-                studio.tune.resume(run_id)
+                studio.fine_tune.resubmit(run_id)
                 won.append(studio)
 
         threads = [threading.Thread(target=resume, args=(studio,)) for studio in (one, two)]
@@ -367,21 +370,21 @@ def container(bench: Bench, found: Found, number: int) -> None:
     """A process in a container on the same volume trains; this one looks, and then it is killed."""
     home = bench.home()
     with bench.child(home, LONG, namespace=True) as child, bench.studio(home) as studio:
-        until(lambda: bool(studio.tune.runs()) and studio.tune.runs()[0].step > 5)
-        (run,) = studio.tune.runs()
+        until(lambda: bool(studio.fine_tune.list_runs()) and studio.fine_tune.list_runs()[0].step > 5)
+        (run,) = studio.fine_tune.list_runs()
         found.statuses.append(run.status)
         if run.status != "running":
             found.lies.append(f"a live run reads as {run.status}")
         try:
-            studio.tune.resume(run.id)
+            studio.fine_tune.resubmit(run.id)
             found.lies.append("it was resumed while it trains")
         except StudioError:
             pass
         kill(child)
-        until(lambda: studio.tune.runs()[0].status != "running", 10)
-        found.statuses.append(studio.tune.runs()[0].status)
-        if studio.tune.runs()[0].status != "interrupted":
-            found.lies.append(f"a dead run reads as {studio.tune.runs()[0].status}")
+        until(lambda: studio.fine_tune.list_runs()[0].status != "running", 10)
+        found.statuses.append(studio.fine_tune.list_runs()[0].status)
+        if studio.fine_tune.list_runs()[0].status != "interrupted":
+            found.lies.append(f"a dead run reads as {studio.fine_tune.list_runs()[0].status}")
 
 
 def clock_set_back(bench: Bench, found: Found, number: int) -> None:
@@ -396,9 +399,9 @@ def clock_set_back(bench: Bench, found: Found, number: int) -> None:
         os.utime(path, (later, later))
     with bench.studio(home) as studio, bench.studio(home) as other:
         run = bench.submit(studio)
-        if other.tune.runs()[0].id != run.id:
+        if other.fine_tune.list_runs()[0].id != run.id:
             found.lies.append("the newest run is not listed first")
-        if not other.tune.runs()[0].active and studio.tune.run(run.id).run.active:
+        if not other.fine_tune.list_runs()[0].active and studio.fine_tune.get_run(run.id).run.active:
             found.lies.append("a live run reads as ended")
         ended = bench.ended(studio, run)
         found.statuses.append(ended.status)
@@ -416,9 +419,9 @@ def moved_home(bench: Bench, found: Found, number: int) -> None:
     again = bench.folder / f"again-{number}"
     moved.rename(again)
     with bench.studio(again) as studio:
-        if studio.judge.models()[-1].name != run_id or studio.tune.export(run_id).bytes < 1000:
+        if studio.models.list_models()[-1].name != run_id or studio.fine_tune.export(run_id).bytes < 1000:
             found.lost.append("the model")
-        studio.explore.similarity("cat", "dog", run_id)
+        studio.similarity.compare("cat", "dog", run_id)
 
 
 def bug(bench: Bench, found: Found, number: int) -> None:
@@ -434,7 +437,7 @@ def bug(bench: Bench, found: Found, number: int) -> None:
             found.lies.append(f"{broken.status}: {broken.message}")
         if bench.weights(bench.trained(studio)) != bench.whole:
             found.lost.append("the next run")
-        studio.tune.resume(broken.id)
+        studio.fine_tune.resubmit(broken.id)
         if bench.weights(bench.ended(studio, broken)) != bench.whole:
             found.lost.append("the run itself")
 

@@ -42,7 +42,7 @@ def search(data: Path) -> Iterator[str]:
 
 def sick(data: Path) -> Iterator[str]:
     with tempfile.TemporaryDirectory() as folder:
-        options = ("--objective", "softmax", "--epochs", 1, "--set", "evaluations_per_epoch=4", "--out", folder)
+        options = ("--loss", "softmax", "--epochs", 1, "--set", "evaluations_per_epoch=4", "--out", folder)
         found = run_studio("train", data / "sick/train.csv", "--dev", data / "stsb/dev.csv", *options)
         scores = f"STSb test {score_on_stsb(folder, data):.4f} (untuned {score_on_stsb(MODEL, data):.4f})"
     yield row("SICK, entailment labels, softmax", f"{scores}, {found['steps']:,} steps in {found['seconds']:.0f} s")

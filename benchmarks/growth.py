@@ -39,10 +39,10 @@ _BEGIN, _END = "<!-- growth -->", "<!-- /growth -->"
 def encode(data: Path, _vectors: Path, rows: int) -> Point:
     from synthetic import recombined, sentences
 
-    from sbert_studio.services.base import Services
+    from sbert_studio.services.resources import Resources
 
     texts = recombined(sentences(data), rows)
-    with Services() as services:
+    with Resources() as services:
         encoder = services.catalog.load(services.settings.default_model)
         encoder.encode(texts[:64])
         return _timed(lambda: encoder.encode(texts))

@@ -65,7 +65,7 @@ def commands(folder: Path) -> Iterator[Step]:
     yield "evaluate-sts", ("evaluate", "all-MiniLM-L6-v2", "RUN", "--data", scored)
     yield "evaluate-categories", ("evaluate", "all-MiniLM-L6-v2", "--data", str(SAMPLES / "labelled_texts.csv"))
     yield "fit", ("fit", requests, "--kind", "glove", "--out", str(folder / "glove"))
-    yield "distil", ("distil", "all-MiniLM-L6-v2", "--dim", "16", "--out", str(folder / "static"))
+    yield "distill", ("distill", "all-MiniLM-L6-v2", "--dim", "16", "--out", str(folder / "static"))
     yield "encode-static", ("encode", requests, "--model", str(folder / "static"), "--out", str(folder / "encode-static.npy"))
     yield "export", ("export", "RUN", "--out", str(folder / "export.zip"))
     yield "models", ("models",)

@@ -26,7 +26,7 @@ from sbert_studio.explore.projection import ProjectionParams, project, warm_up
 from sbert_studio.explore.search import SemanticIndex
 from sbert_studio.explore.umap import EPOCHS, LARGE_EPOCHS, LARGE_ROWS
 from sbert_studio.models.similarity import unit
-from sbert_studio.services.base import Services
+from sbert_studio.services.resources import Resources
 from sbert_studio.workspace import Workspace, digest_texts
 
 PEER = "sentence-transformers"
@@ -188,7 +188,7 @@ def compare_text_search(data: Path, rows: int, rounds: int) -> tuple[Latency, fl
     every = sentences(data)
     texts = recombined(every, rows)
     queries = [every[row] for row in np.random.default_rng(34).choice(len(every), _TEXT_QUERIES, replace=False).tolist()]
-    with tempfile.TemporaryDirectory() as folder, Services() as services:
+    with tempfile.TemporaryDirectory() as folder, Resources() as services:
         digest, home = digest_texts(texts), Workspace(Path(folder))
         lexical = LexicalStore(home, 1 << 40).get(texts, digest)
         peer = bm25s.BM25()
@@ -251,7 +251,7 @@ def _sentence_vectors(data: Path, count: int) -> np.ndarray:
 
 
 def _encode(texts: list[str]) -> np.ndarray:
-    with Services() as services:
+    with Resources() as services:
         return np.array(services.vectors.get(texts, digest_texts(texts), services.catalog.load(services.settings.default_model)))
 
 

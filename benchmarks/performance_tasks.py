@@ -90,13 +90,13 @@ def texts_of_mixed_lengths(data: Path | None) -> list[str]:
 
 def cached(setting: Setting) -> Measured:
     """Request the vectors of texts that were encoded before, compared with encoding them."""
-    from sbert_studio.services.base import Services
+    from sbert_studio.services.resources import Resources
     from sbert_studio.settings import Settings
     from sbert_studio.workspace import digest_texts
 
     every = sentences(setting.data)[:_TEXTS]
     ours, theirs, is_same, size = list[float](), list[float](), True, 0
-    with Services(replace(Settings.from_env(), home=setting.scratch / "home")) as services:
+    with Resources(replace(Settings.from_env(), home=setting.scratch / "home")) as services:
         encoder = services.catalog.load(services.settings.default_model)
         for turn in range(setting.rounds):
             texts = [f"{text} {turn}" for text in every]  # new to the cache

@@ -14,7 +14,7 @@ import numpy as np
 from sbert_studio.data.loading.table import read_table
 from sbert_studio.evaluation.encoding import pairwise_measures
 from sbert_studio.evaluation.tasks.sts import spearman
-from sbert_studio.services.base import Services
+from sbert_studio.services.resources import Resources
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "PERFORMANCE.md"
 _PRECISIONS, _BEGIN, _END = ("float32", "bfloat16", "int8"), "<!-- rounding -->", "<!-- /rounding -->"
@@ -23,7 +23,7 @@ _PRECISIONS, _BEGIN, _END = ("float32", "bfloat16", "int8"), "<!-- rounding -->"
 def scores(data: Path, precision: str) -> tuple[float, float]:
     """Return Spearman's correlation on the dev and on the test set."""
     found = []
-    with Services() as services:
+    with Resources() as services:
         encoder = services.catalog.load(services.settings.default_model, precision)
         for name in ("dev", "test"):
             table = read_table(data / "stsb" / f"{name}.csv")

@@ -46,18 +46,18 @@ def digest(folder: Path) -> str:
 
 def encode(home: Path, rows: int, file: Path | None, times: int) -> None:
     from sbert_studio.services import Studio
-    from sbert_studio.services.shards import Sharding
-    from sbert_studio.settings import Settings, keep_ray_quiet
-    from sbert_studio.shards.executor import How
+    from sbert_studio.services.shards import ShardingOptions
+    from sbert_studio.settings import Settings, configure_ray
+    from sbert_studio.shards.executor import ExecutionOptions
 
-    keep_ray_quiet(alone=True)
+    configure_ray(alone=True)
     import ray
 
-    from sbert_studio.shards.executor import _start
+    from sbert_studio.shards.executor import _start_ray
 
     many = {rows * twice: write(home / f"texts-{twice}", sentences(rows * twice, file)) for twice in (1, 2)}
     began = time.perf_counter()
-    _start(ray, "", 2, 100)
+    _start_ray(ray, "", 2, 100)
     print(f"a cluster of two workers starts in {time.perf_counter() - began:.1f} s")
     taken: dict[tuple[str, int], list[float]] = {}
     with Studio(Settings(home=home / "home", device="cpu")) as studio:
@@ -66,7 +66,7 @@ def encode(home: Path, rows: int, file: Path | None, times: int) -> None:
                 found = []
                 for engine in ("local", "ray"):
                     out = home / f"{engine}-{count}-{turn}"
-                    done = studio.scale.encode(texts, out, How(engine, workers=2), Sharding(1, 500))
+                    done = studio.shards.encode(texts, out, ExecutionOptions(engine, workers=2), ShardingOptions(1, 500))
                     taken.setdefault((engine, count), []).append(done.seconds)
                     found.append(digest(out))
                     print(f"{engine:6} {count:8,} rows {done.seconds:7.1f} s {done.sentences_per_second:7,.0f}/s  {found[-1]}", flush=True)
@@ -85,7 +85,7 @@ def index(home: Path, rows: int, dim: int = 384) -> None:
     import pyarrow as pa
 
     from sbert_studio.shards.jobs import Job, JobFolder
-    from sbert_studio.shards.serving import ServedVectors
+    from sbert_studio.shards.serving import ShardIndex
     from sbert_studio.shards.sources import find_sources
 
     source = write(home / "texts", ["a text"] * rows)
@@ -102,10 +102,10 @@ def index(home: Path, rows: int, dim: int = 384) -> None:
     size = sum(path.stat().st_size for path in (folder.path / "shards").iterdir())
     print(f"{rows:,} rows: shards of {size / 1e6:,.0f} MB ({size / rows:,.0f} bytes a row)")
     began = time.perf_counter()
-    served = ServedVectors(folder.path)
+    served = ShardIndex(folder.path)
     print(f"index built in {time.perf_counter() - began:.1f} s")
     began = time.perf_counter()
-    served = ServedVectors(folder.path)
+    served = ShardIndex(folder.path)
     print(f"opened in {time.perf_counter() - began:.2f} s")
     lists = sum(path.stat().st_size for path in next(folder.path.glob("index-*")).iterdir())
     print(f"index of {lists / 1e6:,.0f} MB ({lists / rows:,.0f} bytes a row, {lists / (rows * dim * 4):.0%} of the vectors)")

@@ -23,7 +23,7 @@ import numpy as np
 from sbert_studio.data.loading.table import read_table
 from sbert_studio.data.samples import list_samples
 from sbert_studio.models.similarity import unit
-from sbert_studio.services.base import Services
+from sbert_studio.services.resources import Resources
 from sbert_studio.workspace import digest_texts
 
 _SETS = ("banking77", "mrpc", "sick", "snli", "sts12", "sts13", "sts14", "stsb", "trec")
@@ -48,7 +48,7 @@ class SyntheticVectors:
         self._nearest = np.clip(cosines[:, 1], -1, 1)
 
     @classmethod
-    def around(cls, data: Path | None, model: str | None = None, seed: int = 12, services: Services | None = None) -> SyntheticVectors:
+    def around(cls, data: Path | None, model: str | None = None, seed: int = 12, services: Resources | None = None) -> SyntheticVectors:
         """Use the sentences of the public sets in ``data``, or of the samples that come with the program."""
         return cls(real_vectors(data, model, services), seed)
 
@@ -97,11 +97,11 @@ def recombined(texts: list[str], count: int) -> list[str]:
     return [*texts[:count], *(" ".join(halves[a][0] + halves[b][1]) for a, b in pairs[: max(0, count - len(texts))])]
 
 
-def real_vectors(data: Path | None, model: str | None = None, services: Services | None = None) -> np.ndarray:
+def real_vectors(data: Path | None, model: str | None = None, services: Resources | None = None) -> np.ndarray:
     """Return (r, d) float32, the vectors of :func:`sentences`, from the cache after the first time."""
     texts = sentences(data)
     if services is None:
-        with Services() as own:
+        with Resources() as own:
             return real_vectors(data, model, own)
     return services.vectors.get(texts, digest_texts(texts), services.catalog.load(model or services.settings.default_model))
 

@@ -85,7 +85,7 @@ class LruCache(Generic[T]):
         with self._lock:
             self._kept.clear()
 
-    def forget_unused(self, seconds: float) -> None:
+    def evict_unused(self, seconds: float) -> None:
         """Let go of what nobody has asked for since so long."""
         with self._lock:
             before = time.monotonic() - seconds
@@ -114,7 +114,7 @@ class LruCache(Generic[T]):
                 held -= gone
 
 
-def bytes_of(value: Any) -> int:
+def estimate_bytes(value: Any) -> int:
     """About how much memory a value holds: texts, numbers, arrays and tables, in tuples, lists, mappings and objects of ours.
 
     What stands in several places is counted once; arrays that are mapped from a file are not counted.
@@ -154,20 +154,20 @@ def _is_mapped(array: Any) -> bool:
     return False
 
 
-def give_back() -> None:
+def release_memory() -> None:
     """Return memory that nothing uses to the system: what only cycles hold, then what the C library keeps for later."""
     gc.collect()
-    give_back_holes()
+    trim_heap()
 
 
-def give_back_holes() -> None:
+def trim_heap() -> None:
     """Return to the system what the C library keeps between what is used (glibc); some milliseconds."""
     trim = getattr(_c_library(), "malloc_trim", None)
     if trim is not None:
         trim(0)
 
 
-def unread(addresses: Collection[int]) -> tuple[Path, ...]:
+def release_mapped_pages(addresses: Collection[int]) -> tuple[Path, ...]:
     """Let go of what was read of the files that are mapped to these addresses: what is asked for again is read again (Linux).
 
     Of a table of words a text needs a few rows; all of it was looked at once, to tell the model from others. Pages that were written to
@@ -186,13 +186,13 @@ def unread(addresses: Collection[int]) -> tuple[Path, ...]:
     return tuple(sorted({Path(path) for *_, path in held}))
 
 
-def note_mapped(array: np.memmap) -> None:
+def register_mapped_array(array: np.memmap) -> None:
     """Let :func:`unread_noted` know of an array whose file is mapped, as long as anything of it is in use."""
     with _noting:
         _noted.add(array._mmap)  # type: ignore[attr-defined]
 
 
-def unread_noted(folder: Path, beyond: int) -> None:
+def release_registered_pages(folder: Path, beyond: int) -> None:
     """Let go of what was read of all arrays noted, where what is in memory of files below ``folder`` is more than ``beyond`` bytes (Linux).
 
     The vectors of each corpus that was asked for stay mapped as long as it is known, and what a search read of them counts as this
@@ -259,7 +259,7 @@ def _lines(name: str) -> Iterator[list[str]]:
 
 
 @contextmanager
-def starting() -> Iterator[Callable[[], None]]:
+def paused_gc() -> Iterator[Callable[[], None]]:
     """Look for no cycles while a program that runs for long starts: what it reads in stays, and looking took a tenth of that time.
 
     Yields:
@@ -281,7 +281,7 @@ def starting() -> Iterator[Callable[[], None]]:
             gc.enable()
 
 
-def keep_little() -> None:
+def tune_malloc() -> None:
     """Have the C library (glibc) keep less for later; called once, when a program begins that runs for long.
 
     Each thread has a heap of its own there, and a heap that has once held a training is not given back by itself: so few heaps, and

@@ -52,35 +52,35 @@ class StudioError(Exception):
     """
 
     def __init__(self, message: str, hint: str = "", rows: Sequence[int] = ()) -> None:
-        self.message, self.hint = in_brief(message), in_brief(hint)
+        self.message, self.hint = shorten_quotes(message), shorten_quotes(hint)
         super().__init__(self.message)
         self.rows = tuple(int(row) for row in rows)
 
     def __str__(self) -> str:
         """One line: ``what (rows 3, 7). hint: how.`` as the command line prints it after ``error:``."""
         where = f" ({describe_rows(self.rows)})" if self.rows else ""
-        how = f" hint: {ended(self.hint)}" if self.hint else ""
-        return f"{ended(self.message.rstrip('.') + where)}{how}"
+        how = f" hint: {with_full_stop(self.hint)}" if self.hint else ""
+        return f"{with_full_stop(self.message.rstrip('.') + where)}{how}"
 
 
-def in_brief(words: str) -> str:
+def shorten_quotes(words: str) -> str:
     """A sentence with what it quotes cut to some 80 characters, and written in whole characters, so that it can be sent.
 
     A quotation of up to 120 characters, and a word of up to 500, such as the path of a file, stay whole.
     """
-    words = whole(words)
+    words = to_valid_utf8(words)
     if len(words) > _LONGEST:
         words = f"{words[: 3 * _LONGEST // 4]}…{words[-_LONGEST // 4 :]}"
     words = _QUOTE.sub(lambda found: f"{found[1]}{found[2][:_QUOTED]}…{found[1]}", words)
     return _WORD.sub(lambda found: f"{found[0][:_QUOTED]}…", words)
 
 
-def whole(words: str) -> str:
+def to_valid_utf8(words: str) -> str:
     """``words`` with a question mark for what cannot be written as UTF-8, as in the name of a file in another encoding."""
     return words.encode("utf-8", "replace").decode("utf-8")
 
 
-def is_text(words: str) -> bool:
+def is_valid_utf8(words: str) -> bool:
     """Whether ``words`` can be written as UTF-8, as half of a pair of surrogates cannot."""
     try:
         words.encode("utf-8")
@@ -89,7 +89,7 @@ def is_text(words: str) -> bool:
     return True
 
 
-def ended(words: str) -> str:
+def with_full_stop(words: str) -> str:
     """Words with a full stop behind them, unless they end in a sign of their own, as a question does."""
     words = words.rstrip(". ")
     return words if words.endswith(("?", "!", "…", "。", "？", "！")) else f"{words}."
@@ -127,12 +127,12 @@ def is_out_of_memory(error: BaseException) -> bool:
     return _NO_MEMORY.search(str(error)) is not None or _is_too_large_to_load(str(error))
 
 
-def is_of_machine(error: BaseException) -> bool:
+def is_machine_error(error: BaseException) -> bool:
     """Tell if ``error`` is a lack of memory or of room on a disk, so that it says nothing about the file that was read meanwhile."""
     return is_out_of_memory(error) or is_disk_full(error)
 
 
-def plainly(error: BaseException, *, place: bool = False) -> StudioError | None:
+def to_user_error(error: BaseException, *, place: bool = False) -> StudioError | None:
     """What is said of an error of the machine rather than of this program; ``None`` of any other.
 
     The one place where such errors are told apart: memory, disk, permissions, the network, damaged files.
@@ -151,7 +151,7 @@ def plainly(error: BaseException, *, place: bool = False) -> StudioError | None:
         said = error.strerror if isinstance(error, OSError) else error
         what = f"{where} cannot be used: {said}" if where else "a file of this machine cannot be used"
         return StudioError(what, "check the path, who may write there, and the room on its disk")
-    if is_network(error):
+    if is_network_error(error):
         return StudioError(f"the network failed: {_first_line(error)}", "check the connection, then try again")
     if _is_damage(error):
         return StudioError(f"a file is damaged: {_first_line(error)}", "fetch it again, or choose another one")
@@ -189,7 +189,7 @@ def _is_too_large_to_load(words: str) -> bool:
     return False
 
 
-def is_network(error: BaseException) -> bool:
+def is_network_error(error: BaseException) -> bool:
     """Tell if ``error`` says that another machine cannot be reached, or that the connection to it broke off."""
     if isinstance(error, ConnectionError | socket.gaierror | ssl.SSLError) and not isinstance(error, BrokenPipeError):
         return True
@@ -199,7 +199,7 @@ def is_network(error: BaseException) -> bool:
         return _TIMED_OUT.fullmatch(str(error)) is not None
     name, family = type(error).__name__, type(error).__module__.partition(".")[0]
     if name == "URLError" and isinstance(reason := getattr(error, "reason", None), BaseException):
-        return is_network(reason)
+        return is_network_error(reason)
     if family in ("urllib", "http"):
         return name not in ("URLError", "InvalidURL")
     return family in ("httpx", "httpx2", "httpcore", "requests", "urllib3") and not isinstance(error, ValueError)

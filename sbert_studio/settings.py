@@ -19,7 +19,7 @@ MULTILINGUAL_MODEL = "multilingual-e5-small"
 MULTILINGUAL_HUB_ID = "intfloat/multilingual-e5-small"
 DEFAULT_RERANKER = "cross-encoder/ms-marco-MiniLM-L6-v2"
 _PERSISTENT = Path("/data")  # what a Space keeps
-SENT = "sbert-studio-sent-"
+UPLOAD_PREFIX = "sbert-studio-sent-"
 _UPLOADS = "GRADIO_TEMP_DIR"
 _YES = ("1", "yes", "true", "on")
 _SHORTEST_POLL, _LONGEST_POLL = 0.05, 3_600
@@ -219,7 +219,7 @@ class Settings:
         return replace(found, limits=Limits.from_env(os.environ if environ is None else environ, found.shared))
 
 
-def launched_alone(environ: Mapping[str, str] | None = None) -> bool:
+def is_launched_alone(environ: Mapping[str, str] | None = None) -> bool:
     """Whether ``accelerate launch`` was asked for several processes and started one: so it does with ``--cpu``, unless MPI helps it."""
     env = os.environ if environ is None else environ
     counts = ("WORLD_SIZE", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE")
@@ -234,7 +234,7 @@ def has_screen(environ: Mapping[str, str] | None = None) -> bool:
     return bool(env.get("DISPLAY") or env.get("WAYLAND_DISPLAY"))
 
 
-def choose_waiting(command: str = "") -> None:
+def configure_thread_waiting(command: str = "") -> None:
     """How threads wait for each other during a command; to be called before PyTorch is imported.
 
     OpenMP's threads spin by default. Where anything else runs on the same cores, a browser or a second process, that was seen to take
@@ -247,7 +247,7 @@ def choose_waiting(command: str = "") -> None:
         os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
-def keep_few_kernels() -> None:
+def limit_kernel_cache() -> None:
     """Have oneDNN remember fewer of the products it has written code for; to be called before PyTorch is imported.
 
     It writes some anew for each number of tokens, and remembers 1,024 by default: on a page that runs for long some 100 MB. The texts
@@ -256,7 +256,7 @@ def keep_few_kernels() -> None:
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "128")
 
 
-def summarise_events_seldom() -> None:
+def reduce_gradio_analytics() -> None:
     """Have Gradio update the summary on its page /monitoring every 1,000 events; to be called before its queue is made.
 
     By default it does so after each event, from the last 10,000 of them, so that each takes longer the longer the page has run.
@@ -273,7 +273,7 @@ def trust_proxies(settings: Settings) -> None:
 
 
 @contextmanager
-def uploads_of_its_own() -> Iterator[None]:
+def private_upload_folder() -> Iterator[None]:
     """A folder for what is sent to this page, gone when it closes, where none is named; to be entered before Gradio is imported.
 
     Gradio's usual one is one for all that runs on a machine, by what files hold: whoever closes removes those of another too.
@@ -281,7 +281,7 @@ def uploads_of_its_own() -> Iterator[None]:
     if os.environ.get(_UPLOADS):
         yield
         return
-    with tempfile.TemporaryDirectory(prefix=f"{SENT}{os.getpid()}-", ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(prefix=f"{UPLOAD_PREFIX}{os.getpid()}-", ignore_cleanup_errors=True) as folder:
         os.environ[_UPLOADS] = folder
         try:
             yield
@@ -289,7 +289,7 @@ def uploads_of_its_own() -> Iterator[None]:
             del os.environ[_UPLOADS]
 
 
-def keep_ray_quiet(*, alone: bool) -> None:
+def configure_ray(*, alone: bool) -> None:
     """Have Ray send nothing about its use to anybody, and write of itself only what failed; to be called before Ray is imported.
 
     Args:

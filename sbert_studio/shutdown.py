@@ -18,15 +18,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-PATIENCE = 8.0  # seconds
+GRACE_SECONDS = 8.0  # seconds
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _ENDS = {signal.SIGTERM: 143, signal.SIGINT: 130}
 
-UNFINISHED: set[Path] = set()
+TEMPORARY_PATHS: set[Path] = set()
 """Files and folders that are being written under a temporary name; they go where the process cannot wait for their writer."""
 
 
-class Ending:
+class Shutdown:
     """Takes the requests to end, and sees to it that the process does.
 
     Work that asks at its checkpoints ends by itself. Where the process still runs :data:`PATIENCE` seconds later, as in a library that asks
@@ -152,7 +152,7 @@ class Ending:
                     if not self.asked or number == signal.SIGTERM:
                         self._number = number
                     if deadline is None:
-                        deadline = time.monotonic() + PATIENCE
+                        deadline = time.monotonic() + GRACE_SECONDS
                     if not self.asked:
                         self._asked.set()
                         for listener in list(self._listeners):
@@ -160,7 +160,7 @@ class Ending:
                                 listener()
 
     def _leave(self) -> None:
-        for path in list(UNFINISHED):
+        for path in list(TEMPORARY_PATHS):
             if path.is_dir():
                 shutil.rmtree(path, ignore_errors=True)
             else:
@@ -178,8 +178,8 @@ class Ending:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-ENDING = Ending()
+SHUTDOWN = Shutdown()
 """Of this process."""
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=ENDING.forget)
+    os.register_at_fork(after_in_child=SHUTDOWN.forget)

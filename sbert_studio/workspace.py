@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import StudioError
-from .shutdown import UNFINISHED
+from .shutdown import TEMPORARY_PATHS
 
 _SECRET = 32
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
@@ -74,27 +74,27 @@ class Workspace:
 
     def run(self, run_id: str) -> Path:
         """``runs/<id>``, made if absent."""
-        return self._folder("runs", key(run_id))
+        return self._folder("runs", validate_key(run_id))
 
     def vectors(self, digest: str, fingerprint: str) -> Path:
         """The file of one corpus' vectors by one encoder; it need not exist."""
-        return self._cached("vectors") / f"{key(digest)}-{key(fingerprint)}.npy"
+        return self._cached("vectors") / f"{validate_key(digest)}-{validate_key(fingerprint)}.npy"
 
     def cells(self, digest: str, fingerprint: str) -> Path:
         """The file of the search index of one corpus by one encoder; it need not exist."""
-        return self._cached("indexes") / f"{key(digest)}-{key(fingerprint)}.cells"
+        return self._cached("indexes") / f"{validate_key(digest)}-{validate_key(fingerprint)}.cells"
 
     def words(self, digest: str) -> Path:
         """The file of one corpus' index by words; it need not exist."""
-        return self._cached("words") / f"{key(digest)}.npy"
+        return self._cached("words") / f"{validate_key(digest)}.npy"
 
     def projection(self, name: str) -> Path:
         """The file of one projection; it need not exist."""
-        return self._cached("projections") / f"{key(name)}.npy"
+        return self._cached("projections") / f"{validate_key(name)}.npy"
 
     def cache(self, name: str) -> Path:
         """A folder for what can be computed again (numba's compiled code)."""
-        return self._cached("cache", key(name))
+        return self._cached("cache", validate_key(name))
 
     @property
     def hub(self) -> Path:
@@ -143,7 +143,7 @@ class Workspace:
         return path
 
 
-def key(name: str) -> str:
+def validate_key(name: str) -> str:
     """``name`` if it can be one path component, so that no identifier from outside leaves its folder.
 
     Raises:
@@ -169,7 +169,7 @@ def file_name(name: str, default: str = "file") -> str:
     return cleaned[:_LONGEST].rstrip(" .") or default
 
 
-def existing(name: str | Path) -> Path | None:
+def existing_path(name: str | Path) -> Path | None:
     """The file or folder that ``name`` leads to, ``~`` understood; None where there is none, or it cannot be a path."""
     try:
         path = Path(name).expanduser()
@@ -178,7 +178,7 @@ def existing(name: str | Path) -> Path | None:
         return None
 
 
-def require_room(target: Path, *sources: Path | None) -> None:
+def require_writable_file(target: Path, *sources: Path | None) -> None:
     """Find out before long work that a file can be written; its folder is made.
 
     Raises:
@@ -204,7 +204,7 @@ def _require_ordinary(target: Path) -> None:
         raise StudioError(f"{target} is no ordinary file", "name another file to write")
 
 
-def require_disk(folder: Path, wanted: int) -> None:
+def require_disk_space(folder: Path, wanted: int) -> None:
     """Find out before long work that its result will fit.
 
     Args:
@@ -239,7 +239,7 @@ def atomic_file(target: Path) -> Iterator[Path]:
     handle, name = tempfile.mkstemp(prefix=".part-", suffix=target.suffix, dir=target.parent)
     os.close(handle)
     part = Path(name)
-    UNFINISHED.add(part)
+    TEMPORARY_PATHS.add(part)
     try:
         yield part
         with part.open("rb") as written:
@@ -248,7 +248,7 @@ def atomic_file(target: Path) -> Iterator[Path]:
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)
-        UNFINISHED.discard(part)
+        TEMPORARY_PATHS.discard(part)
 
 
 @contextmanager
@@ -256,18 +256,18 @@ def atomic_folder(target: Path) -> Iterator[Path]:
     """Yield an empty folder beside ``target``; on a clean exit it takes the place of ``target``, old content and all."""
     target.parent.mkdir(parents=True, exist_ok=True)
     part = Path(tempfile.mkdtemp(prefix=".part-", dir=target.parent))
-    UNFINISHED.add(part)
+    TEMPORARY_PATHS.add(part)
     try:
         yield part
         part.chmod(0o755)
-        while not _put(part, target):
+        while not _replace_folder(part, target):
             pass
     finally:
         shutil.rmtree(part, ignore_errors=True)
-        UNFINISHED.discard(part)
+        TEMPORARY_PATHS.discard(part)
 
 
-def _put(part: Path, target: Path) -> bool:
+def _replace_folder(part: Path, target: Path) -> bool:
     """Rename the folder ``part`` over ``target``; whether no other program has come between."""
     old = Path(tempfile.mkdtemp(prefix=".old-", dir=target.parent))
     try:

@@ -16,9 +16,9 @@ from typing import Any
 import hypothesis
 import pytest
 
-from sbert_studio.settings import choose_waiting
+from sbert_studio.settings import configure_thread_waiting
 
-choose_waiting()
+configure_thread_waiting()
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 

@@ -78,7 +78,7 @@ def test_a_request_to_terminate_keeps_what_a_training_has_learned(tmp_path: Path
         process.kill()
         process.wait()
     with studio_at(tmp_path / "home", tiny_model) as studio:
-        left = studio.tune.run(run["id"]).run
+        left = studio.fine_tune.get_run(run["id"]).run
         assert left.status == "interrupted"
         assert "resume" in left.message
         assert list((studio.workspace.run(left.id) / "checkpoints").iterdir())

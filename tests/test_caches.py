@@ -17,7 +17,15 @@ import pytest
 from processes import started
 from tiny_studio import WORDS, quick, sentences, studio_at, write_pairs
 
-from sbert_studio.caches import LruCache, bytes_of, give_back, keep_little, note_mapped, unread, unread_noted
+from sbert_studio.caches import (
+    LruCache,
+    estimate_bytes,
+    register_mapped_array,
+    release_mapped_pages,
+    release_memory,
+    release_registered_pages,
+    tune_malloc,
+)
 from sbert_studio.data.loading.table import table_from_columns
 from sbert_studio.services.janitor import Janitor
 from sbert_studio.training.schedule import resident_memory
@@ -96,12 +104,12 @@ class _Thing:
 
 
 def test_bytes_are_those_of_texts_and_arrays_counted_once(tmp_path: Path) -> None:
-    assert 1_000_000 < bytes_of(_Thing("x" * 500_000, np.zeros(125_000, np.float32))) < 1_002_000
+    assert 1_000_000 < estimate_bytes(_Thing("x" * 500_000, np.zeros(125_000, np.float32))) < 1_002_000
     text = "y" * 100_000
-    assert bytes_of([(text,), {"a": text}, {1, 2}]) < 250_000
-    assert 1_000_000 < bytes_of(["z" * 951 for _ in range(1000)]) < 1_020_000
+    assert estimate_bytes([(text,), {"a": text}, {1, 2}]) < 250_000
+    assert 1_000_000 < estimate_bytes(["z" * 951 for _ in range(1000)]) < 1_020_000
     np.save(tmp_path / "a.npy", np.zeros(1_000_000, np.float32))
-    assert bytes_of({"mapped": np.load(tmp_path / "a.npy", mmap_mode="r")}) < 1000
+    assert estimate_bytes({"mapped": np.load(tmp_path / "a.npy", mmap_mode="r")}) < 1000
 
 
 def print_what_threads_left() -> None:
@@ -112,14 +120,14 @@ def print_what_threads_left() -> None:
         many = [bytearray(4000) for _ in range(12_000)]
         kept.extend(many[::2000])  # a few that stay keep the rest of a heap from being given back at its end
 
-    keep_little()
+    tune_malloc()
     before = resident_memory()
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    give_back()
+    release_memory()
     print((resident_memory() - before) >> 20)
 
 
@@ -138,7 +146,7 @@ def test_what_nobody_asked_for_of_late_leaves_and_is_made_again(monkeypatch: pyt
         cache.get(word, word.upper)
         now[0] += 10
     cache.get("one", lambda: pytest.fail("it is there"))
-    cache.forget_unused(15)
+    cache.evict_unused(15)
     assert cache.bytes == len("ONE" + "THREE")
     assert cache.get("two", lambda: "again") == "again"
 
@@ -150,7 +158,7 @@ def test_what_was_read_of_a_mapped_file_is_let_go_and_what_was_written_stays(tmp
     whole = float(read.sum())
     changed += 1
     before = other.sum() and _mapped(tmp_path / "a.npy")
-    unread([read.ctypes.data, changed.ctypes.data])
+    release_mapped_pages([read.ctypes.data, changed.ctypes.data])
     after = _mapped(tmp_path / "a.npy")
     assert 30 << 20 < before - after < 34 << 20, "of the three mappings one was let go"
     assert float(read.sum()) == whole and changed[7] == 8.0
@@ -164,12 +172,12 @@ def test_what_was_read_of_mapped_files_below_a_folder_is_let_go_where_it_is_much
     arrays = {path: np.load(path, mmap_mode="r") for path in sorted(tmp_path.rglob("*.npy"))}
     for path, array in arrays.items():
         if path.parent.parent.name == "home":
-            note_mapped(array)
+            register_mapped_array(array)
     sums = {path: float(array.sum()) for path, array in arrays.items()}
     assert all(_mapped(path) > 15 << 20 for path in arrays)
-    unread_noted(tmp_path / "home", 40 << 20)
+    release_registered_pages(tmp_path / "home", 40 << 20)
     assert all(_mapped(path) > 15 << 20 for path in arrays), "it is less than that"
-    unread_noted(tmp_path / "home", 20 << 20)
+    release_registered_pages(tmp_path / "home", 20 << 20)
     assert [_mapped(path) > 15 << 20 for path in arrays] == [False, False, True]
     assert {path: float(array.sum()) for path, array in arrays.items()} == sums
 
@@ -184,7 +192,7 @@ def test_what_takes_the_place_of_a_mapping_while_mappings_are_let_go_stays_whole
     def map_and_write() -> None:
         while time.monotonic() < until and not torn:
             array = np.load(tmp_path / "a.npy", mmap_mode="r")
-            note_mapped(array)
+            register_mapped_array(array)
             size = array._mmap.size()
             array[::1000].sum()
             del array
@@ -198,7 +206,7 @@ def test_what_takes_the_place_of_a_mapping_while_mappings_are_let_go_stays_whole
     for writer in writers:
         writer.start()
     while time.monotonic() < until:
-        unread_noted(tmp_path, -1)
+        release_registered_pages(tmp_path, -1)
     for writer in writers:
         writer.join()
     assert not torn
@@ -224,7 +232,7 @@ def print_what_trainings_left(home: Path) -> None:
     from sbert_studio.models.transformer import TransformerEncoder
     from sbert_studio.services import TrainRequest
 
-    keep_little()
+    tune_malloc()
     torch.manual_seed(0)
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS, *(f"word{number}" for number in range(20_000))]
     tokenizer = BertTokenizer(vocab={word: place for place, word in enumerate(words)}, model_max_length=64)
@@ -233,9 +241,9 @@ def print_what_trainings_left(home: Path) -> None:
     pairs, held = write_pairs(home / "pairs.csv", 40), []
     with studio_at(home / "home", home / "model") as studio:
         for _ in range(2):
-            run = studio.tune.train(TrainRequest(pairs, overrides=quick()))
+            run = studio.fine_tune.train(TrainRequest(pairs, overrides=quick()))
             assert run.status == "finished", run.message
-            give_back()
+            release_memory()
             held.append(resident_memory() >> 20)
     print(held[-1] - held[0])
 
@@ -254,16 +262,16 @@ def test_every_cache_of_the_studio_has_a_budget_in_bytes_and_tells_what_it_holds
     tmp_path: Path, tiny_model: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with studio_at(tmp_path / "home", tiny_model, memory_mb=1) as studio:
-        caches = (studio.meanings, studio.wordings, studio.corpora, studio.coverages, studio.usuals)
+        caches = (studio.semantic_indexes, studio.lexical_indexes, studio.corpora, studio.coverages, studio.baselines)
         assert all(0 < cache.budget <= 4 << 20 for cache in caches)
-        assert sum(cache.budget for cache in caches[:3]) + studio.room_of_visitors <= 1 << 20
+        assert sum(cache.budget for cache in caches[:3]) + studio.session_memory <= 1 << 20
         for number in range(12):
             rows = [f"{text} {number}" for text in sentences(800, number)]
-            corpus = studio.read.corpus(table_from_columns(f"corpus {number}", {"text": rows}))
-            studio.explore.search(corpus, "cat dog", mode="semantic" if number else "hybrid")
-            held = studio.held()
-            assert held["meanings"] <= studio.meanings.budget and held["wordings"] <= max(studio.wordings.budget, 1 << 20)
-        assert len(studio.meanings) < 12, "the first ones went"
+            corpus = studio.data.read_corpus(table_from_columns(f"corpus {number}", {"text": rows}))
+            studio.search.search(corpus, "cat dog", mode="semantic" if number else "hybrid")
+            held = studio.cache_sizes()
+            assert held["meanings"] <= studio.semantic_indexes.budget and held["wordings"] <= max(studio.lexical_indexes.budget, 1 << 20)
+        assert len(studio.semantic_indexes) < 12, "the first ones went"
         assert studio.catalog.bytes == held["models"] > 0
         tell = Janitor(studio, extra_memory=lambda: {"visitors": 7})
         with caplog.at_level(logging.DEBUG, "sbert_studio.services.janitor"):

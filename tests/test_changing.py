@@ -15,7 +15,7 @@ from sbert_studio.data.corpus import Corpus
 from sbert_studio.errors import StudioError
 from sbert_studio.models.similarity import unit
 from sbert_studio.services import Studio, TrainRequest
-from sbert_studio.services.training_texts import learned_texts
+from sbert_studio.services.training_history import trained_texts
 
 pytestmark = pytest.mark.slow
 
@@ -30,8 +30,8 @@ def studio(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> Iterat
 def run(studio: Studio, tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("pairs")
     path, judged_by = write_pairs(folder / "pairs.csv", 80), write_pairs(folder / "others.csv", seed=77)
-    run = studio.tune.train(TrainRequest(path, dev=judged_by, overrides=quick(epochs=2)))
-    return studio.settle.set_strength(run.id, 1.0).id  # whether or not that is better
+    run = studio.fine_tune.train(TrainRequest(path, dev=judged_by, overrides=quick(epochs=2)))
+    return studio.fine_tune.set_strength(run.id, 1.0).id  # whether or not that is better
 
 
 @pytest.fixture(scope="module")
@@ -40,15 +40,15 @@ def corpus(studio: Studio, tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     texts = list(dict.fromkeys([*sentences(80)[:6], *sentences(60, seed=9)]))[:60]
     path = tmp_path_factory.mktemp("corpus") / "corpus.csv"
     path.write_text("text,topic\n" + "\n".join(f"{text},{text.split()[0]}" for text in texts) + "\n", encoding="utf-8")
-    return studio.read.corpus(studio.read.table(path))
+    return studio.data.read_corpus(studio.data.read_table(path))
 
 
 def test_changes_are_those_of_the_models_vectors(studio: Studio, run: str, corpus: Corpus) -> None:
     base = str(studio.settings.default_model)
     phases: list[str] = []
-    found = studio.explore.changes(corpus, base, run, queries=["cat dog", "  ", "red moon"], column="topic", begin=phases.append)
+    found = studio.model_diff.compare(corpus, base, run, queries=["cat dog", "  ", "red moon"], column="topic", begin_phase=phases.append)
     assert len(phases) == 7 and phases[0] == "Encoding by model 1 of 2"
-    vectors = [unit(studio.explore.vectors_of(corpus, name)).astype(np.float64) for name in (base, run)]
+    vectors = [unit(studio.search.vectors(corpus, name)).astype(np.float64) for name in (base, run)]
     cosines = [own @ own.T for own in vectors]
     for one in (*found.closer, *found.apart):
         assert (one.before, one.after) == pytest.approx((cosines[0][one.a, one.b], cosines[1][one.a, one.b]), abs=1e-5)
@@ -58,7 +58,7 @@ def test_changes_are_those_of_the_models_vectors(studio: Studio, run: str, corpu
     assert [query.text for query in found.queries] == ["cat dog", "red moon"]
     for query in found.queries:
         for name, near in ((base, query.before), (run, query.after)):
-            hits = studio.explore.search(corpus, query.text, 10, model=name).hits
+            hits = studio.search.search(corpus, query.text, 10, model=name).hits
             assert [row for row, _ in near] == [hit.row for hit in hits]
         assert query.lost == {row for row, _ in query.before} - {row for row, _ in query.after}
         assert len(query.lost) == len(query.gained)
@@ -76,7 +76,7 @@ def test_changes_are_those_of_the_models_vectors(studio: Studio, run: str, corpu
 
 
 def test_where_nothing_is_asked_the_texts_that_moved_most_are_the_queries(studio: Studio, run: str, corpus: Corpus) -> None:
-    found = studio.explore.changes(corpus, str(studio.settings.default_model), run)
+    found = studio.model_diff.compare(corpus, str(studio.settings.default_model), run)
     assert [query.row is not None and found.moved[query.row] for query in found.queries] == sorted(found.moved.tolist(), reverse=True)[:3]
     assert all(query.row not in {row for row, _ in (*query.before, *query.after)} for query in found.queries)
     assert found.categories is None
@@ -84,19 +84,19 @@ def test_where_nothing_is_asked_the_texts_that_moved_most_are_the_queries(studio
 
 def test_where_hardly_any_text_is_new_all_are_judged_and_that_is_told(studio: Studio, run: str, corpus: Corpus) -> None:
     few = corpus.subset(range(20), "few", "the rest")
-    found = studio.explore.changes(few, str(studio.settings.default_model), run, column="topic").categories
+    found = studio.model_diff.compare(few, str(studio.settings.default_model), run, column="topic").categories
     assert found is not None and (found.texts, found.learned) == (20, 6), "fourteen are new, too few to judge by"
-    told = studio.explore.changes(corpus, str(studio.settings.default_model), run, column="topic").categories
+    told = studio.model_diff.compare(corpus, str(studio.settings.default_model), run, column="topic").categories
     assert told is not None and told.learned == 0
 
 
 def test_what_cannot_be_compared_is_said(studio: Studio, run: str, corpus: Corpus) -> None:
     with pytest.raises(StudioError, match="the same model"):
-        studio.explore.changes(corpus, run, run)
+        studio.model_diff.compare(corpus, run, run)
     with pytest.raises(StudioError, match="2 texts"):
-        studio.explore.changes(corpus.subset([0, 1], "two", "the rest"), str(studio.settings.default_model), run)
+        studio.model_diff.compare(corpus.subset([0, 1], "two", "the rest"), str(studio.settings.default_model), run)
     with pytest.raises(StudioError, match="no column 'mood'"):
-        studio.explore.changes(replace(corpus), str(studio.settings.default_model), run, column="mood")
+        studio.model_diff.compare(replace(corpus), str(studio.settings.default_model), run, column="mood")
 
 
 def test_the_first_map_is_that_of_the_map_tab_and_the_second_grew_out_of_it(
@@ -105,31 +105,31 @@ def test_the_first_map_is_that_of_the_map_tab_and_the_second_grew_out_of_it(
     from sbert_studio.explore.projection import ProjectionParams
 
     base = str(studio.settings.default_model)
-    found = studio.explore.changes(corpus, base, run)
-    drawn = studio.explore.map(corpus, ProjectionParams(seed=12), model=base)
+    found = studio.model_diff.compare(corpus, base, run)
+    drawn = studio.map.draw(corpus, ProjectionParams(seed=12), model=base)
     np.testing.assert_array_equal(found.points_before, drawn.points)
-    alone = studio.explore.map(corpus, ProjectionParams(seed=12), model=run)
+    alone = studio.map.draw(corpus, ProjectionParams(seed=12), model=run)
     assert not np.array_equal(found.points_after, alone.points)
 
 
 def test_a_blank_is_no_category_and_capitals_make_no_new_text(studio: Studio, run: str, corpus: Corpus) -> None:
     base, topics = str(studio.settings.default_model), corpus.fields["topic"]
     half = replace(corpus, fields={"topic": tuple(topic if row % 2 else " " for row, topic in enumerate(topics))})
-    found = studio.explore.changes(half, base, run, column="topic").categories
+    found = studio.model_diff.compare(half, base, run, column="topic").categories
     assert found is not None and found.texts <= 30
     assert all(name.strip() for one in found.confused for name in one.categories)
     told = {row for one in found.confused for row in (*one.mended, *one.broken)}
     assert all(row % 2 for row in told)
     none = replace(corpus, fields={"topic": ("",) * len(corpus)})
-    assert studio.explore.changes(none, base, run, column="topic").categories is None
+    assert studio.model_diff.compare(none, base, run, column="topic").categories is None
     loud = replace(corpus, texts=tuple(text.upper() for text in corpus.texts))
-    assert any(note.startswith("6 of these 60 texts") for note in studio.explore.changes(loud, base, run).notes)
+    assert any(note.startswith("6 of these 60 texts") for note in studio.model_diff.compare(loud, base, run).notes)
 
 
 def test_what_a_run_held_out_is_judged_and_not_said_to_be_learned(studio: Studio, tmp_path: Path) -> None:
     path = write_pairs(tmp_path / "pairs.csv", 80)
-    run = studio.tune.train(TrainRequest(path, overrides=quick(epochs=0.2)))
+    run = studio.fine_tune.train(TrainRequest(path, overrides=quick(epochs=0.2)))
     held = [json.loads(line) for line in (studio.workspace.run(run.id) / "held_out.jsonl").read_text(encoding="utf-8").splitlines()]
     texts = {text for row in held for text in row["texts"]}
-    learned = learned_texts(lambda: studio.store, studio.workspace, run.id)
+    learned = trained_texts(lambda: studio.store, studio.workspace, run.id)
     assert held and not learned & texts and len(learned) + len(texts) == 160

@@ -30,12 +30,12 @@ from waiting import wait_until
 from sbert_studio import __version__
 from sbert_studio.cli import main as entry
 from sbert_studio.cli.main import app, run
-from sbert_studio.cli.output import Answer, duration, plain, write
+from sbert_studio.cli.output import Answer, format_duration, to_plain_json, write
 from sbert_studio.data.samples import get_sample
 from sbert_studio.errors import StudioError
 from sbert_studio.services.data import existing_file
 
-QUICK = ["--objective", "cosine", "--epochs", "1", "--batch-size", "8", "--lr", "1e-3"]
+QUICK = ["--loss", "cosine", "--epochs", "1", "--batch-size", "8", "--lr", "1e-3"]
 QUICK += ["--set", "precision=float32", "--set", "judge=split"]
 AS_FOUND = ["--epochs", "0.5", "--batch-size", "8", "--set", "judge=split"]
 
@@ -298,10 +298,10 @@ def test_the_objective_decides_between_scores_and_labels(cli: Any, pairs: Path, 
     labels = ["label", *(["ENTAILMENT", "NEUTRAL", "CONTRADICTION"][number % 3] for number in range(len(lines) - 1))]
     both.write_text("".join(f"{line},{label}\n" for line, label in zip(lines, labels, strict=True)), encoding="utf-8")
     assert ok(cli("check", both, "--json"))["roles"]["target"] == "score"
-    told = cli("train", both, "--objective", "softmax", *AS_FOUND, "--json")
+    told = cli("train", both, "--loss", "softmax", *AS_FOUND, "--json")
     assert ok(told)["status"] == "finished"
     assert "the loss uses labels, not 'score'" in told.err
-    assert "does not learn from scored pairs" in refused(cli("train", pairs, "--objective", "softmax", "--json"))
+    assert "does not learn from scored pairs" in refused(cli("train", pairs, "--loss", "softmax", "--json"))
 
 
 def test_train_asks_what_only_the_owner_can_say_and_takes_the_answer(cli: Any, tmp_path: Path, home: Path) -> None:
@@ -397,7 +397,7 @@ def test_train_then_everything_that_can_be_done_with_a_run(cli: Any, pairs: Path
 
 
 def test_settings_of_the_spec_and_of_the_objective_go_through_set(cli: Any, pairs: Path, home: Path) -> None:
-    found = ok(cli("train", pairs, *QUICK, "--objective", "cosent", "--set", "scale=10", "--set", "warmup-ratio=0.2", "--json"))
+    found = ok(cli("train", pairs, *QUICK, "--loss", "cosent", "--set", "scale=10", "--set", "warmup-ratio=0.2", "--json"))
     spec = json.loads((home / "runs" / found["run"] / "spec.json").read_text())
     assert (spec["objective"], spec["objective_params"]["scale"], spec["warmup_ratio"]) == ("cosent", 10, 0.2)
 
@@ -463,8 +463,8 @@ def test_what_a_user_can_mend_is_said_in_one_line_with_exit_code_2(cli: Any, cor
         ["search", binary, "x"],
         ["map", corpus, "--out", tmp_path / "m.html", "--clusters", "many"],
         ["check", corpus / "no"],
-        ["train", bad, "--objective", "cosine"],
-        ["train", pairs, "--objective", "cosent", "--set", "scale=much"],
+        ["train", bad, "--loss", "cosine"],
+        ["train", pairs, "--loss", "cosent", "--set", "scale=much"],
         ["train", pairs, "--epochs", "-1"],
         ["train", pairs, "--epochs", "two"],
         ["train", pairs, "--set", "epochs"],
@@ -508,7 +508,7 @@ def test_a_disk_that_says_no_is_no_bug(cli: Any, monkeypatch: pytest.MonkeyPatch
     def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", "/somewhere")
 
-    monkeypatch.setattr("sbert_studio.services.search.Exploring.similarity", full)
+    monkeypatch.setattr("sbert_studio.services.search.SearchService.similarity", full)
     assert refused(cli("similarity", "a", "b", "--json")).startswith("error: the disk is full (/somewhere). hint: ")
 
 
@@ -590,7 +590,7 @@ def test_a_bug_is_one_line_exit_code_1_and_a_report_in_a_file(cli: Any, monkeypa
     def stumble(*_: object, **__: object) -> None:
         raise ZeroDivisionError("division by zero")
 
-    monkeypatch.setattr("sbert_studio.services.search.Exploring.similarity", stumble)
+    monkeypatch.setattr("sbert_studio.services.search.SearchService.similarity", stumble)
     told = cli("similarity", "a", "b", "--json")
     assert told.code == 1
     assert told.err.count("\n") == 1
@@ -602,15 +602,15 @@ def test_a_bug_is_one_line_exit_code_1_and_a_report_in_a_file(cli: Any, monkeypa
 
 
 def test_what_a_library_prints_does_not_spoil_the_json(cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sbert_studio.services.search import Exploring
+    from sbert_studio.services.search import SearchService
 
-    whole = Exploring.similarity
+    whole = SearchService.similarity
 
-    def chatty(self: Exploring, *arguments: Any) -> Any:
+    def chatty(self: SearchService, *arguments: Any) -> Any:
         print("hello from a library")
         return whole(self, *arguments)
 
-    monkeypatch.setattr(Exploring, "similarity", chatty)
+    monkeypatch.setattr(SearchService, "similarity", chatty)
     told = cli("similarity", "cat", "dog", "--json")
     assert "cosine" in ok(told)
     assert "hello from a library" in told.err
@@ -631,14 +631,16 @@ def test_every_command_has_a_name_of_its_own_explains_itself_and_takes_json(cli:
 
 
 def test_numbers_that_json_has_no_word_for_become_null() -> None:
-    found = plain({"a": float("nan"), "b": [np.float32(1.5), np.int64(2)], "c": np.array([1.0, np.inf]), "d": Path("x"), "e": "\ud800"})
+    found = to_plain_json(
+        {"a": float("nan"), "b": [np.float32(1.5), np.int64(2)], "c": np.array([1.0, np.inf]), "d": Path("x"), "e": "\ud800"}
+    )
     assert found == {"a": None, "b": [1.5, 2], "c": [1.0, None], "d": "x", "e": "?"}
     assert Answer({}).lines == ()
 
 
 @pytest.mark.parametrize(("seconds", "words"), [(0.4, "0 s"), (59.4, "59 s"), (185, "3 min 05 s"), (7800, "2 h 10 min"), (-3, "0 s")])
 def test_spans_of_time_in_words(seconds: float, words: str) -> None:
-    assert duration(seconds) == words
+    assert format_duration(seconds) == words
 
 
 def fit_and_wait_while_writing(corpus: str, out: str) -> None:
@@ -646,7 +648,7 @@ def fit_and_wait_while_writing(corpus: str, out: str) -> None:
     from sbert_studio import shutdown
     from sbert_studio.models import trainable
 
-    shutdown.PATIENCE = 0.3
+    shutdown.GRACE_SECONDS = 0.3
 
     def wait(_: Path) -> None:
         print("writing", flush=True)
@@ -807,21 +809,21 @@ def test_what_is_fitted_without_a_folder_is_kept_among_the_models(cli: Any, corp
 
 
 def test_an_encoder_is_distilled_into_a_table(cli: Any, corpus: Path, tmp_path: Path, tiny_model: Path) -> None:
-    found = ok(cli("distil", tiny_model, "--dim", "8", "--vocabulary", corpus, "--out", tmp_path / "static", "--json"))
+    found = ok(cli("distill", tiny_model, "--dim", "8", "--vocabulary", corpus, "--out", tmp_path / "static", "--json"))
     assert (found["dim"], found["kind"], found["model"]) == (8, "static", str(tmp_path / "static")) and found["words"] == 20
     alike = ok(cli("similarity", "cat dog", "dog cat", "--model", tmp_path / "static", "--json"))
     assert alike["cosine"] == pytest.approx(1)
     told = ok(cli("similarity", "cat dog", "unheard of", "--model", tmp_path / "static", "--json"))
     (note,) = told["notes"]
     assert "2 of 4 words" in note and "1 of 2 texts" in note
-    assert "no column" in refused(cli("distil", tiny_model, "--vocabulary", corpus, "--column", "none", "--json"))
+    assert "no column" in refused(cli("distill", tiny_model, "--vocabulary", corpus, "--column", "none", "--json"))
 
 
 def test_a_folder_that_holds_something_else_is_never_written_over(cli: Any, corpus: Path, tmp_path: Path, tiny_model: Path) -> None:
     notes = tmp_path / "mine" / "notes.txt"
     notes.parent.mkdir()
     notes.write_text("keep me")
-    for command in (["fit", corpus, "--kind", "tfidf"], ["distil", tiny_model]):
+    for command in (["fit", corpus, "--kind", "tfidf"], ["distill", tiny_model]):
         assert "not a model" in refused(cli(*command, "--out", notes.parent, "--json"))
         assert "is a file" in refused(cli(*command, "--out", notes, "--json"))
         assert notes.read_text() == "keep me"
@@ -830,7 +832,7 @@ def test_a_folder_that_holds_something_else_is_never_written_over(cli: Any, corp
 def test_what_cannot_be_trained_leaves_no_run_behind(cli: Any, pairs: Path, corpus: Path, tmp_path: Path) -> None:
     ok(cli("fit", corpus, "--kind", "tfidf", "--set", "dim=5", "--set", "min_count=1", "--out", tmp_path / "words", "--json"))
     for wrong, words in (
-        (["--objective", "softmax"], "softmax does not learn from scored pairs"),
+        (["--loss", "softmax"], "softmax does not learn from scored pairs"),
         (["--model", tmp_path / "words", "--method", "lora"], "no layers for an adapter"),
         (["--set", "recurrent=gur"], "nothing (leave it out), rnn, lstm, gru"),
     ):

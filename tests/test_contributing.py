@@ -41,7 +41,7 @@ def use_examples(package: Path, home: Path, model: Path, pairs: Path) -> None:
     with Studio(Settings(home=home, device="cpu", default_model=str(model)), allow_folders=True) as studio:
         quick = {"epochs": 1, "batch_size": 8, "precision": "float32", "judge": "split"}
         request = TrainRequest(pairs, overrides=quick | {"objective": "huber", "delta": 0.1})
-        done = studio.tune.train(request)
+        done = studio.fine_tune.train(request)
         told["objective"] = [done.status, done.spec["objective_params"]]
 
         listed = json.loads((model / "modules.json").read_text())
@@ -65,11 +65,11 @@ def use_examples(package: Path, home: Path, model: Path, pairs: Path) -> None:
         ]
         told["same"] = bool((again.encode(["cat dog", "moon"]) == encoder.encode(["cat dog", "moon"])).all())
         other = TrainRequest(pairs, model=str(home / "again"), overrides=quick | {"objective": "cosine"})
-        tuned = studio.tune.train(other).model_path
+        tuned = studio.fine_tune.train(other).model_path
         assert tuned is not None
         told["tuned"] = load_folder(tuned).dim
 
-        told["task"] = studio.judge.evaluate(None, pairs, "spread").scores
+        told["task"] = studio.evaluation.evaluate(None, pairs, "spread").scores
         with build(studio) as page:
             told["tabs"] = [block.label for block in page.blocks.values() if type(block).__name__ == "Tab"]
     print(json.dumps(told))

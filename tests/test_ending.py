@@ -18,7 +18,7 @@ from waiting import wait_until
 from sbert_studio import shutdown as module
 from sbert_studio.cli.main import main, run
 from sbert_studio.progress import StoppedError, checkpoint, stoppable, uninterruptible
-from sbert_studio.shutdown import UNFINISHED, Ending
+from sbert_studio.shutdown import TEMPORARY_PATHS, Shutdown
 from sbert_studio.workspace import atomic_file, atomic_folder
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
@@ -40,7 +40,7 @@ def raise_in_a_callback(number: signal.Signals) -> None:
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_request_sets_a_flag_wherever_it_comes_and_raises_nothing(number: signal.Signals) -> None:
     before = [signal.getsignal(one) for one in SIGNALS]
-    ending = Ending()
+    ending = Shutdown()
     with ending.taken():
         assert not ending.asked
         raise_in_a_callback(number)
@@ -54,14 +54,14 @@ def test_a_request_sets_a_flag_wherever_it_comes_and_raises_nothing(number: sign
 
 
 def test_who_listens_hears_of_a_request_at_once() -> None:
-    ending, heard = Ending(), threading.Event()
+    ending, heard = Shutdown(), threading.Event()
     with ending.taken(), ending.listened(heard.set):
         signal.raise_signal(signal.SIGTERM)
         assert heard.wait(10)
 
 
 def test_a_process_that_is_forked_keeps_its_own_signals() -> None:
-    ending = Ending()
+    ending = Shutdown()
     with ending.taken():
         before = signal.getsignal(signal.SIGTERM)
         ending.forget()  # as a child does; were it not to, what is sent to it would end its parent
@@ -72,10 +72,10 @@ def test_a_process_that_is_forked_keeps_its_own_signals() -> None:
 
 def compute_without_asking(folder: str, patience: float, patient: bool) -> None:
     """Write a file and a folder, and compute for ever without a look at the flag."""
-    module.PATIENCE = patience
-    ending = Ending()
+    module.GRACE_SECONDS = patience
+    ending = Shutdown()
     with ending.taken(), atomic_file(Path(folder) / "a.txt"), atomic_folder(Path(folder) / "b"):
-        assert len(UNFINISHED) == 2
+        assert len(TEMPORARY_PATHS) == 2
         print("computing", flush=True)
         while True:
             if patient:
@@ -117,7 +117,7 @@ def test_a_command_that_was_stopped_says_so_and_leaves_with_the_code_of_the_sign
 
     def ask_and_run(given: list[str]) -> int:
         signal.raise_signal(signal.SIGTERM)
-        module.ENDING.wait()
+        module.SHUTDOWN.wait()
         return run(given)
 
     monkeypatch.setattr(sys.modules[main.__module__], "run", ask_and_run)
@@ -149,11 +149,11 @@ def test_a_long_encoding_ends_soon_and_leaves_nothing(tmp_path: Path, tiny_model
 @pytest.mark.slow
 def test_a_training_that_is_terminated_keeps_what_it_has_learned(tmp_path: Path, tiny_model: Path, home: Path) -> None:
     pairs = write_pairs(tmp_path / "pairs.csv")
-    quick = ["--objective", "cosine", "--epochs", "900", "--batch-size", "8", "--set", "judge=split", "--model", str(tiny_model)]
+    quick = ["--loss", "cosine", "--epochs", "900", "--batch-size", "8", "--set", "judge=split", "--model", str(tiny_model)]
     with command_line(tmp_path, "train", pairs, *quick) as child:
         wait_until(lambda: "untuned" in child.err.read_text(), 60)
         child.send(signal.SIGTERM)
         assert child.wait(60) == 0, child.err.read_text()
     with studio_at(home, tiny_model) as studio:
-        (left,) = studio.tune.runs()
+        (left,) = studio.fine_tune.list_runs()
         assert left.status == "stopped" and left.model_path is not None

@@ -31,7 +31,7 @@ import numpy as np
 import pytest
 import torch
 
-from sbert_studio.errors import is_out_of_memory, plainly
+from sbert_studio.errors import is_out_of_memory, to_user_error
 from sbert_studio.memory import free_memory
 
 
@@ -47,7 +47,7 @@ def allocate_in_numpy() -> object:
 def test_what_memory_does_not_hold_is_said_so(work: object) -> None:
     with pytest.raises((RuntimeError, MemoryError)) as caught:
         work()  # type: ignore[operator]
-    known = plainly(caught.value)
+    known = to_user_error(caught.value)
     assert is_out_of_memory(caught.value) and known is not None
     assert "not enough memory" in known.message and "batch size" in known.hint
 
@@ -73,16 +73,16 @@ def test_every_library_has_its_own_words_for_memory(error: Exception) -> None:
 
 def test_how_much_was_needed_is_said_where_it_is_known() -> None:
     words = "DefaultCPUAllocator: can't allocate memory: you tried to allocate 3100000000 bytes. Error code 12 (Cannot allocate memory)"
-    known = plainly(RuntimeError(words))
+    known = to_user_error(RuntimeError(words))
     assert known is not None and "3.1 GB more were needed" in known.message
     for unit, more in (("B", "0.0"), ("MiB", "0.0"), ("GiB", "8.6"), ("TiB", "8,796.1"), ("PiB", "9,007,199.3")):
-        assert f"{more} GB more were needed" in str(plainly(MemoryError(f"Unable to allocate 8.00 {unit} for an array")))
+        assert f"{more} GB more were needed" in str(to_user_error(MemoryError(f"Unable to allocate 8.00 {unit} for an array")))
 
 
 def test_places_are_told_at_this_machine_and_not_to_visitors(tmp_path: Path) -> None:
     with pytest.raises(OSError) as caught:
         tmp_path.open("w")
-    here, there = plainly(caught.value, place=True), plainly(caught.value)
+    here, there = to_user_error(caught.value, place=True), to_user_error(caught.value)
     assert here is not None and str(tmp_path) in str(here)
     assert there is not None and str(tmp_path) not in str(there)
 
@@ -95,7 +95,7 @@ def test_the_network_and_damaged_files_are_no_bugs(tmp_path: Path) -> None:
     with pytest.raises(zipfile.BadZipFile) as damaged:
         zipfile.ZipFile(file)
     for error, word in ((refused.value, "network"), (damaged.value, "damaged"), (ConnectionResetError("gone"), "network")):
-        known = plainly(error)
+        known = to_user_error(error)
         assert known is not None and word in known.message
 
 
@@ -155,7 +155,7 @@ def test_memory_that_is_free_is_what_the_limits_of_the_process_leave(kind: int) 
         free = free_memory()
         with pytest.raises(MemoryError) as caught:
             np.empty(1 << 30)
-        said = str(plainly(caught.value))
+        said = str(to_user_error(caught.value))
     assert free is not None
     assert 250_000_000 < free < 310_000_000
     assert "8.6 GB more were needed, and 0.3 GB were free" in said
@@ -252,7 +252,7 @@ def no_database(folder: Path) -> None:
 def test_what_the_standard_library_raises_is_no_bug(work: Callable[[], None], words: str) -> None:
     with pytest.raises(Exception) as caught:
         work()
-    assert str(plainly(caught.value)).startswith(words)
+    assert str(to_user_error(caught.value)).startswith(words)
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_what_the_standard_library_raises_is_no_bug(work: Callable[[], None], wo
 def test_what_files_raise_is_no_bug(work: Callable[[Path], None], words: str, tmp_path: Path) -> None:
     with pytest.raises(Exception) as caught:
         work(tmp_path)
-    assert str(plainly(caught.value)).startswith(words)
+    assert str(to_user_error(caught.value)).startswith(words)
 
 
 @pytest.mark.parametrize(
@@ -281,7 +281,7 @@ def test_what_files_raise_is_no_bug(work: Callable[[Path], None], words: str, tm
     ],
 )
 def test_errors_that_are_hard_to_bring_about(error: Exception, words: str) -> None:
-    assert str(plainly(error)).startswith(words)
+    assert str(to_user_error(error)).startswith(words)
 
 
 def waits_for_a_thread() -> None:
@@ -307,7 +307,7 @@ def waits_for_a_file() -> None:
 def test_a_wait_on_this_machine_is_no_network(work: Callable[[], None]) -> None:
     with pytest.raises(TimeoutError) as caught:
         work()
-    assert plainly(caught.value) is None
+    assert to_user_error(caught.value) is None
 
 
 @pytest.mark.parametrize(
@@ -325,4 +325,4 @@ def test_a_wait_on_this_machine_is_no_network(work: Callable[[], None]) -> None:
     ],
 )
 def test_what_is_ours_to_mend_stays_a_bug(error: Exception) -> None:
-    assert plainly(error) is None
+    assert to_user_error(error) is None

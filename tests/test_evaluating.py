@@ -16,7 +16,7 @@ from sbert_studio.cli.evaluate import short_names
 from sbert_studio.cli.main import run
 from sbert_studio.errors import StudioError
 from sbert_studio.services import Studio
-from sbert_studio.services.training_questions import Unanswered
+from sbert_studio.services.questions import OpenQuestionsError
 from sbert_studio.settings import Settings
 from sbert_studio.ui.api import verbs as api
 
@@ -57,18 +57,18 @@ def test_every_text_is_read_once_by_each_model(studio: Studio, models: tuple[str
     for name in models:
         encoder = studio.catalog.load(name)
         encoder.register_forward_pre_hook(lambda _, inputs: rows.append(len(inputs[0]["input_ids"])))
-    found = studio.judge.evaluate_all(models, paths)
+    found = studio.evaluation.evaluate_models(models, paths)
     texts = {text for file in found.files for column in file.rows.examples.texts for text in column}
     assert sum(rows) == 2 * len(texts) < 2 * 4 * 60
 
 
 def test_the_answer_holds_files_groups_and_comparisons(studio: Studio, models: tuple[str, str], tmp_path: Path) -> None:
     paths = [write_pairs(tmp_path / f"{seed}.csv", seed=10 * seed) for seed in (0, 1)]
-    found = json.loads(json.dumps(studio.judge.evaluate_all(models, paths).to_json()))
+    found = json.loads(json.dumps(studio.evaluation.evaluate_models(models, paths).to_json()))
     assert list(found) == ["models", "files", "together", "averages", "comparisons"] and found["models"] == list(models)
     for place, name in enumerate(models):
         for file, path in zip(found["files"], paths, strict=True):
-            alone = studio.judge.evaluate(name, path).to_json()
+            alone = studio.evaluation.evaluate(name, path).to_json()
             own = file["reports"][place]
             assert file["file"] == path.name and file["account"] == alone.pop("account") and own.pop("model") == name
             for measure in ("cosine", "dot", "euclidean", "manhattan"):
@@ -90,19 +90,19 @@ def test_a_folder_stands_for_its_tables_and_names_what_it_leaves_out(studio: Stu
     (folder / "notes.txt").write_text("a line of text\nanother line\n")
     (folder / "empty.csv").write_text("")
     (folder / "picture.png").write_bytes(b"\x89PNG")
-    found = studio.judge.evaluate_all(data=[folder])
+    found = studio.evaluation.evaluate_models(data=[folder])
     assert [file.name for file in found.files] == ["pairs.csv"] and not found.groups
     assert {one.file for one in found.left_out} == {"notes.txt", "empty.csv"} and all(one.why for one in found.left_out)
     with pytest.raises(StudioError, match="empty"):
-        studio.judge.evaluate_all(data=[folder / "pairs.csv", folder / "empty.csv"])
+        studio.evaluation.evaluate_models(data=[folder / "pairs.csv", folder / "empty.csv"])
     with pytest.raises(StudioError, match="nothing to judge by"):
-        studio.judge.evaluate_all()
+        studio.evaluation.evaluate_models()
     (tmp_path / "bare").mkdir()
     with pytest.raises(StudioError, match="holds no table"):
-        studio.judge.evaluate_all(data=[tmp_path / "bare"])
+        studio.evaluation.evaluate_models(data=[tmp_path / "bare"])
     write_doubtful(folder / "doubtful.csv")
-    with pytest.raises(Unanswered, match=r"doubtful\.csv"):
-        studio.judge.evaluate_all(data=[folder])
+    with pytest.raises(OpenQuestionsError, match=r"doubtful\.csv"):
+        studio.evaluation.evaluate_models(data=[folder])
 
 
 @pytest.mark.parametrize("column", ["score", "mark"])
@@ -120,7 +120,7 @@ def test_a_model_that_knows_nothing_does_not_change_how_the_file_is_read(
     encoder.save(tmp_path / "knows-nothing")
     path = write_pairs(tmp_path / "pairs.csv", 150)
     path.write_text(path.read_text(encoding="utf-8").replace("score", column, 1), encoding="utf-8")
-    found = studio.judge.evaluate(str(tmp_path / "knows-nothing"), path)
+    found = studio.evaluation.evaluate(str(tmp_path / "knows-nothing"), path)
     assert (found.task, abs(found.scores["cosine"]["spearman"]) < 0.4) == ("sts", True)
 
 
@@ -130,10 +130,10 @@ def test_a_table_of_words_that_was_fitted_here_does_not_change_how_the_file_is_r
     corpus.write_text("nothing of that here\nthere is nothing of that here\n" * 20, encoding="utf-8")
     path = write_pairs(tmp_path / "pairs.csv", 150)
     path.write_text(path.read_text(encoding="utf-8").replace("score", "mark", 1), encoding="utf-8")
-    kept = studio.words.fit(corpus, "tfidf").model
-    taken = studio.words.fit(corpus, "tfidf", out=tmp_path / "table").model
+    kept = studio.static_embeddings.fit(corpus, "tfidf").model
+    taken = studio.static_embeddings.fit(corpus, "tfidf", out=tmp_path / "table").model
     assert kept.startswith("words-")
-    assert [studio.judge.evaluate(name, path).task for name in (str(taken), kept)] == ["sts", "sts"]
+    assert [studio.evaluation.evaluate(name, path).task for name in (str(taken), kept)] == ["sts", "sts"]
 
 
 def test_words_that_a_table_lacks_are_counted_in_what_is_judged_alone(studio: Studio, tmp_path: Path) -> None:
@@ -142,28 +142,28 @@ def test_words_that_a_table_lacks_are_counted_in_what_is_judged_alone(studio: St
     path = write_pairs(tmp_path / "data" / "pairs.csv", 150)
     corpus = tmp_path / "corpus.txt"
     corpus.write_text("a cat and a dog sat on the mat\nthe dog ran to the park\n" * 20, encoding="utf-8")
-    table = studio.words.fit(corpus, "tfidf").model
+    table = studio.static_embeddings.fit(corpus, "tfidf").model
     head, *rows = path.read_text(encoding="utf-8").splitlines()
     more = [f"{row},quite unheard of remark number {number}" for number, row in enumerate(rows)]
     path.write_text("\n".join([f"{head},remark", *more]), encoding="utf-8")
-    alone = studio.judge.evaluate(table, path).notes
-    (together,) = studio.judge.evaluate_all([table], [path.parent]).models[0].notes
+    alone = studio.evaluation.evaluate(table, path).notes
+    (together,) = studio.evaluation.evaluate_models([table], [path.parent]).models[0].notes
     counted = [note for note in alone if "passed over" in note]
     assert len(counted) == 1 and [note for note in together if "passed over" in note] == counted
 
 
 def test_a_suite_is_read_from_a_folder_or_from_the_home(studio: Studio, tmp_path: Path) -> None:
-    found = studio.judge.evaluate_all(data=[sts12(tmp_path / "data")], suite="sts12")
+    found = studio.evaluation.evaluate_models(data=[sts12(tmp_path / "data")], suite="sts12")
     assert [(file.suite, file.name, file.rows.scale) for file in found.files] == [("STS12", "MSRpar", (0, 5)), ("STS12", "OnWN", (0, 5))]
     assert [group.name for group in found.groups] == ["STS12"]
     assert [one.file for one in found.missing] == ["MSRvid", "SMTeuroparl", "SMTnews"]
     (note,) = found.files[0].notes
     assert re.findall(r"\d+", note) == ["60", "750"]
     with pytest.raises(StudioError, match="suites"):
-        studio.judge.evaluate_all(suite="STS12")
+        studio.evaluation.evaluate_models(suite="STS12")
     sts12(studio.workspace.home / "suites")
-    assert len(studio.judge.evaluate_all(suite="STS12").files) == 2
-    whole = studio.judge.evaluate_all(suite="STS").to_json()
+    assert len(studio.evaluation.evaluate_models(suite="STS12").files) == 2
+    whole = studio.evaluation.evaluate_models(suite="STS").to_json()
     assert whole["averages"][0]["suites"] == ["STS12"] and whole["averages"][0]["wanted"] == 7
     assert sum(one["suite"] == "STS16" for one in whole["missing"]) == 5
 
@@ -240,5 +240,5 @@ def test_strangers_are_not_told_where_files_lie(tmp_path: Path, models: tuple[st
     with Studio(settings) as shared:
         for data in ((), (pairs,)):
             with pytest.raises(StudioError) as caught:
-                shared.judge.evaluate_all((), data, suite="STS12")
+                shared.evaluation.evaluate_models((), data, suite="STS12")
             assert str(tmp_path) not in str(caught.value) and caught.value.hint

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from waiting import wait_until
 
 from sbert_studio.identity import ANONYMOUS, Identity, current_identity, signed_in, use_identity
-from sbert_studio.services.jobs import Begin, Jobs
+from sbert_studio.services.jobs import BeginPhase, JobQueue
 from sbert_studio.settings import Limits
 
 
@@ -24,10 +24,10 @@ class Nothing:
 
 def test_a_job_acts_for_who_asked_for_it_however_long_it_has_waited() -> None:
     go_on, found = threading.Event(), dict[str, Identity | None]()
-    jobs = Jobs(Limits())
+    jobs = JobQueue(Limits())
 
     def ask(name: str, identity: Identity | None) -> None:
-        def work(begin: Begin) -> Nothing:
+        def work(begin: BeginPhase) -> Nothing:
             go_on.wait(10)
             found[name] = current_identity()
             return Nothing()

@@ -56,9 +56,9 @@ class Built:
 def built(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path, corpus: Corpus) -> Built:
     home = tmp_path_factory.mktemp("indexed") / "home"
     with Studio(Settings(home=home, default_model=str(tiny_model))) as studio:
-        first = studio.explore.search(corpus, QUERY, 5)
+        first = studio.search.search(corpus, QUERY, 5)
         begun = "background" in studio._made
-        second = studio.explore.search(corpus, QUERY, 5)
+        second = studio.search.search(corpus, QUERY, 5)
         indexed(studio, corpus)
     return Built(home, first, second, begun)
 
@@ -73,7 +73,7 @@ def studio(tmp_path: Path, tiny_model: Path, built: Built) -> Iterator[Studio]:
 
 def indexed(studio: Studio, corpus: Corpus, query: str = QUERY) -> None:
     """Ask until the answer is approximate."""
-    wait_until(lambda: studio.explore.search(corpus, query, 5).recall is not None, 60, "an index")
+    wait_until(lambda: studio.search.search(corpus, query, 5).recall is not None, 60, "an index")
 
 
 def test_the_second_question_has_an_index_built_and_its_answers_are_told_from_exact_ones(
@@ -83,17 +83,17 @@ def test_the_second_question_has_an_index_built_and_its_answers_are_told_from_ex
     assert first.recall is None and first.to_json()["exact"] is True and first.to_json()["recall"] == 1
     assert not built.begun and not any(note.startswith("Exact") for note in first.notes)
     assert second.recall is not None or second.notes[0].startswith("Exact:")
-    found = studio.explore.search(corpus, QUERY, 5)
+    found = studio.search.search(corpus, QUERY, 5)
     assert found.recall is not None and found.recall > 0.95
     assert found.to_json()["exact"] is False and found.to_json()["recall"] == found.recall
     assert found.notes[0].startswith("Approximate:") and f"{found.recall:.1%}" in found.notes[0]
     assert [hit.row for hit in found.hits] == [hit.row for hit in first.hits]
-    near = studio.explore.neighbours(corpus, 3, 5)
+    near = studio.search.find_neighbors(corpus, 3, 5)
     assert near.recall is not None and near.notes[0].startswith("Approximate:") and 3 not in [hit.row for hit in near.hits]
     for exact in (
-        studio.explore.search(corpus, QUERY, 5, among=range(0, ROWS, 2)),
-        studio.explore.search(corpus, QUERY, 5, "lexical"),
-        studio.explore.search(corpus, QUERY, 101),
+        studio.search.search(corpus, QUERY, 5, row_ids=range(0, ROWS, 2)),
+        studio.search.search(corpus, QUERY, 5, "lexical"),
+        studio.search.search(corpus, QUERY, 101),
     ):
         assert exact.recall is None and not any(note.startswith("Approximate") for note in exact.notes)
 
@@ -101,7 +101,7 @@ def test_the_second_question_has_an_index_built_and_its_answers_are_told_from_ex
 def test_the_next_start_has_the_index_at_once_and_ten_new_rows_encode_ten(
     studio: Studio, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert studio.explore.search(corpus, QUERY, 5).recall is not None
+    assert studio.search.search(corpus, QUERY, 5).recall is not None
     encoder = studio.catalog.load(studio.settings.default_model)
     encoded: list[int] = []
     encode = encoder.encode
@@ -112,8 +112,8 @@ def test_the_next_start_has_the_index_at_once_and_ten_new_rows_encode_ten(
     monkeypatch.setattr("sbert_studio.explore.index.IVFIndex.build", lambda _: pytest.fail("built anew"))
     indexed(studio, grown, new[0])
     assert encoded[0] == 10 and set(encoded[1:]) == {1}
-    assert studio.explore.search(grown, new[0], 1).hits[0].row == 0
-    vectors = studio.explore.vectors_of(grown)
+    assert studio.search.search(grown, new[0], 1).hits[0].row == 0
+    vectors = studio.search.vectors(grown)
     np.testing.assert_allclose(vectors, encode(list(texts)), atol=1e-6)
 
 
@@ -124,8 +124,8 @@ def test_an_index_that_left_the_disk_is_built_again(studio: Studio, corpus: Corp
         assert indexes
         for path in indexes:
             path.unlink()
-        studio.meanings.clear()
-        assert studio.explore.search(corpus, QUERY, 5).recall is None
+        studio.semantic_indexes.clear()
+        assert studio.search.search(corpus, QUERY, 5).recall is None
         indexed(studio, corpus)
 
 
@@ -136,7 +136,7 @@ def test_closing_ends_a_build(studio: Studio, corpus: Corpus, monkeypatch: pytes
     monkeypatch.setattr(index, "_ROUNDS", 1_000_000)
     monkeypatch.setattr(index, "assign_to_centroids", lambda *given: (begun.set(), assign_to_centroids(*given))[1])
     for _ in range(3):
-        assert studio.explore.search(corpus, QUERY, 5).recall is None
+        assert studio.search.search(corpus, QUERY, 5).recall is None
     assert begun.wait(30)
     thread = studio.background._thread
     studio.close()

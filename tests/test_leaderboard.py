@@ -19,7 +19,7 @@ from sbert_studio.runs import lease, scores
 from sbert_studio.runs.scores import LeaderboardEntry
 from sbert_studio.runs.store import RunStore
 from sbert_studio.services import Studio
-from sbert_studio.services.leaderboard import ranked, set_names, write_leaderboard
+from sbert_studio.services.leaderboard import dataset_names, rank_entries, write_leaderboard
 
 ENTRY = LeaderboardEntry(
     owner="local", public=False, model="m", title="m", fingerprint="f" * 16, data="pairs.csv", digest="d" * 32, task="sts",
@@ -53,32 +53,32 @@ def test_the_name_of_a_file_that_is_not_utf8_is_stored_with_a_question_mark(stud
         pairs.write_bytes(write_pairs(tmp_path / "pairs.csv").read_bytes())
     except OSError:
         pytest.skip("this file system takes UTF-8 alone")
-    assert not any("leaderboard" in note for note in studio.judge.evaluate(tiny, pairs).notes)
-    assert [one.data for one in studio.judge.board.entries()] == ["caf?.csv"]
+    assert not any("leaderboard" in note for note in studio.evaluation.evaluate(tiny, pairs).notes)
+    assert [one.data for one in studio.leaderboard.entries()] == ["caf?.csv"]
 
 
 @pytest.mark.slow
 def test_every_evaluation_leaves_its_scores(studio: Studio, tiny: str, static: str, tmp_path: Path) -> None:
     pairs = write_pairs(tmp_path / "pairs.csv")
-    report = studio.judge.evaluate(tiny, pairs)
-    (one,) = studio.judge.board.entries()
+    report = studio.evaluation.evaluate(tiny, pairs)
+    (one,) = studio.leaderboard.entries()
     assert (one.owner, one.public, one.model, one.title, one.data) == ("local", False, tiny, Path(tiny).name, "pairs.csv")
     assert (one.task, one.metric, one.rows, one.dim) == ("sts", "cosine_spearman", 60, 32)
     assert one.score == report.scores["cosine"]["spearman"] and [one.low, one.high] == report.scores["interval"]
     assert one.rate > 0 and one.seconds > 0 and one.fingerprint == studio.catalog.load(tiny).fingerprint
-    again = studio.judge.evaluate_all([tiny, static], [pairs])
+    again = studio.evaluation.evaluate_models([tiny, static], [pairs])
     assert again.notes == () and "notes" not in again.to_json()
-    mine, other = sorted(studio.judge.board.entries(), key=lambda entry: entry.model != tiny)
+    mine, other = sorted(studio.leaderboard.entries(), key=lambda entry: entry.model != tiny)
     assert mine.id > one.id and replace(mine, id=one.id, rate=one.rate, seconds=one.seconds, created=one.created) == one, (
         "the last one counts"
     )
     assert (other.model, other.dim) == (static, 8)
     lines = pairs.read_text(encoding="utf-8").splitlines()
     pairs.write_text("\n".join(lines[:-1]) + "\n", encoding="utf-8")
-    studio.judge.evaluate(tiny, pairs)
-    assert len({entry.digest for entry in studio.judge.board.entries(data="PAIRS.csv")}) == 2, "other rows are another set"
+    studio.evaluation.evaluate(tiny, pairs)
+    assert len({entry.digest for entry in studio.leaderboard.entries(data="PAIRS.csv")}) == 2, "other rows are another set"
     with pytest.raises(StudioError, match="nothing was judged") as caught:
-        studio.judge.board.entries(data="else.csv")
+        studio.leaderboard.entries(data="else.csv")
     assert "pairs.csv" in caught.value.hint
 
 
@@ -86,9 +86,13 @@ def test_a_suite_leaves_its_files_its_rows_as_one_set_and_its_average(studio: St
     for seed, part in enumerate(("sts12/MSRpar", "sts12/OnWN", "stsb/test")):
         (path := studio.workspace.home / "suites" / f"{part}.csv").parent.mkdir(parents=True, exist_ok=True)
         write_pairs(path, seed=10 * seed)
-    assert [(one.name, one.parts, one.wanted) for one in studio.judge.suites_here()] == [("STS12", 2, 5), ("STSb", 1, 1), ("STS", 3, 26)]
-    studio.judge.evaluate_all([tiny], suite="STS")
-    found = {one.data: one for one in studio.judge.board.entries()}
+    assert [(one.name, one.parts, one.wanted) for one in studio.evaluation.list_suites()] == [
+        ("STS12", 2, 5),
+        ("STSb", 1, 1),
+        ("STS", 3, 26),
+    ]
+    studio.evaluation.evaluate_models([tiny], suite="STS")
+    found = {one.data: one for one in studio.leaderboard.entries()}
     assert list(found) == ["STS, average", "STS12 MSRpar", "STS12 OnWN", "STS12, all", "STSb"]
     assert found["STS, average"].score == pytest.approx((found["STS12, all"].score + found["STSb"].score) / 2)
     assert found["STS, average"].rows == 180 and found["STS, average"].low < found["STS, average"].score < found["STS, average"].high  # type: ignore[operator]
@@ -98,7 +102,7 @@ def test_a_suite_leaves_its_files_its_rows_as_one_set_and_its_average(studio: St
 def test_visitors_see_their_own_and_what_is_everybodys(studio: Studio, tiny: str, tmp_path: Path) -> None:
     pairs = write_pairs(tmp_path / "secret.csv")
     sample = next(one for one in list_samples() if one.kind == "scored_pairs")
-    judge, board = studio.judge, studio.judge.board
+    judge, board = studio.evaluation, studio.leaderboard
     judge.evaluate_all([tiny, "glove-6B-50d"], [sample.path], owner="ann")
     judge.evaluate_all(["glove-6B-50d"], [pairs], owner="ann")
     judge.evaluate(tiny, pairs, owner="")
@@ -132,16 +136,16 @@ def test_a_file_that_cannot_be_written_stops_no_evaluation(
     pairs, board = write_pairs(tmp_path / "pairs.csv"), studio.workspace.home / "leaderboard.jsonl"
     monkeypatch.setattr(lease, "SHORT", 0.1)
     with FileLock(board.with_name(".leaderboard.jsonl.lock")):
-        assert any("not on the leaderboard" in note and "locked" in note for note in studio.judge.evaluate(tiny, pairs).notes)
-        assert "locked" in studio.judge.evaluate_all([tiny], [pairs]).to_json()["notes"][0]
+        assert any("not on the leaderboard" in note and "locked" in note for note in studio.evaluation.evaluate(tiny, pairs).notes)
+        assert "locked" in studio.evaluation.evaluate_models([tiny], [pairs]).to_json()["notes"][0]
     board.mkdir()
-    report = studio.judge.evaluate(tiny, pairs)
+    report = studio.evaluation.evaluate(tiny, pairs)
     assert report.rows == 60 and any("not on the leaderboard" in note for note in report.notes)
 
 
 def test_sets_of_one_name_with_other_rows_are_told_apart(tmp_path: Path) -> None:
     alike = [ENTRY, replace(ENTRY, digest="e" * 32), replace(ENTRY, data="other.csv")]
-    assert list(set_names(alike).values()) == ["pairs.csv · rows dddd", "pairs.csv · rows eeee", "other.csv"]
+    assert list(dataset_names(alike).values()) == ["pairs.csv · rows dddd", "pairs.csv · rows eeee", "other.csv"]
     text = write_leaderboard(tmp_path / "best.md", alike).read_text(encoding="utf-8")
     assert "pairs.csv · rows dddd" in text and "pairs.csv · rows eeee" in text and "| other.csv |" in text
 
@@ -150,7 +154,7 @@ def test_files_hold_data_and_never_formulas_or_markup(tmp_path: Path) -> None:
     evil = replace(
         ENTRY, model="=HYPERLINK(1)", title="=1+1|<b>x</b>", data="[a](http://x) `y` **z**\n# t", low=None, high=None, rate=0.0, dim=0
     )
-    found = ranked([replace(ENTRY, score=0.1), evil, replace(ENTRY, title="best", score=0.9)])
+    found = rank_entries([replace(ENTRY, score=0.1), evil, replace(ENTRY, title="best", score=0.9)])
     assert [one.title for one in found] == ["=1+1|<b>x</b>", "best", "m"]
     rows = list(csv.reader(write_leaderboard(tmp_path / "board.csv", found).open(encoding="utf-8", newline="")))
     named = dict(zip(rows[0], rows[1], strict=True))
@@ -197,7 +201,7 @@ def test_damaged_lines_are_named_and_hide_no_others(studio: Studio) -> None:
     good, other = board.read_text(encoding="utf-8").splitlines()
     odd = [other.replace(old, new) for old, new in (("0.5", '"much"'), ("0.5", "9e999"), ("32", '"wide"'), ('"word"', "[]"), ("}", ""))]
     board.write_text("\n".join([*odd, good, "", "\x00", "null"]), encoding="utf-8")
-    assert [one.model for one in studio.judge.board.entries()] == ["m"]
+    assert [one.model for one in studio.leaderboard.entries()] == ["m"]
     assert "leaderboard.jsonl" in studio.store.notices[0] and "7 damaged lines" in studio.store.notices[0]
     studio.store.scores.add([ENTRY])
-    assert [one.model for one in studio.judge.board.entries()] == ["m"] and studio.store.notices == ()
+    assert [one.model for one in studio.leaderboard.entries()] == ["m"] and studio.store.notices == ()

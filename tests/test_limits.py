@@ -27,7 +27,7 @@ def request(path: Path, owner: str = "visitor-1", **overrides: Any) -> TrainRequ
 
 def ended(studio: Studio, run: Run) -> Run:
     assert studio.runner.wait(run.id, 240)
-    return studio.tune.run(run.id).run
+    return studio.fine_tune.get_run(run.id).run
 
 
 @pytest.mark.parametrize(
@@ -44,46 +44,46 @@ def test_a_run_that_is_too_large_is_refused_with_its_limit(
     pairs = write_pairs(tmp_path / "pairs.csv")
     with studio_at(tmp_path / "home", tiny_model, limits=limits) as studio:
         with pytest.raises(StudioError, match=words):
-            studio.tune.submit(request(pairs, **overrides))
-        assert studio.tune.runs() == [] and not list(studio.workspace.runs.iterdir())
+            studio.fine_tune.submit(request(pairs, **overrides))
+        assert studio.fine_tune.list_runs() == [] and not list(studio.workspace.runs.iterdir())
     with studio_at(tmp_path / "own", tiny_model) as studio:  # a machine of one's own has no limits
-        studio.tune.stop(studio.tune.submit(request(pairs, **overrides)).id)
+        studio.fine_tune.stop(studio.fine_tune.submit(request(pairs, **overrides)).id)
 
 
 @pytest.mark.slow
 def test_a_visitor_has_one_run_at_a_time_and_a_place_in_the_queue(tmp_path: Path, tiny_model: Path) -> None:
     pairs = write_pairs(tmp_path / "pairs.csv")
     with studio_at(tmp_path / "home", tiny_model, limits=Limits(runs=1, queue=3)) as studio:
-        first = studio.tune.submit(request(pairs, "visitor-1", epochs=900, evaluations_per_epoch=1))
-        wait_until(lambda: studio.tune.run(first.id).run.status == "running")
+        first = studio.fine_tune.submit(request(pairs, "visitor-1", epochs=900, evaluations_per_epoch=1))
+        wait_until(lambda: studio.fine_tune.get_run(first.id).run.status == "running")
         with pytest.raises(StudioError, match="pairs is training"):
-            studio.tune.submit(request(pairs, "visitor-1"))
-        waiting = [studio.tune.submit(request(pairs, f"visitor-{number}", epochs=0.2)) for number in (2, 3)]
-        assert [studio.tune.run(run.id).waiting for run in (first, *waiting)] == [0, 1, 2]
-        assert [seen.run.id for seen in studio.tune.under_way()] == [first.id, *(run.id for run in waiting)]
+            studio.fine_tune.submit(request(pairs, "visitor-1"))
+        waiting = [studio.fine_tune.submit(request(pairs, f"visitor-{number}", epochs=0.2)) for number in (2, 3)]
+        assert [studio.fine_tune.get_run(run.id).waiting for run in (first, *waiting)] == [0, 1, 2]
+        assert [seen.run.id for seen in studio.fine_tune.list_active()] == [first.id, *(run.id for run in waiting)]
         with pytest.raises(StudioError, match="waiting for its turn"):
-            studio.tune.submit(request(pairs, "visitor-2"))
+            studio.fine_tune.submit(request(pairs, "visitor-2"))
         with pytest.raises(StudioError, match="3 runs are under way, and no more than 3 may wait"):
-            studio.tune.submit(request(pairs, "visitor-4"))
-        studio.tune.stop(waiting[0].id)
-        assert studio.tune.run(waiting[1].id).waiting == 1
-        studio.tune.stop(first.id)
-        assert studio.tune.run(first.id).stopping or studio.tune.run(first.id).run.status == "stopped"
+            studio.fine_tune.submit(request(pairs, "visitor-4"))
+        studio.fine_tune.stop(waiting[0].id)
+        assert studio.fine_tune.get_run(waiting[1].id).waiting == 1
+        studio.fine_tune.stop(first.id)
+        assert studio.fine_tune.get_run(first.id).stopping or studio.fine_tune.get_run(first.id).run.status == "stopped"
         assert ended(studio, waiting[1]).status == "finished"
-        assert not studio.tune.run(first.id).stopping
-        assert studio.tune.submit(request(pairs, "visitor-1")).id
+        assert not studio.fine_tune.get_run(first.id).stopping
+        assert studio.fine_tune.submit(request(pairs, "visitor-1")).id
 
 
 @pytest.mark.slow
 def test_a_run_that_trains_for_too_long_is_stopped_and_says_why(tmp_path: Path, tiny_model: Path) -> None:
     with studio_at(tmp_path / "home", tiny_model, limits=Limits(minutes=60)) as studio:
-        run = studio.tune.submit(request(write_pairs(tmp_path / "pairs.csv"), epochs=900, evaluations_per_epoch=1))
-        wait_until(lambda: studio.tune.run(run.id).run.step > 2)
+        run = studio.fine_tune.submit(request(write_pairs(tmp_path / "pairs.csv"), epochs=900, evaluations_per_epoch=1))
+        wait_until(lambda: studio.fine_tune.get_run(run.id).run.step > 2)
         Janitor(studio).run_once()
-        assert not studio.tune.run(run.id).stopping
+        assert not studio.fine_tune.get_run(run.id).stopping
         Janitor(studio).run_once(datetime.now(UTC) + timedelta(minutes=61))
         assert ended(studio, run).status == "stopped"
-        notes = [event["message"] for _, event in studio.tune.run(run.id).events if event["type"] == "notice"]
+        notes = [event["message"] for _, event in studio.fine_tune.get_run(run.id).events if event["type"] == "notice"]
         assert sum("60 minutes at most" in note for note in notes) == 1
 
 
@@ -98,10 +98,10 @@ def old_run(studio: Studio, number: int, days: float, size: int = 1000) -> str:
 def test_runs_of_a_shared_page_go_on_the_day_that_was_told(tmp_path: Path, tiny_model: Path) -> None:
     with studio_at(tmp_path / "home", tiny_model, limits=Limits(keep_days=14)) as studio:
         old, young = old_run(studio, 1, 13.9), old_run(studio, 2, 2)
-        assert studio.tune.run(young).kept_until == (NOW + timedelta(days=12)).isoformat(timespec="seconds")
+        assert studio.fine_tune.get_run(young).kept_until == (NOW + timedelta(days=12)).isoformat(timespec="seconds")
         assert remove_old_runs(studio, NOW) == []
         assert remove_old_runs(studio, NOW + timedelta(hours=3)) == [old]
-        assert [run.id for run in studio.tune.runs()] == [young]
+        assert [run.id for run in studio.fine_tune.list_runs()] == [young]
         assert not (studio.workspace.runs / old).exists()
 
 
@@ -110,7 +110,7 @@ def test_where_runs_fill_the_disk_the_oldest_get_a_day_of_notice(tmp_path: Path,
     with studio_at(tmp_path / "home", tiny_model, limits=Limits(runs_mb=10)) as studio:
         ids = [old_run(studio, number, 10 - number, 4 * mebibyte) for number in range(4)]
         assert remove_old_runs(studio, NOW) == []
-        told = [studio.tune.run(run_id).kept_until for run_id in ids]
+        told = [studio.fine_tune.get_run(run_id).kept_until for run_id in ids]
         assert told == [(NOW + timedelta(days=1)).isoformat(timespec="seconds")] * 2 + ["", ""]
         assert remove_old_runs(studio, NOW + timedelta(hours=23)) == []
         assert remove_old_runs(studio, NOW + timedelta(hours=25)) == ids[:2]
@@ -121,7 +121,7 @@ def test_on_a_machine_of_ones_own_nothing_is_removed(tmp_path: Path, tiny_model:
     with studio_at(tmp_path / "home", tiny_model) as studio:
         old = old_run(studio, 1, 4000)
         Janitor(studio).run_once(NOW)
-        assert studio.tune.run(old).kept_until == "" and remove_old_runs(studio, NOW) == []
+        assert studio.fine_tune.get_run(old).kept_until == "" and remove_old_runs(studio, NOW) == []
 
 
 @pytest.mark.slow

@@ -79,24 +79,24 @@ def test_the_usual_model_follows_the_language_where_the_other_is_installed(tmp_p
     chinese, english = count_languages(CHINESE), count_languages(["Where is the card that I ordered?"])
     with Studio(Settings(home=tmp_path / "home", device="cpu")) as studio:
         installed = "multilingual-e5-small" in studio.catalog.bundled()
-        assert studio.read.usual_model(english) == "all-MiniLM-L6-v2"
-        assert studio.read.usual_model(chinese) == ("multilingual-e5-small" if installed else "all-MiniLM-L6-v2")
+        assert studio.languages.default_model(english) == "all-MiniLM-L6-v2"
+        assert studio.languages.default_model(chinese) == ("multilingual-e5-small" if installed else "all-MiniLM-L6-v2")
         monkeypatch.delitem(BUNDLED, "multilingual-e5-small", raising=False)
-        assert studio.read.usual_model(chinese) == "all-MiniLM-L6-v2"
-        (note,) = studio.explore.language_notes(CHINESE)
+        assert studio.languages.default_model(chinese) == "all-MiniLM-L6-v2"
+        (note,) = studio.languages.language_notes(CHINESE)
         assert "Choose intfloat/multilingual-e5-small from the Hugging Face Hub" in note
 
 
 def test_warnings_and_the_list_of_readers_name_the_other_model_first(tmp_path: Path) -> None:
     with studio_at(tmp_path / "home", "all-MiniLM-L6-v2", multilingual_model=str(write_static(tmp_path / "static"))) as studio:
         other = str(tmp_path / "static")
-        (note,) = studio.explore.language_notes(CHINESE)
+        (note,) = studio.languages.language_notes(CHINESE)
         assert note.endswith(f"Choose {other}, which reads many languages.")
         path = tmp_path / "zh.txt"
         path.write_text("\n".join(CHINESE), encoding="utf-8")
-        found = studio.explore.hardly_reads(studio.read.corpus(path), ["universal-sentence-encoder", other])
-        assert found is not None and found.readers[0] == other
-        assert studio.explore.language_notes(CHINESE, other) == ()
+        found = studio.languages.check_readability(studio.data.read_corpus(path), ["universal-sentence-encoder", other])
+        assert found is not None and found.alternatives[0] == other
+        assert studio.languages.language_notes(CHINESE, other) == ()
 
 
 def test_commands_without_a_model_choose_by_the_language_and_say_so(
@@ -129,7 +129,7 @@ def test_a_training_without_a_model_begins_from_the_one_for_its_language(called:
     found, err = called("train", pairs, "--plan", "--as-read")
     assert found["spec"]["model"] == other
     assert any(reason.startswith(f"Model {other}: most texts look like Chinese") for reason in found["reasons"])
-    quick = ["--objective", "cosine", "--epochs", 1, "--batch-size", 8, "--set", "judge=split", "--as-read"]
+    quick = ["--loss", "cosine", "--epochs", 1, "--batch-size", 8, "--set", "judge=split", "--as-read"]
     found, err = called("train", pairs, *quick)
     assert found["base"] == other and f"using {other}; --model {tiny_model}" in err
     found, err = called("train", pairs, *quick, "--model", tiny_model)
@@ -138,8 +138,8 @@ def test_a_training_without_a_model_begins_from_the_one_for_its_language(called:
 
 def test_the_plan_of_another_setting_keeps_the_model_and_what_was_found(tiny_model: Path, other: str, pairs: Path, tmp_path: Path) -> None:
     with studio_at(tmp_path / "home", tiny_model, multilingual_model=other) as studio:
-        first = studio.tune.plan(TrainRequest(pairs))
-        again = studio.tune.plan(TrainRequest(pairs, overrides={"epochs": 3}), first)
+        first = studio.planner.plan(TrainRequest(pairs))
+        again = studio.planner.plan(TrainRequest(pairs, overrides={"epochs": 3}), first)
         assert first.spec.model == again.spec.model == other
         assert again.diagnosis is first.diagnosis
 

@@ -18,8 +18,8 @@ from sbert_studio.data.questions import ExampleRow, Option, Question
 from sbert_studio.data.schema.overrides import SchemaOverrides
 from sbert_studio.errors import StudioError
 from sbert_studio.runs.files import RunFiles
-from sbert_studio.services import Studio, TrainRequest, Unanswered
-from sbert_studio.services.data import Reading
+from sbert_studio.services import OpenQuestionsError, Studio, TrainRequest
+from sbert_studio.services.data import DataService
 from sbert_studio.services.training_plan import TrainPlan
 
 WHICH_WAY = Question(
@@ -58,8 +58,8 @@ class Planned:
 def planned(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> Planned:
     folder = tmp_path_factory.mktemp("planned")
     with studio_at(folder / "home", tiny_model) as studio:
-        plan = studio.tune.plan(TrainRequest(write_pairs(folder / "pairs.csv", seed=10), overrides=brief(dev_fraction=0.2)))
-        return Planned(folder / "home", studio.tune.train(plan).id, plan)
+        plan = studio.planner.plan(TrainRequest(write_pairs(folder / "pairs.csv", seed=10), overrides=brief(dev_fraction=0.2)))
+        return Planned(folder / "home", studio.fine_tune.train(plan).id, plan)
 
 
 @pytest.fixture
@@ -73,31 +73,31 @@ def copied(home: Path, tiny_model: Path, planned: Planned) -> Iterator[Studio]:
 @pytest.fixture
 def doubtful(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every file of scores is uncertain until its scale is told."""
-    known = Reading.diagnosed
+    known = DataService.diagnosed
 
-    def diagnosed(self: Reading, table: Any, said: Any, *more: Any, **named: Any) -> Any:
+    def diagnosed(self: DataService, table: Any, said: Any, *more: Any, **named: Any) -> Any:
         found = known(self, table, said, *more, **named)
         return replace(found, questions=() if isinstance(said, SchemaOverrides) and said.scale else (WHICH_WAY,))
 
-    monkeypatch.setattr(Reading, "diagnosed", diagnosed)
+    monkeypatch.setattr(DataService, "diagnosed", diagnosed)
 
 
 @pytest.mark.usefixtures("doubtful")
 def test_what_is_uncertain_is_planned_but_not_trained_until_it_is_answered(studio: Studio, tmp_path: Path) -> None:
     path = write_pairs(tmp_path / "pairs.csv")
-    plan = studio.tune.plan(TrainRequest(path, overrides=brief()))
+    plan = studio.planner.plan(TrainRequest(path, overrides=brief()))
     assert not plan.certain and plan.to_json()["questions"][0]["options"][1]["flag"] == "--scale 0-10"
-    for verb in (studio.tune.submit, studio.tune.train, studio.tune.estimate):
-        with pytest.raises(Unanswered, match="Is a 5 the most alike") as caught:
+    for verb in (studio.fine_tune.submit, studio.fine_tune.train, studio.planner.estimate):
+        with pytest.raises(OpenQuestionsError, match="Is a 5 the most alike") as caught:
             verb(plan)
         assert "--scale 0-10 (no, a 10 would be)" in str(caught.value) and caught.value.rows == (3,)
-    assert studio.tune.runs() == []
-    answered = studio.tune.plan(replace(plan.request, choices=SchemaOverrides(scale=(0.0, 10.0))), plan)
+    assert studio.fine_tune.list_runs() == []
+    answered = studio.planner.plan(replace(plan.request, choices=SchemaOverrides(scale=(0.0, 10.0))), plan)
     assert answered.certain and answered.table is plan.table
-    assert studio.tune.train(answered).status == "finished"
-    kept = studio.tune.train(TrainRequest(path, choices=SchemaOverrides(as_read=True), overrides=brief()))
+    assert studio.fine_tune.train(answered).status == "finished"
+    kept = studio.fine_tune.train(TrainRequest(path, choices=SchemaOverrides(as_read=True), overrides=brief()))
     assert RunFiles(studio.workspace.run(kept.id)).plan()["as_read"][0]["question"] == WHICH_WAY.text
-    with zipfile.ZipFile(studio.tune.export(kept.id).path) as archive:
+    with zipfile.ZipFile(studio.fine_tune.export(kept.id).path) as archive:
         card = archive.read("pairs/README.md").decode()
     assert "60 rows read" in card and "Is a 5 the most alike?" in card and "--as-read" in card
 
@@ -105,15 +105,15 @@ def test_what_is_uncertain_is_planned_but_not_trained_until_it_is_answered(studi
 def test_the_parts_of_the_model_are_chosen_for_both_stages(studio: Studio, tmp_path: Path) -> None:
     path, first = write_pairs(tmp_path / "pairs.csv", seed=10), write_pairs(tmp_path / "first.csv", seed=30)
     chosen = brief(projection=8, activation="tanh", pooling="max", **{"first.pooling": "cls", "first.epochs": 0.2})
-    run = studio.tune.train(TrainRequest(path, first=first, overrides=chosen))
+    run = studio.fine_tune.train(TrainRequest(path, first=first, overrides=chosen))
     spec = RunFiles(studio.workspace.run(run.id)).spec()
     earlier = spec.first
     assert (spec.projection, spec.activation, spec.pooling) == (8, "tanh", "max")
     assert (earlier["projection"], earlier["activation"], earlier["pooling"]) == (8, "tanh", "cls")
-    with zipfile.ZipFile(studio.tune.export(run.id).path) as archive:
+    with zipfile.ZipFile(studio.fine_tune.export(run.id).path) as archive:
         card = archive.read("pairs/README.md").decode()
     said = dict(word.split("=") for word in re.findall(r"--set (\S+)", card.split("```sh")[-1]))
-    again = studio.tune.plan(TrainRequest(path, first=first, overrides={name: said[name] for name in said if name != "first.columns"}))
+    again = studio.planner.plan(TrainRequest(path, first=first, overrides={name: said[name] for name in said if name != "first.columns"}))
     assert (again.spec, again.spec.first) == (spec, earlier), "the same training again"
 
 
@@ -121,14 +121,14 @@ def test_the_parts_of_the_model_are_chosen_for_both_stages(studio: Studio, tmp_p
 def test_a_question_about_the_first_stage_is_answered_by_a_setting_of_it(studio: Studio, tmp_path: Path) -> None:
     path, first = write_pairs(tmp_path / "pairs.csv", seed=10), write_pairs(tmp_path / "first.csv", seed=30)
     said = TrainRequest(path, first=first, choices=SchemaOverrides(scale=(0.0, 5.0)), overrides=brief(**{"first.epochs": 0.2}))
-    (question,) = studio.tune.plan(said).questions
+    (question,) = studio.planner.plan(said).questions
     assert question.text.startswith("In the file of the first stage: ")
     assert question.options[1].flag == "--set first.scale=0-10"
     for value in ("0-10", [0.0, 10.0]):
-        plan = studio.tune.plan(replace(said, overrides=brief(**{"first.scale": value, "first.epochs": 0.2})))
+        plan = studio.planner.plan(replace(said, overrides=brief(**{"first.scale": value, "first.epochs": 0.2})))
         assert plan.certain and plan.first is not None and (plan.roles.high, plan.first.roles.high) == (5.0, 10.0)
-    run = studio.tune.train(plan)
-    line = (studio.tune.export(run.id).path, "pairs/README.md")
+    run = studio.fine_tune.train(plan)
+    line = (studio.fine_tune.export(run.id).path, "pairs/README.md")
     with zipfile.ZipFile(line[0]) as archive:
         assert "--set first.scale=0-10" in archive.read(line[1]).decode(), "the same training again reads both files the same"
 
@@ -136,13 +136,13 @@ def test_a_question_about_the_first_stage_is_answered_by_a_setting_of_it(studio:
 def test_rows_that_nothing_can_be_learned_from_are_not_trained_on(studio: Studio, tmp_path: Path) -> None:
     path = tmp_path / "same.csv"
     path.write_text("sentence1,sentence2,score\n" + "".join(f"cat dog,red blue {n},{n % 6}\n" for n in range(40)), encoding="utf-8")
-    for verb in (studio.tune.submit, studio.tune.train, studio.tune.estimate):
+    for verb in (studio.fine_tune.submit, studio.fine_tune.train, studio.planner.estimate):
         with pytest.raises(StudioError, match="the same text in every row"):
             verb(TrainRequest(path, overrides=brief()))
     pairs = write_pairs(tmp_path / "pairs.csv")
     with pytest.raises(StudioError, match="the held-out file cannot be used"):
-        studio.tune.submit(TrainRequest(pairs, dev=write_texts(tmp_path / "dev.csv"), overrides=brief()))
-    assert studio.tune.runs() == []
+        studio.fine_tune.submit(TrainRequest(pairs, dev=write_texts(tmp_path / "dev.csv"), overrides=brief()))
+    assert studio.fine_tune.list_runs() == []
 
 
 def write_texts(path: Path) -> Path:
@@ -154,17 +154,17 @@ def test_every_row_is_accounted_for_in_the_plan_the_run_and_the_zip(studio: Stud
     path, dev = write_pairs(tmp_path / "pairs.csv", seed=10), write_pairs(tmp_path / "dev.csv", 20, seed=30)
     with path.open("a", encoding="utf-8") as target:
         target.write("cat,dog,none of it\nmat,,3\n")
-    plan = studio.tune.plan(TrainRequest(path, dev, overrides=brief()))
+    plan = studio.planner.plan(TrainRequest(path, dev, overrides=brief()))
     account = plan.accounts["data"]
     assert (account.read, account.used, account.skipped) == (62, 60, 2)
     assert {row for reason in account.reasons for row in reason.rows} == {62, 63}
     assert (plan.accounts["dev"].read, plan.accounts["dev"].used) == (20, 20)
-    run = studio.tune.train(plan)
-    assert studio.tune.accounts(run.id)["data"] == account, "what is judged by stands in a file of its own"
-    held = studio.tune.train(TrainRequest(path, overrides=brief(dev_fraction=0.2)))
-    told = studio.tune.accounts(held.id)["data"]
+    run = studio.fine_tune.train(plan)
+    assert studio.fine_tune.get_row_reports(run.id)["data"] == account, "what is judged by stands in a file of its own"
+    held = studio.fine_tune.train(TrainRequest(path, overrides=brief(dev_fraction=0.2)))
+    told = studio.fine_tune.get_row_reports(held.id)["data"]
     assert (told.read, told.used + told.held_out, told.held_out) == (62, 60, held.dev_rows)
-    with zipfile.ZipFile(studio.tune.export(run.id).path) as archive:
+    with zipfile.ZipFile(studio.fine_tune.export(run.id).path) as archive:
         data = json.loads(archive.read("pairs/data.json"))
     assert data["accounts"]["data"]["left_out"] == 2
 
@@ -175,7 +175,7 @@ def test_a_run_whose_rows_an_earlier_version_drew_otherwise_is_accounted_for_by_
     drawn = [row["line"] for row in rows]
     others = [line for line in range(2, 62) if line not in drawn][: len(rows)]
     written.write_text("".join(json.dumps({**row, "line": line}) + "\n" for row, line in zip(rows, others, strict=True)), encoding="utf-8")
-    told = copied.tune.accounts(planned.id)["data"]
+    told = copied.fine_tune.get_row_reports(planned.id)["data"]
     assert (told.read, told.used, told.held_out, told.skipped) == (60, 60 - len(rows), len(rows), 0)
 
 
@@ -186,10 +186,10 @@ def test_rows_of_the_first_stage_that_hold_a_held_out_text_are_named(studio: Stu
     source = dev if judged == "by a file" else path
     with first.open("a", encoding="utf-8") as target:
         target.writelines(source.read_text(encoding="utf-8").splitlines(keepends=True)[1:])
-    run = studio.tune.train(
+    run = studio.fine_tune.train(
         TrainRequest(path, dev if source is dev else None, first, overrides=brief(dev_fraction=0.2, **{"first.epochs": 0.2}))
     )
-    account = studio.tune.accounts(run.id)["first"]
+    account = studio.fine_tune.get_row_reports(run.id)["first"]
     (told,) = account.reasons
     assert account.read == account.used + account.skipped and told.why == "shares a text with a held-out row"
     assert len(told.rows) >= run.dev_rows and min(told.rows) >= 2
@@ -212,27 +212,27 @@ def test_a_run_of_an_earlier_version_still_opens(copied: Studio, planned: Planne
     for name in ("plan.json", "account.json", "learned.parquet"):
         (materials.folder / name).unlink()
     assert materials.examples()[0].digest == planned.plan.examples.digest
-    assert materials.accounts() == materials.plan() == {} == copied.tune.accounts(planned.id)
-    with zipfile.ZipFile(copied.tune.export(planned.id).path) as archive:
+    assert materials.accounts() == materials.plan() == {} == copied.fine_tune.get_row_reports(planned.id)
+    with zipfile.ZipFile(copied.fine_tune.export(planned.id).path) as archive:
         assert "## Again" in archive.read("pairs/README.md").decode()
 
 
 def test_how_a_file_is_read_goes_into_its_run(studio: Studio, tmp_path: Path) -> None:
     path = tmp_path / "alt.csv"
     path.write_bytes(write_pairs(tmp_path / "pairs.csv").read_text().replace("cat", "кот").replace(",", ";").encode("cp866"))
-    run = studio.tune.train(TrainRequest(path, choices=SchemaOverrides(encoding="cp866", delimiter=";"), overrides=brief()))
+    run = studio.fine_tune.train(TrainRequest(path, choices=SchemaOverrides(encoding="cp866", delimiter=";"), overrides=brief()))
     materials = RunFiles(studio.workspace.run(run.id))
     assert any("кот" in text for text in materials.examples()[0].texts[0])
     (materials.folder / "learned.parquet").unlink()
     assert any("кот" in text for text in materials.examples()[0].texts[0])
-    with zipfile.ZipFile(studio.tune.export(run.id).path) as archive:
+    with zipfile.ZipFile(studio.fine_tune.export(run.id).path) as archive:
         assert "--encoding cp866" in archive.read("alt/README.md").decode()
 
 
 def test_what_a_resumed_run_did_not_begin_with_is_refused_with_a_reason(studio: Studio, tmp_path: Path) -> None:
     path, other = write_pairs(tmp_path / "pairs.csv"), write_pairs(tmp_path / "other.csv", seed=9)
     steps = iter([False, False, True])
-    run = studio.tune.train(TrainRequest(path, overrides=quick(), name="mine"), should_stop=lambda: next(steps, True))
+    run = studio.fine_tune.train(TrainRequest(path, overrides=quick(), name="mine"), should_stop=lambda: next(steps, True))
     assert run.status == "stopped"
     for said, words in (
         (TrainRequest(dev=other), "began without --dev"),
@@ -242,8 +242,8 @@ def test_what_a_resumed_run_did_not_begin_with_is_refused_with_a_reason(studio: 
         (TrainRequest(other), "another file"),
     ):
         with pytest.raises(StudioError, match=words):
-            studio.tune.go_on(run.id, said)
-    assert studio.tune.go_on(run.id, TrainRequest(path, name="mine")).status == "finished"
+            studio.fine_tune.resume(run.id, said)
+    assert studio.fine_tune.resume(run.id, TrainRequest(path, name="mine")).status == "finished"
 
 
 @pytest.mark.parametrize("out", [".", "..", "/proc/x", "/", "taken"])
@@ -255,5 +255,5 @@ def test_a_model_that_has_nowhere_to_go_is_refused_before_anything_is_trained(
     (tmp_path / "here" / "taken").write_text("a file")
     monkeypatch.chdir(tmp_path / "here")
     with pytest.raises(StudioError):
-        studio.tune.train(TrainRequest(path, overrides=brief()), out=out)
-    assert studio.tune.runs() == []
+        studio.fine_tune.train(TrainRequest(path, overrides=brief()), out=out)
+    assert studio.fine_tune.list_runs() == []

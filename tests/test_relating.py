@@ -24,13 +24,13 @@ def studio(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> Iterat
 @pytest.mark.slow
 def test_the_words_of_a_transformer_add_up_to_its_cosine(studio: Studio) -> None:
     model, a, b = "all-MiniLM-L6-v2", "I'd like a refund for the undeliverable parcel!", "Where is my money? The package never came."
-    found = studio.explore.alignment(a, b, model)
+    found = studio.similarity.align_words(a, b, model)
     assert [a[start:end] for start, end in found.words[0]] == re.findall(r"\w+|[^\w\s]", a)
-    assert found.cosine == pytest.approx(studio.explore.similarity(a, b, model).cosine, abs=1e-5)
+    assert found.cosine == pytest.approx(studio.similarity.compare(a, b, model).cosine, abs=1e-5)
     words, others = ([text[start:end] for start, end in spans] for text, spans in zip((a, b), found.words, strict=True))
     assert others[found.partners[0][words.index("parcel")]] == "package"
     assert 0 < found.match[2] < 1
-    assert found.match[2] == pytest.approx(studio.explore.alignment(b, a, model).match[2])
+    assert found.match[2] == pytest.approx(studio.similarity.align_words(b, a, model).match[2])
 
 
 def test_chinese_words_stand_where_they_are_read(studio: Studio) -> None:
@@ -43,27 +43,27 @@ def test_a_family_without_vectors_of_words_says_so(studio: Studio, monkeypatch: 
     encoder = studio.catalog.load(studio.settings.default_model)
     monkeypatch.setattr(encoder.tokens, "_fast", None)
     with pytest.raises(StudioError, match="no vectors of single words"):
-        studio.explore.alignment("cat dog", "moon", None)
+        studio.similarity.align_words("cat dog", "moon", None)
 
 
 def test_too_many_words_are_refused(studio: Studio) -> None:
     with pytest.raises(StudioError, match="more than 160 words"):
-        studio.explore.alignment("cat " * 300, "moon", "all-MiniLM-L6-v2")
+        studio.similarity.align_words("cat " * 300, "moon", "all-MiniLM-L6-v2")
 
 
 @pytest.mark.slow
 def test_what_is_usual_is_of_the_corpus_and_of_everyday_sentences_without_one(studio: Studio, tmp_path: Path) -> None:
     path = tmp_path / "texts.txt"
     path.write_text("\n".join(dict.fromkeys(sentences(60))), encoding="utf-8")
-    corpus = studio.read.corpus(path)
-    usual = studio.explore.usual(corpus)
+    corpus = studio.data.read_corpus(path)
+    usual = studio.similarity.baseline(corpus)
     assert usual.of == "texts.txt" and len(usual.cosines) == len(corpus) * (len(corpus) - 1) // 2
-    vectors = np.asarray(studio.explore.vectors_of(corpus), np.float64)
+    vectors = np.asarray(studio.search.vectors(corpus), np.float64)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     expected = np.sort((vectors @ vectors.T)[np.triu_indices(len(corpus), 1)])
     np.testing.assert_allclose(usual.cosines, expected, atol=1e-5)
-    assert studio.explore.usual(corpus).cosines is usual.cosines, "it is measured once"
-    everyday = studio.explore.usual(None, "all-MiniLM-L6-v2")
+    assert studio.similarity.baseline(corpus).cosines is usual.cosines, "it is measured once"
+    everyday = studio.similarity.baseline(None, "all-MiniLM-L6-v2")
     assert everyday.of == "everyday sentences" and len(everyday.cosines) > 500
     assert everyday.quantile(0.5) < 0.2
 
@@ -71,7 +71,7 @@ def test_what_is_usual_is_of_the_corpus_and_of_everyday_sentences_without_one(st
 def test_the_words_of_a_table_add_up_too(studio: Studio, tmp_path: Path) -> None:
     write_static(tmp_path / "table")
     a, b = "Cat, unheard dog", "moon  red"
-    found = studio.explore.alignment(a, b, str(tmp_path / "table"))
+    found = studio.similarity.align_words(a, b, str(tmp_path / "table"))
     assert [a[start:end] for start, end in found.words[0]] == ["Cat,", "dog"]
     assert found.rest == pytest.approx(0, abs=1e-9)
-    assert found.cosine == pytest.approx(studio.explore.similarity(a, b, str(tmp_path / "table")).cosine, abs=1e-5)
+    assert found.cosine == pytest.approx(studio.similarity.compare(a, b, str(tmp_path / "table")).cosine, abs=1e-5)

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from sbert_studio.errors import StudioError
-from sbert_studio.settings import Settings, choose_waiting
+from sbert_studio.settings import Settings, configure_thread_waiting
 
 
 @pytest.mark.parametrize(
@@ -20,13 +20,13 @@ from sbert_studio.settings import Settings, choose_waiting
 )
 def test_threads_sleep_but_for_a_training_of_its_own(command: str, found: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "environ", {})
-    choose_waiting(command)
+    configure_thread_waiting(command)
     assert os.environ == found
 
 
 def test_what_the_owner_of_the_machine_chose_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "environ", {"OMP_WAIT_POLICY": "ACTIVE"})
-    choose_waiting("app")
+    configure_thread_waiting("app")
     assert os.environ == {"OMP_WAIT_POLICY": "ACTIVE"}
 
 

@@ -28,8 +28,8 @@ from sbert_studio.models.io.load import load_folder
 from sbert_studio.models.io.settings import EncoderConfig
 from sbert_studio.models.similarity import SIMILARITIES, similarity
 from sbert_studio.services import Studio, TrainRequest
-from sbert_studio.services.shards import Sharding
-from sbert_studio.shards.executor import How
+from sbert_studio.services.shards import ShardingOptions
+from sbert_studio.shards.executor import ExecutionOptions
 from sbert_studio.training import artifacts
 from sbert_studio.training.spec import TrainSpec
 from sbert_studio.ui.tabs.search.view_model import hits_table
@@ -100,11 +100,11 @@ def test_two_texts_and_many_score_as_with_the_peer(studio: Studio, folder: Path,
     theirs = peer(folder)
     vectors = theirs.encode(DISTINCT)
     expected = theirs.similarity(vectors, vectors).numpy()
-    found = studio.explore.similarity(DISTINCT[0], DISTINCT[1])
+    found = studio.similarity.compare(DISTINCT[0], DISTINCT[1])
     assert found.score == pytest.approx(expected[0, 1], abs=1e-5)
     assert found.to_json()["similarity_fn_name"] == name and found.to_json()["score"] == found.score
     assert any("compares by" in note for note in found.notes)
-    np.testing.assert_allclose(studio.explore.similarity_matrix(DISTINCT), expected, atol=1e-5)
+    np.testing.assert_allclose(studio.similarity.compare_all(DISTINCT), expected, atol=1e-5)
     shown = matrix_view(studio, "\n".join(DISTINCT), None)
     assert (shown["low"], shown["high"]) == pytest.approx((expected.min(), expected.max()), abs=1e-4)
     assert "compares by" in shown["note"] and sorted(shown["order"]) == list(range(len(DISTINCT)))
@@ -113,16 +113,16 @@ def test_two_texts_and_many_score_as_with_the_peer(studio: Studio, folder: Path,
 def test_search_ranks_and_scores_as_with_the_peer(studio: Studio, folder: Path, name: str) -> None:
     theirs = peer(folder)
     expected = theirs.similarity(theirs.encode_query(["lost card"]), theirs.encode_document(DISTINCT)).numpy()[0]
-    corpus = studio.read.corpus(table_from_columns("made up", {"text": DISTINCT}))
-    found = studio.explore.search(corpus, "lost card", len(DISTINCT))
+    corpus = studio.data.read_corpus(table_from_columns("made up", {"text": DISTINCT}))
+    found = studio.search.search(corpus, "lost card", len(DISTINCT))
     assert [hit.row for hit in found.hits] == np.argsort(-expected, kind="stable").tolist()
     np.testing.assert_allclose([hit.score for hit in found.hits], np.sort(expected)[::-1], atol=1e-5)
     assert any("compares by" in note for note in found.notes)
     shown = hits_table(corpus, found, "semantic", "", "lost card")
     assert "Score" in json.dumps(shown) and "Cosine" not in json.dumps(shown)
-    some = studio.explore.search(corpus, "lost card", 2, among=[1, 3, 4])
+    some = studio.search.search(corpus, "lost card", 2, row_ids=[1, 3, 4])
     assert [hit.row for hit in some.hits] == [row for row in np.argsort(-expected, kind="stable").tolist() if row in (1, 3, 4)][:2]
-    near, plain = studio.explore.neighbours(corpus, 0, 2), theirs.encode(DISTINCT)
+    near, plain = studio.search.find_neighbors(corpus, 0, 2), theirs.encode(DISTINCT)
     others = theirs.similarity(plain[:1], plain).numpy()[0, 1:]
     assert near.hits[0].score == pytest.approx(float(others.max()), abs=1e-5)
 
@@ -133,23 +133,23 @@ def test_mined_pairs_are_the_most_similar_by_the_models_measure(
     monkeypatch.setattr(mining, "_HEIGHT", 3)
     monkeypatch.setattr(mining, "_WIDTH", 4)
     texts = list(dict.fromkeys(sentences(20)))
-    corpus = studio.read.corpus(table_from_columns("made up", {"text": texts}))
+    corpus = studio.data.read_corpus(table_from_columns("made up", {"text": texts}))
     theirs = peer(folder)
     vectors = theirs.encode(texts)
     expected = theirs.similarity(vectors, vectors).numpy()
     pairs = sorted(((float(expected[a, b]), a, b) for a in range(len(texts)) for b in range(a + 1, len(texts))), key=lambda one: -one[0])
     told: list[tuple[int, int]] = []
-    found = studio.explore.mine(corpus, 7, comparing=lambda *one: told.append(one))
+    found = studio.search.mine(corpus, 7, pair_progress=lambda *one: told.append(one))
     np.testing.assert_allclose([pair.score for pair in found.pairs], [score for score, _, _ in pairs[:7]], atol=1e-5)
     assert told[-1] == (len(pairs), len(pairs)) and any("compares by" in note for note in found.notes)
     monkeypatch.setattr(mining, "MAX_ROWS_BY_SIMILARITY", 10)
     with pytest.raises(StudioError, match=r"the model compares by the .*, by which pairs of 2. texts cannot be found"):
-        studio.explore.mine(corpus, 7)
+        studio.search.mine(corpus, 7)
 
 
 def test_maps_and_near_duplicates_say_that_they_go_by_the_cosine(studio: Studio) -> None:
-    corpus = studio.read.corpus(table_from_columns("made up", {"text": list(dict.fromkeys(sentences(30)))}))
-    for found in (studio.explore.map(corpus), studio.explore.duplicates(corpus)):
+    corpus = studio.data.read_corpus(table_from_columns("made up", {"text": list(dict.fromkeys(sentences(30)))}))
+    for found in (studio.map.draw(corpus), studio.search.find_duplicates(corpus)):
         assert any("go by the cosine" in note for note in found.notes)
 
 
@@ -191,8 +191,8 @@ def test_rows_are_searched_in_blocks_and_ties_go_by_row(monkeypatch: pytest.Monk
 
 def test_shards_are_searched_and_judged_by_it_and_not_mined(studio: Studio, folder: Path, name: str, tmp_path: Path) -> None:
     out, texts = tmp_path / "out", write_texts(tmp_path / "texts", 2, 30)
-    studio.scale.encode(texts, out, How(), Sharding(1, 16), known="key", role="document")
-    found = studio.scale.search(out, "lost card", 5)
+    studio.shards.encode(texts, out, ExecutionOptions(), ShardingOptions(1, 16), id_column="key", role="document")
+    found = studio.shards.search(out, "lost card", 5)
     theirs = peer(folder)
     every = [text for path in sorted(texts.glob("*.parquet")) for text in pq.read_table(path)["text"].to_pylist() if text and text.strip()]
     expected = theirs.similarity(theirs.encode_query(["lost card"]), theirs.encode_document(every)).numpy()[0]
@@ -200,11 +200,11 @@ def test_shards_are_searched_and_judged_by_it_and_not_mined(studio: Studio, fold
     assert [hit.text for hit in found.hits] == [every[row] for row in np.argsort(-expected, kind="stable")[:5]]
     assert any("compares by" in note for note in found.notes)
     with pytest.raises(StudioError, match="was encoded by a model that compares by"):
-        studio.scale.mine(out, How(), 3)
+        studio.shards.mine(out, ExecutionOptions(), 3)
     csv = write_pairs(tmp_path / "pairs.csv", 30)
-    studio.read.table(csv).to_parquet(tmp_path / "pairs.parquet")
-    judged = studio.scale.evaluate(None, tmp_path / "pairs.parquet", How(), Sharding(1, 16))
-    alone = studio.judge.evaluate(None, csv)
+    studio.data.read_table(csv).to_parquet(tmp_path / "pairs.parquet")
+    judged = studio.shards.evaluate(None, tmp_path / "pairs.parquet", ExecutionOptions(), ShardingOptions(1, 16))
+    alone = studio.evaluation.evaluate(None, csv)
     assert main_score(judged) == pytest.approx(main_score(alone)) and main_score(alone)[0] == f"{name}_spearman"
     assert any("compares by" in note for note in alone.notes)
 
@@ -219,10 +219,10 @@ def test_a_run_is_judged_by_it_and_the_folder_and_its_script_keep_it(
     data = write_pairs(tmp_path / "pairs.csv", 60)
     with studio_at(home, tmp_path / "model") as studio:
         request = TrainRequest(data, overrides=quick(dev_fraction=0.4), name="measured")
-        assert any("The model compares by" in reason for reason in studio.tune.plan(request).reasons)
-        run = studio.tune.train(request)
+        assert any("The model compares by" in reason for reason in studio.planner.plan(request).reasons)
+        run = studio.fine_tune.train(request)
         assert run.before["metric"] == run.after["metric"] == f"{name}_spearman"
-        with zipfile.ZipFile(studio.tune.export(run.id, tmp_path / "model.zip").path) as archive:
+        with zipfile.ZipFile(studio.fine_tune.export(run.id, tmp_path / "model.zip").path) as archive:
             archive.extractall(tmp_path / "out")
     assert "the same" in verify_export(tmp_path / "out" / "measured")
     assert peer(tmp_path / "out" / "measured" / "model").similarity_fn_name == name
@@ -235,8 +235,8 @@ def test_a_folder_that_people_brought_is_read_as_with_the_peer(home: Path, real_
     texts, theirs = sentences(12), peer(folder)
     expected = theirs.similarity(theirs.encode_query(["cat dog"]), theirs.encode_document(texts)).numpy()[0]
     with studio_at(home, folder) as studio:
-        found = studio.explore.search(studio.read.corpus(table_from_columns("made up", {"text": texts})), "cat dog", 12)
-        assert studio.explore.similarity("cat dog", texts[0]).score == pytest.approx(
+        found = studio.search.search(studio.data.read_corpus(table_from_columns("made up", {"text": texts})), "cat dog", 12)
+        assert studio.similarity.compare("cat dog", texts[0]).score == pytest.approx(
             float(theirs.similarity(theirs.encode(["cat dog"]), theirs.encode(texts[:1]))), abs=1e-5
         )
     np.testing.assert_allclose([hit.score for hit in found.hits], np.sort(expected)[::-1], atol=1e-5)

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from tiny_studio import studio_at
 
-from sbert_studio.caches import starting
+from sbert_studio.caches import paused_gc
 
 
 def test_cycles_are_looked_for_again_once_it_has_started_or_failed() -> None:
     assert gc.isenabled()
     try:
-        with starting() as started:
+        with paused_gc() as started:
             assert not gc.isenabled()
             started()
             assert gc.isenabled() and gc.get_freeze_count() > 1000
@@ -21,7 +21,7 @@ def test_cycles_are_looked_for_again_once_it_has_started_or_failed() -> None:
     finally:
         gc.unfreeze()
     try:
-        with starting():
+        with paused_gc():
             raise KeyError
     except KeyError:
         assert gc.isenabled()

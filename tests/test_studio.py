@@ -33,7 +33,7 @@ def studio(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> Iterat
 @pytest.fixture(scope="module")
 def corpus(studio: Studio) -> Corpus:
     texts = list(dict.fromkeys(sentences(120)))
-    return studio.read.corpus(table_from_columns("made up", {"text": texts, "topic": [str(row % 3) for row in range(len(texts))]}))
+    return studio.data.read_corpus(table_from_columns("made up", {"text": texts, "topic": [str(row % 3) for row in range(len(texts))]}))
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def mine(studio: Studio, tmp_path_factory: pytest.TempPathFactory) -> Trained:
     """A run called "Mine", judged by a part of its fifty rows."""
     folder, events = tmp_path_factory.mktemp("mine"), list[Any]()
     data, out = write_pairs(folder / "pairs.csv", 50), folder / "new" / "model"
-    run = studio.tune.train(TrainRequest(data, overrides=quick(epochs=0.2), name="Mine"), out=out, emit=events.append)
+    run = studio.fine_tune.train(TrainRequest(data, overrides=quick(epochs=0.2), name="Mine"), out=out, on_event=events.append)
     return Trained(run, data, None, out, events)
 
 
@@ -62,12 +62,12 @@ def again(studio: Studio, mine: Trained, tmp_path_factory: pytest.TempPathFactor
     folder, events = tmp_path_factory.mktemp("again"), list[Any]()
     data, dev, out = write_pairs(folder / "other.csv", 20, seed=7), write_pairs(folder / "dev.csv", 23, seed=9), folder / "model"
     request = TrainRequest(data, dev=dev, model=mine.run.id, overrides=quick(epochs=0.2), name="Again")
-    return Trained(studio.tune.train(request, out=out, emit=events.append), data, dev, out, events)
+    return Trained(studio.fine_tune.train(request, out=out, on_event=events.append), data, dev, out, events)
 
 
 def test_similarity_is_what_the_vectors_say(studio: Studio) -> None:
-    found = studio.explore.similarity("cat dog mat", "red blue")
-    left, right = studio.explore.encode(["cat dog mat", "red blue"]).vectors.astype(np.float64)
+    found = studio.similarity.compare("cat dog mat", "red blue")
+    left, right = studio.similarity.encode(["cat dog mat", "red blue"]).vectors.astype(np.float64)
     assert found.cosine == pytest.approx(left @ right / np.linalg.norm(left) / np.linalg.norm(right), abs=1e-6)
     assert found.dot == pytest.approx(left @ right, abs=1e-6)
     assert found.euclidean == pytest.approx(np.linalg.norm(left - right), abs=1e-6)
@@ -85,13 +85,13 @@ def test_vectors_that_are_not_finite_are_no_answer(studio: Studio, tiny_model: P
     save_file({**weights, "embeddings.LayerNorm.bias": np.full(32, 3e38, np.float32)}, broken / "model.safetensors")
     pairs, model = write_pairs(tmp_path / "pairs.csv", 5), str(broken)
     asked: list[Callable[[], Any]] = [
-        lambda: studio.explore.similarity("cat dog mat", "red blue", model),
-        lambda: studio.explore.similarity_matrix(["cat", "dog"], model),
-        lambda: studio.explore.similarity_pairs(pairs, model),
-        lambda: studio.explore.encode(["cat"], model),
-        lambda: studio.explore.search(corpus, "cat", model=model),
-        lambda: studio.words.distil(model, out=tmp_path / "static"),
-        lambda: studio.explore.search(corpus, "cat", mode="lexical", rerank=write_cross(model, tmp_path / "cross")),
+        lambda: studio.similarity.compare("cat dog mat", "red blue", model),
+        lambda: studio.similarity.compare_all(["cat", "dog"], model),
+        lambda: studio.similarity.compare_file(pairs, model),
+        lambda: studio.similarity.encode(["cat"], model),
+        lambda: studio.search.search(corpus, "cat", model=model),
+        lambda: studio.static_embeddings.distill(model, out=tmp_path / "static"),
+        lambda: studio.search.search(corpus, "cat", mode="lexical", reranker=write_cross(model, tmp_path / "cross")),
     ]
     for ask in asked:
         with pytest.raises(StudioError, match="not finite numbers"):
@@ -108,10 +108,10 @@ def write_cross(model: str, folder: Path) -> str:
 
 def test_a_matrix_agrees_with_the_pairs_it_holds(studio: Studio) -> None:
     texts = sentences(4)
-    matrix = studio.explore.similarity_matrix(texts)
+    matrix = studio.similarity.compare_all(texts)
     for row, a in enumerate(texts):
         for column, b in enumerate(texts):
-            assert matrix[row, column] == pytest.approx(studio.explore.similarity(a, b).cosine, abs=1e-5)
+            assert matrix[row, column] == pytest.approx(studio.similarity.compare(a, b).cosine, abs=1e-5)
 
 
 def test_a_file_of_pairs_is_compared_row_by_row_with_its_own_row_numbers(studio: Studio, tmp_path: Path) -> None:
@@ -119,31 +119,31 @@ def test_a_file_of_pairs_is_compared_row_by_row_with_its_own_row_numbers(studio:
     lines = path.read_text().splitlines()
     lines[3] = ",red blue,1.0"  # the fourth row of the file has no first text
     path.write_text("\n".join(lines))
-    found = studio.explore.similarity_pairs(path)
+    found = studio.similarity.compare_file(path)
     assert found.columns == ("sentence1", "sentence2")
     assert [row.row for row in found.rows] == [2, 3, *range(5, 14)]
-    assert found.rows[2].similarity.cosine == pytest.approx(studio.explore.similarity(found.rows[2].a, found.rows[2].b).cosine, abs=1e-5)
+    assert found.rows[2].similarity.cosine == pytest.approx(studio.similarity.compare(found.rows[2].a, found.rows[2].b).cosine, abs=1e-5)
 
 
 def test_rows_spread_from_one_line_agree_with_their_own_scores(studio: Studio, tmp_path: Path) -> None:
-    table = studio.read.table(write_pairs(tmp_path / "pairs.csv", 12))
-    alone = studio.explore.similarity_pairs(table).agreement
+    table = studio.data.read_table(write_pairs(tmp_path / "pairs.csv", 12))
+    alone = studio.similarity.compare_file(table).agreement
     assert alone is not None and alone.rows == 12
-    assert studio.explore.similarity_pairs(replace(table, lines=np.repeat(table.lines[:4], 3))).agreement == alone
+    assert studio.similarity.compare_file(replace(table, lines=np.repeat(table.lines[:4], 3))).agreement == alone
 
 
 def test_vectors_come_from_the_cache_the_second_time(studio: Studio, corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = studio.explore.vectors_of(corpus)
+    first = studio.search.vectors(corpus)
     encoder = studio.catalog.load(studio.settings.default_model)
     monkeypatch.setattr(type(encoder), "encode", lambda *_, **__: pytest.fail("the corpus was encoded again"))
-    assert np.array_equal(studio.explore.vectors_of(corpus), first)
-    assert len(studio.explore.mine(corpus, 3).pairs) == 3
+    assert np.array_equal(studio.search.vectors(corpus), first)
+    assert len(studio.search.mine(corpus, 3).pairs) == 3
 
 
 @pytest.mark.parametrize("mode", ["semantic", "lexical", "hybrid"])
 def test_search_finds_the_text_itself_first_and_no_more_than_was_asked(studio: Studio, corpus: Corpus, mode: str) -> None:
     query = max(corpus.texts, key=len)
-    found = studio.explore.search(corpus, query, 5, mode)  # type: ignore[arg-type]
+    found = studio.search.search(corpus, query, 5, mode)  # type: ignore[arg-type]
     assert found.hits[0].text == query
     assert len(found.hits) == 5
     scores = [hit.score for hit in found.hits]
@@ -153,15 +153,15 @@ def test_search_finds_the_text_itself_first_and_no_more_than_was_asked(studio: S
 
 
 def test_semantic_search_is_brute_force(studio: Studio, corpus: Corpus) -> None:
-    vectors = studio.explore.vectors_of(corpus)
+    vectors = studio.search.vectors(corpus)
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    query = studio.explore.encode(["river stone"]).vectors[0]
+    query = studio.similarity.encode(["river stone"]).vectors[0]
     best = np.argsort(-(unit @ query), kind="stable")[:7]
-    assert [hit.row for hit in studio.explore.search(corpus, "river stone", 7).hits] == best.tolist()
+    assert [hit.row for hit in studio.search.search(corpus, "river stone", 7).hits] == best.tolist()
 
 
 def test_neighbours_leave_the_text_itself_out(studio: Studio, corpus: Corpus) -> None:
-    found = studio.explore.neighbours(corpus, 5, 4)
+    found = studio.search.find_neighbors(corpus, 5, 4)
     assert len(found.hits) == 4
     assert 5 not in [hit.row for hit in found.hits]
 
@@ -171,17 +171,17 @@ def test_mining_very_many_texts_is_approximate_and_says_so_unless_all_are_asked_
 ) -> None:
     from sbert_studio.explore import approximate_mining
 
-    exact = studio.explore.mine(corpus, 3)
+    exact = studio.search.mine(corpus, 3)
     monkeypatch.setattr(approximate_mining, "EXACT_BELOW", 2)
-    found = studio.explore.mine(corpus, 3)
+    found = studio.search.mine(corpus, 3)
     assert found.to_json()["exact"] is False and 0 <= found.to_json()["recall"] <= 1
     assert found.notes[0].startswith("Approximate:") and f"{found.to_json()['recall']:.1%}" in found.notes[0]
-    again = studio.explore.mine(corpus, 3, exact=True)
+    again = studio.search.mine(corpus, 3, exact=True)
     assert again.pairs == exact.pairs and again.to_json()["exact"] is True and again.to_json()["recall"] == 1
 
 
 def test_mining_names_lines_as_the_file_has_them(studio: Studio, corpus: Corpus) -> None:
-    pair = studio.explore.mine(corpus, 1).pairs[0]
+    pair = studio.search.mine(corpus, 1).pairs[0]
     assert (corpus.texts[pair.row_a], corpus.texts[pair.row_b]) == (pair.a, pair.b)
     assert (pair.line_a, pair.line_b) == (pair.row_a + 2, pair.row_b + 2)
 
@@ -191,12 +191,12 @@ def test_the_map_has_a_point_for_each_text_and_clusters_that_add_up(studio: Stud
     from sbert_studio.explore.projection import ProjectionParams
 
     # Few enough for principal components: compiling UMAP would take longer than all the rest.
-    corpus = studio.read.corpus(table_from_columns("few", {"text": list(corpus.texts[:9])}))
-    view = studio.explore.map(corpus, ProjectionParams(dimensions=3), ClusterParams(method="kmeans", count=4))
+    corpus = studio.data.read_corpus(table_from_columns("few", {"text": list(corpus.texts[:9])}))
+    view = studio.map.draw(corpus, ProjectionParams(dimensions=3), ClusterParams(method="kmeans", count=4))
     assert view.points.shape == (len(corpus), 3)
     assert sum(cluster.size for cluster in view.clusters) == len(corpus)
     assert len({cluster.label for cluster in view.clusters}) == 4
-    again = studio.explore.map(corpus, ProjectionParams(dimensions=3), ClusterParams(method="kmeans", count=2))
+    again = studio.map.draw(corpus, ProjectionParams(dimensions=3), ClusterParams(method="kmeans", count=2))
     assert again.projection_key == view.projection_key
     assert np.array_equal(again.points, view.points), "a cluster control must not move the map"
     assert view.to_json()["points"] == len(corpus)
@@ -207,25 +207,25 @@ def test_a_mended_table_can_be_checked_and_trained_on(studio: Studio, tmp_path: 
     path = write_pairs(tmp_path / "pairs.csv", 40)
     with path.open("a") as target:
         target.write("=cat dog,red blue,1.0\n,red,2.0\n")
-    diagnosis = studio.read.check(path)
+    diagnosis = studio.data.check(path)
     mends = [finding.fix for finding in diagnosis.findings if finding.fix and 43 in finding.rows]
     assert mends, "the row with a blank side can be removed"
-    table = studio.read.fix(path, mends)
+    table = studio.data.fix(path, mends)
     assert 43 not in table.lines
-    run = studio.tune.train(TrainRequest(table, overrides=quick(epochs=0.2)))
+    run = studio.fine_tune.train(TrainRequest(table, overrides=quick(epochs=0.2)))
     assert run.rows == len(table)
     kept = studio.workspace.run(run.id) / "data.parquet"
-    assert "=cat dog" in studio.read.table(kept).column("sentence1"), "the text itself is trained on"
+    assert "=cat dog" in studio.data.read_table(kept).column("sentence1"), "the text itself is trained on"
 
 
 def test_the_plan_keeps_what_the_user_chose(studio: Studio, tmp_path: Path) -> None:
     path = write_pairs(tmp_path / "pairs.csv")
-    plan = studio.tune.plan(TrainRequest(path, overrides={"epochs": 3, "batch_size": 4}))
+    plan = studio.planner.plan(TrainRequest(path, overrides={"epochs": 3, "batch_size": 4}))
     assert (plan.spec.epochs, plan.spec.batch_size, plan.spec.model) == (3.0, 4, studio.settings.default_model)
     assert plan.reasons and plan.certain
     json.dumps(plan.to_json(), allow_nan=False)
     with pytest.raises(StudioError, match="no setting 'sped'"):
-        studio.tune.plan(TrainRequest(path, overrides={"sped": 1}))
+        studio.planner.plan(TrainRequest(path, overrides={"sped": 1}))
 
 
 def counted(verb: Callable[..., Any], done: list[str]) -> Callable[..., Any]:
@@ -248,16 +248,16 @@ def test_another_setting_reads_checks_and_builds_nothing_again(studio: Studio, t
         monkeypatch.setattr(module, name, counted(getattr(module, name), done))
     path, dev, first = (write_pairs(tmp_path / f"{name}.csv", 30, seed=seed) for seed, name in ((10, "pairs"), (20, "dev"), (30, "first")))
     request = TrainRequest(path, dev, first, overrides=quick())
-    plan = studio.tune.plan(request)
+    plan = studio.planner.plan(request)
     assert done.count("read_table") == 3
     done.clear()
-    again = studio.tune.plan(replace(request, overrides=quick(epochs=0.5, **{"first.epochs": 0.3})), plan)
+    again = studio.planner.plan(replace(request, overrides=quick(epochs=0.5, **{"first.epochs": 0.3})), plan)
     assert done == [], "the rows are those of the plan before"
     assert (again.spec.epochs, again.spec.first["epochs"], again.examples is plan.examples) == (0.5, 0.3, True)
-    run = studio.tune.train(again)
+    run = studio.fine_tune.train(again)
     assert done == [], "what is trained are the rows that were planned"
     assert run.status == "finished" and run.spec == again.spec.to_json()
-    studio.tune.plan(replace(request, choices=SchemaOverrides(scale=(0.0, 10.0))), again)
+    studio.planner.plan(replace(request, choices=SchemaOverrides(scale=(0.0, 10.0))), again)
     assert "read_table" not in done and "diagnose" in done, "read otherwise, it is checked again"
 
 
@@ -267,8 +267,8 @@ def test_training_in_the_foreground_writes_the_model_where_it_was_asked_to(studi
     assert run.status == "finished"
     assert type(mine.events[0]).__name__ == "Started"
     assert type(mine.events[-1]).__name__ == "Finished"
-    assert studio.judge.evaluate(str(mine.out), write_pairs(tmp_path / "test.csv", seed=5)).rows == 60
-    card = next(card for card in studio.judge.models() if card.name == run.id)
+    assert studio.evaluation.evaluate(str(mine.out), write_pairs(tmp_path / "test.csv", seed=5)).rows == 60
+    card = next(card for card in studio.models.list_models() if card.name == run.id)
     assert (card.dim, card.max_length, card.pooling) == (32, 64, "mean")
     assert card.parameters == studio.catalog.load(run.id).describe()["parameters"]
 
@@ -288,18 +288,18 @@ def test_a_tuned_model_can_be_tuned_on(studio: Studio, mine: Trained, again: Tra
 
 
 def spearman(studio: Studio, model: str, data: Path) -> float:
-    return float(studio.judge.evaluate(model, data).to_json()["cosine"]["spearman"])
+    return float(studio.evaluation.evaluate(model, data).to_json()["cosine"]["spearman"])
 
 
 @pytest.mark.slow
 def test_a_report_on_the_rows_that_a_model_learned_says_so(studio: Studio, mine: Trained, again: Trained, tmp_path: Path) -> None:
     mixed = tmp_path / "mixed.csv"
     mixed.write_text(again.data.read_text() + "".join(mine.data.read_text().splitlines(keepends=True)[1:4]))
-    assert studio.judge.evaluate(None, mine.data).notes == studio.judge.evaluate(mine.run.id, again.data).notes == ()
-    note = studio.judge.evaluate(mine.run.id, mine.data).notes[-1]
+    assert studio.evaluation.evaluate(None, mine.data).notes == studio.evaluation.evaluate(mine.run.id, again.data).notes == ()
+    note = studio.evaluation.evaluate(mine.run.id, mine.data).notes[-1]
     assert numbers(note) == [50, 50] and "Mine" in note
-    assert numbers(studio.judge.evaluate(mine.run.id, mixed).notes[-1])[:2] == [3, 23]
-    *_, second, first = studio.judge.evaluate(again.run.id, mixed).notes
+    assert numbers(studio.evaluation.evaluate(mine.run.id, mixed).notes[-1])[:2] == [3, 23]
+    *_, second, first = studio.evaluation.evaluate(again.run.id, mixed).notes
     assert "Again" in second and "Mine" in first
 
 
@@ -313,7 +313,7 @@ def test_what_rows_can_teach_is_not_asked_of_a_model_that_learned_them(studio: S
     base = Path(studio.settings.default_model).name
 
     def told(model: str | None, file: Path) -> tuple[str, list[str]]:
-        found = studio.tune.plan(TrainRequest(file, model=model)).diagnosis
+        found = studio.planner.plan(TrainRequest(file, model=model)).diagnosis
         return " ".join(found.why), [finding.message for finding in found.findings if "was tuned on" in finding.message]
 
     assert f"with the similarity by {base}, on" in told(None, path)[0] and told(None, path)[1] == []
@@ -327,16 +327,16 @@ def test_what_rows_can_teach_is_not_asked_of_a_model_that_learned_them(studio: S
 def test_resuming_refuses_another_file_or_other_settings(studio: Studio, tmp_path: Path) -> None:
     path = write_pairs(tmp_path / "pairs.csv")
     steps = iter([False, False, True])
-    run = studio.tune.train(TrainRequest(path, overrides=quick()), should_stop=lambda: next(steps, True))
+    run = studio.fine_tune.train(TrainRequest(path, overrides=quick()), should_stop=lambda: next(steps, True))
     assert run.status == "stopped"
     with pytest.raises(StudioError, match="another file"):
-        studio.tune.go_on(run.id, TrainRequest(write_pairs(tmp_path / "other.csv", 10)))
+        studio.fine_tune.resume(run.id, TrainRequest(write_pairs(tmp_path / "other.csv", 10)))
     with pytest.raises(StudioError, match="began with epochs"):
-        studio.tune.go_on(run.id, TrainRequest(path, overrides={"epochs": 9}))
-    done = studio.tune.go_on(run.id, TrainRequest(path, overrides={"epochs": 1, "learning_rate": "1e-3", "objective": "auto"}))
+        studio.fine_tune.resume(run.id, TrainRequest(path, overrides={"epochs": 9}))
+    done = studio.fine_tune.resume(run.id, TrainRequest(path, overrides={"epochs": 1, "learning_rate": "1e-3", "objective": "auto"}))
     assert (done.id, done.status, done.step) == (run.id, "finished", done.steps)
     with pytest.raises(StudioError, match="cannot be resumed"):
-        studio.tune.go_on(run.id)
+        studio.fine_tune.resume(run.id)
 
 
 def test_what_a_user_can_mend_is_a_studio_error(studio: Studio, corpus: Corpus, tmp_path: Path, tiny_model: Path) -> None:
@@ -345,63 +345,63 @@ def test_what_a_user_can_mend_is_a_studio_error(studio: Studio, corpus: Corpus, 
     occupied.mkdir()
     (occupied / "thesis.doc").write_text("dear")
     refused = [
-        lambda: studio.explore.similarity(" ", "a"),
-        lambda: studio.explore.similarity_matrix([]),
-        lambda: studio.explore.encode([]),
-        lambda: studio.explore.search(corpus, " "),
-        lambda: studio.explore.search(corpus, "cat", 0),
-        lambda: studio.explore.search(corpus, "cat", mode="psychic"),  # type: ignore[arg-type]
-        lambda: studio.explore.neighbours(corpus, len(corpus)),
-        lambda: studio.explore.neighbours(corpus, -1),
-        lambda: studio.explore.mine(corpus, 0),
-        lambda: studio.read.table(tmp_path / "absent.csv"),
-        lambda: studio.read.table(tmp_path),
-        lambda: studio.read.corpus(pairs, column="nothing"),
-        lambda: studio.judge.evaluate("no such/model at all", pairs),
-        lambda: studio.judge.evaluate(str(tiny_model), pairs, task="astrology"),
-        lambda: studio.tune.train(TrainRequest()),
-        lambda: studio.tune.train(TrainRequest(pairs, overrides={"objective": "alchemy"})),
-        lambda: studio.tune.train(TrainRequest(pairs, overrides=quick()), out=occupied),
-        lambda: studio.tune.train(TrainRequest(pairs, overrides=quick()), out=pairs),
-        lambda: studio.tune.submit(TrainRequest(pairs, overrides={"epochs": -1})),
-        lambda: studio.tune.run("../../etc/passwd"),
-        lambda: studio.tune.export("run-0000000000"),
+        lambda: studio.similarity.compare(" ", "a"),
+        lambda: studio.similarity.compare_all([]),
+        lambda: studio.similarity.encode([]),
+        lambda: studio.search.search(corpus, " "),
+        lambda: studio.search.search(corpus, "cat", 0),
+        lambda: studio.search.search(corpus, "cat", mode="psychic"),  # type: ignore[arg-type]
+        lambda: studio.search.find_neighbors(corpus, len(corpus)),
+        lambda: studio.search.find_neighbors(corpus, -1),
+        lambda: studio.search.mine(corpus, 0),
+        lambda: studio.data.read_table(tmp_path / "absent.csv"),
+        lambda: studio.data.read_table(tmp_path),
+        lambda: studio.data.read_corpus(pairs, column="nothing"),
+        lambda: studio.evaluation.evaluate("no such/model at all", pairs),
+        lambda: studio.evaluation.evaluate(str(tiny_model), pairs, task="astrology"),
+        lambda: studio.fine_tune.train(TrainRequest()),
+        lambda: studio.fine_tune.train(TrainRequest(pairs, overrides={"objective": "alchemy"})),
+        lambda: studio.fine_tune.train(TrainRequest(pairs, overrides=quick()), out=occupied),
+        lambda: studio.fine_tune.train(TrainRequest(pairs, overrides=quick()), out=pairs),
+        lambda: studio.fine_tune.submit(TrainRequest(pairs, overrides={"epochs": -1})),
+        lambda: studio.fine_tune.get_run("../../etc/passwd"),
+        lambda: studio.fine_tune.export("run-0000000000"),
     ]
-    before = len(studio.tune.runs())
+    before = len(studio.fine_tune.list_runs())
     for verb in refused:
         with pytest.raises(StudioError):
             verb()
-    assert len(studio.tune.runs()) == before, "what is refused leaves no run behind"
-    assert sorted(path.name for path in studio.workspace.runs.iterdir()) == sorted(run.id for run in studio.tune.runs())
+    assert len(studio.fine_tune.list_runs()) == before, "what is refused leaves no run behind"
+    assert sorted(path.name for path in studio.workspace.runs.iterdir()) == sorted(run.id for run in studio.fine_tune.list_runs())
 
 
 def test_where_strangers_reach_the_page_no_folder_can_be_named(home: Path, tiny_model: Path) -> None:
     with Studio(Settings(home=home, host="0.0.0.0", device="cpu")) as studio, pytest.raises(StudioError, match="there is no model"):
-        studio.explore.similarity("a", "b", str(tiny_model))
+        studio.similarity.compare("a", "b", str(tiny_model))
 
 
 def test_results_are_plain_json(studio: Studio, corpus: Corpus, tmp_path: Path) -> None:
     pairs = write_pairs(tmp_path / "pairs.csv", 12)
     results = [
-        studio.explore.similarity("cat", "dog"),
-        studio.explore.similarity_pairs(pairs),
-        studio.explore.encode_to(studio.read.texts(pairs), studio.workspace.home / "x.npy"),
-        studio.explore.search(corpus, "cat", 2),
-        studio.explore.mine(corpus, 2),
-        studio.read.check(pairs),
-        studio.judge.evaluate(None, pairs),
-        *studio.judge.models(),
-        *(studio.tune.run(run.id) for run in studio.tune.runs()),
+        studio.similarity.compare("cat", "dog"),
+        studio.similarity.compare_file(pairs),
+        studio.similarity.encode_file(studio.data.read_texts(pairs), studio.workspace.home / "x.npy"),
+        studio.search.search(corpus, "cat", 2),
+        studio.search.mine(corpus, 2),
+        studio.data.check(pairs),
+        studio.evaluation.evaluate(None, pairs),
+        *studio.models.list_models(),
+        *(studio.fine_tune.get_run(run.id) for run in studio.fine_tune.list_runs()),
     ]
     for result in results:
         json.dumps(result.to_json(), allow_nan=False)
 
 
 def test_the_languages_of_a_model_are_those_of_its_card_or_of_its_bundled_base(studio: Studio, tiny_model: Path, tmp_path: Path) -> None:
-    from sbert_studio.services.languages import languages_of
+    from sbert_studio.services.languages import model_languages
 
-    assert languages_of(studio.catalog, "all-MiniLM-L6-v2") == ("en",)
-    assert languages_of(studio.catalog, str(tiny_model)) is None
+    assert model_languages(studio.catalog, "all-MiniLM-L6-v2") == ("en",)
+    assert model_languages(studio.catalog, str(tiny_model)) is None
     cards = {
         "language: de": ("de",),
         "language:\n- en\n- zh": ("en", "zh"),
@@ -413,12 +413,12 @@ def test_the_languages_of_a_model_are_those_of_its_card_or_of_its_bundled_base(s
         folder = tmp_path / str(number)
         folder.mkdir()
         (folder / "README.md").write_text(f"---\n{card}\nlibrary_name: x\n---\nlanguage: xx\n")
-        assert languages_of(studio.catalog, str(folder)) == languages, card
+        assert model_languages(studio.catalog, str(folder)) == languages, card
 
 
 def test_who_waits_for_a_corpus_that_another_encodes_hears_how_far_it_is(studio: Studio) -> None:
     texts = [f"{text} {row}" for row, text in enumerate(sentences(600))]
-    other = studio.read.corpus(table_from_columns("another", {"text": texts}))
+    other = studio.data.read_corpus(table_from_columns("another", {"text": texts}))
     begun, gate = threading.Event(), threading.Event()
     first, second = list[tuple[int, int]](), list[tuple[int, int]]()
 
@@ -432,14 +432,14 @@ def test_who_waits_for_a_corpus_that_another_encodes_hears_how_far_it_is(studio:
         second.append((done, total))
         gate.set()
 
-    ahead = threading.Thread(target=lambda: studio.explore.search(other, "cat", 1, progress=slow))
+    ahead = threading.Thread(target=lambda: studio.search.search(other, "cat", 1, progress=slow))
     ahead.start()
     assert begun.wait(30)
-    studio.explore.search(other, "dog", 1, progress=late)
+    studio.search.search(other, "dog", 1, progress=late)
     ahead.join()
     assert second and second[0] == first[0] and first[0][1] == len(set(texts))
     second.clear()
-    studio.explore.search(other, "red", 1, progress=late)
+    studio.search.search(other, "red", 1, progress=late)
     assert second == [], "there is nothing to wait for any more"
 
 
@@ -449,10 +449,10 @@ def test_what_cannot_be_done_is_refused_before_anything_is_encoded(studio: Studi
     monkeypatch.setattr(type(studio.explore), "_vectors", lambda *_: pytest.fail("something was encoded"))
     many = ClusterParams(method="kmeans", count=900)
     refused: list[tuple[Callable[[], object], str]] = [
-        (lambda: studio.explore.mine(corpus, 10**9), "top is"),
-        (lambda: studio.explore.map(corpus, clusters=many), "900 clusters"),
-        (lambda: studio.explore.search(corpus, "x" * 200_000), "200,000 characters"),
-        (lambda: studio.explore.similarity("x" * 200_000, "y"), "200,000 characters"),
+        (lambda: studio.search.mine(corpus, 10**9), "top is"),
+        (lambda: studio.map.draw(corpus, clusters=many), "900 clusters"),
+        (lambda: studio.search.search(corpus, "x" * 200_000), "200,000 characters"),
+        (lambda: studio.similarity.compare("x" * 200_000, "y"), "200,000 characters"),
     ]
     for work, words in refused:
         with pytest.raises(StudioError, match=words):

@@ -44,21 +44,21 @@ def mrpc(folder: Path) -> Path:
 def test_a_set_as_it_is_handed_out_is_learned_from_its_own_train_split(home: Path, tmp_path: Path, tiny_model: Path) -> None:
     path = trec(tmp_path / "TREC")
     with studio_at(home, tiny_model) as studio:
-        report = studio.judge.evaluate(None, path, "senteval")
+        report = studio.evaluation.evaluate(None, path, "senteval")
         assert (report.task, report.rows, report.scores["train_rows"]) == ("senteval", 20, 60)
         assert "learned from the 60 rows of TREC train" in report.notes
-        found = studio.judge.evaluate_all(data=[tmp_path / "TREC"], task="senteval")
+        found = studio.evaluation.evaluate_models(data=[tmp_path / "TREC"], task="senteval")
         assert found.models[0].reports[0].scores == report.scores and found.files[0].name == "TREC_10.label"
-        folds = studio.judge.evaluate(None, path.with_name("train_5500.label"), "senteval")
+        folds = studio.evaluation.evaluate(None, path.with_name("train_5500.label"), "senteval")
         assert folds.scores["folds"] == 10, "the train split by itself"
-        assert studio.judge.evaluate(None, path, "transfer").rows == 20, "another task takes the file as any other"
+        assert studio.evaluation.evaluate(None, path, "transfer").rows == 20, "another task takes the file as any other"
 
 
 def test_the_suite_judges_each_set_by_its_protocol_and_averages_them(home: Path, tmp_path: Path, tiny_model: Path) -> None:
     trec(tmp_path / "data/TREC-original")
     mrpc(tmp_path / "data/mrpc")
     with studio_at(home, tiny_model) as studio:
-        found = studio.judge.evaluate_all(data=[tmp_path / "data"], suite="SentEval")
+        found = studio.evaluation.evaluate_models(data=[tmp_path / "data"], suite="SentEval")
     by_name = dict(zip([file.name for file in found.files], found.models[0].reports, strict=True))
     assert {name: (one.rows, one.scores["train_rows"]) for name, one in by_name.items()} == {"TREC": (20, 60), "MRPC": (20, 50)}
     assert "f1" in by_name["MRPC"].scores and "f1" not in by_name["TREC"].scores
@@ -77,13 +77,13 @@ def test_the_command_takes_a_file_to_learn_from(
     monkeypatch.setenv("SBERT_STUDIO_MODEL", str(tiny_model))  # which is asked what columns mean
     test = mrpc(tmp_path / "mrpc")
     train, name = str(test.with_name("train.csv")), str(tiny_model)
-    assert run(["evaluate", name, "--data", str(test), "--task", "senteval", "--known", train, "--json"]) == 0
+    assert run(["evaluate", name, "--data", str(test), "--task", "senteval", "--reference", train, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["train_rows"] == 50 and 0 <= found["f1"] <= 1
     pairs = write_pairs(tmp_path / "sts.csv")
-    assert run(["evaluate", name, "--data", str(pairs), "--known", train]) == 2
+    assert run(["evaluate", name, "--data", str(pairs), "--reference", train]) == 2
     assert "has no use for known answers" in capsys.readouterr().err
-    assert run(["evaluate", name, "--data", str(tmp_path), "--suite", "MRPC", "--known", train]) == 2
+    assert run(["evaluate", name, "--data", str(tmp_path), "--suite", "MRPC", "--reference", train]) == 2
     assert "its own rows to learn from" in capsys.readouterr().err
     assert run(["evaluate", name, "--data", str(pairs), "--task", "geometry"]) == 0
     assert "anisotropy" in capsys.readouterr().out
@@ -110,7 +110,7 @@ def test_a_plain_table_of_argument_facets_is_judged_by_its_topics(home: Path, tm
     table = [f"{lines[0]},topic", *(f"{line},{('tax', 'war')[row % 2]}" for row, line in enumerate(lines[1:]))]
     (tmp_path / "afs/all.csv").write_text("\n".join(table), encoding="utf-8")
     with studio_at(home, tiny_model) as studio:
-        found = studio.judge.evaluate_all(data=[tmp_path], suite="afs")
+        found = studio.evaluation.evaluate_models(data=[tmp_path], suite="afs")
     assert set(found.models[0].reports[0].scores["groups"]) == {"tax", "war"} and found.files[0].name == "AFS"
 
 
@@ -119,7 +119,7 @@ def test_a_missing_half_of_a_set_is_refused_by_name(home: Path, tmp_path: Path, 
     folder.mkdir()
     (folder / "rt-polarity.neg").write_text("a dull film\n", encoding="utf-8")
     with studio_at(home, tiny_model) as studio, pytest.raises(StudioError, match=r"rt-polarity\.pos is missing"):
-        studio.judge.evaluate_all(data=[tmp_path], suite="MR")
+        studio.evaluation.evaluate_models(data=[tmp_path], suite="MR")
 
 
 @pytest.mark.slow
@@ -129,14 +129,14 @@ def test_a_set_of_a_file_for_each_class_is_judged_whole_without_being_named(home
     for half, seed in (("pos", 0), ("neg", 1)):
         (folder / f"rt-polarity.{half}").write_text("\n".join(sentences(30, seed)) + "\n", encoding="latin-1")
     with studio_at(home, tiny_model) as studio:
-        whole = studio.judge.evaluate_all(data=[folder])
+        whole = studio.evaluation.evaluate_models(data=[folder])
         assert [file.name for file in whole.files] == ["MR"] and whole.models[0].reports[0].task == "senteval"
         assert whole.models[0].reports[0].rows == 60
         for path in folder.iterdir():
-            assert studio.judge.evaluate(None, path).scores == whole.models[0].reports[0].scores
+            assert studio.evaluation.evaluate(None, path).scores == whole.models[0].reports[0].scores
         (folder / "rt-polarity.pos").unlink()
         with pytest.raises(StudioError, match=r"rt-polarity\.pos is missing"):
-            studio.judge.evaluate(None, folder / "rt-polarity.neg")
+            studio.evaluation.evaluate(None, folder / "rt-polarity.neg")
 
 
 def test_splits_that_are_judged_together_are_said(home: Path, tmp_path: Path, tiny_model: Path) -> None:
@@ -146,9 +146,9 @@ def test_splits_that_are_judged_together_are_said(home: Path, tmp_path: Path, ti
     (tmp_path / "SICK.txt").write_text(header + "".join(lines), encoding="utf-8")
     tables = mrpc(tmp_path / "mrpc").parent
     with studio_at(home, tiny_model) as studio:
-        whole = studio.judge.evaluate(None, tmp_path / "SICK.txt", "sts")
+        whole = studio.evaluation.evaluate(None, tmp_path / "SICK.txt", "sts")
         assert whole.rows == 30 and all(word in whole.notes[0] for word in ("SICK.txt", "train", "dev", "test"))
-        found = studio.judge.evaluate_all(data=[tables])
+        found = studio.evaluation.evaluate_models(data=[tables])
     notes = {file.name: file.notes for file in found.files}
     assert notes["train.csv"][0].startswith("train.csv looks like rows to learn from") and not any(
         "learn from" in n for n in notes["test.csv"]

@@ -26,8 +26,8 @@ from sbert_studio.evaluation.report import (
 from sbert_studio.explore.approximate_mining import PairRecall
 from sbert_studio.runs.run import Run
 from sbert_studio.services import search
-from sbert_studio.services.limits import require_within
-from sbert_studio.services.training_texts import said_of
+from sbert_studio.services.limits import require_within_limits
+from sbert_studio.services.training_history import describe_overlap
 from sbert_studio.settings import Limits
 
 RUN = Run(id="run-0000000001", owner="ann", name="pairs", status="running", created="2026-11-22T10:00:00+00:00", model="tiny", rows=60)
@@ -55,10 +55,10 @@ TABLES = {
 }
 EVALUATION = {
     "rows that were learned": (
-        said_of(3, table_from_columns("t", {"text": ["a"] * 1234}), RUN),
+        describe_overlap(3, table_from_columns("t", {"text": ["a"] * 1234}), RUN),
         "3 of these 1,234 rows are in the file that pairs was tuned on",
     ),
-    "one row": (said_of(1, table_from_columns("t", {"text": ["a"]}), RUN), "This row is in the file that pairs was tuned on"),
+    "one row": (describe_overlap(1, table_from_columns("t", {"text": ["a"]}), RUN), "This row is in the file that pairs was tuned on"),
 }
 LIMITS = {
     "rows": (
@@ -89,7 +89,7 @@ def test_notes(said: object, expected: object) -> None:
 @pytest.mark.parametrize(("limits", "runs", "expected"), LIMITS.values(), ids=LIMITS)
 def test_limits(limits: Limits, runs: list[Run], expected: str) -> None:
     with pytest.raises(StudioError) as caught:
-        require_within(limits, RUN, runs, "run it elsewhere")
+        require_within_limits(limits, RUN, runs, "run it elsewhere")
     assert str(caught.value) == expected
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sbert_studio.workspace import _put, atomic_folder, file_name
+from sbert_studio.workspace import _replace_folder, atomic_folder, file_name
 
 
 def test_a_folder_that_several_write_at_once_is_one_of_theirs_and_nothing_is_left(tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_an_old_folder_stays_where_the_new_one_cannot_take_its_place(tmp_path: P
     (tmp_path / "it").mkdir()
     (tmp_path / "it" / "old").touch()
     with pytest.raises(FileNotFoundError):
-        _put(tmp_path / "missing", tmp_path / "it")
+        _replace_folder(tmp_path / "missing", tmp_path / "it")
     assert [path.name for path in (tmp_path / "it").iterdir()] == ["old"]
 
 

@@ -17,15 +17,15 @@ _NEW_HEAD = "its head begins at random, the vectors of the two others as they ar
 
 _SCORED = (
     Row(
-        "scored-bi", "STSb, bi-encoder", SCORED, (stsb_training(f"--objective cosine {_STSB}"),), why=_UNREPORTED, seeds=SEEDS, minutes=6,
+        "scored-bi", "STSb, bi-encoder", SCORED, (stsb_training(f"--loss cosine {_STSB}"),), why=_UNREPORTED, seeds=SEEDS, minutes=6,
         network="minilm-untuned",
     ),
     Row(
-        "scored-poly", "STSb, poly-encoder, 16 codes", SCORED, (stsb_training(f"{_POLY} --objective cosine {_STSB}"),), why=_UNREPORTED,
+        "scored-poly", "STSb, poly-encoder, 16 codes", SCORED, (stsb_training(f"{_POLY} --loss cosine {_STSB}"),), why=_UNREPORTED,
         seeds=SEEDS, minutes=6,
     ),
     Row(
-        "scored-cross", "STSb, cross-encoder", SCORED, (stsb_training(f"{_CROSS} --objective mse {_STSB}"),),
+        "scored-cross", "STSb, cross-encoder", SCORED, (stsb_training(f"{_CROSS} --loss mse {_STSB}"),),
         why=f"{_UNREPORTED}; {_NEW_HEAD}", seeds=SEEDS, minutes=6, network="minilm-linear",
     ),
 )  # fmt: skip
@@ -45,13 +45,13 @@ _RANKED = (
         "ranked-untuned", "MiniLM, untuned", CANDIDATES, model="all-MiniLM-L6-v2", sets=_NLI, minutes=0.3, prepared=("nli-candidates.csv",),
         network="minilm-untuned",
     ),
-    _ranked("ranked-bi", "bi-encoder", "nli-triplets.csv", "--objective in_batch --batch-size 32", 0.817, _WHY, "minilm-untuned", 2),
+    _ranked("ranked-bi", "bi-encoder", "nli-triplets.csv", "--loss in_batch --batch-size 32", 0.817, _WHY, "minilm-untuned", 2),
     _ranked(
-        "ranked-poly", "poly-encoder, 16 codes", "nli-triplets.csv", f"{_POLY} --objective in_batch --batch-size 32", 0.832, _WHY,
+        "ranked-poly", "poly-encoder, 16 codes", "nli-triplets.csv", f"{_POLY} --loss in_batch --batch-size 32", 0.832, _WHY,
         "scored-poly", 2,
     ),
     _ranked(
-        "ranked-cross", "cross-encoder", "nli-pairs.csv", f"{_CROSS} --objective binary_cross_entropy --batch-size 16", 0.848,
+        "ranked-cross", "cross-encoder", "nli-pairs.csv", f"{_CROSS} --loss binary_cross_entropy --batch-size 16", 0.848,
         f"{_WHY}; {_NEW_HEAD}", "minilm-linear", 4,
     ),
 )  # fmt: skip
@@ -67,8 +67,8 @@ def _timed(name: str, title: str, paper: float, *commands: str, why: str = "") -
 _SHORT = "; queries of some 12 words, the paper's are dialogues of several turns: less of the time is that of reading the query"
 _TIMED = (
     _timed("timed-bi", "bi-encoder", 115),
-    _timed("timed-poly", "poly-encoder, 16 codes", 122, stsb_training(f"{_POLY} --objective cosine {_STSB}"), why=_SHORT),
-    _timed("timed-cross", "cross-encoder", 21_700, stsb_training(f"{_CROSS} --objective mse {_STSB}"), why=_SHORT),
+    _timed("timed-poly", "poly-encoder, 16 codes", 122, stsb_training(f"{_POLY} --loss cosine {_STSB}"), why=_SHORT),
+    _timed("timed-cross", "cross-encoder", 21_700, stsb_training(f"{_CROSS} --loss mse {_STSB}"), why=_SHORT),
 )
 
 ROWS = (*_SCORED, *_RANKED, *_TIMED)

@@ -10,8 +10,7 @@ _TINY = "100-d, 25 passes over 11,498 sentences; cosines as they are"
 _SMALL_TABLE = "frozen 50-d vectors of 6 billion words below; 256 units; the best of 8 epochs by dev"
 _MINI = "stands in: 22.7 M weights, tuned for sentences before; BERT base has 110 M and is not"
 _PAIR = (
-    "train DATA/stsb/train.csv --dev DATA/stsb/dev.csv --model {model} --objective mse "
-    "--set architecture=cross --set head={head} --set soup=1"
+    "train DATA/stsb/train.csv --dev DATA/stsb/dev.csv --model {model} --loss mse --set architecture=cross --set head={head} --set soup=1"
 )
 _BACKBONES = {"bert": "google-bert/bert-base-uncased", "albert": "albert/albert-base-v2", "roberta": "FacebookAI/roberta-base"}
 _WIDE = '--set first.concatenation="u,v,|u-v|,u*v"'
@@ -60,7 +59,7 @@ def _words() -> tuple[Row, ...]:
 
 def _recurrent(name: str, title: str, options: str, paper: dict[str, float], why: str = _SMALL_TABLE, *, first: bool = False) -> Row:
     stage = "--first WORK/nli.csv --set first.objective=softmax " if first else ""
-    command = stsb_training(f"--model glove-6B-50d --objective cosine {options}", first=stage)
+    command = stsb_training(f"--model glove-6B-50d --loss cosine {options}", first=stage)
     prepared = ("nli.csv",) if first else ()
     return Row(
         name, title, SECTION, (command,), paper=paper, why=why, packages=_GLOVE, prepared=prepared, seeds=(12, 13, 14), minutes=3,
@@ -104,7 +103,7 @@ def _pairs() -> tuple[Row, ...]:
 
 
 _CLS = "--set pooling=cls --set projection={width} --set activation=identity"
-_SOUP = "--objective cosine --set soup=1"
+_SOUP = "--loss cosine --set soup=1"
 _SIAMESE = (
     Row(
         "sbert", "S-BERT", SECTION, (stsb_training(f"--model {_BACKBONES['bert']} {_SOUP} --epochs 4 --batch-size 16 --lr 2e-5"),),
@@ -136,7 +135,7 @@ _SIAMESE = (
         "minilm-static-tuned", "the same, tuned on STSb", SECTION,
         (
             "distil all-MiniLM-L6-v2 --vocabulary DATA/stsb/train.csv --out WORK/static-to-tune",
-            stsb_training("--model WORK/static-to-tune --objective cosine --set learn_words=yes"),
+            stsb_training("--model WORK/static-to-tune --loss cosine --set learn_words=yes"),
         ),
         minutes=3, network="minilm-static",
     ),

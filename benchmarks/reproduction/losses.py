@@ -29,7 +29,7 @@ _CHINESE = {
 def _binary() -> tuple[Row, ...]:
     rows = []
     for name, (title, objective, options) in _OBJECTIVES.items():
-        command = f"train DATA/mrpc/train.csv --objective {objective} {options}--set judge=split {_HOW}"
+        command = f"train DATA/mrpc/train.csv --loss {objective} {options}--set judge=split {_HOW}"
         why = "MRPC, English, stands in for the article's four Chinese sets, and MiniLM for BERT base"
         rows.append(Row(f"mrpc-{name}", f"MRPC, {title}", BINARY, (command,), why=why, sets=MRPC, seeds=SEEDS, minutes=4, network=_NETWORK))
     return (Row("mrpc-untuned", "MRPC, MiniLM, untuned", BINARY, model="all-MiniLM-L6-v2", sets=MRPC, minutes=0.5, network=_NETWORK), *rows)
@@ -40,13 +40,13 @@ def _graded() -> tuple[Row, ...]:
     for name, (title, objective, options) in _OBJECTIVES.items():
         classes = objective == "softmax"
         file = "WORK/stsb-classes.csv" if classes else "DATA/stsb/train.csv"
-        command = f"train {file} --dev DATA/stsb/dev.csv --objective {objective} {options}{_HOW}"
+        command = f"train {file} --dev DATA/stsb/dev.csv --loss {objective} {options}{_HOW}"
         why = "six classes: the score, rounded" if classes else ""
         prepared = ("stsb-classes.csv",) if classes else ()
         rows.append(
             Row(f"stsb-{name}", f"STSb, {title}", GRADED, (command,), why=why, seeds=SEEDS, minutes=4, prepared=prepared, network=_NETWORK)
         )
-    command = f"train DATA/stsb-zh/train.csv --dev DATA/stsb-zh/dev.csv --as-read --objective cosent {_HOW}"
+    command = f"train DATA/stsb-zh/train.csv --dev DATA/stsb-zh/dev.csv --as-read --loss cosent {_HOW}"
     why = "an English model: most Chinese characters are unknown to it"
     paper = {"spearman": 0.8014}
     row = Row(
@@ -71,7 +71,7 @@ def _chinese() -> tuple[Row, ...]:
         for objective, paper in (("cosent", ours), ("softmax", theirs)):
             if graded and objective == "softmax":
                 continue
-            command = f"train DATA/{name}/train.csv --model google-bert/bert-base-chinese --objective {objective} {_HOW}"
+            command = f"train DATA/{name}/train.csv --model google-bert/bert-base-chinese --loss {objective} {_HOW}"
             words = "CoSENT" if objective == "cosent" else "Sentence-BERT (softmax)"
             needs = HUB_GPU if graded else f"{HUB_GPU.replace(HUB, f'{HUB}, the set {title}')}"
             section = GRADED if graded else BINARY
@@ -87,7 +87,7 @@ _COSENT = (*_binary(), *_graded(), *_chinese())
 CONTRASTIVE, SIMCSE = "contrastive", "simcse"
 _STSB = "--epochs 1 --batch-size 16 --lr 2e-5 --set blend=no --set soup=1"
 _MRPC = (
-    "train DATA/mrpc/train.csv --objective {options} --set judge=split --epochs 1 --batch-size 32 --lr 2e-5 --set blend=no --set soup=1 "
+    "train DATA/mrpc/train.csv --loss {options} --set judge=split --epochs 1 --batch-size 32 --lr 2e-5 --set blend=no --set soup=1 "
     "--set accept_alarm=both --seed SEED --out OUT"
 )
 _SMALL = "1 epoch of a smaller model that was tuned for sentences before; the paper tunes BERT base"
@@ -96,7 +96,7 @@ _WEIGHTED = "--set cosine_weight=1 --set in_batch_weight=1"
 
 
 def _stsb(name: str, title: str, options: str, paper: float | None, why: str, minutes: float = 6) -> Row:
-    command = stsb_training(f"--objective {options} {_STSB}")
+    command = stsb_training(f"--loss {options} {_STSB}")
     return Row(name, title, CONTRASTIVE, (command,), paper=_paper(paper), why=why, seeds=SEEDS, minutes=minutes, network=_NETWORK)
 
 
@@ -130,8 +130,8 @@ def _simcse(name: str, title: str, file: str, options: str, paper: float, why: s
     )  # fmt: skip
 
 
-_UNSUPERVISED = "--objective simcse --epochs 1 --lr 3e-5"
-_SUPERVISED = "--objective simcse_supervised --set judge=split --epochs 1 --lr 5e-5"
+_UNSUPERVISED = "--loss simcse --epochs 1 --lr 3e-5"
+_SUPERVISED = "--loss simcse_supervised --set judge=split --epochs 1 --lr 5e-5"
 _BEFORE = "MiniLM has learned from a billion pairs before, the paper's BERT from none: ours begins above where the paper ends"
 _SIMCSE = (
     Row(

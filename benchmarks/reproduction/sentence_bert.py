@@ -9,10 +9,10 @@ from .rows import FOLDS, HUB, HUB_GPU, Row, Sets, stsb_training
 POOLING, CONCATENATION, OBJECTIVE = "pooling", "concatenation", "objective"
 SEEDS = (1, 2, 3)
 _TRAIN_NLI = (
-    "train WORK/nli.csv --dev DATA/stsb/dev.csv --objective softmax {options}--epochs 1 --batch-size 16 --lr 2e-5 --set probe=no "
+    "train WORK/nli.csv --dev DATA/stsb/dev.csv --loss softmax {options}--epochs 1 --batch-size 16 --lr 2e-5 --set probe=no "
     "--set blend=no --set soup=1 --set accept_alarm=both --seed SEED --out OUT"
 )
-_TRAIN_STSB = "--objective {objective} {options}--epochs 1 --batch-size 16 --lr 2e-5 --set blend=no --set soup=1"
+_TRAIN_STSB = "--loss {objective} {options}--epochs 1 --batch-size 16 --lr 2e-5 --set blend=no --set soup=1"
 _WHY_NLI = (
     "5,773 inference rows, the paper's are a million; on a model that was tuned for sentences before, which so few labels may unsettle"
 )
@@ -73,7 +73,7 @@ _ABLATIONS = (
     *(
         Row(
             f"bert-pooling-stsb-{way}", f"{way.upper()}, STSb, regression, BERT base", POOLING,
-            (stsb_training(f"--model google-bert/bert-base-uncased --objective cosine --set pooling={way} {_LONG}"),),
+            (stsb_training(f"--model google-bert/bert-base-uncased --loss cosine --set pooling={way} {_LONG}"),),
             paper={"spearman": paper / 100}, needs=HUB_GPU, seeds=tuple(range(1, 11)),
         )
         for way, (_, paper) in _POOLINGS.items()
@@ -99,7 +99,7 @@ _ABLATIONS = (
 TRIPLETS = "triplets"
 _NETWORK = "minilm-untuned"
 _TRAIN_TRIPLETS = (
-    "train WORK/{file} --objective triplet --set judge=split --epochs 1 --batch-size 16 --lr 2e-5 --set blend=no --set soup=1 "
+    "train WORK/{file} --loss triplet --set judge=split --epochs 1 --batch-size 16 --lr 2e-5 --set blend=no --set soup=1 "
     "--set accept_alarm=both --seed SEED --out OUT"
 )
 _PAPER_TRIPLETS = 0.8042  # SBERT base, on the sections' 222,957 test triplets
@@ -148,7 +148,7 @@ _TRIPLETS = (
 
 FOLDS_SECTION = "folds"
 _TRAIN_FOLDS = (
-    "train {file} --objective cosine {folds} --epochs 1 --batch-size 16 --lr 2e-5 --set blend=no --set soup=1 --set accept_alarm=both "
+    "train {file} --loss cosine {folds} --epochs 1 --batch-size 16 --lr 2e-5 --set blend=no --set soup=1 --set accept_alarm=both "
     "--seed SEED --out OUT"
 )
 _TEN_FOLDS, _ACROSS_TOPICS = "--folds 10", "--folds 3 --group topic --set by_group=yes"

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import StudioError, describe_rows
-from ..workspace import require_room
-from .options import asked, asks, model_for, open_studio
+from ..workspace import require_writable_file
+from .options import choose_model, open_studio, parse_overrides, with_overrides
 from .output import Answer, Json, progress
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ CheckModel = Annotated[
 ]
 
 
-@asks
+@with_overrides
 def check(
     *,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="csv, tsv, jsonl, xlsx, parquet or txt.")],
@@ -52,20 +52,20 @@ def check(
     if out is not None:
         if out.suffix.lower() not in (".csv", ".parquet"):
             raise StudioError(f"{out.name} is called neither a CSV nor a Parquet", "give --out a name that ends in .csv or .parquet")
-        require_room(out, file, dev)
+        require_writable_file(out, file, dev)
     elif fix or convert:
         raise StudioError("the changed rows have nowhere to go", "add --out FILE.csv or FILE.parquet; the file that is read stays as it is")
     fixed: Sequence[Finding] = ()
     with open_studio() as studio:
         with progress("reading", "bytes") as show:
-            table = studio.read.table(file, progress=show, asked=said)
-        model = model_for(studio, model, table)
+            table = studio.data.read_table(file, progress=show, overrides=said)
+        model = choose_model(studio, model, table)
         if fix:
-            table, said, fixed = studio.read.fix_all(table, dev=dev, asked=said, model=model)
+            table, said, fixed = studio.data.fix_all(table, dev=dev, overrides=said, model=model)
         if convert:
-            table, said = studio.read.convert(table, convert, said, model), asked(as_read=said.as_read)
+            table, said = studio.data.convert(table, convert, said, model), parse_overrides(as_read=said.as_read)
         with progress("checking", "rows") as show:
-            found = studio.read.check(table, dev=dev, roles=said, model=model, progress=show)
+            found = studio.data.check(table, dev=dev, overrides=said, model=model, progress=show)
         if out is not None:
             if out.suffix.lower() == ".parquet":
                 table.to_parquet(out)
@@ -89,12 +89,12 @@ def check(
 
 def _told(found: Diagnosis) -> list[str]:
     """A diagnosis in words."""
-    from ..services.training_questions import question_lines
+    from ..services.questions import format_question
 
     lines = [f"{found.account.read:,} rows of {found.roles.kind.replace('_', ' ')}: {', '.join(found.roles.texts)}"]
     lines += [found.roles.note] if found.roles.note else []
     lines += [f"because {why}" for why in found.why]
-    lines += [line for question in found.questions for line in question_lines(question)]
+    lines += [line for question in found.questions for line in format_question(question)]
     lines.append(found.account.describe("usable for training"))
     for finding in found.findings:
         where = f" ({describe_rows(finding.rows)})" if finding.rows else ""

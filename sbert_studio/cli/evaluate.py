@@ -1,4 +1,7 @@
-"""Commands that evaluate and list models: evaluate, models."""
+"""Commands that evaluate and list models: evaluate, models.
+
+The command that shows what models got.
+"""
 
 from __future__ import annotations
 
@@ -16,17 +19,18 @@ from ..datasets.suites import SUITES
 from ..errors import StudioError
 from ..evaluation.report import describe_confusions, describe_metric, disambiguate_names
 from ..evaluation.tasks import TASKS, get_task, main_score
-from ..shards.jobs import ROWS
-from ..workspace import existing
-from .options import asks, open_studio
-from .output import Answer, Json, one_line, progress, say
-from .shards import Address, Engine, ShardRows, Threads, Workers, how_of, require_alone, sharding_of
+from ..shards.jobs import SHARD_ROWS
+from ..workspace import existing_path
+from .options import open_studio, with_overrides
+from .output import Answer, Json, one_line, print_message, progress
+from .shards import Address, Engine, ShardRows, Threads, Workers, parse_execution_options, parse_sharding_options, reject_engine_options
 
 if TYPE_CHECKING:
     from ..data.schema.overrides import SchemaOverrides
     from ..evaluation.comparison import Comparison
     from ..evaluation.report import Report
-    from ..services.results import Evaluation
+    from ..runs.scores import LeaderboardEntry
+    from ..services.results import EvaluationResult
 
 
 _LABEL, _MODEL = 40, 28
@@ -57,7 +61,7 @@ class _Line:
         return ["–" if own is None else _number(own, get_task(self.task).main_path(own)) for own in self.scores]
 
 
-def evaluation_in_lines(found: Evaluation) -> list[str]:
+def format_evaluation(found: EvaluationResult) -> list[str]:
     """Every file, what the files come to together, the comparisons, and what is missing: lines of plain text."""
     lines = list(_lines(found))
     one = len(found.models) == 1
@@ -87,7 +91,7 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 def short_names(models: Sequence[str]) -> dict[str, str]:
     """What each model is called in the table: a folder by as many of the last parts of its path as tell it from the others."""
-    parts = {model: Path(model).parts if existing(model) is not None else (model,) for model in models}
+    parts = {model: Path(model).parts if existing_path(model) is not None else (model,) for model in models}
     found = {}
     for model, own in parts.items():
         lengths = range(1, len(own) + 1)
@@ -97,7 +101,7 @@ def short_names(models: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _lines(found: Evaluation) -> Iterator[_Line]:
+def _lines(found: EvaluationResult) -> Iterator[_Line]:
     """The files, each group's after another and followed by what they come to; then the averages."""
     after = {group.members[-1]: place for place, group in enumerate(found.groups)}
     several = len({file.suite for file in found.files}) > 1
@@ -148,7 +152,7 @@ def _compared(one: Comparison, models: Mapping[str, str]) -> list[str]:
     return [one_line(of, _LABEL), f"{first} → {second}", f"{one.difference:+.4f}", interval, turns, better]
 
 
-def _notes(found: Evaluation, models: Mapping[str, str]) -> Iterator[str]:
+def _notes(found: EvaluationResult, models: Mapping[str, str]) -> Iterator[str]:
     """What is missing, what was left out, and what is to be known of files and models."""
     lacking = Counter(one.suite for one in found.missing)
     there = {file.suite for file in found.files}
@@ -190,7 +194,7 @@ _SAID_APART = ("confused", "interval", "intervals")
 _LIST = ", ".join(SUITES) + "."
 
 
-@asks
+@with_overrides
 def evaluate(
     *,
     models: Annotated[
@@ -215,7 +219,7 @@ def evaluate(
     address: Address = "",
     workers: Workers = 0,
     threads: Threads = 1,
-    shard_rows: ShardRows = ROWS,
+    shard_rows: ShardRows = SHARD_ROWS,
     said: SchemaOverrides,
     json: Json = False,
 ) -> Answer:
@@ -226,7 +230,7 @@ def evaluate(
     files = [*(data or ()), *(name for name in models if _is_file(name))]
     for name in named:
         # A model's folder has no such ending: it is a file that is not there.
-        if Path(name).suffix.lower() in SUFFIXES and existing(name) is None:
+        if Path(name).suffix.lower() in SUFFIXES and existing_path(name) is None:
             raise StudioError(f"there is no file {name!r}", "check the path, or quote it if it holds spaces")
     if not files and not suite:
         raise StudioError("there is nothing to judge by", "name a file with --data, or a suite with --suite")
@@ -235,16 +239,16 @@ def evaluate(
     if engine is not None:
         if suite or known or len(named) > 1 or len(files) > 1:
             raise StudioError("--engine judges one model on one file, folder or pattern of Parquet", "leave out the others")
-        how, sharding = how_of(engine, address, workers), sharding_of(threads, shard_rows)
+        how, sharding = parse_execution_options(engine, address, workers), parse_sharding_options(threads, shard_rows)
         with open_studio() as studio, progress("encoding", "pairs") as show:
-            found_there = studio.scale.evaluate(named[0], files[0], how, sharding, task, progress=show)
+            found_there = studio.shards.evaluate(named[0], files[0], how, sharding, task, progress=show)
         return _of_report(found_there)
-    require_alone(address, workers, threads=threads, cut=shard_rows != ROWS)
+    reject_engine_options(address, workers, threads=threads, cut=shard_rows != SHARD_ROWS)
     with open_studio() as studio, progress("encoding") as show:
         if suite or len(named) > 1 or len(files) > 1 or _is_folder(files[0]):
-            found = studio.judge.evaluate_all(named, files, task, suite or "", show, said, known)
-            return Answer(found.to_json(), evaluation_in_lines(found))
-        report = studio.judge.evaluate(named[0], files[0], task, show, said, known)
+            found = studio.evaluation.evaluate_models(named, files, task, suite or "", show, said, known)
+            return Answer(found.to_json(), format_evaluation(found))
+        report = studio.evaluation.evaluate(named[0], files[0], task, show, said, known)
     return _of_report(report)
 
 
@@ -258,21 +262,21 @@ def _of_report(report: Report) -> Answer:
 def _is_file(name: str) -> bool:
     if is_hub_address(name):
         return True
-    found = existing(name)
+    found = existing_path(name)
     return found is not None and found.is_file()
 
 
 def _is_folder(name: str) -> bool:
-    found = None if is_hub_address(name) else existing(name)
+    found = None if is_hub_address(name) else existing_path(name)
     return found is not None and found.is_dir()
 
 
 def models(json: Json = False) -> Answer:
     """List the models that can be used."""
     with open_studio() as studio:
-        found, notices = studio.judge.models_at_hand()
+        found, notices = studio.models.list_available()
     for notice in notices:
-        say(notice)
+        print_message(notice)
     lines = [
         [card.name, card.kind, "damaged", "", "", f"{card.title}: {card.damaged}"]
         if card.damaged
@@ -315,3 +319,51 @@ def _rows(scores: Mapping[str, Any]) -> list[list[Any]]:
 
 
 COMMANDS = (evaluate, models)
+
+
+def leaderboard(
+    data: Annotated[str, typer.Option("--set", metavar="NAME", help="Only what was judged on this set, by its name in the list.")] = "",
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write it too: FILE.csv for a spreadsheet, FILE.md for a document.")
+    ] = None,
+    remove: Annotated[int, typer.Option(metavar="ID", help="Remove the entry of this number first.")] = 0,
+    json: Json = False,
+) -> Answer:
+    """List what models got where they were evaluated: set by set, the best first."""
+    from ..services.leaderboard import entry_to_json, write_leaderboard
+
+    with open_studio() as studio:
+        board = studio.leaderboard
+        if remove:
+            board.forget(remove)
+        found = board.entries(data=data)
+        notices = list(studio.store.notices)
+    for notice in notices:
+        print_message(notice)
+    written = {} if out is None else {"path": str(write_leaderboard(out, found))}
+    if written:
+        print_message(f"written to {out}")
+    answer = {"entries": [entry_to_json(one) for one in found], "notices": notices, **written}
+    return Answer(answer, _lines_leaderboard(found) if found else ["nothing was evaluated yet: sbert-studio evaluate MODEL --data FILE"])
+
+
+def _lines_leaderboard(found: list[LeaderboardEntry]) -> list[list[str]]:
+    from ..services.leaderboard import dataset_key, dataset_names
+
+    names = dataset_names(found)
+    return [
+        [
+            str(one.id),
+            one_line(names[dataset_key(one)], 36),
+            describe_metric(one.metric),
+            f"{one.score:.4f}",
+            "" if one.low is None or one.high is None else f"[{one.low:.4f}, {one.high:.4f}]",
+            f"{one.rate:,.0f} sentences/s" if one.rate else "",
+            one_line(one.title, 40),
+            one.created[:16].replace("T", " "),
+        ]
+        for one in found
+    ]
+
+
+LEADERBOARD_COMMANDS = (leaderboard,)

@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ..errors import StudioError
-from ..shards.jobs import ROWS
-from ..workspace import require_room
-from .options import model_for, open_studio
-from .output import Answer, Column, Json, Model, number, one_line, progress, progress_in_turn, say, tell
+from ..shards.jobs import SHARD_ROWS
+from ..workspace import require_writable_file
+from .options import choose_model, open_studio
+from .output import Answer, Column, Json, Model, format_number, one_line, print_message, print_notes, progress, progress_in_turn
 from .shards import (
     Address,
     Engine,
     ShardRows,
     Threads,
     Workers,
-    encoded_in_shards,
-    how_of,
-    is_folder_of_shards,
-    is_sharded,
-    mined_in_shards,
-    require_alone,
-    sharding_of,
+    encoded_shards_answer,
+    is_shard_folder,
+    is_shard_job,
+    mined_shards_answer,
+    parse_execution_options,
+    parse_sharding_options,
+    reject_engine_options,
 )
 
 if TYPE_CHECKING:
@@ -50,26 +50,26 @@ def similarity(
                 raise StudioError("two texts are needed", 'write sbert-studio similarity "one text" "another", or give --pairs FILE')
             if out is not None:
                 raise StudioError("--out goes with --pairs", "leave it out, or give a file of pairs")
-            model = model_for(studio, model, [a, b])
-            found = studio.explore.similarity(a, b, model)
-            tell(None, "", found.notes)
+            model = choose_model(studio, model, [a, b])
+            found = studio.similarity.compare(a, b, model)
+            print_notes(None, "", found.notes)
             return Answer(
                 {**found.to_json(), "model": model}, [[name, value] for name, value in found.to_json().items() if name != "notes"]
             )
         if a is not None:
             raise StudioError("both texts and --pairs were given", "give the one or the other")
         if out is not None:
-            require_room(out, pairs)
-        table = studio.read.table(pairs)
-        model = model_for(studio, model, table)
+            require_writable_file(out, pairs)
+        table = studio.data.read_table(pairs)
+        model = choose_model(studio, model, table)
         with progress("encoding") as show:
-            scores = studio.explore.similarity_pairs(table, model, show)
+            scores = studio.similarity.compare_file(table, model, show)
     if out is not None:
         scores.to_csv(out)
-    tell(scores.account, "compared", scores.notes)
+    print_notes(scores.account, "compared", scores.notes)
     rows = [[row.row, row.similarity.cosine, one_line(row.a, 50), one_line(row.b, 50)] for row in scores.rows[:20]]
     more = [f"… and {len(scores.rows) - 20:,} rows more" + ("" if out else "; --out FILE writes them all")] if len(scores.rows) > 20 else []
-    more += [scores.agreement.in_words()] if scores.agreement else []
+    more += [scores.agreement.describe()] if scores.agreement else []
     written = [f"written to {out}"] if out else []
     return Answer({**scores.to_json(), "model": model}, [["row", "cosine", *scores.columns], *rows, *more, *written])
 
@@ -88,7 +88,7 @@ def encode(
     address: Address = "",
     workers: Workers = 0,
     threads: Threads = 1,
-    shard_rows: ShardRows = ROWS,
+    shard_rows: ShardRows = SHARD_ROWS,
     id: Annotated[str | None, typer.Option("--id", help="Of shards, the column of ids.", show_default="id, if there is one")] = None,
     json: Json = False,
 ) -> Answer:
@@ -100,23 +100,23 @@ def encode(
     command goes on where it was interrupted.
     """
     role = _role(prompt)
-    if is_sharded(file, engine):
-        how, sharding = how_of(engine, address, workers), sharding_of(threads, shard_rows)
+    if is_shard_job(file, engine):
+        how, sharding = parse_execution_options(engine, address, workers), parse_sharding_options(threads, shard_rows)
         with open_studio() as studio, progress("encoding") as show:
-            shards = studio.scale.encode(
-                file, out, how, sharding, column=column, known=id, model=model, precision=precision, progress=show, role=role
+            shards = studio.shards.encode(
+                file, out, how, sharding, column=column, id_column=id, model=model, precision=precision, progress=show, role=role
             )
-        return encoded_in_shards(shards)
-    require_alone(address, workers, id, threads, cut=shard_rows != ROWS)
+        return encoded_shards_answer(shards)
+    reject_engine_options(address, workers, id, threads, cut=shard_rows != SHARD_ROWS)
     with open_studio() as studio:
-        texts = studio.read.texts(file, column)
-        require_room(out, file)
-        model = model_for(studio, model, texts.texts)
+        texts = studio.data.read_texts(file, column)
+        require_writable_file(out, file)
+        model = choose_model(studio, model, texts.texts)
         with progress("encoding", "rows") as show:
-            found = studio.explore.encode_to(texts, out, model, precision, show, say, role=role)
+            found = studio.similarity.encode_file(texts, out, model, precision, show, print_message, role=role)
     from ..data.findings import count
 
-    tell(found.account, "encoded", found.notes)
+    print_notes(found.account, "encoded", found.notes)
     rate = f"{found.seconds:.1f} s ({found.sentences_per_second:,.0f}/s)"
     now = f", the last {found.rows - found.resumed:,} of them in {rate}" if found.resumed else f" in {rate}"
     words = [f"{found.rows:,} rows as {found.dim}-d vectors{now}, written to {out}"]
@@ -162,23 +162,23 @@ def search(
     from ..models.prompts import SearchSettings
 
     settings = SearchSettings(query_prompt, document_prompt, truncate_dim)
-    if is_folder_of_shards(file):
+    if is_shard_folder(file):
         if settings != SearchSettings():
             raise StudioError("a folder of shards holds its vectors already", "leave out --query-prompt, --document-prompt, --truncate-dim")
         if mode != "semantic" or rerank or reranker or column:
             raise StudioError("a folder of shards is searched by meaning alone", "leave out --mode, --rerank, --reranker and --column")
         with open_studio() as studio, progress("indexing", "rows") as show:
-            near = studio.scale.search(file, query, k, model, show)
-        tell(None, "", near.notes)
+            near = studio.shards.search(file, query, k, model, show)
+        print_notes(None, "", near.notes)
         return Answer(near.to_json(), [[f"{hit.score:.4f}", hit.fields["id"], one_line(hit.text)] for hit in near.hits])
     with open_studio() as studio:
-        corpus = studio.read.corpus(file, column)
+        corpus = studio.data.read_corpus(file, column)
         if mode != "lexical":
-            model = model_for(studio, model, corpus)
+            model = choose_model(studio, model, corpus)
         with progress("encoding") as show:
             again: bool | str = reranker or rerank
-            found = studio.explore.search(corpus, query, k, mode, rerank=again, model=model, progress=show, settings=settings)  # type: ignore[arg-type]
-    tell(found.account, "searched", found.notes)
+            found = studio.search.search(corpus, query, k, mode, reranker=again, model=model, progress=show, settings=settings)  # type: ignore[arg-type]
+    print_notes(found.account, "searched", found.notes)
     hits = [[f"{hit.score:.4f}", f"row {hit.line}", one_line(hit.text)] for hit in found.hits]
     return Answer({**found.to_json(), "model": model}, hits or ["nothing was found"])
 
@@ -198,24 +198,24 @@ def mine(
     json: Json = False,
 ) -> Answer:
     """Find the most similar pairs of texts."""
-    if is_folder_of_shards(file):
+    if is_shard_folder(file):
         if column or model:
             raise StudioError("a folder of shards holds its vectors already", "leave out --column and --model")
-        sharding_of(threads)
+        parse_sharding_options(threads)
         with open_studio() as studio, progress("comparing", "rows") as show:
-            shared = studio.scale.mine(file, how_of(engine, address, workers), k, threads, show)
-        return mined_in_shards(shared)
+            shared = studio.shards.mine(file, parse_execution_options(engine, address, workers), k, threads, show)
+        return mined_shards_answer(shared)
     if engine is not None:
         raise StudioError(
             f"{file.name} is no folder of shards", "make one: sbert-studio encode FILE --engine ray --out FOLDER; then mine that folder"
         )
-    require_alone(address, workers, threads=threads)
+    reject_engine_options(address, workers, threads=threads)
     with open_studio() as studio:
-        corpus = studio.read.corpus(file, column)
-        model = model_for(studio, model, corpus)
+        corpus = studio.data.read_corpus(file, column)
+        model = choose_model(studio, model, corpus)
         with progress_in_turn(("encoding", "texts"), ("comparing", "pairs")) as (show, comparing):
-            found = studio.explore.mine(corpus, k, model, show, comparing=comparing, exact=exact)
-    tell(found.account, "compared", found.notes)
+            found = studio.search.mine(corpus, k, model, show, pair_progress=comparing, exact=exact)
+    print_notes(found.account, "compared", found.notes)
     lines: list[Any] = []
     for pair in found.pairs:
         lines += [f"{pair.score:.4f}  rows {pair.line_a} and {pair.line_b}", f"  {one_line(pair.a)}", f"  {one_line(pair.b)}"]
@@ -240,14 +240,14 @@ def map(
 
     params = ProjectionParams(seed=-1 if seed is None else seed, layout=layout)
     with open_studio() as studio:
-        corpus = studio.read.corpus(file, column)
-        require_room(out, file)
-        model = model_for(studio, model, corpus)
+        corpus = studio.data.read_corpus(file, column)
+        require_writable_file(out, file)
+        model = choose_model(studio, model, corpus)
         with progress("drawing", "steps") as show:
-            view = studio.explore.map(corpus, params, grouping, model, show)
+            view = studio.map.draw(corpus, params, grouping, model, show)
     write_map(view, corpus.texts, corpus.fields, out, lines=corpus.lines)
-    tell(view.account, "drawn", view.notes)
-    found = [[number(cluster.size), cluster.label] for cluster in view.clusters]
+    print_notes(view.account, "drawn", view.notes)
+    found = [[format_number(cluster.size), cluster.label] for cluster in view.clusters]
     return Answer({**view.to_json(), "model": model}, [*found, f"written to {out}"])
 
 

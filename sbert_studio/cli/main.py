@@ -14,13 +14,14 @@ import typer
 from typer.exceptions import Abort, TyperException
 
 from .. import __version__
-from ..errors import StudioError, plainly
+from ..errors import StudioError, to_user_error
 from ..progress import StoppedError, stoppable
-from ..services.training_questions import Unanswered
-from ..settings import choose_waiting
-from ..shutdown import ENDING
-from . import check, evaluate, explore, leaderboard, runs, serve, static_embeddings, train
-from .output import Answer, say, write
+from ..services.questions import OpenQuestionsError
+from ..settings import configure_thread_waiting
+from ..shutdown import SHUTDOWN
+from . import check, evaluate, explore, runs, serve, static_embeddings, train
+from . import evaluate as leaderboard
+from .output import Answer, print_message, write
 
 if TYPE_CHECKING:
     from ..data.questions import Question
@@ -58,11 +59,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     The page leaves with 0 where it was told to end.
     """
     given = sys.argv[1:] if arguments is None else arguments
-    choose_waiting(given[0] if given else "")
-    with ENDING.taken(), stoppable(ENDING.is_asked):
+    configure_thread_waiting(given[0] if given else "")
+    with SHUTDOWN.taken(), stoppable(SHUTDOWN.is_asked):
         code = run(given)
-        if code == INTERRUPTED and ENDING.asked:
-            code = ENDING.code
+        if code == INTERRUPTED and SHUTDOWN.asked:
+            code = SHUTDOWN.code
     sys.exit(code)
 
 
@@ -92,7 +93,7 @@ def run(arguments: Sequence[str]) -> int:
         hint = f"did you mean {which.rstrip('?')}" if meant else f"see sbert-studio {_command(given)}--help"
         return _refused(StudioError(what, hint), as_json, stdout)
     except (KeyboardInterrupt, Abort):
-        say("stopped")
+        print_message("stopped")
         return INTERRUPTED
     except BrokenPipeError:
         # The reader of our output (head, less) has left: nothing is wrong, and nobody is there to be told.
@@ -110,12 +111,12 @@ def _parser() -> Any:
 
 def _refused(error: StudioError, as_json: bool, stdout: Any) -> int:
     if isinstance(error, StoppedError):
-        say("stopped")
+        print_message("stopped")
         return INTERRUPTED
-    questions = error.questions if isinstance(error, Unanswered) else ()
-    for line in error.lines() if isinstance(error, Unanswered) else ():
-        say(line)
-    say(f"error: {error}")
+    questions = error.questions if isinstance(error, OpenQuestionsError) else ()
+    for line in error.lines() if isinstance(error, OpenQuestionsError) else ():
+        print_message(line)
+    print_message(f"error: {error}")
     if as_json:
         _answer_with(error.message, error.hint, error.rows, stdout, questions)
     return MENDABLE
@@ -123,7 +124,7 @@ def _refused(error: StudioError, as_json: bool, stdout: Any) -> int:
 
 def _failed(error: Exception, as_json: bool, stdout: Any) -> int:
     """The machine, or a bug."""
-    known = plainly(error, place=True)
+    known = to_user_error(error, place=True)
     return _bug(error, as_json, stdout) if known is None else _refused(known, as_json, stdout)
 
 
@@ -134,7 +135,7 @@ def _bug(error: Exception, as_json: bool, stdout: Any) -> int:
         log.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
     first = next(iter(str(error).strip().splitlines()), "")
     message = f"this is a bug in SBERT Studio: {type(error).__name__}{': ' + first[:200] if first else ''}"
-    say(f"error: {message}. hint: report it with {log}.")
+    print_message(f"error: {message}. hint: report it with {log}.")
     if as_json:
         _answer_with(message, f"report it with {log}", (), stdout)
     return BUG

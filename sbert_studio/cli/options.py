@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .output import say
+from .output import print_message
 
 if TYPE_CHECKING:
     from ..data.corpus import Corpus
@@ -58,9 +58,9 @@ Header = Annotated[bool | None, typer.Option("--header/--no-header", help="Wheth
 AsRead = Annotated[bool, typer.Option("--as-read", help="Go on with what was read, though a question is open.")]
 
 
-def asks(command: Callable[..., Any]) -> Callable[..., Any]:
+def with_overrides(command: Callable[..., Any]) -> Callable[..., Any]:
     """``command`` with the options of :func:`asked` in the place of its parameter ``said``, which is then what they come to."""
-    signature, options = (inspect.signature(each, eval_str=True, locals={"SchemaOverrides": object}) for each in (command, asked))
+    signature, options = (inspect.signature(each, eval_str=True, locals={"SchemaOverrides": object}) for each in (command, parse_overrides))
     every = [
         parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
         for name, own in signature.parameters.items()
@@ -70,14 +70,14 @@ def asks(command: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(command)
     def call(**named: Any) -> Any:
         given = {name: named.pop(name) for name in options.parameters if name in named}
-        return command(**named, said=asked(**given))
+        return command(**named, said=parse_overrides(**given))
 
     call.__signature__ = signature.replace(parameters=every)  # type: ignore[attr-defined]
     call.__annotations__ = {each.name: each.annotation for each in every}
     return call
 
 
-def asked(
+def parse_overrides(
     kind: Kind = None,
     columns: Columns = None,
     target: Target = None,
@@ -101,7 +101,7 @@ def asked(
     )
 
 
-def model_for(studio: Studio, named: str | None, texts: Sequence[str] | Corpus | Table) -> str:
+def choose_model(studio: Studio, named: str | None, texts: Sequence[str] | Corpus | Table) -> str:
     """Return ``named``, or the usual model for the language of the texts; where that is not the default, stderr says so."""
     from ..data.corpus import Corpus
     from ..data.language import LANGUAGE_NAMES, count_languages, dominant_foreign_language
@@ -110,19 +110,19 @@ def model_for(studio: Studio, named: str | None, texts: Sequence[str] | Corpus |
     if named:
         return named
     if isinstance(texts, Table):
-        found = studio.read.languages(texts)
+        found = studio.data.count_languages(texts)
     else:
         found = texts.languages if isinstance(texts, Corpus) else count_languages(texts)
-    model = studio.read.usual_model(found)
-    say_model(studio, model, LANGUAGE_NAMES.get(dominant_foreign_language(found), ""))
+    model = studio.languages.default_model(found)
+    report_model(studio, model, LANGUAGE_NAMES.get(dominant_foreign_language(found), ""))
     return model
 
 
-def say_model(studio: Studio, model: str, language: str = "") -> None:
+def report_model(studio: Studio, model: str, language: str = "") -> None:
     """Say on stderr that the language of the texts chose ``model``, unless it is the default."""
     default = studio.settings.default_model
     if model != default:
-        say(f"the texts are mostly {language or 'not English'}: using {model}; --model {default} for the English one")
+        print_message(f"the texts are mostly {language or 'not English'}: using {model}; --model {default} for the English one")
 
 
 def open_studio() -> Studio:

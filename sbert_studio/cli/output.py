@@ -48,54 +48,54 @@ def write(answer: Answer, as_json: bool, stdout: TextIO) -> None:
     """Print an answer, whatever characters ``stdout`` has."""
     encoding = stdout.encoding or "utf-8"
     if as_json:
-        data = plain(answer.data)
+        data = to_plain_json(answer.data)
         text = _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(data, ensure_ascii=False, allow_nan=False))
         if text.encode(encoding, "replace").decode(encoding, "replace") != text:
             text = json.dumps(data, allow_nan=False)
         stdout.write(text + "\n")
         return
     for line in _aligned(answer.lines):
-        stdout.write(shown(line).encode(encoding, "replace").decode(encoding, "replace") + "\n")
+        stdout.write(escape_control(line).encode(encoding, "replace").decode(encoding, "replace") + "\n")
 
 
-def plain(value: Any) -> Any:
+def to_plain_json(value: Any) -> Any:
     """``value`` as JSON has words for it: no NaN or infinity (they become null), no NumPy, no paths, no half characters."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, Mapping):
-        return {str(name): plain(item) for name, item in value.items()}
+        return {str(name): to_plain_json(item) for name, item in value.items()}
     if isinstance(value, str | Path):
         return str(value).encode("utf-8", "replace").decode("utf-8")
     if isinstance(value, Sequence):
-        return [plain(item) for item in value]
+        return [to_plain_json(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def say(words: str) -> None:
+def print_message(words: str) -> None:
     """A line to stderr."""
-    sys.stderr.write(shown(words) + "\n")
+    sys.stderr.write(escape_control(words) + "\n")
     sys.stderr.flush()
 
 
-def tell(account: RowReport | None, verb: str, notes: Sequence[str] = ()) -> None:
+def print_notes(account: RowReport | None, verb: str, notes: Sequence[str] = ()) -> None:
     """What became of a file's rows, and what else there is to tell, a line each to stderr."""
     for words in (*([account.describe(verb)] if account is not None else []), *notes):
-        say(words)
+        print_message(words)
 
 
-def number(value: Any) -> str:
+def format_number(value: Any) -> str:
     """A score to four places, a count with its commas."""
     return f"{value:.4f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def shown(line: str) -> str:
+def escape_control(line: str) -> str:
     """``line`` with a blank for each character that a terminal would act on; columns, files and runs may be called anything."""
     return _UNSAFE.sub(" ", line)
 
 
 def one_line(text: str, width: int = 100) -> str:
     """The beginning of a text, on one line."""
-    flat = shown(text)
+    flat = escape_control(text)
     return flat if len(flat) <= width else flat[: width - 1] + "…"
 
 
@@ -164,7 +164,7 @@ def _lines(label: str, unit: str) -> Progress:
             return
         told = time.monotonic()
         of = f" of {total:,}" if total else ""
-        say(f"{label}: {done:,}{of}{rate()}{rate.left(total)}")
+        print_message(f"{label}: {done:,}{of}{rate()}{rate.left(total)}")
 
     return show
 
@@ -188,14 +188,14 @@ class _Rate:
 
     def left(self, total: int) -> str:
         """The time left in words, where it can be told."""
-        return f" · {duration((total - self._done) / self._now)} left" if total and self._now else ""
+        return f" · {format_duration((total - self._done) / self._now)} left" if total and self._now else ""
 
     @property
     def _now(self) -> float:
         return (self._done - self._base) / max(time.monotonic() - self._start, 1e-3)
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """A span of time: ``42 s``, ``3 min 05 s``, ``2 h 10 min``."""
     whole = max(0, round(seconds))
     if whole < 60:
@@ -214,7 +214,7 @@ def _aligned(lines: Sequence[str | Sequence[Any]]) -> Iterator[str]:
             block = []
             yield line
         else:
-            block.append([number(cell) for cell in line])
+            block.append([format_number(cell) for cell in line])
     yield from _columns(block)
 
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ..errors import StudioError
-from ..shutdown import ENDING
-from ..workspace import require_room
+from ..shutdown import SHUTDOWN
+from ..workspace import require_writable_file
 from .options import open_studio
-from .output import Answer, Json, say
+from .output import Answer, Json, print_message
 
 if TYPE_CHECKING:
     from ..runs.run import Run
@@ -40,12 +40,12 @@ def runs(
 
     with open_studio() as studio:
         gone = _cleaned(studio, clean, yes) if clean is not None else []
-        turns = {seen.run.id: seen for seen in studio.tune.under_way()}
-        found = [(run, run_bytes(studio, run.id)) for run in studio.tune.runs()]
-        damaged = {card.name: card.damaged for card in studio.judge.models() if card.damaged}
+        turns = {seen.run.id: seen for seen in studio.fine_tune.list_active()}
+        found = [(run, run_bytes(studio, run.id)) for run in studio.fine_tune.list_runs()]
+        damaged = {card.name: card.damaged for card in studio.models.list_models() if card.damaged}
         notices = studio.store.notices
     for notice in notices:
-        say(notice)
+        print_message(notice)
     lines: list[str | list[str]] = []
     listed = []
     for run, size in found:
@@ -74,25 +74,25 @@ def delete(
     from ..services.janitor import folder_bytes, run_bytes
 
     with open_studio() as studio:
-        fitted = {model.id: model for model in studio.words.fitted()}
+        fitted = {model.id: model for model in studio.static_embeddings.list_models()}
         listed: list[tuple[str, str, int]] = []
         for name in dict.fromkeys(names):
             if name in fitted:
                 listed.append((name, fitted[name].name, folder_bytes(studio.workspace.fitted / name)))
                 continue
-            run = studio.tune.run(name).run
+            run = studio.fine_tune.get_run(name).run
             if run.active:
                 raise StudioError(f"the run {name} is {run.status}; nothing was deleted", "stop it before deleting it")
             listed.append((name, run.name, run_bytes(studio, name)))
         if not yes:
             for name, title, size in listed:
-                say(f"  {name}  {size / 1e6:,.0f} MB  {title}")
+                print_message(f"  {name}  {size / 1e6:,.0f} MB  {title}")
             _require_confirmed("delete this for good?" if len(listed) == 1 else f"delete these {len(listed)} for good?")
         for name, _, _ in listed:
             if name in fitted:
-                studio.words.delete_fitted(name)
+                studio.static_embeddings.delete(name)
             else:
-                studio.tune.delete_run(name)
+                studio.fine_tune.delete_run(name)
     freed = sum(size for _, _, size in listed)
     return Answer({"deleted": [name for name, _, _ in listed], "bytes": freed}, [f"{len(listed)} deleted, {freed / 1e6:,.0f} MB freed"])
 
@@ -100,9 +100,9 @@ def delete(
 def stop(run: RunId, json: Json = False) -> Answer:
     """Stop a run that waits or trains, whichever program has it; what it has learned is kept."""
     with open_studio() as studio:
-        before = studio.tune.run(run).run
-        studio.tune.stop(run)
-        seen = studio.tune.run(run)
+        before = studio.fine_tune.get_run(run).run
+        studio.fine_tune.stop(run)
+        seen = studio.fine_tune.get_run(run)
     if not before.active:
         words = f"{run} had ended before: {before.status}"
     else:
@@ -118,10 +118,10 @@ def export(
     json: Json = False,
 ) -> Answer:
     """Pack a finished run: its model, and its adapter, held-out rows and verify.py where it has them; or a part of it."""
-    require_room(out)
+    require_writable_file(out)
     with open_studio() as studio:
-        lines: list[str | list[Any]] = [] if strength is None else _scores(studio.settle.set_strength(run, strength))
-        found = studio.tune.export(run, out, kind)
+        lines: list[str | list[Any]] = [] if strength is None else _scores(studio.fine_tune.set_strength(run, strength))
+        found = studio.fine_tune.export(run, out, kind)
     data = found.to_json() | ({} if strength is None else {"strength": strength})
     return Answer(data, [*lines, f"{found.bytes / 1e6:.1f} MB written to {out}"])
 
@@ -133,7 +133,7 @@ def strength(
 ) -> Answer:
     """Set how much of the tuning a finished run's model has: a blend of untuned and tuned weights, without training."""
     with open_studio() as studio:
-        found = studio.settle.set_strength(run, value)
+        found = studio.fine_tune.set_strength(run, value)
     data = {"run": found.id, "model": str(found.model_path), "before": dict(found.before), "after": dict(found.after)}
     return Answer(data, _scores(found))
 
@@ -141,9 +141,9 @@ def strength(
 def _scores(run: Run) -> list[str | list[Any]]:
     """The scores at every mark of the strength, and what the one that is set gains and costs."""
     from ..evaluation.report import describe_tradeoff
-    from ..services.training_start import dial
+    from ..services.run_setup import strength_marks
 
-    found = dial(run.before, run.after)
+    found = strength_marks(run.before, run.after)
     marks = [] if found is None else found["marks"]
     lines: list[str | list[Any]] = [["", str(run.after.get("metric", "score")), "everyday pairs"]] if marks else []
     lines += [[f"strength {mark['strength']:g}", mark["score"], "" if mark["general"] is None else mark["general"]] for mark in marks]
@@ -171,21 +171,21 @@ def _cleaned(studio: Studio, days: int, yes: bool) -> list[tuple[Run, int]]:
 
     now = datetime.now(UTC)
     before = now - timedelta(days=min(days, now.toordinal() - 1))  # no date lies before the first one
-    old = [run for run in studio.tune.runs() if not run.active and datetime.fromisoformat(run.created) <= before]
+    old = [run for run in studio.fine_tune.list_runs() if not run.active and datetime.fromisoformat(run.created) <= before]
     sized = [(run, run_bytes(studio, run.id)) for run in old]
     if sized and not yes:
         for run, size in sized:
-            say(f"  {run.id}  {run.status}  {run.created}  {size / 1e6:,.0f} MB  {run.name}")
+            print_message(f"  {run.id}  {run.status}  {run.created}  {size / 1e6:,.0f} MB  {run.name}")
         _require_confirmed(f"delete {'this run' if len(sized) == 1 else f'these {len(sized)} runs'} for good?")
     for run, _ in sized:
-        studio.tune.delete_run(run.id)
+        studio.fine_tune.delete_run(run.id)
     return sized
 
 
 def _require_confirmed(question: str) -> None:
     if not sys.stdin.isatty():
         raise StudioError("nothing was deleted, since nobody is there to be asked", "add --yes to delete what is listed")
-    with ENDING.interrupting():
+    with SHUTDOWN.interrupting():
         if not typer.confirm(question[:1].upper() + question[1:], err=True):
             raise StudioError("nothing was deleted", "add --yes to delete without a question")
 

@@ -19,8 +19,8 @@ import typer
 
 from ..errors import StudioError
 from ..progress import StoppedError, checkpoint
-from ..shutdown import ENDING
-from .output import say
+from ..shutdown import SHUTDOWN
+from .output import print_message
 
 _LEFT = 86_400  # seconds
 
@@ -34,22 +34,22 @@ def app(
     desktop: Annotated[bool, typer.Option("--desktop", help="Open a window of its own (needs the extra 'desktop').")] = False,
 ) -> None:
     """Open the studio in the browser."""
-    with ENDING.leaving_with(0):
+    with SHUTDOWN.leaving_with(0):
         try:
             _open(host, port, share, mcp, opened, desktop)
         except StoppedError:
-            if not ENDING.asked:
+            if not SHUTDOWN.asked:
                 raise
         _leave_at_once()
 
 
 def _open(*options: Any) -> None:
-    from ..caches import starting
-    from ..settings import keep_few_kernels, uploads_of_its_own
+    from ..caches import paused_gc
+    from ..settings import limit_kernel_cache, private_upload_folder
 
-    keep_few_kernels()
+    limit_kernel_cache()
     _remove_left_behind()
-    with uploads_of_its_own(), starting() as started:
+    with private_upload_folder(), paused_gc() as started:
         _serve(started, *options)
 
 
@@ -62,7 +62,7 @@ def _serve(started: Callable[[], None], host: str | None, port: int | None, shar
         from ..models.inference.zerogpu import enable
 
         if not enable():
-            say("this Space lends a GPU, but the package 'spaces' is not installed: everything runs on the CPU")
+            print_message("this Space lends a GPU, but the package 'spaces' is not installed: everything runs on the CPU")
     from ..services import Studio
     from ..ui.app import launch
 
@@ -74,7 +74,7 @@ def _serve(started: Callable[[], None], host: str | None, port: int | None, shar
     if desktop and port is None and not _is_free(settings.host, settings.port):
         settings = replace(settings, port=0)  # a window needs no address that anybody remembers
     _require_free(settings.host, settings.port)
-    say("opening the studio; stop it with Ctrl-C")
+    print_message("opening the studio; stop it with Ctrl-C")
     checkpoint()
     with Studio(settings) as studio:
         _, url = launch(studio, settings.host, settings.port, settings.share, block=False, mcp=mcp or settings.mcp, ready=started)
@@ -85,18 +85,18 @@ def _serve(started: Callable[[], None], host: str | None, port: int | None, shar
             show(studio, url)
         else:
             if opened and not (has_screen() and webbrowser.open(url)):
-                say(f"no browser could be opened from here: open {url} in one")
-            ENDING.wait()
+                print_message(f"no browser could be opened from here: open {url} in one")
+            SHUTDOWN.wait()
 
 
 def _remove_left_behind() -> None:
     """Remove what was sent to pages that were killed a day ago or earlier; in a folder that several machines share a number may mislead."""
     import psutil  # type: ignore[import-untyped, unused-ignore]  # comes with accelerate
 
-    from ..settings import SENT
+    from ..settings import UPLOAD_PREFIX
 
-    for folder in Path(tempfile.gettempdir()).glob(f"{SENT}*-*"):
-        number = folder.name.removeprefix(SENT).partition("-")[0]
+    for folder in Path(tempfile.gettempdir()).glob(f"{UPLOAD_PREFIX}*-*"):
+        number = folder.name.removeprefix(UPLOAD_PREFIX).partition("-")[0]
         with suppress(OSError):
             if number.isdigit() and not psutil.pid_exists(int(number)) and time.time() - folder.stat().st_mtime > _LEFT:
                 shutil.rmtree(folder)

@@ -9,14 +9,14 @@ import typer
 
 from ..errors import StudioError
 from ..shards.jobs import MANIFEST
-from ..shards.sources import is_many
-from ..workspace import existing
-from .output import Answer, number, one_line
+from ..shards.sources import is_multi_file
+from ..workspace import existing_path
+from .output import Answer, format_number, one_line
 
 if TYPE_CHECKING:
-    from ..services.results import ShardsEncoded, ShardsMined
-    from ..services.shards import Sharding
-    from ..shards.executor import How
+    from ..services.results import EncodedShards, MinedShards
+    from ..services.shards import ShardingOptions
+    from ..shards.executor import ExecutionOptions
 
 Engine = Annotated[
     str | None, typer.Option("--engine", metavar="NAME", help="Work in shards: local (one after the other) or ray (on many machines).")
@@ -29,39 +29,39 @@ Threads = Annotated[int, typer.Option("--threads", min=1, help="Threads that a s
 ShardRows = Annotated[int, typer.Option("--shard-rows", min=1, help="Rows of a shard; the last bits depend on it.")]
 
 
-def is_sharded(file: Path, engine: str | None) -> bool:
+def is_shard_job(file: Path, engine: str | None) -> bool:
     """Whether shards are asked for: by an engine, or because there are several files."""
-    return engine is not None or is_many(file)
+    return engine is not None or is_multi_file(file)
 
 
-def is_folder_of_shards(file: Path) -> bool:
+def is_shard_folder(file: Path) -> bool:
     """Whether ``encode`` wrote that folder."""
-    found = existing(file)
+    found = existing_path(file)
     return found is not None and (found / MANIFEST).is_file()
 
 
-def how_of(engine: str | None, address: str, workers: int) -> How:
+def parse_execution_options(engine: str | None, address: str, workers: int) -> ExecutionOptions:
     """By whom: ``local`` where it is not said, unless a cluster is named.
 
     Raises:
         StudioError: there is no such engine, or it takes no address.
     """
-    from ..shards.executor import ENGINES, How
+    from ..shards.executor import ENGINES, ExecutionOptions
 
     name = engine or ("ray" if address else "local")
     if name not in ENGINES:
         raise StudioError(f"there is no engine {name!r}", f"choose one of {', '.join(ENGINES)}")
-    return How(name, address, workers)
+    return ExecutionOptions(name, address, workers)
 
 
-def sharding_of(threads: int, rows: int | None = None) -> Sharding:
+def parse_sharding_options(threads: int, rows: int | None = None) -> ShardingOptions:
     """How a job is cut and computed."""
-    from ..services.shards import Sharding
+    from ..services.shards import ShardingOptions
 
-    return Sharding(threads) if rows is None else Sharding(threads, rows)
+    return ShardingOptions(threads) if rows is None else ShardingOptions(threads, rows)
 
 
-def require_alone(address: str = "", workers: int = 0, id: str | None = None, threads: int = 1, cut: bool = False) -> None:
+def reject_engine_options(address: str = "", workers: int = 0, id: str | None = None, threads: int = 1, cut: bool = False) -> None:
     """Refuse what only an engine has a use for, where none is named."""
     more = (("--threads", threads != 1), ("--shard-rows", cut))
     for option, given in (("--address", address), ("--workers", workers), ("--id", id), *more):
@@ -69,7 +69,7 @@ def require_alone(address: str = "", workers: int = 0, id: str | None = None, th
             raise StudioError(f"{option} goes with an engine", "add --engine ray or --engine local")
 
 
-def encoded_in_shards(found: ShardsEncoded) -> Answer:
+def encoded_shards_answer(found: EncodedShards) -> Answer:
     """What ``encode`` says of shards."""
     rate = f"{found.seconds:.1f} s ({found.sentences_per_second:,.0f}/s)"
     lines = [f"{found.rows:,} texts as {found.dim}-d vectors in {found.shards:,} shards, written to {found.folder}"]
@@ -81,9 +81,9 @@ def encoded_in_shards(found: ShardsEncoded) -> Answer:
     return Answer(found.to_json(), lines)
 
 
-def mined_in_shards(found: ShardsMined) -> Answer:
+def mined_shards_answer(found: MinedShards) -> Answer:
     """What ``mine`` says of shards."""
     lines = list(found.notes)
     for pair in found.pairs:
-        lines += [f"{number(pair.score)}  {pair.id_a} and {pair.id_b}", f"  {one_line(pair.a)}", f"  {one_line(pair.b)}"]
+        lines += [f"{format_number(pair.score)}  {pair.id_a} and {pair.id_b}", f"  {one_line(pair.a)}", f"  {one_line(pair.b)}"]
     return Answer(found.to_json(), lines)

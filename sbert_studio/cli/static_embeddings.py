@@ -11,12 +11,12 @@ import typer
 
 from .options import open_studio
 from .output import Answer, Json, progress
-from .train import settings
+from .train import parse_settings
 
 if TYPE_CHECKING:
     from ..progress import Progress
-    from ..services.jobs import Begin
-    from ..services.static_embeddings import Fitted
+    from ..services.jobs import BeginPhase
+    from ..services.static_embeddings import FittedEmbeddings
 
 Columns = Annotated[list[str] | None, typer.Option(help="A column of texts; may be given again. Default: all of them.")]
 Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Where the model goes.", show_default="among the models")]
@@ -38,9 +38,9 @@ def fit(
 ) -> Answer:
     """Learn word vectors from the texts of a file, or fit the weights of those that are there to it."""
     with open_studio() as studio, _phases() as begin:
-        found = studio.words.fit(
-            file, kind, columns=column or (), out=out, weighting=weighting, common=common, settings=settings(sets or ()), seed=seed,
-            begin=begin,
+        found = studio.static_embeddings.fit(
+            file, kind, columns=column or (), out=out, weighting=weighting, common=common, settings=parse_settings(sets or ()), seed=seed,
+            begin_phase=begin,
         )  # fmt: skip
     return _answer(found, f"from {found.texts:,} texts")
 
@@ -58,17 +58,17 @@ def distil(
 ) -> Answer:
     """Make a table of words of an encoder: less exact, and hundreds of times as fast."""
     with open_studio() as studio, _phases() as begin:
-        found = studio.words.distil(model, dim=dim, vocabulary=vocabulary, columns=column or (), out=out, begin=begin)
+        found = studio.static_embeddings.distill(model, dim=dim, vocabulary=vocabulary, columns=column or (), out=out, begin_phase=begin)
     return _answer(found, f"of {model}")
 
 
-def _answer(found: Fitted, source: str) -> Answer:
+def _answer(found: FittedEmbeddings, source: str) -> Answer:
     words = f"{found.words:,} words as {found.dim}-d vectors {source} in {found.seconds:.1f} s, written to {found.model}"
     return Answer(found.to_json(), [words, *found.notes])
 
 
 @contextmanager
-def _phases() -> Iterator[Begin]:
+def _phases() -> Iterator[BeginPhase]:
     """A bar for each phase, one after the other."""
     with ExitStack() as stack:
 

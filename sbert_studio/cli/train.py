@@ -13,24 +13,24 @@ import typer
 
 from ..errors import StudioError
 from ..evaluation.report import describe_metric
-from ..services.training_plan import TrainRequest, in_sentences
-from ..shutdown import ENDING
+from ..services.training_plan import TrainRequest, describe_row_reports
+from ..shutdown import SHUTDOWN
 from ..training.events import format_rate
 from .check import Dev
-from .options import asks, open_studio, say_model
-from .output import Answer, Json, Model, duration, say, shown
+from .options import open_studio, report_model, with_overrides
+from .output import Answer, Json, Model, escape_control, format_duration, print_message
 
 if TYPE_CHECKING:
     from ..data.schema.overrides import SchemaOverrides
     from ..runs.run import Run
-    from ..services.results import Forecast
+    from ..services.results import TrainingForecast
     from ..training.events import Event
 
 
 _EVERY = 5.0
 
 
-class Follower:
+class TrainingProgress:
     """Tells of a run on stderr: a bar with rate and time left on a terminal, else a line every few seconds."""
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class Follower:
         self._task: Any = None
         self._told = 0.0
 
-    def __enter__(self) -> Follower:
+    def __enter__(self) -> TrainingProgress:
         if sys.stderr.isatty():
             from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -80,34 +80,34 @@ class Follower:
             self._line(f"{event.title}: {describe_metric(event.after['metric'])} {event.before['score']:.4f} → {event.after['score']:.4f}")
 
     def _step(self, step: int, steps: int, loss: float, rate: float, left: float) -> None:
-        words = f"loss {loss:.4f} · {format_rate(rate)} rows/s · {duration(left)} left"
+        words = f"loss {loss:.4f} · {format_rate(rate)} rows/s · {format_duration(left)} left"
         if self._bar is not None:
             if self._task is None:
                 self._task = self._bar.add_task("training", total=steps, words="")
             self._bar.update(self._task, completed=step, total=steps, words=words)
         elif time.monotonic() - self._told > _EVERY:
             self._told = time.monotonic()
-            say(f"step {step:,} of {steps:,} · {words}")
+            print_message(f"step {step:,} of {steps:,} · {words}")
 
     def _line(self, words: str) -> None:
         if self._bar is not None:
-            self._bar.console.print(shown(words), markup=False, highlight=False)
+            self._bar.console.print(escape_control(words), markup=False, highlight=False)
         else:
-            say(words)
+            print_message(words)
 
 
 @contextmanager
-def stopping_politely() -> Iterator[Callable[[], bool]]:
+def stopping_gracefully() -> Iterator[Callable[[], bool]]:
     """Yield the question whether Ctrl-C (or a request to terminate) came; a second Ctrl-C does not wait."""
 
     def tell() -> None:
-        say("stopping after this step; what was learned is kept (Ctrl-C again to leave at once)")
+        print_message("stopping after this step; what was learned is kept (Ctrl-C again to leave at once)")
 
-    with ENDING.listened(tell), ENDING.patient():
-        yield ENDING.is_asked
+    with SHUTDOWN.listened(tell), SHUTDOWN.patient():
+        yield SHUTDOWN.is_asked
 
 
-@asks
+@with_overrides
 def train(
     *,
     file: Annotated[Path | None, typer.Argument(metavar="FILE", help="Pairs, triplets, texts with a category, or sentences.")] = None,
@@ -144,26 +144,26 @@ def train(
 
     overrides = {"objective": objective, "method": method, "epochs": epochs, "batch_size": batch_size, "learning_rate": lr, "seed": seed}
     overrides |= {"folds": folds, "seeds": seeds, "prompt": prompt}
-    overrides = {key: value for key, value in overrides.items() if value is not None} | settings(set or ())
+    overrides = {key: value for key, value in overrides.items() if value is not None} | parse_settings(set or ())
     request = TrainRequest(file, dev, first, said or None, overrides, model, name=name)
     if plan:
         if file is None or resume is not None:
             raise StudioError("a plan is made for a file", "name the file, and leave out --resume")
         with open_studio() as studio:
-            return _planned(studio.tune.estimate(request))
-    with open_studio() as studio, Follower() as follower, stopping_politely() as should_stop:
+            return _planned(studio.planner.estimate(request))
+    with open_studio() as studio, TrainingProgress() as follower, stopping_gracefully() as should_stop:
 
         def began(run: Run) -> None:
-            say(f"run {run.id} ({run.name})")
+            print_message(f"run {run.id} ({run.name})")
             if model is None and resume is None:
-                say_model(studio, run.model)
+                report_model(studio, run.model)
 
         told: Any = {"out": out, "emit": follower.emit, "should_stop": should_stop, "began": began}
-        run = studio.tune.train(request, **told) if resume is None else studio.tune.go_on(resume, request, **told)
+        run = studio.fine_tune.train(request, **told) if resume is None else studio.fine_tune.resume(resume, request, **told)
         if not is_main_process():
             return None
-        studio.settle.require_no_alarm(run.id)
-        accounts = studio.tune.accounts(run.id)
+        studio.fine_tune.require_no_alarm(run.id)
+        accounts = studio.fine_tune.get_row_reports(run.id)
     tuned = None if run.model_path is None else str(out or run.model_path)
     found = {
         "run": run.id,
@@ -178,8 +178,8 @@ def train(
         "accounts": {part: account.to_json() for part, account in accounts.items()},
     }
     rate = format_rate(run.pairs_per_second)
-    lines = [f"{run.status} after {run.step:,} steps in {duration(run.seconds)} ({rate} rows/s): {tuned or 'no model yet'}"]
-    lines += in_sentences(accounts, begun=bool(run.step) and run.model_path is not None)
+    lines = [f"{run.status} after {run.step:,} steps in {format_duration(run.seconds)} ({rate} rows/s): {tuned or 'no model yet'}"]
+    lines += describe_row_reports(accounts, begun=bool(run.step) and run.model_path is not None)
     if run.before and run.after:
         scores = f"{describe_score(run.before)} untuned, {describe_score(run.after)} tuned"
         lines.append(f"{describe_metric(run.after['metric'])} on held-out rows: {scores}")
@@ -190,11 +190,11 @@ def train(
     return Answer(found, lines)
 
 
-def _planned(found: Forecast) -> Answer:
+def _planned(found: TrainingForecast) -> Answer:
     return Answer(found.to_json(), [*found.reasons, f"Estimate: {found.in_words()}. Nothing was trained."])
 
 
-def settings(pairs: Sequence[str]) -> dict[str, Any]:
+def parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
     """``key=value`` pairs as a dictionary; the values are parsed where the keys are known.
 
     Raises:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..caches import bytes_of
+from ..caches import estimate_bytes
 from ..progress import KeyLocks, checkpoint
 from .exact_search import Hit, require_positive, to_hits
 from .vector_store import evict_files, load_array, store_array
@@ -185,7 +185,7 @@ class LexicalIndex:
     def bytes(self) -> int:
         """Approximate memory in bytes, without memory-mapped arrays."""
         found = self._index
-        return bytes_of([found.starts, found.at, found.weights, found.vocabulary])
+        return estimate_bytes([found.starts, found.at, found.weights, found.vocabulary])
 
     def search(self, query: str, k: int = 10, row_ids: np.ndarray | None = None) -> list[Hit]:
         """Return the ``k`` best rows that share a word with the query, best first, ties by row.

@@ -156,9 +156,9 @@ class NeighborGraphCache:
         """Memory in use."""
         return self._kept.bytes
 
-    def forget_unused(self, seconds: float) -> None:
+    def evict_unused(self, seconds: float) -> None:
         """Evict graphs not used for ``seconds``."""
-        self._kept.forget_unused(seconds)
+        self._kept.evict_unused(seconds)
 
     def of(self, vectors: np.ndarray, key: str, metric: str = "cosine") -> NeighborProvider:
         """Return a provider of at least that many neighbors of each row of ``vectors``, cached under ``key``."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..caches import bytes_of
+from ..caches import estimate_bytes
 from .exact_search import ExactSearch, ExactSimilaritySearch, Hit, require_positive
 from .index import ApproximateSearch
 
@@ -47,13 +47,13 @@ class SemanticIndex:
     @property
     def bytes(self) -> int:
         """Memory in bytes: vectors that are not memory-mapped, and norms."""
-        return bytes_of(self.exact.vectors) + self.exact.bytes
+        return estimate_bytes(self.exact.vectors) + self.exact.bytes
 
     @property
     def mapped(self) -> int:
         """Memory-mapped bytes, which the system reclaims as needed."""
         vectors = self.exact.vectors
-        return (0 if bytes_of(vectors) else int(vectors.nbytes)) + (len(self) * vectors.shape[1] if self.approximate else 0)
+        return (0 if estimate_bytes(vectors) else int(vectors.nbytes)) + (len(self) * vectors.shape[1] if self.approximate else 0)
 
     def find(self, query: np.ndarray, k: int = 10, row_ids: np.ndarray | None = None) -> SearchHits:
         """Return about the ``k`` nearest rows of a (d,) vector through the index, or exactly without an index or with ``row_ids``.

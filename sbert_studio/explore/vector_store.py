@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 from numpy.typing import DTypeLike
 
-from ..caches import note_mapped
+from ..caches import register_mapped_array
 from ..models.base import require_finite_vectors
 from ..progress import KeyLocks
 from ..workspace import Workspace, atomic_file
@@ -53,7 +53,7 @@ def load_array(path: Path, shape: tuple[int, ...] | None, dtype: DTypeLike = np.
         return None
     mark_used(path)
     if isinstance(array, np.memmap):
-        note_mapped(array)
+        register_mapped_array(array)
     else:
         array.flags.writeable = False
     return array

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from ..caches import LruCache, unread
+from ..caches import LruCache, release_mapped_pages
 from ..errors import StudioError
 from ..identity import ANONYMOUS, OWNER, Identity, current_identity
 from ..progress import checkpoint
-from ..workspace import Workspace, existing
+from ..workspace import Workspace, existing_path
 from .card import read_languages, read_license
 from .cross_encoder import CrossEncoder, Head, create_cross_encoder, is_cross_encoder_folder, load_cross_encoder
 from .external import EXTERNAL_ENCODERS, load_external
@@ -239,7 +239,7 @@ class Catalog:
     def _cached(self, folder: Path, variant: str, read: Callable[[], Kind]) -> Kind:
         def load() -> Kind:
             model: Any = read()
-            unread([tensor.data_ptr() for tensor in (*model.parameters(), *model.buffers())])
+            release_mapped_pages([tensor.data_ptr() for tensor in (*model.parameters(), *model.buffers())])
             return cast(Kind, model)
 
         return cast(Kind, self._models.get((str(folder), folder_stamp(folder), variant), load, checkpoint))
@@ -271,7 +271,7 @@ class Catalog:
 
     def _read_adapter(self, source: ModelSource, folder: Path) -> SentenceEncoder:
         base = str(read_json(folder / "adapter_config.json", dict).get("base_model_name_or_path"))
-        is_local = self.allow_folders and (path := existing(base)) is not None and path.is_dir()
+        is_local = self.allow_folders and (path := existing_path(base)) is not None and path.is_dir()
         if not (is_local or HUB_ID.fullmatch(base)):
             raise StudioError(
                 f"{source.name} is an adapter alone, and its base model is named by a path of another machine ({base})",

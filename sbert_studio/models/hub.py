@@ -22,7 +22,7 @@ from typing import Any, NoReturn
 from urllib.parse import unquote, urlsplit
 
 from ..data.loading.hub import describe_hub_failure, http_status
-from ..errors import StudioError, is_network
+from ..errors import StudioError, is_network_error
 from ..identity import Identity
 from ..progress import KeyLocks, bind_checkpoint, checkpoint
 
@@ -229,7 +229,7 @@ def _translate_hub_errors(hub_id: str, identity: Identity) -> Iterator[None]:
     except (RepositoryNotFoundError, HFValidationError) as error:
         raise _NoAccessError(hub_id, identity) from error
     except unreachable as error:
-        if isinstance(error, OSError) and error.errno is not None and not is_network(error):
+        if isinstance(error, OSError) and error.errno is not None and not is_network_error(error):
             raise  # a lack of disk space or memory
         if http_status(error) in _REFUSALS:
             raise _NoAccessError(hub_id, identity) from error

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import DiskFull, StudioError, is_disk_full, plainly
+from ..errors import DiskFull, StudioError, is_disk_full, to_user_error
 from ..models.inference.zerogpu import gpu_name
 from ..training.events import Event, Failed, Notice, to_json
 from ..workspace import Workspace
@@ -208,7 +208,7 @@ def _hint(error: Exception, run_id: str) -> str:
 
 
 def _message(error: Exception) -> str:
-    known = plainly(error)
+    known = to_user_error(error)
     if known is not None:
         return known.message if is_disk_full(error) else str(known).rstrip(".")
     first = str(error).strip().splitlines()

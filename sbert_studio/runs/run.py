@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import from_json
 
-from ..errors import is_text
+from ..errors import is_valid_utf8
 
 Status = Literal["queued", "running", "finished", "stopped", "failed", "interrupted", "asks"]
 ACTIVE: tuple[Status, ...] = ("queued", "running")
@@ -44,7 +44,7 @@ def to_plain(value: Any, depth: int = 0) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, str):
-        if not is_text(value):
+        if not is_valid_utf8(value):
             raise ValueError("a text with lone surrogates")
     elif isinstance(value, int):
         if not -_LARGEST < value < _LARGEST:

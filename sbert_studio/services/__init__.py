@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .questions import OpenQuestionsError
 from .training_plan import TrainPlan, TrainRequest
-from .training_questions import Unanswered
 
 if TYPE_CHECKING:
     from .studio import Studio
@@ -27,4 +27,4 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(name)
 
 
-__all__ = ["Studio", "TrainPlan", "TrainRequest", "Unanswered"]
+__all__ = ["Studio", "TrainPlan", "TrainRequest", "OpenQuestionsError"]

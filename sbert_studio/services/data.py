@@ -11,11 +11,11 @@ from ..data.schema.overrides import SchemaOverrides
 from ..data.schema.roles import Roles
 from ..errors import StudioError
 from ..progress import checkpoint
-from ..workspace import existing
-from .base import Part
-from .languages import languages_of
-from .training_questions import Unanswered
-from .training_texts import rows_learned, said_of, title_of, untuned
+from ..workspace import existing_path
+from .languages import model_languages
+from .questions import OpenQuestionsError
+from .resources import Service
+from .training_history import describe_overlap, find_base_model, find_trained_rows, model_title
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ..progress import Progress
 
 
-def require_writable(out: Path) -> None:
+def require_model_folder(out: Path) -> None:
     """Find out before long work that the model has nowhere to go: its folder's place is tried.
 
     Raises:
@@ -59,7 +59,7 @@ NO_MODEL = "none"
 """What is given for a model where a file is to be checked without one."""
 
 
-class Reading(Part):
+class DataService(Service):
     """Files → tables, corpora, diagnoses."""
 
     def table(
@@ -225,7 +225,7 @@ class Reading(Part):
         )
         similar, note = self._witness(table, model, encoder)
         read: Roles | InferredSchema = roles if isinstance(roles, Roles) else infer_schema(table, roles, kinds, similar)
-        languages = languages_of(self.catalog, model)
+        languages = model_languages(self.catalog, model)
         found = diagnose(
             table, read, dev, tokens, most, languages=languages, multilingual=self.multilingual, similar=similar, progress=progress
         )
@@ -238,13 +238,13 @@ class Reading(Part):
 
         default = self.settings.default_model
         if encoder is None:
-            return EncoderSimilarity(self.catalog.load(default).for_role("symmetric").encode, title_of(lambda: self.store, default)), ""
-        found = next(rows_learned(lambda: self.store, self.workspace, model, table), None)
+            return EncoderSimilarity(self.catalog.load(default).for_role("symmetric").encode, model_title(lambda: self.store, default)), ""
+        found = next(find_trained_rows(lambda: self.store, self.workspace, model, table), None)
         if found is None:
-            return EncoderSimilarity(encoder.for_role("symmetric").encode, title_of(lambda: self.store, model)), ""
-        name, before = untuned(lambda: self.store, self.workspace, self.catalog, model) or (default, self.catalog.load(default))
-        (run, rows), asked = found, title_of(lambda: self.store, name)
-        note = f"{said_of(rows, table, run)}, so how it orders them says nothing of what more they can teach it: {asked} was asked instead"
+            return EncoderSimilarity(encoder.for_role("symmetric").encode, model_title(lambda: self.store, model)), ""
+        name, before = find_base_model(lambda: self.store, self.workspace, self.catalog, model) or (default, self.catalog.load(default))
+        (run, rows), asked = found, model_title(lambda: self.store, name)
+        note = f"{describe_overlap(rows, table, run)}, so how it orders them says nothing of what more they can teach it: {asked} was asked instead"
         return EncoderSimilarity(before.for_role("symmetric").encode, asked), note
 
     def roles(self, table: Table, asked: Roles | SchemaOverrides | None = None, objective: str | None = None) -> Roles:
@@ -280,7 +280,7 @@ class Reading(Part):
         def findings(table: Table, asked: SchemaOverrides) -> tuple[Finding, ...]:
             found = self.check(table, dev=judged, roles=asked, model=model)
             if found.questions:
-                raise Unanswered.of_file(table.name, found.questions)
+                raise OpenQuestionsError.of_file(table.name, found.questions)
             return found.findings
 
         return apply_all_fixes(self.table(path, asked=asked), asked, findings)
@@ -297,7 +297,7 @@ class Reading(Part):
         table = self.table(path)
         found = self.check(table, roles=roles, model=model)
         if found.questions:
-            raise Unanswered.of_file(table.name, found.questions)
+            raise OpenQuestionsError.of_file(table.name, found.questions)
         return convert_to_table(found.examples, name, table.name)
 
     def fix(self, path: str | Path | Table, fixes: Fix | Iterable[Fix]) -> Table:
@@ -343,6 +343,6 @@ def _is_folder(path: Path) -> StudioError:
 
 def _existing(path: str | Path) -> Path | None:
     """Return the file or folder at ``path``; of a folder that is laid out like a dataset of BEIR, the file of its texts."""
-    found = existing(path)
+    found = existing_path(path)
     corpus = found / "corpus.jsonl" if found is not None else None
     return corpus if corpus is not None and corpus.is_file() else found

@@ -9,15 +9,24 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from ..data.loading.hub import is_hub_address
-from ..errors import StudioError, ended
-from .base import Part
-from .evaluation_data import Given, as_known_set, in_halves, is_everybodys, names_of, of_splits, place_of, tables_at
-from .languages import foreign_notes, unknown_notes
-from .leaderboard import LOCAL, Leaderboard
-from .results import Evaluation, LeftOut, ModelCard, SuiteHere
-from .static_embeddings import fitted_models
-from .training_questions import Unanswered
-from .training_texts import rows_learned, said_of, untuned
+from ..errors import StudioError, with_full_stop
+from .evaluation_files import (
+    EvaluationInput,
+    display_names,
+    find_benchmark,
+    find_tables,
+    is_public_data,
+    match_split_classes,
+    require_path,
+    split_notes,
+)
+from .languages import language_mismatch_notes, unknown_word_notes
+from .leaderboard import LOCAL_OWNER, Leaderboard
+from .questions import OpenQuestionsError
+from .resources import Service
+from .results import AvailableSuite, EvaluationResult, ModelSummary, SkippedFile
+from .static_embeddings import list_static_models
+from .training_history import describe_overlap, find_base_model, find_trained_rows
 
 if TYPE_CHECKING:
     from ..data.loading.table import Table
@@ -31,25 +40,25 @@ if TYPE_CHECKING:
     from ..evaluation.report import Report
     from ..models.base import Encoder
     from ..progress import Progress
-    from .base import Services
-    from .data import Reading
-    from .jobs import Begin
+    from .data import DataService
+    from .jobs import BeginPhase
+    from .resources import Resources
 
     _Read = tuple[EvaluationFile, Table, Roles | None]
 
 
-FLATTERS = "flatters it"
+INFLATES_SCORE = "flatters it"
 """The end of the note that a model was tuned on rows that it is judged by."""
 
 
-class Judging(Part):
+class _OldJudging(Service):
     """Models → scores.
 
     Attributes:
         board: the scores that are kept.
     """
 
-    def __init__(self, services: Services, read: Reading) -> None:
+    def __init__(self, services: Resources, read: DataService) -> None:
         super().__init__(services)
         self.read = read
         self.board = Leaderboard(services)
@@ -62,19 +71,19 @@ class Judging(Part):
         known: str | Path | Table | None,
         name: str | None = None,
         progress: Progress | None = None,
-    ) -> Given:
+    ) -> EvaluationInput:
         """What is judged. A task that learns is given a known set as its authors split it, unless something else was said."""
-        if known is None and not asked and (found := as_known_set(path, task)) is not None:
+        if known is None and not asked and (found := find_benchmark(path, task)) is not None:
             return found
         others = None if known is None else self.read.table(known, asked=asked)
-        return Given(self.read.table(path, name, progress, asked=asked), others)
+        return EvaluationInput(self.read.table(path, name, progress, asked=asked), others)
 
     def _roles_of(
-        self, given: Given, task: str, asked: SchemaOverrides | None, evidence: Callable[[], SimilarityFunction]
+        self, given: EvaluationInput, task: str, asked: SchemaOverrides | None, evidence: Callable[[], SimilarityFunction]
     ) -> tuple[Roles | None, list[str]]:
         return (given.roles, []) if given.roles is not None else self._roles_to_judge_by(given.table, task, asked, evidence)
 
-    def models(self, owner: str | None = None) -> list[ModelCard]:
+    def models(self, owner: str | None = None) -> list[ModelSummary]:
         """The models at hand, the finished runs and the tables of words (of one owner), newest first; none of them is loaded.
 
         One that is damaged says so in its card.
@@ -88,7 +97,7 @@ class Judging(Part):
             + self._fitted_cards(owner)
         )
 
-    def models_at_hand(self, owner: str | None = None) -> tuple[list[ModelCard], list[str]]:
+    def models_at_hand(self, owner: str | None = None) -> tuple[list[ModelSummary], list[str]]:
         """(:meth:`models`, notices): where the list of runs cannot be read, the runs' folders that hold a model, and a notice of why.
 
         A folder does not tell whose it is: of one owner among many only the bundled models are left.
@@ -105,17 +114,18 @@ class Judging(Part):
             cards += [self._model_card(folder.parent.name, "run", folder.parent.name) for folder in folders]
             return cards + self._fitted_cards(owner), [f"{error.message}; the runs are listed by their folders"]
 
-    def _at_hand(self) -> list[ModelCard]:
+    def _at_hand(self) -> list[ModelSummary]:
         """The models that came with the program, and the encoders and tables of words whose packages are installed."""
         kinds = {"bundled": self.catalog.bundled(), "foreign": self.catalog.external(), "table": self.catalog.tables()}
         return [self._model_card(name, kind, name) for kind, names in kinds.items() for name in names]
 
-    def _fitted_cards(self, owner: str | None) -> list[ModelCard]:
+    def _fitted_cards(self, owner: str | None) -> list[ModelSummary]:
         """The tables of words (of one owner) that were made here."""
-        found = fitted_models(self.workspace, owner)
+        found = list_static_models(self.workspace, owner)
         return [
             replace(
-                self._model_card(one.id, "fitted", one.name), note=" ".join(ended(f"{note[:1].upper()}{note[1:]}") for note in one.notes)
+                self._model_card(one.id, "fitted", one.name),
+                note=" ".join(with_full_stop(f"{note[:1].upper()}{note[1:]}") for note in one.notes),
             )
             for one in found
         ]
@@ -131,11 +141,11 @@ class Judging(Part):
         columns = find_text_columns(table)[:3] if roles is None else roles.texts
         texts = [text for column in columns for text in table.column(column) if text.strip()]
         found = self.catalog.load_any(model)
-        unknown = unknown_notes(found.coverage(texts), len(texts))
+        unknown = unknown_word_notes(found.coverage(texts), len(texts))
         by = evaluation_similarity_note(found.similarity_name) if isinstance(found, Encoder) else ()
         return [
             *by,
-            *foreign_notes(self.catalog, model, count_languages(texts), at_hand=self.multilingual),
+            *language_mismatch_notes(self.catalog, model, count_languages(texts), at_hand=self.multilingual),
             *unknown,
             *self._learned(model, table),
         ]
@@ -169,15 +179,15 @@ class Judging(Part):
         of_texts = reading.roles.kind in ("labelled_texts", "sentences")
         open_ = [one for one in reading.questions if not (of_texts and one.name == "kind")]
         if open_ and not asked.as_read:
-            raise Unanswered.of_file(table.name, open_)
+            raise OpenQuestionsError.of_file(table.name, open_)
         return reading.roles, [f"read as it stands, though uncertain: {one.text} {one.why}".rstrip() for one in open_]
 
     def _learned(self, model: str, table: Table) -> list[str]:
         """A note where rows of the table lie in the file that a run was tuned on, or a run that it began from."""
-        found = rows_learned(lambda: self.store, self.workspace, model, table)
-        return [f"{said_of(rows, table, run)}, so its score here {FLATTERS}." for run, rows in found]
+        found = find_trained_rows(lambda: self.store, self.workspace, model, table)
+        return [f"{describe_overlap(rows, table, run)}, so its score here {INFLATES_SCORE}." for run, rows in found]
 
-    def _model_card(self, name: str, kind: str, title: str, scores: Mapping[str, Any] | None = None) -> ModelCard:
+    def _model_card(self, name: str, kind: str, title: str, scores: Mapping[str, Any] | None = None) -> ModelSummary:
         from ..models.io.sources import describe_source, read_model_info
 
         try:
@@ -185,15 +195,15 @@ class Judging(Part):
         except StudioError:
             info = read_model_info(None)
         note = "Frozen: it is used and judged as it is, and cannot be tuned." if kind == "foreign" else ""
-        return ModelCard(name=name, kind=kind, title=title, note=note, scores=scores or {}, **asdict(info))
+        return ModelSummary(name=name, kind=kind, title=title, note=note, scores=scores or {}, **asdict(info))
 
 
-def of_reading(table: Table) -> list[str]:
+def reading_notes(table: Table) -> list[str]:
     """What reading a file brought up that is more than a remark."""
     return [note.describe() for note in table.notes if note.severity != "info"]
 
 
-class Evaluating(Judging):
+class EvaluationService(_OldJudging):
     """Models × files → scores, and which model is better."""
 
     def evaluate(
@@ -204,7 +214,7 @@ class Evaluating(Judging):
         progress: Progress | None = None,
         asked: SchemaOverrides | None = None,
         known: str | Path | Table | None = None,
-        owner: str = LOCAL,
+        owner: str = LOCAL_OWNER,
     ) -> Report:
         """A model judged on a file of pairs, triplets or labelled texts; a note says where it was tuned on the same rows.
 
@@ -222,14 +232,16 @@ class Evaluating(Judging):
 
         name = model or self.settings.default_model
         source = path if isinstance(path, str | Path) else None
-        task, title = in_halves(path, task)
-        given = self._given(path, task, asked, known, None if source is None else title or names_of([source])[0])
+        task, title = match_split_classes(path, task)
+        given = self._given(path, task, asked, known, None if source is None else title or display_names([source])[0])
         encoders = self._encoders(name)
         judged = encoders.of(name)
         file, table, roles = self._judged_file(given.table.name, given, task, asked, encoders)
-        file = replace(file, public=source is not None and known is None and is_everybodys(source), notes=(*of_splits(path), *file.notes))
+        file = replace(
+            file, public=source is not None and known is None and is_public_data(source), notes=(*split_notes(path), *file.notes)
+        )
         scores = evaluate_model(name, judged, [file], progress=progress)
-        kept = self.board.keep(Evaluation((file,), (), (), (scores,), ()), owner)
+        kept = self.board.keep(EvaluationResult((file,), (), (), (scores,), ()), owner)
         return replace(scores.reports[0], notes=(*file.notes, *self._of_model(name, table, roles), *kept), account=file.rows.account)
 
     def evaluate_all(
@@ -241,9 +253,9 @@ class Evaluating(Judging):
         progress: Progress | None = None,
         asked: SchemaOverrides | None = None,
         known: str | Path | Table | None = None,
-        owner: str = LOCAL,
-        begin: Begin | None = None,
-    ) -> Evaluation:
+        owner: str = LOCAL_OWNER,
+        begin: BeginPhase | None = None,
+    ) -> EvaluationResult:
         """Every model on the same rows of every file, the files taken together, and every two models compared.
 
         Args:
@@ -268,9 +280,9 @@ class Evaluating(Judging):
         names = tuple(dict.fromkeys(name for name in models if name)) or (self.settings.default_model,)
         encoders = self._encoders(names[0])
         missing: tuple[MissingPart, ...] = ()
-        left_out: tuple[LeftOut, ...] = ()
+        left_out: tuple[SkippedFile, ...] = ()
         if suite and known is not None:
-            raise StudioError("a suite has its own rows to learn from", "leave --known out")
+            raise StudioError("a suite has its own rows to learn from", "leave --reference out")
         told("reading what to judge by", "texts")
         if suite:
             files, averages, missing = self._suite(suite, data, asked)
@@ -292,28 +304,28 @@ class Evaluating(Judging):
         if len(names) > 1:
             told("comparing the models", "pairs")
         comparisons = compare_models(judged, groups, averages, scores)
-        evaluation = Evaluation(tuple(judged), tuple(groups), tuple(averages), tuple(scores), tuple(comparisons), missing, left_out)
+        evaluation = EvaluationResult(tuple(judged), tuple(groups), tuple(averages), tuple(scores), tuple(comparisons), missing, left_out)
         return replace(evaluation, notes=self.board.keep(evaluation, owner))
 
-    def suites_here(self) -> list[SuiteHere]:
+    def suites_here(self) -> list[AvailableSuite]:
         """The suites of which files lie in ``suites`` in the home folder, by their names and what is there of them."""
         from ..datasets.suites import SUITES, expand_suite, find_parts, get_suite
 
         place = self.workspace.home / "suites"
-        found: list[SuiteHere] = []
+        found: list[AvailableSuite] = []
         for name in SUITES if place.is_dir() else ():
             suite = get_suite(name)
             with suppress(StudioError):
                 parts, _ = find_parts(expand_suite(suite), [place], self.read.table)
                 wanted = sum(len(one.parts) for one in expand_suite(suite))
-                found.append(SuiteHere(suite.name, suite.title, len(parts), wanted))
+                found.append(AvailableSuite(suite.name, suite.title, len(parts), wanted))
         return found
 
     def _encoders(self, first: str) -> _Encoders:
         return _Encoders(self.catalog.load_any, lambda: self._witness(first))
 
     def _witness(self, first: str) -> tuple[str, Encoder]:
-        found = untuned(lambda: self.store, self.workspace, self.catalog, first)
+        found = find_base_model(lambda: self.store, self.workspace, self.catalog, first)
         return found or (self.settings.default_model, self.catalog.load(self.settings.default_model))
 
     def _files(
@@ -323,29 +335,29 @@ class Evaluating(Judging):
         asked: SchemaOverrides | None,
         encoders: _Encoders,
         known: Table | None,
-        begin: Begin | None,
-    ) -> tuple[list[_Read], tuple[LeftOut, ...]]:
+        begin: BeginPhase | None,
+    ) -> tuple[list[_Read], tuple[SkippedFile, ...]]:
         """What there is to judge by in files and folders. A table of a folder that holds nothing of the kind is left out."""
         files: list[_Read] = []
-        left_out: list[LeftOut] = []
-        paths = [path for one in data for path in tables_at(one, task)]
+        left_out: list[SkippedFile] = []
+        paths = [path for one in data for path in find_tables(one, task)]
         if not paths:
             raise StudioError("there is nothing to judge by", "give files or a folder of tables, or name a suite")
-        for (path, alone), name in zip(paths, names_of([path for path, _ in paths]), strict=True):
+        for (path, alone), name in zip(paths, display_names([path for path, _ in paths]), strict=True):
             try:
                 show = begin("fetching the set", "bytes") if begin is not None and is_hub_address(path) else None
-                own, title = in_halves(path, task)
+                own, title = match_split_classes(path, task)
                 given = self._given(path, own, asked, known, title or name, show)
                 called = given.table.name if is_hub_address(path) else title or name
                 file, table, roles = self._judged_file(called, given, own, asked, encoders)
-                noted = (*of_splits(path, [one for one, _ in paths]), *file.notes)
-                files.append((replace(file, public=is_everybodys(path) and known is None, notes=noted), table, roles))
-            except Unanswered:
+                noted = (*split_notes(path, [one for one, _ in paths]), *file.notes)
+                files.append((replace(file, public=is_public_data(path) and known is None, notes=noted), table, roles))
+            except OpenQuestionsError:
                 raise
             except StudioError as error:
                 if alone:
                     raise
-                left_out.append(LeftOut(name, error.message))
+                left_out.append(SkippedFile(name, error.message))
         if not files:
             raise StudioError(
                 f"no table there can be judged by: {left_out[0].file}: {left_out[0].why}",
@@ -353,7 +365,7 @@ class Evaluating(Judging):
             )
         return files, tuple(left_out)
 
-    def _judged_file(self, name: str, given: Given, task: str, asked: SchemaOverrides | None, encoders: _Encoders) -> _Read:
+    def _judged_file(self, name: str, given: EvaluationInput, task: str, asked: SchemaOverrides | None, encoders: _Encoders) -> _Read:
         from ..evaluation.comparison import EvaluationFile
         from ..evaluation.evaluate import choose_task, with_reference
 
@@ -363,7 +375,7 @@ class Evaluating(Judging):
         rows = chosen.read(table, columns)
         if given.known is not None:
             rows = with_reference(rows, chosen, given.known, given.dev, columns)
-        return EvaluationFile(name, rows, chosen, task == "auto", notes=(*open_, *of_reading(table), *rows.notes)), table, roles
+        return EvaluationFile(name, rows, chosen, task == "auto", notes=(*open_, *reading_notes(table), *rows.notes)), table, roles
 
     def _suite(
         self, name: str, data: Sequence[str | Path], asked: SchemaOverrides | None
@@ -376,7 +388,7 @@ class Evaluating(Judging):
         home = self.workspace.home / "suites"
         if not data and self.settings.shared and not home.is_dir():  # where it lies is nothing for strangers
             raise StudioError("there are no suites on this machine", "give the suite's files")
-        places = [place_of(one) for one in data] or [place_of(home)]
+        places = [require_path(one) for one in data] or [require_path(home)]
         parts, missing = find_parts(expand_suite(suite), places, lambda path: self.read.table(path, asked=asked))
         files = [self._part(part, asked, not data) for part in parts]
         there = tuple(dict.fromkeys(part.suite.name for part in parts))
@@ -395,7 +407,7 @@ class Evaluating(Judging):
         rows = task.read(table, roles)
         if found.train is not None:
             rows = with_reference(rows, task, found.train(), None if found.dev is None else found.dev(), roles)
-        notes = [*of_reading(table), *rows.notes]
+        notes = [*reading_notes(table), *rows.notes]
         if len(rows.examples) != part.rows and not found.substitute:
             notes.append(f"{len(rows.examples):,} rows are judged; the published figures are of {part.rows:,}")
         if rows.reference is not None and len(rows.reference) != part.train_rows:

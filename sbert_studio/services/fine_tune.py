@@ -12,15 +12,15 @@ from ..identity import current_address
 from ..progress import uninterruptible
 from ..runs.restart import mark_background, resume_background_runs, unmark_background
 from ..workspace import atomic_folder, file_name, write_json
-from .base import Part
-from .data import require_writable
+from .data import require_model_folder
 from .janitor import removal_date
-from .limits import require_share, require_turn, require_within
-from .planning import Planning
-from .results import Exported, RunView
-from .training_plan import Answered, TrainPlan, TrainRequest, run_accounts
-from .training_questions import Unanswered, answered, from_json, question_from_json
-from .training_start import ALARM, is_token_of, new_run, require_same, token_of, write_materials
+from .limits import require_free_slot, require_queue_share, require_within_limits
+from .planning import TrainingPlanner
+from .questions import OpenQuestionsError, apply_answer, overrides_from_json, question_from_json
+from .resources import Service
+from .results import ExportedFile, RunView
+from .run_setup import ACCEPT_ALARM, is_run_token, new_run, require_same_request, run_token, write_run_files
+from .training_plan import AnsweredQuestion, TrainPlan, TrainRequest, run_row_reports
 
 if TYPE_CHECKING:
     from ..data.questions import Option, Question
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from ..runs.run import Run
     from ..training.events import Event
     from ..training.pins import TrackedExamples
-    from .base import Services
+    from .resources import Resources
 
 
-class Settling(Part):
+class _OldSettling(Service):
     """What is decided about a run after its training."""
 
-    def __init__(self, services: Services, tune: Tuning) -> None:
+    def __init__(self, services: Resources, tune: FineTuneService) -> None:
         super().__init__(services)
         self.tune = tune
 
@@ -53,7 +53,7 @@ class Settling(Part):
             Unanswered: it does.
         """
         if (question := self.question(run_id)) is not None:
-            raise Unanswered.of_run(run_id, question)
+            raise OpenQuestionsError.of_run(run_id, question)
 
     def answer(self, run_id: str, place: int) -> Run:
         """Answer what a run asks: it goes on as it is, begins anew with its table read otherwise, or is left.
@@ -76,8 +76,8 @@ class Settling(Part):
                 run_id, status="stopped", message=f"left as it was, for its rows are to be looked at: {question.text}", hint=""
             )
             return self.store.get(run_id)
-        if ALARM in option.choice:
-            self.tune.accept(run_id, str(option.choice[ALARM]))
+        if ACCEPT_ALARM in option.choice:
+            self.tune.accept(run_id, str(option.choice[ACCEPT_ALARM]))
             return self.tune.resume(run_id)
         return self._anew(run_id, question, option)
 
@@ -108,31 +108,34 @@ class Settling(Part):
         from ..runs.files import RunFiles
 
         run, materials = self.store.get(run_id), RunFiles(self.workspace.run(run_id))
-        request = answered_request(materials, run, question, option)
+        request = restart_request(materials, run, question, option)
         table = self.tune.read.table(materials.path("data"), materials.source()["data"]["name"], asked=request.choices)
         new = self.tune.submit(self.tune.plan(request, table=table))
         self.store.record(run_id, status="stopped", message=f"{option.answer}: it goes on as {new.id}", hint="")
         return new
 
 
-def answered_request(materials: RunFiles, run: Run, question: Question, option: Option) -> TrainRequest:
+def restart_request(materials: RunFiles, run: Run, question: Question, option: Option) -> TrainRequest:
     """What was asked for when the run was begun, with the answer to its question taken up."""
     from ..data.schema.overrides import SchemaOverrides
 
     told = materials.plan()
-    before = SchemaOverrides(**from_json(_mapping(told, "choices", "data")))
+    before = SchemaOverrides(**overrides_from_json(_mapping(told, "choices", "data")))
     source = materials.source()
     return TrainRequest(
         materials.path("data"),
         materials.path("dev") if "dev" in source else None,
         materials.path("first") if "first" in source else None,
-        answered(before, option.choice),
+        apply_answer(before, option.choice),
         dict(told.get("overrides") or {}),
         run.model,
         run.owner,
         run.name,
         tuple(told.get("changes") or ()),
-        (*(Answered(one["question"], one["answer"]) for one in told.get("answered", ())), Answered(question.text, option.answer)),
+        (
+            *(AnsweredQuestion(one["question"], one["answer"]) for one in told.get("answered", ())),
+            AnsweredQuestion(question.text, option.answer),
+        ),
         materials.pins(),
     )
 
@@ -143,7 +146,7 @@ def _mapping(value: Mapping[str, Any], *names: str) -> dict[str, Any]:
     return dict(value)
 
 
-class Tuning(Planning):
+class FineTuneService(TrainingPlanner):
     """Plans → runs → models. A run id is the permission to see, stop and use a run."""
 
     def submit(self, plan: TrainPlan | TrainRequest) -> Run:
@@ -201,10 +204,10 @@ class Tuning(Planning):
         def begin() -> Run:
             self.store.recover()
             run = self.store.get(run_id)
-            require_same(run, RunFiles(self.workspace.run(run_id)), said)
+            require_same_request(run, RunFiles(self.workspace.run(run_id)), said)
             unmark_background(self.workspace, run_id)
-            if said is not None and said.overrides.get(ALARM):
-                self.accept(run_id, str(said.overrides[ALARM]))
+            if said is not None and said.overrides.get(ACCEPT_ALARM):
+                self.accept(run_id, str(said.overrides[ACCEPT_ALARM]))
             return self.store.claim(run_id)
 
         return self._carry_out(begin, out, emit, should_stop, began)
@@ -221,7 +224,7 @@ class Tuning(Planning):
         from ..runs.training import broadcast_from_main, is_main_process
 
         if out is not None:
-            require_writable(Path(out))
+            require_model_folder(Path(out))
 
         def ready() -> str:
             run = begin()
@@ -255,8 +258,8 @@ class Tuning(Planning):
     def accept(self, run_id: str, alarm: str) -> None:
         """Keep with the run that its owner wants it to go on in spite of this alarm."""
         run = self.store.get(run_id)
-        before = str(run.spec.get(ALARM) or "")
-        spec = {**run.spec, ALARM: alarm if before in ("", alarm) else "both"}
+        before = str(run.spec.get(ACCEPT_ALARM) or "")
+        spec = {**run.spec, ACCEPT_ALARM: alarm if before in ("", alarm) else "both"}
         write_json(self.workspace.run(run_id) / "spec.json", spec)
         self.store.record(run_id, spec=spec)
 
@@ -304,7 +307,7 @@ class Tuning(Planning):
         """What became of every row of a run's files, those held out told apart; empty of runs of earlier versions."""
         from ..runs.files import RunFiles
 
-        return run_accounts(self.store.get(run_id), RunFiles(self.workspace.run(run_id)))
+        return run_row_reports(self.store.get(run_id), RunFiles(self.workspace.run(run_id)))
 
     def runs(self, owner: str | None = None) -> list[Run]:
         """The runs (of one owner), newest first. One whose process died reads as interrupted."""
@@ -317,7 +320,7 @@ class Tuning(Planning):
 
     def token_of(self, run_id: str) -> str:
         """What gives a caller of the API the right to stop this run."""
-        return token_of(self.workspace, run_id)
+        return run_token(self.workspace, run_id)
 
     def stop_with_token(self, run_id: str, token: str) -> Run:
         """:meth:`stop` for a caller of the API.
@@ -330,12 +333,12 @@ class Tuning(Planning):
 
     def _require_token(self, run_id: str, token: str) -> None:
         self.store.recover()
-        if not is_token_of(self.workspace, self.store.get(run_id).id, token):
+        if not is_run_token(self.workspace, self.store.get(run_id).id, token):
             raise StudioError("this is not the token of that run", "give the one that /train returned with the run's id")
 
     def resume(self, run_id: str) -> Run:
         """Queue an interrupted, stopped or failed run again, to go on from its last checkpoint."""
-        require_turn(self.settings.limits, self.store.get(run_id).owner, self._active(), self.settings.elsewhere)
+        require_free_slot(self.settings.limits, self.store.get(run_id).owner, self._active(), self.settings.elsewhere)
         run = self.store.claim(run_id)
         mark_background(self.workspace, run_id)
         self.runner.submit(run_id)
@@ -366,7 +369,7 @@ class Tuning(Planning):
             raise StudioError(f"the run {run_id} is {run.status}", "stop it before deleting it")
         self.store.delete(run_id)
 
-    def export(self, run_id: str, path: str | Path | None = None, kind: str = "all") -> Exported:
+    def export(self, run_id: str, path: str | Path | None = None, kind: str = "all") -> ExportedFile:
         """A zip of a finished run.
 
         Args:
@@ -383,7 +386,7 @@ class Tuning(Planning):
         part = "" if kind == "all" else f"-{kind}"
         target = self.workspace.exports() / f"{file_name(run.name, 'model')}-{run.id}{part}.zip" if path is None else Path(path)
         write_zip(chosen, run, self.workspace.run(run_id), target)
-        return Exported(target, target.stat().st_size)
+        return ExportedFile(target, target.stat().st_size)
 
     def _active(self) -> list[Run]:
         self.store.recover()
@@ -393,11 +396,11 @@ class Tuning(Planning):
         from ..runs.files import RunFiles
 
         run = new_run(plan)
-        require_within(self.settings.limits, run, self._active(), self.settings.elsewhere)
-        require_share(self.settings.limits, self.runner.count_queued(current_address()), current_address(), self.settings.elsewhere)
+        require_within_limits(self.settings.limits, run, self._active(), self.settings.elsewhere)
+        require_queue_share(self.settings.limits, self.runner.count_queued(current_address()), current_address(), self.settings.elsewhere)
         folder = self.workspace.run(run.id)
         try:
-            write_materials(RunFiles(folder), plan)
+            write_run_files(RunFiles(folder), plan)
             self.store.add(run)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)

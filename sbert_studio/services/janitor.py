@@ -13,10 +13,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..caches import give_back, unread_noted
-from ..errors import StudioError, plainly
+from ..caches import release_memory, release_registered_pages
+from ..errors import StudioError, to_user_error
 from ..workspace import Workspace, write_json
-from .static_embeddings import remove_old_fitted
+from .static_embeddings import remove_expired_models
 
 if TYPE_CHECKING:
     from ..runs.run import Run
@@ -69,7 +69,7 @@ class Janitor:
         for task in (
             lambda: self._stop_long_runs(now),
             lambda: remove_old_runs(self._studio, now),
-            lambda: remove_old_fitted(self._studio.workspace, self._studio.settings.limits, now),
+            lambda: remove_expired_models(self._studio.workspace, self._studio.settings.limits, now),
             self._limit_folders,
             self._remove_partial_files,
             self._extra_task,
@@ -79,7 +79,7 @@ class Janitor:
             try:
                 task()
             except Exception as error:
-                known = error if isinstance(error, StudioError) else plainly(error)
+                known = error if isinstance(error, StudioError) else to_user_error(error)
                 if known is None:
                     log.exception("a task of the janitor failed")
                 else:
@@ -101,7 +101,7 @@ class Janitor:
                 continue
             message = f"a run trains for {minutes} minutes at most here; it was stopped, and its best model is kept"
             store.record(run.id, {"type": "notice", "message": message})
-            self._studio.tune.stop(run.id)
+            self._studio.fine_tune.stop(run.id)
 
     def _limit_folders(self) -> None:
         from ..explore.vector_store import evict_files
@@ -119,14 +119,14 @@ class Janitor:
         """Return memory to the system once a training has ended, or after memory has grown."""
         from ..training.schedule import resident_memory
 
-        self._studio.forget_unused(_UNUSED)
+        self._studio.evict_unused(_UNUSED)
         is_training = self._was_training
         try:
             is_training = bool(self._studio.store.runs(status="running"))
         finally:  # also if the runs cannot be read
             if (self._was_training and not is_training) or resident_memory() > self._resident + _GROWTH:
-                give_back()
-                unread_noted(self._studio.workspace.home, self._studio.settings.memory_mb * (1 << 20) // _MAPPED_SHARE)
+                release_memory()
+                release_registered_pages(self._studio.workspace.home, self._studio.settings.memory_mb * (1 << 20) // _MAPPED_SHARE)
                 self._resident = resident_memory()
             self._was_training = is_training
 
@@ -134,7 +134,7 @@ class Janitor:
         if log.isEnabledFor(logging.DEBUG):
             from ..training.schedule import resident_memory
 
-            log.debug("memory %s", json.dumps({"resident": resident_memory(), **self._studio.held(), **self._extra_memory()}))
+            log.debug("memory %s", json.dumps({"resident": resident_memory(), **self._studio.cache_sizes(), **self._extra_memory()}))
 
 
 def remove_partial_files(home: Path, before: float) -> None:
@@ -173,7 +173,7 @@ def remove_old_runs(studio: Studio, now: datetime) -> list[str]:
         date = removal_date(studio.settings, studio.workspace, run)
         if date is not None and now >= date:
             try:
-                studio.tune.delete_run(run.id)
+                studio.fine_tune.delete_run(run.id)
             except StudioError:
                 continue  # it was resumed meanwhile
             removed.append(run.id)

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from ..errors import StudioError, plainly
+from ..errors import StudioError, to_user_error
 from ..identity import Identity, current_identity, use_identity
 from ..progress import StoppedError, stoppable
 
@@ -29,7 +29,7 @@ _KEPT = 200  # jobs that have ended and can still be looked at
 _ASK = 0.1  # seconds between two questions whether a job that waits is to be stopped
 
 
-class Made(Protocol):
+class JobResult(Protocol):
     """What a job came to."""
 
     @property
@@ -40,7 +40,7 @@ class Made(Protocol):
         """What is told of it."""
 
 
-Begin = Callable[[str, str], "Progress | None"]
+BeginPhase = Callable[[str, str], "Progress | None"]
 """Told what begins and what it counts, such as (``learning``, ``epochs``); gives what is told how far that is, if anybody asks."""
 
 
@@ -74,7 +74,7 @@ class JobView:
     message: str = ""
     hint: str = ""
     model: str = ""
-    made: Made | None = None
+    made: JobResult | None = None
     error: StudioError | None = None
     about: object = None
     stopping: bool = False
@@ -101,7 +101,7 @@ class _Job:
     asker: Identity | None = None
 
 
-class Jobs:
+class JobQueue:
     """The jobs of everybody.
 
     Args:
@@ -114,7 +114,7 @@ class Jobs:
         self._lock = threading.Lock()
         self._turn = threading.Lock()
 
-    def submit(self, owner: str, title: str, work: Callable[[Begin], Made], about: object = None) -> JobView:
+    def submit(self, owner: str, title: str, work: Callable[[BeginPhase], JobResult], about: object = None) -> JobView:
         """Do ``work`` in a thread of its own, once those before it are done.
 
         Raises:
@@ -184,7 +184,7 @@ class Jobs:
         if self._limits.queue and len(active) >= self._limits.queue:
             raise StudioError(f"{len(active)} are under way, and no more may wait here", "try again later")
 
-    def _carry_out(self, job: _Job, work: Callable[[Begin], Made]) -> None:
+    def _carry_out(self, job: _Job, work: Callable[[BeginPhase], JobResult]) -> None:
         try:
             while not self._turn.acquire(timeout=_ASK):
                 if job.stop.is_set():
@@ -205,7 +205,7 @@ class Jobs:
             self._tell(job, status="failed", message=error.message, hint=error.hint, error=error)
         except BaseException as error:
             log.exception("a job came to nothing: %s", job.view.title)
-            told = plainly(error) if isinstance(error, Exception) else None
+            told = to_user_error(error) if isinstance(error, Exception) else None
             told = told or StudioError("something went wrong on our side; it has been logged", "try again")
             self._tell(job, status="failed", message=told.message, hint=told.hint)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..settings import Settings
 
 
-def languages_of(catalog: Catalog, name: str) -> tuple[str, ...] | None:
+def model_languages(catalog: Catalog, name: str) -> tuple[str, ...] | None:
     """The languages that the model's card names, or its base model's where that is bundled; ``None`` where nothing says."""
     from ..models.card import read_languages
     from ..models.external import EXTERNAL_ENCODERS
@@ -32,13 +32,13 @@ def languages_of(catalog: Catalog, name: str) -> tuple[str, ...] | None:
     return found or None
 
 
-def multilingual_at_hand(catalog: Catalog, settings: Settings) -> str:
+def find_multilingual_model(catalog: Catalog, settings: Settings) -> str:
     """Return the name of a multilingual model: the one that was set, else the bundled one; ``""`` where neither can be used here."""
     names = (settings.multilingual, MULTILINGUAL_MODEL)
     return next((name for name in names if name and _is_here(catalog, name)), "")
 
 
-def usual_model(catalog: Catalog, settings: Settings, found: Counter[str]) -> str:
+def choose_default_model(catalog: Catalog, settings: Settings, found: Counter[str]) -> str:
     """Return the model that is used where none is chosen: another one than the default for texts that are mostly not English.
 
     Args:
@@ -60,7 +60,9 @@ def _is_here(catalog: Catalog, name: str) -> bool:
     return True
 
 
-def foreign_notes(catalog: Catalog, model: str, found: Counter[str], what: str = "The texts", at_hand: str = "") -> tuple[str, ...]:
+def language_mismatch_notes(
+    catalog: Catalog, model: str, found: Counter[str], what: str = "The texts", at_hand: str = ""
+) -> tuple[str, ...]:
     """One sentence, or none; see :func:`sbert_studio.data.language.language_mismatch_note`.
 
     Args:
@@ -69,11 +71,11 @@ def foreign_notes(catalog: Catalog, model: str, found: Counter[str], what: str =
     """
     from ..data.language import language_mismatch_note
 
-    note = language_mismatch_note(found, languages_of(catalog, model), what, at_hand)
+    note = language_mismatch_note(found, model_languages(catalog, model), what, at_hand)
     return (note,) if note else ()
 
 
-def unknown_notes(found: Coverage | None, texts: int, what: str = "the texts") -> tuple[str, ...]:
+def unknown_word_notes(found: Coverage | None, texts: int, what: str = "the texts") -> tuple[str, ...]:
     """One sentence where a table of words does not know all of some texts, or none.
 
     Args:
@@ -104,7 +106,7 @@ _UNSPACED = ("zh", "ja", "th")
 
 
 @dataclass(frozen=True)
-class HardlyRead:
+class ReadabilityWarning:
     """Most of a corpus is in a language or script that a model hardly reads.
 
     Attributes:
@@ -118,9 +120,9 @@ class HardlyRead:
     spaced: bool = True
 
 
-def hardly_read(
+def check_readability(
     catalog: Catalog, model: str, corpus: Corpus, at_hand: Iterable[str], encoder: Encoder | None = None, first: str = ""
-) -> HardlyRead | None:
+) -> ReadabilityWarning | None:
     """What is to be said above everything that the model makes of the corpus, or ``None``.
 
     Args:
@@ -132,12 +134,12 @@ def hardly_read(
 
     told = Counter({code: times for code, times in corpus.languages.items() if code})
     code = told.most_common(1)[0][0] if told else ""
-    known = languages_of(catalog, model)
+    known = model_languages(catalog, model)
     others = sorted((name for name in at_hand if name != model), key=lambda name: name != first)
-    readers = tuple(name for name in others if name == first or (code and code in (languages_of(catalog, name) or ())))[:_AT_MOST]
+    readers = tuple(name for name in others if name == first or (code and code in (model_languages(catalog, name) or ())))[:_AT_MOST]
     spaced = code not in _UNSPACED
     if known and (foreign := dominant_foreign_language(corpus.languages, known)):
-        return HardlyRead(
+        return ReadabilityWarning(
             f"Most texts of {corpus.name} look like {LANGUAGE_NAMES.get(foreign, foreign)}, which this model was not trained on: "
             "its scores say little about them.",
             readers,
@@ -148,7 +150,7 @@ def hardly_read(
     if share <= _HARDLY:
         return None
     what = "words" if encoder is not None and encoder.coverage(()) is not None else "tokens"
-    return HardlyRead(
+    return ReadabilityWarning(
         f"This model does not know {share:.0%} of the {what} of {corpus.name}: what it says is about the rest.",
         readers,
         spaced,

@@ -8,19 +8,19 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import StudioError, whole
-from ..workspace import atomic_file, digest_texts, existing, require_room
-from .base import Part
-from .static_embeddings import fitted_models
+from ..errors import StudioError, to_valid_utf8
+from ..workspace import atomic_file, digest_texts, existing_path, require_writable_file
+from .resources import Service
+from .static_embeddings import list_static_models
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
     from ..evaluation.comparison import EvaluationFile, ModelScores
     from ..evaluation.report import Report
     from ..runs.scores import LeaderboardEntry
-    from .results import Evaluation
+    from .results import EvaluationResult
 
-LOCAL = "local"
+LOCAL_OWNER = "local"
 _OPEN_KINDS = ("bundled", "table", "foreign")
 _HEADER = (
     "set", "rows_digest", "task", "metric", "model", "name", "fingerprint", "score", "low", "high", "rows", "sentences_per_second",
@@ -30,10 +30,10 @@ _SHOWN = ("Set", "Task", "Metric", "Model", "Score", "95% interval", "Sentences/
 log = logging.getLogger(__name__)
 
 
-class Leaderboard(Part):
+class Leaderboard(Service):
     """Evaluations → entries, best first."""
 
-    def keep(self, found: Evaluation, owner: str = LOCAL) -> tuple[str, ...]:
+    def keep(self, found: EvaluationResult, owner: str = LOCAL_OWNER) -> tuple[str, ...]:
         """Store what every model got on every file, suite and average; never raises if the file cannot be written.
 
         Args:
@@ -72,7 +72,7 @@ class Leaderboard(Part):
                 raise StudioError(
                     f"nothing was judged on {data[:100]!r} yet", f"choose from {shown}" if known else "evaluate a model on it"
                 )
-        return ranked(found)
+        return rank_entries(found)
 
     def forget(self, entry_id: int, owner: str | None = None) -> None:
         """Remove an entry (of one owner).
@@ -82,7 +82,7 @@ class Leaderboard(Part):
         """
         self.store.scores.remove(entry_id, owner)
 
-    def _scores(self, found: Evaluation, model: ModelScores, owner: str, when: str) -> Iterator[LeaderboardEntry]:
+    def _scores(self, found: EvaluationResult, model: ModelScores, owner: str, when: str) -> Iterator[LeaderboardEntry]:
         from ..runs.scores import LeaderboardEntry
 
         ours = self._is_everybodys(model.model)
@@ -91,8 +91,8 @@ class Leaderboard(Part):
         def one(data: str, digest: str, metric: str, score: float, interval: Any, task: str, rows: int, public: bool) -> LeaderboardEntry:
             low, high = interval or (None, None)
             return LeaderboardEntry(
-                owner=owner, public=ours and public, model=whole(model.model), title=whole(title), fingerprint=model.fingerprint,
-                data=whole(data), digest=digest, task=task, metric=metric, score=score, low=low, high=high, rows=rows,
+                owner=owner, public=ours and public, model=to_valid_utf8(model.model), title=to_valid_utf8(title), fingerprint=model.fingerprint,
+                data=to_valid_utf8(data), digest=digest, task=task, metric=metric, score=score, low=low, high=high, rows=rows,
                 rate=round(model.rate, 2), dim=model.dim, seconds=round(model.seconds, 3), created=when,
             )  # fmt: skip
 
@@ -132,8 +132,8 @@ class Leaderboard(Part):
             with suppress(StudioError):
                 return self.store.get(model).name
         if model.startswith("words-"):
-            return next((one.name for one in fitted_models(self.workspace) if one.id == model), model)
-        return Path(model).name if existing(model) is not None else model
+            return next((one.name for one in list_static_models(self.workspace) if one.id == model), model)
+        return Path(model).name if existing_path(model) is not None else model
 
 
 def _digest(file: EvaluationFile) -> str:
@@ -142,7 +142,7 @@ def _digest(file: EvaluationFile) -> str:
     return parts[0] if len(parts) == 1 else digest_texts(parts)
 
 
-def ranked(entries: Iterable[LeaderboardEntry]) -> list[LeaderboardEntry]:
+def rank_entries(entries: Iterable[LeaderboardEntry]) -> list[LeaderboardEntry]:
     """Set by set, the best of each first; of scores that are alike the newest."""
     from ..evaluation.tasks import TASKS, get_task
 
@@ -155,14 +155,14 @@ def ranked(entries: Iterable[LeaderboardEntry]) -> list[LeaderboardEntry]:
     return sorted(entries, key=place)
 
 
-def set_key(one: LeaderboardEntry) -> str:
+def dataset_key(one: LeaderboardEntry) -> str:
     """What stands for a set: its name and its rows."""
     return f"{one.digest[:12]}{one.data}"
 
 
-def set_names(entries: Iterable[LeaderboardEntry]) -> dict[str, str]:
+def dataset_names(entries: Iterable[LeaderboardEntry]) -> dict[str, str]:
     """What each set is called, by its key, in the order of the entries; sets of one name with other rows are told apart by their digest."""
-    names = {set_key(one): one.data for one in entries}
+    names = {dataset_key(one): one.data for one in entries}
     alike = list(names.values())
     return {key: name if alike.count(name) == 1 else f"{name} · rows {key[:4]}" for key, name in names.items()}
 
@@ -177,7 +177,7 @@ def write_leaderboard(path: Path, entries: Sequence[LeaderboardEntry]) -> Path:
 
     if path.suffix.lower() not in (".csv", ".md"):
         raise StudioError(f"a leaderboard is not written as {path.suffix or path.name!r}", "name a file that ends in .csv or .md")
-    require_room(path)
+    require_writable_file(path)
     if path.suffix.lower() == ".csv":
         write_rows(path, _HEADER, [_cells(one) for one in entries])
         return path
@@ -186,7 +186,7 @@ def write_leaderboard(path: Path, entries: Sequence[LeaderboardEntry]) -> Path:
     return path
 
 
-def as_json(one: LeaderboardEntry) -> dict[str, Any]:
+def entry_to_json(one: LeaderboardEntry) -> dict[str, Any]:
     """An entry as plain data."""
     return {"id": one.id, **{name: None if cell == "" else cell for name, cell in zip(_HEADER, _cells(one), strict=True)}}
 
@@ -209,13 +209,13 @@ def _cells(one: LeaderboardEntry) -> list[Any]:
 def _markdown(entries: Sequence[LeaderboardEntry]) -> Iterator[str]:
     from ..data.cells import markdown_cell
 
-    names = set_names(entries)
+    names = dataset_names(entries)
     yield f"| {' | '.join(_SHOWN)} |"
     yield f"| {' | '.join('---:' if name in _SHOWN[4:9] else '---' for name in _SHOWN)} |"
     for one in entries:
         interval = "" if one.low is None or one.high is None else f"{one.low:.4f} – {one.high:.4f}"
         rate, dim = (f"{one.rate:,.0f}" if one.rate else ""), (f"{one.dim:,}" if one.dim else "")
-        texts = [markdown_cell(text) for text in (names[set_key(one)], one.task, one.metric, one.title)]
+        texts = [markdown_cell(text) for text in (names[dataset_key(one)], one.task, one.metric, one.title)]
         when = one.created[:16].replace("T", " ")
         yield f"| {' | '.join([*texts, f'{one.score:.4f}', interval, rate, dim, f'{one.rows:,}', when])} |"
 

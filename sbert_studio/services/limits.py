@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ..runs.run import Run
 
 
-def require_within(limits: Limits, run: Run, runs: Sequence[Run], elsewhere: str) -> None:
+def require_within_limits(limits: Limits, run: Run, runs: Sequence[Run], elsewhere: str) -> None:
     """Find out whether a run may be begun.
 
     Args:
@@ -33,14 +33,14 @@ def require_within(limits: Limits, run: Run, runs: Sequence[Run], elsewhere: str
     for wanted, most, what, how in asked:
         if most and wanted > most:
             raise StudioError(f"this run has {wanted:,g} {what}, and here a run has at most {most:,}", f"{how}; {elsewhere}")
-    require_turn(limits, run.owner, runs, elsewhere)
+    require_free_slot(limits, run.owner, runs, elsewhere)
 
 
 def _epochs(spec: Mapping[str, Any]) -> float:
     return float(spec.get("epochs", 0)) * int(spec.get("soup", 1))
 
 
-def require_turn(limits: Limits, owner: str, runs: Sequence[Run], elsewhere: str) -> None:
+def require_free_slot(limits: Limits, owner: str, runs: Sequence[Run], elsewhere: str) -> None:
     """Find out whether one more run of this owner may wait here.
 
     Raises:
@@ -55,7 +55,7 @@ def require_turn(limits: Limits, owner: str, runs: Sequence[Run], elsewhere: str
         raise StudioError(f"{len(runs)} runs are under way, and no more than {limits.queue} may wait here", f"try again later; {elsewhere}")
 
 
-def require_share(limits: Limits, waiting: int, address: str, elsewhere: str) -> None:
+def require_queue_share(limits: Limits, waiting: int, address: str, elsewhere: str) -> None:
     """Find out whether one more run that is asked for from an address may wait: half of the queue is for others.
 
     Args:

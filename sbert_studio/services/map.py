@@ -9,7 +9,7 @@ import numpy as np
 
 from ..workspace import digest_texts
 from .results import MapView
-from .search import Exploring
+from .search import SearchService
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .search import Phase
 
 
-class Growing(Exploring):
+class MapService(SearchService):
     """A map, a corpus with some more texts → the same map with them."""
 
     def grown(

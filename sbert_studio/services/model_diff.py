@@ -9,9 +9,9 @@ import numpy as np
 
 from ..errors import StudioError
 from ..models.base import require_finite_vectors
-from .map import Growing
-from .results.model_diff import CategoryChange, Changes, QueryChange
-from .training_texts import learned_texts
+from .map import MapService
+from .results.model_diff import CategoryChange, ModelDiff, QueryChange
+from .training_history import trained_texts
 
 if TYPE_CHECKING:
     from ..data.corpus import Corpus
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from ..models.base import Encoder
     from ..progress import Progress
 
-MOST_TEXTS = 30_000
-MOST_QUERIES = 3
+MAX_TEXTS = 30_000
+MAX_QUERIES = 3
 _PAIRS = 10
 _FEWEST = 20  # texts that no model was tuned on, below which all are judged
 _SEED = 12  # that of the Map tab, so that the first map is the one that stands there
@@ -30,7 +30,7 @@ Phase = Callable[[str], "Progress | None"]
 """Told what begins, in words; gives what is told how far that is, if anybody asks."""
 
 
-class Changing(Growing):
+class ModelDiffService(MapService):
     """Two models, a corpus → what is no longer as it was."""
 
     def changes(
@@ -43,7 +43,7 @@ class Changing(Growing):
         column: str | None = None,
         projection: ProjectionParams | None = None,
         begin: Phase | None = None,
-    ) -> Changes:
+    ) -> ModelDiff:
         """What changed from one model to another: maps, neighbours, pairs, and categories that are taken for each other.
 
         Args:
@@ -63,9 +63,9 @@ class Changing(Growing):
         told = begin or (lambda words: None)
         if before == after:
             raise StudioError("these are the same model", "choose two different ones")
-        if not 3 <= len(corpus) <= MOST_TEXTS:
+        if not 3 <= len(corpus) <= MAX_TEXTS:
             raise StudioError(
-                f"the corpus has {len(corpus):,} text{'' if len(corpus) == 1 else 's'}", f"what changed is shown of 3 to {MOST_TEXTS:,}"
+                f"the corpus has {len(corpus):,} text{'' if len(corpus) == 1 else 's'}", f"what changed is shown of 3 to {MAX_TEXTS:,}"
             )
         if column is not None and column not in corpus.fields:
             raise StudioError(f"there is no column {column!r}", f"choose one of {', '.join(corpus.fields)}")
@@ -81,10 +81,10 @@ class Changing(Growing):
         second = project(
             vectors[1], params, keys[1], self.workspace, told("Drawing map 2 of 2"), start=first, graphs=self._services.neighbourhoods
         )
-        learned = set().union(*(learned_texts(lambda: self.store, self.workspace, name) for name in (before, after)))
+        learned = set().union(*(trained_texts(lambda: self.store, self.workspace, name) for name in (before, after)))
         new = np.array([normalize_text(text) not in learned for text in corpus.texts])
-        asked = [query.strip() for query in queries if query.strip()][:MOST_QUERIES]
-        return Changes(
+        asked = [query.strip() for query in queries if query.strip()][:MAX_QUERIES]
+        return ModelDiff(
             corpus=corpus,
             before=before,
             after=after,
@@ -123,7 +123,7 @@ def _most_moved(corpus: Corpus, near: NeighborChange, vectors: Sequence[np.ndarr
     first: dict[str, int] = {}
     for row in order:
         first.setdefault(corpus.texts[row], row)
-    rows = list(first.values())[:MOST_QUERIES]
+    rows = list(first.values())[:MAX_QUERIES]
     return [
         QueryChange(corpus.texts[row], row, _scored(vectors[0], row, near.before[row]), _scored(vectors[1], row, near.after[row]))
         for row in rows

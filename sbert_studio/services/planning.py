@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from ..data.schema.overrides import SchemaOverrides
 from ..errors import StudioError
 from ..registry import parse_params
-from .base import Part
 from .data import existing_file, existing_folder
-from .results import Forecast
-from .training_plan import FIRST, Source, TrainPlan, TrainRequest
-from .training_questions import from_json, of_first_stage, typed
+from .questions import for_first_stage, overrides_from_json, parse_overrides
+from .resources import Service
+from .results import TrainingForecast
+from .training_plan import FIRST_STAGE_PREFIX, PlanFile, TrainPlan, TrainRequest
 
 if TYPE_CHECKING:
     from ..data.doctor.diagnosis import Diagnosis
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     from ..training.advisor import Advice
     from ..training.estimate import Estimate
     from ..training.spec import TrainSpec
-    from .base import Services
-    from .data import Reading
+    from .data import DataService
+    from .resources import Resources
 
 _SAMPLE = 2_000  # texts of each column whose length the advisor sees
 _READING = ("encoding", "delimiter", "header")
 
 
-class Planning(Part):
+class TrainingPlanner(Service):
     """Requests → plans."""
 
-    def __init__(self, services: Services, read: Reading) -> None:
+    def __init__(self, services: Resources, read: DataService) -> None:
         super().__init__(services)
         self.read = read
 
@@ -58,7 +58,7 @@ class Planning(Part):
 
         Raises:
             StudioError: a file cannot be read, no kind of examples can be had from it, or a setting is refused. What is merely
-                uncertain or wrong with its rows stands in the plan, which :meth:`~sbert_studio.services.fine_tune.Tuning.submit` refuses.
+                uncertain or wrong with its rows stands in the plan, which :meth:`~sbert_studio.services.fine_tune.FineTuneService.submit` refuses.
         """
         from ..training.spec import SHAPE
 
@@ -107,11 +107,11 @@ class Planning(Part):
         language = LANGUAGE_NAMES[dominant_foreign_language(found)]
         return model, (f"Model {model}: most texts look like {language}, which {default} was not trained on.",)
 
-    def estimate(self, plan: TrainPlan | TrainRequest) -> Forecast:
+    def estimate(self, plan: TrainPlan | TrainRequest) -> TrainingForecast:
         """What a run would take, by a rehearsal of a few seconds; nothing is trained and nothing kept.
 
         Raises:
-            StudioError: as :meth:`~sbert_studio.services.fine_tune.Tuning.submit` would; or a training is under way.
+            StudioError: as :meth:`~sbert_studio.services.fine_tune.FineTuneService.submit` would; or a training is under way.
         """
         from ..training.estimate import estimate_run
         from ..training.prepare import create_model
@@ -127,7 +127,7 @@ class Planning(Part):
             stage, earlier = TrainSpec.from_json(drawn.spec.first).replace(model=drawn.spec.model, dev_fraction=0), drawn.first.examples
             return estimate_run(stage, earlier, encoder=create_model(self.catalog, stage, earlier)) + found
 
-        return Forecast(drawn.spec, drawn.reasons, self.runner.rehearse(work), drawn.accounts)
+        return TrainingForecast(drawn.spec, drawn.reasons, self.runner.rehearse(work), drawn.accounts)
 
     def settled(self, plan: TrainPlan | TrainRequest) -> TrainPlan:
         """The plan itself, or that of a request, if it may be trained.
@@ -139,7 +139,7 @@ class Planning(Part):
         plan.require_settled()
         return plan
 
-    def _read_again(self, given: Path | str | Table, asked: SchemaOverrides, known: Source | None, progress: Progress | None) -> Table:
+    def _read_again(self, given: Path | str | Table, asked: SchemaOverrides, known: PlanFile | None, progress: Progress | None) -> Table:
         """The table of a file, read only if it was not read in the same way before."""
         if not isinstance(given, str | Path):
             return given
@@ -168,7 +168,7 @@ class Planning(Part):
         model: str,
         before: TrainPlan | None,
         progress: Progress | None,
-    ) -> tuple[Source, Diagnosis]:
+    ) -> tuple[PlanFile, Diagnosis]:
         asked = _said(None, said)
         known = before.first if before is not None else None
         table = self._read_again(given, asked, known, progress)
@@ -176,7 +176,7 @@ class Planning(Part):
             diagnosis = before.earlier
         else:
             diagnosis = self.read.diagnosed(table, asked, None, model, chosen.get("objective"))
-            diagnosis = replace(diagnosis, questions=tuple(map(of_first_stage, diagnosis.questions)))
+            diagnosis = replace(diagnosis, questions=tuple(map(for_first_stage, diagnosis.questions)))
         return _source(given, table, asked, diagnosis), diagnosis
 
     def _model_in_words(self, roles: Roles, model: str, spec: TrainSpec) -> tuple[str, ...]:
@@ -224,16 +224,16 @@ class Planning(Part):
         return replace(advice, spec=advice.spec.replace(objective_params={name: checked[name] for name in given}))
 
 
-def _source(given: Path | str | Table, table: Table, asked: SchemaOverrides, diagnosis: Diagnosis) -> Source:
+def _source(given: Path | str | Table, table: Table, asked: SchemaOverrides, diagnosis: Diagnosis) -> PlanFile:
     whole = table if not isinstance(given, str | Path) or existing_folder(given) is not None else existing_file(given)
-    return Source(whole, table, asked, diagnosis.roles, diagnosis.examples, diagnosis.account)
+    return PlanFile(whole, table, asked, diagnosis.roles, diagnosis.examples, diagnosis.account)
 
 
 def _said(asked: SchemaOverrides | None, more: Mapping[str, Any] | None = None) -> SchemaOverrides:
     """What was said of a file; whether to go on with what is uncertain says nothing of the file itself."""
     from ..data.schema.overrides import SchemaOverrides
 
-    return replace(asked or SchemaOverrides(), **from_json(more or {}), as_read=False)
+    return replace(asked or SchemaOverrides(), **overrides_from_json(more or {}), as_read=False)
 
 
 def _how(asked: SchemaOverrides) -> Sequence[Any]:
@@ -254,7 +254,7 @@ def _by_stage(overrides: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, A
     first: dict[str, Any] = {}
     asked: dict[str, Any] = {}
     for name, value in overrides.items():
-        bare = name.removeprefix(FIRST)
+        bare = name.removeprefix(FIRST_STAGE_PREFIX)
         part = own if bare == name else asked if bare in said else first
         part[bare] = value
-    return own, first, typed(asked)
+    return own, first, parse_overrides(asked)

@@ -13,8 +13,8 @@ from ..errors import StudioError
 from ..models.base import require_finite_vectors
 from ..progress import checkpoint
 from ..workspace import digest_texts
-from .results import ClusterInfo, Duplicates, MapView, Mined, MinedPair, SearchResult, TextHit
-from .similarity import Relating, given
+from .results import ClusterInfo, Duplicates, MapView, MinedPair, MinedPairs, SearchResult, TextHit
+from .similarity import SimilarityService, require_text
 
 if TYPE_CHECKING:
     from ..data.corpus import Corpus
@@ -35,7 +35,7 @@ _TIMES = 2  # one question, as the command line asks, is answered faster than an
 _POOL = 100  # how deep each ranking goes that hybrid search fuses, and how many hits are ranked again
 
 
-class Exploring(Relating):
+class SearchService(SimilarityService):
     """Texts → numbers and pictures. Vectors come from one cache, so that no control encodes a corpus twice."""
 
     def vectors_of(self, corpus: Corpus, model: str | None = None, progress: Progress | None = None) -> np.ndarray:
@@ -65,7 +65,7 @@ class Exploring(Relating):
         """
         from ..explore.exact_search import reciprocal_rank_fusion
 
-        query, k = given(query, "query"), _at_least_one(k, "k")
+        query, k = require_text(query, "query"), _at_least_one(k, "k")
         if mode not in MODES:
             raise StudioError(f"there is no search mode {mode!r}", f"choose one of {', '.join(MODES)}")
         only = None if among is None else np.unique(np.asarray(among, np.int64))
@@ -120,7 +120,7 @@ class Exploring(Relating):
         *,
         comparing: Progress | None = None,
         exact: bool = False,
-    ) -> Mined:
+    ) -> MinedPairs:
         """The most similar pairs of the corpus: exactly, or, from 200,000 texts on unless ``exact``, approximately, which is said.
 
         Args:
@@ -146,7 +146,7 @@ class Exploring(Relating):
         texts, lines = corpus.texts, corpus.lines
         pairs = (MinedPair(texts[p.a], texts[p.b], p.a, p.b, lines[p.a], lines[p.b], float(p.score)) for p in found)
         notes = (*_missing(recall), *_compared_by(encoder), *self._notes(corpus, model, encoder))
-        return Mined(tuple(pairs), seconds, corpus.account, notes, None if recall is None else recall.share)
+        return MinedPairs(tuple(pairs), seconds, corpus.account, notes, None if recall is None else recall.share)
 
     def duplicates(self, corpus: Corpus, model: str | None = None, progress: Progress | None = None) -> Duplicates:
         """Which texts say nearly the same, exactly, at any threshold from 0.8 on."""

@@ -9,28 +9,28 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError
 from ..progress import checkpoint
-from ..shards.jobs import ROWS, Job
-from ..workspace import digest_file, existing
-from .base import Part
-from .results import ShardedPair, ShardsEncoded, ShardsMined
+from ..shards.jobs import SHARD_ROWS, Job
+from ..workspace import digest_file, existing_path
+from .resources import Service
+from .results import EncodedShards, MinedShards, ShardPair
 from .results.search import SearchResult, TextHit
-from .similarity import given
+from .similarity import require_text
 
 if TYPE_CHECKING:
     from ..evaluation.report import Report
     from ..models.prompts import Role
     from ..progress import Progress
-    from ..shards.executor import How
+    from ..shards.executor import ExecutionOptions
     from ..shards.sources import SourceFile
-    from .base import Services
-    from .data import Reading
+    from .data import DataService
+    from .resources import Resources
 
 _MOST_PAIRS = 100_000
 _MOST_THREADS = 256
 
 
 @dataclass(frozen=True)
-class Sharding:
+class ShardingOptions:
     """What of a job decides its bits beside the model and the texts.
 
     Attributes:
@@ -39,7 +39,7 @@ class Sharding:
     """
 
     threads: int = 1
-    rows: int = ROWS
+    rows: int = SHARD_ROWS
 
     def __post_init__(self) -> None:
         for name, value in (("--threads", self.threads), ("--shard-rows", self.rows)):
@@ -49,10 +49,10 @@ class Sharding:
             raise StudioError(f"--threads is {self.threads}", f"choose at most {_MOST_THREADS}")
 
 
-class Scaling(Part):
+class ShardService(Service):
     """Parquet → shards → pairs, scores and hits; whatever ended a job, the same call goes on where it was."""
 
-    def __init__(self, services: Services, read: Reading) -> None:
+    def __init__(self, services: Resources, read: DataService) -> None:
         super().__init__(services)
         self._read = read
 
@@ -60,8 +60,8 @@ class Scaling(Part):
         self,
         path: str | Path,
         out: Path,
-        how: How,
-        sharding: Sharding,
+        how: ExecutionOptions,
+        sharding: ShardingOptions,
         *,
         column: str | None = None,
         known: str | None = None,
@@ -69,7 +69,7 @@ class Scaling(Part):
         precision: str = "float32",
         progress: Progress | None = None,
         role: Role = "plain",
-    ) -> ShardsEncoded:
+    ) -> EncodedShards:
         """The vectors of every text as shards in the folder ``out``, with the text and its id.
 
         Args:
@@ -80,21 +80,21 @@ class Scaling(Part):
         Raises:
             StudioError: something of it cannot be read, or ``out`` holds something else.
         """
-        from ..shards.executor import carry_out
+        from ..shards.executor import execute
+        from ..shards.job_model import describe_model
         from ..shards.jobs import JobFolder
-        from ..shards.models import described
         from ..shards.sources import choose_columns
 
-        given, into = existing(path), JobFolder(out).path
+        given, into = existing_path(path), JobFolder(out).path
         if given is not None and given.is_dir() and into.is_relative_to(given.resolve()):
             raise StudioError(f"{into.name} would stand among the files that are read", "name a folder outside of them")
         sources, column, known = self._sources(path, into, column, known)
         text, ids = choose_columns(sources, column, known)
-        named, encoder = described(self.catalog, model or self.settings.default_model, precision, role)
+        named, encoder = describe_model(self.catalog, model or self.settings.default_model, precision, role)
         job = Job("encode", sources, {"model": named, "text": text, "id": ids, "threads": sharding.threads}, sharding.rows)
-        done = carry_out(job, JobFolder(out), how, progress)
+        done = execute(job, JobFolder(out), how, progress)
         rows, left_out = (sum(getattr(receipt, name) for receipt in done.receipts) for name in ("rows", "left_out"))
-        return ShardsEncoded(
+        return EncodedShards(
             str(JobFolder(out).path), rows, left_out, len(done.receipts), done.resumed, encoder.dim, done.seconds, done.rows, text, ids
         )
 
@@ -104,7 +104,7 @@ class Scaling(Part):
         """The Parquet files, and the columns; of a file of another format one is made, in the folder beside ``out``'s shards."""
         from ..shards.sources import find_sources
 
-        file = existing(path)
+        file = existing_path(path)
         if file is None or not file.is_file() or file.suffix.lower() == ".parquet":
             return find_sources(path), column, known
         from ..data.loading.table import table_from_columns
@@ -117,7 +117,7 @@ class Scaling(Part):
         table_from_columns(beside.name, {"id": ids, "text": corpus.texts}).to_parquet(beside)
         return _known_whole(find_sources(beside)), "text", "id"
 
-    def mine(self, path: Path, how: How, top: int = 10, threads: int = 1, progress: Progress | None = None) -> ShardsMined:
+    def mine(self, path: Path, how: ExecutionOptions, top: int = 10, threads: int = 1, progress: Progress | None = None) -> MinedShards:
         """The most similar pairs of all rows of a folder that :meth:`encode` wrote, exactly.
 
         Raises:
@@ -125,7 +125,7 @@ class Scaling(Part):
         """
         from ..explore.paraphrase_mining import TopPairs
         from ..models.similarity import TITLES
-        from ..shards.executor import carry_out
+        from ..shards.executor import execute
         from ..shards.jobs import JobFolder
         from ..shards.reader import ShardedVectors
         from ..shards.sources import find_sources, read_rows
@@ -148,23 +148,23 @@ class Scaling(Part):
         largest = max(source.rows for source in sources)
         job = Job("mine", sources, {"of": found.key, "top": top, "dim": found.dim, "threads": threads}, largest)
         folder, start = JobFolder(found.folder.path / f"pairs-{top}"), time.perf_counter()
-        done = carry_out(job, folder, how, progress)
+        done = execute(job, folder, how, progress)
         best = TopPairs(top, 1.0)
         for receipt in done.receipts:
             part = read_rows(folder.shard(receipt.number), 0, receipt.rows, ["a", "b", "score"])
             best.add(*(part.column(name).to_numpy() for name in ("a", "b", "score")))
         a, b, scores = best.columns()
         left, right = found.told(a), found.told(b)
-        pairs = (ShardedPair(*one, *other, float(score)) for one, other, score in zip(left, right, scores, strict=True))
+        pairs = (ShardPair(*one, *other, float(score)) for one, other, score in zip(left, right, scores, strict=True))
         notes = self._unsuited(found.job.settings["model"])
-        return ShardsMined(tuple(pairs), len(found), done.resumed, time.perf_counter() - start, notes)
+        return MinedShards(tuple(pairs), len(found), done.resumed, time.perf_counter() - start, notes)
 
     def _unsuited(self, model: dict[str, Any]) -> tuple[str, ...]:
         """Say that vectors which are compared were made with a prompt for something else, where the model is here to tell."""
-        from ..shards.models import load_plain, unsuited_note
+        from ..shards.job_model import load_unprompted_model, prompt_mismatch_notes
 
         try:
-            return unsuited_note(model, load_plain(model, self.catalog), "symmetric")
+            return prompt_mismatch_notes(model, load_unprompted_model(model, self.catalog), "symmetric")
         except StudioError:  # pairs are found without the model
             return ()
 
@@ -172,8 +172,8 @@ class Scaling(Part):
         self,
         model: str | None,
         path: str | Path,
-        how: How,
-        sharding: Sharding,
+        how: ExecutionOptions,
+        sharding: ShardingOptions,
         task: str = "auto",
         out: Path | None = None,
         precision: str = "float32",
@@ -186,24 +186,24 @@ class Scaling(Part):
         """
         from ..data.schema.roles import Roles
         from ..evaluation.evaluate import choose_task
-        from ..shards.executor import carry_out
+        from ..shards.executor import execute
+        from ..shards.job_model import describe_model
         from ..shards.jobs import JobFolder
-        from ..shards.models import described
-        from ..shards.reader import gathered
-        from ..shards.sources import find_sources, sample
+        from ..shards.reader import gather_scores
+        from ..shards.sources import find_sources, sample_rows
 
         sources = find_sources(path)
-        chosen, found = choose_task(table := sample(sources), task, None)
+        chosen, found = choose_task(table := sample_rows(sources), task, None)
         if not chosen.by_similarity:
             raise StudioError(f"{chosen.name} cannot be judged in shards", "give pairs with a score or label, or leave out --engine")
         roles = found if isinstance(found, Roles) else chosen.roles_of(table)
-        named, encoder = described(self.catalog, model or self.settings.default_model, precision, "symmetric")
+        named, encoder = describe_model(self.catalog, model or self.settings.default_model, precision, "symmetric")
         told = replace(roles, group=None)
         settings = {"model": named, "task": chosen.name, "roles": told.to_json(), "threads": sharding.threads}
         job = Job("evaluate", sources, settings, sharding.rows)
         where = out or self.workspace.cache("judged") / job.key
-        done = carry_out(job, folder := JobFolder(where), how, progress)
-        targets, alike = gathered(folder, done.receipts)
+        done = execute(job, folder := JobFolder(where), how, progress)
+        targets, alike = gather_scores(folder, done.receipts)
         if not len(targets):
             raise StudioError("no row holds a pair that can be judged", "check the columns of the files")
         report = chosen.evaluate_similarities(targets, alike, encoder.similarity_name)
@@ -228,11 +228,11 @@ class Scaling(Part):
         from ..data.row_report import RowReport
         from ..models.base import require_finite_vectors
         from ..models.similarity import score_note
-        from ..shards.models import load_plain, unsuited_note
+        from ..shards.job_model import load_unprompted_model, prompt_mismatch_notes
         from ..shards.reader import ShardedVectors
-        from ..shards.serving import nearest_by
+        from ..shards.serving import search_exhaustively
 
-        query = given(query, "query")
+        query = require_text(query, "query")
         if k < 1:
             raise StudioError(f"k is {k}", "choose at least 1")
         rows = ShardedVectors(path)
@@ -242,10 +242,10 @@ class Scaling(Part):
         role = of.get("role", "plain")
         if model is not None and self.catalog.load(model, of["precision"]).for_role(role).fingerprint != of["fingerprint"]:
             raise StudioError(f"{path.name} was encoded by {of['source']}, not by {model}", "leave the model out, or encode it again")
-        plain = load_plain(of, self.catalog)
+        plain = load_unprompted_model(of, self.catalog)
         start = time.perf_counter()
         asked = require_finite_vectors(plain.for_role("query").encode([query]))[0]
-        numbers, scores = served.search(asked, k) if served else nearest_by(rows, asked, k, by)
+        numbers, scores = served.search(asked, k) if served else search_exhaustively(rows, asked, k, by)
         told = rows.told(numbers)
         milliseconds = (time.perf_counter() - start) * 1000
         hits = (
@@ -253,17 +253,17 @@ class Scaling(Part):
             for row, score, (known, text) in zip(numbers, scores, told, strict=True)
         )
         recall = served.recall(k) if served else None
-        notes = (*score_note(plain.name, by), *unsuited_note(of, plain, "document"))
+        notes = (*score_note(plain.name, by), *prompt_mismatch_notes(of, plain, "document"))
         if recall is not None:
             notes += (f"Approximate: of the nearest rows {recall:.1%} are found, measured on rows of this folder.",)
         return SearchResult(tuple(hits), milliseconds, RowReport(len(rows), len(rows)), notes, recall, by)
 
     def _served(self, path: Path, progress: Progress | None) -> Any:
         from ..shards.jobs import JobFolder
-        from ..shards.serving import ServedVectors
+        from ..shards.serving import ShardIndex
 
         folder = JobFolder(path).path
-        return self._services.served.get((str(folder), JobFolder(folder).job().key), lambda: ServedVectors(folder, progress), checkpoint)
+        return self._services.served.get((str(folder), JobFolder(folder).job().key), lambda: ShardIndex(folder, progress), checkpoint)
 
 
 def _known_whole(sources: tuple[SourceFile, ...]) -> tuple[SourceFile, ...]:

@@ -20,9 +20,9 @@ from ..models.base import require_finite_vectors
 from ..models.similarity import pair_similarity_note
 from ..progress import checkpoint
 from ..workspace import digest_texts
-from .base import Part
-from .languages import HardlyRead, foreign_notes, hardly_read, languages_of, unknown_notes
-from .results import Agreement, Encoded, FileEncoded, Gap, PairScore, PairScores, Similarity, Suggestions
+from .languages import ReadabilityWarning, check_readability, language_mismatch_notes, model_languages, unknown_word_notes
+from .resources import Service
+from .results import Agreement, EncodedFile, EncodedTexts, PairScore, PairScores, PairSuggestions, RankGap, Similarity
 
 if TYPE_CHECKING:
     from ..data.corpus import Corpus
@@ -32,29 +32,29 @@ if TYPE_CHECKING:
     from ..models.base import Encoder
     from ..models.prompts import Role
     from ..progress import Progress
-    from .base import Services
-    from .data import Reading
+    from .data import DataService
+    from .resources import Resources
 
 
 _WORST, _MOST_RESAMPLED = 20, 20_000
 _LONGEST = 100_000  # characters of a text that is typed
 
 
-class Comparing(Part):
+class _OldComparing(Service):
     """Texts → vectors, and how alike they are."""
 
-    def __init__(self, services: Services, read: Reading) -> None:
+    def __init__(self, services: Resources, read: DataService) -> None:
         super().__init__(services)
         self.read = read
 
     def similarity(self, a: str, b: str, model: str | None = None) -> Similarity:
         """Two texts compared."""
         encoder = self._encoder(model)
-        vectors = require_finite_vectors(encoder.encode([given(a, "first"), given(b, "second")]))
+        vectors = require_finite_vectors(encoder.encode([require_text(a, "first"), require_text(b, "second")]))
         foreign, found = self.language_notes([a, b], model), encoder.coverage([a, b])
         doubtful = bool(foreign) or (found is not None and found.empty > 0)
         compared = _compare(vectors[:1], vectors[1:], encoder.similarity_name)[0]
-        notes = (*pair_similarity_note(encoder.name, encoder.similarity_name), *foreign, *unknown_notes(found, 2))
+        notes = (*pair_similarity_note(encoder.name, encoder.similarity_name), *foreign, *unknown_word_notes(found, 2))
         return replace(compared, notes=notes, doubtful=doubtful)
 
     def similarity_pairs(self, path: str | Path | Table, model: str | None = None, progress: Progress | None = None) -> PairScores:
@@ -85,7 +85,7 @@ class Comparing(Part):
             raise StudioError("there is no text to compare", "write one text a line")
         from ..models.similarity import similarity
 
-        shown = [given(text, f"{number}.") for number, text in enumerate(texts, 1)]
+        shown = [require_text(text, f"{number}.") for number, text in enumerate(texts, 1)]
         encoder = self._encoder(model)
         vectors = require_finite_vectors(encoder.encode(shown))
         found = similarity(vectors, vectors, encoder.similarity_name)
@@ -99,7 +99,7 @@ class Comparing(Part):
         progress: Progress | None = None,
         *,
         role: Role = "plain",
-    ) -> Encoded:
+    ) -> EncodedTexts:
         """Texts as vectors, past the cache, with the time it took; of a corpus a vector for each row of its file (see :class:`Encoded`).
 
         Args:
@@ -118,7 +118,7 @@ class Comparing(Part):
         rate, account = len(vectors) / max(seconds, 1e-9), RowReport(len(found), len(found))
         if not isinstance(texts, Sequence):
             vectors, account = _aligned(vectors, texts), texts.account
-        return Encoded(vectors, len(vectors), vectors.shape[1], seconds, rate, account, self.reading_notes(texts, model), chosen, why)
+        return EncodedTexts(vectors, len(vectors), vectors.shape[1], seconds, rate, account, self.reading_notes(texts, model), chosen, why)
 
     def encode_to(
         self,
@@ -130,7 +130,7 @@ class Comparing(Part):
         tell: Callable[[str], None] | None = None,
         *,
         role: Role = "plain",
-    ) -> FileEncoded:
+    ) -> EncodedFile:
         """The texts of a file as vectors in the ``.npy`` file ``out``, written as they come; see :mod:`sbert_studio.shards.memmap_writer`.
 
         Past the cache both ways: a million vectors would take its place twice, and drive out all others.
@@ -139,23 +139,23 @@ class Comparing(Part):
             tell: told in words what is there already, and what is kept where this is stopped.
             role: as :meth:`encode`.
         """
-        from ..shards.memmap_writer import Made, write_vectors
+        from ..shards.memmap_writer import VectorFileSpec, write_vectors
 
         chosen, why = self.catalog.precision(precision)
         encoder = self.catalog.load(model or self.settings.default_model, chosen).for_role(role)
-        done = write_vectors(out, Made.of(found, encoder, chosen), found, encoder, progress, tell)
+        done = write_vectors(out, VectorFileSpec.of(found, encoder, chosen), found, encoder, progress, tell)
         nan = tuple(np.setdiff1d(np.arange(found.rows), found.places).tolist())
         rate, notes = done.encoded / max(done.seconds, 1e-9), (*self.reading_notes(found.texts, model), *_unused_prompts(encoder, role))
-        return FileEncoded(found.rows, encoder.dim, nan, done.resumed, done.seconds, rate, found.account, notes, chosen, why)
+        return EncodedFile(found.rows, encoder.dim, nan, done.resumed, done.seconds, rate, found.account, notes, chosen, why)
 
     def language_notes(self, texts: Sequence[str] | Corpus, model: str | None = None, what: str = "The texts") -> tuple[str, ...]:
         """A sentence where the texts are in a language that the model was not trained on."""
         from ..data.language import count_languages
 
         found = count_languages(texts) if isinstance(texts, Sequence) else texts.languages
-        return foreign_notes(self.catalog, model or self.settings.default_model, found, what, self.multilingual)
+        return language_mismatch_notes(self.catalog, model or self.settings.default_model, found, what, self.multilingual)
 
-    def hardly_reads(self, corpus: Corpus, at_hand: Sequence[str], model: str | None = None) -> HardlyRead | None:
+    def hardly_reads(self, corpus: Corpus, at_hand: Sequence[str], model: str | None = None) -> ReadabilityWarning | None:
         """What is to be known before the model is asked anything about the corpus; ``None`` where it reads it.
 
         Args:
@@ -166,7 +166,7 @@ class Comparing(Part):
         """
         name = model or self.settings.default_model
         here = self.catalog.resolve(name).path is not None
-        return hardly_read(self.catalog, name, corpus, at_hand, self.catalog.load(name) if here else None, self.multilingual)
+        return check_readability(self.catalog, name, corpus, at_hand, self.catalog.load(name) if here else None, self.multilingual)
 
     def reading_notes(self, texts: Sequence[str] | Corpus, model: str | None = None) -> tuple[str, ...]:
         """:meth:`language_notes`, and a sentence where the model is a table that does not know all their words."""
@@ -174,7 +174,7 @@ class Comparing(Part):
 
     def _unknown(self, texts: Sequence[str] | Corpus, encoder: Encoder, what: str = "the texts") -> tuple[str, ...]:
         if isinstance(texts, Sequence):
-            return unknown_notes(encoder.coverage(texts), len(texts), what)
+            return unknown_word_notes(encoder.coverage(texts), len(texts), what)
         if encoder.coverage(()) is None:
             return ()
 
@@ -184,7 +184,7 @@ class Comparing(Part):
         from ..models.static.tokens import Coverage
 
         found = self._services.coverages.get((texts.digest, encoder.fingerprint), count, checkpoint)
-        return unknown_notes(found, len(texts.texts), what)
+        return unknown_word_notes(found, len(texts.texts), what)
 
     def _notes(self, corpus: Corpus, model: str | None, encoder: Encoder) -> tuple[str, ...]:
         said = (*corpus.repeat_notes(), *kept_as_texts(corpus.notes))
@@ -194,7 +194,7 @@ class Comparing(Part):
         return self.catalog.load(model or self.settings.default_model).for_role(role)
 
 
-def given(text: str, which: str) -> str:
+def require_text(text: str, which: str) -> str:
     """The text, which must be neither empty nor a whole book; ``which`` names it.
 
     Raises:
@@ -267,14 +267,14 @@ def _agreement(table: Table, roles: Roles, cosines: np.ndarray) -> Agreement | N
     return Agreement(roles.target, len(told), mean_by_label=means, worst=_worst(gaps) if len(means) > 1 else (), gaps=gaps)
 
 
-def _gaps(places: np.ndarray, found: np.ndarray, gold: np.ndarray, said: Sequence[float | str]) -> tuple[Gap, ...]:
+def _gaps(places: np.ndarray, found: np.ndarray, gold: np.ndarray, said: Sequence[float | str]) -> tuple[RankGap, ...]:
     """By how much the cosine and the gold score of each pair disagree."""
     from ..evaluation.answers import rank_differences
 
-    return tuple(Gap(int(place), of, float(gap)) for place, of, gap in zip(places, said, rank_differences(found, gold), strict=True))
+    return tuple(RankGap(int(place), of, float(gap)) for place, of, gap in zip(places, said, rank_differences(found, gold), strict=True))
 
 
-def _worst(gaps: Sequence[Gap]) -> tuple[Gap, ...]:
+def _worst(gaps: Sequence[RankGap]) -> tuple[RankGap, ...]:
     """The pairs on which the cosines and the gold scores disagree most."""
     return tuple(sorted(gaps, key=lambda one: -abs(one.gap))[:_WORST])
 
@@ -291,7 +291,7 @@ _MOST_WORDS = 160
 _NEAR = 0.99
 
 
-class Relating(Comparing):
+class SimilarityService(_OldComparing):
     """What stands behind a score."""
 
     def usual(self, corpus: Corpus | None = None, model: str | None = None) -> ScoreDistribution:
@@ -305,8 +305,8 @@ class Relating(Comparing):
         encoder = self._encoder(model)
         texts, of = (sample_texts(corpus.texts), corpus.name) if corpus is not None else ([], "")
         if len(texts) < MIN_TEXTS:
-            known = languages_of(self.catalog, model or self.settings.default_model)
-            sentences = everyday()
+            known = model_languages(self.catalog, model or self.settings.default_model)
+            sentences = everyday_sentences()
             spoken = [text for language, text in sentences if language in (known or ("en",))]
             texts, of = sample_texts(spoken if len(spoken) >= MIN_TEXTS else [text for _, text in sentences]), _EVERYDAY
         key = digest_texts(texts), encoder.fingerprint
@@ -327,7 +327,7 @@ class Relating(Comparing):
         from ..models.word_encoder import token_states
 
         encoder = self._encoder(model)
-        states = [token_states(encoder, given(text, which)) for text, which in ((a, "first"), (b, "second"))]
+        states = [token_states(encoder, require_text(text, which)) for text, which in ((a, "first"), (b, "second"))]
         left, right = states
         if left is None or right is None:
             raise StudioError(f"{encoder.name} gives no vectors of single words", "choose a transformer, or a table of words")
@@ -348,7 +348,7 @@ class Relating(Comparing):
         count: int = 12,
         judged: Sequence[tuple[str, str, bool]] = (),
         progress: Progress | None = None,
-    ) -> Suggestions:
+    ) -> PairSuggestions:
         """Pairs of the corpus that are worth a person's word; of a large one 3,000 texts are looked at.
 
         Args:
@@ -379,7 +379,7 @@ class Relating(Comparing):
             line = self._line(judged, model, decision_boundary) if judged else None
             line = usual.quantile(_NEAR) if line is None else line
             found = uncertain_pairs(vectors, line, count, known, progress)
-        return Suggestions(tuple((texts[a], texts[b], cosine) for a, b, cosine in found), line)
+        return PairSuggestions(tuple((texts[a], texts[b], cosine) for a, b, cosine in found), line)
 
     def _of_texts(self, texts: Sequence[str], model: str | None, progress: Progress | None) -> np.ndarray:
         """The vectors of some texts, from the cache."""
@@ -395,7 +395,7 @@ class Relating(Comparing):
 
 
 @lru_cache(maxsize=1)
-def everyday() -> tuple[tuple[str, str], ...]:
+def everyday_sentences() -> tuple[tuple[str, str], ...]:
     """The (language, sentence) pairs of the probe of everyday language, the first sentence of each of its pairs."""
     with (ASSETS / "probe" / "general.csv").open(encoding="utf-8", newline="") as source:
         return tuple((row["language"], row["sentence1"]) for row in csv.DictReader(source))

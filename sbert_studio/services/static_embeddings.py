@@ -13,10 +13,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import StudioError, whole
-from ..workspace import Workspace, atomic_file, existing, write_json
-from .base import Part
-from .data import require_writable
+from ..errors import StudioError, to_valid_utf8
+from ..workspace import Workspace, atomic_file, existing_path, write_json
+from .data import require_model_folder
+from .resources import Service
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from ..models.word_encoder import WordEncoder
     from ..progress import Progress
     from ..settings import Limits
-    from .base import Services
-    from .data import Reading
-    from .jobs import Begin
+    from .data import DataService
+    from .jobs import BeginPhase
+    from .resources import Resources
 
 
 _FILE = "fitted.json"
@@ -35,7 +35,7 @@ _LEFT = 24 * 3600  # seconds
 
 
 @dataclass(frozen=True)
-class FittedModel:
+class StaticModelRecord:
     """What is known of one.
 
     Attributes:
@@ -55,7 +55,7 @@ class FittedModel:
     notes: tuple[str, ...] = ()
 
     @classmethod
-    def new(cls, name: str, owner: str, kind: str, notes: tuple[str, ...] = ()) -> FittedModel:
+    def new(cls, name: str, owner: str, kind: str, notes: tuple[str, ...] = ()) -> StaticModelRecord:
         """One that is made now."""
         created = datetime.now(UTC).isoformat(timespec="seconds")
         return cls(f"words-{secrets.token_hex(5)}", name, owner, kind, created, notes)
@@ -65,17 +65,17 @@ class FittedModel:
         return {**self.__dict__, "notes": list(self.notes)}
 
 
-def folder_of(workspace: Workspace, model_id: str) -> Path:
+def model_folder(workspace: Workspace, model_id: str) -> Path:
     """Where the model of that id lies; it need not be there."""
     return workspace.fitted / model_id / "model"
 
 
 @contextmanager
-def entered(workspace: Workspace, record: FittedModel) -> Iterator[Path]:
+def registered_model(workspace: Workspace, record: StaticModelRecord) -> Iterator[Path]:
     """Enter a model into the list once its folder, which is given, was written; nothing is left of one that could not be written."""
     _sweep(workspace)
     try:
-        yield folder_of(workspace, record.id)
+        yield model_folder(workspace, record.id)
         write_json(workspace.fitted / record.id / _FILE, record.to_json())
     except BaseException:
         shutil.rmtree(workspace.fitted / record.id, ignore_errors=True)
@@ -90,13 +90,13 @@ def _sweep(workspace: Workspace) -> None:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-def fitted_models(workspace: Workspace, owner: str | None = None) -> list[FittedModel]:
+def list_static_models(workspace: Workspace, owner: str | None = None) -> list[StaticModelRecord]:
     """Those (of one owner) that are there, newest first; what cannot be read is passed over."""
     found = []
     for path in workspace.fitted.glob(f"words-*/{_FILE}"):
         try:
             values = json.loads(path.read_text(encoding="utf-8"))
-            record = FittedModel(**{**values, "notes": tuple(map(str, values["notes"]))})
+            record = StaticModelRecord(**{**values, "notes": tuple(map(str, values["notes"]))})
         except (OSError, ValueError, TypeError, KeyError):
             continue
         if record.id == path.parent.name and owner in (None, record.owner):
@@ -104,24 +104,24 @@ def fitted_models(workspace: Workspace, owner: str | None = None) -> list[Fitted
     return sorted(found, key=lambda record: record.created, reverse=True)
 
 
-def delete(workspace: Workspace, model_id: str, owner: str | None = None) -> None:
+def delete_static_model(workspace: Workspace, model_id: str, owner: str | None = None) -> None:
     """Remove one.
 
     Raises:
         StudioError: the owner has none of that id.
     """
-    if model_id not in {record.id for record in fitted_models(workspace, owner)}:
+    if model_id not in {record.id for record in list_static_models(workspace, owner)}:
         raise StudioError(f"there are no word vectors {model_id[:80]!r}", "reload the list")
     shutil.rmtree(workspace.fitted / model_id, ignore_errors=True)
 
 
-def write_zip(workspace: Workspace, model_id: str, target: Path) -> Path:
+def write_model_zip(workspace: Workspace, model_id: str, target: Path) -> Path:
     """The model's folder as a zip.
 
     Raises:
         StudioError: it is gone.
     """
-    folder = folder_of(workspace, model_id)
+    folder = model_folder(workspace, model_id)
     if not folder.is_dir():
         raise StudioError(f"the static embeddings {model_id} no longer exist", "choose another model")
     with atomic_file(target.with_suffix(".zip")) as part:
@@ -131,12 +131,12 @@ def write_zip(workspace: Workspace, model_id: str, target: Path) -> Path:
     return target.with_suffix(".zip")
 
 
-def remove_old_fitted(workspace: Workspace, limits: Limits, now: datetime) -> list[str]:
+def remove_expired_models(workspace: Workspace, limits: Limits, now: datetime) -> list[str]:
     """Remove those whose days are over, where a shared page sets how long things are kept; their ids."""
     gone = []
-    for record in fitted_models(workspace) if limits.keep_days else ():
+    for record in list_static_models(workspace) if limits.keep_days else ():
         if now >= datetime.fromisoformat(record.created) + timedelta(days=limits.keep_days):
-            delete(workspace, record.id)
+            delete_static_model(workspace, record.id)
             gone.append(record.id)
     return gone
 
@@ -147,7 +147,7 @@ _TABLES = (".txt", ".vec", ".bin", ".gz")
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FittedEmbeddings:
     """An encoder on word vectors that were learned or distilled.
 
     Attributes:
@@ -178,10 +178,10 @@ class Fitted:
         return {**self.__dict__, "notes": list(self.notes)}
 
 
-class Fitting(Part):
+class StaticEmbeddingService(Service):
     """Texts, or an encoder → word vectors → an encoder that averages them."""
 
-    def __init__(self, services: Services, read: Reading) -> None:
+    def __init__(self, services: Resources, read: DataService) -> None:
         super().__init__(services)
         self.read = read
 
@@ -198,8 +198,8 @@ class Fitting(Part):
         seed: int = 12,
         name: str = "",
         owner: str = "local",
-        begin: Begin = lambda what, unit: None,
-    ) -> Fitted:
+        begin: BeginPhase = lambda what, unit: None,
+    ) -> FittedEmbeddings:
         """Learn word vectors from the texts of ``file``, or take those that others learned, and write the encoder that averages them.
 
         Args:
@@ -226,7 +226,7 @@ class Fitting(Part):
             raise StudioError(f"the vectors of {kind} carry their words' weights already", "leave the weighting out")
         weighting = require_weighting(weighting or ("plain" if weighted else "sif"))
         if out is not None:
-            require_writable(out)
+            require_model_folder(out)
         title, texts = self._texts(file, columns, begin("reading", "bytes"))
         began = time.perf_counter()
         if learner is not None:
@@ -242,10 +242,10 @@ class Fitting(Part):
         why = "they are too rare" if learner is not None else "the table does not know them"
         left = f"{found.unknown:,} of {found.known + found.unknown:,} words of the texts have no vector: {why}"
         notes = (left,) if found.unknown else ()
-        encoder.name = whole(name or f"{Path(title).stem}-{kind if learner is not None else Path(kind).stem}")
+        encoder.name = to_valid_utf8(name or f"{Path(title).stem}-{kind if learner is not None else Path(kind).stem}")
         begin("writing", "")
-        model = self._written(encoder, out, owner, kind if learner is not None else whole(Path(kind).name), notes)
-        return Fitted(model, kind, len(vectors), encoder.dim, len(texts), seconds, notes)
+        model = self._written(encoder, out, owner, kind if learner is not None else to_valid_utf8(Path(kind).name), notes)
+        return FittedEmbeddings(model, kind, len(vectors), encoder.dim, len(texts), seconds, notes)
 
     def distil(
         self,
@@ -257,8 +257,8 @@ class Fitting(Part):
         out: Path | None = None,
         name: str = "",
         owner: str = "local",
-        begin: Begin = lambda what, unit: None,
-    ) -> Fitted:
+        begin: BeginPhase = lambda what, unit: None,
+    ) -> FittedEmbeddings:
         """Distil an encoder into a table of words; see :func:`sbert_studio.models.static.distill.distill`.
 
         Args:
@@ -273,7 +273,7 @@ class Fitting(Part):
         from ..models.static.distill import distill
 
         if out is not None:
-            require_writable(out)
+            require_model_folder(out)
         texts: list[str] = []
         if vocabulary is not None:
             texts = self._texts(vocabulary, columns, begin("reading", "bytes"))[1]
@@ -282,17 +282,17 @@ class Fitting(Part):
         began = time.perf_counter()
         encoder = distill(teacher, texts, dim=dim, progress=begin("encoding words", "words"))
         seconds = time.perf_counter() - began
-        encoder.name = whole(name or f"{Path(teacher.name).name}-static")
+        encoder.name = to_valid_utf8(name or f"{Path(teacher.name).name}-static")
         begin("writing", "")
         notes = (encoder.note,)
         facts = CardFacts(title=encoder.name, base_model=encoder.base, tags=("static-embeddings",))
         words = len(encoder.tokens.words())
         written = self._written(encoder, out, owner, STATIC, notes, encoder.card(facts))
-        return Fitted(written, STATIC, words, encoder.dim, len(texts), seconds, notes)
+        return FittedEmbeddings(written, STATIC, words, encoder.dim, len(texts), seconds, notes)
 
-    def fitted(self, owner: str | None = None) -> list[FittedModel]:
+    def fitted(self, owner: str | None = None) -> list[StaticModelRecord]:
         """The tables of words (of one owner) that were made here, newest first."""
-        return fitted_models(self.workspace, owner)
+        return list_static_models(self.workspace, owner)
 
     def delete_fitted(self, model_id: str, owner: str | None = None) -> None:
         """Remove one (of one owner).
@@ -300,7 +300,7 @@ class Fitting(Part):
         Raises:
             StudioError: there is none.
         """
-        delete(self.workspace, model_id, owner)
+        delete_static_model(self.workspace, model_id, owner)
 
     def export_fitted(self, model_id: str, path: Path) -> Path:
         """The folder of one as a zip.
@@ -308,7 +308,7 @@ class Fitting(Part):
         Raises:
             StudioError: it is gone.
         """
-        return write_zip(self.workspace, model_id, path)
+        return write_model_zip(self.workspace, model_id, path)
 
     def learner(self, kind: str, settings: Mapping[str, Any] | None = None) -> Learner | None:
         """The learner of a kind with its settings; ``None`` of a table that is there.
@@ -323,9 +323,9 @@ class Fitting(Part):
         if kind in KINDS:
             found = LEARNERS[KINDS[kind]]
             return found(parse_params(found.Params, settings or {}))
-        if kind not in known and Path(kind).suffix.lower() in _TABLES and existing(kind) is None:
+        if kind not in known and Path(kind).suffix.lower() in _TABLES and existing_path(kind) is None:
             raise StudioError(f"there is no file {Path(kind).name!r}", f"check the path, or choose one of {', '.join(known)}")
-        if kind not in known and (existing(kind) is None or not Path(kind).is_file()):
+        if kind not in known and (existing_path(kind) is None or not Path(kind).is_file()):
             raise StudioError(f"there is no kind of word vectors {kind!r}", f"choose one of {', '.join(known)}, or a file of them")
         if settings:
             raise StudioError(f"the vectors of {kind} are learned already", "leave --set out")
@@ -352,8 +352,8 @@ class Fitting(Part):
             encoder.save(out, card=card)
             return str(out)
         self.workspace.require_writable()
-        record = FittedModel.new(encoder.name, owner, kind, notes)
-        with entered(self.workspace, record) as folder:
+        record = StaticModelRecord.new(encoder.name, owner, kind, notes)
+        with registered_model(self.workspace, record) as folder:
             encoder.save(folder, card=card)
         return record.id
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from ..settings import Settings
-from .base import Services
-from .data import Reading
-from .evaluation import Evaluating
-from .fine_tune import Settling, Tuning
-from .hub_upload import Pushing
-from .model_diff import Changing
-from .shards import Scaling
-from .static_embeddings import Fitting
+from .data import DataService
+from .evaluation import EvaluationService
+from .fine_tune import FineTuneService, _OldSettling
+from .model_diff import ModelDiffService
+from .models import ModelService
+from .resources import Resources
+from .shards import ShardService
+from .static_embeddings import StaticEmbeddingService
 
 
-class Studio(Services):
+class Studio(Resources):
     """Every verb, over one set of services. Making it loads no model, opens no database and imports nothing heavy.
 
     Verbs may be called from several threads at once. Each raises :class:`~sbert_studio.errors.StudioError` for what a
@@ -32,11 +32,11 @@ class Studio(Services):
 
     def __init__(self, settings: Settings | None = None, *, allow_folders: bool | None = None) -> None:
         super().__init__(settings, allow_folders=allow_folders)
-        self.read = Reading(self)
-        self.explore = Changing(self, self.read)
-        self.words = Fitting(self, self.read)
-        self.tune = Tuning(self, self.read)
-        self.settle = Settling(self, self.tune)
-        self.judge = Evaluating(self, self.read)
-        self.scale = Scaling(self, self.read)
-        self.hub = Pushing(self)
+        self.read = DataService(self)
+        self.explore = ModelDiffService(self, self.read)
+        self.words = StaticEmbeddingService(self, self.read)
+        self.tune = FineTuneService(self, self.read)
+        self.settle = _OldSettling(self, self.tune)
+        self.judge = EvaluationService(self, self.read)
+        self.scale = ShardService(self, self.read)
+        self.hub = ModelService(self)

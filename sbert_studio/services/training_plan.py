@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError
-from .training_questions import Unanswered
+from .questions import OpenQuestionsError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..training.spec import TrainSpec
 
 
-def run_accounts(run: Run, materials: RunFiles) -> dict[str, RowReport]:
+def run_row_reports(run: Run, materials: RunFiles) -> dict[str, RowReport]:
     """The accounts of a run's files, with the rows that it held out. In folds every row is held out once, and learned from in the end.
 
     What was found of a run that is done is kept in its folder.
@@ -46,12 +46,12 @@ def run_accounts(run: Run, materials: RunFiles) -> dict[str, RowReport]:
     else:
         return found
     if (first := materials.first()) is not None and judged_by is not None and "first" in found:
-        found["first"] = unseen(found["first"], first, judged_by)
+        found["first"] = exclude_shared_texts(found["first"], first, judged_by)
     materials.keep_accounts(found)
     return found
 
 
-def unseen(account: RowReport, first: Examples, held: Examples) -> RowReport:
+def exclude_shared_texts(account: RowReport, first: Examples, held: Examples) -> RowReport:
     """The account of the first stage's file without the rows that hold a text of those that judge, which the stage leaves out."""
     import numpy as np
 
@@ -61,7 +61,7 @@ def unseen(account: RowReport, first: Examples, held: Examples) -> RowReport:
     return account.after_split(first.lines, first.lines[~find_leaks(first, held)], np.array([], dtype=np.int64), SHARES_HELD_OUT_TEXT)
 
 
-def in_sentences(accounts: Mapping[str, RowReport], *, begun: bool = True) -> tuple[str, ...]:
+def describe_row_reports(accounts: Mapping[str, RowReport], *, begun: bool = True) -> tuple[str, ...]:
     """A sentence on the rows of each file, named by its part: ``120 rows read, 74 used for training, 46 skipped: …``.
 
     Args:
@@ -98,12 +98,12 @@ def _held_out(path: Path) -> np.ndarray:
         return np.unique(np.array([json.loads(line)["line"] for line in source], dtype=np.int64))
 
 
-FIRST = "first."
+FIRST_STAGE_PREFIX = "first."
 """What the names of a first stage's settings, and of what is said of its columns, begin with."""
 
 
 @dataclass(frozen=True)
-class Answered:
+class AnsweredQuestion:
     """A question that was put to the owner of a file, and what they said."""
 
     question: str
@@ -141,12 +141,12 @@ class TrainRequest:
     owner: str = "local"
     name: str | None = None
     changes: tuple[str, ...] = ()
-    answered: tuple[Answered, ...] = ()
+    answered: tuple[AnsweredQuestion, ...] = ()
     pins: TrackedExamples | None = None
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class PlanFile:
     """One file of a plan, read.
 
     Attributes:
@@ -178,9 +178,9 @@ class TrainPlan:
     """
 
     request: TrainRequest
-    data: Source
-    dev: Source | None
-    first: Source | None
+    data: PlanFile
+    dev: PlanFile | None
+    first: PlanFile | None
     diagnosis: Diagnosis
     earlier: Diagnosis | None
     spec: TrainSpec
@@ -202,7 +202,7 @@ class TrainPlan:
         return self.data.examples
 
     @property
-    def sources(self) -> dict[str, Source]:
+    def sources(self) -> dict[str, PlanFile]:
         """Every file by its part: ``data``, and where given ``dev`` and ``first``."""
         named = {"data": self.data, "dev": self.dev, "first": self.first}
         return {name: source for name, source in named.items() if source is not None}
@@ -239,7 +239,7 @@ class TrainPlan:
                     change = f"{finding.fix.label[:1].lower()}{finding.fix.label[1:]}, or put it right in the file" if finding.fix else ""
                     raise StudioError(finding.message, change or "put it right in the file", finding.rows)
         if self.questions and not (self.request.choices and self.request.choices.as_read):
-            raise Unanswered.of_file(self.table.name, self.questions)
+            raise OpenQuestionsError.of_file(self.table.name, self.questions)
 
     def to_json(self) -> dict[str, Any]:
         """``spec, reasons, kind, certain, questions, roles, accounts, digests`` as plain data."""

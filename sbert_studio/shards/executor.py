@@ -16,19 +16,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ..errors import StudioError
 from ..progress import checkpoint
 from ..registry import Registry
-from ..settings import keep_ray_quiet
-from ..workspace import require_disk
+from ..settings import configure_ray
+from ..workspace import require_disk_space
 from .jobs import Job, JobFolder, Receipt
-from .operations import WORKS
+from .operations import OPERATIONS
 
 if TYPE_CHECKING:
     from ..progress import Progress
     from .jobs import Shard
-    from .operations import Do, Work
+    from .operations import Operation, ProcessShard
 
 
 @dataclass(frozen=True)
-class How:
+class ExecutionOptions:
     """By whom a job is carried out, which changes nothing in its result.
 
     Attributes:
@@ -61,11 +61,11 @@ class Engine(ABC):
     name: ClassVar[str]
     title: ClassVar[str]
 
-    def __init__(self, how: How) -> None:
+    def __init__(self, how: ExecutionOptions) -> None:
         self.how = how
 
     @abstractmethod
-    def carry(self, work: Work, shards: Sequence[Shard], tell: Callable[[int], None]) -> Iterator[int]:
+    def carry(self, work: Operation, shards: Sequence[Shard], tell: Callable[[int], None]) -> Iterator[int]:
         """Do the shards, in whatever order, and yield the number of each once its receipt is written.
 
         Args:
@@ -80,7 +80,7 @@ ENGINES: Registry[Engine] = Registry("engine")
 
 
 @dataclass(frozen=True)
-class Carried:
+class JobOutcome:
     """What came of a job.
 
     Attributes:
@@ -95,7 +95,7 @@ class Carried:
     rows: int
 
 
-def carry_out(job: Job, folder: JobFolder, how: How, progress: Progress | None = None) -> Carried:
+def execute(job: Job, folder: JobFolder, how: ExecutionOptions, progress: Progress | None = None) -> JobOutcome:
     """Do every shard of ``job`` that ``folder`` does not hold yet. Whatever ends it, the shards that are done stay done.
 
     Args:
@@ -105,11 +105,11 @@ def carry_out(job: Job, folder: JobFolder, how: How, progress: Progress | None =
         StudioError: the folder holds another job, the disk is too small, or a shard cannot be done.
     """
     folder.begin(job)
-    engine, work = ENGINES[how.engine](how), WORKS[job.work](job, folder)
+    engine, work = ENGINES[how.engine](how), OPERATIONS[job.work](job, folder)
     known = folder.receipts(job, verify=True)
     todo = [shard for shard in job.shards if shard.number not in known]
     wanted = sum(shard.rows for shard in todo)
-    require_disk(folder.path, work.bytes_of(wanted))
+    require_disk_space(folder.path, work.bytes_of(wanted))
     done, start = job.rows - wanted, time.perf_counter()
 
     def tell(rows: int) -> None:
@@ -122,19 +122,19 @@ def carry_out(job: Job, folder: JobFolder, how: How, progress: Progress | None =
             done += job.shards[number].rows
             tell(0)
             checkpoint()
-    return Carried(tuple(folder.finished(job)), len(known), time.perf_counter() - start, wanted)
+    return JobOutcome(tuple(folder.finished(job)), len(known), time.perf_counter() - start, wanted)
 
 
 _ANSWER = 10  # seconds
 
 
 @ENGINES.register("ray")
-class Ray(Engine):
+class RayEngine(Engine):
     """See the module."""
 
     title = "Ray Data, on this machine or a cluster"
 
-    def carry(self, work: Work, shards: Sequence[Shard], tell: Callable[[int], None]) -> Iterator[int]:
+    def carry(self, work: Operation, shards: Sequence[Shard], tell: Callable[[int], None]) -> Iterator[int]:
         """See :meth:`Engine.carry`."""
         with self._connected(work.threads) as ray:
             from ray import data
@@ -166,7 +166,7 @@ class Ray(Engine):
     @contextmanager
     def _connected(self, threads: int) -> Iterator[Any]:
         """Ray, on the cluster that is named, or on one that lives as long as this and listens on the loopback alone."""
-        keep_ray_quiet(alone=not self.how.address)
+        configure_ray(alone=not self.how.address)
         try:
             import ray
         except ImportError:
@@ -175,7 +175,7 @@ class Ray(Engine):
             if not ray.is_initialized():
                 if self.how.address:
                     _require_answer(self.how.address)
-                _start(ray, self.how.address, self.how.workers * threads or None, self.how.memory_mb)
+                _start_ray(ray, self.how.address, self.how.workers * threads or None, self.how.memory_mb)
                 ending.callback(ray.shutdown)
             yield ray
 
@@ -198,7 +198,7 @@ def _require_answer(address: str) -> None:
         ) from error
 
 
-def _start(ray: Any, address: str, cores: int | None, memory_mb: int) -> None:
+def _start_ray(ray: Any, address: str, cores: int | None, memory_mb: int) -> None:
     common: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     main = threading.current_thread() is threading.main_thread()
     before = signal.getsignal(signal.SIGTERM)
@@ -221,9 +221,9 @@ def _start(ray: Any, address: str, cores: int | None, memory_mb: int) -> None:
 class _Worker:
     """One process of the pool: the work is made ready for its first shard, and kept for the others."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: Operation) -> None:
         self._work, self._open = work, ExitStack()
-        self._do: Do | None = None
+        self._do: ProcessShard | None = None
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
         number = int(row["number"])
@@ -237,12 +237,12 @@ class _Worker:
 
 
 @ENGINES.register("local")
-class Local(Engine):
+class LocalEngine(Engine):
     """The plain path, which every other engine equals bit for bit."""
 
     title = "This process, one shard after the other"
 
-    def carry(self, work: Work, shards: Sequence[Shard], tell: Callable[[int], None]) -> Iterator[int]:
+    def carry(self, work: Operation, shards: Sequence[Shard], tell: Callable[[int], None]) -> Iterator[int]:
         """See :meth:`Engine.carry`."""
         with work.prepared() as do:
             for shard in shards:

@@ -18,7 +18,7 @@ from ..workspace import atomic_file, digest_file, write_json
 from .sources import SourceFile
 
 FORMAT = 1
-ROWS = 8_192
+SHARD_ROWS = 8_192
 """Rows of a shard, unless it is said. Texts are batched within their shard alone, so that its vectors are the same wherever and in
 whatever order shards are encoded."""
 
@@ -46,7 +46,7 @@ class Job:
     """One piece of work over many rows.
 
     Attributes:
-        work: one of :data:`~sbert_studio.shards.operations.WORKS`.
+        work: one of :data:`~sbert_studio.shards.operations.OPERATIONS`.
         sources: the files, in order.
         settings: plain data: whatever the work needs to know, and whatever a bit of its result depends on.
         shard_rows: the most rows of a shard.
@@ -55,7 +55,7 @@ class Job:
     work: str
     sources: tuple[SourceFile, ...]
     settings: Mapping[str, Any] = field(default_factory=dict)
-    shard_rows: int = ROWS
+    shard_rows: int = SHARD_ROWS
 
     @cached_property
     def shards(self) -> tuple[Shard, ...]:

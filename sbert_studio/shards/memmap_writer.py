@@ -25,8 +25,8 @@ import numpy as np
 from ..errors import StudioError
 from ..models.base import require_finite_vectors
 from ..progress import checkpoint
-from ..workspace import require_disk, write_json
-from .jobs import ROWS
+from ..workspace import require_disk_space, write_json
+from .jobs import SHARD_ROWS
 
 try:
     import fcntl
@@ -39,14 +39,14 @@ if TYPE_CHECKING:
     from ..progress import Progress
 
 _FORMAT = 1
-_BLOCK = ROWS  # rows that are encoded together, and lost together
+_BLOCK = SHARD_ROWS  # rows that are encoded together, and lost together
 _EVERY = 2.0  # seconds between two flushes
 _READ = 1 << 24
 _FLOAT = np.dtype("<f4")
 
 
 @dataclass(frozen=True)
-class Made:
+class VectorFileSpec:
     """What a file of vectors is made from; on one machine, with as many threads, it decides every bit.
 
     Attributes:
@@ -65,7 +65,7 @@ class Made:
     format: int = _FORMAT
 
     @classmethod
-    def of(cls, found: FileTexts, encoder: Encoder, precision: str) -> Made:
+    def of(cls, found: FileTexts, encoder: Encoder, precision: str) -> VectorFileSpec:
         """What the vectors of ``found`` by ``encoder`` are made from."""
         return cls(encoder.fingerprint, precision, encoder.dim, found.rows, found.digest(), _BLOCK)
 
@@ -81,7 +81,7 @@ class Made:
         """How many bytes the file has up to a row."""
         return len(self.header) + rows * self.dim * _FLOAT.itemsize
 
-    def difference(self, other: Made) -> str:
+    def difference(self, other: VectorFileSpec) -> str:
         """In words, in what another one differs; nothing where it does not."""
         if self.precision != other.precision:
             return f"in {other.precision}, not {self.precision}"
@@ -91,7 +91,7 @@ class Made:
 
 
 @dataclass(frozen=True)
-class Written:
+class WriteSummary:
     """What came of it.
 
     Attributes:
@@ -107,7 +107,7 @@ class Written:
 class _Part:
     """The unfinished file, and the journal of what stands in it."""
 
-    def __init__(self, out: Path, made: Made) -> None:
+    def __init__(self, out: Path, made: VectorFileSpec) -> None:
         self.made, self.path = made, out.with_name(f"{out.name}.part")
         self.journal = out.with_name(f"{out.name}.part.json")
         self.committed, self._last, self._sum = 0, time.monotonic(), 0
@@ -143,7 +143,7 @@ class _Part:
         """How many rows can be believed; and where there are some that cannot, in what they differ."""
         try:
             told = json.loads(self.journal.read_text(encoding="utf-8"))
-            done, checksum, known = int(told.pop("done")), told.pop("checksum", None), Made(**told)
+            done, checksum, known = int(told.pop("done")), told.pop("checksum", None), VectorFileSpec(**told)
         except FileNotFoundError:
             return 0, f"and ended before its first {self.made.block:,} rows were written" if self._was_there else ""
         except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
@@ -179,7 +179,7 @@ class _Part:
         """Ask for what the file still lacks; where it is not to be had, what was there stays as it is."""
         there = os.fstat(file.fileno()).st_size
         try:
-            require_disk(self.path.parent, self.made.end(self.made.rows) - there)
+            require_disk_space(self.path.parent, self.made.end(self.made.rows) - there)
         except StudioError:
             if not there:
                 self.remove()
@@ -201,8 +201,13 @@ class _Part:
 
 
 def write_vectors(
-    out: Path, made: Made, found: FileTexts, encoder: Encoder, progress: Progress | None = None, tell: Callable[[str], None] | None = None
-) -> Written:
+    out: Path,
+    made: VectorFileSpec,
+    found: FileTexts,
+    encoder: Encoder,
+    progress: Progress | None = None,
+    tell: Callable[[str], None] | None = None,
+) -> WriteSummary:
     """Write the vectors of ``found`` to ``out``: (rows, dim) float32, NaN where a row has no text.
 
     Args:
@@ -244,7 +249,7 @@ def write_vectors(
         part.path.replace(out)
         part.journal.unlink(missing_ok=True)
     encoded = len(found.texts) - int(np.searchsorted(found.places, resumed))
-    return Written(resumed, encoded, time.perf_counter() - start)
+    return WriteSummary(resumed, encoded, time.perf_counter() - start)
 
 
 def _kept(part: _Part, file: BinaryIO, done: int, say: Callable[[str], None]) -> None:
@@ -257,7 +262,7 @@ def _kept(part: _Part, file: BinaryIO, done: int, say: Callable[[str], None]) ->
         part.remove()
 
 
-def _blocks(made: Made, found: FileTexts, first: int, encoder: Encoder, progress: Progress | None) -> Iterator[np.ndarray]:
+def _blocks(made: VectorFileSpec, found: FileTexts, first: int, encoder: Encoder, progress: Progress | None) -> Iterator[np.ndarray]:
     """The vectors of the rows from ``first`` on, ``made.block`` at a time; each block is encoded by itself."""
     for start in range(first, made.rows, made.block):
         checkpoint()

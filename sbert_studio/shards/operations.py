@@ -20,20 +20,20 @@ from ..models.base import require_finite_vectors
 from ..progress import checkpoint
 from ..registry import Registry
 from ..workspace import digest_texts
+from .job_model import load_job_model
 from .jobs import Job, JobFolder, Shard
-from .models import load_described
-from .reader import look_between
+from .reader import scan_block_pair
 from .sources import read_rows
 
 if TYPE_CHECKING:
     from ..models.base import Encoder
 
 
-Do = Callable[[Shard, Callable[[int], None]], None]
+ProcessShard = Callable[[Shard, Callable[[int], None]], None]
 """Does a shard, writes its receipt, and tells how many of its rows are done on the way."""
 
 
-class Work(ABC):
+class Operation(ABC):
     """The work of one job; it is sent to every process that takes part.
 
     Args:
@@ -52,7 +52,7 @@ class Work(ABC):
         return int(self.job.settings["threads"])
 
     @contextmanager
-    def prepared(self) -> Iterator[Do]:
+    def prepared(self) -> Iterator[ProcessShard]:
         """What does a shard in this process, with as many threads as the job says until the end of the ``with``."""
         import torch
 
@@ -64,7 +64,7 @@ class Work(ABC):
             torch.set_num_threads(before)
 
     @abstractmethod
-    def _ready(self) -> Do:
+    def _ready(self) -> ProcessShard:
         """Load what every shard needs.
 
         Raises:
@@ -76,22 +76,22 @@ class Work(ABC):
         """About how large the result of so many rows is on disk."""
 
 
-WORKS: Registry[Work] = Registry("work")
+OPERATIONS: Registry[Operation] = Registry("work")
 
 
 _BESIDE = 160  # bytes a row of text, id and receipt: what a sentence of twenty words takes, with room
 
 
-@WORKS.register("encode")
-class Encode(Work):
+@OPERATIONS.register("encode")
+class EncodeOperation(Operation):
     """Settings: ``{model, text, id, threads}``, the last but one null where rows are numbered."""
 
     def bytes_of(self, rows: int) -> int:
         """See :meth:`Work.bytes_of`."""
         return rows * (4 * int(self.job.settings["model"]["dim"]) + _BESIDE)
 
-    def _ready(self) -> Do:
-        encoder = load_described(self.job.settings["model"])
+    def _ready(self) -> ProcessShard:
+        encoder = load_job_model(self.job.settings["model"])
         return lambda shard, tell: self._encode(encoder, shard, tell)
 
     def _encode(self, encoder: Encoder, shard: Shard, tell: Callable[[int], None]) -> None:
@@ -112,16 +112,16 @@ class Encode(Work):
         self.folder.keep(self.job, shard, pa.table(columns), shard.rows - len(texts), {"texts": digest_texts(texts)})
 
 
-@WORKS.register("evaluate")
-class Evaluate(Work):
+@OPERATIONS.register("evaluate")
+class EvaluateOperation(Operation):
     """Settings: ``{model, task, roles, threads}``, the roles as :meth:`~sbert_studio.data.schema.roles.Roles.to_json` gives them."""
 
     def bytes_of(self, rows: int) -> int:
         """See :meth:`Work.bytes_of`."""
         return rows * 8 * (1 + len(MEASURES))
 
-    def _ready(self) -> Do:
-        encoder = load_described(self.job.settings["model"])
+    def _ready(self) -> ProcessShard:
+        encoder = load_job_model(self.job.settings["model"])
         roles = Roles.from_json(self.job.settings["roles"])
         return lambda shard, tell: self._judge(encoder, roles, shard, tell)
 
@@ -147,15 +147,15 @@ class Evaluate(Work):
         self.folder.keep(self.job, shard, pa.table(found), shard.rows - len(texts), {"texts": said})
 
 
-@WORKS.register("mine")
-class Mine(Work):
+@OPERATIONS.register("mine")
+class MineOperation(Operation):
     """Settings: ``{of, top, dim, threads}``: the key of the job whose shards are the sources, and how many pairs are wanted."""
 
     def bytes_of(self, rows: int) -> int:
         """See :meth:`Work.bytes_of`."""
         return len(self.job.shards) * int(self.job.settings["top"]) * 24
 
-    def _ready(self) -> Do:
+    def _ready(self) -> ProcessShard:
         return self._mine
 
     def _mine(self, shard: Shard, tell: Callable[[int], None]) -> None:
@@ -166,7 +166,7 @@ class Mine(Work):
         later = self.job.shards[shard.number :]
         for place, other in enumerate(later):
             checkpoint()
-            look_between(best, vectors, shard.first, vectors if other.number == shard.number else self._vectors(other), other.first)
+            scan_block_pair(best, vectors, shard.first, vectors if other.number == shard.number else self._vectors(other), other.first)
             tell(shard.rows * (place + 1) // len(later))
         a, b, scores = best.columns()
         self.folder.keep(self.job, shard, pa.table({"a": a, "b": b, "score": scores}), 0, {})

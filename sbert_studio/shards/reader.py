@@ -13,17 +13,17 @@ from ..evaluation.encoding import MEASURES
 from ..explore.paraphrase_mining import PairScan, TopPairs, rectangle_tiles, triangle_tiles, unit_rows
 from ..explore.products import exact_products
 from .jobs import JobFolder, Receipt
-from .sources import opened, read_rows
+from .sources import open_parquet, read_rows
 
 
-def gathered(folder: JobFolder, receipts: Sequence[Receipt]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+def gather_scores(folder: JobFolder, receipts: Sequence[Receipt]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """(n,) targets, and the (n,) similarities by each measure, in the order of the rows."""
     tables = [read_rows(folder.shard(one.number), 0, one.rows, ["target", *MEASURES]) for one in receipts if one.rows]
     columns = {name: np.concatenate([np.empty(0), *(table.column(name).to_numpy() for table in tables)]) for name in ("target", *MEASURES)}
     return columns.pop("target"), columns
 
 
-def look_between(best: TopPairs, rows: np.ndarray, first: int, others: np.ndarray, second: int) -> None:
+def scan_block_pair(best: TopPairs, rows: np.ndarray, first: int, others: np.ndarray, second: int) -> None:
     """Let every pair of a row of one block and a row of another, or of the same one, enter as far as it belongs.
 
     Args:
@@ -132,7 +132,7 @@ class ShardedVectors:
         for shard in np.unique(shards):
             places = np.flatnonzero(shards == shard)
             within = rows[places] - self._starts[shard]
-            with opened(self.folder.shard(self.receipts[shard].number), _AGAIN) as file:
+            with open_parquet(self.folder.shard(self.receipts[shard].number), _AGAIN) as file:
                 sizes = [file.metadata.row_group(group).num_rows for group in range(file.metadata.num_row_groups)]
                 starts = np.cumsum([0, *sizes])
                 groups = np.searchsorted(starts, within, side="right") - 1

@@ -23,7 +23,7 @@ from ..explore.exact_search import ExactSimilaritySearch, Hit
 from ..models.io.digests import cached_digest
 from ..models.similarity import unit
 from ..progress import checkpoint
-from ..workspace import atomic_folder, require_disk, write_json
+from ..workspace import atomic_folder, require_disk_space, write_json
 from .reader import ShardedVectors
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ _READ_WHOLE = 1 << 30  # bytes of lists that are compared with their digest when
 _INDEX, _LISTS, _SEAL, _REACHES = "ivf.faiss", "lists.bin", "digests.json", "reaches"
 
 
-class ServedVectors:
+class ShardIndex:
     """The rows of a folder, and what finds the nearest of them; an index that is not there yet is built.
 
     Args:
@@ -88,7 +88,7 @@ class ServedVectors:
         return found[order], scores[order]
 
 
-def nearest_by(rows: ShardedVectors, query: np.ndarray, k: int, name: str) -> tuple[np.ndarray, np.ndarray]:
+def search_exhaustively(rows: ShardedVectors, query: np.ndarray, k: int, name: str) -> tuple[np.ndarray, np.ndarray]:
     """The numbers of the ``k`` rows most similar to a (dim,) vector, best first, and their scores; all rows are looked at.
 
     Args:
@@ -220,7 +220,7 @@ def _build(rows: ShardedVectors, folder: Path, progress: Progress | None) -> Non
     import faiss
     from faiss.contrib.ondisk import merge_ondisk
 
-    require_disk(rows.folder.path, 2 * len(rows) * (rows.dim + 8))
+    require_disk_space(rows.folder.path, 2 * len(rows) * (rows.dim + 8))
     lists = max(1, min(round(4 * math.sqrt(len(rows))), len(rows) // 40))
     drawn = np.sort(np.random.default_rng(12).choice(len(rows), min(len(rows), lists * _SAMPLED), replace=False))
     index = faiss.index_factory(rows.dim, f"IVF{lists},SQ8", faiss.METRIC_INNER_PRODUCT)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import StudioError
-from ..workspace import existing
+from ..workspace import existing_path
 
 _MARK = b"PAR1"
 _SAMPLE = 2_000
@@ -51,9 +51,9 @@ class SourceFile:
             raise StudioError(f"{name} has changed since the work on it was begun", "name another folder to begin anew")
 
 
-def is_many(name: str | Path) -> bool:
+def is_multi_file(name: str | Path) -> bool:
     """Whether ``name`` stands for several files: a folder, or a pattern such as ``texts/*.parquet``."""
-    found = existing(name)
+    found = existing_path(name)
     return found.is_dir() if found is not None else glob.has_magic(str(name))
 
 
@@ -63,7 +63,7 @@ def find_sources(name: str | Path) -> tuple[SourceFile, ...]:
     Raises:
         StudioError: there are none; one is no Parquet file, or has other columns than the first.
     """
-    path = existing(name) or Path(name)
+    path = existing_path(name) or Path(name)
     if path.is_dir():
         found = sorted(one for one in path.rglob("*.parquet") if not one.name.startswith("."))
     elif path.is_file():
@@ -90,7 +90,7 @@ def _seen(path: Path) -> tuple[SourceFile, list[tuple[str, str]]]:
         digest = _footer(path)
     except (OSError, ValueError) as error:
         raise StudioError(f"{path.name} is not a Parquet file that can be read", "write it again, or leave it out") from error
-    with opened(path, "write it again, or leave it out") as file:
+    with open_parquet(path, "write it again, or leave it out") as file:
         rows, schema = file.metadata.num_rows, file.schema_arrow
     twice = next((name for place, name in enumerate(schema.names) if name in schema.names[:place]), None)
     if twice is not None:
@@ -109,7 +109,7 @@ def _footer(path: Path) -> str:
 
 
 @contextmanager
-def opened(path: str | Path, hint: str = "write it again, or begin anew without it") -> Iterator[Any]:
+def open_parquet(path: str | Path, hint: str = "write it again, or begin anew without it") -> Iterator[Any]:
     """An open Parquet file; pages that hold a checksum, as the shards that are written here do, are compared with it as they are read.
 
     Args:
@@ -136,7 +136,7 @@ def read_rows(path: str | Path, start: int, rows: int, columns: Sequence[str]) -
     """
     import pyarrow as pa
 
-    with opened(path) as file:
+    with open_parquet(path) as file:
         lacking = [name for name in columns if name not in file.schema_arrow.names]
         if lacking:
             raise _no_column(Path(path).name, lacking[0], file.schema_arrow.names)
@@ -174,7 +174,7 @@ def _no_column(file: str, name: str, names: Sequence[str]) -> StudioError:
     return StudioError(f"{file} has no column {name!r}", f"its columns are: {', '.join(names[:20])}")
 
 
-def sample(sources: Sequence[SourceFile]) -> Any:
+def sample_rows(sources: Sequence[SourceFile]) -> Any:
     """The first rows, as a :class:`~sbert_studio.data.loading.table.Table`, by which columns are told apart."""
     from ..data.loading.table import table_from_columns
 
@@ -203,7 +203,7 @@ def choose_columns(sources: Sequence[SourceFile], text: str | None, known: str |
         raise StudioError(f"the column {known!r} of {name} holds no ids", "name a column of numbers or short texts")
     if text is None:
         texts = [one for one, kind in kinds.items() if kind == "text" and one != known]
-        text = texts[0] if len(texts) == 1 else corpus_from_table(sample(sources)).column
+        text = texts[0] if len(texts) == 1 else corpus_from_table(sample_rows(sources)).column
     if known is None and "id" in kinds and kinds["id"] != "nested" and text != "id":
         known = "id"
     return text, known

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..caches import unread
+from ..caches import release_mapped_pages
 from ..errors import StudioError
 from .spec import TrainSpec
 
@@ -46,7 +46,7 @@ class WeightBlend:
             before = [parameter.data for parameter in self._learning.values()]
             for parameter in self._learning.values():
                 parameter.data = parameter.data.clone()
-            for path in unread([tensor.data_ptr() for tensor in before]):
+            for path in release_mapped_pages([tensor.data_ptr() for tensor in before]):
                 with suppress(OSError):
                     self._files[path] = _map_file(path)
         self._tuned: dict[str, Tensor] = {}

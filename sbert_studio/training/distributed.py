@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..settings import launched_alone
+from ..settings import is_launched_alone
 
 
 class Processes:
@@ -39,7 +39,7 @@ class Processes:
         """Return a message on the participating processes, or an empty string."""
         if self.count > 1:
             return f"{self.count} processes train together, each on its share of every batch"
-        if launched_alone():
+        if is_launched_alone():
             return "accelerate started one process only, as it does on a CPU; give it --multi_gpu, there too, or use torchrun"
         return ""
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..caches import give_back_holes
+from ..caches import trim_heap
 from ..data.questions import Question
 from ..errors import StudioError
 from ..models.inference.varlen import HostCopy
@@ -110,7 +110,7 @@ class TrainingLoop:
     def release(self) -> None:
         """Free optimizer moments and running means, which only steps need."""
         del self._optimiser, self._soup, self._steps
-        give_back_holes()
+        trim_heap()
 
     def run(self, should_stop: Callable[[], bool]) -> str:
         """Take all remaining steps.
@@ -171,7 +171,7 @@ class TrainingLoop:
         if not (due or marked):
             return False
         self._settle()
-        give_back_holes()  # of the batches: what comes now needs room of its own
+        trim_heap()  # of the batches: what comes now needs room of its own
         if marked:
             self._parts.show_pins(self.state.step)
         judged = self._judge is not None and marked

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..caches import give_back_holes
+from ..caches import trim_heap
 from ..errors import StudioError, is_out_of_memory
 from ..losses.base import Loss
 from ..losses.cached import cached_backward
@@ -215,7 +215,7 @@ class GradientSteps:
     def _make_room(self, size: int) -> None:
         if size > _LARGER * self._largest and self._processes.device.type == "cpu":
             self._largest = size
-            give_back_holes()
+            trim_heap()
 
     def _targets(self, rows: np.ndarray) -> Tensor | None:
         return self._rows.targets_of(rows, self._processes.device)

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 import gradio as gr
 from starlette.middleware import Middleware
 
-from ..caches import keep_little
+from ..caches import tune_malloc
 from ..data.samples import list_samples
 from ..errors import StudioError
 from ..services.janitor import Janitor
-from ..settings import summarise_events_seldom, trust_proxies
+from ..settings import reduce_gradio_analytics, trust_proxies
 from . import banner, gradio_patches, i18n, routing, tabs, task_list, theme
 from .api.endpoints import build_api
 from .api.mcp import configure_mcp
@@ -122,10 +122,10 @@ def launch(
     """
     page = Page(studio, replace(studio.settings, host=host, share=share).shared)
     blocks = build_page(studio, page)
-    keep_little()
+    tune_malloc()
     plotly = plotly_folder()
     gr.set_static_paths([plotly, LANGUAGES_FOLDER])
-    summarise_events_seldom()
+    reduce_gradio_analytics()
     trust_proxies(studio.settings)
     blocks.queue(max_size=128, default_concurrency_limit=_CONCURRENCY)
     blocks._queue.sleep_when_free = _EVENT_POLL
@@ -173,7 +173,7 @@ def launch(
     ready()
     if studio.settings.resume and not studio.settings.zero_gpu:  # ZeroGPU time is a visitor's, who has to ask for it
         try:
-            studio.tune.take_up()
+            studio.fine_tune.resume_interrupted()
         except StudioError as error:
             log.warning("interrupted runs could not be resumed: %s", error)
     # Loading UMAP, and compiling its loops if they are not cached, takes seconds that nobody should wait for.

@@ -10,7 +10,7 @@ import gradio as gr
 
 from ..data.language import LANGUAGE_NAMES, dominant_foreign_language
 from ..errors import StudioError
-from ..services.languages import languages_of
+from ..services.languages import model_languages
 from ..settings import MULTILINGUAL_HUB_ID
 from .panel import Panel
 from .views import Update, Value, props, view
@@ -63,7 +63,7 @@ def use_model(page: Page, owner: object, selection: Selection) -> ModelChoice:
         StudioError: it was deleted meanwhile.
     """
     choices, name = page.model_choices(owner), selection.item
-    usual = (page.studio.settings.default_model, page.studio.read.multilingual)
+    usual = (page.studio.settings.default_model, page.studio.languages.multilingual)
     if not isinstance(name, str) or name not in {*usual, *(known for _, known in choices)}:
         raise StudioError("this model is no longer there", "choose another one in the header")
     return ModelChoice(props(choices=choices, value=name), name)
@@ -110,9 +110,9 @@ def _model_selected(
 
 def _unreadable_texts(page: Page, owner: object, other_texts: OtherTexts | None, model: str | None) -> Value | None:
     """Return a note that the model was not trained on the language of the other texts."""
-    name, multilingual = model or page.studio.settings.default_model, page.studio.read.multilingual
+    name, multilingual = model or page.studio.settings.default_model, page.studio.languages.multilingual
     try:
-        known = languages_of(page.studio.catalog, name)
+        known = model_languages(page.studio.catalog, name)
     except StudioError:
         return None  # no such model; the handler that needs it says so
     if other_texts is None or not known or other_texts.language in known:
@@ -130,18 +130,18 @@ def _unreadable_texts(page: Page, owner: object, other_texts: OtherTexts | None,
 def _unreadable_corpus(page: Page, owner: object, selected: SelectedCorpus, model: str | None) -> Value | None:
     """Return a note that most of the corpus is in a language or script that the model hardly reads."""
     titles = _titles(page, owner)
-    available = list(dict.fromkeys(name for name in (*titles, page.studio.read.multilingual) if name))
+    available = list(dict.fromkeys(name for name in (*titles, page.studio.languages.multilingual) if name))
     try:
-        found = page.studio.explore.hardly_reads(selected.corpus, available, model or None)
+        found = page.studio.languages.check_readability(selected.corpus, available, model or None)
     except StudioError:
         return None  # no such model; the handler that needs it says so
     if found is None:
         return None
     return {
         "text": found.words,
-        "advice": [*([] if found.readers else [_USE_HUB]), *([_TRAIN_STATIC] if found.spaced else [])],
-        "models": [_button(titles, name) for name in found.readers],
-        "tab": found.spaced,
+        "advice": [*([] if found.readers else [_USE_HUB]), *([_TRAIN_STATIC] if found.is_spaced else [])],
+        "models": [_button(titles, name) for name in found.alternatives],
+        "tab": found.is_spaced,
     }
 
 

@@ -41,9 +41,9 @@ class CorpusStore(TypedStore[SelectedCorpus]):
         """Read a corpus from a file."""
         from ..data.corpus import find_text_columns
 
-        table = self._studio.read.table(path, name, progress)
+        table = self._studio.data.read_table(path, name, progress)
         columns = tuple(find_text_columns(table)) or table.columns
-        return SelectedCorpus(self._studio.read.corpus(table, column), path, columns, column or columns[0])
+        return SelectedCorpus(self._studio.data.read_corpus(table, column), path, columns, column or columns[0])
 
     def sample(self, sample_id: str | None = None, *, language: str = "en") -> SelectedCorpus:
         """Return a sample corpus, by default the first one in ``language``. Samples are read once."""

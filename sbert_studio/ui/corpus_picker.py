@@ -172,7 +172,7 @@ def describe_corpus(page: Page, corpus: str | None, model: str | None = None) ->
 
 def _language_notes(page: Page, corpus: Corpus, model: str | None) -> tuple[str, ...]:
     try:
-        return page.studio.explore.language_notes(corpus, model or None)
+        return page.studio.languages.language_notes(corpus, model or None)
     except StudioError:
         return ()  # no such model; the handler that needs it says so
 

@@ -7,7 +7,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from ..errors import StudioError
-from ..shutdown import ENDING
+from ..shutdown import SHUTDOWN
 
 if TYPE_CHECKING:
     import webview
@@ -33,8 +33,8 @@ def require() -> None:
 
 def closing_question(studio: Studio) -> str:
     """Return a question that names the work that closing the studio would interrupt; empty without any."""
-    runs = len(studio.tune.under_way())
-    jobs = len(studio.jobs.under_way()) + len(studio.evaluations.under_way())
+    runs = len(studio.fine_tune.list_active())
+    jobs = len(studio.embedding_jobs.under_way()) + len(studio.evaluation_jobs.under_way())
     notes = [f"Running trainings: {runs}. They can be resumed from the last checkpoint."] if runs else []
     notes += [f"Other running tasks: {jobs}. They would have to start again."] if jobs else []
     return " ".join([*notes, "Close the studio anyway?"]) if notes else ""
@@ -53,7 +53,7 @@ def show(studio: Studio, url: str) -> None:
     question = _ClosingQuestion(studio, window)
     window.events.closing += question.may_close
     storage = studio.workspace.home / "window"
-    with ENDING.listened(question.close):
+    with SHUTDOWN.listened(question.close):
         try:
             webview.start(gui="qt" if importlib.util.find_spec("qtpy") else None, private_mode=False, storage_path=str(storage))
         except webview.WebViewException as error:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar, overload
 
 import gradio as gr
 
-from ..errors import StudioError, describe_rows, plainly
+from ..errors import StudioError, describe_rows, to_user_error
 from ..progress import StoppedError, checkpoint
 from .sessions.tasks import TASKS
 from .views import Update, to_sentence
@@ -80,7 +80,7 @@ def warn(error: StudioError) -> None:
 
 def log_unexpected(error: Exception, action: str) -> StudioError | None:
     """Log an error. Return it as a user error if it is the machine's, such as a full disk; for a bug, return ``None``."""
-    known = plainly(error)
+    known = to_user_error(error)
     if known is None:
         log.error("%s failed", action, exc_info=error)
     else:

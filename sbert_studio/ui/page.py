@@ -22,7 +22,7 @@ from .views import UNCHANGED, Unchanged, Update, Value, props
 if TYPE_CHECKING:
     from ..data.corpus import Corpus
     from ..services import Studio
-    from ..services.results import Changes, Duplicates, PairScores
+    from ..services.results import Duplicates, ModelDiff, PairScores
     from .basket.pairs import Basket
     from .state import DrawnMap
     from .tabs.fine_tune.draft import Draft
@@ -99,7 +99,7 @@ class Page:
     form_files: dict[tuple[str, Path, tuple[str, ...]], str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        quota = self.studio.room_of_visitors
+        quota = self.studio.session_memory
         visitors = _VISITORS_AT_ONCE if self.shared else 1
         self.memory = MemoryStore(quota, quota // visitors)
         disk, days = self.studio.settings.disk_mb << 20, self.studio.settings.limits.keep_days
@@ -109,7 +109,7 @@ class Page:
         self.pair_scores: TypedStore[PairScores] = TypedStore("table of pairs", self.memory)
         self.drafts: TypedStore[Draft] = TypedStore("file of examples", self.memory)
         self.duplicates: TypedStore[Duplicates] = TypedStore("list of near-duplicates", self.memory)
-        self.model_diffs: TypedStore[Changes] = TypedStore("comparison of two models", self.memory)
+        self.model_diffs: TypedStore[ModelDiff] = TypedStore("comparison of two models", self.memory)
         baskets: TypedStore[Basket] = TypedStore("basket", self.memory)
         self.baskets = BasketStore(self.studio.workspace, baskets, disk // _BASKET_SHARE, days)
 
@@ -161,9 +161,9 @@ class Page:
 
     def caller(self) -> str:
         """Return the owner of runs that API calls start; on a shared page it is derived from the caller's address."""
-        from ..services.training_start import name_of_caller
+        from ..services.run_setup import api_owner
 
-        return name_of_caller(self.studio.workspace, client_address()) if self.shared else "local"
+        return api_owner(self.studio.workspace, client_address()) if self.shared else "local"
 
     def model_choices(self, owner: object, *reads: str) -> list[tuple[str, str]]:
         """Return (title, name) of each available model and each of the visitor's own.
@@ -171,7 +171,7 @@ class Page:
         Args:
             reads: ``texts`` (the default) for models with embeddings, ``pairs`` for cross- and poly-encoders, or both.
         """
-        found, _ = self.studio.judge.models_at_hand(self.visitor(owner))
+        found, _ = self.studio.models.list_available(self.visitor(owner))
         cards = [card for card in found if card.reads in (reads or ("texts",)) and not card.damaged]
         titles = Counter(card.title for card in cards)
         # The end of the id distinguishes two runs of one name.
@@ -190,7 +190,7 @@ class Page:
 
     def usual_model(self, corpus: Corpus, other_texts: OtherTexts | None = None) -> str:
         """Return the model that is selected for a visitor who has chosen none."""
-        return self.studio.read.usual_model(Counter({other_texts.language: 1}) if other_texts else corpus.languages)
+        return self.studio.languages.default_model(Counter({other_texts.language: 1}) if other_texts else corpus.languages)
 
     def select_fitting_model(
         self, key: str | None, model: str | None, saved_model: object, other_texts: OtherTexts | None
@@ -218,7 +218,7 @@ class Page:
         if not language:
             return model, ModelUpdate()
         is_chosen = saved_model or model not in self._usual_models()
-        fitting = model if is_chosen else self.studio.read.usual_model(languages)
+        fitting = model if is_chosen else self.studio.languages.default_model(languages)
         return fitting, ModelUpdate(UNCHANGED if fitting == model else props(value=fitting), OtherTexts(file, language))
 
     def _usual_models(self) -> tuple[str, str]:

@@ -50,7 +50,9 @@ def push_model(
         StudioError: the model is not the visitor's, or nobody is signed in.
     """
     visitor = page.visitor(owner)
-    own = {run.id for run in page.studio.tune.runs(visitor)} | {model.id for model in page.studio.words.fitted(visitor)}
+    own = {run.id for run in page.studio.fine_tune.list_runs(visitor)} | {
+        model.id for model in page.studio.static_embeddings.list_models(visitor)
+    }
     if pushed_model not in own:
         raise StudioError("this model is not yours, or is no longer here", "choose one of yours")
 
@@ -59,7 +61,7 @@ def push_model(
             progress(None, desc=phase[:1].upper() + phase[1:])
 
     signed_in = hub_token(page, token.token if token is not None else None)
-    done = page.studio.hub.push(pushed_model, repository, signed_in, private=private, begin=begin)
+    done = page.studio.models.push_to_hub(pushed_model, repository, signed_in, private=private, begin_phase=begin)
     return {"text": f"Pushed, {done.bytes / 1e6:,.1f} MB:", "link": done.url}
 
 

@@ -15,7 +15,7 @@ import gradio as gr
 from ..errors import StudioError
 from ..evaluation.report import describe_confusions, describe_metric, describe_run, verdict
 from ..losses import loss_title
-from ..services.training_plan import in_sentences
+from ..services.training_plan import describe_row_reports
 from ..training.events import format_rate
 from .views import Update, Value, placeholder, props, to_json, to_sentence
 
@@ -275,26 +275,26 @@ def read_run(page: Page, followed: FollowedRun) -> RunSnapshot:
     """Read the new events of a run and return it as it stands."""
     if not followed.run_id:
         return RunSnapshot(followed, NO_RUN, None, None, False)
-    seen = page.studio.tune.run(followed.run_id, followed.cursor)
+    seen = page.studio.fine_tune.get_run(followed.run_id, followed.cursor)
     run = seen.run
     now = replace(followed.absorb(seen.events), status=run.status)
     # A run without a model has used no rows yet: they are rows to train on.
     has_begun = bool(run.step) and run.model_path is not None
-    rows = [] if run.active else list(in_sentences(page.studio.tune.accounts(run.id), begun=has_begun))
+    rows = [] if run.active else list(describe_row_reports(page.studio.fine_tune.get_row_reports(run.id), begun=has_begun))
     panel = now.panel(seen, base_model_title(page, run)) | {"rows": rows}
     return RunSnapshot(now, panel, to_json(now.curves()), run, bool(seen.events) or run.status != followed.status)
 
 
 def base_model_title(page: Page, run: Run) -> str:
     """Return the name of the model from which a run started: that of another run of the same visitor, or the model's id."""
-    names = {one.id: one.name for one in page.studio.tune.runs(run.owner)} if run.model.startswith("run-") else {}
+    names = {one.id: one.name for one in page.studio.fine_tune.list_runs(run.owner)} if run.model.startswith("run-") else {}
     return names.get(run.model, run.model)
 
 
 def write_run_zip(page: Page, run_id: str) -> Path:
     """Write a finished run as a zip file."""
-    run = page.studio.tune.run(run_id).run
-    return page.studio.tune.export(run_id, page.downloads.path(f"{run.name}.zip")).path
+    run = page.studio.fine_tune.get_run(run_id).run
+    return page.studio.fine_tune.export(run_id, page.downloads.path(f"{run.name}.zip")).path
 
 
 def use_model(page: Page, name: str, owner: object) -> ModelChoice:

@@ -17,7 +17,7 @@ from .views import Value, to_json, to_sentence, view
 
 if TYPE_CHECKING:
     from ..runs.run import Run
-    from ..services.jobs import Jobs, JobView
+    from ..services.jobs import JobQueue, JobView
 
 log = logging.getLogger(__name__)
 # Seconds: a shorter task is seen by its result.
@@ -106,11 +106,11 @@ def list_tasks(page: Page, session: str, owner: object, known: Collection[str] =
     entries = [_task_entry(task) for task in TASKS.for_session(session) if f"{_TASK}{task.number}" in known or _is_long(task)]
     for jobs, tab, done in _background_jobs(page):
         entries += [_job_entry(page, job, tab, done) for job in jobs.of(visitor) if job.active or job.id in known]
-    running = page.studio.tune.under_way(visitor)
+    running = page.studio.fine_tune.list_active(visitor)
     entries += [_run_entry(page, seen.run, seen.waiting, seen.stopping) for seen in running]
     ended = {name for name in known if name.startswith(_RUN)} - {seen.run.id for seen in running}
     if ended:
-        entries += [_run_entry(page, run) for run in page.studio.tune.runs(visitor) if run.id in ended]
+        entries += [_run_entry(page, run) for run in page.studio.fine_tune.list_runs(visitor) if run.id in ended]
     return [to_json(entry) for entry in entries]
 
 
@@ -130,8 +130,8 @@ def stop_task(page: Page, session: str, owner: object, task_id: str) -> None:
             if any(job.id == task_id for job in jobs.of(visitor)):
                 jobs.stop(visitor, task_id)
                 return
-    elif any(seen.run.id == task_id for seen in page.studio.tune.under_way(visitor)):
-        page.studio.tune.stop(task_id)
+    elif any(seen.run.id == task_id for seen in page.studio.fine_tune.list_active(visitor)):
+        page.studio.fine_tune.stop(task_id)
         return
     raise StudioError("this task is no longer running", "open its tab to see the result")
 
@@ -172,9 +172,12 @@ def _is_long(task: PageTask) -> bool:
     return task.seconds > (_MIN_ENDED if task.ended else _MIN_RUNNING)
 
 
-def _background_jobs(page: Page) -> list[tuple[Jobs, str, str]]:
+def _background_jobs(page: Page) -> list[tuple[JobQueue, str, str]]:
     """Return each kind of background jobs, its tab, and the message at the end of a job."""
-    return [(page.studio.jobs, "fine-tune", "Static embeddings trained"), (page.studio.evaluations, "evaluate", "Evaluation finished")]
+    return [
+        (page.studio.embedding_jobs, "fine-tune", "Static embeddings trained"),
+        (page.studio.evaluation_jobs, "evaluate", "Evaluation finished"),
+    ]
 
 
 def _task_entry(task: PageTask) -> Value:
@@ -223,7 +226,7 @@ def _job_entry(page: Page, job: JobView, tab: str, done: str) -> Value:
 
 
 def _run_entry(page: Page, run: Run, waiting: int = 0, stopping: bool = False) -> Value:
-    last = page.studio.tune.last_step(run.id) if run.status == "running" else {}
+    last = page.studio.fine_tune.get_last_step(run.id) if run.status == "running" else {}
     done, total = int(last.get("run_step") or run.step), int(last.get("run_steps") or run.steps)
     phase = _STATUS.get(run.status, "done")
     if run.status == "running":

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
-from ..errors import StudioError, ended
+from ..errors import StudioError, with_full_stop
 
 if TYPE_CHECKING:
     import gradio as gr
@@ -200,7 +200,7 @@ def server_function(page: Page, name: str, answer: Callable[[Page, Mapping[str, 
         try:
             return to_json(answer(page, request if isinstance(request, dict) else {}))
         except StudioError as error:
-            return {"error": " ".join(filter(None, (to_sentence(error.message), ended(error.hint) if error.hint else "")))}
+            return {"error": " ".join(filter(None, (to_sentence(error.message), with_full_stop(error.hint) if error.hint else "")))}
 
     call.__name__ = name
     return call
@@ -208,4 +208,4 @@ def server_function(page: Page, name: str, answer: Callable[[Page, Mapping[str, 
 
 def to_sentence(text: str) -> str:
     """Return ``text`` with a capital letter at the start and a full stop at the end, unless it has an end mark already."""
-    return text and ended(text[:1].upper() + text[1:])
+    return text and with_full_stop(text[:1].upper() + text[1:])

@@ -178,7 +178,7 @@ def test_speeds_are_of_models_made_in_a_few_steps_and_shared_by_rows_of_one_netw
     words, results = _small(seeds=(1,)), Results(tmp_path / "results.json")
     run_rows([words], places, results)
     shutil.copytree(tiny_model, tmp_path / "work/tiny")
-    gru = replace(words, name="gru", commands=(train.format(more="--objective cosine --set recurrent=gru --set hidden=8"),))
+    gru = replace(words, name="gru", commands=(train.format(more="--loss cosine --set recurrent=gru --set hidden=8"),))
     twin = replace(gru, name="twin", network="gru")
     monkeypatch.setitem(ROWS, "gru", gru)
     cross = replace(words, name="cross", commands=(train.format(more="--set architecture=cross").replace("small-1", "tiny"),))

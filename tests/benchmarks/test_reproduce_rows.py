@@ -160,8 +160,8 @@ def test_triplets_are_judged_by_the_share_whose_positive_is_above_every_negative
     for name, negatives in (("train.csv", 1), ("test.csv", 3)):
         _triplet_file(places.work / name, 40, negatives)
     write(places.work / "pairs.csv", ("sentence1", "sentence2", "label"), _labelled(places.work / "train.csv"))
-    how = {"siamese": "train.csv --objective triplet", "poly": "train.csv --objective in_batch"}
-    how["cross"] = "pairs.csv --objective binary_cross_entropy"
+    how = {"siamese": "train.csv --loss triplet", "poly": "train.csv --loss in_batch"}
+    how["cross"] = "pairs.csv --loss binary_cross_entropy"
     command = (
         f"train WORK/{how[architecture]} --model {tiny_model} --set architecture={architecture} --set judge=split --epochs 1 "
         "--set blend=no --set accept_alarm=both --seed SEED --out OUT"
@@ -212,7 +212,7 @@ def test_folds_are_kept_as_their_means_untuned_and_tuned(places: Places, tiny_mo
         rows.append((" ".join(left), " ".join([*left[:same], *other[: 6 - same]]), same, topic))
     write(places.work / "topics.csv", ("sentence1", "sentence2", "score", "topic"), rows)
     command = (
-        f"train WORK/topics.csv --model {tiny_model} --objective cosine --folds 3 --group topic --set by_group=yes --epochs 1 "
+        f"train WORK/topics.csv --model {tiny_model} --loss cosine --folds 3 --group topic --set by_group=yes --epochs 1 "
         "--set blend=no --set accept_alarm=both --seed SEED --out OUT"
     )
     row = Row("small", "Small", "folds", (command,), sets=FOLDS, seeds=(1,))

@@ -17,7 +17,7 @@ from waiting import wait_until
 from sbert_studio.cli import main
 from sbert_studio.models.io.bundled import BUNDLED, Bundled
 from sbert_studio.progress import checkpoint
-from sbert_studio.services.search import Exploring
+from sbert_studio.services.search import SearchService
 
 from .tiny import MODEL_NAME, MULTILINGUAL_NAME, PACKAGE
 
@@ -28,17 +28,17 @@ _AT_MOST = 120  # seconds
 
 def hold_searches() -> None:
     """Have a search for "hold FILE" wait until FILE exists or the search is cancelled."""
-    search = Exploring.search
+    search = SearchService.search
 
     @functools.wraps(search)
-    def hold(explore: Exploring, corpus: Any, query: str, *args: Any, **named: Any) -> Any:
+    def hold(explore: SearchService, corpus: Any, query: str, *args: Any, **named: Any) -> Any:
         if query.startswith(HOLD):
             file = Path(query.removeprefix(HOLD))
             file.with_name(file.name + BEGUN).touch()
             wait_until(lambda: checkpoint() or file.exists(), _AT_MOST)
         return search(explore, corpus, query, *args, **named)
 
-    Exploring.search = hold  # type: ignore[method-assign]
+    SearchService.search = hold  # type: ignore[method-assign]
 
 
 def bundle_the_small_models(packages: str) -> None:

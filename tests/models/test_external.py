@@ -17,7 +17,7 @@ from sbert_studio.models.base import Encoder
 from sbert_studio.models.catalog import Catalog
 from sbert_studio.progress import StoppedError, stoppable
 from sbert_studio.services import Studio, TrainRequest
-from sbert_studio.services.languages import languages_of
+from sbert_studio.services.languages import model_languages
 from sbert_studio.settings import Settings
 from sbert_studio.workspace import Workspace
 
@@ -78,16 +78,16 @@ def test_it_is_listed_and_never_tuned(tmp_path: Path) -> None:
     pairs = tmp_path / "pairs.csv"
     pairs.write_text("sentence1,sentence2,score\n" + "".join(f"a cat {n},a dog {n},{n % 6}\n" for n in range(40)), encoding="utf-8")
     with Studio(Settings(home=tmp_path / "home", device="cpu")) as studio:
-        card = next(card for card in studio.judge.models() if card.name == NAME)
+        card = next(card for card in studio.models.list_models() if card.name == NAME)
         assert (card.kind, card.dim) == ("foreign", 512) and "cannot be tuned" in card.note
         for attempt in (
-            lambda: studio.tune.plan(TrainRequest(pairs, model=NAME)),
+            lambda: studio.planner.plan(TrainRequest(pairs, model=NAME)),
             lambda: studio.catalog.load_trainable(NAME),
             lambda: studio.catalog.load_trainable_cross_encoder(NAME),
         ):
             with pytest.raises(StudioError, match="frozen"):
                 attempt()
-        assert "th" in (languages_of(studio.catalog, NAME) or ())
+        assert "th" in (model_languages(studio.catalog, NAME) or ())
 
 
 @needs_package

@@ -84,8 +84,8 @@ def test_a_search_ranks_as_the_peer_does_with_its_two_ways_of_reading(tmp_path: 
     theirs = peer(folder)
     expected = np.asarray(theirs.similarity(theirs.encode_query(["lost card"]), theirs.encode_document(texts)))[0]
     with Studio(Settings(home=tmp_path / "home", device="cpu", default_model=str(folder)), allow_folders=True) as studio:
-        corpus = studio.read.corpus(table_from_columns("made up", {"text": texts}))
-        hits = studio.explore.search(corpus, "lost card", len(texts)).hits
+        corpus = studio.data.read_corpus(table_from_columns("made up", {"text": texts}))
+        hits = studio.search.search(corpus, "lost card", len(texts)).hits
         assert [hit.row for hit in hits] == np.argsort(-expected, kind="stable").tolist()
         np.testing.assert_allclose([hit.score for hit in hits], np.sort(expected)[::-1], atol=1e-5)
 

@@ -43,7 +43,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> Path:
     folder = tmp_path_factory.mktemp("trained")
     with studio_at(folder / "home", tiny_model) as studio:
         for name in ("whole", "broken"):
-            studio.tune.train(TrainRequest(write_pairs(folder / "pairs.csv"), overrides=quick(), name=name))
+            studio.fine_tune.train(TrainRequest(write_pairs(folder / "pairs.csv"), overrides=quick(), name=name))
     return folder / "home"
 
 
@@ -56,18 +56,18 @@ def runs(trained: Path, home: Path) -> Path:
 @pytest.mark.parametrize("damage", MODEL_DAMAGE.values(), ids=MODEL_DAMAGE)
 def test_a_damaged_model_is_listed_as_damaged_and_can_be_deleted(runs: Path, tiny_model: Path, damage: Callable[[Path], object]) -> None:
     with studio_at(runs, tiny_model) as studio:
-        broken, whole = studio.tune.runs()
+        broken, whole = studio.fine_tune.list_runs()
         damage(studio.workspace.runs / broken.id / "model")
-        cards = {card.name: card for card in studio.judge.models()}
+        cards = {card.name: card for card in studio.models.list_models()}
         assert list(cards) == ["all-MiniLM-L6-v2", "multilingual-e5-small", broken.id, whole.id]
         assert cards[broken.id].damaged and not cards[whole.id].damaged
-        for use in (studio.catalog.load, studio.catalog.load_trainable, studio.tune.export):
+        for use in (studio.catalog.load, studio.catalog.load_trainable, studio.fine_tune.export):
             with pytest.raises(StudioError):
                 use(broken.id)
-        studio.explore.similarity("cat", "dog", whole.id)
-        studio.tune.delete_run(broken.id)
-        assert [run.id for run in studio.tune.runs()] == [whole.id]
-        assert [card.name for card in studio.judge.models()] == ["all-MiniLM-L6-v2", "multilingual-e5-small", whole.id]
+        studio.similarity.compare("cat", "dog", whole.id)
+        studio.fine_tune.delete_run(broken.id)
+        assert [run.id for run in studio.fine_tune.list_runs()] == [whole.id]
+        assert [card.name for card in studio.models.list_models()] == ["all-MiniLM-L6-v2", "multilingual-e5-small", whole.id]
 
 
 def test_the_app_starts_and_its_page_says_what_is_damaged(runs: Path, tiny_model: Path) -> None:
@@ -76,7 +76,7 @@ def test_the_app_starts_and_its_page_says_what_is_damaged(runs: Path, tiny_model
     from sbert_studio.ui.tabs.models import handlers as models
 
     with studio_at(runs, tiny_model) as studio:
-        broken, whole = studio.tune.runs()
+        broken, whole = studio.fine_tune.list_runs()
         cut(studio.workspace.runs / broken.id / "model" / "model.safetensors")
         page = Page(studio)
         _, value = models.list_models(page, None, "")
@@ -91,7 +91,7 @@ def test_the_app_starts_and_its_page_says_what_is_damaged(runs: Path, tiny_model
         assert broken.id not in [name for _, name in page.model_choices(None)]
         assert "damaged" not in str(models.show_models(page, None, "").facts)
         (studio.workspace.runs / whole.id / "run.json").write_bytes(b"no run" * 1000)
-        assert [run.id for run in studio.tune.runs()] == [broken.id]
+        assert [run.id for run in studio.fine_tune.list_runs()] == [broken.id]
         assert whole.id in str(models.show_models(page, None, "").facts)
 
 
@@ -101,7 +101,7 @@ def test_the_command_line_lists_it_too(
     from sbert_studio.cli.main import run
 
     with studio_at(runs, tiny_model) as studio:
-        broken, whole = studio.tune.runs()
+        broken, whole = studio.fine_tune.list_runs()
         cut(studio.workspace.runs / broken.id / "model" / "model.safetensors")
     assert run(["runs", "--json"]) == 0
     found = {one["id"]: one["damaged"] for one in json.loads(capsys.readouterr().out)["runs"]}
@@ -114,24 +114,24 @@ def test_the_command_line_lists_it_too(
 
 def test_an_export_names_the_file_that_is_not_what_was_written(runs: Path, tiny_model: Path) -> None:
     with studio_at(runs, tiny_model) as studio:
-        broken, whole = studio.tune.runs()
+        broken, whole = studio.fine_tune.list_runs()
         weights = studio.workspace.runs / broken.id / "model" / "model.safetensors"
         data = bytearray(weights.read_bytes())
         data[-7] ^= 16
         weights.write_bytes(data)
         with pytest.raises(StudioError, match=r"model\.safetensors is not what was written"):
-            studio.tune.export(broken.id)
-        assert studio.tune.export(whole.id).bytes > 1000
+            studio.fine_tune.export(broken.id)
+        assert studio.fine_tune.export(whole.id).bytes > 1000
 
 
 @pytest.mark.parametrize("status", ["finished", "interrupted"])
 def test_what_is_said_of_a_missing_model_is_true(runs: Path, tiny_model: Path, status: str) -> None:
     with studio_at(runs, tiny_model) as studio:
-        run: Run = studio.tune.runs()[0]
+        run: Run = studio.fine_tune.list_runs()[0]
         shutil.rmtree(studio.workspace.runs / run.id / "model")
         studio.store.record(run.id, status=status)
         with pytest.raises(StudioError) as caught:
-            studio.tune.export(run.id)
+            studio.fine_tune.export(run.id)
         assert ("once it is finished" in caught.value.hint) == (status != "finished")
 
 
@@ -150,11 +150,11 @@ def test_a_full_disk_names_the_folder_to_its_owner_and_how_to_resume(
     with monkeypatch.context() as patch:
         patch.setattr(where, fail)
         with pytest.raises(StudioError, match=r"disk (is|was) full") as caught:
-            studio.tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(**more)))
-    (run,) = studio.tune.runs()
+            studio.fine_tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(**more)))
+    (run,) = studio.fine_tune.list_runs()
     assert f"--resume {run.id}" in caught.value.hint and str(studio.workspace.home / "runs" / run.id) in caught.value.message
     assert (run.status, run.hint) == ("failed", caught.value.hint) and str(studio.workspace.home) not in run.message
-    assert studio.tune.go_on(run.id).status == "finished"
+    assert studio.fine_tune.resume(run.id).status == "finished"
 
 
 def without_examples(folder: Path) -> Path:
@@ -174,12 +174,12 @@ INPUT_DAMAGE: dict[str, Callable[[Path], object]] = {
 @pytest.mark.parametrize("damage", INPUT_DAMAGE.values(), ids=INPUT_DAMAGE)
 def test_damaged_input_files_are_named(runs: Path, tiny_model: Path, damage: Callable[[Path], object]) -> None:
     with studio_at(runs, tiny_model) as studio:
-        run = studio.tune.runs()[0]
+        run = studio.fine_tune.list_runs()[0]
         damage(studio.workspace.runs / run.id)
         studio.store.record(run.id, status="interrupted")
-        studio.tune.resume(run.id)
+        studio.fine_tune.resubmit(run.id)
         assert studio.runner.wait(run.id, 240)
-        found = studio.tune.runs()[0]
+        found = studio.fine_tune.list_runs()[0]
         assert found.status == "failed" and found.hint and "unforeseen" not in found.message
         assert any(words in found.message for words in ("damaged", "gone", "not what"))
 
@@ -190,16 +190,16 @@ def test_a_thread_that_cannot_be_started_leaves_no_run_waiting(studio: Studio, t
         raise RuntimeError("can't start new thread")
 
     path = write_pairs(tmp_path / "pairs.csv")
-    run = studio.tune.train(TrainRequest(path, overrides=quick()))
+    run = studio.fine_tune.train(TrainRequest(path, overrides=quick()))
     studio.store.record(run.id, status="stopped")
     with monkeypatch.context() as patch:
         patch.setattr("sbert_studio.runs.runner.threading.Thread.start", refuse)
         with pytest.raises(RuntimeError):
-            studio.tune.resume(run.id)
-    assert studio.tune.runs()[0].status == "interrupted"
-    studio.tune.resume(run.id)
+            studio.fine_tune.resubmit(run.id)
+    assert studio.fine_tune.list_runs()[0].status == "interrupted"
+    studio.fine_tune.resubmit(run.id)
     assert studio.runner.wait(run.id, 240)
-    assert studio.tune.runs()[0].status == "finished"
+    assert studio.fine_tune.list_runs()[0].status == "finished"
 
 
 def at_command_line(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -214,16 +214,16 @@ def test_a_home_that_cannot_be_written_serves_what_only_reads(
 ) -> None:
     monkeypatch.setattr("os.access", lambda path, mode: False)
     with studio_at(runs, tiny_model) as studio:
-        assert studio.explore.similarity("cat", "cat").cosine == pytest.approx(1, abs=1e-5)
+        assert studio.similarity.compare("cat", "cat").cosine == pytest.approx(1, abs=1e-5)
         with pytest.raises(StudioError, match="not writable"):
-            studio.tune.train(TrainRequest(write_pairs(runs.parent / "pairs.csv"), overrides=quick()))
+            studio.fine_tune.train(TrainRequest(write_pairs(runs.parent / "pairs.csv"), overrides=quick()))
     code, out, _ = at_command_line(capsys, "models", "--json")
     assert code == 0 and "not writable" in json.loads(out)["notices"][0]
 
 
 def test_a_run_whose_folder_was_deleted_is_gone(runs: Path, tiny_model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with studio_at(runs, tiny_model) as studio:
-        broken, whole = studio.tune.runs()
+        broken, whole = studio.fine_tune.list_runs()
     shutil.rmtree(runs / "runs" / broken.id)
     assert [run["id"] for run in json.loads(at_command_line(capsys, "runs", "--json")[1])["runs"]] == [whole.id]
     code, _, err = at_command_line(capsys, "similarity", "cat", "dog", "--model", broken.id)

@@ -22,14 +22,14 @@ from sbert_studio.training.schedule import PeakMemory, resident_memory
 
 @pytest.mark.slow
 def test_a_plan_gives_spec_reasons_and_estimate_and_leaves_no_run(studio: Studio, tmp_path: Path) -> None:
-    found = studio.tune.estimate(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(epochs=3)))
+    found = studio.planner.estimate(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(epochs=3)))
     data = found.to_json()
     assert set(data["estimate"]) == {"seconds", "peak_bytes", "pairs_per_second", "steps", "folds"}
     assert data["spec"]["batch_size"] == 8
     assert data["estimate"]["steps"] == 21
     assert data["estimate"]["seconds"] > 0
     assert any("as you chose" in reason for reason in data["reasons"])
-    assert studio.tune.runs() == []
+    assert studio.fine_tune.list_runs() == []
     long = replace(found, estimate=replace(found.estimate, seconds=250, peak_bytes=2_100_000_000))
     assert long.in_words().startswith("about 4 min, 2.1 GB of memory; 21 steps")
 
@@ -38,10 +38,10 @@ def test_a_plan_gives_spec_reasons_and_estimate_and_leaves_no_run(studio: Studio
 def test_all_trainings_of_a_run_are_counted(studio: Studio, tmp_path: Path) -> None:
     path, first = write_pairs(tmp_path / "pairs.csv"), write_pairs(tmp_path / "first.csv", 40, seed=5)
     one = 7  # 54 of 60 rows, 8 at a time
-    assert studio.tune.estimate(TrainRequest(path, overrides=quick(seeds=2))).estimate.steps == 2 * one
-    folds = studio.tune.estimate(TrainRequest(path, overrides=quick(folds=3))).estimate
+    assert studio.planner.estimate(TrainRequest(path, overrides=quick(seeds=2))).estimate.steps == 2 * one
+    folds = studio.planner.estimate(TrainRequest(path, overrides=quick(folds=3))).estimate
     assert folds.steps == 3 * 5  # 40 of 60 rows, 8 at a time
-    staged = studio.tune.estimate(
+    staged = studio.planner.estimate(
         TrainRequest(path, first=first, overrides={**quick(), "first.epochs": 1, "first.batch_size": 10})
     ).estimate
     assert staged.steps == one + 4
@@ -49,7 +49,7 @@ def test_all_trainings_of_a_run_are_counted(studio: Studio, tmp_path: Path) -> N
 
 def test_what_cannot_be_trained_cannot_be_estimated(studio: Studio, tmp_path: Path) -> None:
     with pytest.raises(StudioError, match="does not learn from"):
-        studio.tune.estimate(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(objective="triplet")))
+        studio.planner.estimate(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(objective="triplet")))
 
 
 @pytest.mark.slow
@@ -74,18 +74,18 @@ def test_a_training_waits_for_a_rehearsal_and_no_rehearsal_measures_a_training(
     rehearsal = threading.Thread(target=lambda: found.append(studio.runner.rehearse(work)))
     rehearsal.start()
     assert begun.wait(60)
-    run = studio.tune.submit(TrainRequest(path, overrides=quick(epochs=300)))
+    run = studio.fine_tune.submit(TrainRequest(path, overrides=quick(epochs=300)))
     wait_until(lambda: studio.runner._current == run.id, what="its turn has come")
-    assert studio.tune.run(run.id).run.status == "queued"
+    assert studio.fine_tune.get_run(run.id).run.status == "queued"
     go_on.set()
     rehearsal.join()
-    wait_until(lambda: studio.tune.run(run.id).run.step >= 3, 120)
+    wait_until(lambda: studio.fine_tune.get_run(run.id).run.step >= 3, 120)
     assert found == ["measured"] and order == ["measured", "trained"]
     with pytest.raises(StudioError, match="a training is under way"):
-        studio.tune.estimate(TrainRequest(path, overrides=quick()))
-    studio.tune.stop(run.id)
+        studio.planner.estimate(TrainRequest(path, overrides=quick()))
+    studio.fine_tune.stop(run.id)
     assert studio.runner.wait(run.id, 120)
-    assert studio.tune.estimate(TrainRequest(path, overrides=quick())).estimate.seconds > 0
+    assert studio.planner.estimate(TrainRequest(path, overrides=quick())).estimate.seconds > 0
 
 
 def test_the_memory_is_that_of_the_work_and_not_of_what_was_before() -> None:

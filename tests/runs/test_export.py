@@ -45,12 +45,12 @@ def trained(studio: Studio, folder: Path) -> Run:
     # Rows that a spreadsheet would run, and a path that must lead nowhere.
     with path.open("a", encoding="utf-8") as target:
         target.writelines(f"\"=cmd|' /C calc'!A{row} {row % 7}\",../../etc/passwd {row},{row % 6}\n" for row in range(60))
-    return studio.tune.train(TrainRequest(path, overrides=quick(dev_fraction=0.4), name="../../my model"))
+    return studio.fine_tune.train(TrainRequest(path, overrides=quick(dev_fraction=0.4), name="../../my model"))
 
 
 def unpacked(studio: Studio, run: Run, folder: Path) -> Path:
     """Export a run and return the folder within its zip."""
-    with zipfile.ZipFile(studio.tune.export(run.id, folder / "model.zip").path) as archive:
+    with zipfile.ZipFile(studio.fine_tune.export(run.id, folder / "model.zip").path) as archive:
         archive.extractall(folder / "out")
     (top,) = (folder / "out").iterdir()
     return top
@@ -65,7 +65,7 @@ def _members(path: Path) -> dict[str, bytes]:
 def test_the_zip_holds_everything_and_says_nothing_of_this_machine(
     studio: Studio, trained: Run, folder: Path, tmp_path: Path, tiny_model: Path
 ) -> None:
-    exported = studio.tune.export(trained.id, tmp_path / "model.zip")
+    exported = studio.fine_tune.export(trained.id, tmp_path / "model.zip")
     assert exported.bytes == exported.path.stat().st_size
     files = _members(exported.path)
     tops = {name.split("/")[0] for name in files}
@@ -87,12 +87,12 @@ def test_the_unpacked_folder_says_where_the_model_lies_and_opens_as_one(studio: 
     folder = unpacked(studio, trained, tmp_path)
     assert 'SentenceTransformer("path/to/this/folder/model")' in (folder / "README.md").read_text(encoding="utf-8")
     assert 'SentenceTransformer("path/to/this/folder")' in (folder / "model" / "README.md").read_text(encoding="utf-8")
-    alike = [studio.explore.similarity("cat dog", "red moon", name).cosine for name in (trained.id, str(folder), str(folder / "model"))]
+    alike = [studio.similarity.compare("cat dog", "red moon", name).cosine for name in (trained.id, str(folder), str(folder / "model"))]
     assert alike[0] == pytest.approx(alike[1], abs=1e-6) and alike[1] == alike[2]
 
 
 def test_no_cell_of_the_held_out_rows_is_a_live_formula_and_none_is_lost(studio: Studio, trained: Run, tmp_path: Path) -> None:
-    files = _members(studio.tune.export(trained.id, tmp_path / "model.zip").path)
+    files = _members(studio.fine_tune.export(trained.id, tmp_path / "model.zip").path)
     rows = list(csv.DictReader(io.StringIO(files["my-model/held_out.csv"].decode("utf-8-sig"))))
     exact = [json.loads(line) for line in files["my-model/held_out.jsonl"].decode().splitlines()]
     assert len(rows) == len(exact) == trained.dev_rows
@@ -128,12 +128,12 @@ def test_verify_measures_the_reported_score_again_with_sentence_transformers_alo
 
 @pytest.mark.usefixtures("two_folds")
 def test_a_run_judged_in_folds_brings_no_rows_to_verify_and_says_why(studio: Studio, tmp_path: Path) -> None:
-    run = studio.tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv", 40), overrides=quick(judge="folds")))
-    account = studio.tune.accounts(run.id)["data"]
+    run = studio.fine_tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv", 40), overrides=quick(judge="folds")))
+    account = studio.fine_tune.get_row_reports(run.id)["data"]
     assert run.after["folds"] == 2 and (account.used, account.held_out, account.in_turn) == (40, 0, True)
     words = account.describe("used for training")
     assert "40 used for training" in words and "held out in one fold" in words and words.endswith("0 skipped")
-    files = _members(studio.tune.export(run.id, tmp_path / "run.zip").path)
+    files = _members(studio.fine_tune.export(run.id, tmp_path / "run.zip").path)
     assert "pairs/model/model.safetensors" in files
     assert not {"pairs/verify.py", "pairs/held_out.jsonl", "pairs/held_out.csv"} & files.keys()
     assert "There is no `verify.py` here" in files["pairs/README.md"].decode()
@@ -141,7 +141,7 @@ def test_a_run_judged_in_folds_brings_no_rows_to_verify_and_says_why(studio: Stu
 
 
 def test_the_same_run_gives_the_same_zip(studio: Studio, trained: Run, tmp_path: Path) -> None:
-    first, second = (studio.tune.export(trained.id, tmp_path / name).path.read_bytes() for name in ("a.zip", "b.zip"))
+    first, second = (studio.fine_tune.export(trained.id, tmp_path / name).path.read_bytes() for name in ("a.zip", "b.zip"))
     assert first == second
 
 
@@ -150,7 +150,7 @@ def test_a_lora_run_brings_its_adapter_and_on_the_base_it_is_the_merged_model(st
     from peft import PeftModel
     from sentence_transformers import SentenceTransformer
 
-    run = studio.tune.train(
+    run = studio.fine_tune.train(
         TrainRequest(write_pairs(tmp_path / "pairs.csv", 32), overrides=quick(method="lora", lora_r=2, epochs=5, learning_rate=0.02))
     )
     folder = unpacked(studio, run, tmp_path)
@@ -165,14 +165,14 @@ def test_a_lora_run_brings_its_adapter_and_on_the_base_it_is_the_merged_model(st
 
 
 def test_of_several_trainings_the_kept_one_is_verified(studio: Studio, tmp_path: Path, verify_export: Callable[[Path], str]) -> None:
-    run = studio.tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv", 40), overrides=quick(seeds=2, dev_fraction=0.3)))
+    run = studio.fine_tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv", 40), overrides=quick(seeds=2, dev_fraction=0.3)))
     assert f"reported {run.after['kept']['score']:.4f}: the same" in verify_export(unpacked(studio, run, tmp_path))
 
 
 def test_the_card_has_scores_with_intervals_and_a_command_that_trains_the_same_model(
     studio: Studio, trained: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    card = _members(studio.tune.export(trained.id, tmp_path / "model.zip").path)["my-model/README.md"].decode()
+    card = _members(studio.fine_tune.export(trained.id, tmp_path / "model.zip").path)["my-model/README.md"].decode()
     low, high = trained.after["interval"]
     assert f"{trained.after['score']:.4f} \\[{low:.4f}, {high:.4f}\\]" in card
     assert "Gain" in card or "No gain" in card
@@ -195,11 +195,11 @@ def test_the_card_tells_of_a_strength_that_was_set_by_hand_and_how_to_set_it_aga
     with studio_at(home, tiny_model) as own:
 
         def card() -> str:
-            return _members(own.tune.export(trained.id, tmp_path / "model.zip").path)["my-model/README.md"].decode()
+            return _members(own.fine_tune.export(trained.id, tmp_path / "model.zip").path)["my-model/README.md"].decode()
 
         assert "sbert-studio strength" not in card()
         by_hand = 0.25 if trained.after["strength"] != 0.25 else 0.75
-        own.settle.set_strength(trained.id, by_hand)
+        own.fine_tune.set_strength(trained.id, by_hand)
         assert f"sbert-studio strength RUN {by_hand}\n" in card()
         assert "was chosen by hand, by looking at these very rows" in card()
 
@@ -210,12 +210,12 @@ def test_a_run_without_a_model_cannot_be_exported(studio: Studio, tmp_path: Path
 
     monkeypatch.setattr("sbert_studio.training.trials.train", refuse)
     with pytest.raises(StudioError, match="no"):
-        studio.tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()))
-    run = studio.tune.runs()[0]
+        studio.fine_tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()))
+    run = studio.fine_tune.list_runs()[0]
     with pytest.raises(StudioError, match="has no model"):
-        studio.tune.export(run.id, tmp_path / "run.zip")
+        studio.fine_tune.export(run.id, tmp_path / "run.zip")
     with pytest.raises(StudioError, match="there is no run"):
-        studio.tune.export("run-0000000000")
+        studio.fine_tune.export("run-0000000000")
 
 
 def test_texts_with_a_category_and_labels_in_no_order_are_verified_too(
@@ -232,19 +232,19 @@ def test_texts_with_a_category_and_labels_in_no_order_are_verified_too(
                 [*([text] if name == "texts" else [text, sentences(80, 5)[row]]), "xyz"[row % 3]] for row, text in enumerate(texts)
             )
         asked = SchemaOverrides(kind="labelled_texts") if name == "texts" else SchemaOverrides(kind="labelled_pairs", order=())
-        run = studio.tune.train(TrainRequest(path, choices=asked, overrides=quick(objective="auto", dev_fraction=0.3)))
+        run = studio.fine_tune.train(TrainRequest(path, choices=asked, overrides=quick(objective="auto", dev_fraction=0.3)))
         assert run.after["metric"] == ("nearest_neighbour_accuracy" if name == "texts" else "accuracy")
         folder = unpacked(studio, run, tmp_path / f"{name} exported")
         assert f"reported {run.after['score']:.4f}: the same" in verify_export(folder)
 
 
 def test_a_part_of_a_run_is_packed_alone(studio: Studio, trained: Run, tmp_path: Path) -> None:
-    everything, model = (studio.tune.export(trained.id, tmp_path / f"{kind}.zip", kind) for kind in ("all", "model"))
+    everything, model = (studio.fine_tune.export(trained.id, tmp_path / f"{kind}.zip", kind) for kind in ("all", "model"))
     names = _members(model.path)
     assert names and all(name.startswith("my-model/model/") for name in names)
     assert names.items() <= _members(everything.path).items()
     with pytest.raises(StudioError, match="tuned whole and has no adapter"):
-        studio.tune.export(trained.id, tmp_path / "adapter.zip", "adapter")
+        studio.fine_tune.export(trained.id, tmp_path / "adapter.zip", "adapter")
     assert not (tmp_path / "adapter.zip").exists()
     with pytest.raises(StudioError, match="there is no export 'onnx'"):
-        studio.tune.export(trained.id, kind="onnx")
+        studio.fine_tune.export(trained.id, kind="onnx")

@@ -129,7 +129,7 @@ def test_a_locked_database_is_named_and_imported_once_it_is_free(tmp_path: Path,
 
 @pytest.mark.slow
 def test_a_trained_run_of_version_1_opens_in_a_moved_home(studio: Studio, tmp_path: Path, tiny_model: Path) -> None:
-    run = studio.tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()))
+    run = studio.fine_tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()))
     events = studio.store.events(run.id)
     studio.close()
     home = studio.settings.home
@@ -144,9 +144,9 @@ def test_a_trained_run_of_version_1_opens_in_a_moved_home(studio: Studio, tmp_pa
             path.unlink()
     moved = Path(shutil.move(home, tmp_path / "elsewhere"))
     with studio_at(moved, tiny_model) as later:
-        found = later.tune.run(run.id)
+        found = later.fine_tune.get_run(run.id)
         assert found.run.to_json() == run.to_json() and len(found.events) == len(events)
         assert found.run.model_path == moved / "runs" / run.id / "model"
-        assert [card.name for card in later.judge.models()] == ["all-MiniLM-L6-v2", "multilingual-e5-small", run.id]
-        assert later.explore.similarity("cat dog", "cat dog", run.id).cosine == pytest.approx(1, abs=1e-5)
-        assert later.tune.export(run.id).bytes > 1000
+        assert [card.name for card in later.models.list_models()] == ["all-MiniLM-L6-v2", "multilingual-e5-small", run.id]
+        assert later.similarity.compare("cat dog", "cat dog", run.id).cosine == pytest.approx(1, abs=1e-5)
+        assert later.fine_tune.export(run.id).bytes > 1000

@@ -43,7 +43,7 @@ def settings(architecture: str, **values: object) -> dict[str, object]:
 def trained(folder: Path, model: Path, architecture: str) -> Iterator[Trained]:
     with studio_at(folder / "home", model) as studio:
         data = write_pairs(folder / "pairs.csv", 60)
-        yield Trained(studio, studio.tune.train(TrainRequest(data, overrides=settings(architecture))), data)
+        yield Trained(studio, studio.fine_tune.train(TrainRequest(data, overrides=settings(architecture))), data)
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +85,7 @@ def write_positives(path: Path, rows: int = 60) -> Path:
 
 
 def unzipped(studio: Studio, run: Run, folder: Path) -> Path:
-    with zipfile.ZipFile(studio.tune.export(run.id, folder / "model.zip").path) as archive:
+    with zipfile.ZipFile(studio.fine_tune.export(run.id, folder / "model.zip").path) as archive:
         archive.extractall(folder / "out")
     (top,) = (folder / "out").iterdir()
     return top
@@ -95,13 +95,13 @@ def test_a_run_is_advised_trained_evaluated_and_listed(either: tuple[str, Traine
     architecture, (studio, run, data) = either
     assert (run.status, run.objective) == ("finished", {"cross": "mse", "poly": "cosine"}[architecture])
     assert run.before["metric"] == run.after["metric"] == "spearman"
-    report = studio.judge.evaluate(run.id, data)
+    report = studio.evaluation.evaluate(run.id, data)
     assert report.task == "sts" and {"spearman", "pearson"} <= set(report.scores["pair"])
     assert any("was tuned on" in note for note in report.notes)
-    card = next(card for card in studio.judge.models() if card.name == run.id)
+    card = next(card for card in studio.models.list_models() if card.name == run.id)
     assert (card.reads, card.dim, card.damaged) == ("pairs", {"cross": 0, "poly": 32}[architecture], "")
-    assert next(card for card in studio.judge.models() if card.name != run.id).reads == "texts"
-    plan = studio.tune.plan(TrainRequest(data, overrides={"architecture": architecture}))
+    assert next(card for card in studio.models.list_models() if card.name != run.id).reads == "texts"
+    plan = studio.planner.plan(TrainRequest(data, overrides={"architecture": architecture}))
     assert any(reason.startswith(f"Architecture {architecture}") for reason in plan.reasons)
     expected = {"cross": (16, 5e-5, "mse"), "poly": (plan.spec.batch_size, plan.spec.learning_rate, "cosine")}[architecture]
     assert (plan.spec.batch_size, plan.spec.learning_rate, plan.spec.objective) == expected
@@ -110,12 +110,12 @@ def test_a_run_is_advised_trained_evaluated_and_listed(either: tuple[str, Traine
 
 def test_where_vectors_are_needed_it_says_what_it_is_for(either: tuple[str, Trained], tmp_path: Path) -> None:
     architecture, (studio, run, data) = either
-    texts = studio.read.corpus(write_corpus(tmp_path / "texts.txt"))
+    texts = studio.data.read_corpus(write_corpus(tmp_path / "texts.txt"))
     for act in (
-        lambda: studio.explore.similarity("cat", "dog", run.id),
-        lambda: studio.explore.search(texts, "cat", model=run.id),
-        lambda: studio.explore.map(texts, model=run.id),
-        lambda: studio.tune.train(TrainRequest(data, overrides=quick(), model=run.id)),
+        lambda: studio.similarity.compare("cat", "dog", run.id),
+        lambda: studio.search.search(texts, "cat", model=run.id),
+        lambda: studio.map.draw(texts, model=run.id),
+        lambda: studio.fine_tune.train(TrainRequest(data, overrides=quick(), model=run.id)),
     ):
         with pytest.raises(StudioError, match=NAMES[architecture]) as caught:
             act()
@@ -124,11 +124,11 @@ def test_where_vectors_are_needed_it_says_what_it_is_for(either: tuple[str, Trai
 
 def test_hits_are_those_that_it_scores_highest(either: tuple[str, Trained], tmp_path: Path) -> None:
     architecture, (studio, run, _) = either
-    corpus = studio.read.corpus(write_corpus(tmp_path / "texts.txt"))
+    corpus = studio.data.read_corpus(write_corpus(tmp_path / "texts.txt"))
     model = {"cross": load_cross_encoder, "poly": load_poly_encoder}[architecture](studio.workspace.run(run.id) / "model")
     scores = model.predict([("lost bank card", text) for text in corpus.texts])
     best = sorted(range(len(scores)), key=lambda row: -scores[row])[:5]
-    assert [hit.row for hit in studio.explore.search(corpus, "lost bank card", 5, rerank=run.id).hits] == best
+    assert [hit.row for hit in studio.search.search(corpus, "lost bank card", 5, reranker=run.id).hits] == best
 
 
 def test_a_poly_encoder_reranks_on_the_command_line(
@@ -136,7 +136,7 @@ def test_a_poly_encoder_reranks_on_the_command_line(
 ) -> None:
     studio, run, _ = poly
     path = write_corpus(tmp_path / "texts.txt")
-    expected = [hit.text for hit in studio.explore.search(studio.read.corpus(path), "lost bank card", 3, rerank=run.id).hits]
+    expected = [hit.text for hit in studio.search.search(studio.data.read_corpus(path), "lost bank card", 3, reranker=run.id).hits]
     monkeypatch.setenv("SBERT_STUDIO_HOME", str(studio.workspace.home))
     monkeypatch.setenv("SBERT_STUDIO_MODEL", studio.settings.default_model)
     assert run_command(["search", str(path), "lost bank card", "-k", "3", "--reranker", run.id, "--json"]) == 0
@@ -147,7 +147,7 @@ def test_a_search_with_a_poly_encoder_reads_the_corpus_once_and_then_the_query_a
     poly: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     studio, run, _ = poly
-    corpus = studio.read.corpus(write_corpus(tmp_path / "texts.txt", 9))
+    corpus = studio.data.read_corpus(write_corpus(tmp_path / "texts.txt", 9))
     studio.catalog.load_poly_encoder(run.id)  # which reads two texts to know the model
     read: list[int] = []
     tokenize = SentenceEncoder.tokenize
@@ -155,7 +155,7 @@ def test_a_search_with_a_poly_encoder_reads_the_corpus_once_and_then_the_query_a
     model = load_poly_encoder(studio.workspace.run(run.id) / "model")
     for query, expected_reads in (("lost bank card", len(corpus.texts) + 1), ("red dog found", 1)):
         read.clear()
-        hits = studio.explore.search(corpus, query, 5, mode="lexical", rerank=run.id).hits
+        hits = studio.search.search(corpus, query, 5, mode="lexical", reranker=run.id).hits
         assert sum(read) == expected_reads
         scores = model.predict([(query, hit.text) for hit in hits])
         assert [hit.score for hit in hits] == pytest.approx(scores.tolist(), abs=1e-5)
@@ -166,32 +166,32 @@ def test_retrieval_with_a_poly_encoder_ranks_all_candidates(poly: Trained, tmp_p
     studio, run, _ = poly
     path = write_positives(tmp_path / "positives.csv", 25)
     lefts, rights = (list(column) for column in zip(*list(csv.reader(path.open(encoding="utf-8")))[1:], strict=True))
-    report = studio.judge.evaluate(run.id, path, "retrieval")
+    report = studio.evaluation.evaluate(run.id, path, "retrieval")
     scores = studio.catalog.load_poly_encoder(run.id).predict([(a, b) for a in lefts for b in rights]).reshape(len(lefts), -1)
     ranks = [1 + sum(row[other] >= row[own] for other in range(len(row)) if other != own) for own, row in enumerate(scores)]
     assert report.scores["mrr_at_10"] == pytest.approx(np.mean([1 / rank if rank <= 10 else 0 for rank in ranks]), abs=1e-6)
     write_rows(path, ["text", "category"], lefts, ["xy"[row % 2] for row in range(len(lefts))])
     with pytest.raises(StudioError, match="needs a vector of each text, and a poly-encoder"):
-        studio.judge.evaluate(run.id, path, "clustering")
+        studio.evaluation.evaluate(run.id, path, "clustering")
 
 
 def test_a_second_run_starts_from_the_first(either: tuple[str, Trained]) -> None:
     architecture, (studio, run, data) = either
-    again = studio.tune.train(TrainRequest(data, overrides=settings(architecture), model=run.id))
+    again = studio.fine_tune.train(TrainRequest(data, overrides=settings(architecture), model=run.id))
     assert again.before["score"] == pytest.approx(run.after["score"], abs=1e-6)
 
 
 def test_a_cross_encoder_starts_from_a_poly_encoder_and_not_the_other_way_round(poly: Trained) -> None:
     studio, run, data = poly
-    cross = studio.tune.train(TrainRequest(data, overrides=settings("cross"), model=run.id))
+    cross = studio.fine_tune.train(TrainRequest(data, overrides=settings("cross"), model=run.id))
     assert cross.status == "finished"
     with pytest.raises(StudioError, match=NAMES["cross"]):
-        studio.tune.train(TrainRequest(data, overrides=settings("poly"), model=cross.id))
+        studio.fine_tune.train(TrainRequest(data, overrides=settings("poly"), model=cross.id))
 
 
 def test_classes_then_scores_in_two_stages(cross: Trained, tmp_path: Path) -> None:
     studio, _, data = cross
-    run = studio.tune.train(TrainRequest(data, first=write_classes(tmp_path / "nli.csv"), overrides=settings("cross")))
+    run = studio.fine_tune.train(TrainRequest(data, first=write_classes(tmp_path / "nli.csv"), overrides=settings("cross")))
     assert run.status == "finished" and run.spec["first"]["objective"] == "cross_entropy" and run.objective == "mse"
     model = load_cross_encoder(studio.workspace.run(run.id) / "model")
     assert model.labels == 1 and not model.sigmoid
@@ -200,26 +200,26 @@ def test_classes_then_scores_in_two_stages(cross: Trained, tmp_path: Path) -> No
 @pytest.mark.usefixtures("two_folds")
 def test_few_rows_are_evaluated_in_folds(poly: Trained, tmp_path: Path) -> None:
     overrides = settings("poly", judge="folds", dev_fraction=0.1)
-    run = poly.studio.tune.train(TrainRequest(write_pairs(tmp_path / "few.csv", 40), overrides=overrides))
+    run = poly.studio.fine_tune.train(TrainRequest(write_pairs(tmp_path / "few.csv", 40), overrides=overrides))
     assert run.status == "finished" and run.after["folds"] == 2 and run.after["metric"] == "spearman"
 
 
 def test_a_background_run_is_stopped_and_resumed(cross: Trained) -> None:
     studio, _, data = cross
-    run = studio.tune.submit(TrainRequest(data, overrides=settings("cross", epochs=300, head="mlp")))
+    run = studio.fine_tune.submit(TrainRequest(data, overrides=settings("cross", epochs=300, head="mlp")))
 
     def starts() -> list[int]:
-        return [event["step"] for _, event in studio.tune.run(run.id).events if event["type"] == "started"]
+        return [event["step"] for _, event in studio.fine_tune.get_run(run.id).events if event["type"] == "started"]
 
-    wait_until(lambda: studio.tune.run(run.id).run.step >= 5, 120)
-    studio.tune.stop(run.id)
+    wait_until(lambda: studio.fine_tune.get_run(run.id).run.step >= 5, 120)
+    studio.fine_tune.stop(run.id)
     assert studio.runner.wait(run.id, 120)
-    stopped = studio.tune.run(run.id).run
+    stopped = studio.fine_tune.get_run(run.id).run
     assert stopped.status == "stopped" and 5 <= stopped.step < stopped.steps
-    studio.tune.resume(run.id)
+    studio.fine_tune.resubmit(run.id)
     wait_until(lambda: len(starts()) > 1, 120)
     assert starts()[-1] == stopped.step
-    studio.tune.stop(run.id)
+    studio.fine_tune.stop(run.id)
     assert studio.runner.wait(run.id, 120)
 
 
@@ -246,7 +246,7 @@ def test_the_exported_script_recomputes_the_score(
     studio, run, data = request.getfixturevalue(architecture)
     if write is not None or more:
         data = data if write is None else write(tmp_path / "data.csv")
-        run = studio.tune.train(TrainRequest(data, overrides=settings(architecture, **more)))
+        run = studio.fine_tune.train(TrainRequest(data, overrides=settings(architecture, **more)))
     folder = unzipped(studio, run, tmp_path)
     assert "sbert_studio" not in (folder / "verify.py").read_text(encoding="utf-8")
     assert f"reported {run.after['score']:.4f}: the same" in verify_export(folder)
@@ -258,7 +258,7 @@ def test_the_exported_script_recomputes_the_score(
 
 def test_of_several_seeds_a_model_with_an_mlp_is_kept_and_says_that_it_opens_here_only(cross: Trained, tmp_path: Path) -> None:
     studio, _, data = cross
-    run = studio.tune.train(TrainRequest(data, overrides=settings("cross", head="mlp", seeds=2)))
+    run = studio.fine_tune.train(TrainRequest(data, overrides=settings("cross", head="mlp", seeds=2)))
     assert len(run.after["each"]) == 2 and run.after["metric"] == "spearman"
     folder = unzipped(studio, run, tmp_path)
     assert not (folder / "verify.py").exists()
@@ -266,13 +266,13 @@ def test_of_several_seeds_a_model_with_an_mlp_is_kept_and_says_that_it_opens_her
     assert "There is no `verify.py` here" in card and "python verify.py" not in card
     assert "opens in SBERT Studio only" in card and "library_name" not in card and "from sentence_transformers" not in card
     assert json.loads((folder / "model" / "config.json").read_text())["sbert_studio"] == {"head": "mlp"}
-    ours, exported = (studio.judge.evaluate(name, data).scores["pair"]["spearman"] for name in (run.id, str(folder / "model")))
+    ours, exported = (studio.evaluation.evaluate(name, data).scores["pair"]["spearman"] for name in (run.id, str(folder / "model")))
     assert exported == pytest.approx(ours, abs=1e-6)
 
 
 def test_data_that_it_cannot_learn_from_is_refused_before_a_run_is_made(either: tuple[str, Trained], tmp_path: Path) -> None:
     architecture, (studio, _, _) = either
-    before = len(studio.tune.runs())
+    before = len(studio.fine_tune.list_runs())
     if architecture == "cross":
         columns = [sentences(20, seed) for seed in range(3)]
         path, match = write_rows(tmp_path / "triplets.csv", ["anchor", "positive", "negative"], *columns), "not from triplets"
@@ -280,5 +280,5 @@ def test_data_that_it_cannot_learn_from_is_refused_before_a_run_is_made(either: 
         columns = [sentences(40), ["one", "two"] * 20]
         path, match = write_rows(tmp_path / "texts.csv", ["text", "category"], *columns), "not from labelled texts"
     with pytest.raises(StudioError, match=match):
-        studio.tune.train(TrainRequest(path, overrides=settings(architecture)))
-    assert len(studio.tune.runs()) == before
+        studio.fine_tune.train(TrainRequest(path, overrides=settings(architecture)))
+    assert len(studio.fine_tune.list_runs()) == before

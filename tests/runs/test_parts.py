@@ -39,13 +39,13 @@ def write_topics(path: Path, rows: int = 60) -> Path:
 
 def test_a_first_stage_in_the_background_and_its_export_without_folders_of_this_machine(studio: Studio, tmp_path: Path) -> None:
     first = write_inference(tmp_path / "nli.csv")
-    run = studio.tune.submit(
+    run = studio.fine_tune.submit(
         TrainRequest(
             write_pairs(tmp_path / "pairs.csv"), first=first, overrides=quick(**{"first.objective": "softmax", "first.epochs": 0.5})
         )
     )
     assert studio.runner.wait(run.id, 240)
-    done = studio.tune.run(run.id)
+    done = studio.fine_tune.get_run(run.id)
     assert done.run.status == "finished", done.run.message
     assert (done.run.spec["first"]["objective"], done.run.spec["first"]["epochs"]) == ("softmax", 0.5)
     assert [event["title"] for _, event in done.events if event["type"] == "part"] == ["first stage", "second stage"]
@@ -54,35 +54,35 @@ def test_a_first_stage_in_the_background_and_its_export_without_folders_of_this_
     assert kept.source()["first"]["name"] == "nli.csv"
     assert kept.spec().to_json() == dict(done.run.spec), "the spec holds both stages"
     assert any(reason.startswith("First stage: ") for reason in kept.reasons())
-    assert studio.explore.similarity("cat dog", "cat dog", run.id).cosine == pytest.approx(1, abs=1e-5)
-    assert studio.judge.evaluate(run.id, first).notes[-1].startswith("40 of these 40 rows are in the file")
+    assert studio.similarity.compare("cat dog", "cat dog", run.id).cosine == pytest.approx(1, abs=1e-5)
+    assert studio.evaluation.evaluate(run.id, first).notes[-1].startswith("40 of these 40 rows are in the file")
     renamed = first.with_name("renamed.csv")
     header, *lines = first.read_text(encoding="utf-8").splitlines()
     renamed.write_text("\n".join([",".join(f"my {name}" for name in header.split(",")), *lines]), encoding="utf-8")
-    assert studio.judge.evaluate(run.id, renamed).notes[-1].startswith("40 of these 40 rows are in the file")
-    with zipfile.ZipFile(studio.tune.export(run.id, tmp_path / "run.zip").path) as archive:
+    assert studio.evaluation.evaluate(run.id, renamed).notes[-1].startswith("40 of these 40 rows are in the file")
+    with zipfile.ZipFile(studio.fine_tune.export(run.id, tmp_path / "run.zip").path) as archive:
         texts = {Path(name).name: archive.read(name).decode() for name in archive.namelist() if name.endswith((".json", ".md"))}
     assert json.loads(texts["spec.json"])["first"]["epochs"] == 0.5
     assert set(json.loads(texts["data.json"])["files"]) == {"data", "first"}
     assert "--first nli.csv" in texts["README.md"]
     assert "first stage" in texts["README.md"]
     assert not [name for name, text in texts.items() if str(tmp_path) in text or str(studio.workspace.home) in text]
-    again = studio.tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), model=run.id, overrides=quick(epochs=0.2)))
+    again = studio.fine_tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), model=run.id, overrides=quick(epochs=0.2)))
     assert again.before["score"] == pytest.approx(done.run.after["score"], abs=1e-6), "training goes on from any earlier run"
 
 
 def test_settings_of_a_first_stage_without_one_are_refused(studio: Studio, tmp_path: Path) -> None:
     pairs, first = write_pairs(tmp_path / "pairs.csv"), write_inference(tmp_path / "nli.csv")
     with pytest.raises(StudioError, match="no first stage"):
-        studio.tune.submit(TrainRequest(pairs, overrides={"first.epochs": 2}))
+        studio.fine_tune.submit(TrainRequest(pairs, overrides={"first.epochs": 2}))
     with pytest.raises(StudioError, match="no setting 'epoch'"):
-        studio.tune.submit(TrainRequest(pairs, first=first, overrides={"first.epoch": 2}))
+        studio.fine_tune.submit(TrainRequest(pairs, first=first, overrides={"first.epoch": 2}))
     with pytest.raises(StudioError, match="does not learn from labelled pairs"):
-        studio.tune.train(TrainRequest(pairs, first=first, overrides=quick(**{"first.objective": "simcse"})))
+        studio.fine_tune.train(TrainRequest(pairs, first=first, overrides=quick(**{"first.objective": "simcse"})))
 
 
 def test_several_seeds_tell_their_mean_and_spread(studio: Studio, tmp_path: Path) -> None:
-    run = studio.tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv", 40), overrides=quick(seeds=2)))
+    run = studio.fine_tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv", 40), overrides=quick(seeds=2)))
     each = run.after["each"]
     assert len(each) == 2
     assert (run.after["score"], run.after["sd"]) == pytest.approx((statistics.fmean(each), statistics.stdev(each)))
@@ -94,8 +94,8 @@ def test_several_seeds_tell_their_mean_and_spread(studio: Studio, tmp_path: Path
 
 def test_folds_by_topic_are_judged_on_topics_that_were_not_learned(studio: Studio, tmp_path: Path) -> None:
     told = []
-    run = studio.tune.train(
-        TrainRequest(write_topics(tmp_path / "arguments.csv"), overrides=quick(folds=3, by_group=True)), emit=told.append
+    run = studio.fine_tune.train(
+        TrainRequest(write_topics(tmp_path / "arguments.csv"), overrides=quick(folds=3, by_group=True)), on_event=told.append
     )
     assert run.status == "finished"
     assert len(run.after["each"]) == 3
@@ -106,16 +106,16 @@ def test_folds_by_topic_are_judged_on_topics_that_were_not_learned(studio: Studi
         "marriage",
     ]
     with pytest.raises(StudioError, match="no column holds groups"):
-        studio.tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(folds=3, by_group=True)))
+        studio.fine_tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(folds=3, by_group=True)))
 
 
 def test_a_run_of_parts_goes_on_where_it_was_stopped(studio: Studio, tmp_path: Path) -> None:
     pairs, first = write_pairs(tmp_path / "pairs.csv", 40), write_inference(tmp_path / "nli.csv", 30)
     overrides = quick(seeds=2, **{"first.epochs": 1})
-    whole = studio.tune.train(TrainRequest(pairs, first=first, overrides=overrides))
+    whole = studio.fine_tune.train(TrainRequest(pairs, first=first, overrides=overrides))
     asked = iter(range(100))
-    run = studio.tune.train(TrainRequest(pairs, first=first, overrides=overrides), should_stop=lambda: next(asked) > 7)
+    run = studio.fine_tune.train(TrainRequest(pairs, first=first, overrides=overrides), should_stop=lambda: next(asked) > 7)
     assert run.status == "stopped"
-    done = studio.tune.go_on(run.id)
+    done = studio.fine_tune.resume(run.id)
     assert done.status == "finished"
     assert done.after["each"] == whole.after["each"]

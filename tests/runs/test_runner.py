@@ -21,20 +21,20 @@ pytestmark = pytest.mark.slow
 
 def ended(studio: Studio, run: Run) -> Run:
     assert studio.runner.wait(run.id, 240)
-    return studio.tune.run(run.id).run
+    return studio.fine_tune.get_run(run.id).run
 
 
 def long_run(studio: Studio, path: Path) -> Run:
     """A run that would take minutes, once it has taken some steps."""
-    run = studio.tune.submit(TrainRequest(path, overrides=quick(epochs=400, evaluations_per_epoch=1)))
-    wait_until(lambda: studio.tune.run(run.id).run.step > 3, 240)
+    run = studio.fine_tune.submit(TrainRequest(path, overrides=quick(epochs=400, evaluations_per_epoch=1)))
+    wait_until(lambda: studio.fine_tune.get_run(run.id).run.step > 3, 240)
     return run
 
 
 def test_a_submitted_run_trains_though_page_and_upload_are_gone_and_its_model_is_at_once_usable(studio: Studio, tmp_path: Path) -> None:
     path, closed = write_pairs(tmp_path / "pairs.csv"), threading.Event()
     with stoppable(closed.is_set):
-        run = studio.tune.submit(TrainRequest(path, overrides=quick(epochs=2), name="My run"))
+        run = studio.fine_tune.submit(TrainRequest(path, overrides=quick(epochs=2), name="My run"))
         closed.set()
     path.unlink()
     run = ended(studio, run)
@@ -43,40 +43,40 @@ def test_a_submitted_run_trains_though_page_and_upload_are_gone_and_its_model_is
     assert run.after["rows"] == run.dev_rows == 6
     assert run.after["metric"] == "cosine_spearman"
     assert run.pairs_per_second > 0
-    assert [card.name for card in studio.judge.models()] == ["all-MiniLM-L6-v2", "multilingual-e5-small", run.id]
-    assert studio.explore.similarity("cat dog", "cat dog", run.id).cosine == pytest.approx(1, abs=1e-5)
+    assert [card.name for card in studio.models.list_models()] == ["all-MiniLM-L6-v2", "multilingual-e5-small", run.id]
+    assert studio.similarity.compare("cat dog", "cat dog", run.id).cosine == pytest.approx(1, abs=1e-5)
 
 
 def test_events_reach_a_page_that_polls_with_a_cursor_and_one_that_comes_later(studio: Studio, tmp_path: Path) -> None:
-    run = studio.tune.submit(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()))
+    run = studio.fine_tune.submit(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()))
     seen, cursor = [], 0
 
     def poll() -> bool:
         nonlocal cursor
-        view = studio.tune.run(run.id, after=cursor)
+        view = studio.fine_tune.get_run(run.id, after=cursor)
         seen.extend(event for _, event in view.events)
         cursor = view.cursor or cursor
         return bool(seen) and seen[-1]["type"] == "finished"
 
     wait_until(poll, 120)
     assert [event["type"] for event in seen if event["type"] != "phase"][:2] == ["started", "evaluated"]
-    assert [event for _, event in studio.tune.run(run.id).events][: len(seen)] == seen
-    assert [seq for seq, _ in studio.tune.run(run.id).events] == list(range(1, cursor + 1))
+    assert [event for _, event in studio.fine_tune.get_run(run.id).events][: len(seen)] == seen
+    assert [seq for seq, _ in studio.fine_tune.get_run(run.id).events] == list(range(1, cursor + 1))
 
 
 def test_stop_keeps_a_model_and_the_run_goes_on_later(studio: Studio, tmp_path: Path) -> None:
     run = long_run(studio, write_pairs(tmp_path / "pairs.csv"))
-    studio.tune.stop(run.id)
+    studio.fine_tune.stop(run.id)
     stopped = ended(studio, run)
     assert stopped.status == "stopped"
     assert 3 < stopped.step < stopped.steps
     assert stopped.model_path is not None
     assert (stopped.model_path / "model.safetensors").is_file()
-    studio.tune.resume(run.id)
-    wait_until(lambda: studio.tune.run(run.id).run.step > stopped.step + 3, 240)
-    resumed = [event for _, event in studio.tune.run(run.id).events if event["type"] == "started"][-1]
+    studio.fine_tune.resubmit(run.id)
+    wait_until(lambda: studio.fine_tune.get_run(run.id).run.step > stopped.step + 3, 240)
+    resumed = [event for _, event in studio.fine_tune.get_run(run.id).events if event["type"] == "started"][-1]
     assert resumed["step"] == stopped.step
-    studio.tune.stop(run.id)
+    studio.fine_tune.stop(run.id)
     assert ended(studio, run).status == "stopped"
 
 
@@ -84,32 +84,32 @@ def test_a_waiting_run_is_stopped_before_it_begins_and_the_queue_goes_on(studio:
     path = write_pairs(tmp_path / "pairs.csv")
     first, second, third = (
         long_run(studio, path),
-        studio.tune.submit(TrainRequest(path, overrides=quick())),
-        studio.tune.submit(TrainRequest(path, overrides=quick())),
+        studio.fine_tune.submit(TrainRequest(path, overrides=quick())),
+        studio.fine_tune.submit(TrainRequest(path, overrides=quick())),
     )
-    assert [studio.tune.run(run.id).waiting for run in (first, second, third)] == [0, 1, 2]
-    assert studio.tune.stop(second.id).status == "stopped"
-    assert studio.tune.run(third.id).waiting == 1
-    studio.tune.stop(first.id)
+    assert [studio.fine_tune.get_run(run.id).waiting for run in (first, second, third)] == [0, 1, 2]
+    assert studio.fine_tune.stop(second.id).status == "stopped"
+    assert studio.fine_tune.get_run(third.id).waiting == 1
+    studio.fine_tune.stop(first.id)
     assert ended(studio, third).status == "finished"
-    assert studio.tune.run(second.id).run.step == 0
+    assert studio.fine_tune.get_run(second.id).run.step == 0
 
 
 def test_closing_the_program_keeps_what_was_learned_and_says_so(home: Path, tiny_model: Path, tmp_path: Path) -> None:
     path = write_pairs(tmp_path / "pairs.csv")
     with studio_at(home, tiny_model) as studio:
-        running, waiting = long_run(studio, path), studio.tune.submit(TrainRequest(path, overrides=quick()))
+        running, waiting = long_run(studio, path), studio.fine_tune.submit(TrainRequest(path, overrides=quick()))
     with studio_at(home, tiny_model) as studio:
-        assert [studio.tune.run(run.id).run.status for run in (running, waiting)] == ["interrupted", "interrupted"]
-        assert studio.tune.run(running.id).run.model_path is not None
-        studio.tune.resume(waiting.id)
+        assert [studio.fine_tune.get_run(run.id).run.status for run in (running, waiting)] == ["interrupted", "interrupted"]
+        assert studio.fine_tune.get_run(running.id).run.model_path is not None
+        studio.fine_tune.resubmit(waiting.id)
         assert ended(studio, waiting).status == "finished"
 
 
 def train_for_long(home: Path, model: Path, data: Path) -> None:
     """Begin a run that leaves many checkpoints, and wait to be killed."""
     with studio_at(home, model) as studio:
-        studio.tune.submit(TrainRequest(data, overrides=quick(epochs=400, evaluations_per_epoch=1, checkpoint_every=2)))
+        studio.fine_tune.submit(TrainRequest(data, overrides=quick(epochs=400, evaluations_per_epoch=1, checkpoint_every=2)))
         threading.Event().wait()
 
 
@@ -118,20 +118,20 @@ def test_a_killed_process_leaves_an_interrupted_run_that_resumes_from_its_checkp
     with studio_at(home, tiny_model) as studio:
         data = write_pairs(tmp_path / "pairs.csv", 32)
         with started(tmp_path / "child", train_for_long, home, tiny_model, data) as child:
-            wait_until(lambda: not child.runs or (studio.tune.runs() and studio.tune.runs()[0].step > 6), 120)
+            wait_until(lambda: not child.runs or (studio.fine_tune.list_runs() and studio.fine_tune.list_runs()[0].step > 6), 120)
             assert child.runs, child.err.read_text()
-            (run,) = studio.tune.runs()
+            (run,) = studio.fine_tune.list_runs()
             assert run.status == "running", "a run of another process that lives is not ours"
             with pytest.raises(StudioError, match="cannot be resumed"):
-                studio.tune.resume(run.id)
+                studio.fine_tune.resubmit(run.id)
             child.kill()
-        (dead,) = studio.tune.runs()
+        (dead,) = studio.fine_tune.list_runs()
         assert dead.status == "interrupted"
-        studio.tune.resume(dead.id)
-        wait_until(lambda: studio.tune.run(dead.id).run.step > dead.step, 120)
-        resumed = [event for _, event in studio.tune.run(dead.id).events if event["type"] == "started"][-1]
+        studio.fine_tune.resubmit(dead.id)
+        wait_until(lambda: studio.fine_tune.get_run(dead.id).run.step > dead.step, 120)
+        resumed = [event for _, event in studio.fine_tune.get_run(dead.id).events if event["type"] == "started"][-1]
         assert resumed["step"] >= 6
-        studio.tune.stop(dead.id)
+        studio.fine_tune.stop(dead.id)
         assert ended(studio, dead).status == "stopped"
 
 
@@ -142,16 +142,16 @@ def test_another_program_can_stop_a_run_under_way_and_neither_train_nor_delete_i
         assert isinstance(error, StudioError) and "another program" in error.message
         for one in (studio, other):
             with pytest.raises(StudioError, match="running"):
-                one.tune.delete_run(run.id)
-        assert studio.tune.run(run.id).run.status == "running"
-        other.tune.stop(run.id)
+                one.fine_tune.delete_run(run.id)
+        assert studio.fine_tune.get_run(run.id).run.status == "running"
+        other.fine_tune.stop(run.id)
         assert ended(studio, run).status == "stopped"
-        assert other.tune.run(run.id).run.status == "stopped"
-    studio.tune.delete_run(run.id)
-    assert studio.tune.runs() == []
+        assert other.fine_tune.get_run(run.id).run.status == "stopped"
+    studio.fine_tune.delete_run(run.id)
+    assert studio.fine_tune.list_runs() == []
     assert not (studio.workspace.runs / run.id).exists()
     with pytest.raises(StudioError, match="there is no run"):
-        studio.tune.run(run.id)
+        studio.fine_tune.get_run(run.id)
 
 
 def test_a_failure_that_can_be_mended_says_how(studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,11 +159,11 @@ def test_a_failure_that_can_be_mended_says_how(studio: Studio, tmp_path: Path, m
         raise StudioError("the loss was not a number", "lower the learning rate", [4])
 
     monkeypatch.setattr("sbert_studio.training.trials.train", refuse)
-    run = ended(studio, studio.tune.submit(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick())))
+    run = ended(studio, studio.fine_tune.submit(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick())))
     assert run.status == "failed"
     assert run.message == "the loss was not a number (row 4)"
     assert run.hint == "lower the learning rate"
-    assert studio.tune.run(run.id).events[-1][1]["type"] == "failed"
+    assert studio.fine_tune.get_run(run.id).events[-1][1]["type"] == "failed"
 
 
 def test_a_bug_fails_one_run_with_a_report_and_the_next_one_still_trains(studio: Studio, tmp_path: Path) -> None:
@@ -173,12 +173,12 @@ def test_a_bug_fails_one_run_with_a_report_and_the_next_one_still_trains(studio:
     path = write_pairs(tmp_path / "pairs.csv")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sbert_studio.training.trials.train", stumble)
-        broken = ended(studio, studio.tune.submit(TrainRequest(path, overrides=quick())))
+        broken = ended(studio, studio.fine_tune.submit(TrainRequest(path, overrides=quick())))
     assert broken.status == "failed"
     assert "IndexError" in broken.message
     assert "Traceback" not in broken.message + broken.hint
     assert "Traceback" in (studio.workspace.run(broken.id) / "error.log").read_text()
-    assert ended(studio, studio.tune.submit(TrainRequest(path, overrides=quick()))).status == "finished"
+    assert ended(studio, studio.fine_tune.submit(TrainRequest(path, overrides=quick()))).status == "finished"
 
 
 @pytest.mark.parametrize("where", ["sbert_studio.training.trials.train", "sbert_studio.runs.runner.execute_run"])
@@ -191,11 +191,11 @@ def test_nothing_ends_the_thread_that_trains(studio: Studio, tmp_path: Path, mon
 
         with monkeypatch.context() as patch:
             patch.setattr(where, fall)
-            broken.append(ended(studio, studio.tune.submit(TrainRequest(path, overrides=quick()))))
+            broken.append(ended(studio, studio.fine_tune.submit(TrainRequest(path, overrides=quick()))))
         assert broken[-1].status in ("failed", "interrupted") and broken[-1].message, what
-    assert ended(studio, studio.tune.submit(TrainRequest(path, overrides=quick()))).status == "finished"
+    assert ended(studio, studio.fine_tune.submit(TrainRequest(path, overrides=quick()))).status == "finished"
     for run in {run.status: run for run in broken}.values():  # one of each status
-        studio.tune.resume(run.id)
+        studio.fine_tune.resubmit(run.id)
         assert ended(studio, run).status == "finished"
 
 
@@ -204,7 +204,7 @@ def test_a_listener_and_a_log_that_fail_do_not_end_the_run(studio: Studio, tmp_p
         raise RuntimeError("nobody listens")
 
     monkeypatch.setattr("sbert_studio.runs.tensorboard.TensorBoardLog.write", fall)
-    assert studio.tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()), emit=fall).status == "finished"
+    assert studio.fine_tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()), on_event=fall).status == "finished"
 
 
 def test_an_error_that_cannot_even_be_written_down_ends_one_run_only(
@@ -214,23 +214,23 @@ def test_an_error_that_cannot_even_be_written_down_ends_one_run_only(
         raise OSError(28, "No space left on device")
 
     path = write_pairs(tmp_path / "pairs.csv")
-    run = studio.tune.submit(TrainRequest(path, overrides=quick(epochs=400, evaluations_per_epoch=1)))
-    wait_until(lambda: studio.tune.run(run.id).run.step > 3, 240)
+    run = studio.fine_tune.submit(TrainRequest(path, overrides=quick(epochs=400, evaluations_per_epoch=1)))
+    wait_until(lambda: studio.fine_tune.get_run(run.id).run.step > 3, 240)
     with monkeypatch.context() as patch:
         patch.setattr("sbert_studio.training.checkpoints.Checkpoints.write", fall)
         patch.setattr(Path, "write_text", fall)
         patch.setattr("sbert_studio.runs.store.atomic_file", fall)
-        studio.tune.stop(run.id)
+        studio.fine_tune.stop(run.id)
         broken = ended(studio, run)
     assert (broken.status, broken.message) == ("failed", "the disk is full")
     assert "room" in broken.hint
-    assert ended(studio, studio.tune.submit(TrainRequest(path, overrides=quick()))).status == "finished"
+    assert ended(studio, studio.fine_tune.submit(TrainRequest(path, overrides=quick()))).status == "finished"
 
 
 def test_two_owners_do_not_see_each_others_runs_or_models(studio: Studio, tmp_path: Path) -> None:
     path = write_pairs(tmp_path / "pairs.csv")
-    runs = {owner: ended(studio, studio.tune.submit(TrainRequest(path, overrides=quick(), owner=owner))) for owner in ("ann", "bob")}
+    runs = {owner: ended(studio, studio.fine_tune.submit(TrainRequest(path, overrides=quick(), owner=owner))) for owner in ("ann", "bob")}
     for owner, run in runs.items():
-        assert [one.id for one in studio.tune.runs(owner)] == [run.id]
-        assert [card.name for card in studio.judge.models(owner) if card.kind == "run"] == [run.id]
-    assert studio.tune.runs("eve") == []
+        assert [one.id for one in studio.fine_tune.list_runs(owner)] == [run.id]
+        assert [card.name for card in studio.models.list_models(owner) if card.kind == "run"] == [run.id]
+    assert studio.fine_tune.list_runs("eve") == []

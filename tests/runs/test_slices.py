@@ -32,13 +32,13 @@ pytestmark = [pytest.mark.skipif(sys.platform == "win32", reason="there is no fo
 
 
 def trained(studio: Studio, path: Path, **overrides: Any) -> Run:
-    run = studio.tune.submit(TrainRequest(path, overrides=quick(**overrides)))
+    run = studio.fine_tune.submit(TrainRequest(path, overrides=quick(**overrides)))
     assert studio.runner.wait(run.id, 240)
-    return studio.tune.run(run.id).run
+    return studio.fine_tune.get_run(run.id).run
 
 
 def events(studio: Studio, run: Run) -> list[dict[str, Any]]:
-    return [event for _, event in studio.tune.run(run.id).events]
+    return [event for _, event in studio.fine_tune.get_run(run.id).events]
 
 
 class StepClock:
@@ -84,11 +84,13 @@ def test_a_run_in_slices_is_stopped_between_two_and_goes_on_later(
 ) -> None:
     monkeypatch.setattr(zerogpu, "SLICE_SECONDS", 0.0)
     with lending(tmp_path, monkeypatch), studio_at(tmp_path / "home", tiny_model) as studio:
-        run = studio.tune.submit(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(epochs=50, evaluations_per_epoch=1)))
-        wait_until(lambda: studio.tune.run(run.id).run.step, 120)
-        studio.tune.stop(run.id)
+        run = studio.fine_tune.submit(
+            TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(epochs=50, evaluations_per_epoch=1))
+        )
+        wait_until(lambda: studio.fine_tune.get_run(run.id).run.step, 120)
+        studio.fine_tune.stop(run.id)
         assert studio.runner.wait(run.id, 240)
-        stopped = studio.tune.run(run.id).run
+        stopped = studio.fine_tune.get_run(run.id).run
         assert stopped.status == "stopped" and 0 < stopped.step < stopped.steps and stopped.model_path is not None
 
 

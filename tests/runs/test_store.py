@@ -270,18 +270,18 @@ def test_a_run_ends_and_the_next_begins_though_the_disk_takes_nothing(
         tries.set()
         refuse()
 
-    runs = [studio.tune.submit(TrainRequest(path, overrides=quick(epochs=epochs))) for epochs in (40, 1)]
+    runs = [studio.fine_tune.submit(TrainRequest(path, overrides=quick(epochs=epochs))) for epochs in (40, 1)]
     with monkeypatch.context() as patch:
         patch.setattr("sbert_studio.runs.event_log.EventLog.append", fail)
         patch.setattr(RunStore, "_write", fail)
         assert tries.wait(30)
-        studio.tune.stop(runs[0].id)
+        studio.fine_tune.stop(runs[0].id)
         assert studio.runner.wait(runs[0].id, 60) and studio.runner.wait(runs[1].id, 60)
         assert [studio.store.get(run.id).status for run in runs] == ["stopped", "finished"]
     studio.close()
     with studio_at(studio.settings.home) as later:
-        assert [later.tune.run(run.id).run.status for run in runs] == ["stopped", "finished"]
-        assert later.tune.run(runs[1].id).events[-1][1]["type"] == "finished"
+        assert [later.fine_tune.get_run(run.id).run.status for run in runs] == ["stopped", "finished"]
+        assert later.fine_tune.get_run(runs[1].id).events[-1][1]["type"] == "finished"
 
 
 DEEP, NESTED = "[" * 5000 + "]" * 5000, "[" * 150 + "]" * 150

@@ -56,8 +56,8 @@ def log_of(studio: Studio, run_id: str) -> dict[str, list[tuple[int, Any]]]:
 
 
 def test_a_run_leaves_the_same_curves_in_event_files_as_in_the_database(studio: Studio, tmp_path: Path) -> None:
-    run = studio.tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(epochs=3)))
-    found, events = log_of(studio, run.id), [event for _, event in studio.tune.run(run.id).events]
+    run = studio.fine_tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(epochs=3)))
+    found, events = log_of(studio, run.id), [event for _, event in studio.fine_tune.get_run(run.id).events]
     told = [event for event in events if event["type"] == "step"]
     assert told
     for tag, name in (
@@ -78,7 +78,7 @@ def test_a_run_leaves_the_same_curves_in_event_files_as_in_the_database(studio: 
 
 
 def test_notices_are_texts(studio: Studio, tmp_path: Path) -> None:
-    run = studio.tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(dev_fraction=0)))
+    run = studio.fine_tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(dev_fraction=0)))
     (note,) = log_of(studio, run.id)["notes/1/text_summary"]
     assert "no rows are held out" in note[1]
 
@@ -99,11 +99,11 @@ def test_a_resumed_run_goes_on_without_a_point_twice(studio: Studio, tmp_path: P
         reached.extend([event.step] if type(event).__name__ == "Step" else [])
 
     with pytest.raises(RuntimeError):
-        studio.tune.train(TrainRequest(data, overrides=settings), emit=follow, should_stop=crash)
-    (run,) = studio.tune.runs()
+        studio.fine_tune.train(TrainRequest(data, overrides=settings), on_event=follow, should_stop=crash)
+    (run,) = studio.fine_tune.list_runs()
     before = log_of(studio, run.id)
     assert [step for step, _ in before["train/loss"]] == list(range(1, 14)), "the last checkpoint is that of step 10"
-    done = studio.tune.go_on(run.id)
+    done = studio.fine_tune.resume(run.id)
     assert done.status == "finished"
     low, high = done.after["gain_interval"]  # what the untuned model did is known after a crash, too
     assert low <= done.after["score"] - done.before["score"] <= high
@@ -115,7 +115,7 @@ def test_a_resumed_run_goes_on_without_a_point_twice(studio: Studio, tmp_path: P
 
 
 def test_each_training_of_a_run_that_has_several_is_a_folder(tmp_path: Path, studio: Studio) -> None:
-    run = studio.tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()))
+    run = studio.fine_tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()))
     folder = studio.workspace.run(run.id)
     shutil.rmtree(folder / "tensorboard")
     log = TensorBoardLog(folder)
@@ -134,11 +134,11 @@ def test_each_training_of_a_run_that_has_several_is_a_folder(tmp_path: Path, stu
 
 
 def test_a_log_that_cannot_be_written_is_told_once_and_ends_no_run(studio: Studio, tmp_path: Path) -> None:
-    run = studio.tune.submit(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()))
+    run = studio.fine_tune.submit(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()))
     # A file stands where the folder should be.
     (studio.workspace.run(run.id) / "tensorboard").write_text("in the way")
     assert studio.runner.wait(run.id, 240)
-    seen = studio.tune.run(run.id)
+    seen = studio.fine_tune.get_run(run.id)
     assert seen.run.status == "finished"
     told = [event["message"] for _, event in seen.events if event["type"] == "notice" and "TensorBoard" in event["message"]]
     assert len(told) == 1

@@ -16,8 +16,8 @@ from waiting import wait_until
 
 from sbert_studio.cli.main import run
 from sbert_studio.models.sentence_encoder import SentenceEncoder
-from sbert_studio.services.shards import Sharding
-from sbert_studio.shards.executor import How
+from sbert_studio.services.shards import ShardingOptions
+from sbert_studio.shards.executor import ExecutionOptions
 from sbert_studio.shards.jobs import JobFolder
 
 ROWS = 64
@@ -34,11 +34,13 @@ def write_texts(folder: Path, files: int = 3, rows: int = 200) -> Path:
     return folder
 
 
-def encoded(home: Path, texts: Path, out: Path, how: How | None = None, **said: Any) -> Any:
+def encoded(home: Path, texts: Path, out: Path, how: ExecutionOptions | None = None, **said: Any) -> Any:
     """What the verb says of ``texts`` encoded by the tiny model that lies in ``home``."""
     model = home / "model"
     with studio_at(home, model) as studio:
-        return studio.scale.encode(texts, out, how or How(), Sharding(1, said.pop("rows", ROWS)), known="key", **said)
+        return studio.shards.encode(
+            texts, out, how or ExecutionOptions(), ShardingOptions(1, said.pop("rows", ROWS)), id_column="key", **said
+        )
 
 
 def digests(out: Path) -> dict[str, str]:

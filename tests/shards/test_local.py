@@ -18,9 +18,9 @@ from tiny_studio import sentences, studio_at, write_pairs
 from sbert_studio.errors import StudioError
 from sbert_studio.explore.paraphrase_mining import paraphrase_mining
 from sbert_studio.progress import StoppedError, stoppable
-from sbert_studio.services.shards import Sharding
+from sbert_studio.services.shards import ShardingOptions
 from sbert_studio.shards import serving
-from sbert_studio.shards.executor import How
+from sbert_studio.shards.executor import ExecutionOptions
 from sbert_studio.shards.jobs import JobFolder
 from sbert_studio.shards.reader import ShardedVectors
 from sbert_studio.shards.sources import find_sources, read_rows
@@ -211,7 +211,7 @@ def test_what_differs_is_told_whole(home: Path, texts: Path, tmp_path: Path) -> 
     with pytest.raises(StudioError, match="there is no folder"):
         ShardedVectors(tmp_path / "none")
     with pytest.raises(StudioError, match="at most 256"):
-        Sharding(99_999_999)
+        ShardingOptions(99_999_999)
 
 
 @pytest.mark.slow
@@ -240,7 +240,7 @@ def test_columns_of_bytes_are_texts_and_what_is_no_text_is_said(home: Path, tmp_
 
 def mined(home: Path, vectors: Path) -> object:
     with studio_at(home, home / "model") as studio:
-        return studio.scale.mine(vectors, How(), 5)
+        return studio.shards.mine(vectors, ExecutionOptions(), 5)
 
 
 def test_a_table_of_another_format_is_cut_into_shards(home: Path, tmp_path: Path) -> None:
@@ -254,8 +254,8 @@ def test_a_table_of_another_format_is_cut_into_shards(home: Path, tmp_path: Path
 def test_pairs_of_shards_are_those_of_all_rows(home: Path, texts: Path, tmp_path: Path) -> None:
     encoded(home, texts, tmp_path / "out")
     with studio_at(home, home / "model") as studio:
-        found = studio.scale.mine(tmp_path / "out", How(), 40)
-        again = studio.scale.mine(tmp_path / "out", How(), 40)
+        found = studio.shards.mine(tmp_path / "out", ExecutionOptions(), 40)
+        again = studio.shards.mine(tmp_path / "out", ExecutionOptions(), 40)
     told, whole = texts_of(tmp_path / "out"), np.concatenate(list(ShardedVectors(tmp_path / "out").blocks()))
     exact = paraphrase_mining(whole, 40)
     assert [(pair.id_a, pair.id_b, pair.score) for pair in found.pairs] == [(told[p.a][0], told[p.b][0], p.score) for p in exact]
@@ -265,10 +265,10 @@ def test_pairs_of_shards_are_those_of_all_rows(home: Path, texts: Path, tmp_path
 def test_scores_of_shards_are_those_of_the_file(home: Path, tmp_path: Path) -> None:
     csv_file = write_pairs(tmp_path / "pairs.csv", 150)
     with studio_at(home, home / "model") as studio:
-        table = studio.read.table(csv_file)
+        table = studio.data.read_table(csv_file)
         table.to_parquet(tmp_path / "pairs.parquet")
-        plain = studio.judge.evaluate(str(home / "model"), csv_file)
-        found = studio.scale.evaluate(str(home / "model"), tmp_path / "pairs.parquet", How(), Sharding(1, 40))
+        plain = studio.evaluation.evaluate(str(home / "model"), csv_file)
+        found = studio.shards.evaluate(str(home / "model"), tmp_path / "pairs.parquet", ExecutionOptions(), ShardingOptions(1, 40))
     assert (found.task, found.rows) == (plain.task, plain.rows) == ("sts", 150)
     for name in ("cosine", "dot", "euclidean", "manhattan"):
         assert found.scores[name] == pytest.approx(plain.scores[name], abs=1e-5)
@@ -282,14 +282,14 @@ def test_a_folder_is_searched(
 ) -> None:
     encoded(home, texts, tmp_path / "out")
     with studio_at(home, home / "model") as studio:
-        exact = studio.scale.search(tmp_path / "out", "cat dog", 20)
+        exact = studio.shards.search(tmp_path / "out", "cat dog", 20)
     monkeypatch.setattr(serving, "_EXACT", 10)
     monkeypatch.setattr(serving, "_PART", 200)  # three parts, joined on disk
     with studio_at(home, home / "model") as studio:
-        found = studio.scale.search(tmp_path / "out", "cat dog", 20)
+        found = studio.shards.search(tmp_path / "out", "cat dog", 20)
         index = next((tmp_path / "out").glob("index-*"))
         made = (index / "ivf.faiss").stat().st_mtime_ns
-        everything = studio.scale.search(tmp_path / "out", "cat dog", 200)
+        everything = studio.shards.search(tmp_path / "out", "cat dog", 200)
     assert not list(index.glob("part-*"))
     assert exact.recall is everything.recall is None and not exact.notes and len(everything.hits) == 200
     assert found.recall is not None and 0.9 < found.recall <= 1 and f"{found.recall:.1%} are found" in found.notes[0]
@@ -297,7 +297,7 @@ def test_a_folder_is_searched(
     assert [hit.score for hit in exact.hits] == sorted((hit.score for hit in exact.hits), reverse=True)
     assert len({hit.row for hit in found.hits} & {hit.row for hit in exact.hits}) >= 19
     with studio_at(home, home / "model") as studio:  # opened, not built again
-        again = studio.scale.search(tmp_path / "out", "cat dog", 20)
+        again = studio.shards.search(tmp_path / "out", "cat dog", 20)
         assert (index / "ivf.faiss").stat().st_mtime_ns == made
         assert again.hits == found.hits
         ctypes.CDLL(None).fflush(None)
@@ -305,9 +305,9 @@ def test_a_folder_is_searched(
         for name, harm in (("lists.bin", cut), ("lists.bin", None), ("ivf.faiss", cut), ("digests.json", cut), ("lists.bin", noise)):
             harmed(index / name, harm)
             with studio_at(home, home / "model") as other:
-                assert other.scale.search(tmp_path / "out", "cat dog", 20).hits == found.hits
+                assert other.shards.search(tmp_path / "out", "cat dog", 20).hits == found.hits
         with pytest.raises(StudioError, match="was encoded by"):
-            studio.scale.search(tmp_path / "out", "cat", 3, model="all-MiniLM-L6-v2")
+            studio.shards.search(tmp_path / "out", "cat", 3, model="all-MiniLM-L6-v2")
 
 
 def test_lists_that_are_too_long_to_be_read_whole_name_themselves_where_they_lead_nowhere(
@@ -317,10 +317,10 @@ def test_lists_that_are_too_long_to_be_read_whole_name_themselves_where_they_lea
     monkeypatch.setattr(serving, "_EXACT", 10)
     monkeypatch.setattr(serving, "_READ_WHOLE", 0)
     with studio_at(home, home / "model") as studio:
-        assert len(studio.scale.search(tmp_path / "out", "cat dog", 20).hits) == 20
+        assert len(studio.shards.search(tmp_path / "out", "cat dog", 20).hits) == 20
     noise(next((tmp_path / "out").glob("index-*")) / "lists.bin")
     with studio_at(home, home / "model") as studio, pytest.raises(StudioError, match=r"the index index-\w+ of out is damaged"):
-        studio.scale.search(tmp_path / "out", "cat dog", 20)
+        studio.shards.search(tmp_path / "out", "cat dog", 20)
 
 
 def cut(path: Path) -> None:

@@ -21,7 +21,7 @@ from sbert_studio.models.sentence_encoder import SentenceEncoder
 from sbert_studio.progress import StoppedError, stoppable
 from sbert_studio.services import Studio
 from sbert_studio.shards import memmap_writer
-from sbert_studio.workspace import require_room, write_json
+from sbert_studio.workspace import require_writable_file, write_json
 
 from .shards import encode_and_wait, killed
 
@@ -54,14 +54,14 @@ def written(path: Path, rows: int, seed: int = 0) -> Path:
 
 
 def to(studio: Studio, texts: Path, out: Path, **said: Any) -> Any:
-    return studio.explore.encode_to(studio.read.texts(texts), out, **said)
+    return studio.similarity.encode_file(studio.data.read_texts(texts), out, **said)
 
 
 def test_a_file_of_one_block_is_what_numpy_writes_of_all_vectors(studio: Studio, texts: Path, tmp_path: Path) -> None:
     found = to(studio, texts, tmp_path / "x.npy")
     plain = np.full((300, 32), np.nan, np.float32)
-    corpus = studio.read.corpus(texts)
-    plain[corpus.positions()[0]] = studio.explore.encode(corpus.texts).vectors
+    corpus = studio.data.read_corpus(texts)
+    plain[corpus.positions()[0]] = studio.similarity.encode(corpus.texts).vectors
     np.save(tmp_path / "plain.npy", plain)
     assert (tmp_path / "x.npy").read_bytes() == (tmp_path / "plain.npy").read_bytes()
     assert (found.rows, found.resumed, found.nan) == (300, 0, tuple(range(7, 300, 50)))
@@ -142,7 +142,7 @@ def test_only_an_ordinary_file_is_written_to(studio: Studio, texts: Path, tmp_pa
         to(studio, texts, out)
     assert other.read_text() == "mine" and not out.exists()
     os.mkfifo(tmp_path / "pipe")
-    for write in (lambda: require_room(tmp_path / "pipe"), lambda: write_json(tmp_path / "pipe", 1)):
+    for write in (lambda: require_writable_file(tmp_path / "pipe"), lambda: write_json(tmp_path / "pipe", 1)):
         with pytest.raises(StudioError, match="pipe is no ordinary file"):
             write()
     assert (tmp_path / "pipe").is_fifo()
@@ -222,7 +222,7 @@ def test_a_disk_that_fills_up_costs_what_was_not_yet_on_it(
 
 def test_two_programs_do_not_write_one_file(studio: Studio, texts: Path, tmp_path: Path) -> None:
     pytest.importorskip("fcntl")
-    busy = memmap_writer._Part(tmp_path / "x.npy", memmap_writer.Made("a", "float32", 32, 300, "b", 64)).opened()
+    busy = memmap_writer._Part(tmp_path / "x.npy", memmap_writer.VectorFileSpec("a", "float32", 32, 300, "b", 64)).opened()
     with busy, pytest.raises(StudioError, match="being written by another program"):
         to(studio, texts, tmp_path / "x.npy")
     assert to(studio, texts, tmp_path / "x.npy").rows == 300
@@ -251,7 +251,7 @@ def test_a_column_of_texts_reads_as_the_list_of_its_cells(tmp_path: Path) -> Non
 
 
 def test_the_texts_of_a_file_stand_where_its_corpus_says(texts: Path, studio: Studio) -> None:
-    corpus, found = studio.read.corpus(texts), studio.read.texts(texts)
+    corpus, found = studio.data.read_corpus(texts), studio.data.read_texts(texts)
     places, rows = corpus.positions()
     assert tuple(found.texts) == corpus.texts and np.array_equal(found.places, places) and found.rows == rows == 300
     assert found.account == corpus.account and read_table(texts).columns == ("text", "number")

@@ -15,12 +15,12 @@ from tiny_studio import studio_at, write_pairs, write_static
 from waiting import wait_until
 
 from sbert_studio.errors import StudioError
-from sbert_studio.services.shards import Sharding
-from sbert_studio.shards.executor import How, Ray
+from sbert_studio.services.shards import ShardingOptions
+from sbert_studio.shards.executor import ExecutionOptions, RayEngine
 
 from .shards import digests, encoded, write_texts
 
-ONE, TWO = How("ray", workers=1), How("ray", workers=2)
+ONE, TWO = ExecutionOptions("ray", workers=1), ExecutionOptions("ray", workers=2)
 
 
 @pytest.fixture(autouse=True)
@@ -81,14 +81,14 @@ def drive(home: Path, folder: Path) -> None:
             note(children={pid: name for pid, name in children(os.getpid()).items() if "Agent" not in name})
             os.kill(os.getpid(), signal.SIGKILL)
 
-    with Ray(TWO)._connected(1), studio_at(home, home / "model") as studio:  # one cluster for all, because it takes seconds
+    with RayEngine(TWO)._connected(1), studio_at(home, home / "model") as studio:  # one cluster for all, because it takes seconds
         found = encoded(home, folder / "texts", folder / "out", TWO, rows=32, progress=kill_a_worker)
         note(encoded=[found.rows, found.shards, found.resumed])
         try:
-            studio.scale.mine(folder / "plain", ONE, 25, progress=lose)
+            studio.shards.mine(folder / "plain", ONE, 25, progress=lose)
         except StudioError as error:
             note(refused=error.message)
-        studio.scale.evaluate(None, folder / "pairs.parquet", ONE, Sharding(1, 4), out=folder / "judged", progress=be_killed)
+        studio.shards.evaluate(None, folder / "pairs.parquet", ONE, ShardingOptions(1, 4), out=folder / "judged", progress=be_killed)
 
 
 @pytest.mark.process
@@ -100,7 +100,7 @@ def test_workers_and_a_driver_are_killed_and_the_results_are_those_of_one_proces
     encoded(home, write_texts(tmp_path / "texts", 3, 200), tmp_path / "plain", rows=32)
     whole = digests(tmp_path / "plain")
     with studio_at(home, home / "model") as studio:
-        studio.read.table(write_pairs(tmp_path / "pairs.csv", 240)).to_parquet(tmp_path / "pairs.parquet")
+        studio.data.read_table(write_pairs(tmp_path / "pairs.csv", 240)).to_parquet(tmp_path / "pairs.parquet")
         with started(tmp_path / "child", drive, home, tmp_path) as driver:
             assert driver.wait(240) == -signal.SIGKILL, driver.err.read_text()
         told = json.loads((tmp_path / "told.json").read_text())
@@ -113,7 +113,7 @@ def test_workers_and_a_driver_are_killed_and_the_results_are_those_of_one_proces
         wait_until(lambda: not any(_runs(int(pid)) for pid in told["children"]), 90, "the end of all processes of the driver")
         assert 3 <= done < 60
         again, plain = (
-            studio.scale.evaluate(None, tmp_path / "pairs.parquet", How(), Sharding(1, 4), out=tmp_path / name)
+            studio.shards.evaluate(None, tmp_path / "pairs.parquet", ExecutionOptions(), ShardingOptions(1, 4), out=tmp_path / name)
             for name in ("judged", "new")
         )
     assert again.scores == plain.scores
@@ -123,10 +123,10 @@ def test_workers_and_a_driver_are_killed_and_the_results_are_those_of_one_proces
 def test_an_address_at_which_no_cluster_answers_is_said_at_once(address: str, home: Path, tmp_path: Path) -> None:
     texts = write_texts(tmp_path / "texts", 1, 100)
     with pytest.raises(StudioError, match="no Ray cluster answers at"):
-        encoded(home, texts, tmp_path / "out", How("ray", address=address))
+        encoded(home, texts, tmp_path / "out", ExecutionOptions("ray", address=address))
 
 
 def test_a_cluster_that_is_not_there_is_said(home: Path, tmp_path: Path) -> None:
     texts = write_texts(tmp_path / "texts", 1, 100)
     with pytest.raises(StudioError, match="--address"):
-        encoded(home, texts, tmp_path / "out", How("local", address="127.0.0.1:1"))
+        encoded(home, texts, tmp_path / "out", ExecutionOptions("local", address="127.0.0.1:1"))

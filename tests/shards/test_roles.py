@@ -12,8 +12,8 @@ from tiny_studio import studio_at, write_pairs
 
 from sbert_studio.errors import StudioError
 from sbert_studio.models.io.load import load_folder
-from sbert_studio.services.shards import Sharding
-from sbert_studio.shards.executor import How
+from sbert_studio.services.shards import ShardingOptions
+from sbert_studio.shards.executor import ExecutionOptions
 from sbert_studio.shards.reader import ShardedVectors
 
 from .shards import encoded, texts_of, write_texts
@@ -37,12 +37,12 @@ def test_shards_of_documents_are_searched_by_queries_as_a_file_is(home: Path, e5
     rows = ShardedVectors(out)
     assert np.concatenate(list(rows.blocks())) == pytest.approx(model.for_role("document").encode(texts), abs=1e-6)
     with studio_at(home, e5) as studio:
-        found = studio.scale.search(out, "cat dog", 5)
-        expected = studio.explore.search(studio.read.corpus(_as_file(texts, tmp_path)), "cat dog", 5)
+        found = studio.shards.search(out, "cat dog", 5)
+        expected = studio.search.search(studio.data.read_corpus(_as_file(texts, tmp_path)), "cat dog", 5)
         assert [hit.text for hit in found.hits] == [hit.text for hit in expected.hits] and not found.notes
         assert [hit.score for hit in found.hits] == pytest.approx([hit.score for hit in expected.hits], abs=1e-6)
-        assert studio.scale.search(out, "cat dog", 5, str(e5)).hits == found.hits
-        (note,) = studio.scale.mine(out, How(), 3).notes
+        assert studio.shards.search(out, "cat dog", 5, str(e5)).hits == found.hits
+        (note,) = studio.shards.mine(out, ExecutionOptions(), 3).notes
     assert "made with “fast slow moon ”; the model asks for “red blue ” here: encode with --prompt symmetric" in note
 
 
@@ -50,7 +50,7 @@ def test_shards_of_no_role_say_so_where_the_model_wants_another_prompt(home: Pat
     out = tmp_path / "out"
     encoded(home, write_texts(tmp_path / "texts", 1, 40), out)
     with studio_at(home, e5) as studio:
-        (note,) = studio.scale.search(out, "cat dog", 5).notes
+        (note,) = studio.shards.search(out, "cat dog", 5).notes
         assert "made with no prompt; the model asks for “fast slow moon ” here: encode with --prompt document" in note
     with pytest.raises(StudioError, match="holds another job"):
         encoded(home, tmp_path / "texts", out, role="document")
@@ -61,13 +61,15 @@ def test_mined_and_judged_shards_are_texts_to_be_compared(home: Path, e5: Path, 
     encoded(home, write_texts(tmp_path / "texts", 1, 40), out, role="symmetric")
     csv = write_pairs(tmp_path / "pairs.csv", 40)
     with studio_at(home, e5) as studio:
-        mined = studio.scale.mine(out, How(), 3)
-        expected = studio.explore.mine(studio.read.corpus(_as_file([text for _, text in texts_of(out)], tmp_path)), 3)
+        mined = studio.shards.mine(out, ExecutionOptions(), 3)
+        expected = studio.search.mine(studio.data.read_corpus(_as_file([text for _, text in texts_of(out)], tmp_path)), 3)
         assert [pair.score for pair in mined.pairs] == pytest.approx([pair.score for pair in expected.pairs], abs=1e-5)
         assert not mined.notes
-        studio.read.table(csv).to_parquet(tmp_path / "pairs.parquet")
-        judged = studio.scale.evaluate(None, tmp_path / "pairs.parquet", How(), Sharding(1, 16), out=tmp_path / "judged")
-        assert judged.scores["cosine"] == pytest.approx(studio.judge.evaluate(None, csv).scores["cosine"], abs=1e-6)
+        studio.data.read_table(csv).to_parquet(tmp_path / "pairs.parquet")
+        judged = studio.shards.evaluate(
+            None, tmp_path / "pairs.parquet", ExecutionOptions(), ShardingOptions(1, 16), out=tmp_path / "judged"
+        )
+        assert judged.scores["cosine"] == pytest.approx(studio.evaluation.evaluate(None, csv).scores["cosine"], abs=1e-6)
 
 
 def test_a_job_of_a_model_without_prompts_is_named_as_before(home: Path, tmp_path: Path) -> None:
@@ -75,7 +77,7 @@ def test_a_job_of_a_model_without_prompts_is_named_as_before(home: Path, tmp_pat
     encoded(home, write_texts(tmp_path / "texts", 1, 20), out, role="document")
     assert set(ShardedVectors(out).job.settings["model"]) == {"source", "fingerprint", "precision", "dim"}
     with studio_at(home, home / "model") as studio:
-        assert not studio.scale.search(out, "cat dog", 2).notes and not studio.scale.mine(out, How(), 2).notes
+        assert not studio.shards.search(out, "cat dog", 2).notes and not studio.shards.mine(out, ExecutionOptions(), 2).notes
 
 
 def _as_file(texts: list[str], folder: Path) -> Path:

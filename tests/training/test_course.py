@@ -235,17 +235,17 @@ def test_scores_are_summed_up_as_papers_do() -> None:
 def test_the_dial_of_several_seeds_shows_the_marks_of_the_model_that_is_kept(
     tmp_path: Path, seeded: tuple[TrainingOutcome, Told, Path]
 ) -> None:
-    from sbert_studio.services.training_start import dial
+    from sbert_studio.services.run_setup import strength_marks
     from sbert_studio.training.strength import set_strength
 
     outcome, told, kept = seeded
     folder = shutil.copytree(kept, tmp_path / "run")
     best = max(told.of(PartEnded), key=lambda event: event.after["score"])
-    shown = dial(outcome.before, outcome.after)
+    shown = strength_marks(outcome.before, outcome.after)
     assert shown is not None
     assert [mark["score"] for mark in shown["marks"]] == [mark["score"] for mark in best.after["strengths"]]
     for mark in shown["marks"]:
         after = set_strength(folder, SEEDS, mark["strength"], load=tiny_encoder)
         assert Evaluator(DEV)(load_folder(folder / "model"))["score"] == pytest.approx(mark["score"], abs=1e-5)
-        again = dial(outcome.before, after)
+        again = strength_marks(outcome.before, after)
         assert again is not None and again["strength"] == mark["strength"] and again["marks"] == shown["marks"]

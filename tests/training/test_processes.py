@@ -18,7 +18,7 @@ from tiny_studio import write_pairs
 from sbert_studio.cli.main import run as run_command
 from sbert_studio.losses.base import process_count
 from sbert_studio.runs.store import RunStore
-from sbert_studio.settings import launched_alone
+from sbert_studio.settings import is_launched_alone
 from sbert_studio.training import events
 
 from .tiny import weights
@@ -121,8 +121,8 @@ def test_the_command_line_trains_with_companions_as_it_is(
 
 def test_a_launch_that_started_one_process_of_several_is_told() -> None:
     cpu = {"ACCELERATE_USE_CPU": "True", "MASTER_PORT": "29500"}
-    assert launched_alone(cpu)
-    assert not launched_alone({"ACCELERATE_USE_CPU": "True"})  # asked for one
-    assert not launched_alone({**cpu, "OMPI_COMM_WORLD_SIZE": "2"})
-    assert not launched_alone({"MASTER_PORT": "29500", "WORLD_SIZE": "2", "RANK": "0"})  # torchrun
-    assert not launched_alone({})
+    assert is_launched_alone(cpu)
+    assert not is_launched_alone({"ACCELERATE_USE_CPU": "True"})  # asked for one
+    assert not is_launched_alone({**cpu, "OMPI_COMM_WORLD_SIZE": "2"})
+    assert not is_launched_alone({"MASTER_PORT": "29500", "WORLD_SIZE": "2", "RANK": "0"})  # torchrun
+    assert not is_launched_alone({})

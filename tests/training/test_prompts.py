@@ -196,14 +196,14 @@ def questions(path: Path, rows: int = 40) -> Path:
 def test_a_plan_and_a_check_say_which_prompt_each_column_gets(studio: Studio, tmp_path: Path) -> None:
     pairs, scored = questions(tmp_path / "questions.jsonl"), write_pairs(tmp_path / "scored.csv", 40)
     both, one = "Prompts: “red blue ” before “question”, “fast slow moon ” before “answer”.", "Prompt “red blue ” before every text."
-    assert both in studio.tune.plan(TrainRequest(pairs)).reasons
-    assert one in studio.tune.plan(TrainRequest(scored)).reasons
-    assert both in [finding.message for finding in studio.read.check(pairs).findings]
-    chosen = studio.tune.plan(TrainRequest(pairs, overrides={"prompt": "moon "}))
+    assert both in studio.planner.plan(TrainRequest(pairs)).reasons
+    assert one in studio.planner.plan(TrainRequest(scored)).reasons
+    assert both in [finding.message for finding in studio.data.check(pairs).findings]
+    chosen = studio.planner.plan(TrainRequest(pairs, overrides={"prompt": "moon "}))
     assert chosen.spec.prompt == "moon " and "Prompt “moon ” before every text." in chosen.reasons
-    assert not any("Prompt" in reason for reason in studio.tune.plan(TrainRequest(pairs, overrides={"prompt": "none"})).reasons)
+    assert not any("Prompt" in reason for reason in studio.planner.plan(TrainRequest(pairs, overrides={"prompt": "none"})).reasons)
     with pytest.raises(StudioError, match="a cross-encoder takes no prompts"):
-        studio.tune.plan(TrainRequest(scored, overrides={"prompt": "moon ", "architecture": "cross"}))
+        studio.planner.plan(TrainRequest(scored, overrides={"prompt": "moon ", "architecture": "cross"}))
 
 
 @pytest.mark.slow
@@ -227,8 +227,8 @@ def test_the_script_of_an_export_measures_with_the_prompts_too(
 ) -> None:
     data = questions(tmp_path / "data.jsonl", 60) if kind == "questions" else write_pairs(tmp_path / "data.csv", 60)
     request = TrainRequest(data, overrides=quick(objective="auto", architecture=architecture, dev_fraction=0.4), name="prompted")
-    trained = studio.tune.train(request)
-    with zipfile.ZipFile(studio.tune.export(trained.id, tmp_path / "model.zip").path) as archive:
+    trained = studio.fine_tune.train(request)
+    with zipfile.ZipFile(studio.fine_tune.export(trained.id, tmp_path / "model.zip").path) as archive:
         archive.extractall(tmp_path / "out")
     assert "the same" in verify_export(tmp_path / "out" / "prompted")
 

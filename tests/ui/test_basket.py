@@ -202,6 +202,6 @@ def test_what_is_worth_labelling_comes_from_the_corpus_and_is_not_asked_twice(pa
     assert page.baskets.of("local") is before
     for place in range(len(again.pairs)):
         handlers.label_suggestion(page, again, None, Selection("together" if place % 2 else "apart", place))
-    assert page.studio.explore.worth_labelling(
-        page.corpora.get(key).corpus, judged=[(pair.a, pair.b, pair.together) for pair in page.baskets.of("local").pairs]
+    assert page.studio.similarity.suggest_pairs(
+        page.corpora.get(key).corpus, labelled=[(pair.a, pair.b, pair.together) for pair in page.baskets.of("local").pairs]
     ).pairs

@@ -98,7 +98,7 @@ def test_what_goes_on_is_asked_about(tmp_path: Path) -> None:
 
     with studio_at(tmp_path / "home", write_model(tmp_path / "tiny")) as studio:
         assert closing_question(studio) == ""
-        studio.jobs.submit("local", "Word vectors", work)
+        studio.embedding_jobs.submit("local", "Word vectors", work)
         assert closing_question(studio).startswith("Other running tasks: 1")
         ended.set()
 

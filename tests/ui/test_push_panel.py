@@ -102,20 +102,20 @@ def studio(tmp_path_factory: pytest.TempPathFactory, model_folder: Path) -> Iter
 def run_id(studio: Studio, tmp_path_factory: pytest.TempPathFactory) -> str:
     """A finished run. Read only."""
     pairs = write_pairs(tmp_path_factory.mktemp("data") / "pairs.csv")
-    return studio.tune.train(TrainRequest(pairs, overrides=quick(), name="Mine")).id
+    return studio.fine_tune.train(TrainRequest(pairs, overrides=quick(), name="Mine")).id
 
 
 def test_a_run_is_pushed_and_opens_again_as_it_was(studio: Studio, run_id: str, hub: tuple[str, Path]) -> None:
     url, folder = hub
     phases: list[str] = []
-    done = studio.hub.push(run_id, "me/my-model", TOKEN, endpoint=url, begin=phases.append)
+    done = studio.models.push_to_hub(run_id, "me/my-model", TOKEN, endpoint=url, begin_phase=phases.append)
     assert done.url == f"{url}/me/my-model"
     assert (folder / "me/my-model/.private").read_text() in ("private", "True")
     assert phases[0] == "asking the Hub" and phases[1].startswith("sending")
     here, there = studio.catalog.load(run_id), load_folder(folder / "me/my-model")
     assert np.allclose(here.encode(["cat dog"]), there.encode(["cat dog"]), atol=1e-6)
     assert "sentence-transformers" in (folder / "me/my-model/README.md").read_text()
-    studio.hub.push(run_id, "me/my-model", TOKEN, private=False, endpoint=url)  # once more, over what is there
+    studio.models.push_to_hub(run_id, "me/my-model", TOKEN, private=False, endpoint=url)  # once more, over what is there
 
 
 @pytest.mark.parametrize(
@@ -132,14 +132,14 @@ def test_what_the_hub_refuses_is_said_in_words(
     studio: Studio, run_id: str, hub: tuple[str, Path], repository: str, token: str, said: str
 ) -> None:
     with pytest.raises(StudioError, match=said):
-        studio.hub.push(run_id, repository, token, endpoint=hub[0])
+        studio.models.push_to_hub(run_id, repository, token, endpoint=hub[0])
 
 
 def test_a_hub_that_cannot_be_reached_and_models_of_others(studio: Studio, run_id: str, page: Page, hub: tuple[str, Path]) -> None:
     with pytest.raises(StudioError, match="cannot be reached"):
-        studio.hub.push(run_id, "me/model", TOKEN, endpoint="http://127.0.0.1:9")
+        studio.models.push_to_hub(run_id, "me/model", TOKEN, endpoint="http://127.0.0.1:9")
     with pytest.raises(StudioError, match="was not made here"):
-        studio.hub.push("all-MiniLM-L6-v2", "me/model", TOKEN, endpoint=hub[0])
+        studio.models.push_to_hub("all-MiniLM-L6-v2", "me/model", TOKEN, endpoint=hub[0])
     shared = Page(studio, shared=True)
     with pytest.raises(StudioError, match="not yours"):
         push_model(shared, {"owner": "visitor-0123456789abcdef"}, run_id, "me/model", True, gr.OAuthToken(TOKEN, "", 0))

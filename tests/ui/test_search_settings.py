@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 from models.tiny import TEXTS, tiny_encoder
-from sbert_studio.data.loading.table import table_from_columns
 from sentence_transformers import SentenceTransformer
 from tiny_studio import studio_at, write_static
 
 from sbert_studio.cli.main import run
+from sbert_studio.data.loading.table import table_from_columns
 from sbert_studio.errors import StudioError
 from sbert_studio.models.io.load import load_folder
 from sbert_studio.models.io.settings import EncoderConfig
@@ -44,12 +44,12 @@ def expected(folder: Path) -> Any:
 
 def test_settings_of_a_search_stand_in_the_place_of_the_models(home: Path, folder: Path) -> None:
     with studio_at(home, folder) as studio:
-        corpus = studio.read.corpus(table_from_columns("made up", {"text": DISTINCT}))
-        found = studio.explore.search(corpus, "lost card", len(DISTINCT), settings=OWN)
+        corpus = studio.data.read_corpus(table_from_columns("made up", {"text": DISTINCT}))
+        found = studio.search.search(corpus, "lost card", len(DISTINCT), settings=OWN)
         np.testing.assert_allclose([hit.score for hit in found.hits], np.sort(expected(folder))[::-1], atol=1e-5)
-        without = studio.explore.search(corpus, "lost card", len(DISTINCT), settings=SearchSettings())
-        assert without.hits == studio.explore.search(corpus, "lost card", len(DISTINCT)).hits != found.hits
-        again = studio.explore.search(corpus, "lost card", len(DISTINCT), settings=OWN)
+        without = studio.search.search(corpus, "lost card", len(DISTINCT), settings=SearchSettings())
+        assert without.hits == studio.search.search(corpus, "lost card", len(DISTINCT)).hits != found.hits
+        again = studio.search.search(corpus, "lost card", len(DISTINCT), settings=OWN)
         assert again.hits == found.hits
 
 
@@ -80,10 +80,10 @@ def test_every_setting_has_vectors_of_its_own_and_a_reader_of_a_reader_is_the_en
 
 def test_what_a_model_cannot_do_is_refused_by_name(home: Path, tmp_path: Path) -> None:
     with studio_at(home, write_static(tmp_path / "words")) as studio:
-        corpus = studio.read.corpus(table_from_columns("made up", {"text": ["cat dog", "moon star", "red cat"]}))
+        corpus = studio.data.read_corpus(table_from_columns("made up", {"text": ["cat dog", "moon star", "red cat"]}))
         with pytest.raises(StudioError, match="takes no prompts"):
-            studio.explore.search(corpus, "cat", settings=SearchSettings(query_prompt="query: "))
-        assert studio.explore.search(corpus, "cat", settings=SearchSettings(truncate_dim=4)).hits
+            studio.search.search(corpus, "cat", settings=SearchSettings(query_prompt="query: "))
+        assert studio.search.search(corpus, "cat", settings=SearchSettings(truncate_dim=4)).hits
     with pytest.raises(StudioError, match="truncate_dim is -1"):
         SearchSettings(truncate_dim=-1)
 

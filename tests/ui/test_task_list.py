@@ -12,7 +12,7 @@ from tiny_studio import quick, write_pairs
 
 from sbert_studio.errors import StudioError
 from sbert_studio.progress import checkpoint
-from sbert_studio.services.jobs import Begin
+from sbert_studio.services.jobs import BeginPhase
 from sbert_studio.services.training_plan import TrainRequest
 from sbert_studio.ui import task_list as rows
 from sbert_studio.ui.handlers import handle_errors, progress_callback
@@ -129,7 +129,7 @@ def test_a_job_is_its_owners_and_its_end_is_told_to_who_saw_it(page: Page) -> No
     mine, other = {"owner": "visitor-0123456789abcdef"}, {"owner": "visitor-fedcba9876543210"}
     begun = threading.Event()
 
-    def work(begin: Begin) -> Any:
+    def work(begin: BeginPhase) -> Any:
         show = begin("learning", "epochs")
         assert show is not None
         while True:
@@ -138,21 +138,23 @@ def test_a_job_is_its_owners_and_its_end_is_told_to_who_saw_it(page: Page) -> No
             begun.set()
 
     visitor = page.visitor(mine)
-    page.studio.jobs.submit(visitor, "GloVe of my texts", work)
+    page.studio.embedding_jobs.submit(visitor, "GloVe of my texts", work)
     assert begun.wait(10)
     (entry,) = asked(page, "", mine)
     assert (entry["title"], entry["share"], entry["phase"]) == ("GloVe of my texts", 0.25, "Learning · 1 of 4 epochs")
     assert asked(page, "", other) == []
     assert "error" in poll_tasks(page, {"session": "", "owner": other, "id": entry["id"]}, stop=True)
     poll_tasks(page, {"session": "", "owner": mine, "id": entry["id"]}, stop=True)
-    ended(lambda: page.studio.jobs.latest(visitor))
+    ended(lambda: page.studio.embedding_jobs.latest(visitor))
     assert asked(page, "", mine) == []
     assert [one["status"] for one in asked(page, "", mine, known=[entry["id"]])] == ["stopped"]
 
 
 def test_a_training_is_listed_with_its_steps_and_stopped_by_its_owner(page: Page, tmp_path: Path) -> None:
-    run = page.studio.tune.submit(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(epochs=900, evaluations_per_epoch=1)))
-    while not page.studio.tune.last_step(run.id):
+    run = page.studio.fine_tune.submit(
+        TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(epochs=900, evaluations_per_epoch=1))
+    )
+    while not page.studio.fine_tune.get_last_step(run.id):
         pass
     (entry,) = asked(page, "")
     assert entry["id"] == run.id and entry["phase"].startswith("Training · step ") and 0 < entry["share"] < 1

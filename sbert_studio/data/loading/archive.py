@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePath, PurePosixPath
 from typing import IO, Any
 
-from ...errors import StudioError, is_of_machine
+from ...errors import StudioError, is_machine_error
 from ...progress import checkpoint
 
 _OPENERS: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
@@ -54,7 +54,7 @@ def unpacked(path: Path, name: str, max_bytes: int | None) -> Iterator[tuple[Pat
                 with opener(path, "rb") as file:
                     _copy(file, Path(folder) / inner, name, max_bytes)
         except _DAMAGE as error:
-            if is_of_machine(error):
+            if is_machine_error(error):
                 raise
             raise StudioError(f"{name} is a damaged archive", "download or compress the file again") from error
         yield Path(folder) / inner, inner if opener is None else _without_suffix(name)

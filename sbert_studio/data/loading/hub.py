@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ...errors import StudioError, is_of_machine
+from ...errors import StudioError, is_machine_error
 from ...identity import OWNER, Identity
 from ...progress import Progress, checkpoint
 
@@ -72,7 +72,7 @@ def fetch_hub_file(
         except StudioError:
             raise
         except Exception as error:
-            if is_of_machine(error) or (explained := _explain(error, repository, file)) is None:
+            if is_machine_error(error) or (explained := _explain(error, repository, file)) is None:
                 raise
             raise explained from error
         yield target, f"{repository}/{_relative(source, base)}"

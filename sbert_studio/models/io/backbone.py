@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...errors import StudioError, is_of_machine
+from ...errors import StudioError, is_machine_error
 from ..inference.bert import load_inference_backbone
 from ..quantized import is_quantized, load_quantized
 from .digests import recorded_files, safetensors_error
@@ -75,7 +75,7 @@ def translate_load_errors(name: str, folder: Path) -> Iterator[None]:
     except StudioError:
         raise
     except Exception as error:
-        if is_of_machine(error):
+        if is_machine_error(error):
             raise
         if file := _unreadable(folder):
             raise damaged_file_error(file) from error

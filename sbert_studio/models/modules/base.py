@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from torch import Tensor, nn
 
-from ...errors import StudioError, is_of_machine
+from ...errors import StudioError, is_machine_error
 from ...registry import Registry
 from ..io.backbone import damaged_file_error, require_finite, require_safetensors
 
@@ -79,7 +79,7 @@ def read_weights(folder: Path, integer_tensors: Sequence[str] = ()) -> dict[str,
     try:
         found = load_file(folder / _FILE)
     except (OSError, SafetensorError) as error:
-        if is_of_machine(error):
+        if is_machine_error(error):
             raise
         raise damaged_file_error(folder / _FILE) from error
     kept = {key: tensor for key, tensor in found.items() if key in integer_tensors}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...errors import StudioError, is_text
+from ...errors import StudioError, is_valid_utf8
 from ...progress import checkpoint
 from ...workspace import write_json
 
@@ -174,7 +174,7 @@ def count_words(texts: Iterable[str], min_count: int = 2, most: int = 50_000) ->
         if number % _TEXTS == 0:
             checkpoint()
         counter.update(split_words(text))
-    frequent = [(-count, word) for word, count in counter.items() if count >= min_count and is_text(word)]
+    frequent = [(-count, word) for word, count in counter.items() if count >= min_count and is_valid_utf8(word)]
     kept = sorted(frequent)[:most]
     if not kept:
         raise StudioError(

@@ -19,7 +19,7 @@ import numpy as np
 
 from ...errors import StudioError
 from ...progress import Progress, checkpoint
-from ...workspace import digest_file, existing
+from ...workspace import digest_file, existing_path
 from .tokens import WordTokens
 
 _CASED = 0.01  # share of words with a capital
@@ -319,7 +319,7 @@ def load_pretrained(name: str | Path, most: int = MOST_WORDS) -> WordVectors:
     """
     if str(name) in VECTOR_PACKAGES:
         return _packaged(str(name), most)
-    path = existing(name)
+    path = existing_path(name)
     if path is None or not path.is_file():
         raise StudioError(
             f"there are no word vectors {str(name)!r}", f"choose {', '.join(VECTOR_PACKAGES)}, or a file in word2vec's or GloVe's format"

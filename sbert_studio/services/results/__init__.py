@@ -1,55 +1,55 @@
 """What the verbs return: frozen data that a page can draw and ``to_json`` can send."""
 
-from .duplicates import KEEPS, AlikeGroup, Duplicates, Keep
-from .evaluation import Evaluation, LeftOut, SuiteHere
-from .model_diff import CategoryChange, Changes, QueryChange
+from .duplicates import KEEPS, DuplicateGroup, Duplicates, Keep
+from .evaluation import AvailableSuite, EvaluationResult, SkippedFile
+from .model_diff import CategoryChange, ModelDiff, QueryChange
 from .search import (
     ClusterInfo,
-    Encoded,
-    FileEncoded,
+    EncodedFile,
+    EncodedShards,
+    EncodedTexts,
     MapView,
-    Mined,
     MinedPair,
+    MinedPairs,
+    MinedShards,
+    PairSuggestions,
     SearchResult,
-    ShardedPair,
-    ShardsEncoded,
-    ShardsMined,
-    Suggestions,
+    ShardPair,
     TextHit,
 )
-from .similarity import Agreement, Gap, PairScore, PairScores, Similarity
-from .training import Exported, Forecast, ModelCard, RunView
+from .similarity import Agreement, PairScore, PairScores, RankGap, Similarity
+from .training import ExportedFile, ModelSummary, RunView, TrainingForecast
 
 __all__ = [
     "KEEPS",
     "Agreement",
-    "AlikeGroup",
+    "DuplicateGroup",
     "CategoryChange",
-    "Changes",
+    "ModelDiff",
     "ClusterInfo",
     "Duplicates",
-    "Encoded",
-    "Evaluation",
-    "Exported",
-    "FileEncoded",
-    "Forecast",
-    "Gap",
+    "EncodedTexts",
+    "EvaluationResult",
+    "ExportedFile",
+    "EncodedFile",
+    "TrainingForecast",
+    "RankGap",
     "Keep",
-    "LeftOut",
+    "SkippedFile",
     "MapView",
-    "Mined",
+    "MinedPairs",
     "MinedPair",
-    "ModelCard",
+    "ModelSummary",
     "PairScore",
     "PairScores",
     "QueryChange",
     "RunView",
     "SearchResult",
-    "ShardedPair",
-    "ShardsEncoded",
-    "ShardsMined",
+    "ShardPair",
+    "EncodedShards",
+    "MinedShards",
     "Similarity",
-    "Suggestions",
-    "SuiteHere",
+    "PairSuggestions",
+    "AvailableSuite",
     "TextHit",
 ]

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 Keep = Literal["first", "longest"]
 KEEPS: tuple[Keep, ...] = ("first", "longest")
-WHY = "nearly the same as another text"
+REMOVAL_REASON = "nearly the same as another text"
 
 
 @dataclass(frozen=True)
-class AlikeGroup:
+class DuplicateGroup:
     """A text that stays, and those that are at least as like it as the threshold says.
 
     Attributes:
@@ -72,7 +72,7 @@ class Duplicates:
         chosen: Sequence[int] = (),
         apart: Collection[tuple[int, ...]] = (),
         column: str | None = None,
-    ) -> tuple[AlikeGroup, ...]:
+    ) -> tuple[DuplicateGroup, ...]:
         """The groups, the largest first, and which text of each stays. No text goes that is less like the one that stays.
 
         Args:
@@ -91,7 +91,7 @@ class Duplicates:
             raise StudioError(f"there is no column {column!r}", f"choose one of {', '.join(self.corpus.fields)}")
         cells = self.corpus.fields[column] if column is not None else None
         places = {row: place for place, row in enumerate(chosen)}
-        found: list[AlikeGroup] = []
+        found: list[DuplicateGroup] = []
         for rows in self.linkage.groups(threshold):
             together = [sorted(set(one).intersection(rows)) for one in apart]
             found += [self._group(tuple(one), None, cells) for one in together if len(one) > 1]
@@ -99,18 +99,18 @@ class Duplicates:
             found += [self._group(tuple(sorted(star)), star[0], cells) for star in self._stars(left, threshold, keep, places)]
         return tuple(sorted(found, key=lambda group: (-len(group.rows), group.rows[0])))
 
-    def clean(self, groups: Sequence[AlikeGroup]) -> Corpus:
+    def clean(self, groups: Sequence[DuplicateGroup]) -> Corpus:
         """The corpus without the rows that go."""
         gone = {row for group in groups for row in group.gone}
-        return self.corpus.subset([row for row in range(len(self.corpus)) if row not in gone], self.corpus.name, WHY)
+        return self.corpus.subset([row for row in range(len(self.corpus)) if row not in gone], self.corpus.name, REMOVAL_REASON)
 
-    def write_clean(self, groups: Sequence[AlikeGroup], path: Path) -> None:
+    def write_clean(self, groups: Sequence[DuplicateGroup], path: Path) -> None:
         """The texts that stay, with all their columns, as a CSV without live formulas."""
         from ...data.loading.table import write_csv
 
         write_csv(path, self.clean(groups).columns())
 
-    def write_gone(self, groups: Sequence[AlikeGroup], path: Path) -> None:
+    def write_gone(self, groups: Sequence[DuplicateGroup], path: Path) -> None:
         """The texts that go, each beside the one that stays in its place, as a CSV without live formulas.
 
         Behind them stand, by their numbers, the rows that were left out before, such as those without a text: with the clean file, that
@@ -131,7 +131,7 @@ class Duplicates:
         blank = [""] * len(silent)
         columns: dict[str, list[Any]] = {
             "row": [*(corpus.lines[row] for row, _, _ in found), *(row for row, _ in silent)],
-            "why": [*(WHY for _ in found), *(why for _, why in silent)],
+            "why": [*(REMOVAL_REASON for _ in found), *(why for _, why in silent)],
             "text": [*(corpus.texts[row] for row, _, _ in found), *blank],
             "cosine": [*(score for _, _, score in found), *blank],
             "kept_row": [*(corpus.lines[kept] for _, kept, _ in found), *blank],
@@ -153,14 +153,14 @@ class Duplicates:
         order = sorted(rows, key=lambda row: (-chosen.get(row, -1), -len(texts[row]) if keep == "longest" else 0, row))
         return group_around_centers(self.vectors, order, threshold, texts)
 
-    def _group(self, rows: tuple[int, ...], kept: int | None, cells: Sequence[str] | None) -> AlikeGroup:
+    def _group(self, rows: tuple[int, ...], kept: int | None, cells: Sequence[str] | None) -> DuplicateGroup:
         from ...explore.products import exact_products
 
         with_ = rows[0] if kept is None else kept
         scores = exact_products(self.vectors, np.full(len(rows), with_), np.asarray(rows)).tolist()
-        return AlikeGroup(rows, kept, tuple(scores), () if cells is None else tuple(cells[row] for row in rows))
+        return DuplicateGroup(rows, kept, tuple(scores), () if cells is None else tuple(cells[row] for row in rows))
 
-    def to_json(self, groups: Sequence[AlikeGroup], threshold: float) -> dict[str, Any]:
+    def to_json(self, groups: Sequence[DuplicateGroup], threshold: float) -> dict[str, Any]:
         """``{threshold, groups: [{rows, kept, scores}], goes, seconds, account, notes}``, rows as a spreadsheet numbers them."""
         lines = self.corpus.lines
         return {

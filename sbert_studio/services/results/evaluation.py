@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class SkippedFile:
     """A file of a folder that nothing was judged on, and why."""
 
     file: str
@@ -25,7 +25,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
-class SuiteHere:
+class AvailableSuite:
     """A suite that lies on this machine, or part of it.
 
     Attributes:
@@ -40,7 +40,7 @@ class SuiteHere:
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluation:
+class EvaluationResult:
     """Several models on several files.
 
     Attributes:
@@ -59,7 +59,7 @@ class Evaluation:
     models: tuple[ModelScores, ...]
     comparisons: tuple[Comparison, ...]
     missing: tuple[MissingPart, ...] = ()
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[SkippedFile, ...] = ()
     notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:

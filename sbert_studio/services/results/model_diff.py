@@ -61,7 +61,7 @@ class CategoryChange:
 
 
 @dataclass(frozen=True, eq=False)
-class Changes:
+class ModelDiff:
     """What two models make of the same texts.
 
     Attributes:

@@ -15,7 +15,7 @@ from ...data.row_report import RowReport
 
 
 @dataclass(frozen=True)
-class Encoded:
+class EncodedTexts:
     """Texts as vectors.
 
     Attributes:
@@ -38,7 +38,7 @@ class Encoded:
 
 
 @dataclass(frozen=True)
-class FileEncoded:
+class EncodedFile:
     """A file's texts as vectors in another file.
 
     Attributes:
@@ -133,7 +133,7 @@ class MinedPair:
 
 
 @dataclass(frozen=True)
-class Mined:
+class MinedPairs:
     """The most similar pairs, best first.
 
     Attributes:
@@ -154,7 +154,7 @@ class Mined:
 
 
 @dataclass(frozen=True)
-class Suggestions:
+class PairSuggestions:
     """Pairs that are worth a person's word.
 
     Attributes:
@@ -211,12 +211,12 @@ class MapView:
         return [[float(value) for value in point] for point in self.points]
 
 
-def _told(found: SearchResult | Mined | MapView) -> dict[str, Any]:
+def _told(found: SearchResult | MinedPairs | MapView) -> dict[str, Any]:
     return {"account": found.account.to_json(), "notes": list(found.notes)}
 
 
 @dataclass(frozen=True)
-class ShardsEncoded:
+class EncodedShards:
     """A folder of vectors.
 
     Attributes:
@@ -248,7 +248,7 @@ class ShardsEncoded:
 
 
 @dataclass(frozen=True)
-class ShardedPair:
+class ShardPair:
     """Two texts with their ids, and their cosine."""
 
     id_a: Any
@@ -263,10 +263,10 @@ class ShardedPair:
 
 
 @dataclass(frozen=True)
-class ShardsMined:
+class MinedShards:
     """The most similar pairs of ``rows`` texts, best first; ``resumed``: how many shards were compared before."""
 
-    pairs: tuple[ShardedPair, ...]
+    pairs: tuple[ShardPair, ...]
     rows: int
     resumed: int
     seconds: float

@@ -62,7 +62,7 @@ class PairScore:
 
 
 @dataclass(frozen=True)
-class Gap:
+class RankGap:
     """A pair whose cosine and whose score disagree.
 
     Attributes:
@@ -101,8 +101,8 @@ class Agreement:
     mean_by_label: Mapping[str, float] = field(default_factory=dict)
     spearman_interval: tuple[float, ...] = ()
     pearson_interval: tuple[float, ...] = ()
-    worst: tuple[Gap, ...] = ()
-    gaps: tuple[Gap, ...] = ()
+    worst: tuple[RankGap, ...] = ()
+    gaps: tuple[RankGap, ...] = ()
     scale: tuple[float, ...] = ()
 
     def in_words(self) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Forecast:
+class TrainingForecast:
     """A run that was not begun: its spec, why it is so, what it would take, and what becomes of the rows of each of its files."""
 
     spec: TrainSpec
@@ -76,7 +76,7 @@ class RunView:
 
 
 @dataclass(frozen=True)
-class Exported:
+class ExportedFile:
     """A file made for download."""
 
     path: Path
@@ -88,7 +88,7 @@ class Exported:
 
 
 @dataclass(frozen=True)
-class ModelCard:
+class ModelSummary:
     """A model that can be chosen by ``name``.
 
     Attributes:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from ...data.schema.overrides import SchemaOverrides, parse_overrides
 from ...errors import StudioError
-from ...services.training_questions import Unanswered, answers_in_words, typed
+from ...services.questions import OpenQuestionsError, describe_answers
+from ...services.questions import parse_overrides as typed
 
 Verb = Callable[..., dict[str, object]]
 _PLACEHOLDER = "        overrides: what is known about the file.\n"
@@ -50,8 +51,8 @@ def with_schema_arguments(*, accepts_uncertain: bool) -> Callable[[Verb], Verb]:
             overrides = _overrides(**{each.name: bound.pop(each.name) for each in shared if each.name in bound})
             try:
                 return verb(**bound, overrides=overrides)
-            except Unanswered as error:
-                raise StudioError(error.message, answers_in_words(error.questions[0]), error.rows) from None
+            except OpenQuestionsError as error:
+                raise StudioError(error.message, describe_answers(error.questions[0]), error.rows) from None
 
         call.__signature__ = signature  # type: ignore[attr-defined]
         call.__doc__ = (verb.__doc__ or "").replace(_PLACEHOLDER, _ARGUMENTS + _AS_READ * accepts_uncertain)

@@ -10,7 +10,7 @@ import inspect
 
 import gradio as gr
 
-from ...errors import StudioError, is_text
+from ...errors import StudioError, is_valid_utf8
 from ...progress import StoppedError
 from ..components import FILE_TYPES
 from ..handlers import log_unexpected
@@ -53,7 +53,7 @@ def _to_argument(parameter: inspect.Parameter, value: object) -> object:
     Raises:
         StudioError: it is no such number, or a text with a lone surrogate.
     """
-    if isinstance(value, str) and not is_text(value):
+    if isinstance(value, str) and not is_valid_utf8(value):
         raise StudioError(f"{parameter.name} holds half of a character (a lone surrogate)", "send whole characters, in UTF-8")
     if parameter.annotation == "str":
         return "" if value is None else value

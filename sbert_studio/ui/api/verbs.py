@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...errors import StudioError, is_text
-from ...services.leaderboard import LOCAL
+from ...errors import StudioError, is_valid_utf8
+from ...services.leaderboard import LOCAL_OWNER
 from ...services.training_plan import TrainRequest
 from .arguments import require_file, with_schema_arguments
 
@@ -40,8 +40,8 @@ def similarity(studio: Studio, a: str, b: str, model: str) -> Json:
     """
     from ...data.language import count_languages
 
-    model = model or studio.read.usual_model(count_languages([a, b]))
-    return {**studio.explore.similarity(a, b, model).to_json(), "model": model}
+    model = model or studio.languages.default_model(count_languages([a, b]))
+    return {**studio.similarity.compare(a, b, model).to_json(), "model": model}
 
 
 def search(studio: Studio, file: str, query: str, k: float, mode: str, model: str, column: str) -> Json:
@@ -59,9 +59,9 @@ def search(studio: Studio, file: str, query: str, k: float, mode: str, model: st
         hits, best first, each with row, text, score and the row's other columns; the duration in milliseconds; account: how many rows of
         the file were read, used and left out, and why; notes; and the model that was used.
     """
-    corpus = studio.read.known_corpus(require_file(file), column or None)
-    model = model or studio.read.usual_model(corpus.languages)
-    return {**studio.explore.search(corpus, query, int(k), mode, model=model).to_json(), "model": model}  # type: ignore[arg-type]
+    corpus = studio.data.read_cached_corpus(require_file(file), column or None)
+    model = model or studio.languages.default_model(corpus.languages)
+    return {**studio.search.search(corpus, query, int(k), mode, model=model).to_json(), "model": model}  # type: ignore[arg-type]
 
 
 def mine(studio: Studio, file: str, top: float, model: str, column: str) -> Json:
@@ -77,9 +77,9 @@ def mine(studio: Studio, file: str, top: float, model: str, column: str) -> Json
         pairs, closest first, each with both texts, both rows and the cosine; the duration in seconds; account, notes and model as for
         /search.
     """
-    corpus = studio.read.known_corpus(require_file(file), column or None)
-    model = model or studio.read.usual_model(corpus.languages)
-    return {**studio.explore.mine(corpus, int(top), model).to_json(), "model": model}
+    corpus = studio.data.read_cached_corpus(require_file(file), column or None)
+    model = model or studio.languages.default_model(corpus.languages)
+    return {**studio.search.mine(corpus, int(top), model).to_json(), "model": model}
 
 
 def draw_map(studio: Studio, file: str, clusters: str, dimensions: float, model: str, column: str) -> Json:
@@ -106,9 +106,9 @@ def draw_map(studio: Studio, file: str, clusters: str, dimensions: float, model:
     if dimensions not in (2, 3):
         raise StudioError(f"dimensions is {dimensions:g}", "choose 2 or 3")
     params = ClusterParams(method="kmeans", count=number) if number else ClusterParams()
-    corpus = studio.read.known_corpus(require_file(file), column or None)
-    model = model or studio.read.usual_model(corpus.languages)
-    drawn = studio.explore.map(corpus, ProjectionParams(dimensions=int(dimensions), seed=12), params, model)
+    corpus = studio.data.read_cached_corpus(require_file(file), column or None)
+    model = model or studio.languages.default_model(corpus.languages)
+    drawn = studio.map.draw(corpus, ProjectionParams(dimensions=int(dimensions), seed=12), params, model)
     return {**drawn.to_json(), "model": model, "ids": [int(number) for number in drawn.ids], "coordinates": drawn.coordinates()}
 
 
@@ -146,19 +146,21 @@ def evaluate(
         raise StudioError(f"{len(names)} models are named", f"name at most {_MAX_MODELS}")
     given = [Path(path) for path in (file, *(files or ())) if path]
     # A caller of a shared page has no leaderboard.
-    owner = LOCAL if studio.catalog.allow_folders else ""
+    owner = LOCAL_OWNER if studio.catalog.allow_folders else ""
     if suite or len(names) > 1 or len(given) > 1:
-        return studio.judge.evaluate_all(
+        return studio.evaluation.evaluate_models(
             [name or studio.settings.default_model for name in names],
             given,
             task or "auto",
             suite,
-            asked=overrides,
-            known=known or None,
+            overrides=overrides,
+            reference=known or None,
             owner=owner,
         ).to_json()
     one = require_file(str(given[0]) if given else None)
-    return studio.judge.evaluate(model or None, one, task or "auto", asked=overrides, known=known or None, owner=owner).to_json()
+    return studio.evaluation.evaluate(
+        model or None, one, task or "auto", overrides=overrides, reference=known or None, owner=owner
+    ).to_json()
 
 
 @with_schema_arguments(accepts_uncertain=False)
@@ -180,7 +182,7 @@ def check(
         kind, roles of the columns, number of rows, findings with severity, message, rows and fix, and possible conversions; whether the
         detection is certain, and otherwise the open questions with their answers and the arguments that give them.
     """
-    return studio.read.check(require_file(file), roles=overrides, model=model or None).to_json()
+    return studio.data.check(require_file(file), overrides=overrides, model=model or None).to_json()
 
 
 @with_schema_arguments(accepts_uncertain=True)
@@ -219,7 +221,7 @@ def train(
         written = json.dumps(given, ensure_ascii=False)
     except (ValueError, RecursionError):  # no JSON, or nested too deeply
         given, written = None, ""
-    if not is_text(written):
+    if not is_valid_utf8(written):
         raise StudioError("the settings hold half of a character (a lone surrogate)", "send whole characters, in UTF-8")
     if not isinstance(given, dict):
         raise StudioError("the settings are not a JSON object", 'write them like {"epochs": 1}')
@@ -239,9 +241,9 @@ def train(
         owner=page.caller(),
         name=name or None,
     )
-    begun = page.studio.tune.submit(request)
-    accounts = {part: account.to_json() for part, account in page.studio.tune.accounts(begun.id).items()}
-    return {**begun.to_json(), "accounts": accounts, "token": page.studio.tune.token_of(begun.id)}
+    begun = page.studio.fine_tune.submit(request)
+    accounts = {part: account.to_json() for part, account in page.studio.fine_tune.get_row_reports(begun.id).items()}
+    return {**begun.to_json(), "accounts": accounts, "token": page.studio.fine_tune.get_token(begun.id)}
 
 
 def run(studio: Studio, run_id: str, after: float) -> Json:
@@ -255,9 +257,9 @@ def run(studio: Studio, run_id: str, after: float) -> Json:
         the run with its status, step, scores and time; the use of each row; its new events, and the cursor for the next call. A run with
         the status "asks" was stopped by an alarm: its last event contains the question, whose answers go into a new /train.
     """
-    seen = studio.tune.run(run_id, int(after)).to_json()
+    seen = studio.fine_tune.get_run(run_id, int(after)).to_json()
     # Folders of this machine are private, and a client would try to download what is called a path.
-    accounts = {part: account.to_json() for part, account in studio.tune.accounts(run_id).items()}
+    accounts = {part: account.to_json() for part, account in studio.fine_tune.get_row_reports(run_id).items()}
     return {
         **seen,
         "accounts": accounts,
@@ -275,7 +277,7 @@ def stop(studio: Studio, run_id: str, token: str) -> Json:
     Returns:
         the run; training stops after the current step, so poll /run until its status is "stopped".
     """
-    return studio.tune.stop_with_token(run_id, token).to_json()
+    return studio.fine_tune.stop_with_token(run_id, token).to_json()
 
 
 def resume(studio: Studio, run_id: str, token: str) -> Json:
@@ -288,7 +290,7 @@ def resume(studio: Studio, run_id: str, token: str) -> Json:
     Returns:
         the run; it is queued, so poll /run.
     """
-    return studio.tune.resume_with_token(run_id, token).to_json()
+    return studio.fine_tune.resubmit_with_token(run_id, token).to_json()
 
 
 def _integer(digits: str) -> int:

@@ -22,7 +22,7 @@ from ..views import UNCHANGED, Unchanged, Update, Value, props, to_json
 from .pairs import Basket, LabelledPair
 
 if TYPE_CHECKING:
-    from ...services.results import Suggestions
+    from ...services.results import PairSuggestions
     from ..page import Page
     from ..panel import Selection
 
@@ -46,7 +46,7 @@ class BasketView:
 class SuggestionsView:
     """Pairs that are worth labelling, and their view."""
 
-    suggestions: Suggestions
+    suggestions: PairSuggestions
     suggested: Value
 
 
@@ -175,7 +175,7 @@ def suggest_pairs(
     first = model or page.studio.settings.default_model
     second = other_model if other_model and other_model != first else None
     report = progress_callback(progress, "Looking for pairs worth labelling")
-    found = page.studio.explore.worth_labelling(selected.corpus, model, second, judged=labelled, progress=report)
+    found = page.studio.similarity.suggest_pairs(selected.corpus, model, second, labelled=labelled, progress=report)
     if found.line is None:
         reason = f"{page.model_title(first)} and {page.model_title(other_model)} disagree on these."
     else:
@@ -183,7 +183,7 @@ def suggest_pairs(
     return SuggestionsView(found, suggestions_view(found, selected.corpus.name, reason))
 
 
-def suggestions_view(suggestions: Suggestions, name: str, reason: str) -> Value:
+def suggestions_view(suggestions: PairSuggestions, name: str, reason: str) -> Value:
     """Return the value of a ``suggestions`` view."""
     pairs = [{"a": a, "b": b, "cosine": cosine} for a, b, cosine in suggestions.pairs]
     note = f"From {name}. {reason} A thumb puts a pair into the basket."
@@ -191,7 +191,7 @@ def suggestions_view(suggestions: Suggestions, name: str, reason: str) -> Value:
     return value
 
 
-def label_suggestion(page: Page, suggestions: Suggestions | None, owner: object, selection: Selection) -> int | Unchanged:
+def label_suggestion(page: Page, suggestions: PairSuggestions | None, owner: object, selection: Selection) -> int | Unchanged:
     """Put a suggested pair into the basket, labelled by the thumb that was clicked."""
     pairs, index = suggestions.pairs if suggestions is not None else (), selection.row(len(suggestions.pairs) if suggestions else 0)
     if index is None or selection.action not in VERDICTS:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...explore.vector_store import evict_files
-from ...workspace import key, write_json
+from ...workspace import validate_key, write_json
 from .pairs import MAX_PAIRS, Basket, LabelledPair
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class BasketStore:
                     path.unlink()
 
     def _path(self, visitor: str) -> Path:
-        return self._workspace.baskets / f"{key(visitor)}.json"
+        return self._workspace.baskets / f"{validate_key(visitor)}.json"
 
     def _read(self, visitor: str) -> tuple[LabelledPair, ...]:
         """Return the saved pairs; none if the file is missing, or damaged and set aside."""

@@ -12,7 +12,7 @@ from gradio.exceptions import InvalidPathError
 from gradio.processing_utils import check_all_files_in_cache
 from gradio.state_holder import SessionState
 
-from ...errors import in_brief
+from ...errors import shorten_quotes
 
 log = logging.getLogger(__name__)
 _NOT_UPLOADED = "this file was not sent to the page. hint: upload it first (gradio_client: handle_file), and pass what the upload returned."
@@ -62,7 +62,7 @@ class StudioBlocks(gr.Blocks):  # type: ignore[misc]
             return await super().preprocess_data(block_fn, values, state, *args, **named)
         except gr.Error as error:
             error.print_exception = False  # the caller gets it
-            error.message = in_brief(str(error.message))
+            error.message = shorten_quotes(str(error.message))
             raise
         except InvalidPathError:
             raise gr.Error(_NOT_UPLOADED, print_exception=False) from None

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...errors import StudioError
-from ...workspace import atomic_file, atomic_folder, file_name, key, write_json
+from ...workspace import atomic_file, atomic_folder, file_name, validate_key, write_json
 
 if TYPE_CHECKING:
     from ...workspace import Workspace
@@ -92,7 +92,7 @@ class FileStore:
                     if is_same and file.path.read_bytes() == path.read_bytes():
                         return self.touch(owner, file.id, column)
                 file_id = secrets.token_hex(6)
-                folder = self._workspace.uploads / key(owner) / file_id
+                folder = self._workspace.uploads / validate_key(owner) / file_id
                 folder.parent.mkdir(parents=True, exist_ok=True)
                 with atomic_folder(folder) as part:
                     copy = part / _stored_name(name, path.suffix)
@@ -105,7 +105,7 @@ class FileStore:
 
     def list_files(self, owner: str) -> list[StoredFile]:
         """Return an owner's files, last used first."""
-        folder = self._workspace.uploads / key(owner)
+        folder = self._workspace.uploads / validate_key(owner)
         files = [file for item in folder.iterdir() if (file := _read(item)) is not None] if folder.is_dir() else []
         return sorted(files, key=lambda file: -file.used)
 
@@ -117,7 +117,7 @@ class FileStore:
         """
         found = None
         if isinstance(file_id, str) and _ID.fullmatch(file_id):
-            found = _read(self._workspace.uploads / key(owner) / file_id)
+            found = _read(self._workspace.uploads / validate_key(owner) / file_id)
         if found is None:
             raise StudioError("this file is no longer stored here, or belongs to somebody else", "upload it once more")
         return found
@@ -239,7 +239,7 @@ class FileStore:
         for file in sorted(files, key=lambda file: (file.id == newest, file.used)):
             if total <= self._total:
                 break
-            if file.id == newest or file.path.parent.parent.name == key(owner) or now - file.used > _DAY:
+            if file.id == newest or file.path.parent.parent.name == validate_key(owner) or now - file.used > _DAY:
                 total -= file.bytes
                 shutil.rmtree(file.path.parent, ignore_errors=True)
 

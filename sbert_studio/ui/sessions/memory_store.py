@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar, cast
 
-from ...caches import bytes_of
+from ...caches import estimate_bytes
 from ...errors import StudioError
 from .tasks import client_address, session_id
 
@@ -59,7 +59,7 @@ class MemoryStore:
         Args:
             key: of a value to replace. By default, the key of the same object if the page has it already, or a new one.
         """
-        session, size = session_id(), bytes_of(value)
+        session, size = session_id(), estimate_bytes(value)
         with self._lock:
             self.sweep()
             self._closed.pop(session, None)  # it was only a lost connection

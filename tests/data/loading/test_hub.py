@@ -136,7 +136,7 @@ def test_visitors_fetch_as_nobody_and_the_owner_as_themselves(monkeypatch: pytes
     asked = []
     monkeypatch.setattr(loading_hub, "_hub", lambda identity: asked.append(identity.hub_token) or hub)
     with studio_at(tmp_path / "home") as studio:
-        assert studio.read.table("hf://datasets/a/alone").name == "a/alone/pairs.parquet"
+        assert studio.data.read_table("hf://datasets/a/alone").name == "a/alone/pairs.parquet"
         studio.catalog.allow_folders = False
-        studio.read.table("hf://datasets/a/alone")
+        studio.data.read_table("hf://datasets/a/alone")
     assert asked == [None, False], "the token of this machine, and none"

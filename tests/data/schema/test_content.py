@@ -98,7 +98,7 @@ def test_similarity_of_pairs_leaves_missing_texts_out_and_reports_those_it_keeps
     from sbert_studio.services import Studio
 
     studio = Studio()
-    found = studio.explore.similarity_pairs(pairs("N/A"))
+    found = studio.similarity.compare_file(pairs("N/A"))
     assert (len(found.rows), found.account.skipped) == (N - 8, 8)
     words = table_from_columns("file.csv", {"sentence1": ["red", "none", "blue"] * 4, "sentence2": ["rot", "keine", "blau"] * 4})
-    assert any("'none'" in note for note in studio.explore.similarity_pairs(words).notes)
+    assert any("'none'" in note for note in studio.similarity.compare_file(words).notes)

@@ -44,8 +44,8 @@ class Served:
         self.begun: list[str] = []
         self.stopped: list[str] = []
         self.gates: defaultdict[str, threading.Event] = defaultdict(threading.Event)
-        self._original = studio.explore.similarity
-        studio.explore.similarity = self._similarity  # type: ignore[method-assign]
+        self._original = studio.similarity.compare
+        studio.similarity.compare = self._similarity  # type: ignore[method-assign]
 
     def _similarity(self, a: str, b: str, model: str | None = None) -> Any:
         self.begun.append(a)
@@ -236,8 +236,8 @@ def test_a_training_outlives_its_caller(impatient: Served, tmp_path: Path) -> No
     with httpx.stream("GET", f"{impatient.url}/call/train/{event}", timeout=30) as lines:
         run = next(json.loads(line.removeprefix("data: "))[0]["id"] for line in lines.iter_lines() if line.startswith("data: [{"))
     time.sleep(2 * UNHEARD_HERE + 2)
-    assert studio.tune.run(run).run.active
-    studio.tune.stop(run)
+    assert studio.fine_tune.get_run(run).run.active
+    studio.fine_tune.stop(run)
     studio.runner.wait(run, 60)
 
 

@@ -10,9 +10,9 @@ import pytest
 from gradio_client import Client, handle_file
 from gradio_client.exceptions import AppError
 from hub_server import HubServer, Repository, hub_server
-from sbert_studio.data.loading.hub import fetch_hub_file
 from tiny_studio import studio_at, write_pairs
 
+from sbert_studio.data.loading.hub import fetch_hub_file
 from sbert_studio.errors import StudioError
 from sbert_studio.identity import current_identity
 from sbert_studio.services import Studio
@@ -82,7 +82,7 @@ def test_re_ranking_asks_as_nobody_even_for_the_hosts_own_choice(client: Client,
 
 def test_a_public_set_is_asked_for_as_nobody(client: Client, studio: Studio, hub: HubServer) -> None:
     with pytest.raises(StudioError):
-        studio.read.table("hf://datasets/host/secret")
+        studio.data.read_table("hf://datasets/host/secret")
     with pytest.raises(StudioError), fetch_hub_file("hf://datasets/host/secret", 1 << 20, identity=studio.catalog.identity):
         pass
     assert any("datasets/host/secret" in path for _, path, _ in hub.asked) and HOST not in hub.tokens

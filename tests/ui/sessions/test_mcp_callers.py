@@ -79,7 +79,7 @@ def test_callers_of_mcp_are_told_apart(page: tuple[Studio, str], tmp_path: Path)
         assert not failed, words
     failed, words = call(url, "127.0.0.2", "train", given)
     assert failed and "a time here" in words
-    assert len({run.owner for run in studio.tune.runs()}) == 2
+    assert len({run.owner for run in studio.fine_tune.list_runs()}) == 2
 
 
 @pytest.mark.slow

@@ -46,26 +46,26 @@ def after(asked: int) -> Any:
     + [("search", 1), ("mine", 2), ("map", 3), ("kmeans", 4), ("agglomerative", 2), ("evaluate", 2)],
 )
 def test_every_verb_that_takes_long_ends_when_asked(studio: Studio, corpus_file: Path, tmp_path: Path, verb: str, asked: int) -> None:
-    corpus, pairs = studio.read.corpus(corpus_file), write_pairs(tmp_path / "pairs.csv")
+    corpus, pairs = studio.data.read_corpus(corpus_file), write_pairs(tmp_path / "pairs.csv")
     verbs = {
-        "search": lambda: studio.explore.search(corpus, "cat", mode="hybrid"),
-        "mine": lambda: studio.explore.mine(corpus),
-        "map": lambda: studio.explore.map(corpus, ProjectionParams(seed=1)),
-        "kmeans": lambda: studio.explore.map(corpus, ProjectionParams(seed=1), ClusterParams(method="kmeans", count=3)),
-        "agglomerative": lambda: studio.explore.map(corpus, ProjectionParams(seed=1), ClusterParams(method="agglomerative")),
-        "evaluate": lambda: studio.judge.evaluate(None, pairs),
-        "similarity": lambda: studio.explore.similarity_pairs(pairs),
-        "encode": lambda: studio.explore.encode(corpus),
+        "search": lambda: studio.search.search(corpus, "cat", mode="hybrid"),
+        "mine": lambda: studio.search.mine(corpus),
+        "map": lambda: studio.map.draw(corpus, ProjectionParams(seed=1)),
+        "kmeans": lambda: studio.map.draw(corpus, ProjectionParams(seed=1), ClusterParams(method="kmeans", count=3)),
+        "agglomerative": lambda: studio.map.draw(corpus, ProjectionParams(seed=1), ClusterParams(method="agglomerative")),
+        "evaluate": lambda: studio.evaluation.evaluate(None, pairs),
+        "similarity": lambda: studio.similarity.compare_file(pairs),
+        "encode": lambda: studio.similarity.encode(corpus),
     }
     if verb == "map" and asked:
-        studio.explore.vectors_of(corpus)  # the questions are those of UMAP
+        studio.search.vectors(corpus)  # the questions are those of UMAP
     with pytest.raises(StoppedError), stoppable(after(asked)):
         verbs[verb]()
     verbs[verb]()  # nothing is left half done
 
 
 def test_who_waits_for_anothers_vectors_can_stop_waiting(studio: Studio, corpus_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    corpus, encoder = studio.read.corpus(corpus_file), studio.catalog.load(studio.settings.default_model)
+    corpus, encoder = studio.data.read_corpus(corpus_file), studio.catalog.load(studio.settings.default_model)
     begun, gate, original = threading.Event(), threading.Event(), encoder.encode
 
     def slow(*args: Any, **named: Any) -> np.ndarray:
@@ -74,16 +74,16 @@ def test_who_waits_for_anothers_vectors_can_stop_waiting(studio: Studio, corpus_
         return original(*args, **named)
 
     monkeypatch.setattr(encoder, "encode", slow)
-    first = threading.Thread(target=studio.explore.vectors_of, args=(corpus,))
+    first = threading.Thread(target=studio.search.vectors, args=(corpus,))
     first.start()
     assert begun.wait(10)
     start = time.monotonic()
     with pytest.raises(StoppedError), stoppable(lambda: time.monotonic() > start + 0.5):
-        studio.explore.vectors_of(corpus)
+        studio.search.vectors(corpus)
     assert time.monotonic() - start < 5
     gate.set()
     first.join()
-    assert studio.explore.vectors_of(corpus).shape == (40, 32)
+    assert studio.search.vectors(corpus).shape == (40, 32)
 
 
 def test_reading_and_checking_hear_a_wish_where_they_tell_their_progress() -> None:
@@ -200,8 +200,10 @@ def test_closing_the_page_ends_its_search_and_no_training(tmp_path: Path, monkey
             raise
 
     with studio_at(tmp_path / "home", write_model(tmp_path / "tiny")) as studio:
-        monkeypatch.setattr(studio.explore, "search", search)
-        run = studio.tune.submit(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(epochs=900, evaluations_per_epoch=1)))
+        monkeypatch.setattr(studio.search, "search", search)
+        run = studio.fine_tune.submit(
+            TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(epochs=900, evaluations_per_epoch=1))
+        )
         blocks, url = launch(studio, "127.0.0.1", 0, False, block=False)
         url = url.rstrip("/")
         number = next(number for number, fn in blocks.fns.items() if getattr(fn.fn, "__name__", "") == "on_search")
@@ -214,7 +216,7 @@ def test_closing_the_page_ends_its_search_and_no_training(tmp_path: Path, monkey
         while len(outcome) < 2 and time.monotonic() < left + 10:
             time.sleep(0.05)
         assert outcome == ["begun", "stopped"]
-        assert studio.tune.run(run.id).run.active
-        studio.tune.stop(run.id)
+        assert studio.fine_tune.get_run(run.id).run.active
+        studio.fine_tune.stop(run.id)
         studio.runner.wait(run.id, 60)
         blocks.close()

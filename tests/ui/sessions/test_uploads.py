@@ -118,7 +118,7 @@ def test_callers_behind_a_trusted_proxy_are_told_apart(opened: Any, tmp_path: Pa
     assert "a time here" in begin(client, pairs, "203.0.113.1")
     # What a caller adds in front of what the proxy writes is not believed.
     assert "a time here" in begin(client, pairs, "198.51.100.7, 203.0.113.2")
-    assert len({run.owner for run in studio.tune.runs()}) == 2
+    assert len({run.owner for run in studio.fine_tune.list_runs()}) == 2
 
 
 @pytest.mark.slow
@@ -127,7 +127,7 @@ def test_nobody_forges_an_address_where_no_proxy_is_trusted(opened: Any, tmp_pat
     pairs = write_pairs(tmp_path / "pairs.csv")
     assert "event: complete" in begin(client, pairs, "203.0.113.1")
     assert "a time here" in begin(client, pairs, "203.0.113.2")
-    assert len(studio.tune.runs()) == 1
+    assert len(studio.fine_tune.list_runs()) == 1
 
 
 def test_proxies_are_named_by_address_or_network() -> None:

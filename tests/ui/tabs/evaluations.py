@@ -18,7 +18,7 @@ def start(page: Page, owner: object, models: Sequence[str], data: EvaluationData
 
 
 def ended(page: Page, owner: object = None) -> JobView:
-    return waiting.ended(lambda: page.studio.evaluations.latest(page.visitor(owner)))
+    return waiting.ended(lambda: page.studio.evaluation_jobs.latest(page.visitor(owner)))
 
 
 def evaluate(page: Page, models: Sequence[str], path: Path, task: str = "auto") -> EvaluationResult:

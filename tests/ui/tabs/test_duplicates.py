@@ -182,15 +182,15 @@ def test_decisions_hold_at_every_threshold_and_after_reload(page: Page, view: Du
     assert set(group_of(highest).rows) < set(large.rows) and group_of(highest).kept is None
     for threshold in (0.8, 0.85, 0.9, 0.95, 0.975, 1.0):
         decisions = replace(highest, threshold=threshold)
-        assert not {row for group in decisions.groups(found) for row in group.gone} & set(large.rows)
+        assert not {row for group in decisions.groups(found) for row in group.removed} & set(large.rows)
     # One text of the smaller group is removed after all; the rest of the larger one stays.
     stored = json.loads(json.dumps(highest.to_storage(found)))
     assert lowest.restore(stored, found, "1.000") == highest
     assert hash(lowest.restore(stored, found, "1.000")) == hash(highest), "Gradio compares states by hash"
     for invalid in (None, [], {"corpus": "another", "apart": [[0, 1]]}, {**stored, "apart": [[0, 10**9], 3, "x"]}):
         assert lowest.restore(invalid, found, "x") == lowest
-    assert group_of(highest.update("apart", 1, found)).gone == (1,)
-    assert group_of(highest.update("keep", 1, found)).gone == (0,)
+    assert group_of(highest.update("apart", 1, found)).removed == (1,)
+    assert group_of(highest.update("keep", 1, found)).removed == (0,)
     location = Location(view=handlers.SUBTAB, alike="1.000")
     assert handlers.open_linked_duplicates(location) is location
     for other in (None, Location(view=handlers.SUBTAB), Location(alike="1.000")):

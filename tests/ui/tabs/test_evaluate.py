@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sbert_studio.data.schema.overrides import SchemaOverrides
 from tiny_studio import sentences, studio_at, write_doubtful, write_pairs
 from waiting import wait_until
 
 from sbert_studio.cli.main import run as run_command
 from sbert_studio.data.samples import get_sample, list_samples
+from sbert_studio.data.schema.overrides import SchemaOverrides
 from sbert_studio.errors import StudioError
 from sbert_studio.evaluation.tasks import all_tasks
 from sbert_studio.progress import checkpoint
-from sbert_studio.services.training_questions import Unanswered
+from sbert_studio.services.questions import OpenQuestionsError
 from sbert_studio.settings import Limits
 from sbert_studio.ui.api import verbs as api
 from sbert_studio.ui.page import ModelUpdate, Page
@@ -112,7 +112,7 @@ def test_suite_is_evaluated_as_one_set(page: Page, static: str) -> None:
         write_pairs(path, seed=10 * seed)
     start(page, None, [page.studio.settings.default_model, static], EvaluationData("", "STS12", suite="STS12"))
     view = view_of(page)
-    found = page.studio.judge.evaluate_all([static], suite="STS12")
+    found = page.studio.evaluation.evaluate_models([static], suite="STS12")
     pooled = found.models[0].groups[0].pooled.scores["cosine"]["spearman"]  # type: ignore[union-attr]
     assert view.scores["rows"][1][1] == pytest.approx(pooled, abs=1e-6)
     assert view.scores["caption"].startswith("STS12, all rows as one set") and "2 files" in view.scores["caption"]
@@ -130,9 +130,9 @@ def test_progress_reports_the_model_and_the_number_of_texts(page: Page, tmp_path
         return lambda done, total: counts.append((done, total))
 
     pairs = write_pairs(tmp_path / "pairs.csv")
-    page.studio.judge.evaluate_all([page.studio.settings.default_model, static], [pairs], begin=begin)
+    page.studio.evaluation.evaluate_models([page.studio.settings.default_model, static], [pairs], begin_phase=begin)
     assert ("judging model 1 of 2", "texts") in phases and ("judging model 2 of 2", "texts") in phases
-    texts = {text for row in page.studio.read.table(pairs).head(60) for text in row[:2]}
+    texts = {text for row in page.studio.data.read_table(pairs).head(60) for text in row[:2]}
     assert counts[-1] == (len(texts), len(texts))
 
 
@@ -159,7 +159,7 @@ def test_evaluation_stops_at_once_and_leaves_no_scores(page: Page, tmp_path: Pat
     polled = handlers.poll_evaluation(page, None, started.state)
     assert polled is not None and polled.ended is UNCHANGED and polled.view.evaluations_timer == props(active=True)
     handlers.stop_evaluation(page, None, job.id)
-    assert ended(page).status == "stopped" and page.studio.judge.board.entries() == []
+    assert ended(page).status == "stopped" and page.studio.leaderboard.entries() == []
     polled = handlers.poll_evaluation(page, None, view.state)
     assert polled is not None and polled.ended == f"{job.id} stopped"
     assert handlers.poll_evaluation(page, None, polled.view.state) is None
@@ -185,8 +185,8 @@ def test_question_about_the_file_is_answered_by_a_click(page: Page, reversed_sco
 
 
 def test_question_about_the_file_is_answered_by_arguments(page: Page, reversed_scores: Path, tmp_path: Path) -> None:
-    judge = page.studio.judge
-    with pytest.raises(Unanswered) as caught:
+    judge = page.studio.evaluation
+    with pytest.raises(OpenQuestionsError) as caught:
         judge.evaluate(None, reversed_scores)
     assert caught.value.questions[0].name == "scale" and "--as-read" in caught.value.hint
     right = judge.evaluate(None, reversed_scores, asked=SchemaOverrides(scale=(5.0, 0.0))).scores["cosine"]["spearman"]
@@ -224,7 +224,7 @@ def test_rows_with_known_answers_are_a_second_file(page: Page, tmp_path: Path, t
     view = view_of(page)
     assert f"{words} the 90 rows of known.csv." in view.scores["note"]
     assert view.details and "Similarity" not in column_names(view.details), "this task has no choice of similarity functions"
-    assert page.studio.judge.evaluate(static, tmp_path / "judged.csv", task, known=known).rows == 30
+    assert page.studio.evaluation.evaluate(static, tmp_path / "judged.csv", task, reference=known).rows == 30
 
 
 def test_rows_with_known_answers_are_offered_to_tasks_that_use_them() -> None:
@@ -252,7 +252,7 @@ def test_counts_are_shown_as_counts(page: Page, tmp_path: Path, task: str) -> No
 def test_lower_is_better_on_the_leaderboard_and_differences_have_no_colour(page: Page, static: str, tmp_path: Path) -> None:
     result = evaluate(page, [page.studio.settings.default_model, static], write_pairs(tmp_path / "pairs.csv"), "geometry")
     assert {column["name"]: column["kind"] for column in result.scores["columns"]}["Difference"] == "change"
-    first, second = page.studio.judge.board.entries()
+    first, second = page.studio.leaderboard.entries()
     assert first.score < second.score
 
 

@@ -36,8 +36,8 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
 @pytest.fixture(scope="module")
 def run(page: Page, tmp_path_factory: pytest.TempPathFactory) -> str:
     path = write_pairs(tmp_path_factory.mktemp("pairs") / "pairs.csv", 80)
-    run = page.studio.tune.train(TrainRequest(path, overrides=quick(epochs=2)))
-    return page.studio.settle.set_strength(run.id, 1.0).id  # whether or not that is better
+    run = page.studio.fine_tune.train(TrainRequest(path, overrides=quick(epochs=2)))
+    return page.studio.fine_tune.set_strength(run.id, 1.0).id  # whether or not that is better
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sbert_studio.services.results import ModelCard
+from sbert_studio.services.results import ModelSummary
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panel import Selection
 from sbert_studio.ui.tabs.models import handlers
@@ -34,7 +34,7 @@ def test_refreshed_list_keeps_what_was_clicked_in_the_meantime(page: Page) -> No
 
 @pytest.mark.parametrize(("length", "words"), [(0, "any length"), (1_000_000, "any length"), (256, "256 tokens")])
 def test_facts_report_the_longest_text(length: int, words: str) -> None:
-    card = ModelCard("words", "table", "words", 50, 1000, length, "mean")
+    card = ModelSummary("words", "table", "words", 50, 1000, length, "mean")
     assert dict(model_facts(card))["Longest text"] == words
 
 
@@ -51,4 +51,4 @@ def test_facts_report_the_longest_text(length: int, words: str) -> None:
     ],
 )
 def test_size_of_a_model_is_never_rounded_to_zero(parameters: int, words: str) -> None:
-    assert ModelCard("a", "run", "a", 50, parameters, 0, "mean").size == words
+    assert ModelSummary("a", "run", "a", 50, parameters, 0, "mean").size == words

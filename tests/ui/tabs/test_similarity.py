@@ -90,8 +90,8 @@ def test_models_are_compared_each_on_its_own_scale(page: Page) -> None:
     table = compare(page, "cat dog", "cat moon", MODEL, MODEL).model_table
     assert table is not None and len(table["rows"]) == 2
     for row, name in zip(table["rows"], (None, MODEL), strict=True):
-        assert row[1] == pytest.approx(page.studio.explore.similarity("cat dog", "cat moon", name).cosine)
-        assert row[3] == page.studio.explore.usual(None, name).odds(row[1])
+        assert row[1] == pytest.approx(page.studio.similarity.compare("cat dog", "cat moon", name).cosine)
+        assert row[3] == page.studio.similarity.baseline(None, name).odds(row[1])
 
 
 def test_scores_of_an_unknown_language_are_called_unreliable(page: Page) -> None:
@@ -165,7 +165,7 @@ def test_file_of_pairs_reports_correlation_and_worst_rows(page: Page, tmp_path: 
     assert worst["rows"][0][0] == scores.rows[agreement.worst[0].place].row and worst["pairs"][0] == list(worst["rows"][0][1:3])
     assert [row[3] for row in worst["rows"]] == pytest.approx([gold[gap.place] for gap in agreement.worst], abs=1e-4)
     assert agreement.scale == (0, 5) and "0 is least similar, 5 most" in worst["note"]
-    assert agreement.in_words() in worst["caption"] and agreement.in_words() not in found.table["note"]
+    assert agreement.describe() in worst["caption"] and agreement.describe() not in found.table["note"]
 
     with handlers.write_scores(page, found.scores).open(encoding="utf-8-sig", newline="") as source:
         rows = list(csv.DictReader(source))

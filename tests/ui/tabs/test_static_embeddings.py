@@ -19,7 +19,7 @@ from sbert_studio.errors import StudioError
 from sbert_studio.models.static import LEARNERS
 from sbert_studio.progress import checkpoint
 from sbert_studio.services.jobs import JobView
-from sbert_studio.services.static_embeddings import STATIC, Fitted
+from sbert_studio.services.static_embeddings import STATIC, FittedEmbeddings
 from sbert_studio.settings import Limits
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panel import Selection
@@ -60,13 +60,13 @@ def start(page: Page, kind: str, file: Path | None, settings: dict[str, Any] | N
 
 
 def ended(page: Page, owner: object = None) -> JobView:
-    return waiting.ended(lambda: page.studio.jobs.latest(page.visitor(owner)))
+    return waiting.ended(lambda: page.studio.embedding_jobs.latest(page.visitor(owner)))
 
 
-def endless(begun: threading.Event) -> Callable[..., Fitted]:
+def endless(begun: threading.Event) -> Callable[..., FittedEmbeddings]:
     """Work of a thousand steps per second that ends only when it is stopped."""
 
-    def work(begin: Any) -> Fitted:
+    def work(begin: Any) -> FittedEmbeddings:
         show = begin("learning", "steps")
         for step in range(1_000_000):
             checkpoint()
@@ -154,17 +154,17 @@ def test_trained_model_is_listed_used_exported_and_deleted(page: Page, texts: Pa
     pairs = write_pairs(texts.with_name("pairs.csv"))
     pairs.write_text(pairs.read_text(encoding="utf-8") + "unheard,cat dog,2.5\n", encoding="utf-8")
     assert "1 of 122 texts holds no word that it knows" in evaluate(page, [job.model], pairs).scores["note"]
-    corpus = page.studio.read.corpus(texts)
-    found = page.studio.explore.search(corpus, "cat unheard", 3, model=job.model)
+    corpus = page.studio.data.read_corpus(texts)
+    found = page.studio.search.search(corpus, "cat unheard", 3, model=job.model)
     assert len(found.hits) == 3 and any("1 of 2 words of your query" in note for note in found.notes)
-    (note,) = page.studio.explore.mine(page.studio.read.corpus(pairs, "sentence1"), 3, job.model).notes
+    (note,) = page.studio.search.mine(page.studio.data.read_corpus(pairs, "sentence1"), 3, job.model).notes
     assert "not in the model's table" in note
     assert handlers.write_zip(page, job.model).stat().st_size > 1000
 
     deleted = handlers.delete_model(page, None, job.model, 4)
     assert deleted.runs_version == 5 and job.model not in deleted.view.listed and deleted.view.chosen == ""
     with pytest.raises(StudioError, match="no longer exist"):
-        page.studio.explore.similarity("cat", "dog", job.model)
+        page.studio.similarity.compare("cat", "dog", job.model)
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_other_types_are_trained(page: Page, texts: Path, kind: str, settings: d
     start(page, kind, None if kind == STATIC else texts, settings)
     job = ended(page)
     assert job.status == "finished", job
-    assert page.studio.explore.similarity_matrix(["cat dog", "dog cat"], job.model)[0, 1] == pytest.approx(1, abs=1e-4)
+    assert page.studio.similarity.compare_all(["cat dog", "dog cat"], job.model)[0, 1] == pytest.approx(1, abs=1e-4)
     assert page.studio.catalog.load(job.model).dim == dim
 
 
@@ -192,9 +192,9 @@ def test_name_that_is_not_utf8_is_replaced(page: Page, texts: Path, tmp_path: Pa
         pytest.skip("this file system takes UTF-8 alone")
     table.write_text("cat 1 2\ndog 2 1\n", encoding="utf-8")
     for kind, out in (("tfidf", None), (str(table), None), (str(table), tmp_path / "model")):
-        found = page.studio.words.fit(named, kind, out=out)
+        found = page.studio.static_embeddings.fit(named, kind, out=out)
         assert page.studio.catalog.load(found.model, allow_folders=True).encode(["cat dog"]).any()
-    assert {one.name for one in page.studio.words.fitted()} == {"caf?-tfidf", "caf?-t?"}
+    assert {one.name for one in page.studio.static_embeddings.list_models()} == {"caf?-tfidf", "caf?-t?"}
 
 
 def test_invalid_input_is_refused(page: Page, texts: Path, tmp_path: Path) -> None:
@@ -210,27 +210,27 @@ def test_invalid_input_is_refused(page: Page, texts: Path, tmp_path: Path) -> No
     static_embeddings.start(page, None, filled_form(page, "glove"), str(lonely), None)
     job, view = ended(page), static_embeddings.show_training(page, None)
     assert job.status == "failed" and job.hint and view.job and "no word occurs 2 times" in view.job["message"].lower()
-    assert page.studio.words.fitted() == []
+    assert page.studio.static_embeddings.list_models() == []
 
 
 def test_training_outlives_its_page_and_stops_at_once(page: Page) -> None:
     begun = threading.Event()
-    job = page.studio.jobs.submit("local", "endless", endless(begun))
+    job = page.studio.embedding_jobs.submit("local", "endless", endless(begun))
     assert begun.wait(10)
-    wait_until(lambda: page.studio.jobs.latest("local").rate > 0)  # type: ignore[union-attr]
-    seen = page.studio.jobs.latest("local")
+    wait_until(lambda: page.studio.embedding_jobs.latest("local").rate > 0)  # type: ignore[union-attr]
+    seen = page.studio.embedding_jobs.latest("local")
     assert seen is not None and (seen.id, seen.phase, seen.unit) == (job.id, "learning", "steps")
     assert seen.rate < 1100 and seen.left is not None and seen.left > 100
     restored = static_embeddings.restore_training(page, None)
     assert restored.section == props(open=True) and restored.view.fits_timer == props(active=True) and restored.view.ended is UNCHANGED
-    queued = page.studio.jobs.submit("local", "the next", lambda begin: Fitted("", "", 1, 1, 1, 1))
-    assert queued.status == "queued" and page.studio.jobs.stop("local", job.id).stopping
-    wait_until(lambda: page.studio.jobs.latest("local").status == "finished")  # type: ignore[union-attr]
+    queued = page.studio.embedding_jobs.submit("local", "the next", lambda begin: FittedEmbeddings("", "", 1, 1, 1, 1))
+    assert queued.status == "queued" and page.studio.embedding_jobs.stop("local", job.id).stopping
+    wait_until(lambda: page.studio.embedding_jobs.latest("local").status == "finished")  # type: ignore[union-attr]
 
 
 def test_end_of_a_training_updates_the_lists(page: Page) -> None:
     begun = threading.Event()
-    job = page.studio.jobs.submit(page.visitor(None), "A table", endless(begun))
+    job = page.studio.embedding_jobs.submit(page.visitor(None), "A table", endless(begun))
     assert begun.wait(60) and static_embeddings.show_training(page, None).ended is UNCHANGED
     static_embeddings.stop_training(page, None, job.id)
     over = ended(page)
@@ -243,13 +243,13 @@ def test_end_of_a_training_updates_the_lists(page: Page) -> None:
 def test_visitors_have_one_training_at_a_time_and_neither_see_nor_stop_those_of_others(shared: Page, texts: Path) -> None:
     mine, theirs = ({"owner": new_visitor_id(), "job": ""} for _ in range(2))
     begun = threading.Event()
-    job = shared.studio.jobs.submit(shared.visitor(mine), "mine", endless(begun))
+    job = shared.studio.embedding_jobs.submit(shared.visitor(mine), "mine", endless(begun))
     assert static_embeddings.show_training(shared, theirs).job is None
     with pytest.raises(StudioError, match="no longer under way"):
         static_embeddings.stop_training(shared, theirs, job.id)
     with pytest.raises(StudioError, match="one at a time"):
         start(shared, "glove", texts, QUICK, mine)
-    shared.studio.jobs.stop(shared.visitor(mine), job.id)
+    shared.studio.embedding_jobs.stop(shared.visitor(mine), job.id)
     assert ended(shared, mine).status == "stopped"
     start(shared, "glove", texts, QUICK, mine)
     assert "at most 50" in ended(shared, mine).message
@@ -258,6 +258,8 @@ def test_visitors_have_one_training_at_a_time_and_neither_see_nor_stop_those_of_
     start(shared, "glove", short, QUICK, mine)
     made = ended(shared, mine).model
     assert made in handlers.list_models(shared, mine, "")[0] and made not in handlers.list_models(shared, theirs, "")[0]
-    assert made in handlers.delete_model(shared, theirs, made, 0).view.listed or shared.studio.words.fitted(shared.visitor(mine))
+    assert made in handlers.delete_model(shared, theirs, made, 0).view.listed or shared.studio.static_embeddings.list_models(
+        shared.visitor(mine)
+    )
     with pytest.raises(StudioError):
-        shared.studio.words.delete_fitted(made, shared.visitor(theirs))
+        shared.studio.static_embeddings.delete(made, shared.visitor(theirs))

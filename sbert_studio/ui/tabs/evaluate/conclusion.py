@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from ....errors import ended
+from ....errors import with_full_stop
 from ....evaluation.report import SHARE_METRICS, describe_metric, natural_frequencies
-from ....services.evaluation import FLATTERS
+from ....services.evaluation import INFLATES_SCORE
 from ...views import Value
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from ....services.results import Evaluation
+    from ....services.results import EvaluationResult
 
 _MAX_DIGITS = 6
 _MIN_SPEEDUP = 2.0  # each model is timed once, and on a busy machine two runs of one model differ by a third or more
@@ -64,7 +64,7 @@ class MainScore:
         return -self.score if self.lower_is_better else self.score
 
 
-def main_scores(evaluation: Evaluation, titles: Mapping[str, str]) -> list[MainScore]:
+def main_scores(evaluation: EvaluationResult, titles: Mapping[str, str]) -> list[MainScore]:
     """Return the main score of each model: the average over suites if there is one, else that of a suite, else that of the file.
 
     Args:
@@ -96,10 +96,10 @@ def best_first(scores: Sequence[MainScore]) -> list[int]:
     return sorted(range(len(scores)), key=lambda index: -scores[index].rank_value)
 
 
-def cautions(evaluation: Evaluation) -> list[str]:
+def cautions(evaluation: EvaluationResult) -> list[str]:
     """Return warnings that a model was trained on rows of the evaluation."""
-    notes = dict.fromkeys(note for model in evaluation.models for own in model.notes for note in own if FLATTERS in note)
-    return [f"But {note[:1].lower()}{ended(note[1:])}" for note in notes]
+    notes = dict.fromkeys(note for model in evaluation.models for own in model.notes for note in own if INFLATES_SCORE in note)
+    return [f"But {note[:1].lower()}{with_full_stop(note[1:])}" for note in notes]
 
 
 def verdict(first: Resampled, other: Resampled) -> str:

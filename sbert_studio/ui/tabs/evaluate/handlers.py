@@ -12,7 +12,8 @@ from ....data.samples import default_sample
 from ....data.schema.overrides import SchemaOverrides
 from ....errors import StudioError
 from ....evaluation.tasks import SCORED_KINDS, TASKS, get_task
-from ....services.training_questions import Unanswered, answered
+from ....services.questions import OpenQuestionsError
+from ....services.questions import apply_answer as answered
 from ...components import samples_of
 from ...forms import form_key, form_provenance
 from ...page import ModelUpdate, Page, is_own_model
@@ -154,15 +155,15 @@ def answer_question(page: Page, owner: object, selection: Selection) -> Evaluati
     Raises:
         StudioError: the question is no longer open.
     """
-    job = page.studio.evaluations.latest(page.visitor(owner))
-    if job is None or not isinstance(job.error, Unanswered) or not isinstance(job.about, EvaluationRequest):
+    job = page.studio.evaluation_jobs.latest(page.visitor(owner))
+    if job is None or not isinstance(job.error, OpenQuestionsError) or not isinstance(job.about, EvaluationRequest):
         raise StudioError(*_CLOSED)
     data = apply_answer(job.about.data, job.error, selection.item)
     start_evaluation(page, owner, replace(job.about, data=data))
     return show_evaluation(page, owner)
 
 
-def apply_answer(data: EvaluationData, error: Unanswered, numbers: object) -> EvaluationData:
+def apply_answer(data: EvaluationData, error: OpenQuestionsError, numbers: object) -> EvaluationData:
     """Return the data with an answer; ``numbers`` comes from the browser: [number of the question, number of the answer].
 
     Raises:
@@ -177,12 +178,12 @@ def apply_answer(data: EvaluationData, error: Unanswered, numbers: object) -> Ev
 
 def show_evaluation(page: Page, owner: object) -> EvaluationView:
     """Show the visitor's last evaluation."""
-    return evaluation_view(page.studio.evaluations.latest(page.visitor(owner)))
+    return evaluation_view(page.studio.evaluation_jobs.latest(page.visitor(owner)))
 
 
 def poll_evaluation(page: Page, owner: object, state: str | None) -> PolledEvaluation | None:
     """Show the evaluation if it has changed."""
-    job = page.studio.evaluations.latest(page.visitor(owner))
+    job = page.studio.evaluation_jobs.latest(page.visitor(owner))
     view = evaluation_view(job)
     if view.state == state:
         return None
@@ -191,7 +192,7 @@ def poll_evaluation(page: Page, owner: object, state: str | None) -> PolledEvalu
 
 def stop_evaluation(page: Page, owner: object, job_id: str) -> EvaluationView:
     """Stop the visitor's evaluation."""
-    page.studio.evaluations.stop(page.visitor(owner), job_id)
+    page.studio.evaluation_jobs.stop(page.visitor(owner), job_id)
     return show_evaluation(page, owner)
 
 
@@ -286,11 +287,11 @@ def start_evaluation(page: Page, owner: object, request: EvaluationRequest) -> J
     def work(begin: Callable[..., object]) -> EvaluationResult:
         paths = () if data.suite else (data.path,)
         options = {"asked": data.overrides, "known": data.known_rows, "owner": visitor, "begin": begin}
-        found = studio.judge.evaluate_all(request.models, paths, request.task, data.suite, **options)  # type: ignore[arg-type]
+        found = studio.evaluation.evaluate_models(request.models, paths, request.task, data.suite, **options)  # type: ignore[arg-type]
         provenance = form_provenance("evaluate", request.form.key, f"{', '.join(shown)} · {name}", request.repeat_button, theirs=shown)
         return evaluation_result(found, titles, name, provenance)
 
-    return studio.evaluations.submit(visitor, title, work, about=request)
+    return studio.evaluation_jobs.submit(visitor, title, work, about=request)
 
 
 def select_models(models: Sequence[str] | None) -> tuple[str, ...]:
@@ -346,10 +347,10 @@ def fit_models(
     if data.suite or not isinstance(data.path, Path) or data.path.stat().st_size > _MAX_BYTES:
         return form, FittingModels()
     try:
-        table = page.studio.read.table(data.path, asked=data.overrides)
+        table = page.studio.data.read_table(data.path, overrides=data.overrides)
     except StudioError:
         return form, FittingModels()  # the evaluation reports it
-    fitting, header = page.fit_model(model, saved_model, data.name, page.studio.read.languages(table))
+    fitting, header = page.fit_model(model, saved_model, data.name, page.studio.data.count_languages(table))
     if tuple(form.models or ()) != (model,):
         return form, FittingModels()  # chosen one by one; the evaluation reports which of them cannot read the texts
     if fitting == model:
@@ -371,13 +372,13 @@ def suite_choices(page: Page) -> list[tuple[str, str]]:
     """Return (title, name) of the suites on this machine."""
     return [
         (f"{one.name} · {one.parts} of {one.wanted} files" if one.parts < one.wanted else one.name, one.name)
-        for one in page.studio.judge.suites_here()
+        for one in page.studio.evaluation.list_suites()
     ]
 
 
 def suite_help(page: Page) -> str:
     """Return the help text of the suite chooser."""
-    if page.studio.judge.suites_here():
+    if page.studio.evaluation.list_suites():
         return "Benchmarks of the literature on this machine."
     folder = "" if page.shared else f": {page.studio.workspace.home / 'suites'}"
     return f"There are none on this machine. Put folders such as sts12/ or stsb/ into “suites” in the data folder{folder}"
@@ -403,7 +404,7 @@ def _request(
 
 
 def _last_request(page: Page, owner: object) -> EvaluationRequest | None:
-    job = page.studio.evaluations.latest(page.visitor(owner))
+    job = page.studio.evaluation_jobs.latest(page.visitor(owner))
     return job.about if job is not None and isinstance(job.about, EvaluationRequest) else None
 
 

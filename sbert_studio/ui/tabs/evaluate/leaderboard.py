@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ....errors import StudioError
 from ....evaluation.report import describe_metric
-from ....services.leaderboard import set_key, set_names, write_leaderboard
+from ....services.leaderboard import dataset_key, dataset_names, write_leaderboard
 from ...page import Page
 from ...panel import Selection
 from ...views import UNCHANGED, Unchanged, Update, Value, column, placeholder, props, table
@@ -53,7 +53,7 @@ def show_leaderboard(page: Page, owner: object, sets: str | None) -> Leaderboard
         return LeaderboardView(UNCHANGED, message, None, hidden, hidden, hidden)
     choices = set_choices(found)
     key = sets if sets in {key for _, key in choices} else ""
-    shown = [entry for entry in found if set_key(entry) == key] if key else found
+    shown = [entry for entry in found if dataset_key(entry) == key] if key else found
     files = props(visible=bool(found))
     chart = entries_chart(shown) if key else None
     return LeaderboardView(props(choices=choices, value=key), entries_table(shown, bool(key)), chart, files, files, hidden)
@@ -75,7 +75,7 @@ def remove_entry(page: Page, owner: object, entry: int, sets: str | None) -> Lea
     """
     if not entry:
         raise StudioError("no entry is selected", "click a row of the leaderboard, then Remove")
-    page.studio.judge.board.forget(entry, page.visitor(owner) if page.shared else None)
+    page.studio.leaderboard.remove(entry, page.visitor(owner) if page.shared else None)
     return show_leaderboard(page, owner, sets)
 
 
@@ -97,8 +97,8 @@ def visible_entries(page: Page, owner: object, key: str | None = "") -> list[Lea
     Raises:
         StudioError: the database cannot be read.
     """
-    found = page.studio.judge.board.entries(page.visitor(owner) if page.shared else None)
-    return [entry for entry in found if set_key(entry) == key] if key else found
+    found = page.studio.leaderboard.entries(page.visitor(owner) if page.shared else None)
+    return [entry for entry in found if dataset_key(entry) == key] if key else found
 
 
 def own_entry(page: Page, owner: object, entry_id: object) -> LeaderboardEntry | None:
@@ -109,7 +109,7 @@ def own_entry(page: Page, owner: object, entry_id: object) -> LeaderboardEntry |
 
 def set_choices(entries: Sequence[LeaderboardEntry]) -> list[tuple[str, str]]:
     """Return (title, key) of all sets."""
-    return [(ALL_SETS, ""), *((name, key) for key, name in set_names(entries).items())]
+    return [(ALL_SETS, ""), *((name, key) for key, name in dataset_names(entries).items())]
 
 
 def entries_table(entries: Sequence[LeaderboardEntry], is_one_set: bool = False) -> Value:
@@ -121,11 +121,11 @@ def entries_table(entries: Sequence[LeaderboardEntry], is_one_set: bool = False)
     columns += [] if is_one_set else [column("Set")]
     columns += [column("Metric", ours=True)] if has_metric else []
     columns += [column("Sentences/s", "count"), column("Dimensions", "count"), column("When")]
-    names = set_names(entries)
+    names = dataset_names(entries)
     rows = []
     for entry in entries:
         row: list[object] = [entry.title, entry.score, None if entry.low is None else [entry.low, entry.score, entry.high]]
-        row += [] if is_one_set else [names[set_key(entry)]]
+        row += [] if is_one_set else [names[dataset_key(entry)]]
         row += [describe_metric(entry.metric)] if has_metric else []
         row += [round(entry.rate) if entry.rate else None, entry.dim or None, entry.created[:16].replace("T", " ")]
         rows.append(row)

@@ -14,7 +14,7 @@ import numpy as np
 from ....errors import StudioError
 from ....evaluation.report import natural_frequencies
 from ....runs.files import RunFiles
-from ....services.model_diff import MOST_QUERIES
+from ....services.model_diff import MAX_QUERIES
 from ...components import cancel_button, download_button
 from ...forms import form_key, form_provenance
 from ...handlers import progress_callback
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ....data.corpus import Corpus
     from ....explore.model_diff import PairChange
     from ....runs.run import Run
-    from ....services.results import CategoryChange, Changes, QueryChange
+    from ....services.results import CategoryChange, ModelDiff, QueryChange
     from ...page import Page
     from ...routing import Location
 
@@ -118,7 +118,7 @@ def compare(
     texts, typed = selected.corpus, parse_queries(queries)
     column = category if category in texts.fields else None
     begin = None if progress is None else lambda phase: progress_callback(progress, phase)
-    changes = page.studio.explore.changes(texts, before, after, queries=typed, column=column, begin=begin)
+    changes = page.studio.model_diff.compare(texts, before, after, queries=typed, column=column, begin_phase=begin)
     titles = (page.model_title(before), page.model_title(after))
     comparison = Comparison(page.model_diffs.put(changes), bool(typed), run_scores(page, before, after))
     words, theirs = f"{titles[0]} → {titles[1]} · {texts.name}", (*titles, *page.corpora.user_names(selected))
@@ -203,7 +203,7 @@ def form_value(before: str | None, after: str | None, queries: str | None, categ
 
 def parse_queries(queries: str | None) -> list[str]:
     """Return the first queries, one per line."""
-    return [line.strip() for line in (queries or "").splitlines() if line.strip()][:MOST_QUERIES]
+    return [line.strip() for line in (queries or "").splitlines() if line.strip()][:MAX_QUERIES]
 
 
 def run_scores(page: Page, before: str, after: str) -> Value | None:
@@ -249,7 +249,7 @@ def write_file(page: Page, comparison: Comparison | None) -> Path:
     return write_html(page.downloads.path(f"{titles[0]} to {titles[1]}.html"), "changes/changed-file", data)
 
 
-def diff_value(changes: Changes, titles: tuple[str, str], comparison: Comparison) -> Value:
+def diff_value(changes: ModelDiff, titles: tuple[str, str], comparison: Comparison) -> Value:
     """Return the value of a ``changed`` view. It holds only the listed texts; the page fetches the others by its key.
 
     Args:
@@ -283,7 +283,7 @@ def diff_value(changes: Changes, titles: tuple[str, str], comparison: Comparison
     return to_json(value)  # type: ignore[no-any-return]
 
 
-def describe_neighbors(changes: Changes, titles: Sequence[str]) -> str:
+def describe_neighbors(changes: ModelDiff, titles: Sequence[str]) -> str:
     """Describe how many of its nearest texts a text keeps on average."""
     k = changes.movement.before.shape[1]
     if not changes.moved.any():
@@ -320,7 +320,7 @@ def _shorten(text: str) -> str:
     return text if len(text) <= _MAX_LENGTH else text[: _MAX_LENGTH - 1] + "…"
 
 
-def _query_value(changes: Changes, query: QueryChange) -> Value:
+def _query_value(changes: ModelDiff, query: QueryChange) -> Value:
     def hits(found: Sequence[tuple[int, float]], changed: frozenset[int]) -> list[Value]:
         texts = changes.corpus.texts
         return [{"row": row, "text": _shorten(texts[row]), "score": score, "changed": row in changed} for row, score in found]
@@ -331,11 +331,11 @@ def _query_value(changes: Changes, query: QueryChange) -> Value:
     return {"text": _shorten(query.text), "row": query.row, "words": words, "before": before, "after": after}
 
 
-def _pair_value(changes: Changes, pair: PairChange) -> Value:
+def _pair_value(changes: ModelDiff, pair: PairChange) -> Value:
     return {"texts": [_shorten(changes.corpus.texts[row]) for row in (pair.a, pair.b)], "before": pair.before, "after": pair.after}
 
 
-def _categories_value(changes: Changes, groups: CategoryChange) -> Value:
+def _categories_value(changes: ModelDiff, groups: CategoryChange) -> Value:
     fewer = [one for one in groups.confused if one.after < one.before]
     more = [one for one in groups.confused if one.after > one.before]
     # Confusions that became fewer come first, but some that became more are always shown.

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from ....errors import ended
+from ....errors import with_full_stop
 from ....evaluation.answers import AgreementCounts, are_comparable, count_agreement, find_disagreements
 from ....evaluation.report import describe_metric, disambiguate_names
-from ....services.training_questions import Unanswered
+from ....services.questions import OpenQuestionsError
 from ...page import ModelUpdate
 from ...task_list import job_view
 from ...views import UNCHANGED, Unchanged, Update, Value, column, placeholder, props, questions_view, speed_value, table, to_json
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ....evaluation.comparison import EvaluationFile
     from ....evaluation.report import Report
     from ....services.jobs import JobView
-    from ....services.results import Evaluation
+    from ....services.results import EvaluationResult as Evaluation
 
 NO_SCORES = placeholder("Scores appear here, one row per model.")
 _QUESTION_OPEN = placeholder("Scores appear here once the question is answered.")
@@ -154,7 +154,7 @@ class RestoredEvaluation:
 def evaluation_view(job: JobView | None) -> EvaluationView:
     """Return the state of an evaluation: its progress, its question, or its result."""
     is_live = job is not None and job.active
-    is_hidden = job is None or job.status == "finished" or isinstance(job.error, Unanswered)
+    is_hidden = job is None or job.status == "finished" or isinstance(job.error, OpenQuestionsError)
     view = EvaluationView(
         state=_job_state(job),
         job_id=job.id if job else "",
@@ -166,7 +166,7 @@ def evaluation_view(job: JobView | None) -> EvaluationView:
         made = job.made
         view = replace(view, conclusion=made.conclusion, scores=made.scores, details=made.details)
         return replace(view, chart=made.chart, differences=made.differences)
-    if job is not None and isinstance(job.error, Unanswered):
+    if job is not None and isinstance(job.error, OpenQuestionsError):
         return replace(view, questions=questions_view("A question about the file", job.error.questions), scores=_QUESTION_OPEN)
     return view
 
@@ -264,7 +264,7 @@ def _describe_rows(report: Report) -> str:
     if "majority" in scores:
         parts.append(f"always answering the largest one would be right on {100 * scores['majority']:.1f} of 100 rows")
     parts += [f"trained and evaluated in {scores['folds']} folds"] if "folds" in scores else []
-    return ended("; ".join(parts)) if parts else ""
+    return with_full_stop("; ".join(parts)) if parts else ""
 
 
 def _reports(evaluation: Evaluation, titles: Mapping[str, str]) -> Iterator[tuple[list[str], Report]]:
@@ -307,7 +307,7 @@ def _notes(evaluation: Evaluation, titles: Mapping[str, str]) -> list[str]:
         title = f"{titles.get(model.model, model.model)}: " if len(evaluation.models) > 1 else ""
         for file_name, own in zip(files, model.notes, strict=True):
             notes += [f"{title}{f'{file_name}: ' if several else ''}{note}" for note in own]
-    shown = [ended(str(to_json(note))) for note in dict.fromkeys(notes)]
+    shown = [with_full_stop(str(to_json(note))) for note in dict.fromkeys(notes)]
     return shown if len(shown) <= _MAX_NOTES else [*shown[:_MAX_NOTES], f"And {len(shown) - _MAX_NOTES} more remarks."]
 
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from ....data.schema.overrides import SchemaOverrides, format_names, format_scale
 from ....errors import StudioError, describe_rows
-from ....services.training_plan import FIRST, Answered, TrainRequest
-from ....services.training_questions import answered, in_words
+from ....services.questions import apply_answer, format_value
+from ....services.training_plan import FIRST_STAGE_PREFIX, AnsweredQuestion, TrainRequest
 from ...views import to_sentence
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ....training.pins import TrackedExamples
 
 _FLAGS = {
-    "objective": "--objective",
+    "objective": "--loss",
     "method": "--method",
     "epochs": "--epochs",
     "batch_size": "--batch-size",
@@ -112,7 +112,7 @@ def open_draft(
     Raises:
         StudioError: the file cannot be read.
     """
-    table = studio.read.table(path, name) if table is None else table
+    table = studio.data.read_table(path, name) if table is None else table
     return plan_again(studio, Draft(name or path.name, path, table, table, TrainRequest(path)), model, progress)
 
 
@@ -120,7 +120,7 @@ def plan_again(studio: Studio, draft: Draft, model: str | None, progress: Progre
     """Return the draft with the plan of its request. Findings of the last plan are reused if they still hold."""
     request = replace(draft.request, data=draft.table if draft.changes else draft.path, model=model)
     try:
-        plan = studio.tune.plan(request, draft.plan, table=draft.table, checking=progress)
+        plan = studio.planner.plan(request, draft.plan, table=draft.table, check_progress=progress)
     except StudioError as error:
         rows = f" ({describe_rows(error.rows)})" if error.rows else ""
         words = " ".join(to_sentence(part) for part in (error.message + rows, error.hint) if part)
@@ -139,7 +139,7 @@ def with_settings(studio: Studio, draft: Draft, model: str | None, overrides: Ma
     changed = draft.with_request(overrides=dict(overrides), model=model)
     if draft.plan is None:
         return changed
-    return replace(changed, plan=studio.tune.plan(changed.request, draft.plan, table=draft.table))
+    return replace(changed, plan=studio.planner.plan(changed.request, draft.plan, table=draft.table))
 
 
 def with_columns(studio: Studio, draft: Draft, chosen: SchemaOverrides, model: str | None) -> Draft:
@@ -183,7 +183,7 @@ def with_first_stage(studio: Studio, draft: Draft, path: Path | None, model: str
     """
     overrides = {name: value for name, value in draft.overrides.items() if not name.startswith("first.")}
     changed = draft.with_request(first=path, overrides=overrides, model=model)
-    return replace(changed, plan=studio.tune.plan(changed.request, draft.plan, table=draft.table)) if draft.plan else changed
+    return replace(changed, plan=studio.planner.plan(changed.request, draft.plan, table=draft.table)) if draft.plan else changed
 
 
 def change_rows(studio: Studio, draft: Draft, action: object, item: object, model: str | None) -> Draft:
@@ -207,7 +207,7 @@ def _fix(studio: Studio, draft: Draft, index: object, model: str | None) -> Draf
     if mend is None:
         raise StudioError("this finding has no fix", "check the file again")
     fixed = draft.with_request(changes=(*draft.changes, mend.label), choices=draft.choices.after(mend))
-    return plan_again(studio, replace(fixed, table=studio.read.fix(draft.table, mend)), model)
+    return plan_again(studio, replace(fixed, table=studio.data.fix(draft.table, mend)), model)
 
 
 def _convert(studio: Studio, draft: Draft, name: object, model: str | None) -> Draft:
@@ -215,7 +215,7 @@ def _convert(studio: Studio, draft: Draft, name: object, model: str | None) -> D
     offer = next((offer for offer in diagnosis.offers if offer.name == name), None) if diagnosis else None
     if offer is None or diagnosis is None:
         raise StudioError("this conversion does not fit the file", "check the file again")
-    table = studio.read.convert(draft.table, offer.name, diagnosis.roles, model)
+    table = studio.data.convert(draft.table, offer.name, diagnosis.roles, model)
     changes, choices = (*draft.changes, offer.describe()), SchemaOverrides(kind=offer.kind)
     return plan_again(studio, replace(draft.with_request(changes=changes, choices=choices).without_objective(), table=table), model)
 
@@ -235,15 +235,15 @@ def answer_question(studio: Studio, draft: Draft, place: object, model: str | No
         raise StudioError("this question is no longer open", "look at the file again")
     question = questions[place[0]]  # type: ignore[index]
     option = question.options[place[1]]  # type: ignore[index]
-    first_stage = {name: value for name, value in option.choice.items() if name.startswith(FIRST)}
+    first_stage = {name: value for name, value in option.choice.items() if name.startswith(FIRST_STAGE_PREFIX)}
     own = {name: value for name, value in option.choice.items() if name not in first_stage}
     changed = draft.with_request(
-        answered=(*draft.request.answered, Answered(question.text, option.answer)),
+        answered=(*draft.request.answered, AnsweredQuestion(question.text, option.answer)),
         overrides={**draft.overrides, **first_stage},
-        choices=answered(draft.choices, own),
+        choices=apply_answer(draft.choices, own),
     )
     if any(name in _FORMAT_OPTIONS for name in own):  # the file is read again, which undoes changes of its rows
-        table = studio.read.table(draft.path, draft.original.name, asked=changed.choices)
+        table = studio.data.read_table(draft.path, draft.original.name, overrides=changed.choices)
         changed = replace(changed.with_request(changes=()), original=table, table=table)
     if "kind" in own:
         changed = changed.without_objective()
@@ -256,7 +256,7 @@ def start_run(studio: Studio, draft: Draft, owner: str, name: str, pins: Tracked
     Raises:
         StudioError: the columns fit no kind, a question is open, or the rows cannot be trained on.
     """
-    return studio.tune.submit(require_plan(draft).named(owner, free_name(studio, owner, model_name(draft, name)), pins))
+    return studio.fine_tune.submit(require_plan(draft).named(owner, free_name(studio, owner, model_name(draft, name)), pins))
 
 
 def model_name(draft: Draft, name: str) -> str:
@@ -266,7 +266,7 @@ def model_name(draft: Draft, name: str) -> str:
 
 def free_name(studio: Studio, owner: str, name: str) -> str:
     """Return the name, with a number if a run of the same visitor has it already."""
-    taken = {run.name for run in studio.tune.runs(owner)}
+    taken = {run.name for run in studio.fine_tune.list_runs(owner)}
     return next(one for one in chain([name], (f"{name} {number}" for number in count(2))) if one not in taken)
 
 
@@ -308,7 +308,7 @@ def command_line(draft: Draft, model: str, default_model: str) -> str:
             words += [flag, f"{spec[name]:g}" if isinstance(spec[name], float) else str(spec[name])]
     for name, value in request.overrides.items():
         if name not in _FLAGS:
-            words += ["--set", f"{name}={in_words(value)}"]
+            words += ["--set", f"{name}={format_value(value)}"]
     return shlex.join(words)
 
 
@@ -319,7 +319,7 @@ def choice_flags(choices: SchemaOverrides) -> list[str]:
     words += ["--target", choices.target] if choices.target else []
     words += ["--group", choices.group] if choices.group is not None else []
     words += ["--scale", format_scale(*choices.scale)] if choices.scale else []
-    words += ["--order", in_words(choices.order)] if choices.order is not None else []
+    words += ["--order", format_value(choices.order)] if choices.order is not None else []
     words += ["--encoding", choices.encoding] if choices.encoding else []
     words += ["--delimiter", choices.delimiter] if choices.delimiter else []
     words += [] if choices.header is None else ["--header" if choices.header else "--no-header"]

@@ -112,8 +112,8 @@ def open_fitting(
     page: Page, path: Path, name: str | None, model: str | None, saved_model: str, progress: gr.Progress | None = None
 ) -> tuple[Draft, str, ModelUpdate]:
     """Return a file as a draft, the model that fits its language, and the update that selects it (see :meth:`.page.Page.fit_model`)."""
-    table = page.studio.read.table(path, name, progress_callback(progress, "Reading"))
-    fitting, header = page.fit_model(model, saved_model, name or path.name, page.studio.read.languages(table))
+    table = page.studio.data.read_table(path, name, progress_callback(progress, "Reading"))
+    fitting, header = page.fit_model(model, saved_model, name or path.name, page.studio.data.count_languages(table))
     checking = progress_callback(progress, "Checking")
     return drafts.open_draft(page.studio, path, fitting, name=name, table=table, progress=checking), fitting, header
 

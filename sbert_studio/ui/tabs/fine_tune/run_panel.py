@@ -12,7 +12,7 @@ import gradio as gr
 from ....errors import StudioError
 from ....evaluation.report import describe_metric
 from ....runs.files import RunFiles
-from ....services.training_start import dial
+from ....services.run_setup import strength_marks
 from ...handover import SIMILARITY, ModelPair, TextPair, compare_models
 from ...run_view import LIVE, FollowedRun, ModelChoice, read_run, use_model
 from ...views import UNCHANGED, Unchanged, Update, Value, props, questions_view, to_json
@@ -130,7 +130,7 @@ class MistakeToCompare:
 def attach_run(page: Page, owner: object) -> SelectedRun:
     """Return the run to follow when the page is loaded: this browser's if it is active, else the visitor's newest active one."""
     job = owner.get("job") if isinstance(owner, dict) else ""
-    runs = page.studio.tune.runs(page.visitor(owner))
+    runs = page.studio.fine_tune.list_runs(page.visitor(owner))
     own = [run for run in runs if run.id == job]
     open_runs = [run for run in runs if run.active] + [run for run in runs if run.status == "interrupted"]
     candidates = own if own and own[0].active else open_runs or own
@@ -149,7 +149,7 @@ def show_run(page: Page, followed: FollowedRun) -> RunPanelView:
     is_live = now.status in LIVE
     has_model = run is not None and run.status in ("finished", "stopped") and run.model_path is not None
     embeds_texts = run is not None and run.spec.get("architecture", "siamese") == "siamese"
-    question = studio.settle.question(now.run_id) if now.status == "asks" else None
+    question = studio.fine_tune.get_question(now.run_id) if now.status == "asks" else None
     return RunPanelView(
         followed=now,
         run=snapshot.run,
@@ -162,7 +162,7 @@ def show_run(page: Page, followed: FollowedRun) -> RunPanelView:
         push=props(visible=has_model),
         alarm=questions_view("The training stopped with a question", [question] if question else []),
         strength=None if run is None else strength_view(run),
-        pinned=pinned_view(studio.tune.pins(now.run_id) if now.run_id else None, now),
+        pinned=pinned_view(studio.fine_tune.get_pins(now.run_id) if now.run_id else None, now),
         mistakes=None if run is None else mistakes_view(studio, run),
         timer=props(active=is_live),
     )
@@ -190,7 +190,7 @@ def update_run(page: Page, chosen: str, followed: FollowedRun) -> TickView | Non
 
 def leave_deleted_run(page: Page, followed: FollowedRun) -> SelectedRun | None:
     """Follow no run once the followed one was deleted in the Models tab."""
-    known = {run.id for run in page.studio.tune.runs()}
+    known = {run.id for run in page.studio.fine_tune.list_runs()}
     return None if not followed.run_id or followed.run_id in known else SelectedRun("")
 
 
@@ -201,13 +201,13 @@ def count_ended_run(runs_version: int) -> int:
 
 def stop_run(page: Page, followed: FollowedRun) -> RunPanelView:
     """Stop the followed run after its current step."""
-    page.studio.tune.stop(followed.run_id)
+    page.studio.fine_tune.stop(followed.run_id)
     return show_run(page, followed)
 
 
 def resume_run(page: Page, followed: FollowedRun) -> RunPanelView:
     """Resume the followed run from its last checkpoint."""
-    page.studio.tune.resume(followed.run_id)
+    page.studio.fine_tune.resubmit(followed.run_id)
     return show_run(page, followed)
 
 
@@ -229,7 +229,7 @@ def answer_run_question(studio: Studio, run_id: str, place: object) -> Run:
     """
     if not (isinstance(place, list) and len(place) == 2 and place[0] == 0 and isinstance(place[1], int)):
         raise StudioError("this question is no longer open", "look at the run again")
-    return studio.settle.answer(run_id, place[1])
+    return studio.fine_tune.answer(run_id, place[1])
 
 
 def set_strength(page: Page, followed: FollowedRun, runs_version: int, selection: Selection) -> ChangedRun:
@@ -241,7 +241,7 @@ def set_strength(page: Page, followed: FollowedRun, runs_version: int, selection
     strength = selection.item
     if isinstance(strength, bool) or not isinstance(strength, int | float) or not 0 <= strength <= 1:
         raise StudioError("this strength is not possible", "choose a value from 0 (untuned) to 1 (tuned)")
-    run = page.studio.settle.set_strength(followed.run_id, float(strength))
+    run = page.studio.fine_tune.set_strength(followed.run_id, float(strength))
     gr.Info(f"{html.escape(run.name)} now has strength {run.after['strength']:g}.", title="Model changed")
     return ChangedRun(show_run(page, FollowedRun(run.id)), runs_version + 1)
 
@@ -277,17 +277,17 @@ def click_listed_run(page: Page, owner: object, chosen: str, followed: FollowedR
         StudioError: it is not one of the visitor's runs.
     """
     run_id = selection.item
-    if not isinstance(run_id, str) or run_id not in {run.id for run in page.studio.tune.runs(page.visitor(owner))}:
+    if not isinstance(run_id, str) or run_id not in {run.id for run in page.studio.fine_tune.list_runs(page.visitor(owner))}:
         raise StudioError("this run is no longer there", "reload the page")
     if selection.action == "stop":
-        page.studio.tune.stop(run_id)
+        page.studio.fine_tune.stop(run_id)
         # The followed run is drawn again too: it may be the one that was stopped.
         return ListedRun(runs_view(_runs_under_way(page, owner), chosen), show_run(page, followed), SelectedRun(chosen))
     return ListedRun(runs_view(_runs_under_way(page, owner), run_id), show_run(page, FollowedRun(run_id)), select_run(owner, run_id))
 
 
 def _runs_under_way(page: Page, owner: object) -> list[RunView]:
-    return [seen for seen in page.studio.tune.under_way(page.visitor(owner)) if seen.run.active]
+    return [seen for seen in page.studio.fine_tune.list_active(page.visitor(owner)) if seen.run.active]
 
 
 def runs_view(runs: Sequence[RunView], chosen: str) -> Value | None:
@@ -317,7 +317,7 @@ def _run_row(seen: RunView, chosen: str) -> Value:
 
 def strength_view(run: Run) -> Value | None:
     """Return the blends of the untuned and the tuned model, with their scores; ``None`` if the run has none."""
-    found = dial(run.before, run.after) if run.status == "finished" and run.model_path is not None else None
+    found = strength_marks(run.before, run.after) if run.status == "finished" and run.model_path is not None else None
     is_chosen = "chosen" in (run.after.get("kept") or run.after)
     note = _CHOSEN_BY_HAND if is_chosen else _HELD_OUT_CHOSE if "tried" in run.after else ""
     return to_json({**found, "metric": describe_metric(str(run.after.get("metric", "score"))), "note": note}) if found else None
@@ -364,7 +364,7 @@ def _describe_pinned_model(followed: FollowedRun, event: Mapping[str, Any]) -> s
 
 def mistakes_view(studio: Studio, run: Run) -> Value | None:
     """Return the worst mistakes on the held-out rows; ``None`` if the run has no model, or no rows were held out."""
-    found = studio.tune.mistakes(run.id) if run.status in ("finished", "stopped") and run.model_path is not None else None
+    found = studio.fine_tune.get_mistakes(run.id) if run.status in ("finished", "stopped") and run.model_path is not None else None
     if found is None or found["kind"] not in _MISTAKES:
         return None
     roles = _roles(studio, run.id)
@@ -399,7 +399,7 @@ def mistake_pair(studio: Studio, run_id: str, number: object) -> TextPair:
     Raises:
         StudioError: there is no such mistake.
     """
-    worst: Sequence[Mapping[str, Any]] = (studio.tune.mistakes(run_id) or {"worst": []})["worst"]
+    worst: Sequence[Mapping[str, Any]] = (studio.fine_tune.get_mistakes(run_id) or {"worst": []})["worst"]
     if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < len(worst):
         raise StudioError("this mistake is no longer in the list", "look at the run again")
     one = worst[number]

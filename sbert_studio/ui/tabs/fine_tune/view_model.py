@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ....data.schema.hypotheses import UNUSED
 from ....errors import describe_rows
-from ....services.training_plan import in_sentences
+from ....services.training_plan import describe_row_reports
 from ....training.pins import MAX_PAIRS
 from ...forms import answer_form, form_view, group
 from ...page import ModelUpdate
@@ -233,7 +233,7 @@ def reasons_view(draft: Draft) -> Value | None:
     """Return the use of every row and the reasons for the settings."""
     if draft.plan is None:
         return None
-    return {"title": "Rows, and reasons for the settings", "reasons": [*in_sentences(draft.plan.accounts), *draft.plan.reasons]}
+    return {"title": "Rows, and reasons for the settings", "reasons": [*describe_row_reports(draft.plan.accounts), *draft.plan.reasons]}
 
 
 def command_view(draft: Draft, model: str, default_model: str) -> Value | None:
@@ -256,9 +256,9 @@ def estimate_view(studio: Studio, draft: Draft) -> Value:
         StudioError: the run could not start, or another one is training.
     """
     plan = require_plan(draft)
-    found = studio.tune.estimate(plan)
+    found = studio.planner.estimate(plan)
     spec = found.spec
-    duration, steps = found.in_words().split("; ")
+    duration, steps = found.describe().split("; ")
     trainings = spec.seeds * max(1, spec.folds)
     work = f"{spec.epochs:g} epoch{'' if spec.epochs == 1 else 's'} of {len(plan.examples):,} rows, {spec.batch_size} at a time" + (
         f", {spec.soup} times over" if spec.soup > 1 else ""

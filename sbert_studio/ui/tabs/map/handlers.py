@@ -40,7 +40,7 @@ from .view_model import (
 
 if TYPE_CHECKING:
     from ....progress import Progress
-    from ....services.search import Phase
+    from ....services.map import MapPhase
     from ...page import Page
     from ...panel import Selection
     from ...routing import Location
@@ -83,8 +83,8 @@ def draw(
     earlier = page.maps.get(extend) if extend is not None and extend in page.maps else None
     view = None
     if earlier is not None and earlier.model == model:
-        view = page.studio.explore.grown(texts, earlier.corpus, earlier.view, projection, model, begin)
-    view = view or page.studio.explore.map(texts, projection, settings.clustering(), model, phase=begin)
+        view = page.studio.map.extend(texts, earlier.corpus, earlier.view, projection, model, begin)
+    view = view or page.studio.map.draw(texts, projection, settings.clustering(), model, begin_phase=begin)
     drawn_labels = labels if rows is None or not labels else tuple(labels[row] for row in rows)
     history = EditHistory.create(view.ids, {info.id: info.label for info in view.clusters}, drawn_labels)
     edits, notes = replay_edits(history, selected.earlier)
@@ -92,11 +92,11 @@ def draw(
     return key, page.maps.put(DrawnMap(texts, view, model, edits, replace(start, earlier=None), rows, color, provenance, notes))
 
 
-def _phase_callback(progress: gr.Progress | None) -> Callable[[Phase], Progress] | None:
+def _phase_callback(progress: gr.Progress | None) -> Callable[[MapPhase], Progress] | None:
     if progress is None:
         return None
 
-    def begin(phase: Phase) -> Progress:
+    def begin(phase: MapPhase) -> Progress:
         report: Progress = progress_callback(progress, _PHASES[phase])
         report(0, 0)  # replaces the description of the phase before at once
         return report
@@ -296,7 +296,7 @@ def _apply_request(page: Page, drawn: DrawnMap, request: Mapping[str, object]) -
         clusters = tuple(_cluster_id(one) for one in sent) if isinstance(sent, list) else ()
         step, cluster = MergeEdit(clusters), clusters[0] if clusters else -1
     elif action == "split":
-        parts, names = page.studio.explore.split(drawn.corpus, edits.now.rows_of(cluster).tolist(), 2, drawn.model)
+        parts, names = page.studio.map.split_cluster(drawn.corpus, edits.now.rows_of(cluster).tolist(), 2, drawn.model)
         step = SplitEdit(cluster, parts, names)
     else:
         raise StudioError("the map cannot do that", "reload the page")
@@ -371,7 +371,7 @@ def find_meaning(page: Page, request: Mapping[str, object]) -> Value:
     """Return the rows that are most similar to ``query``, and their scores."""
     drawn = _requested_map(page, request)
     query, removed = str(request.get("query") or ""), int(drawn.edits.now.removed.sum())
-    found = page.studio.explore.search(drawn.corpus, query, _MATCHES + removed, "semantic", model=drawn.model)
+    found = page.studio.search.search(drawn.corpus, query, _MATCHES + removed, "semantic", model=drawn.model)
     return _remaining(drawn, [(hit.row, hit.score) for hit in found.hits], _MATCHES)
 
 
@@ -381,7 +381,7 @@ def find_neighbors(page: Page, request: Mapping[str, object]) -> Value:
     (row,) = valid_rows([request.get("row")], drawn) or (None,)
     if row is None:
         raise StudioError("this text is no longer on the map", "click another one")
-    found = page.studio.explore.neighbours(drawn.corpus, row, _NEIGHBORS + int(drawn.edits.now.removed.sum()), drawn.model)
+    found = page.studio.search.find_neighbors(drawn.corpus, row, _NEIGHBORS + int(drawn.edits.now.removed.sum()), drawn.model)
     return _remaining(drawn, [(hit.row, hit.score) for hit in found.hits], _NEIGHBORS)
 
 

@@ -34,7 +34,7 @@ def show_models(page: Page, owner: object, chosen: str) -> ModelsView:
     listed, cards = list_models(page, owner, chosen)
     hidden = props(visible=False)
     if chosen not in listed:
-        notices = (*page.studio.store.notices, *page.studio.judge.models_at_hand(page.visitor(owner))[1])
+        notices = (*page.studio.store.notices, *page.studio.models.list_available(page.visitor(owner))[1])
         return ModelsView("", cards, listed, None, no_selection(notices), None, hidden, hidden, hidden, hidden, hidden, hidden)
     details, run, curves = model_details(page, owner, chosen)
     status = run["status"] if run else "own" if is_own_model(chosen) else "built in"
@@ -90,19 +90,19 @@ def confirm_deletion() -> DeleteConfirmation:
 def delete_model(page: Page, owner: object, chosen: str, runs_version: int) -> DeletedModel:
     """Delete the selected run or static embeddings, if they are the visitor's."""
     visitor = page.visitor(owner)
-    if chosen in {model.id for model in page.studio.words.fitted(visitor)}:
-        page.studio.words.delete_fitted(chosen, visitor)
-    elif chosen in {run.id for run in page.studio.tune.runs(visitor)}:
-        page.studio.tune.delete_run(chosen)
+    if chosen in {model.id for model in page.studio.static_embeddings.list_models(visitor)}:
+        page.studio.static_embeddings.delete(chosen, visitor)
+    elif chosen in {run.id for run in page.studio.fine_tune.list_runs(visitor)}:
+        page.studio.fine_tune.delete_run(chosen)
     return DeletedModel(show_models(page, owner, ""), runs_version + 1)
 
 
 def write_zip(page: Page, chosen: str) -> Path:
     """Write a run or static embeddings as a zip file."""
-    names = {model.id: model.name for model in page.studio.words.fitted()}
+    names = {model.id: model.name for model in page.studio.static_embeddings.list_models()}
     if chosen not in names:
         return write_run_zip(page, chosen)
-    return page.studio.words.export_fitted(chosen, page.downloads.path(f"{names[chosen]}.zip"))
+    return page.studio.static_embeddings.export_zip(chosen, page.downloads.path(f"{names[chosen]}.zip"))
 
 
 def list_models(page: Page, owner: object, chosen: str) -> tuple[list[str], Value]:
@@ -110,7 +110,7 @@ def list_models(page: Page, owner: object, chosen: str) -> tuple[list[str], Valu
 
     If the list of runs cannot be read, runs that have a model are listed as models.
     """
-    models = {card.name: card for card in page.studio.judge.models_at_hand(page.visitor(owner))[0]}
+    models = {card.name: card for card in page.studio.models.list_available(page.visitor(owner))[0]}
     runs = {run.id: run_card(run, run.id in models and bool(models[run.id].damaged)) for run in _runs(page, owner)}
     first = [model_card(card) for card in models.values() if card.kind != "run"]
     unlisted = [model_card(card) for name, card in models.items() if card.kind == "run" and name not in runs]
@@ -120,7 +120,7 @@ def list_models(page: Page, owner: object, chosen: str) -> tuple[list[str], Valu
 
 def model_details(page: Page, owner: object, name: str) -> tuple[Value | None, Value | None, Value | None]:
     """Return the facts of a model or run, its run view and its curves; ``None`` for what it does not have."""
-    card = next((card for card in page.studio.judge.models_at_hand(page.visitor(owner))[0] if card.name == name), None)
+    card = next((card for card in page.studio.models.list_available(page.visitor(owner))[0] if card.name == name), None)
     run = next((run for run in _runs(page, owner) if run.id == name), None)
     if run is None:
         return (facts(model_facts(card), title=card.title, notes=model_notes(card)) if card else None), None, None
@@ -131,6 +131,6 @@ def model_details(page: Page, owner: object, name: str) -> tuple[Value | None, V
 
 def _runs(page: Page, owner: object) -> list[Run]:
     try:
-        return page.studio.tune.runs(page.visitor(owner))
+        return page.studio.fine_tune.list_runs(page.visitor(owner))
     except StudioError:
         return []  # the notices of the store report it

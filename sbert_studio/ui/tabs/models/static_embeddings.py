@@ -106,7 +106,7 @@ def start(page: Page, owner: object, form: object, chosen_file: str | None, mode
 
 def show_training(page: Page, owner: object) -> TrainingView:
     """Show the visitor's last training."""
-    job = page.studio.jobs.latest(page.visitor(owner))
+    job = page.studio.embedding_jobs.latest(page.visitor(owner))
     view, is_live = job_view(job, "static embeddings"), job is not None and job.active
     model = job.model if job is not None else ""
     return TrainingView(
@@ -129,7 +129,7 @@ def poll_training(page: Page, owner: object, state: Value | None) -> TrainingVie
 
 def stop_training(page: Page, owner: object, job_id: str) -> TrainingView:
     """Stop the visitor's training."""
-    page.studio.jobs.stop(page.visitor(owner), job_id)
+    page.studio.embedding_jobs.stop(page.visitor(owner), job_id)
     return show_training(page, owner)
 
 
@@ -216,26 +216,30 @@ def start_training(page: Page, owner: object, values: Mapping[str, Any], file: s
     visitor = page.visitor(owner)
     title = str(values.get("name") or "").strip()[:MAX_NAME] or _default_name(studio, kind, file, model)
     if kind == STATIC:
-        return studio.jobs.submit(
+        return studio.embedding_jobs.submit(
             visitor,
             title,
-            lambda begin: studio.words.distil(model or None, dim=settings["dim"], vocabulary=file, name=title, owner=visitor, begin=begin),
+            lambda begin: studio.static_embeddings.distill(
+                model or None, dim=settings["dim"], vocabulary=file, name=title, owner=visitor, begin_phase=begin
+            ),
         )
     learner = _SERVICE_NAMES.get(kind, kind)
     weights: dict[str, Any] = {"weighting": None, "common": 0}
     if has_weighting(kind):
         weights = forms.parse_values((_WEIGHTING, _COMMON), values)
-    studio.words.learner(learner, settings)
-    return studio.jobs.submit(
+    studio.static_embeddings.get_learner(learner, settings)
+    return studio.embedding_jobs.submit(
         visitor,
         title,
-        lambda begin: studio.words.fit(str(file), learner, **weights, settings=settings, name=title, owner=visitor, begin=begin),
+        lambda begin: studio.static_embeddings.fit(
+            str(file), learner, **weights, settings=settings, name=title, owner=visitor, begin_phase=begin
+        ),
     )
 
 
 def _default_name(studio: Studio, kind: str, file: str | None, model: str | None) -> str:
     if kind != STATIC:
         return f"{Path(file).stem if file else ''}-{kind}"
-    titles = {card.name: card.title for card in studio.judge.models_at_hand()[0]}
+    titles = {card.name: card.title for card in studio.models.list_available()[0]}
     teacher = model or studio.settings.default_model
     return f"{titles.get(teacher, Path(teacher).name)}-static"

@@ -13,7 +13,7 @@ from ...views import UNCHANGED, Unchanged, Update, Value, placeholder, to_json, 
 
 if TYPE_CHECKING:
     from ....runs.run import Run
-    from ....services.results import ModelCard
+    from ....services.results import ModelSummary
 
 _SELECT = "Select a model to see its details."
 _NO_RUNS = "No runs yet. Fine-tune a model in the Fine-tune tab, and it is listed here."
@@ -71,7 +71,7 @@ def cards_view(cards: Sequence[Value], chosen: str) -> Value:
     return to_json({"cards": list(cards), "current": chosen, "empty": _NO_RUNS})  # type: ignore[no-any-return]
 
 
-def model_card(card: ModelCard) -> Value:
+def model_card(card: ModelSummary) -> Value:
     """Return the card of a model."""
     badge = "damaged" if card.damaged else _BADGES.get(card.kind, "built in")
     size = f"{card.size} weights · {card.dim} dimensions"
@@ -91,7 +91,7 @@ def run_card(run: Run, is_damaged: bool) -> Value:
     }
 
 
-def model_facts(card: ModelCard) -> list[tuple[str, object]]:
+def model_facts(card: ModelSummary) -> list[tuple[str, object]]:
     """Return names and values of a model's properties."""
     return [
         ("Name", card.name),
@@ -123,7 +123,7 @@ def spec_facts(run: Run) -> list[tuple[str, object]]:
     return [(name, format_number(run.spec[key])) for name, key in _SPEC_FACTS if key in run.spec]
 
 
-def model_notes(card: ModelCard) -> list[str]:
+def model_notes(card: ModelSummary) -> list[str]:
     """Return remarks on a model."""
     damaged = f"This model is damaged: {card.damaged}. It cannot be used or exported, only deleted." if card.damaged else ""
     return [note for note in (damaged, card.note) if note]

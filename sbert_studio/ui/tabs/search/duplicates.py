@@ -18,7 +18,7 @@ from ...handlers import progress_callback
 from ...views import UNCHANGED, Unchanged, Update, Value, placeholder, props, to_json
 
 if TYPE_CHECKING:
-    from ....services.results import AlikeGroup, Duplicates, Keep
+    from ....services.results import DuplicateGroup, Duplicates, Keep
     from ...page import Page
     from ...panel import Selection
     from ...routing import Location
@@ -54,10 +54,10 @@ class Decisions:
     shown: int = _GROUPS_PER_PAGE
     made: Mapping[str, object] | None = field(default=None, compare=False)
 
-    def groups(self, duplicates: Duplicates) -> tuple[AlikeGroup, ...]:
+    def groups(self, duplicates: Duplicates) -> tuple[DuplicateGroup, ...]:
         return duplicates.groups(self.threshold, self.keep, chosen=self.chosen, apart=frozenset(self.apart), column=self.column)
 
-    def group_of(self, row: object, duplicates: Duplicates) -> AlikeGroup | None:
+    def group_of(self, row: object, duplicates: Duplicates) -> DuplicateGroup | None:
         """Return the group of a row; ``None`` for anything else, which the browser may send."""
         if not isinstance(row, int) or isinstance(row, bool):
             return None
@@ -157,7 +157,7 @@ class EmptyView:
 def find_duplicates(page: Page, corpus: str | None, model: str | None, keep: str, progress: gr.Progress | None = None) -> DuplicatesView:
     """Find near-duplicates in the selected corpus, by default the sample."""
     corpus, selected = page.corpora.current(corpus)
-    duplicates = page.studio.explore.duplicates(selected.corpus, model, progress_callback(progress, "Comparing all pairs"))
+    duplicates = page.studio.search.find_duplicates(selected.corpus, model, progress_callback(progress, "Comparing all pairs"))
     columns = duplicates.corpus.category_columns()
     made = page.provenance(model, selected, BUTTON)
     decisions = Decisions(column=columns[0] if columns else None, made=made).with_keep(keep)
@@ -233,7 +233,7 @@ def write_texts(page: Page, result_key: str | None, decisions: Decisions | None,
     duplicates = page.duplicates.get(result_key)
     groups = (decisions or Decisions()).groups(duplicates)
     path = page.downloads.path(f"{Path(duplicates.corpus.name).stem or 'corpus'} {'removed' if removed else 'clean'}.csv")
-    (duplicates.write_gone if removed else duplicates.write_clean)(groups, path)
+    (duplicates.write_removed if removed else duplicates.write_clean)(groups, path)
     return path
 
 
@@ -267,7 +267,7 @@ def groups_value(duplicates: Duplicates, decisions: Decisions) -> Value:
     counts = duplicates.linkage.counts(_STEPS)
     # Groups with different categories come first: they need a look.
     ordered = sorted(groups, key=lambda group: not group.contradicts)
-    removed = sum(len(group.gone) for group in groups)
+    removed = sum(len(group.removed) for group in groups)
     value = {
         "caption": f"{len(corpus):,} texts · all pairs compared in {duplicates.seconds:.2f} s",
         "steps": [[step, count] for step, (_, count) in zip(_STEPS, counts, strict=True)],
@@ -286,7 +286,7 @@ def groups_value(duplicates: Duplicates, decisions: Decisions) -> Value:
     return cast("Value", to_json(value))
 
 
-def _group_value(duplicates: Duplicates, group: AlikeGroup) -> Value:
+def _group_value(duplicates: Duplicates, group: DuplicateGroup) -> Value:
     corpus, first = duplicates.corpus, group.rows[0] if group.kept is None else group.kept
     members = list(zip(group.rows, group.scores, group.values or [""] * len(group.rows), strict=True))
     members.sort(key=lambda member: (member[0] != group.kept, -member[1], member[0]))

@@ -62,8 +62,16 @@ def search(page: Page, inputs: SearchInputs, progress: gr.Progress | None = None
     report = progress_callback(progress, "Indexing words" if mode == "lexical" else "Encoding the corpus")
 
     def search_with(model: str | None, settings: SearchSettings | None) -> SearchResult:
-        return page.studio.explore.search(
-            corpus, query, int(inputs.k), mode, rerank=inputs.reranker or False, model=model, progress=report, among=rows, settings=settings
+        return page.studio.search.search(
+            corpus,
+            query,
+            int(inputs.k),
+            mode,
+            reranker=inputs.reranker or False,
+            model=model,
+            progress=report,
+            row_ids=rows,
+            settings=settings,
         )
 
     settings = SearchSettings(inputs.query_prompt or "", inputs.document_prompt or "", int(inputs.truncate_dim or 0))
@@ -102,7 +110,7 @@ def select_hit(
     TASKS.supersede_earlier()
     chosen = page.corpora.get(corpus)
     row, text = _clicked_text(selection, chosen.corpus)
-    result = page.studio.explore.neighbours(chosen.corpus, row, int(k), model)
+    result = page.studio.search.find_neighbors(chosen.corpus, row, int(k), model)
     hits = hits_table(chosen.corpus, result, "semantic", f"Nearest to: {_shorten(text)}", text)
     return HitsView(hits | {"made": page.provenance(model, chosen, BUTTON)}, None, SearchedText(str(corpus), text))
 
@@ -186,7 +194,7 @@ def search_shards(page: Page, folder: str, query: str, k: float, progress: gr.Pr
     if not folder.strip():
         raise StudioError("no folder is given", "enter a folder that sbert-studio encode wrote")
     report = progress_callback(progress, "Indexing the rows")
-    return shards_table(page.studio.scale.search(Path(folder.strip()), query, int(k), progress=report))
+    return shards_table(page.studio.shards.search(Path(folder.strip()), query, int(k), progress=report))
 
 
 def _shorten(text: str) -> str:

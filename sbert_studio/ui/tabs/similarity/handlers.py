@@ -55,7 +55,7 @@ def compare_texts(
     texts = selected.corpus if selected is not None else None
     gauge = gauge_view(page.studio, first, second, fitting, texts)
     try:
-        words = alignment_view(first, second, page.studio.explore.alignment(first, second, fitting))
+        words = alignment_view(first, second, page.studio.similarity.align_words(first, second, fitting))
     except StudioError as error:
         words = {"empty": f"The contribution of each word cannot be shown: {error.message}."}
     models = list(dict.fromkeys([fitting, *other_models]))
@@ -164,9 +164,9 @@ def write_scores(page: Page, scores: str | None) -> Path:
 
 
 def _score(page: Page, path: Path, source: str | Unchanged, model: str | None, saved_model: str, progress: gr.Progress | None) -> PairsView:
-    table = page.studio.read.table(path)
-    fitting, header = page.fit_model(model, saved_model, path.name, page.studio.read.languages(table))
-    scores = page.studio.explore.similarity_pairs(table, fitting, progress_callback(progress, "Encoding"))
+    table = page.studio.data.read_table(path)
+    fitting, header = page.fit_model(model, saved_model, path.name, page.studio.data.count_languages(table))
+    scores = page.studio.similarity.compare_file(table, fitting, progress_callback(progress, "Encoding"))
     return pairs_view(scores, page.pair_scores.put(scores), page.provenance(fitting), path.name, source, header)
 
 

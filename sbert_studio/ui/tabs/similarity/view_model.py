@@ -102,8 +102,8 @@ def describe_cosine(cosine: float, usual: ScoreDistribution) -> tuple[str, str]:
 
 def gauge_view(studio: Studio, first: str, second: str, model: str | None, corpus: Corpus | None = None) -> Value:
     """Return the value of a ``gauge`` view. Its scale comes from random pairs of ``corpus``, by default of everyday sentences."""
-    found = studio.explore.similarity(first, second, model)
-    usual = studio.explore.usual(corpus, model)
+    found = studio.similarity.compare(first, second, model)
+    usual = studio.similarity.baseline(corpus, model)
     words, explanation = describe_cosine(found.cosine, usual)
     if found.doubtful:
         words, explanation = _UNRELIABLE, ""
@@ -138,10 +138,10 @@ def model_table(page: Page, first: str, second: str, models: Sequence[str], corp
     """Return a table of the two texts' scores by several models, each compared with what is usual for the model."""
     rows = []
     for model in models[:MAX_MODELS]:
-        found, usual = page.studio.explore.similarity(first, second, model), page.studio.explore.usual(corpus, model)
+        found, usual = page.studio.similarity.compare(first, second, model), page.studio.similarity.baseline(corpus, model)
         words = _UNRELIABLE if found.doubtful else describe_cosine(found.cosine, usual)[0]
         rows.append([page.model_title(model), found.cosine, usual.quantile(0.5), usual.odds(found.cosine), words])
-    of = page.studio.explore.usual(corpus, models[0]).of
+    of = page.studio.similarity.baseline(corpus, models[0]).of
     columns = [
         column("Model", main=True),
         column("Cosine", "bar"),
@@ -197,8 +197,8 @@ def matrix_view(studio: Studio, lines: str, model: str | None) -> Value:
     if not 2 <= len(texts) <= MAX_TEXTS:
         raise StudioError(f"number of sentences: {len(texts)}", f"enter 2 to {MAX_TEXTS}, one per line")
     encoder = studio.catalog.load(model or studio.settings.default_model)
-    note = " ".join((*score_note(encoder.name, encoder.similarity_name), *studio.explore.reading_notes(texts, model)))
-    scores = studio.explore.similarity_matrix(texts, model)
+    note = " ".join((*score_note(encoder.name, encoder.similarity_name), *studio.languages.reading_notes(texts, model)))
+    scores = studio.similarity.compare_all(texts, model)
     # Dot products and distances have no fixed scale: the shades cover the range that occurs.
     low, high = (0.0, 1.0) if encoder.similarity_name == "cosine" else (float(scores.min()), float(scores.max()))
     order = similarity_order((scores - low) / ((high - low) or 1))
@@ -239,7 +239,7 @@ def pairs_table(scores: PairScores) -> Value:
     rest = len(scores.rows) - len(rows)
     # The table of the worst rows, where there is one, stands above this one and has both notes.
     has_worst = bool(scores.agreement and scores.agreement.worst)
-    notes = [f"{scores.agreement.in_words()}."] if scores.agreement and not has_worst else []
+    notes = [f"{scores.agreement.describe()}."] if scores.agreement and not has_worst else []
     notes += [f"{scores.account.describe('compared')}."] if scores.account.skipped and not has_worst else []
     notes += [*scores.notes, *([f"{rest:,} more rows are in the file to download."] if rest else [])]
     return table(columns, rows, caption=scores.account.summarize("compared"), note=" ".join(notes))
@@ -271,7 +271,7 @@ def worst_table(scores: PairScores) -> Value | None:
         rows,
         ids=[gap.place for gap in agreement.worst],
         pairs=[(scores.rows[gap.place].a, scores.rows[gap.place].b) for gap in agreement.worst],
-        caption=_headline(scores, agreement.in_words(), agreement.rows, len(rows)),
+        caption=_headline(scores, agreement.describe(), agreement.rows, len(rows)),
         note=" ".join([*notes, _VERDICT_HINT]),
     )
 

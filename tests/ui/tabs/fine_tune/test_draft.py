@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sbert_studio.data.schema.overrides import SchemaOverrides
 from tiny_studio import write_pairs
 
+from sbert_studio.data.schema.overrides import SchemaOverrides
 from sbert_studio.errors import StudioError
 from sbert_studio.services import TrainRequest
 from sbert_studio.ui.page import Page
@@ -117,7 +117,7 @@ def test_a_changed_file_that_is_downloaded_is_the_very_rows_that_are_trained_on(
     assert draft.diagnosis is not None
     number = next(n for n, found in enumerate(draft.diagnosis.findings) if found.fix)
     mended = drafts.change_rows(page.studio, draft, "mend", number, None)
-    again = page.studio.read.table(handlers.write_changed_file(page, page.drafts.put(mended)))
+    again = page.studio.data.read_table(handlers.write_changed_file(page, page.drafts.put(mended)))
     assert [list(again.column(name)) for name in again.columns] == [list(mended.table.column(name)) for name in mended.table.columns]
     assert again.column("sentence1")[0].startswith("=cat")
 
@@ -127,7 +127,7 @@ def test_a_converted_file_is_what_is_trained_on(page: Page, pairs: Path) -> None
     planned = drafts.with_settings(page.studio, draft, None, {"epochs": 0.2, "objective": "softmax", "judge": "split"})
     run = drafts.start_run(page.studio, planned, "local", "")
     page.studio.runner.wait(run.id, 300)
-    done = page.studio.tune.run(run.id).run
+    done = page.studio.fine_tune.get_run(run.id).run
     assert (done.status, done.objective, done.rows) == ("finished", "softmax", 60)
 
 
@@ -204,7 +204,7 @@ def test_the_printed_command_gives_the_same_roles(
     monkeypatch.chdir(odd.parent)
     monkeypatch.setenv("SBERT_STUDIO_MODEL", str(page.studio.settings.default_model))
     monkeypatch.setenv("SBERT_STUDIO_DEVICE", "cpu")
-    until = min(words.index(flag) for flag in ("--objective", "--method"))
+    until = min(words.index(flag) for flag in ("--loss", "--method"))
     assert run(["check", *words[2:until], "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["roles"] == draft.diagnosis.roles.to_json()
     assert run([*words[1:], "--epochs", "0.2", "--set", "judge=split", "--json"]) == 0, capsys.readouterr().err
@@ -255,7 +255,7 @@ def test_a_run_is_followed_to_its_end_then_listed_and_deleted(page: Page, pairs:
     assert facts is not None and shown is not None and shown["scores"] is not None
     assert run_id in {name for _, name in page.model_choices(None)}
     assert write_run_zip(page, run_id).stat().st_size > 1000
-    page.studio.tune.delete_run(run_id)
+    page.studio.fine_tune.delete_run(run_id)
     with pytest.raises(StudioError, match="no longer there"):
         use_model(page, run_id, None)
     assert run_id not in models.list_models(page, None, "")[0]
@@ -268,7 +268,7 @@ def test_a_run_whose_name_is_taken_gets_a_number_and_one_that_goes_on_from_it_sa
     for _ in range(3):
         run_id = start(page, key, form_of(page.drafts.get(key), epochs="0.2", judge="split"), None, None, "second")
         ids.append(run_id)
-        names.append(page.studio.tune.run(run_id).run.name)
+        names.append(page.studio.fine_tune.get_run(run_id).run.name)
     assert names == ["second", "second 2", "second 3"]
     assert drafts.free_name(page.studio, "another visitor", "second") == "second"
     for run_id in ids:
@@ -281,7 +281,7 @@ def test_a_run_whose_name_is_taken_gets_a_number_and_one_that_goes_on_from_it_sa
 
 
 def test_of_a_run_that_was_stopped_without_a_model_nothing_is_said_to_be_learned(page: Page, pairs: Path) -> None:
-    run_id = page.studio.tune.train(TrainRequest(pairs, overrides={"epochs": 0.2, "judge": "split"})).id
+    run_id = page.studio.fine_tune.train(TrainRequest(pairs, overrides={"epochs": 0.2, "judge": "split"})).id
     page.studio.store.record(run_id, status="stopped", model_path=None)
     panel = read_run(page, FollowedRun(run_id)).run
     assert "for training" in panel["rows"][0]
@@ -303,7 +303,7 @@ def test_on_a_shared_page_visitors_do_not_see_each_others_runs(page: Page, pairs
 def test_a_browser_cannot_give_itself_the_name_that_the_machine_or_the_api_uses(page: Page, pairs: Path) -> None:
     shared = Page(page.studio, shared=True)
     short = {"epochs": 0.2, "judge": "split"}
-    runs = [page.studio.tune.submit(TrainRequest(pairs, overrides=short, owner=owner)) for owner in ("local", "api")]
+    runs = [page.studio.fine_tune.submit(TrainRequest(pairs, overrides=short, owner=owner)) for owner in ("local", "api")]
     for forged in ("local", "api", "visitor-a", "", None, ["local"]):
         assert models.list_models(shared, {"owner": forged}, "")[0] == models.list_models(shared, None, "")[0]
         assert run_panel.attach_run(shared, {"owner": forged, "job": runs[0].id}) == run_panel.SelectedRun("")
@@ -317,15 +317,15 @@ def test_time_and_memory_are_estimated_and_nothing_is_trained(page: Page, pairs:
         assert isinstance(shown, dict) and page.drafts.get(view.draft).overrides["epochs"] == epochs
         assert shown["title"].startswith("About ") and "GB of memory" in shown["title"]
         assert shown["reasons"][0].startswith(words) and ", in 5 folds " in shown["reasons"][0]
-    assert page.studio.tune.runs() == []
+    assert page.studio.fine_tune.list_runs() == []
 
 
 def test_a_run_that_was_stopped_before_it_began_has_learned_from_nothing(page: Page, pairs: Path) -> None:
     overrides = [{"epochs": epochs, "judge": "split"} for epochs in (50, 1)]
-    first, second = (page.studio.tune.submit(TrainRequest(pairs, overrides=values, name="waits")).id for values in overrides)
-    page.studio.tune.stop(second)
+    first, second = (page.studio.fine_tune.submit(TrainRequest(pairs, overrides=values, name="waits")).id for values in overrides)
+    page.studio.fine_tune.stop(second)
     panel = read_run(page, FollowedRun(second)).run
-    page.studio.tune.stop(first)
+    page.studio.fine_tune.stop(first)
     page.studio.runner.wait(first, 300)
     assert panel["status"] == "stopped" and "for training" in panel["rows"][0] and "used for training" not in panel["rows"][0]
 
@@ -334,7 +334,7 @@ def test_a_model_that_cannot_be_tuned_is_no_fault_of_the_file(page: Page, pairs:
     def frozen(*_: Any, **__: Any) -> None:
         raise StudioError("this-one is frozen", "choose another")
 
-    monkeypatch.setattr(page.studio.tune, "plan", frozen)
+    monkeypatch.setattr(page.studio.planner, "plan", frozen)
     draft = open_path(page, pairs)
     assert "file" not in view_model.findings_view(draft)["verdict"]
     with pytest.raises(StudioError) as caught:

@@ -28,14 +28,14 @@ def page(tmp_path_factory: pytest.TempPathFactory, model_folder: Path) -> Iterat
 def run_id(page: Page, tmp_path_factory: pytest.TempPathFactory) -> str:
     """A finished run. Read only, but for its list of mistakes in the last test."""
     pairs = write_pairs(tmp_path_factory.mktemp("data") / "pairs.csv")
-    run = page.studio.tune.submit(TrainRequest(pairs, overrides=quick(judge="split")))
+    run = page.studio.fine_tune.submit(TrainRequest(pairs, overrides=quick(judge="split")))
     assert page.studio.runner.wait(run.id, 120)
     return run.id
 
 
 def test_the_list_names_rows_scores_on_the_files_scale_and_what_judged_them(page: Page, run_id: str) -> None:
-    run = page.studio.tune.run(run_id).run
-    value, kept = mistakes_view(page.studio, run), page.studio.tune.mistakes(run_id)
+    run = page.studio.fine_tune.get_run(run_id).run
+    value, kept = mistakes_view(page.studio, run), page.studio.fine_tune.get_mistakes(run_id)
     assert value is not None and kept is not None
     assert value["title"].endswith("held-out rows") and f"{kept['rows']:,}" in value["title"]
     assert [row["line"] for row in value["rows"]] == [one["line"] for one in kept["worst"]]
@@ -69,10 +69,10 @@ def test_after_another_strength_was_set_they_are_said_to_be_of_the_one_before(pa
     path = page.studio.workspace.run(run_id) / MISTAKES
     found = json.loads(path.read_text(encoding="utf-8"))
     path.write_text(json.dumps({**found, "strength": 0.3}), encoding="utf-8")
-    value = mistakes_view(page.studio, page.studio.tune.run(run_id).run)
+    value = mistakes_view(page.studio, page.studio.fine_tune.get_run(run_id).run)
     assert value is not None and "from the end of the training, at strength 0.3" in value["note"]
     path.write_text(json.dumps({**found, "worst": []}), encoding="utf-8")
-    value = mistakes_view(page.studio, page.studio.tune.run(run_id).run)
+    value = mistakes_view(page.studio, page.studio.fine_tune.get_run(run_id).run)
     assert value is not None and value["title"].startswith("No mistake on")
     path.unlink()
-    assert mistakes_view(page.studio, page.studio.tune.run(run_id).run) is None
+    assert mistakes_view(page.studio, page.studio.fine_tune.get_run(run_id).run) is None

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sbert_studio.data.schema.overrides import SchemaOverrides
 from tiny_studio import quick, write_doubtful, write_pairs
 
+from sbert_studio.data.schema.overrides import SchemaOverrides
 from sbert_studio.errors import StudioError
 from sbert_studio.services import TrainRequest
 from sbert_studio.ui.api import verbs as api
@@ -48,11 +48,11 @@ def test_one_click_answers_and_start_submits_the_very_plan_that_is_shown(
     planned = drafts.with_settings(page.studio, answered, None, {"epochs": 0.3, "batch_size": 8, "judge": "split"})
     begun: list[Any] = []
     submit = page.studio.runner.submit
-    monkeypatch.setattr(type(page.studio.tune), "plan", lambda *_, **__: pytest.fail("what is shown was planned again"))
+    monkeypatch.setattr(type(page.studio.fine_tune), "plan", lambda *_, **__: pytest.fail("what is shown was planned again"))
     monkeypatch.setattr(page.studio.runner, "submit", lambda run_id: (begun.append(run_id), submit(run_id))[1])
     run_id = start(page, page.drafts.put(planned), form_of(planned), name="Mine")
     page.studio.runner.wait(run_id, 300)
-    run = page.studio.tune.run(run_id).run
+    run = page.studio.fine_tune.get_run(run_id).run
     assert begun == [run_id] and (run.status, run.name) == ("finished", "Mine")
     assert planned.plan is not None and run.spec == planned.plan.spec.to_json()
     kept = page.studio.workspace.run(run_id) / "plan.json"
@@ -100,20 +100,20 @@ def test_the_api_refuses_what_is_uncertain_with_the_question_and_its_answers(pag
     with pytest.raises(StudioError, match="as_read=true") as caught:
         api.train(page, str(doubtful), "auto", "auto", settings, "", "")
     assert 'order="blarg,glorp"' in str(caught.value) and "right?" in str(caught.value)
-    assert page.studio.tune.runs() == []
+    assert page.studio.fine_tune.list_runs() == []
     told = api.train(page, str(doubtful), "auto", "auto", settings, "", "", order="blarg,glorp")
     read = api.train(page, str(doubtful), "auto", "auto", settings, "", "", as_read=True)
     assert told["accounts"]["data"]["read"] == read["accounts"]["data"]["read"] == 80
     for run in (told, read):
         page.studio.runner.wait(run["id"], 300)
-        assert page.studio.tune.run(run["id"]).run.status == "finished"
+        assert page.studio.fine_tune.get_run(run["id"]).run.status == "finished"
 
 
 def test_a_run_that_asks_shows_its_question_and_goes_on_or_is_left(page: Page, tmp_path: Path) -> None:
     from sbert_studio.data.questions import Option, Question
 
     steps = iter([False, False, True])
-    run = page.studio.tune.train(
+    run = page.studio.fine_tune.train(
         TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(judge="folds")), should_stop=lambda: next(steps, True)
     )
     options = (
@@ -123,25 +123,25 @@ def test_a_run_that_asks_shows_its_question_and_goes_on_or_is_left(page: Page, t
     question = Question("alarm", "Do these rows stand the right way round?", options)
     body = {"type": "asks", "question": question.to_json()}
     page.studio.store.record(run.id, body, status="asks")
-    assert page.studio.settle.question(run.id) == question
+    assert page.studio.fine_tune.get_question(run.id) == question
     shown = run_panel.show_run(page, FollowedRun(run.id)).alarm
     assert shown is not None and shown["questions"][0]["answers"] == ["turn it round", "leave it"]
     for wrong in ([0, 2], [1, 0], None, [0, "0"]):
         with pytest.raises(StudioError, match="no longer open"):
             run_panel.answer_run_question(page.studio, run.id, wrong)
     again = run_panel.answer_run_question(page.studio, run.id, [0, 0])
-    assert again.id != run.id and page.studio.tune.run(run.id).run.status == "stopped"
+    assert again.id != run.id and page.studio.fine_tune.get_run(run.id).run.status == "stopped"
     page.studio.runner.wait(again.id, 300)
-    done = page.studio.tune.run(again.id).run
+    done = page.studio.fine_tune.get_run(again.id).run
     # Turned round, these rows say the opposite of what the model finds, which is asked about in its turn.
     assert (done.status, done.name, done.model) == ("asks", run.name, run.model), done.message
-    asked = page.studio.settle.question(again.id)
+    asked = page.studio.fine_tune.get_question(again.id)
     assert asked is not None and asked.rows
     place = next(place for place, option in enumerate(asked.options) if "accept_alarm" in option.choice)
     assert run_panel.answer_run_question(page.studio, again.id, [0, place]).id == again.id
     page.studio.runner.wait(again.id, 300)
-    assert page.studio.tune.run(again.id).run.status == "finished"
-    assert page.studio.tune.run(run.id).run.message.endswith(again.id)
+    assert page.studio.fine_tune.get_run(again.id).run.status == "finished"
+    assert page.studio.fine_tune.get_run(run.id).run.message.endswith(again.id)
     page.studio.store.record(run.id, body, status="asks")
     assert run_panel.answer_run_question(page.studio, run.id, [0, 1]).status == "stopped"
 
@@ -198,7 +198,7 @@ def test_a_question_in_a_sentence_ends_in_its_own_mark(page: Page, doubtful: Pat
     key = page.drafts.put(draft := open_path(page, doubtful))
     handle_errors(lambda: start(page, key, form_of(draft)))()
     with pytest.raises(StudioError) as caught:
-        page.studio.tune.submit(draft.request)
+        page.studio.fine_tune.submit(draft.request)
     assert said and "right?" in said[0]
     for words in (said[0], str(caught.value), to_sentence("is it right?"), to_sentence("done"), to_sentence("done.")):
         assert "?." not in words and ".." not in words
@@ -226,4 +226,4 @@ def test_the_line_for_a_terminal_takes_the_proposed_answer_and_works(page: Page,
     assert shown is not None and "proposed" in shown["title"] and "--as-read" not in shown["command"]
     words = shlex.split(shown["command"])
     scale = parse_scale(words[words.index("--scale") + 1])
-    assert page.studio.tune.plan(TrainRequest(path, choices=SchemaOverrides(scale=scale))).certain
+    assert page.studio.planner.plan(TrainRequest(path, choices=SchemaOverrides(scale=scale))).certain

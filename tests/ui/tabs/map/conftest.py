@@ -32,10 +32,10 @@ def corpus_key(page: Page, corpus_file: Path) -> str:
 def map_key(page: Page, corpus_key: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """A map of forty texts whose points are made up: UMAP has tests of its own."""
 
-    def fake(corpus: Any, projection: Any, clusters: Any, model: Any, *, phase: Any = None) -> MapView:
+    def fake(corpus: Any, projection: Any, clusters: Any, model: Any, *, begin_phase: Any = None) -> MapView:
         n = len(corpus.texts)
         points = np.random.default_rng(0).normal(size=(n, projection.dimensions)).astype(np.float32)
         return MapView(points, np.arange(n) % 2, (ClusterInfo(0, "even", n // 2), ClusterInfo(1, "odd", n // 2)), "k")
 
-    monkeypatch.setattr(page.studio.explore, "map", fake)
+    monkeypatch.setattr(page.studio.map, "draw", fake)
     return draw(page, corpus_key, None, None, MapSettings(neighbors=5))[1]

@@ -95,7 +95,7 @@ def test_changes_of_clusters_are_left_out_of_other_clusters_and_that_is_said(
         return MapView(np.zeros((n, 2), np.float32), np.arange(n) % 3, names, "k")
 
     again = reloaded(page)
-    monkeypatch.setattr(again.studio.explore, "map", in_three)
+    monkeypatch.setattr(again.studio.map, "draw", in_three)
     key = again.corpora.open(None, page.corpora.get(edited).id)
     there = drawn(again, key)
     value = drawn_map_value(again, there)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ..models.prompts import Role
 
 
-def described(catalog: Catalog, name: str, precision: str, role: Role = "plain") -> tuple[dict[str, Any], Encoder]:
+def describe_model(catalog: Catalog, name: str, precision: str, role: Role = "plain") -> tuple[dict[str, Any], Encoder]:
     """A model as a job names it, ``{source, fingerprint, precision, dim}``; and the model.
 
     ``source`` leads to it on every machine: an id, or the path of a folder that all of them see. Where the prompt of ``role`` is not
@@ -34,7 +34,7 @@ def described(catalog: Catalog, name: str, precision: str, role: Role = "plain")
     return {**named, **more}, encoder
 
 
-def load_described(model: dict[str, Any], catalog: Catalog | None = None) -> Encoder:
+def load_job_model(model: dict[str, Any], catalog: Catalog | None = None) -> Encoder:
     """The model that a job names, with the prompt of the job's role, as this machine has it.
 
     Raises:
@@ -47,10 +47,10 @@ def load_described(model: dict[str, Any], catalog: Catalog | None = None) -> Enc
     if catalog is None:
         settings = Settings.from_env()
         catalog = Catalog(Workspace(settings.home), device=settings.device)
-    return load_plain(model, catalog).for_role(model.get("role", "plain"))
+    return load_unprompted_model(model, catalog).for_role(model.get("role", "plain"))
 
 
-def load_plain(model: dict[str, Any], catalog: Catalog) -> Encoder:
+def load_unprompted_model(model: dict[str, Any], catalog: Catalog) -> Encoder:
     """The model that a job names, with its default prompt.
 
     Raises:
@@ -64,7 +64,7 @@ def load_plain(model: dict[str, Any], catalog: Catalog) -> Encoder:
     return encoder
 
 
-def unsuited_note(model: dict[str, Any], encoder: Encoder, wanted: Role) -> tuple[str, ...]:
+def prompt_mismatch_notes(model: dict[str, Any], encoder: Encoder, wanted: Role) -> tuple[str, ...]:
     """Say that vectors were made with another prompt than a use of them wants, where they were.
 
     Args:

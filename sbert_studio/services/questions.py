@@ -17,7 +17,7 @@ _YES, _NO = ("yes", "true", "1"), ("no", "false", "0")
 _TEXTS = 60  # characters of a row's text in a line
 
 
-class Unanswered(StudioError):
+class OpenQuestionsError(StudioError):
     """Something can be meant in more than one way, and its owner has not said which.
 
     Args:
@@ -33,23 +33,23 @@ class Unanswered(StudioError):
         self.questions = tuple(questions)
 
     @classmethod
-    def of_file(cls, name: str, questions: Sequence[Question]) -> Unanswered:
+    def of_file(cls, name: str, questions: Sequence[Question]) -> OpenQuestionsError:
         """A file that can be read in more than one way."""
         asked = "; ".join(question.text for question in questions)
         return cls(f"{name} leaves open what only you can say: {asked}", questions, "go on as it is read with --as-read")
 
     @classmethod
-    def of_run(cls, run_id: str, question: Question) -> Unanswered:
+    def of_run(cls, run_id: str, question: Question) -> OpenQuestionsError:
         """A run that an alarm has stopped."""
         message = f"the run {run_id} stopped and asks: {question.text}"
         return cls(message, [question], "leave it. The answer goes behind the same command")
 
     def lines(self) -> list[str]:
         """Every question with its rows and its answers, a line each."""
-        return [line for question in self.questions for line in question_lines(question)]
+        return [line for question in self.questions for line in format_question(question)]
 
 
-def question_lines(question: Question) -> list[str]:
+def format_question(question: Question) -> list[str]:
     """A question for a terminal: itself and why, its rows, and the flag of each answer."""
     lines = [f"question: {question.text}" + (f" ({question.why})" if question.why else "")]
     for shown in question.rows:
@@ -72,14 +72,14 @@ def question_from_json(value: Mapping[str, Any]) -> Question:
     return Question(str(value["name"]), str(value["question"]), options, str(value.get("why", "")), rows, value.get("proposed"))
 
 
-def answered(asked: SchemaOverrides | None, choice: Mapping[str, Any]) -> SchemaOverrides:
+def apply_answer(asked: SchemaOverrides | None, choice: Mapping[str, Any]) -> SchemaOverrides:
     """What was said of a file, with an answer's choice (see :class:`~sbert_studio.data.questions.Option`) taken up."""
     from ..data.schema.overrides import SchemaOverrides
 
-    return replace(asked or SchemaOverrides(), **from_json(choice))
+    return replace(asked or SchemaOverrides(), **overrides_from_json(choice))
 
 
-def from_json(choice: Mapping[str, Any]) -> dict[str, Any]:
+def overrides_from_json(choice: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of :class:`~sbert_studio.data.schema.overrides.SchemaOverrides` that plain JSON data sets; lists become tuples.
 
     Raises:
@@ -94,18 +94,18 @@ def from_json(choice: Mapping[str, Any]) -> dict[str, Any]:
     return {name: tuple(value) if isinstance(value, list) else value for name, value in choice.items()}
 
 
-def of_first_stage(question: Question) -> Question:
+def for_first_stage(question: Question) -> Question:
     """A question about the file of the first stage, whose answers are settings named ``first.…``."""
     return replace(question, text=f"In the file of the first stage: {question.text}", options=tuple(map(_first_option, question.options)))
 
 
 def _first_option(option: Option) -> Option:
     choice = {f"first.{name}": value for name, value in option.choice.items()}
-    flag = " ".join(f"--set {shlex.quote(f'{name}={in_words(value)}')}" for name, value in choice.items())
+    flag = " ".join(f"--set {shlex.quote(f'{name}={format_value(value)}')}" for name, value in choice.items())
     return replace(option, flag=flag, choice=choice)
 
 
-def in_words(value: Any) -> str:
+def format_value(value: Any) -> str:
     """A chosen value as it is typed: names with commas between them, a scale as ``0-5``."""
     from ..data.schema.overrides import NO_ORDER, format_names, format_scale
 
@@ -118,7 +118,7 @@ def in_words(value: Any) -> str:
     return {True: "yes", False: "no", None: ""}.get(value, str(value)) if isinstance(value, bool | None) else str(value)
 
 
-def typed(said: Mapping[str, Any]) -> dict[str, Any]:
+def parse_overrides(said: Mapping[str, Any]) -> dict[str, Any]:
     """What is said of a file, where a person typed it as words: names with commas between them, a scale such as ``0-5``.
 
     Raises:
@@ -143,10 +143,10 @@ def _yes_or_no(text: str) -> bool:
     return word in _YES
 
 
-def answers_in_words(question: Question) -> str:
+def describe_answers(question: Question) -> str:
     """The answers as a caller of the API gives them: ``answer with order="no,yes" (yes) or …, or go on with as_read=true``."""
     ways = (
-        " and ".join(f'{name}="{in_words(value)}"' for name, value in option.choice.items()) + f" ({option.answer})"
+        " and ".join(f'{name}="{format_value(value)}"' for name, value in option.choice.items()) + f" ({option.answer})"
         for option in question.options
     )
     return f"answer with {' or '.join(ways)}; or go on as it is read with as_read=true"

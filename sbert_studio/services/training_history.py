@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Learned = list[tuple[tuple[str, ...], set[tuple[str, ...]]]]
 
 
-def learned_by(store: Callable[[], RunStore], workspace: Workspace, model: str) -> Iterator[tuple[Run, Learned]]:
+def training_lineage(store: Callable[[], RunStore], workspace: Workspace, model: str) -> Iterator[tuple[Run, Learned]]:
     """The run that made a model, and what it learned from; then those that it began from. Nothing of a model that no run has made.
 
     Args:
@@ -42,7 +42,7 @@ def learned_by(store: Callable[[], RunStore], workspace: Workspace, model: str) 
             yield run, RunFiles(workspace.run(run.id)).training_texts()
 
 
-def title_of(store: Callable[[], RunStore], model: str) -> str:
+def model_title(store: Callable[[], RunStore], model: str) -> str:
     """What people call a model: a run by its name, a folder by its last part."""
     if model.startswith("run-"):
         with contextlib.suppress(StudioError):
@@ -50,21 +50,21 @@ def title_of(store: Callable[[], RunStore], model: str) -> str:
     return PurePath(model).name or model
 
 
-def rows_learned(store: Callable[[], RunStore], workspace: Workspace, model: str, table: Table) -> Iterator[tuple[Run, int]]:
+def find_trained_rows(store: Callable[[], RunStore], workspace: Workspace, model: str, table: Table) -> Iterator[tuple[Run, int]]:
     """Each run whose file holds rows of the table, of those that made a model, and how many of the table's rows that are."""
-    for run, files in learned_by(store, workspace, model):
+    for run, files in training_lineage(store, workspace, model):
         for names, learned in files:
             if rows := _seen(table, names, learned):
                 yield run, rows
 
 
-def said_of(rows: int, table: Table, run: Run) -> str:
+def describe_overlap(rows: int, table: Table, run: Run) -> str:
     """``3 of these 23 rows are in the file that Mine was tuned on``."""
     said = f"{rows:,} of these {len(table):,} rows are" if len(table) > 1 else "This row is"
     return f"{said} in the file that {run.name} was tuned on"
 
 
-def untuned(store: Callable[[], RunStore], workspace: Workspace, catalog: Catalog, model: str) -> tuple[str, Encoder] | None:
+def find_base_model(store: Callable[[], RunStore], workspace: Workspace, catalog: Catalog, model: str) -> tuple[str, Encoder] | None:
     """What a model was before it was tuned, by its name, whose similarity is evidence of what columns mean.
 
     ``None`` where it gives no vectors, and of a folder, of which nobody knows what it was: it may have learned to see things otherwise
@@ -86,12 +86,12 @@ def untuned(store: Callable[[], RunStore], workspace: Workspace, catalog: Catalo
         return None
 
 
-def learned_texts(store: Callable[[], RunStore], workspace: Workspace, model: str) -> set[str]:
+def trained_texts(store: Callable[[], RunStore], workspace: Workspace, model: str) -> set[str]:
     """Every text that a model has learned from, as :func:`~sbert_studio.data.split.normalize_text` writes it; none that was held out."""
     from ..data.split import normalize_text
 
     found: set[str] = set()
-    for run, files in learned_by(store, workspace, model):
+    for run, files in training_lineage(store, workspace, model):
         held = _held_out(workspace, run)
         found |= {normalize_text(text) for _, rows in files for row in rows - held for text in row}
     return found

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError
-from .base import Part
+from .resources import Service
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,14 +18,14 @@ _MADE_HERE = ("run", "fitted")
 
 
 @dataclass(frozen=True)
-class Pushed:
+class PushedModel:
     """Where a model is now. ``url``: of the repository's page; ``bytes``: what was sent."""
 
     url: str
     bytes: int
 
 
-class Pushing(Part):
+class ModelService(Service):
     """Models → the Hub."""
 
     def push(
@@ -37,7 +37,7 @@ class Pushing(Part):
         private: bool = True,
         endpoint: str | None = None,
         begin: Callable[[str], None] = lambda phase: None,
-    ) -> Pushed:
+    ) -> PushedModel:
         """Put the folder that sentence-transformers opens into a repository, which is made where there is none.
 
         Args:
@@ -68,7 +68,7 @@ class Pushing(Part):
             begin(f"sending {sum(path.stat().st_size for _, path in files) / 1e6:,.0f} MB")
             adds = [CommitOperationAdd(path_in_repo=name, path_or_fileobj=path) for name, path in files]
             api.create_commit(made.repo_id, operations=adds, commit_message=f"{source.name}, tuned in SBERT Studio")
-        return Pushed(str(made), sum(path.stat().st_size for _, path in files))
+        return PushedModel(str(made), sum(path.stat().st_size for _, path in files))
 
 
 def _files(folder: Path) -> list[tuple[str, Path]]:

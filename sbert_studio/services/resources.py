@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..caches import LruCache, bytes_of
+from ..caches import LruCache, estimate_bytes
 from ..progress import SharedProgress
 from ..settings import Settings
 from ..workspace import Workspace
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     from ..models.static.tokens import Coverage
     from ..runs.runner import Runner
     from ..runs.store import RunStore
-    from ..shards.serving import ServedVectors
-    from .jobs import Jobs
+    from ..shards.serving import ShardIndex
+    from .jobs import JobQueue
 
 
-class Part:
+class Service:
     """What every part has at hand; each service is made when it is first asked for.
 
     Args:
         services: shared by all parts of one studio.
     """
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Resources) -> None:
         self._services = services
 
     @property
@@ -58,15 +58,15 @@ class Part:
     @property
     def multilingual(self) -> str:
         """Return the multilingual model that needs no download, which warnings name first; empty where there is none."""
-        from .languages import multilingual_at_hand
+        from .languages import find_multilingual_model
 
-        return multilingual_at_hand(self.catalog, self.settings)
+        return find_multilingual_model(self.catalog, self.settings)
 
     def usual_model(self, found: Counter[str]) -> str:
         """Return the model that is used where none is chosen, for texts in the languages that were ``found``."""
-        from .languages import usual_model
+        from .languages import choose_default_model
 
-        return usual_model(self.catalog, self.settings, found)
+        return choose_default_model(self.catalog, self.settings, found)
 
     @property
     def store(self) -> RunStore:
@@ -91,7 +91,7 @@ VISITORS = 0.2
 visitors have chosen."""
 
 
-class Services:
+class Resources:
     """The services below the verbs, each made when it is first asked for and only once, whichever thread asks.
 
     Args:
@@ -157,7 +157,7 @@ class Services:
         return self._once("background", BackgroundJobs)
 
     @property
-    def served(self) -> LruCache[ServedVectors]:
+    def served(self) -> LruCache[ShardIndex]:
         """The folders of shards searched of late, whose rows stay on disk."""
         return self._once("served", lambda: LruCache(self._share(_INDEXES), lambda served: served.bytes))
 
@@ -188,17 +188,17 @@ class Services:
     @property
     def corpora(self) -> LruCache[Corpus]:
         """The corpora that callers of the API have sent of late."""
-        return self._once("corpora", lambda: LruCache(self._share(_CORPORA), bytes_of))
+        return self._once("corpora", lambda: LruCache(self._share(_CORPORA), estimate_bytes))
 
     @property
     def coverages(self) -> LruCache[Coverage]:
         """How much of the corpora used of late the tables of words know."""
-        return self._once("coverages", lambda: LruCache(_SMALL, bytes_of))
+        return self._once("coverages", lambda: LruCache(_SMALL, estimate_bytes))
 
     @property
     def usuals(self) -> LruCache[ScoreDistribution]:
         """The cosines of random pairs by the models used of late."""
-        return self._once("usuals", lambda: LruCache(_SMALL, bytes_of))
+        return self._once("usuals", lambda: LruCache(_SMALL, estimate_bytes))
 
     @property
     def store(self) -> RunStore:
@@ -213,18 +213,18 @@ class Services:
         return self._once("runner", lambda: Runner(self.store, self.workspace, lambda: self.catalog))
 
     @property
-    def jobs(self) -> Jobs:
+    def jobs(self) -> JobQueue:
         """The word vectors that are made in the background."""
-        from .jobs import Jobs
+        from .jobs import JobQueue
 
-        return self._once("jobs", lambda: Jobs(self.settings.limits))
+        return self._once("jobs", lambda: JobQueue(self.settings.limits))
 
     @property
-    def evaluations(self) -> Jobs:
+    def evaluations(self) -> JobQueue:
         """The evaluations that are made in the background."""
-        from .jobs import Jobs
+        from .jobs import JobQueue
 
-        return self._once("evaluations", lambda: Jobs(self.settings.limits))
+        return self._once("evaluations", lambda: JobQueue(self.settings.limits))
 
     def __enter__(self) -> Self:
         return self

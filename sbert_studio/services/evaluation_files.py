@@ -12,7 +12,7 @@ from ..data.loading.hub import is_hub_address
 from ..data.samples import list_samples
 from ..datasets.search import find_official_splits
 from ..errors import StudioError
-from ..workspace import existing
+from ..workspace import existing_path
 from .data import existing_file
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
+class EvaluationInput:
     """A table, and what a task may learn from.
 
     Attributes:
@@ -36,35 +36,35 @@ class Given:
     roles: Roles | None = None
 
 
-def as_known_set(path: str | Path | Table, task: str) -> Given | None:
+def find_benchmark(path: str | Path | Table, task: str) -> EvaluationInput | None:
     """A file or folder of a known set, as its authors split it; ``None`` of any other, and for a task that learns from nothing.
 
     Raises:
         StudioError: there is no such task, or a file of the set is missing or is not what its name says.
     """
-    place = existing(path) if isinstance(path, str | Path) else None
-    own = [] if place is None else learned_sets(place, task)
+    place = existing_path(path) if isinstance(path, str | Path) else None
+    own = [] if place is None else find_splits(place, task)
     if len(own) != 1:
         return None
     known, dev = (None if one is None else one.table for one in (own[0].train, own[0].dev))
-    return Given(own[0].evaluated.table, known, None if known is None else dev, own[0].evaluated.roles)
+    return EvaluationInput(own[0].evaluated.table, known, None if known is None else dev, own[0].evaluated.roles)
 
 
-def in_halves(path: str | Path | Table, task: str) -> tuple[str, str]:
+def match_split_classes(path: str | Path | Table, task: str) -> tuple[str, str]:
     """The task, and what a set is called whose classes lie in a file each (``rt-polarity.pos`` and ``.neg``: MR); else no name.
 
     One file of these holds a single class and is nothing by itself, so that ``auto`` means the whole set, judged as SentEval does.
     """
-    place = existing(path) if isinstance(path, str | Path) else None
+    place = existing_path(path) if isinstance(path, str | Path) else None
     if place is None or not place.is_file() or (task == "auto" and place.suffix.lower() in SUFFIXES):
         return task, ""
-    found = [one.evaluated for one in learned_sets(place, "senteval" if task == "auto" else task)]
+    found = [one.evaluated for one in find_splits(place, "senteval" if task == "auto" else task)]
     if len(found) != 1 or found[0].split != "all" or len(found[0].files) < 2:
         return task, ""
     return "senteval" if task == "auto" else task, found[0].title
 
 
-def of_splits(path: str | Path | Table, others: Sequence[str | Path] = ()) -> tuple[str, ...]:
+def split_notes(path: str | Path | Table, others: Sequence[str | Path] = ()) -> tuple[str, ...]:
     """A sentence where more than a set's test split is judged: a file that holds several splits, or the train file of a folder.
 
     Args:
@@ -72,7 +72,7 @@ def of_splits(path: str | Path | Table, others: Sequence[str | Path] = ()) -> tu
     """
     from ..datasets.search import find_datasets
 
-    place = existing(path) if isinstance(path, str | Path) else None
+    place = existing_path(path) if isinstance(path, str | Path) else None
     if place is None or not place.is_file():
         return ()
     found = [one for one in find_datasets(place) if one.files == (place,)]
@@ -87,7 +87,7 @@ def of_splits(path: str | Path | Table, others: Sequence[str | Path] = ()) -> tu
     return ()
 
 
-def learned_sets(place: Path, task: str) -> list[OfficialSplits]:
+def find_splits(place: Path, task: str) -> list[OfficialSplits]:
     """The known sets of a file or folder that a task which learns can judge by; none for any other task."""
     from ..datasets.search import find_official_splits
     from ..evaluation.tasks import get_task
@@ -97,19 +97,19 @@ def learned_sets(place: Path, task: str) -> list[OfficialSplits]:
     return [one for one in find_official_splits(place) if one.evaluated.roles.kind in get_task(task).kinds]
 
 
-def place_of(path: str | Path) -> Path:
+def require_path(path: str | Path) -> Path:
     """A file or folder that is there.
 
     Raises:
         StudioError: nothing is.
     """
-    found = existing(path)
+    found = existing_path(path)
     if found is None:
         raise StudioError(f"there is no folder {str(path)[:200]!r}", "put the suite's files there, or name the folder that holds them")
     return found.resolve()
 
 
-def tables_at(path: str | Path, task: str) -> list[tuple[str | Path, bool]]:
+def find_tables(path: str | Path, task: str) -> list[tuple[str | Path, bool]]:
     """A file or a public set, and that it was named; or the tables of a folder, or, for a task that learns, the known
     sets that lie there.
 
@@ -120,10 +120,10 @@ def tables_at(path: str | Path, task: str) -> list[tuple[str | Path, bool]]:
 
     if is_hub_address(path):
         return [(str(path), True)]
-    found = existing(path)
+    found = existing_path(path)
     if found is None or not found.is_dir():
         return [(existing_file(path), True)]
-    if sets := learned_sets(found, task):
+    if sets := find_splits(found, task):
         return [(own.evaluated.files[0], False) for own in sets]
     tables = sorted(one for one in found.iterdir() if one.is_file() and one.suffix.lower() in SUFFIXES)
     if not tables or any(one.suffix.lower() == ".txt" for one in tables):
@@ -140,7 +140,7 @@ def _with_sets(tables: list[Path], folder: Path) -> list[Path]:
     return [one for one in tables if one not in halves] or [part.files[0] for part in own]
 
 
-def names_of(paths: Sequence[str | Path]) -> list[str]:
+def display_names(paths: Sequence[str | Path]) -> list[str]:
     """What files are called in the answer: by their names, with their folder where two have the same; samples by their titles."""
     titles = {sample.path.resolve(): sample.title for sample in list_samples()}
     names = [str(path) if is_hub_address(path) else titles.get(Path(path).resolve(), Path(path).name) for path in paths]
@@ -150,6 +150,6 @@ def names_of(paths: Sequence[str | Path]) -> list[str]:
     ]
 
 
-def is_everybodys(path: str | Path) -> bool:
+def is_public_data(path: str | Path) -> bool:
     """Whether a file is nobody's own: a public set, or a sample of ours."""
     return is_hub_address(path) or Path(path).resolve() in {sample.path.resolve() for sample in list_samples()}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import StudioError
 from ..workspace import Workspace, digest_file, file_name
 from .data import existing_file
-from .training_plan import FIRST, Source, TrainPlan, TrainRequest, in_sentences, unseen
+from .training_plan import FIRST_STAGE_PREFIX, PlanFile, TrainPlan, TrainRequest, describe_row_reports, exclude_shared_texts
 
 if TYPE_CHECKING:
     from ..runs.files import InputFile, RunFiles
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-ALARM = "accept_alarm"
+ACCEPT_ALARM = "accept_alarm"
 """The setting by which an alarm is answered; a run that is gone on with may be given it."""
 
 
@@ -47,17 +47,17 @@ def new_run(plan: TrainPlan) -> Run:
     )
 
 
-def write_materials(materials: RunFiles, plan: TrainPlan) -> None:
+def write_run_files(materials: RunFiles, plan: TrainPlan) -> None:
     """All that the run needs, as files in its folder."""
     files = {part: _given(source) for part, source in plan.sources.items()}
     if plan.first is not None and plan.dev is not None:
-        files["first"] = replace(files["first"], account=unseen(plan.first.account, plan.first.examples, plan.dev.examples))
-    reasons = (*in_sentences({part: given.account for part, given in files.items()}), *plan.reasons)
+        files["first"] = replace(files["first"], account=exclude_shared_texts(plan.first.account, plan.first.examples, plan.dev.examples))
+    reasons = (*describe_row_reports({part: given.account for part, given in files.items()}), *plan.reasons)
     pins = None if plan.request.pins is None else plan.request.pins.with_texts(plan.examples)
     materials.write(plan.spec, files, reasons, _told(plan), pins)
 
 
-def require_same(run: Run, materials: RunFiles, said: TrainRequest | None) -> None:
+def require_same_request(run: Run, materials: RunFiles, said: TrainRequest | None) -> None:
     """Find out whether what was said beside a run's id is what it began with.
 
     Raises:
@@ -75,7 +75,7 @@ def require_same(run: Run, materials: RunFiles, said: TrainRequest | None) -> No
         _require_same_file(run, source.get(part), given, what)
 
 
-def _given(source: Source) -> InputFile:
+def _given(source: PlanFile) -> InputFile:
     from ..runs.files import InputFile
 
     asked = source.choices
@@ -104,9 +104,9 @@ def _told(plan: TrainPlan) -> dict[str, Any]:
 def _require_same_settings(run: Run, asked: Mapping[str, Any]) -> None:
     stage = run.spec.get("first", {})
     known = {**run.spec, **run.spec.get("objective_params", {})}
-    known |= {f"{FIRST}{key}": value for key, value in {**stage, **stage.get("objective_params", {})}.items()}
+    known |= {f"{FIRST_STAGE_PREFIX}{key}": value for key, value in {**stage, **stage.get("objective_params", {})}.items()}
     for name, value in asked.items():
-        if name == ALARM:  # an answer to what the run asks
+        if name == ACCEPT_ALARM:  # an answer to what the run asks
             continue
         if value not in (None, "auto") and not _same(value, known.get(name)):
             raise StudioError(
@@ -132,7 +132,7 @@ def _same(asked: Any, kept: Any) -> bool:
         return str(asked) == str(kept)
 
 
-def dial(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any] | None:
+def strength_marks(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any] | None:
     """What the dial shows: the marks that were judged and where it stands; ``None`` where there is nothing between two models.
 
     Args:
@@ -149,17 +149,17 @@ def dial(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any] 
 _LENGTH = 40
 
 
-def token_of(workspace: Workspace, run_id: str) -> str:
+def run_token(workspace: Workspace, run_id: str) -> str:
     """The token of a run: 40 hex digits that nobody guesses."""
     return _digest(workspace, f"run {run_id}")[:_LENGTH]
 
 
-def is_token_of(workspace: Workspace, run_id: str, token: object) -> bool:
+def is_run_token(workspace: Workspace, run_id: str, token: object) -> bool:
     """Whether ``token`` is the run's; the time that this takes tells nothing of it."""
-    return isinstance(token, str) and hmac.compare_digest(token_of(workspace, run_id).encode(), token.encode("utf-8", "replace"))
+    return isinstance(token, str) and hmac.compare_digest(run_token(workspace, run_id).encode(), token.encode("utf-8", "replace"))
 
 
-def name_of_caller(workspace: Workspace, address: str) -> str:
+def api_owner(workspace: Workspace, address: str) -> str:
     """Whose runs a caller's are on a shared page: a name made from its address, which nobody reads back from it."""
     return f"api-{_digest(workspace, f'address {address}')[:16]}"
 
