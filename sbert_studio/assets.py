@@ -1,4 +1,4 @@
-"""Where the page's scripts and styles, the samples and the translations lie."""
+"""Location of the bundled scripts, styles, samples and translations."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ _PACKAGE = Path(__file__).resolve().parent
 
 
 def assets() -> Path:
-    """The folder ``assets``: inside an installed package, and at the top of a checkout."""
+    """Return the folder ``assets``: inside an installed package, or at the top of a checkout."""
     inside = _PACKAGE / "assets"
     return inside if inside.is_dir() else _PACKAGE.parent / "assets"

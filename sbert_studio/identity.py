@@ -1,5 +1,4 @@
-"""Whose work is done: on whose behalf the Hugging Face Hub is asked (this machine's owner, a visitor who has signed in, or nobody who is
-known), and from which address it was asked for."""
+"""Identity and address of whoever requested the current work: this machine's owner, a signed-in visitor, or an anonymous one."""
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Identity:
-    """Who asks.
+    """On whose behalf the Hugging Face Hub is used.
 
     Attributes:
         kind: owner (of this machine: local use, the command line), visitor (signed in with Hugging Face) or anonymous.
@@ -24,7 +23,7 @@ class Identity:
 
     @property
     def hub_token(self) -> str | bool | None:
-        """The ``token`` argument of huggingface_hub: ``None`` sends the token of this machine, where it has one; ``False`` sends none."""
+        """``token`` argument of huggingface_hub: ``None`` sends this machine's own token, ``False`` sends none."""
         if self.kind == "owner":
             return None
         return self.token or False
@@ -43,7 +42,7 @@ def signed_in(token: str | None) -> Identity:
 
 @contextmanager
 def use_identity(identity: Identity | None) -> Iterator[None]:
-    """Use ``identity`` for the Hub within the block, in this thread and whatever copies its context; None: nobody in particular."""
+    """Use ``identity`` for the Hub within the block and in copies of its context; ``None`` for the default."""
     token = _IDENTITY.set(identity)
     try:
         yield
@@ -52,13 +51,13 @@ def use_identity(identity: Identity | None) -> Iterator[None]:
 
 
 def current_identity() -> Identity | None:
-    """Return the identity in use; None where none was set, so that the catalogue's own is used."""
+    """Return the identity in use; ``None`` if none was set."""
     return _IDENTITY.get()
 
 
 @contextmanager
 def use_address(address: str) -> Iterator[None]:
-    """Note within the block that the work was asked for from ``address``."""
+    """Record ``address`` as the origin of the work within the block."""
     token = _ADDRESS.set(address)
     try:
         yield
@@ -67,5 +66,5 @@ def use_address(address: str) -> Iterator[None]:
 
 
 def current_address() -> str:
-    """Return the address that the work was asked for from; empty for this machine."""
+    """Return the address the work was requested from; empty for this machine."""
     return _ADDRESS.get()

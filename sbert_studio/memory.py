@@ -1,4 +1,4 @@
-"""How much memory this process can still have: the least that the machine, its control groups and its own limits leave."""
+"""Free memory of this process, within the machine, its control groups and its resource limits."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ _NO_LIMIT = 1 << 60  # bytes; version 1 of control groups writes a number above 
 
 
 def free_memory(root: Path = Path("/")) -> int | None:
-    """Return how many bytes this process can still allocate; ``None`` where the system does not say.
+    """Return the bytes this process can still allocate; ``None`` if unknown.
 
-    The least of ``MemAvailable``, what each control group above this process has left (versions 1 and 2; page cache that can be dropped
-    counts as free), and ``RLIMIT_AS`` and ``RLIMIT_DATA`` less what is used of them.
+    The minimum of ``MemAvailable``, the rest of each enclosing control group (versions 1 and 2; inactive page cache counts as free), and
+    the rest of ``RLIMIT_AS`` and ``RLIMIT_DATA``.
 
     Args:
-        root: the folder in which ``proc`` and ``sys`` lie.
+        root: folder that contains ``proc`` and ``sys``.
     """
-    found = [*_available(root), *_of_groups(root), *_of_limits(root)]
+    found = [*_available(root), *_cgroups_left(root), *_limits_left(root)]
     return max(0, min(found)) if found else None
 
 
@@ -27,8 +27,7 @@ def _available(root: Path) -> Iterator[int]:
             yield int(line.split()[1]) << 10
 
 
-def _of_groups(root: Path) -> Iterator[int]:
-    """What each group that holds this process has left, its own and those above it."""
+def _cgroups_left(root: Path) -> Iterator[int]:
     base = root / "sys" / "fs" / "cgroup"
     for line in _lines(root / "proc" / "self" / "cgroup"):
         number, _, rest = line.partition(":")
@@ -39,14 +38,14 @@ def _of_groups(root: Path) -> Iterator[int]:
             top, names = base / "memory", ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
         else:
             continue
-        # In a container the path may be that of the host, of which the container sees the end alone, as the top.
+        # In a container the path may be the host's, of which the container sees only the last part as its root.
         place = top / path.lstrip("/")
         for folder in dict.fromkeys((place, *place.parents, top)):
             if folder.is_relative_to(top):
-                yield from _left(folder, *names)
+                yield from _cgroup_left(folder, *names)
 
 
-def _left(folder: Path, limit: str, used: str, reclaimable: str) -> Iterator[int]:
+def _cgroup_left(folder: Path, limit: str, used: str, reclaimable: str) -> Iterator[int]:
     most, taken = _number(folder / limit), _number(folder / used)
     if most is None or taken is None or most >= _NO_LIMIT:
         return
@@ -54,7 +53,7 @@ def _left(folder: Path, limit: str, used: str, reclaimable: str) -> Iterator[int
     yield most - taken + int(spare[0] if spare else 0)
 
 
-def _of_limits(root: Path) -> Iterator[int]:
+def _limits_left(root: Path) -> Iterator[int]:
     try:
         import resource
     except ImportError:  # Windows has none

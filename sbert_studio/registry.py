@@ -1,7 +1,4 @@
-"""One file registers one thing; its ``Params`` dataclass describes itself to the command line, the panel and the docs.
-
-Settings that are checked against their own bounds, and have a short name.
-"""
+"""Registries of classes by name, and self-describing settings: forms, command-line options and docs are derived from them."""
 
 from __future__ import annotations
 
@@ -19,10 +16,10 @@ T = TypeVar("T")
 
 
 class Registry(Generic[T]):
-    """Names → classes, in the order of registration.
+    """Classes by name, in order of registration.
 
     Args:
-        kind: what is registered, in the singular; error messages use it.
+        kind: singular noun for error messages.
     """
 
     def __init__(self, kind: str) -> None:
@@ -30,16 +27,16 @@ class Registry(Generic[T]):
         self._items: dict[str, type[T]] = {}
 
     def register(self, name: str) -> Callable[[type[T]], type[T]]:
-        """Class decorator: enter the class under ``name`` and set its ``name`` attribute."""
+        """Return a class decorator that registers the class under ``name`` and sets its ``name`` attribute."""
 
-        def enter(item: type[T]) -> type[T]:
+        def decorate(item: type[T]) -> type[T]:
             if name in self._items:
                 raise ValueError(f"two {self.kind}s are called {name!r}")
             self._items[name] = item
             item.name = name  # type: ignore[attr-defined]
             return item
 
-        return enter
+        return decorate
 
     def __getitem__(self, name: str) -> type[T]:
         if name not in self._items:
@@ -58,15 +55,14 @@ class Registry(Generic[T]):
 
 @dataclass(frozen=True)
 class Field:
-    """One setting as plain data, enough to draw a slider, a choice or a check box.
+    """A setting as plain data, enough to draw a form control.
 
     Attributes:
-        name: the attribute's name.
         type: ``bool``, ``int``, ``float`` or ``str``.
-        default: its value where nothing is said.
         help: one sentence.
-        min, max, step: bounds of a number, inclusive; ``None`` where there is none.
-        choices: the allowed values of a string; empty where any will do.
+        min, max: inclusive bounds of a number; ``None`` for none.
+        step: increment of a form control.
+        choices: allowed values of a string; empty for any.
     """
 
     name: str
@@ -79,10 +75,10 @@ class Field:
     choices: tuple[str, ...] = ()
 
     def parse(self, raw: Any) -> Any:
-        """``raw`` (a string from ``--set``, or a JSON value) as this field's type, within its bounds.
+        """Return ``raw`` (a string from ``--set``, or a JSON value) as this field's type.
 
         Raises:
-            StudioError: it is of the wrong type, out of bounds, or not a choice.
+            StudioError: it has the wrong type, is out of bounds, or not a choice.
         """
         try:
             value = _convert(raw, self.type)
@@ -120,12 +116,12 @@ def setting(
     step: float | None = None,
     choices: Sequence[str] = (),
 ) -> Any:
-    """A dataclass field that carries what a form needs to draw it."""
+    """Return a dataclass field with the metadata a form needs."""
     return dataclasses.field(default=default, metadata={"help": help, "min": min, "max": max, "step": step, "choices": tuple(choices)})
 
 
 def fields_of(params: type) -> list[Field]:
-    """The fields of a ``Params`` dataclass, in order."""
+    """Return the fields of a ``Params`` dataclass, in order."""
     hints = typing.get_type_hints(params)
     return [
         Field(name=item.name, type=hints[item.name], default=item.default, **{"help": "", **item.metadata})
@@ -137,10 +133,10 @@ P = TypeVar("P")
 
 
 def parse_params(params: type[P], values: Mapping[str, Any]) -> P:
-    """Build ``params`` from names and values, each checked against its field.
+    """Create ``params`` from names and validated values.
 
     Raises:
-        StudioError: an unknown name, or a value that its field refuses.
+        StudioError: a name is unknown, or a value invalid.
     """
     known = {field.name: field for field in fields_of(params)}
     for name in values:
@@ -150,20 +146,20 @@ def parse_params(params: type[P], values: Mapping[str, Any]) -> P:
 
 
 class KeyedSettings:
-    """What a frozen dataclass of :func:`~sbert_studio.registry.setting` fields inherits, so that what it makes can be kept by its name.
+    """Mixin for frozen dataclasses of :func:`setting` fields: validates values and gives a cache key.
 
     Raises:
-        StudioError: a value is of the wrong type, out of bounds, or not a choice.
+        StudioError: a value has the wrong type, is out of bounds, or not a choice.
     """
 
     def __post_init__(self) -> None:
         for field in fields_of(type(self)):
-            # from a form a whole number may come as 15.0
+            # a form sends whole numbers as 15.0
             object.__setattr__(self, field.name, field.parse(getattr(self, field.name)))
 
     @property
     def key(self) -> str:
-        """16 hex digits that differ where any value differs."""
+        """Digest of the values, 16 hex digits."""
         values: Any = self
         text = json.dumps([type(self).__name__, asdict(values)], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""Everything that the environment decides. The only reader of ``os.environ`` in the project."""
+"""Settings from the environment. No other module reads or writes ``os.environ``."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ DEFAULT_MODEL = "all-MiniLM-L6-v2"
 MULTILINGUAL_MODEL = "multilingual-e5-small"
 MULTILINGUAL_HUB_ID = "intfloat/multilingual-e5-small"
 DEFAULT_RERANKER = "cross-encoder/ms-marco-MiniLM-L6-v2"
-_PERSISTENT = Path("/data")  # what a Space keeps
+_SPACE_STORAGE = Path("/data")  # persistent storage of a Space
 UPLOAD_PREFIX = "sbert-studio-sent-"
-_UPLOADS = "GRADIO_TEMP_DIR"
+_UPLOAD_VARIABLE = "GRADIO_TEMP_DIR"
 _YES = ("1", "yes", "true", "on")
-_SHORTEST_POLL, _LONGEST_POLL = 0.05, 3_600
+_MIN_POLL, _MAX_POLL = 0.05, 3_600
 _SHARED_MODEL_MB = 5_000
 _PRIVATE_NETWORKS = "10.0.0.0/8 172.16.0.0/12 192.168.0.0/16"
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -30,18 +30,18 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 @dataclass(frozen=True)
 class Limits:
-    """What one visitor may ask of a machine that they share; 0 stands for no limit.
+    """Limits for visitors of a shared machine; 0 means no limit.
 
     Attributes:
-        rows: examples that a run learns from, its first stage among them.
-        minutes: how long a run trains; it then ends as if it were stopped, and keeps its best model.
+        rows: training rows of a run, including its first stage.
+        minutes: training time of a run; it is then stopped and keeps its best model.
         trainings: folds × seeds of a run.
-        epochs: of a run.
-        runs: runs of one visitor that wait or train at the same time.
-        queue: runs of everybody that wait or train.
-        keep_days: how long a run stays after it was begun; the list says until when.
-        runs_mb: what all runs may take on disk; beyond it the oldest are given notice of a day, and go.
-        uploads_mb: what one address may upload in a day; all_uploads_mb: what all may.
+        epochs: epochs of a run.
+        runs: queued and running runs of one visitor.
+        queue: queued and running runs in total.
+        keep_days: days until a run is deleted; lists show the date.
+        runs_mb: disk space of all runs; beyond it the oldest are deleted after a day's notice.
+        uploads_mb: daily uploads of one address; ``all_uploads_mb``: of all.
     """
 
     rows: int = 0
@@ -57,15 +57,17 @@ class Limits:
 
     @classmethod
     def from_env(cls, env: Mapping[str, str], shared: bool) -> Limits:
-        """``SBERT_STUDIO_LIMIT_`` with the name of each in capitals, such as ``SBERT_STUDIO_LIMIT_ROWS``; by default none on a machine of
-        one's own.
+        """Read ``SBERT_STUDIO_LIMIT_ROWS`` and so on; by default only a shared page has limits.
 
         Raises:
-            StudioError: one is not a number.
+            StudioError: a value is not a whole number.
         """
-        usual = SHARED_LIMITS if shared else cls()
+        defaults = SHARED_LIMITS if shared else cls()
         return cls(
-            **{item.name: _whole_number(env, f"SBERT_STUDIO_LIMIT_{item.name.upper()}", getattr(usual, item.name)) for item in fields(cls)}
+            **{
+                item.name: _whole_number(env, f"SBERT_STUDIO_LIMIT_{item.name.upper()}", getattr(defaults, item.name))
+                for item in fields(cls)
+            }
         )
 
 
@@ -85,34 +87,34 @@ SHARED_LIMITS = Limits(
 
 @dataclass(frozen=True)
 class Settings:
-    """Where things lie, what is listened on, and what the machine may use.
+    """Settings of the program.
 
     Attributes:
-        home: the folder that holds all state (database, runs, corpora, vectors).
-        host: the address to bind; the loopback unless told otherwise.
-        port: the TCP port of the page.
-        share: ask Gradio for a public tunnel.
+        home: folder of all state (database, runs, corpora, vectors).
+        host: address to bind.
+        port: TCP port of the page.
+        share: create a public Gradio link.
         device: ``auto``, ``cpu``, ``cuda``, ``cuda:N`` or ``mps``.
         space: whether the app runs on a Hugging Face Space.
-        space_id: its ``owner/name``; empty elsewhere.
-        sign_in: whether visitors can sign in with Hugging Face there (``hf_oauth`` of the README's head).
-        zero_gpu: whether the Space is on ZeroGPU, which lends a GPU a slice of time at a time, and may be used (``device`` is not ``cpu``).
-        default_model: the name chosen where none is given.
-        multilingual_model: the name chosen where none is given and the texts are mostly not English; empty for ``default_model``.
-            Where it is not given, multilingual-e5-small, unless ``default_model`` was changed (see :attr:`multilingual`).
-        reranker: the cross- or poly-encoder that ranks search hits again: a folder or a hub id.
-        max_upload_mb: the largest accepted upload, in MiB.
-        max_model_mb: the largest model that is fetched from the Hugging Face Hub, in MiB; 0 for no limit. Where it is not given, 5,000 on
-            a shared page, else no limit (see :attr:`largest_model_mb`).
-        memory_mb: what all caches in memory may hold together, in MiB: models, indexes, and what visitors have chosen.
-        disk_mb: what vectors, maps and zips may take on disk, in MiB; they are made again when they are asked for.
-        mcp: whether the endpoints are served to MCP clients as well.
-        resume: whether runs of the page that its end interrupted go on by themselves once it is started anew.
-        poll_seconds: how often an open page asks for the progress of running work.
-        trusted_proxies: addresses and networks of proxies before the page, whose ``X-Forwarded-For`` says who asks; nobody's by default,
-            on a Space those of its own network. A page behind a proxy is shared.
-        allowed_hosts: further names under which the page may be asked for; ``*.example.org`` for all below one, ``*`` for any.
-        limits: what a visitor may ask for; by default only a shared page has any.
+        space_id: ``owner/name`` of the Space; empty elsewhere.
+        sign_in: whether visitors can sign in with Hugging Face (``hf_oauth`` in the Space's README).
+        zero_gpu: whether the Space is on ZeroGPU and ``device`` is not ``cpu``.
+        default_model: model used where none is given.
+        multilingual_model: model used where none is given and the texts are mostly not English; empty for ``default_model``. If unset,
+            multilingual-e5-small, unless ``default_model`` was changed (see :attr:`multilingual`).
+        reranker: cross-encoder or poly-encoder that re-ranks search hits: a folder or a hub id.
+        max_upload_mb: largest accepted upload, in MiB.
+        max_model_mb: largest model fetched from the Hugging Face Hub, in MiB; 0 for no limit. If unset, 5,000 on a shared page, else no
+            limit (see :attr:`largest_model_mb`).
+        memory_mb: total size of in-memory caches, in MiB: models, indexes and visitors' sessions.
+        disk_mb: disk space of vectors, maps and zips, in MiB; they are recomputed when needed.
+        mcp: serve the endpoints to MCP clients too.
+        resume: resume background runs interrupted by the end of the program.
+        poll_seconds: interval at which an open page polls the progress of running work.
+        trusted_proxies: addresses and networks of proxies whose ``X-Forwarded-For`` is trusted; on a Space its private networks. A page
+            behind a proxy is shared.
+        allowed_hosts: further host names of the page; ``*.example.org`` for all subdomains, ``*`` for any.
+        limits: limits for visitors; by default only a shared page has any.
     """
 
     home: Path
@@ -140,54 +142,54 @@ class Settings:
 
     @property
     def shared(self) -> bool:
-        """Whether strangers can reach the page, so that visitors must not see each other's runs."""
+        """True if strangers can reach the page; visitors then do not see each other's runs."""
         return self.space or self.share or self.host not in _LOOPBACK or bool(self.trusted_proxies)
 
     @property
     def multilingual(self) -> str:
-        """Return the name of the model for texts that are mostly not English; empty where ``default_model`` is meant for all texts."""
+        """Model for texts that are mostly not English; empty to use ``default_model`` for all texts."""
         if self.multilingual_model is not None:
             return self.multilingual_model
         return MULTILINGUAL_MODEL if self.default_model == DEFAULT_MODEL else ""
 
     @property
     def largest_model_mb(self) -> int:
-        """The largest model that is fetched from the Hub, in MiB; 0 for no limit."""
+        """Largest model fetched from the Hub, in MiB; 0 for no limit."""
         if self.max_model_mb is not None:
             return self.max_model_mb
         return _SHARED_MODEL_MB if self.shared else 0
 
     @property
     def ephemeral(self) -> bool:
-        """Whether what lies in ``home`` is gone when the Space sleeps or is built anew, for it has no persistent storage."""
-        return self.space and not self.home.is_relative_to(_PERSISTENT)
+        """True if ``home`` is lost when the Space restarts, since it has no persistent storage."""
+        return self.space and not self.home.is_relative_to(_SPACE_STORAGE)
 
     @property
     def duplicate_url(self) -> str:
-        """Where a visitor makes this Space their own; empty elsewhere."""
+        """URL at which a visitor duplicates this Space; empty elsewhere."""
         return f"https://huggingface.co/spaces/{self.space_id}?duplicate=true" if self.space_id else ""
 
     @property
     def elsewhere(self) -> str:
-        """Where the limits of a shared page do not hold, for a refusal's hint."""
+        """Hint on where the limits do not apply."""
         if self.duplicate_url:
             return f"a Space of your own has limits of your own: duplicate this one at {self.duplicate_url}"
         return "on a machine of your own there is no such limit"
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None) -> Settings:
-        """Read ``SBERT_STUDIO_HOME``, ``…_HOST`` and the others that the README lists, and Spaces' own variables.
+        """Read ``SBERT_STUDIO_HOME`` and the other variables listed in the README, and those of Spaces.
 
         Raises:
-            StudioError: a number is not one.
+            StudioError: a value is invalid.
         """
         env = os.environ if environ is None else environ
         space = bool(env.get("SPACE_ID")) or env.get("SYSTEM") == "spaces"
         found = cls(
             home=_expanded(env["SBERT_STUDIO_HOME"]) if env.get("SBERT_STUDIO_HOME") else _default_home(env, space),
-            host=env.get("SBERT_STUDIO_HOST") or ("0.0.0.0" if space else "127.0.0.1"),
-            port=_whole_number(env, "SBERT_STUDIO_PORT", 7860),
-            device=env.get("SBERT_STUDIO_DEVICE") or "auto",
+            host=env.get("SBERT_STUDIO_HOST") or ("0.0.0.0" if space else cls.host),
+            port=_whole_number(env, "SBERT_STUDIO_PORT", cls.port),
+            device=env.get("SBERT_STUDIO_DEVICE") or cls.device,
             space=space,
             space_id=env.get("SPACE_ID") or "",
             sign_in=space
@@ -196,13 +198,13 @@ class Settings:
             default_model=env.get("SBERT_STUDIO_MODEL") or DEFAULT_MODEL,
             multilingual_model=env.get("SBERT_STUDIO_MULTILINGUAL_MODEL"),
             reranker=env.get("SBERT_STUDIO_RERANKER") or DEFAULT_RERANKER,
-            max_upload_mb=_whole_number(env, "SBERT_STUDIO_MAX_UPLOAD_MB", 512),
+            max_upload_mb=_whole_number(env, "SBERT_STUDIO_MAX_UPLOAD_MB", cls.max_upload_mb),
             max_model_mb=_whole_number(env, "SBERT_STUDIO_MAX_MODEL_MB", 0) if env.get("SBERT_STUDIO_MAX_MODEL_MB") else None,
-            memory_mb=_whole_number(env, "SBERT_STUDIO_MEMORY_MB", 1024),
-            disk_mb=_whole_number(env, "SBERT_STUDIO_DISK_MB", 10_240),
+            memory_mb=_whole_number(env, "SBERT_STUDIO_MEMORY_MB", cls.memory_mb),
+            disk_mb=_whole_number(env, "SBERT_STUDIO_DISK_MB", cls.disk_mb),
             mcp=(env.get("SBERT_STUDIO_MCP") or "").lower() in _YES,
             resume=(env.get("SBERT_STUDIO_RESUME") or "1").lower() in _YES,
-            poll_seconds=_seconds(env, "SBERT_STUDIO_POLL_SECONDS", 1.0),
+            poll_seconds=_seconds(env, "SBERT_STUDIO_POLL_SECONDS", cls.poll_seconds),
             trusted_proxies=_networks(env, _PRIVATE_NETWORKS if space else ""),
             allowed_hosts=tuple(name for name in re.split(r"[\s,]+", env.get("SBERT_STUDIO_ALLOWED_HOSTS") or "") if name)
             + ((env["SPACE_HOST"],) if space and env.get("SPACE_HOST") else ()),
@@ -210,24 +212,24 @@ class Settings:
         return replace(found, limits=Limits.from_env(env, found.shared))
 
     def served(self, host: str, port: int, share: bool, environ: Mapping[str, str] | None = None) -> Settings:
-        """These settings for a page that is opened there; where strangers can reach it, with the limits of a shared page.
+        """Return the settings for a page served at this address, with the limits of a shared page if it is one.
 
         Raises:
-            StudioError: a limit is not a number.
+            StudioError: a limit is not a whole number.
         """
         found = replace(self, host=host, port=port, share=share)
         return replace(found, limits=Limits.from_env(os.environ if environ is None else environ, found.shared))
 
 
 def is_launched_alone(environ: Mapping[str, str] | None = None) -> bool:
-    """Whether ``accelerate launch`` was asked for several processes and started one: so it does with ``--cpu``, unless MPI helps it."""
+    """Return True if ``accelerate launch --cpu`` was asked for several processes but started one, as it does without MPI."""
     env = os.environ if environ is None else environ
     counts = ("WORLD_SIZE", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE")
     return "ACCELERATE_USE_CPU" in env and "MASTER_PORT" in env and not any(name in env for name in counts)
 
 
 def has_screen(environ: Mapping[str, str] | None = None) -> bool:
-    """Whether somebody sits before this machine's screen: else a browser that is opened would be a program in the terminal, or none."""
+    """Return True if this machine has a display, so that a browser can be opened."""
     env = os.environ if environ is None else environ
     if sys.platform in ("darwin", "win32"):
         return not env.get("SSH_CONNECTION")
@@ -235,65 +237,64 @@ def has_screen(environ: Mapping[str, str] | None = None) -> bool:
 
 
 def configure_thread_waiting(command: str = "") -> None:
-    """How threads wait for each other during a command; to be called before PyTorch is imported.
+    """Configure how OpenMP threads wait; call before PyTorch is imported.
 
-    OpenMP's threads spin by default. Where anything else runs on the same cores, a browser or a second process, that was seen to take
-    twice the processor's time for the same work, and thrice the time for one text: so they sleep. A training of its own takes a fifth
-    longer by that, for its products are many and short: its threads spin for some hundredths of a millisecond first.
+    They spin by default, which with another busy process on the same cores took twice the processor time for the same work and three times
+    the time for one text: let them sleep. A training with its many short products would take a fifth longer: let it spin briefly.
+    Benchmarks run with the defaults, as the other library does.
     """
     if command == "train":
         os.environ.setdefault("GOMP_SPINCOUNT", "3000")
-    else:
+    elif command != "bench":
         os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
 def limit_kernel_cache() -> None:
-    """Have oneDNN remember fewer of the products it has written code for; to be called before PyTorch is imported.
+    """Limit oneDNN's cache of generated kernels; call before PyTorch is imported.
 
-    It writes some anew for each number of tokens, and remembers 1,024 by default: on a page that runs for long some 100 MB. The texts
-    of one query need a few, and writing them takes a millisecond.
+    Kernels are generated for each number of tokens, and 1,024 of them take some 100 MB. Generating one takes about a millisecond.
     """
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "128")
 
 
 def reduce_gradio_analytics() -> None:
-    """Have Gradio update the summary on its page /monitoring every 1,000 events; to be called before its queue is made.
+    """Make Gradio update its /monitoring summary every 1,000 events; call before its queue is created.
 
-    By default it does so after each event, from the last 10,000 of them, so that each takes longer the longer the page has run.
+    By default it does so after every event, from the last 10,000 of them, which slows a long-running page.
     """
     os.environ.setdefault("GRADIO_ANALYTICS_CACHE_FREQUENCY", "1000")
 
 
 def trust_proxies(settings: Settings) -> None:
-    """Have the server take a request's address from ``X-Forwarded-For`` where a trusted proxy sends it, and from nobody else.
+    """Accept ``X-Forwarded-For`` from trusted proxies only; call before the server is created.
 
-    To be called before the server is made: by itself it trusts whatever runs on this machine.
+    By default it trusts every process of this machine.
     """
     os.environ["FORWARDED_ALLOW_IPS"] = ",".join(settings.trusted_proxies)
 
 
 @contextmanager
 def private_upload_folder() -> Iterator[None]:
-    """A folder for what is sent to this page, gone when it closes, where none is named; to be entered before Gradio is imported.
+    """Use a private upload folder, deleted at exit, unless one is configured; enter before Gradio is imported.
 
-    Gradio's usual one is one for all that runs on a machine, by what files hold: whoever closes removes those of another too.
+    Gradio's default folder is shared by all apps of a machine, and one that closes deletes the files of the others.
     """
-    if os.environ.get(_UPLOADS):
+    if os.environ.get(_UPLOAD_VARIABLE):
         yield
         return
     with tempfile.TemporaryDirectory(prefix=f"{UPLOAD_PREFIX}{os.getpid()}-", ignore_cleanup_errors=True) as folder:
-        os.environ[_UPLOADS] = folder
+        os.environ[_UPLOAD_VARIABLE] = folder
         try:
             yield
         finally:
-            del os.environ[_UPLOADS]
+            del os.environ[_UPLOAD_VARIABLE]
 
 
 def configure_ray(*, alone: bool) -> None:
-    """Have Ray send nothing about its use to anybody, and write of itself only what failed; to be called before Ray is imported.
+    """Disable Ray's usage statistics and informational logs; call before Ray is imported.
 
     Args:
-        alone: the cluster is this machine: its processes then listen on the loopback only, as they do where Ray knows no clusters.
+        alone: the cluster is this machine only: its processes then listen on the loopback.
     """
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
@@ -302,8 +303,8 @@ def configure_ray(*, alone: bool) -> None:
 
 
 def _default_home(env: Mapping[str, str], space: bool) -> Path:
-    if space and os.access(_PERSISTENT, os.W_OK):
-        return _PERSISTENT / "sbert-studio"
+    if space and os.access(_SPACE_STORAGE, os.W_OK):
+        return _SPACE_STORAGE / "sbert-studio"
     data_home = env.get("XDG_DATA_HOME") or "~/.local/share"
     return _expanded(data_home) / "sbert-studio"
 
@@ -342,7 +343,7 @@ def _seconds(env: Mapping[str, str], name: str, default: float) -> float:
         seconds = float(raw) if raw else default
     except ValueError:
         seconds = 0.0
-    if not _SHORTEST_POLL <= seconds <= _LONGEST_POLL:
-        hint = f"set it to a number from {_SHORTEST_POLL:g} to {_LONGEST_POLL:g}, such as {default:g}"
+    if not _MIN_POLL <= seconds <= _MAX_POLL:
+        hint = f"set it to a number from {_MIN_POLL:g} to {_MAX_POLL:g}, such as {default:g}"
         raise StudioError(f"{name} is {raw!r}, which is not a number of seconds that can be used", hint)
     return seconds

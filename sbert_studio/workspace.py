@@ -1,4 +1,4 @@
-"""The layout on disk, atomic writes and digests. The only owner of paths below the home folder."""
+"""Layout of the home folder, path checks, atomic writes and digests."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 
 
 class Workspace:
-    """Every path of the studio, below one home folder that is made on first use. What only reads needs none that can be written.
+    """Paths below the home folder, which is created on first use. Reading needs no write permission.
 
     Raises:
-        StudioError: the home folder cannot be made.
+        StudioError: the home folder cannot be created.
     """
 
     def __init__(self, home: Path) -> None:
@@ -39,79 +39,84 @@ class Workspace:
             ) from error
 
     def require_writable(self) -> None:
-        """Find out before it is needed whether the home folder takes files.
+        """Check that the home folder is writable.
 
         Raises:
-            StudioError: it does not.
+            StudioError: it is not.
         """
         if not os.access(self.home, os.W_OK):
             raise StudioError(f"the data folder {self.home} is not writable", "set SBERT_STUDIO_HOME to a folder you may write")
 
     @property
+    def database(self) -> Path:
+        """SQLite file of runs, events and scores."""
+        return self.home / "studio.db"
+
+    @property
     def runs(self) -> Path:
-        """The folder that holds one folder a run."""
+        """Folder with one folder per run."""
         return self._folder("runs")
 
     @property
     def tables(self) -> Path:
-        """Encoders made of tables of words that packages bring."""
+        """Folder of encoders built from packaged word vectors."""
         return self.home / "tables"
 
     @property
     def fitted(self) -> Path:
-        """The folder that holds one folder a table of words that was learned or distilled."""
+        """Folder with one folder per static model trained here."""
         return self.home / "fitted"
 
     @property
     def uploads(self) -> Path:
-        """The folder of the files that visitors chose, one folder an owner."""
+        """Folder of uploaded files, one folder per owner."""
         return self._folder("uploads")
 
     @property
     def baskets(self) -> Path:
-        """The folder of the pairs that visitors have judged, one file an owner."""
+        """Folder of labelled pairs, one file per owner."""
         return self._folder("baskets")
 
     def run(self, run_id: str) -> Path:
-        """``runs/<id>``, made if absent."""
+        """Return ``runs/<id>``, created if missing."""
         return self._folder("runs", validate_key(run_id))
 
     def vectors(self, digest: str, fingerprint: str) -> Path:
-        """The file of one corpus' vectors by one encoder; it need not exist."""
+        """Return the file of a corpus' vectors by one encoder; it need not exist."""
         return self._cached("vectors") / f"{validate_key(digest)}-{validate_key(fingerprint)}.npy"
 
     def cells(self, digest: str, fingerprint: str) -> Path:
-        """The file of the search index of one corpus by one encoder; it need not exist."""
+        """Return the file of a corpus' search index by one encoder; it need not exist."""
         return self._cached("indexes") / f"{validate_key(digest)}-{validate_key(fingerprint)}.cells"
 
     def words(self, digest: str) -> Path:
-        """The file of one corpus' index by words; it need not exist."""
+        """Return the file of a corpus' BM25 index; it need not exist."""
         return self._cached("words") / f"{validate_key(digest)}.npy"
 
     def projection(self, name: str) -> Path:
-        """The file of one projection; it need not exist."""
+        """Return the file of a projection; it need not exist."""
         return self._cached("projections") / f"{validate_key(name)}.npy"
 
     def cache(self, name: str) -> Path:
-        """A folder for what can be computed again (numba's compiled code)."""
+        """Return a cache folder, such as for numba's compiled code."""
         return self._cached("cache", validate_key(name))
 
     @property
     def hub(self) -> Path:
-        """The folder of the models that visitors of a shared page have from the Hugging Face Hub; it need not exist."""
+        """Folder of models that visitors of a shared page fetched from the Hugging Face Hub; it need not exist."""
         return self.home / "hub"
 
     def exports(self) -> Path:
-        """The folder of files made for download."""
+        """Return the folder of files for download."""
         return self._folder("exports")
 
     @property
     def notices(self) -> Path:
-        """The file that says which runs will be removed, and when; it need not exist."""
+        """File of the announced deletion times of runs; it need not exist."""
         return self.home / "notices.json"
 
     def secret(self) -> bytes:
-        """32 random bytes of this home's own, by which tokens are made; written on first use, for its owner's eyes.
+        """Return this home's 32-byte secret, from which tokens are derived; created on first use with mode 600.
 
         Raises:
             StudioError: it cannot be written or read.
@@ -136,7 +141,7 @@ class Workspace:
         return path
 
     def _cached(self, *parts: str) -> Path:
-        """A folder of what can be computed again; where it cannot be made, nothing is kept, and nothing fails."""
+        # A missing cache folder is no error: nothing is cached then.
         path = self.home.joinpath(*parts)
         with suppress(OSError):
             path.mkdir(parents=True, exist_ok=True)
@@ -144,50 +149,47 @@ class Workspace:
 
 
 def validate_key(name: str) -> str:
-    """``name`` if it can be one path component, so that no identifier from outside leaves its folder.
+    """Return ``name`` if it is a safe path component, so that no outside identifier leaves its folder.
 
     Raises:
-        StudioError: it holds anything but letters, digits, ``_`` and ``-``.
+        StudioError: it has characters other than letters, digits, ``_`` and ``-``.
     """
     if not _KEY.fullmatch(name):
         raise StudioError(f"{name[:80]!r} is not a valid identifier", "use the name or id exactly as the list shows it")
     return name
 
 
-_LONGEST, _SUFFIX = 120, 16  # letters of a file's name, and of what stands after its last dot
+_MAX_NAME, _MAX_SUFFIX = 120, 16  # characters
 
 
 def file_name(name: str, default: str = "file") -> str:
-    """A harmless file name made from text of any origin: no separators, control characters or leading dots.
-
-    One that is too long is cut before what stands after its last dot.
-    """
+    """Return a safe file name for any text: without separators, control characters or leading dots, and not too long."""
     cleaned = re.sub(r"[^\w.\- ]+", "_", name.replace("\\", "/").rsplit("/", 1)[-1]).strip(" .")
     stem, dot, suffix = cleaned.rpartition(".")
-    if len(cleaned) > _LONGEST and stem and 0 < len(suffix) <= _SUFFIX:
-        return f"{stem[: _LONGEST - len(suffix) - 1].rstrip(' .')}{dot}{suffix}"
-    return cleaned[:_LONGEST].rstrip(" .") or default
+    if len(cleaned) > _MAX_NAME and stem and 0 < len(suffix) <= _MAX_SUFFIX:
+        return f"{stem[: _MAX_NAME - len(suffix) - 1].rstrip(' .')}{dot}{suffix}"
+    return cleaned[:_MAX_NAME].rstrip(" .") or default
 
 
 def existing_path(name: str | Path) -> Path | None:
-    """The file or folder that ``name`` leads to, ``~`` understood; None where there is none, or it cannot be a path."""
+    """Return the existing file or folder at ``name`` with ``~`` expanded; ``None`` if there is none or it is not a valid path."""
     try:
         path = Path(name).expanduser()
         return path if path.exists() else None
-    except (OSError, RuntimeError, ValueError):  # too long a name; the home folder of nobody; a NUL
+    except (OSError, RuntimeError, ValueError):  # too long, unknown home folder, or a NUL character
         return None
 
 
 def require_writable_file(target: Path, *sources: Path | None) -> None:
-    """Find out before long work that a file can be written; its folder is made.
+    """Check before long work that a file can be written; its folder is created.
 
     Raises:
-        StudioError: it cannot, is a folder, or is one of the ``sources`` that are read.
+        StudioError: it cannot be written, is a folder, or is one of the ``sources``.
     """
     try:
         if target.is_dir():
             raise StudioError(f"{target.name or target} is a folder", "name a file")
-        _require_ordinary(target)
+        _require_regular_file(target)
         if target.exists() and any(source is not None and source.exists() and target.samefile(source) for source in sources):
             raise StudioError(f"{target.name} is the file that is read", "name another file to write")
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -198,21 +200,20 @@ def require_writable_file(target: Path, *sources: Path | None) -> None:
         raise StudioError(f"{target} cannot be written: {error.strerror}", "choose another folder, or make room") from error
 
 
-def _require_ordinary(target: Path) -> None:
-    """Refuse to put a file in the place of a device, a pipe or a socket."""
+def _require_regular_file(target: Path) -> None:
     if target.exists() and not target.is_file() and not target.is_dir():
-        raise StudioError(f"{target} is no ordinary file", "name another file to write")
+        raise StudioError(f"{target} is not a regular file", "name another file to write")
 
 
 def require_disk_space(folder: Path, wanted: int) -> None:
-    """Find out before long work that its result will fit.
+    """Check before long work that its result fits on the disk.
 
     Args:
-        folder: that it goes to, which is there.
+        folder: an existing folder.
         wanted: bytes.
 
     Raises:
-        StudioError: it will not.
+        StudioError: it does not fit.
     """
     free = shutil.disk_usage(folder).free
     if wanted > free:
@@ -228,14 +229,14 @@ def _gigabytes(size: int) -> str:
 
 @contextmanager
 def atomic_file(target: Path) -> Iterator[Path]:
-    """Yield a temporary path beside ``target``; on a clean exit it is flushed to disk and renamed over ``target``.
+    """Yield a temporary path next to ``target``; on success it is flushed to disk and renamed to ``target``.
 
     Raises:
         StudioError: ``target`` is a device, a pipe or a socket.
     """
-    _require_ordinary(target)
+    _require_regular_file(target)
     target.parent.mkdir(parents=True, exist_ok=True)
-    # The suffix is kept: writers such as np.save append one of their own where it is missing.
+    # Keep the suffix: writers such as np.save append their own if it is missing.
     handle, name = tempfile.mkstemp(prefix=".part-", suffix=target.suffix, dir=target.parent)
     os.close(handle)
     part = Path(name)
@@ -253,7 +254,7 @@ def atomic_file(target: Path) -> Iterator[Path]:
 
 @contextmanager
 def atomic_folder(target: Path) -> Iterator[Path]:
-    """Yield an empty folder beside ``target``; on a clean exit it takes the place of ``target``, old content and all."""
+    """Yield an empty folder next to ``target``; on success it replaces ``target`` and its old content."""
     target.parent.mkdir(parents=True, exist_ok=True)
     part = Path(tempfile.mkdtemp(prefix=".part-", dir=target.parent))
     TEMPORARY_PATHS.add(part)
@@ -268,7 +269,7 @@ def atomic_folder(target: Path) -> Iterator[Path]:
 
 
 def _replace_folder(part: Path, target: Path) -> bool:
-    """Rename the folder ``part`` over ``target``; whether no other program has come between."""
+    """Rename the folder ``part`` to ``target``; return False if another program interfered."""
     old = Path(tempfile.mkdtemp(prefix=".old-", dir=target.parent))
     try:
         with suppress(FileNotFoundError):
@@ -276,7 +277,7 @@ def _replace_folder(part: Path, target: Path) -> bool:
         try:
             part.replace(target)
         except OSError as error:
-            # Another program has put its folder there in the meantime; it may be on its way out again, for a third.
+            # Another program has put its own folder there in the meantime.
             if error.errno in (errno.ENOTEMPTY, errno.EEXIST) and part.is_dir():
                 return False
             with suppress(OSError):
@@ -294,7 +295,7 @@ def write_json(target: Path, value: Any) -> None:
 
 
 def digest_texts(texts: Iterable[str]) -> str:
-    """32 hex digits that name a sequence of texts: SHA-256 over their lengths and UTF-8 bytes."""
+    """Return a digest of a sequence of texts, 32 hex digits: SHA-256 over their lengths and UTF-8 bytes."""
     state = hashlib.sha256()
     for text in texts:
         raw = text.encode("utf-8", "surrogatepass")
@@ -304,9 +305,6 @@ def digest_texts(texts: Iterable[str]) -> str:
 
 
 def digest_file(path: Path) -> str:
-    """The SHA-256 of a file, 64 hex digits, read in blocks of 1 MiB."""
-    state = hashlib.sha256()
+    """Return the SHA-256 of a file, 64 hex digits."""
     with path.open("rb") as source:
-        while block := source.read(1 << 20):
-            state.update(block)
-    return state.hexdigest()
+        return hashlib.file_digest(source, "sha256").hexdigest()

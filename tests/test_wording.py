@@ -7,9 +7,9 @@ changes one line of one table.
 from __future__ import annotations
 
 import pytest
-
 from sbert_studio.data.loading.table import table_from_columns
 from sbert_studio.data.schema.scales import describe_scale
+
 from sbert_studio.errors import StudioError
 from sbert_studio.evaluation.report import (
     describe_accuracy,
@@ -33,17 +33,17 @@ from sbert_studio.settings import Limits
 RUN = Run(id="run-0000000001", owner="ann", name="pairs", status="running", created="2026-11-22T10:00:00+00:00", model="tiny", rows=60)
 
 SEARCH = {
-    "exact": (search._told(None, False), ()),
+    "exact": (search._recall_notes(None, False), ()),
     "index is made": (
-        search._told(None, True),
-        ("Exact: all texts were compared. An index that answers in less time is being made.",),
+        search._recall_notes(None, True),
+        ("Exact: all texts were compared. An index for faster answers is being built.",),
     ),
     "index": (
-        search._told(0.984, False),
-        ("Approximate: of the nearest texts 98.4% are found, measured on this corpus. A search among some rows is exact.",),
+        search._recall_notes(0.984, False),
+        ("Approximate: 98.4% of the nearest texts are found, measured on this corpus. A filtered search is exact.",),
     ),
     "pairs": (
-        search._missing(PairRecall(0.991, 1000, 200, 0.8125)),
+        search._mining_notes(PairRecall(0.991, 1000, 200, 0.8125)),
         (
             "Approximate: not all texts were compared with all. Of the 1,000 closest pairs of 200 texts taken at random, down to a cosine "
             "of 0.812, 99.1% were compared.",

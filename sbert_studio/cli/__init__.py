@@ -1,4 +1,4 @@
-"""The command line: thin commands over the studio's verbs."""
+"""Command line: thin commands over the services."""
 
 from .main import main
 

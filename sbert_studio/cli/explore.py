@@ -1,4 +1,4 @@
-"""Commands by which a person looks at texts: similarity, encode, search, mine, map."""
+"""Commands that explore texts: similarity, encode, search, mine, map."""
 
 from __future__ import annotations
 
@@ -31,14 +31,16 @@ if TYPE_CHECKING:
     from ..explore.clusters import ClusterParams
     from ..models.prompts import Role
 
-File = Annotated[Path, typer.Argument(metavar="FILE", help="csv, tsv, jsonl, xlsx, parquet or txt.")]
+_TYPES = "csv, tsv, jsonl, xlsx, parquet or txt"
+File = Annotated[Path, typer.Argument(metavar="FILE", help=f"{_TYPES}.")]
+FileOrShards = Annotated[Path, typer.Argument(metavar="FILE", help=f"{_TYPES}; or a folder of shards written by encode.")]
 
 
 def similarity(
     *,
     a: Annotated[str | None, typer.Argument(metavar="A", help="A text.")] = None,
     b: Annotated[str | None, typer.Argument(metavar="B", help="Another text.")] = None,
-    pairs: Annotated[Path | None, typer.Option(metavar="FILE", help="A file of pairs to compare instead.")] = None,
+    pairs: Annotated[Path | None, typer.Option(metavar="FILE", help="Compare the pairs of a file instead.")] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the scores of --pairs to this CSV.")] = None,
     model: Model = None,
     json: Json = False,
@@ -62,8 +64,8 @@ def similarity(
             require_writable_file(out, pairs)
         table = studio.data.read_table(pairs)
         model = choose_model(studio, model, table)
-        with progress("encoding") as show:
-            scores = studio.similarity.compare_file(table, model, show)
+        with progress("encoding") as report:
+            scores = studio.similarity.compare_file(table, model, report)
     if out is not None:
         scores.to_csv(out)
     print_notes(scores.account, "compared", scores.notes)
@@ -76,35 +78,34 @@ def similarity(
 
 def encode(
     *,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="csv, tsv, jsonl, xlsx, parquet or txt; a folder or pattern of parquet.")],
-    out: Annotated[Path, typer.Option(metavar="X.npy", help="Where the vectors go: (rows of the file, dim) float32; of shards, a folder.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help=f"{_TYPES}; or a folder or glob of parquet.")],
+    out: Annotated[Path, typer.Option(metavar="X.npy", help="Output array: (rows of the file, dim) float32; a folder for shards.")],
     column: Column = None,
     model: Model = None,
-    precision: Annotated[Literal["float32", "bfloat16", "int8", "auto"], typer.Option(help="Of the model's weights.")] = "float32",
+    precision: Annotated[Literal["float32", "bfloat16", "int8", "auto"], typer.Option(help="Precision of the weights.")] = "float32",
     prompt: Annotated[
-        str | None, typer.Option(metavar="ROLE", help="query, document or symmetric: with the model's prompt for such texts.")
+        str | None, typer.Option(metavar="ROLE", help="query, document or symmetric: use the model's prompt for such texts.")
     ] = None,
     engine: Engine = None,
     address: Address = "",
     workers: Workers = 0,
     threads: Threads = 1,
     shard_rows: ShardRows = SHARD_ROWS,
-    id: Annotated[str | None, typer.Option("--id", help="Of shards, the column of ids.", show_default="id, if there is one")] = None,
+    id: Annotated[str | None, typer.Option("--id", help="Id column of shards.", show_default="id, if there is one")] = None,
     json: Json = False,
 ) -> Answer:
-    """Turn a column of texts into vectors: one for each row below the header, blank ones too (NaN where there is no text).
+    """Encode a column of texts: one vector for each row below the header, NaN for rows without text.
 
-    Written to the file as it goes: the same command goes on where it was interrupted.
+    With --engine, or from a folder of Parquet files, the output is a folder of shards of id, text and vector, without blank texts.
 
-    With --engine, or from a folder of Parquet files, into a folder of shards of id, text and vector, a blank text left out; the same
-    command goes on where it was interrupted.
+    The same command resumes an interrupted one.
     """
-    role = _role(prompt)
+    role = _parse_role(prompt)
     if is_shard_job(file, engine):
-        how, sharding = parse_execution_options(engine, address, workers), parse_sharding_options(threads, shard_rows)
-        with open_studio() as studio, progress("encoding") as show:
+        options, sharding = parse_execution_options(engine, address, workers), parse_sharding_options(threads, shard_rows)
+        with open_studio() as studio, progress("encoding") as report:
             shards = studio.shards.encode(
-                file, out, how, sharding, column=column, id_column=id, model=model, precision=precision, progress=show, role=role
+                file, out, options, sharding, column=column, id_column=id, model=model, precision=precision, progress=report, role=role
             )
         return encoded_shards_answer(shards)
     reject_engine_options(address, workers, id, threads, cut=shard_rows != SHARD_ROWS)
@@ -112,8 +113,8 @@ def encode(
         texts = studio.data.read_texts(file, column)
         require_writable_file(out, file)
         model = choose_model(studio, model, texts.texts)
-        with progress("encoding", "rows") as show:
-            found = studio.similarity.encode_file(texts, out, model, precision, show, print_message, role=role)
+        with progress("encoding", "rows") as report:
+            found = studio.similarity.encode_file(texts, out, model, precision, report, print_message, role=role)
     from ..data.findings import count
 
     print_notes(found.account, "encoded", found.notes)
@@ -127,7 +128,7 @@ def encode(
     return Answer({**found.to_json(), "model": model}, words)
 
 
-def _role(prompt: str | None) -> Role:
+def _parse_role(prompt: str | None) -> Role:
     from ..models.prompts import ROLES
 
     known = next((role for role in ROLES if role == (prompt or "plain")), None)
@@ -138,22 +139,18 @@ def _role(prompt: str | None) -> Role:
 
 def search(
     *,
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="csv, tsv, jsonl, xlsx, parquet or txt; or a folder of shards that encode wrote.")
-    ],
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="What to look for.")],
-    k: Annotated[int, typer.Option("-k", "--k", min=1, help="How many hits.")] = 10,
-    mode: Annotated[Literal["semantic", "lexical", "hybrid"], typer.Option(help="By meaning, by words (BM25), or both.")] = "semantic",
-    rerank: Annotated[bool, typer.Option("--rerank", help="Rank the best hits again by a cross- or poly-encoder.")] = False,
+    file: FileOrShards,
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="Text to search for.")],
+    k: Annotated[int, typer.Option("-k", "--k", min=1, help="Number of hits.")] = 10,
+    mode: Annotated[Literal["semantic", "lexical", "hybrid"], typer.Option(help="Semantic, lexical (BM25), or both fused.")] = "semantic",
+    rerank: Annotated[bool, typer.Option("--rerank", help="Re-rank the best hits by a cross-encoder or poly-encoder.")] = False,
     reranker: Annotated[
         str | None,
-        typer.Option(metavar="MODEL", help="That model: a run, a folder or a hub id.", show_default="SBERT_STUDIO_RERANKER"),
+        typer.Option(metavar="MODEL", help="Re-rank by this model: a run, folder or hub id.", show_default="SBERT_STUDIO_RERANKER"),
     ] = None,
-    query_prompt: Annotated[str, typer.Option(help="Put before the query, or none.", show_default="the model's")] = "",
-    document_prompt: Annotated[str, typer.Option(help="Put before each text, or none.", show_default="the model's")] = "",
-    truncate_dim: Annotated[
-        int, typer.Option(min=0, help="Compare so many components of the vectors.", show_default="as the model has it")
-    ] = 0,
+    query_prompt: Annotated[str, typer.Option(help="Prompt of the query, or none.", show_default="the model's")] = "",
+    document_prompt: Annotated[str, typer.Option(help="Prompt of the texts, or none.", show_default="the model's")] = "",
+    truncate_dim: Annotated[int, typer.Option(min=0, help="Truncate vectors to this length.", show_default="the model's")] = 0,
     column: Column = None,
     model: Model = None,
     json: Json = False,
@@ -167,28 +164,27 @@ def search(
             raise StudioError("a folder of shards holds its vectors already", "leave out --query-prompt, --document-prompt, --truncate-dim")
         if mode != "semantic" or rerank or reranker or column:
             raise StudioError("a folder of shards is searched by meaning alone", "leave out --mode, --rerank, --reranker and --column")
-        with open_studio() as studio, progress("indexing", "rows") as show:
-            near = studio.shards.search(file, query, k, model, show)
+        with open_studio() as studio, progress("indexing", "rows") as report:
+            near = studio.shards.search(file, query, k, model, report)
         print_notes(None, "", near.notes)
         return Answer(near.to_json(), [[f"{hit.score:.4f}", hit.fields["id"], one_line(hit.text)] for hit in near.hits])
     with open_studio() as studio:
         corpus = studio.data.read_corpus(file, column)
         if mode != "lexical":
             model = choose_model(studio, model, corpus)
-        with progress("encoding") as show:
-            again: bool | str = reranker or rerank
-            found = studio.search.search(corpus, query, k, mode, reranker=again, model=model, progress=show, settings=settings)  # type: ignore[arg-type]
+        with progress("encoding") as report:
+            found = studio.search.search(
+                corpus, query, k, mode, reranker=reranker or rerank, model=model, progress=report, settings=settings
+            )  # type: ignore[arg-type]
     print_notes(found.account, "searched", found.notes)
     hits = [[f"{hit.score:.4f}", f"row {hit.line}", one_line(hit.text)] for hit in found.hits]
     return Answer({**found.to_json(), "model": model}, hits or ["nothing was found"])
 
 
 def mine(
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="csv, tsv, jsonl, xlsx, parquet or txt; or a folder of shards that encode wrote.")
-    ],
-    k: Annotated[int, typer.Option("-k", "--k", min=1, help="How many pairs.")] = 10,
-    exact: Annotated[bool, typer.Option("--exact", help="Compare all texts with all, however many there are.")] = False,
+    file: FileOrShards,
+    k: Annotated[int, typer.Option("-k", "--k", min=1, help="Number of pairs.")] = 10,
+    exact: Annotated[bool, typer.Option("--exact", help="Compare all texts with all, whatever their number.")] = False,
     column: Column = None,
     model: Model = None,
     engine: Engine = None,
@@ -202,8 +198,8 @@ def mine(
         if column or model:
             raise StudioError("a folder of shards holds its vectors already", "leave out --column and --model")
         parse_sharding_options(threads)
-        with open_studio() as studio, progress("comparing", "rows") as show:
-            shared = studio.shards.mine(file, parse_execution_options(engine, address, workers), k, threads, show)
+        with open_studio() as studio, progress("comparing", "rows") as report:
+            shared = studio.shards.mine(file, parse_execution_options(engine, address, workers), k, threads, report)
         return mined_shards_answer(shared)
     if engine is not None:
         raise StudioError(
@@ -213,8 +209,8 @@ def mine(
     with open_studio() as studio:
         corpus = studio.data.read_corpus(file, column)
         model = choose_model(studio, model, corpus)
-        with progress_in_turn(("encoding", "texts"), ("comparing", "pairs")) as (show, comparing):
-            found = studio.search.mine(corpus, k, model, show, pair_progress=comparing, exact=exact)
+        with progress_in_turn(("encoding", "texts"), ("comparing", "pairs")) as (report, pair_report):
+            found = studio.search.mine(corpus, k, model, report, pair_progress=pair_report, exact=exact)
     print_notes(found.account, "compared", found.notes)
     lines: list[Any] = []
     for pair in found.pairs:
@@ -225,16 +221,16 @@ def mine(
 def map(
     *,
     file: File,
-    out: Annotated[Path, typer.Option(metavar="map.html", help="Where the page goes; it needs no network.")],
-    clusters: Annotated[str, typer.Option(metavar="auto|N", help="How many clusters.")] = "auto",
-    seed: Annotated[int | None, typer.Option(min=0, help="Draw the same map every time; slower.")] = None,
-    layout: Annotated[Literal["studio", "umap-learn"], typer.Option(help="Which UMAP lays it out; umap-learn is slower.")] = "studio",
+    out: Annotated[Path, typer.Option(metavar="map.html", help="Output page; it needs no network.")],
+    clusters: Annotated[str, typer.Option(metavar="auto|N", help="Number of clusters.")] = "auto",
+    seed: Annotated[int | None, typer.Option(min=0, help="Random seed for a reproducible map; slower.")] = None,
+    layout: Annotated[Literal["studio", "umap-learn"], typer.Option(help="UMAP implementation; umap-learn is slower.")] = "studio",
     column: Column = None,
     model: Model = None,
     json: Json = False,
 ) -> Answer:
-    """Draw a corpus as a map with labelled clusters."""
-    grouping = _cluster_params(clusters, seed)
+    """Draw a map of a corpus with labelled clusters."""
+    cluster_params = _cluster_params(clusters, seed)
     from ..explore.projection import ProjectionParams
     from ..ui.map_value import write_map
 
@@ -243,8 +239,8 @@ def map(
         corpus = studio.data.read_corpus(file, column)
         require_writable_file(out, file)
         model = choose_model(studio, model, corpus)
-        with progress("drawing", "steps") as show:
-            view = studio.map.draw(corpus, params, grouping, model, show)
+        with progress("drawing", "steps") as report:
+            view = studio.map.draw(corpus, params, cluster_params, model, report)
     write_map(view, corpus.texts, corpus.fields, out, lines=corpus.lines)
     print_notes(view.account, "drawn", view.notes)
     found = [[format_number(cluster.size), cluster.label] for cluster in view.clusters]

@@ -1,4 +1,4 @@
-"""``sbert-studio``: the commands, and what becomes of their answers and errors."""
+"""``sbert-studio``: registers the commands, prints answers and errors, sets the exit code."""
 
 from __future__ import annotations
 
@@ -20,96 +20,92 @@ from ..services.questions import OpenQuestionsError
 from ..settings import configure_thread_waiting
 from ..shutdown import SHUTDOWN
 from . import check, evaluate, explore, runs, serve, static_embeddings, train
-from . import evaluate as leaderboard
 from .output import Answer, print_message, write
 
 if TYPE_CHECKING:
     from ..data.questions import Question
 
-DONE, BUG, MENDABLE, INTERRUPTED = 0, 1, 2, 130
+SUCCESS, INTERNAL_ERROR, USER_ERROR, INTERRUPTED = 0, 1, 2, 130
+
+_HELP = """Explore sentences and fine-tune the model that compares them.
+
+Exit codes: 0 success; 2 bad input or a question to answer (the message says how); 1 internal error, please report."""
 
 app = typer.Typer(
     name="sbert-studio",
-    help="Explore sentences, and tune the model that compares them.",
+    help=_HELP,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-ROOMS = (serve, explore, check, train, static_embeddings, runs, evaluate, leaderboard)
-for room in ROOMS:
-    for command in room.COMMANDS:
+MODULES = (serve, explore, check, train, static_embeddings, runs, evaluate)
+for module in MODULES:
+    for command in module.COMMANDS:
         app.command()(command)
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _print_version(requested: bool) -> None:
+    if requested:
         sys.stdout.write(f"sbert-studio {__version__}\n")
         raise typer.Exit
 
 
 @app.callback()
-def _root(version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version.")) -> None:
-    """Explore sentences, and tune the model that compares them."""
+def _root(version: bool = typer.Option(False, "--version", callback=_print_version, is_eager=True, help="Print the version.")) -> None:
+    """Explore sentences and fine-tune the model that compares them."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run one command and leave with its exit code: 0 done, 2 the user can mend it, 1 a bug; 130 or 143 where it was told to end.
-
-    The page leaves with 0 where it was told to end.
-    """
+    """Run a command and exit: 0 success, 2 user error, 1 internal error, 130 or 143 interrupted by a signal (0 for the page)."""
     given = sys.argv[1:] if arguments is None else arguments
     configure_thread_waiting(given[0] if given else "")
-    with SHUTDOWN.taken(), stoppable(SHUTDOWN.is_asked):
+    with SHUTDOWN.handling(), stoppable(SHUTDOWN.is_requested):
         code = run(given)
-        if code == INTERRUPTED and SHUTDOWN.asked:
+        if code == INTERRUPTED and SHUTDOWN.is_requested():
             code = SHUTDOWN.code
     sys.exit(code)
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command; everything but the answer is kept off stdout where ``--json`` stands.
-
-    Returns:
-        The exit code.
-    """
+    """Run a command and return its exit code. With ``--json`` only the answer goes to stdout."""
     given = list(arguments)
     as_json = "--json" in given and not {"-h", "--help"} & set(given)
     stdout = sys.stdout
     try:
-        # Libraries that print would spoil the one JSON object.
+        # Libraries that print must not break the JSON object.
         with redirect_stdout(sys.stderr) if as_json else nullcontext():
             answer = _parser()(given or ["--help"], prog_name="sbert-studio", standalone_mode=False)
         if isinstance(answer, Answer):
             write(answer, as_json, stdout)
             stdout.flush()
-        return MENDABLE if not given else answer if isinstance(answer, int) else DONE
+        return USER_ERROR if not given else answer if isinstance(answer, int) else SUCCESS
     except StudioError as error:
-        return _refused(error, as_json, stdout)
+        return _report_error(error, as_json, stdout)
     except TyperException as error:
         message = error.format_message() if hasattr(error, "format_message") else str(error)
         message = message.replace("Value error, ", "")
-        what, meant, which = _decapitalised(message).partition(". Did you mean ")
+        what, meant, which = _decapitalize(message).partition(". Did you mean ")
         hint = f"did you mean {which.rstrip('?')}" if meant else f"see sbert-studio {_command(given)}--help"
-        return _refused(StudioError(what, hint), as_json, stdout)
+        return _report_error(StudioError(what, hint), as_json, stdout)
     except (KeyboardInterrupt, Abort):
         print_message("stopped")
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader of our output (head, less) has left: nothing is wrong, and nobody is there to be told.
+        # The reader of our output (head, less) was closed.
         sys.stderr.close()
-        return DONE
+        return SUCCESS
     except Exception as error:
-        return _failed(error, as_json, stdout)
+        return _report_exception(error, as_json, stdout)
 
 
 @cache
 def _parser() -> Any:
-    """The commands with their options; made once, since Typer reads every signature for it."""
+    # Cached, since Typer inspects every signature.
     return typer.main.get_command(app)
 
 
-def _refused(error: StudioError, as_json: bool, stdout: Any) -> int:
+def _report_error(error: StudioError, as_json: bool, stdout: Any) -> int:
     if isinstance(error, StoppedError):
         print_message("stopped")
         return INTERRUPTED
@@ -118,18 +114,17 @@ def _refused(error: StudioError, as_json: bool, stdout: Any) -> int:
         print_message(line)
     print_message(f"error: {error}")
     if as_json:
-        _answer_with(error.message, error.hint, error.rows, stdout, questions)
-    return MENDABLE
+        _write_error(error.message, error.hint, error.rows, stdout, questions)
+    return USER_ERROR
 
 
-def _failed(error: Exception, as_json: bool, stdout: Any) -> int:
-    """The machine, or a bug."""
+def _report_exception(error: Exception, as_json: bool, stdout: Any) -> int:
     known = to_user_error(error, place=True)
-    return _bug(error, as_json, stdout) if known is None else _refused(known, as_json, stdout)
+    return _report_bug(error, as_json, stdout) if known is None else _report_error(known, as_json, stdout)
 
 
-def _bug(error: Exception, as_json: bool, stdout: Any) -> int:
-    """One line for the user, the whole story in a file."""
+def _report_bug(error: Exception, as_json: bool, stdout: Any) -> int:
+    """Print one line for the user and write the traceback to a file."""
     log = _log_file()
     with suppress(OSError):
         log.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
@@ -137,13 +132,12 @@ def _bug(error: Exception, as_json: bool, stdout: Any) -> int:
     message = f"this is a bug in SBERT Studio: {type(error).__name__}{': ' + first[:200] if first else ''}"
     print_message(f"error: {message}. hint: report it with {log}.")
     if as_json:
-        _answer_with(message, f"report it with {log}", (), stdout)
-    return BUG
+        _write_error(message, f"report it with {log}", (), stdout)
+    return INTERNAL_ERROR
 
 
-def _answer_with(error: str, hint: str, rows: Sequence[int], stdout: Any, questions: Sequence[Question] = ()) -> None:
-    """The JSON object of an error, where stdout still takes one: the error may be that it does not."""
-    with suppress(OSError):
+def _write_error(error: str, hint: str, rows: Sequence[int], stdout: Any, questions: Sequence[Question] = ()) -> None:
+    with suppress(OSError):  # the error may be that stdout is closed
         more = {"certain": False, "questions": [question.to_json() for question in questions]} if questions else {}
         write(Answer({"error": error, "hint": hint, "rows": list(rows), **more}), True, stdout)
         stdout.flush()
@@ -162,10 +156,10 @@ def _log_file() -> Path:
 
 
 def _command(arguments: Sequence[str]) -> str:
-    known = {command.__name__.strip("_").replace("_", "-") for room in ROOMS for command in room.COMMANDS}
+    known = {command.__name__.strip("_").replace("_", "-") for module in MODULES for command in module.COMMANDS}
     return next((f"{word} " for word in arguments if word in known), "")
 
 
-def _decapitalised(message: str) -> str:
+def _decapitalize(message: str) -> str:
     line = " ".join(message.split()).rstrip(".")
     return line[:1].lower() + line[1:]

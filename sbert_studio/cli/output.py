@@ -1,4 +1,4 @@
-"""What a command answers with, as one JSON object or as words, and how progress looks on the way."""
+"""Output of commands: an answer as JSON or text on stdout, messages and progress on stderr."""
 
 from __future__ import annotations
 
@@ -20,32 +20,30 @@ if TYPE_CHECKING:
     from ..data.row_report import RowReport
     from ..progress import Progress
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout; words and progress go to stderr.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout; messages and progress go to stderr.")]
+DEFAULT_MODELS = "all-MiniLM-L6-v2; multilingual-e5-small for texts that are mostly not English"
 Model = Annotated[
     str | None,
-    typer.Option(
-        "--model",
-        help="A bundled name, a run id, a folder or a hub id.",
-        show_default="all-MiniLM-L6-v2; multilingual-e5-small for texts that are mostly not English",
-    ),
+    typer.Option("--model", help="A bundled name, a run id, a folder or a hub id.", show_default=DEFAULT_MODELS),
 ]
-Column = Annotated[str | None, typer.Option("--column", help="The column of texts.", show_default="the one that looks like text")]
+Column = Annotated[str | None, typer.Option("--column", help="Text column.", show_default="the one that looks most like text")]
 
-# What a terminal would act on, or show in another order: control characters, line separators, changes of direction.
+# Control characters, line separators and bidirectional overrides, on which a terminal would act.
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-_EVERY = 5.0  # seconds between two lines of progress where no one watches a terminal
+_NUMBER = re.compile(r"[+-]?\d[\d,]*(\.\d+)?")
+PROGRESS_SECONDS = 5.0  # between two lines of progress where stderr is not a terminal
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a command found: ``data`` for ``--json``, ``lines`` for people. A row of cells becomes a row of a table."""
+    """Result of a command: ``data`` for ``--json``, ``lines`` of text for people. Consecutive rows of cells form a table."""
 
     data: Mapping[str, Any]
     lines: Sequence[str | Sequence[Any]] = ()
 
 
 def write(answer: Answer, as_json: bool, stdout: TextIO) -> None:
-    """Print an answer, whatever characters ``stdout`` has."""
+    """Print an answer, escaping characters that the encoding of ``stdout`` lacks."""
     encoding = stdout.encoding or "utf-8"
     if as_json:
         data = to_plain_json(answer.data)
@@ -59,7 +57,7 @@ def write(answer: Answer, as_json: bool, stdout: TextIO) -> None:
 
 
 def to_plain_json(value: Any) -> Any:
-    """``value`` as JSON has words for it: no NaN or infinity (they become null), no NumPy, no paths, no half characters."""
+    """Return ``value`` as valid JSON data: NaN and infinity become null; NumPy, paths and lone surrogates are converted."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, Mapping):
@@ -71,37 +69,37 @@ def to_plain_json(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def print_message(words: str) -> None:
-    """A line to stderr."""
-    sys.stderr.write(escape_control(words) + "\n")
+def print_message(message: str) -> None:
+    """Print a line to stderr."""
+    sys.stderr.write(escape_control(message) + "\n")
     sys.stderr.flush()
 
 
 def print_notes(account: RowReport | None, verb: str, notes: Sequence[str] = ()) -> None:
-    """What became of a file's rows, and what else there is to tell, a line each to stderr."""
-    for words in (*([account.describe(verb)] if account is not None else []), *notes):
-        print_message(words)
+    """Print the use of a file's rows and the notes to stderr, one line each."""
+    for line in (*([account.describe(verb)] if account is not None else []), *notes):
+        print_message(line)
 
 
 def format_number(value: Any) -> str:
-    """A score to four places, a count with its commas."""
+    """Format a score with four decimals, a count with thousands separators."""
     return f"{value:.4f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def escape_control(line: str) -> str:
-    """``line`` with a blank for each character that a terminal would act on; columns, files and runs may be called anything."""
+    """Replace characters a terminal would act on by spaces; names of columns, files and runs are untrusted."""
     return _UNSAFE.sub(" ", line)
 
 
 def one_line(text: str, width: int = 100) -> str:
-    """The beginning of a text, on one line."""
+    """Return the beginning of a text on one line."""
     flat = escape_control(text)
     return flat if len(flat) <= width else flat[: width - 1] + "…"
 
 
 @contextmanager
 def progress(label: str, unit: str = "texts") -> Iterator[Progress]:
-    """Tell how far work is: a bar with rate and time left on a terminal, else a line every few seconds."""
+    """Report progress: a bar with rate and time left on a terminal, else a line every few seconds."""
     if sys.stderr.isatty():
         with _bar(label, unit) as show:
             yield show
@@ -111,21 +109,21 @@ def progress(label: str, unit: str = "texts") -> Iterator[Progress]:
 
 @contextmanager
 def progress_in_turn(*parts: tuple[str, str]) -> Iterator[list[Progress]]:
-    """:func:`progress` for several parts of work, by label and unit, of which each begins where it is first told of."""
+    """Yield a :func:`progress` for each (label, unit) in turn; each starts at its first call."""
     with ExitStack() as open_now:
         at = -1
 
         def part(number: int, label: str, unit: str) -> Progress:
             show: Progress | None = None
 
-            def told(done: int, total: int) -> None:
+            def report(done: int, total: int) -> None:
                 nonlocal at, show
                 if show is None or at != number:
                     open_now.close()
                     at, show = number, open_now.enter_context(progress(label, unit))
                 show(done, total)
 
-            return told
+            return report
 
         yield [part(number, *names) for number, names in enumerate(parts)]
 
@@ -148,21 +146,21 @@ def _bar(label: str, unit: str) -> Iterator[Progress]:
         rate = _Rate(unit)
 
         def show(done: int, total: int) -> None:
-            rate.at(done)
+            rate.update(done)
             bar.update(task, completed=done, total=total or None, rate=rate().removeprefix(" · "))
 
         yield show
 
 
 def _lines(label: str, unit: str) -> Progress:
-    rate, told = _Rate(unit), time.monotonic()
+    rate, last = _Rate(unit), time.monotonic()
 
     def show(done: int, total: int) -> None:
-        nonlocal told
-        rate.at(done)
-        if time.monotonic() - told < _EVERY:
+        nonlocal last
+        rate.update(done)
+        if time.monotonic() - last < PROGRESS_SECONDS:
             return
-        told = time.monotonic()
+        last = time.monotonic()
         of = f" of {total:,}" if total else ""
         print_message(f"{label}: {done:,}{of}{rate()}{rate.left(total)}")
 
@@ -170,24 +168,20 @@ def _lines(label: str, unit: str) -> Progress:
 
 
 class _Rate:
-    """How much is done a second, since the first word of it or since the count began anew: what came before it, such as a model that
-    was loaded, is no part of it."""
+    """Rate of progress since its first report or the last restart of the count, so that loading a model is not counted."""
 
     def __init__(self, unit: str) -> None:
         self._unit, self._start, self._base, self._done = unit, 0.0, 0, -1
 
-    def at(self, done: int) -> None:
-        """So much is done now."""
+    def update(self, done: int) -> None:
         if done < self._done or self._done < 0 or not done:
             self._start, self._base = time.monotonic(), done
         self._done = done
 
     def __call__(self) -> str:
-        """In words; nothing before there is a second word of it."""
         return f" · {self._now:,.0f} {self._unit}/s" if self._now else ""
 
     def left(self, total: int) -> str:
-        """The time left in words, where it can be told."""
         return f" · {format_duration((total - self._done) / self._now)} left" if total and self._now else ""
 
     @property
@@ -196,7 +190,7 @@ class _Rate:
 
 
 def format_duration(seconds: float) -> str:
-    """A span of time: ``42 s``, ``3 min 05 s``, ``2 h 10 min``."""
+    """Format a duration: ``42 s``, ``3 min 05 s``, ``2 h 10 min``."""
     whole = max(0, round(seconds))
     if whole < 60:
         return f"{whole} s"
@@ -206,7 +200,7 @@ def format_duration(seconds: float) -> str:
 
 
 def _aligned(lines: Sequence[str | Sequence[Any]]) -> Iterator[str]:
-    """Lines as they are; consecutive rows of cells with their columns aligned."""
+    """Yield lines unchanged, and consecutive rows of cells as an aligned table."""
     block: list[list[str]] = []
     for line in lines:
         if isinstance(line, str):
@@ -219,6 +213,10 @@ def _aligned(lines: Sequence[str | Sequence[Any]]) -> Iterator[str]:
 
 
 def _columns(block: list[list[str]]) -> Iterator[str]:
-    widths = [max(map(len, cells)) for cells in zip_longest(*block, fillvalue="")]
+    """Align columns: right if a cell is a number, else left."""
+    columns = list(zip_longest(*block, fillvalue=""))
+    widths = [max(map(len, cells)) for cells in columns]
+    is_number = [any(_NUMBER.fullmatch(cell) for cell in cells) for cells in columns]
     for row in block:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False)).rstrip()
+        cells = zip(row, widths, is_number, strict=False)
+        yield "  ".join(cell.rjust(width) if right else cell.ljust(width) for cell, width, right in cells).rstrip()

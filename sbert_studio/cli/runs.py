@@ -1,4 +1,4 @@
-"""Commands for runs that are there: runs, stop, delete, export, strength."""
+"""Commands for runs: runs, stop, delete, export, strength."""
 
 from __future__ import annotations
 
@@ -23,54 +23,55 @@ if TYPE_CHECKING:
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="The run's id.")]
 Strength = Annotated[
     float | None,
-    typer.Option("--strength", metavar="0…1", help="Blend with the untuned model: 0 untuned, 1 tuned.", show_default="as it is"),
+    typer.Option("--strength", metavar="0…1", help="Blend with the base model: 0 base, 1 fine-tuned.", show_default="unchanged"),
 ]
 
 
 def runs(
-    clean: Annotated[
-        int | None, typer.Option(metavar="DAYS", min=0, help="Delete the runs that have ended and are older than this.")
-    ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Delete without asking.")] = False,
+    clean: Annotated[int | None, typer.Option(metavar="DAYS", min=0, help="Delete ended runs older than this.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Delete without confirmation.")] = False,
     json: Json = False,
 ) -> Answer:
-    """List the runs, newest first: how far those under way are, and what each takes on disk."""
+    """List runs, newest first, with their progress and size on disk."""
     from ..evaluation.report import describe_score
     from ..services.janitor import run_bytes
 
     with open_studio() as studio:
-        gone = _cleaned(studio, clean, yes) if clean is not None else []
-        turns = {seen.run.id: seen for seen in studio.fine_tune.list_active()}
+        deleted = _delete_old(studio, clean, yes) if clean is not None else []
+        active = {seen.run.id: seen for seen in studio.fine_tune.list_active()}
         found = [(run, run_bytes(studio, run.id)) for run in studio.fine_tune.list_runs()]
-        damaged = {card.name: card.damaged for card in studio.models.list_models() if card.damaged}
+        damaged = {
+            run.id: "its folder is missing" for run, _ in found if not (run.active or (studio.workspace.home / "runs" / run.id).is_dir())
+        }
+        damaged |= {card.name: card.damaged for card in studio.models.list_models() if card.damaged}
         notices = studio.store.notices
     for notice in notices:
         print_message(notice)
     lines: list[str | list[str]] = []
     listed = []
     for run, size in found:
-        seen = turns.get(run.id)
+        seen = active.get(run.id)
         scores = f"{describe_score(run.before)} → {describe_score(run.after)}" if run.before and run.after else run.message
-        told = _progress(seen) if seen else scores
+        details = _progress(seen) if seen else scores
         wrong = damaged.get(run.id, "")
-        status, told = ("damaged", wrong) if wrong else (run.status, told)
-        lines.append([run.id, status, run.objective, run.model, run.created, f"{size / 1e6:,.0f} MB", told, run.name])
+        status, details = ("damaged", wrong) if wrong else (run.status, details)
+        lines.append([run.id, status, run.objective, run.model, run.created, f"{size / 1e6:,.0f} MB", details, run.name])
         more = {"waiting": seen.waiting, "stopping": seen.stopping} if seen else {"waiting": 0, "stopping": False}
         listed.append({**run.to_json(), **more, "bytes": size, "damaged": wrong})
     data: dict[str, object] = {"runs": listed, "notices": list(notices)}
     if clean is not None:
-        freed = sum(size for _, size in gone)
-        data["deleted"] = [run.id for run, _ in gone]
-        lines.append(f"{len(gone)} runs deleted, {freed / 1e6:,.0f} MB freed")
+        freed = sum(size for _, size in deleted)
+        data["deleted"] = [run.id for run, _ in deleted]
+        lines.append(f"{len(deleted)} runs deleted, {freed / 1e6:,.0f} MB freed")
     return Answer(data, lines or ["there are no runs yet"])
 
 
 def delete(
-    names: Annotated[list[str], typer.Argument(metavar="ID...", help="Runs that have ended, or word vectors that were made here.")],
-    yes: Annotated[bool, typer.Option("--yes", help="Delete without asking.")] = False,
+    names: Annotated[list[str], typer.Argument(metavar="ID...", help="Ended runs, or static models trained here.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Delete without confirmation.")] = False,
     json: Json = False,
 ) -> Answer:
-    """Delete runs, or word vectors, with their models; what goes is listed first."""
+    """Delete runs or static models; what will be deleted is listed first."""
     from ..services.janitor import folder_bytes, run_bytes
 
     with open_studio() as studio:
@@ -98,7 +99,7 @@ def delete(
 
 
 def stop(run: RunId, json: Json = False) -> Answer:
-    """Stop a run that waits or trains, whichever program has it; what it has learned is kept."""
+    """Stop a queued or running run of any process; its progress is kept."""
     with open_studio() as studio:
         before = studio.fine_tune.get_run(run).run
         studio.fine_tune.stop(run)
@@ -112,12 +113,12 @@ def stop(run: RunId, json: Json = False) -> Answer:
 
 def export(
     run: RunId,
-    out: Annotated[Path, typer.Option(metavar="FILE.zip", help="Where the zip goes.")],
-    kind: Annotated[Literal["all", "model", "adapter"], typer.Option(help="What goes in.")] = "all",
+    out: Annotated[Path, typer.Option(metavar="FILE.zip", help="Output file.")],
+    kind: Annotated[Literal["all", "model", "adapter"], typer.Option(help="Contents.")] = "all",
     strength: Strength = None,
     json: Json = False,
 ) -> Answer:
-    """Pack a finished run: its model, and its adapter, held-out rows and verify.py where it has them; or a part of it."""
+    """Export a finished run as a zip: model, adapter, held-out rows and verify.py; or a part of it."""
     require_writable_file(out)
     with open_studio() as studio:
         lines: list[str | list[Any]] = [] if strength is None else _scores(studio.fine_tune.set_strength(run, strength))
@@ -128,10 +129,10 @@ def export(
 
 def strength(
     run: RunId,
-    value: Annotated[float, typer.Argument(metavar="VALUE", help="0 (untuned) to 1 (tuned).")],
+    value: Annotated[float, typer.Argument(metavar="VALUE", help="0 (base model) to 1 (fine-tuned).")],
     json: Json = False,
 ) -> Answer:
-    """Set how much of the tuning a finished run's model has: a blend of untuned and tuned weights, without training."""
+    """Set the strength of a finished run: a blend of base and fine-tuned weights, without training."""
     with open_studio() as studio:
         found = studio.fine_tune.set_strength(run, value)
     data = {"run": found.id, "model": str(found.model_path), "before": dict(found.before), "after": dict(found.after)}
@@ -139,7 +140,6 @@ def strength(
 
 
 def _scores(run: Run) -> list[str | list[Any]]:
-    """The scores at every mark of the strength, and what the one that is set gains and costs."""
     from ..evaluation.report import describe_tradeoff
     from ..services.run_setup import strength_marks
 
@@ -151,26 +151,22 @@ def _scores(run: Run) -> list[str | list[Any]]:
     return [*lines, f"{run.name} has strength {1.0 if found is None else found['strength']:g}" + (f": {cost}" if cost else "")]
 
 
-def _progress(seen: RunView) -> str:
-    run = seen.run
-    if seen.stopping:
+def _progress(view: RunView) -> str:
+    run = view.run
+    if view.stopping:
         return "stopping"
     if run.status == "queued":
-        return f"{seen.waiting} before it" if seen.waiting else "next"
+        return f"{view.waiting} before it" if view.waiting else "next"
     share = f" ({run.step / run.steps:.0%})" if run.steps else ""
     return f"step {run.step:,} of {run.steps:,}{share}"
 
 
-def _cleaned(studio: Studio, days: int, yes: bool) -> list[tuple[Run, int]]:
-    """Delete the ended runs that were begun before so many days, once that is confirmed; the runs and their bytes.
-
-    Raises:
-        StudioError: it is not.
-    """
+def _delete_old(studio: Studio, days: int, yes: bool) -> list[tuple[Run, int]]:
+    """Delete ended runs older than ``days`` after confirmation; return them with their sizes."""
     from ..services.janitor import run_bytes
 
     now = datetime.now(UTC)
-    before = now - timedelta(days=min(days, now.toordinal() - 1))  # no date lies before the first one
+    before = now - timedelta(days=min(days, now.toordinal() - 1))  # datetime has a minimum
     old = [run for run in studio.fine_tune.list_runs() if not run.active and datetime.fromisoformat(run.created) <= before]
     sized = [(run, run_bytes(studio, run.id)) for run in old]
     if sized and not yes:

@@ -1,4 +1,4 @@
-"""The command that opens the page."""
+"""Command app: serve the page."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from ..progress import StoppedError, checkpoint
 from ..shutdown import SHUTDOWN
 from .output import print_message
 
-_LEFT = 86_400  # seconds
+_ORPHAN_SECONDS = 86_400
 
 
 def app(
-    host: Annotated[str | None, typer.Option(help="The address to bind.", show_default="127.0.0.1")] = None,
-    port: Annotated[int | None, typer.Option(help="The TCP port.", min=0, max=65535, show_default="7860")] = None,
-    share: Annotated[bool, typer.Option("--share", help="Ask Gradio for a public address.")] = False,
-    mcp: Annotated[bool, typer.Option("--mcp", help="Serve the endpoints to MCP clients as well.")] = False,
-    opened: Annotated[bool, typer.Option("--open", help="Open the page in your browser.")] = False,
-    desktop: Annotated[bool, typer.Option("--desktop", help="Open a window of its own (needs the extra 'desktop').")] = False,
+    host: Annotated[str | None, typer.Option(help="Address to bind.", show_default="127.0.0.1")] = None,
+    port: Annotated[int | None, typer.Option(help="TCP port.", min=0, max=65535, show_default="7860")] = None,
+    share: Annotated[bool, typer.Option("--share", help="Create a public Gradio link.")] = False,
+    mcp: Annotated[bool, typer.Option("--mcp", help="Also serve the endpoints to MCP clients.")] = False,
+    opened: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+    desktop: Annotated[bool, typer.Option("--desktop", help="Open a desktop window (needs the extra 'desktop').")] = False,
 ) -> None:
-    """Open the studio in the browser."""
+    """Serve the studio as a web page."""
     with SHUTDOWN.leaving_with(0):
         try:
             _open(host, port, share, mcp, opened, desktop)
         except StoppedError:
-            if not SHUTDOWN.asked:
+            if not SHUTDOWN.is_requested():
                 raise
-        _leave_at_once()
+        _exit_now()
 
 
 def _open(*options: Any) -> None:
@@ -48,17 +48,17 @@ def _open(*options: Any) -> None:
     from ..settings import limit_kernel_cache, private_upload_folder
 
     limit_kernel_cache()
-    _remove_left_behind()
+    _remove_orphaned_uploads()
     with private_upload_folder(), paused_gc() as started:
         _serve(started, *options)
 
 
 def _serve(started: Callable[[], None], host: str | None, port: int | None, share: bool, mcp: bool, opened: bool, desktop: bool) -> None:
-    """Open the page, call ``started`` once it answers, and stay until it is closed."""
+    """Serve the page until it is closed; call ``started`` once it responds."""
     from ..settings import Settings, has_screen
 
     settings = Settings.from_env()
-    if settings.zero_gpu:  # before anything else looks for a GPU
+    if settings.zero_gpu:  # before any other import looks for a GPU
         from ..models.inference.zerogpu import enable
 
         if not enable():
@@ -72,7 +72,7 @@ def _serve(started: Callable[[], None], host: str | None, port: int | None, shar
 
         require()
     if desktop and port is None and not _is_free(settings.host, settings.port):
-        settings = replace(settings, port=0)  # a window needs no address that anybody remembers
+        settings = replace(settings, port=0)  # a window needs no fixed port
     _require_free(settings.host, settings.port)
     print_message("opening the studio; stop it with Ctrl-C")
     checkpoint()
@@ -89,24 +89,23 @@ def _serve(started: Callable[[], None], host: str | None, port: int | None, shar
             SHUTDOWN.wait()
 
 
-def _remove_left_behind() -> None:
-    """Remove what was sent to pages that were killed a day ago or earlier; in a folder that several machines share a number may mislead."""
-    import psutil  # type: ignore[import-untyped, unused-ignore]  # comes with accelerate
+def _remove_orphaned_uploads() -> None:
+    """Delete uploads of pages that were killed. Only after a day: on a shared temporary folder a process id may be another machine's."""
+    import psutil  # type: ignore[import-untyped, unused-ignore]
 
     from ..settings import UPLOAD_PREFIX
 
     for folder in Path(tempfile.gettempdir()).glob(f"{UPLOAD_PREFIX}*-*"):
         number = folder.name.removeprefix(UPLOAD_PREFIX).partition("-")[0]
         with suppress(OSError):
-            if number.isdigit() and not psutil.pid_exists(int(number)) and time.time() - folder.stat().st_mtime > _LEFT:
+            if number.isdigit() and not psutil.pid_exists(int(number)) and time.time() - folder.stat().st_mtime > _ORPHAN_SECONDS:
                 shutil.rmtree(folder)
 
 
-def _leave_at_once() -> None:
-    """End the process before the interpreter is torn down, once all is closed.
+def _exit_now() -> None:
+    """End the process without tearing down the interpreter.
 
-    What still computes in another thread then, a step of a training that takes long, would find its helpers gone, and be told of as a
-    fault; so it is as if the machine had been switched off, and the training is interrupted and can be resumed.
+    A training step that still runs in another thread would crash during teardown; this way the run is interrupted and can be resumed.
     """
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
@@ -123,10 +122,10 @@ def _is_free(host: str, port: int) -> bool:
 
 
 def _require_free(host: str, port: int) -> None:
-    """Refuse an address that cannot be listened on before the page is built.
+    """Check before the page is built that the address can be bound.
 
     Raises:
-        StudioError: something listens there, or it is no address of this machine.
+        StudioError: the port is in use, or it is not an address of this machine.
     """
     try:
         socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()

@@ -1,11 +1,4 @@
-"""The verbs that the page, the command line and the API share.
-
-Tables of words: made, kept, told of.
-
-What there is to judge by, the judging, and what is remembered of it.
-
-Asked for → planned → started → followed → settled: a training as the studio sees it.
-"""
+"""Application services shared by the page, the command line and the API."""
 
 from __future__ import annotations
 
@@ -19,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    """``Studio``, loaded when it is asked for: the command line shows its help without NumPy."""
+    # Studio is imported lazily: the command line prints its help without NumPy.
     if name == "Studio":
         from .studio import Studio
 
@@ -27,4 +20,4 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(name)
 
 
-__all__ = ["Studio", "TrainPlan", "TrainRequest", "OpenQuestionsError"]
+__all__ = ["OpenQuestionsError", "Studio", "TrainPlan", "TrainRequest"]

@@ -1,4 +1,4 @@
-"""Data to evaluate on: files, folders of tables, public sets and samples."""
+"""Find the tables to evaluate on: files, folders, public datasets and benchmarks with their own splits."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class EvaluationInput:
-    """A table, and what a task may learn from.
+    """A table to evaluate on.
 
     Attributes:
-        known, dev: rows whose answers are known, and those by which settings are chosen.
-        roles: what the columns are, of a known set.
+        known, dev: labelled rows to train a classifier on, and rows to tune its regularization on.
+        roles: the columns' roles, if the file is a known benchmark.
     """
 
     table: Table
@@ -37,10 +37,10 @@ class EvaluationInput:
 
 
 def find_benchmark(path: str | Path | Table, task: str) -> EvaluationInput | None:
-    """A file or folder of a known set, as its authors split it; ``None`` of any other, and for a task that learns from nothing.
+    """Return the splits of a benchmark that ``path`` belongs to; ``None`` for other files, and for tasks that train nothing.
 
     Raises:
-        StudioError: there is no such task, or a file of the set is missing or is not what its name says.
+        StudioError: there is no such task, or a file of the benchmark is missing or is not what its name says.
     """
     place = existing_path(path) if isinstance(path, str | Path) else None
     own = [] if place is None else find_splits(place, task)
@@ -51,9 +51,9 @@ def find_benchmark(path: str | Path | Table, task: str) -> EvaluationInput | Non
 
 
 def match_split_classes(path: str | Path | Table, task: str) -> tuple[str, str]:
-    """The task, and what a set is called whose classes lie in a file each (``rt-polarity.pos`` and ``.neg``: MR); else no name.
+    """Return the task, and the title of a benchmark with one file per class (``rt-polarity.pos`` and ``.neg``: MR) or ``""``.
 
-    One file of these holds a single class and is nothing by itself, so that ``auto`` means the whole set, judged as SentEval does.
+    Such a file holds a single class and means nothing by itself, so ``auto`` means the whole set, evaluated as SentEval does.
     """
     place = existing_path(path) if isinstance(path, str | Path) else None
     if place is None or not place.is_file() or (task == "auto" and place.suffix.lower() in SUFFIXES):
@@ -65,10 +65,10 @@ def match_split_classes(path: str | Path | Table, task: str) -> tuple[str, str]:
 
 
 def split_notes(path: str | Path | Table, others: Sequence[str | Path] = ()) -> tuple[str, ...]:
-    """A sentence where more than a set's test split is judged: a file that holds several splits, or the train file of a folder.
+    """Return a sentence if more than a test split is evaluated: a file of several splits, or the train file of a folder.
 
     Args:
-        others: the files that are judged with it.
+        others: the files evaluated together with it.
     """
     from ..datasets.search import find_datasets
 
@@ -88,8 +88,7 @@ def split_notes(path: str | Path | Table, others: Sequence[str | Path] = ()) -> 
 
 
 def find_splits(place: Path, task: str) -> list[OfficialSplits]:
-    """The known sets of a file or folder that a task which learns can judge by; none for any other task."""
-    from ..datasets.search import find_official_splits
+    """Return the benchmarks with splits at ``place`` that fit a task which trains a classifier; none for other tasks."""
     from ..evaluation.tasks import get_task
 
     if task == "auto" or not get_task(task).learns:
@@ -98,10 +97,10 @@ def find_splits(place: Path, task: str) -> list[OfficialSplits]:
 
 
 def require_path(path: str | Path) -> Path:
-    """A file or folder that is there.
+    """Return an existing file or folder.
 
     Raises:
-        StudioError: nothing is.
+        StudioError: there is none.
     """
     found = existing_path(path)
     if found is None:
@@ -110,14 +109,11 @@ def require_path(path: str | Path) -> Path:
 
 
 def find_tables(path: str | Path, task: str) -> list[tuple[str | Path, bool]]:
-    """A file or a public set, and that it was named; or the tables of a folder, or, for a task that learns, the known
-    sets that lie there.
+    """Return (path, is named by the user) of a file or public dataset, or of the tables and benchmarks of a folder.
 
     Raises:
         StudioError: there is neither, or the folder holds no table.
     """
-    from ..data.loading.formats import SUFFIXES
-
     if is_hub_address(path):
         return [(str(path), True)]
     found = existing_path(path)
@@ -127,21 +123,21 @@ def find_tables(path: str | Path, task: str) -> list[tuple[str | Path, bool]]:
         return [(own.evaluated.files[0], False) for own in sets]
     tables = sorted(one for one in found.iterdir() if one.is_file() and one.suffix.lower() in SUFFIXES)
     if not tables or any(one.suffix.lower() == ".txt" for one in tables):
-        tables = _with_sets(tables, found)
+        tables = _without_halves(tables, found)
     if not tables:
         raise StudioError(f"the folder {found.name or found} holds no table", f"name a folder of {', '.join(SUFFIXES)} files")
     return [(one, False) for one in tables]
 
 
-def _with_sets(tables: list[Path], folder: Path) -> list[Path]:
-    """Tables without those that are the other half of one of them; where there is none, what the sets below are judged by."""
+def _without_halves(tables: list[Path], folder: Path) -> list[Path]:
+    """Drop tables that are the second half of another one; if none is left, return the test files of the benchmarks in the folder."""
     own = [part for one in find_official_splits(folder) for part in one.evaluated.subsets.values() or (one.evaluated,)]
     halves = {other for part in own for other in part.files[1:]}
     return [one for one in tables if one not in halves] or [part.files[0] for part in own]
 
 
 def display_names(paths: Sequence[str | Path]) -> list[str]:
-    """What files are called in the answer: by their names, with their folder where two have the same; samples by their titles."""
+    """Return the names of files in a result: samples by their titles, others by file name, with the folder if ambiguous."""
     titles = {sample.path.resolve(): sample.title for sample in list_samples()}
     names = [str(path) if is_hub_address(path) else titles.get(Path(path).resolve(), Path(path).name) for path in paths]
     return [
@@ -151,5 +147,5 @@ def display_names(paths: Sequence[str | Path]) -> list[str]:
 
 
 def is_public_data(path: str | Path) -> bool:
-    """Whether a file is nobody's own: a public set, or a sample of ours."""
+    """Return True for public datasets and bundled samples."""
     return is_hub_address(path) or Path(path).resolve() in {sample.path.resolve() for sample in list_samples()}

@@ -1,164 +1,77 @@
-"""Fine-tune models: run, stop, resume, answer a run's question, set the strength."""
+"""Fine-tune models: start, follow, stop, resume and export runs, answer their questions, set the strength."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError, is_disk_full
 from ..identity import current_address
 from ..progress import uninterruptible
-from ..runs.restart import mark_background, resume_background_runs, unmark_background
+from ..runs.run import ACTIVE, Run
 from ..workspace import atomic_folder, file_name, write_json
 from .data import require_model_folder
 from .janitor import removal_date
 from .limits import require_free_slot, require_queue_share, require_within_limits
-from .planning import TrainingPlanner
 from .questions import OpenQuestionsError, apply_answer, overrides_from_json, question_from_json
 from .resources import Service
 from .results import ExportedFile, RunView
-from .run_setup import ACCEPT_ALARM, is_run_token, new_run, require_same_request, run_token, write_run_files
+from .run_setup import (
+    ACCEPT_ALARM,
+    is_run_token,
+    mark_for_restart,
+    new_run,
+    require_same_request,
+    resubmit_interrupted,
+    run_token,
+    unmark_for_restart,
+    write_run_files,
+)
 from .training_plan import AnsweredQuestion, TrainPlan, TrainRequest, run_row_reports
 
 if TYPE_CHECKING:
     from ..data.questions import Option, Question
     from ..data.row_report import RowReport
     from ..runs.files import RunFiles
-    from ..runs.run import Run
     from ..training.events import Event
     from ..training.pins import TrackedExamples
+    from .data import DataService
+    from .planning import TrainingPlanner
     from .resources import Resources
 
-
-class _OldSettling(Service):
-    """What is decided about a run after its training."""
-
-    def __init__(self, services: Resources, tune: FineTuneService) -> None:
-        super().__init__(services)
-        self.tune = tune
-
-    def question(self, run_id: str) -> Question | None:
-        """What a run asks that an alarm has stopped; ``None`` where it asks nothing."""
-        if self.store.get(run_id).status != "asks":
-            return None
-        asked = [event["question"] for _, event in self.store.events(run_id) if event.get("type") == "asks"]
-        return question_from_json(asked[-1]) if asked else None
-
-    def require_no_alarm(self, run_id: str) -> None:
-        """Find out whether a run that ended asks something.
-
-        Raises:
-            Unanswered: it does.
-        """
-        if (question := self.question(run_id)) is not None:
-            raise OpenQuestionsError.of_run(run_id, question)
-
-    def answer(self, run_id: str, place: int) -> Run:
-        """Answer what a run asks: it goes on as it is, begins anew with its table read otherwise, or is left.
-
-        Args:
-            place: of the answer among the question's options.
-
-        Returns:
-            the run that goes on, which is another one where the table is read otherwise; or the one that was left.
-
-        Raises:
-            StudioError: the run asks nothing, or there is no such answer.
-        """
-        question = self.question(run_id)
-        if question is None or not 0 <= place < len(question.options):
-            raise StudioError("that question is no longer open", "look at the run again")
-        option = question.options[place]
-        if not option.choice:
-            self.store.record(
-                run_id, status="stopped", message=f"left as it was, for its rows are to be looked at: {question.text}", hint=""
-            )
-            return self.store.get(run_id)
-        if ACCEPT_ALARM in option.choice:
-            self.tune.accept(run_id, str(option.choice[ACCEPT_ALARM]))
-            return self.tune.resume(run_id)
-        return self._anew(run_id, question, option)
-
-    def set_strength(self, run_id: str, value: float) -> Run:
-        """Make a finished run's model the blend of this strength: 0 is the untuned model, 1 the tuned one. Nothing is trained.
-
-        Raises:
-            StudioError: the strength is out of range, the run is not finished, or its model has nothing to be blended with.
-        """
-        from ..runs.files import RunFiles
-        from ..training.events import to_json
-        from ..training.prepare import create_model
-        from ..training.strength import set_strength
-
-        run, folder = self.store.get(run_id), self.workspace.run(run_id)
-        if run.status != "finished":
-            raise StudioError(f"the run {run_id} is {run.status}", "choose a finished run")
-        materials = RunFiles(folder)
-        spec = materials.spec()
-        after = set_strength(folder, spec, value, load=lambda: create_model(self.catalog, spec, materials.examples()[0]))
-        self.store.record(run_id, after=after)
-        if (pins := materials.pins()) is not None and (seen := pins.score(self.catalog.load_any(run_id), run.step, kept=True)) is not None:
-            self.store.record(run_id, to_json(seen))
-        return self.store.get(run_id)
-
-    def _anew(self, run_id: str, question: Question, option: Option) -> Run:
-        """A new run of the same files and settings, with the table read as the answer says; the old one is left."""
-        from ..runs.files import RunFiles
-
-        run, materials = self.store.get(run_id), RunFiles(self.workspace.run(run_id))
-        request = restart_request(materials, run, question, option)
-        table = self.tune.read.table(materials.path("data"), materials.source()["data"]["name"], asked=request.choices)
-        new = self.tune.submit(self.tune.plan(request, table=table))
-        self.store.record(run_id, status="stopped", message=f"{option.answer}: it goes on as {new.id}", hint="")
-        return new
+OnEvent = Callable[["Event"], None]
+OnStart = Callable[[Run], None]
 
 
-def restart_request(materials: RunFiles, run: Run, question: Question, option: Option) -> TrainRequest:
-    """What was asked for when the run was begun, with the answer to its question taken up."""
-    from ..data.schema.overrides import SchemaOverrides
+class FineTuneService(Service):
+    """Plans → runs → models. Knowing a run's id is the permission to see, stop and use it."""
 
-    told = materials.plan()
-    before = SchemaOverrides(**overrides_from_json(_mapping(told, "choices", "data")))
-    source = materials.source()
-    return TrainRequest(
-        materials.path("data"),
-        materials.path("dev") if "dev" in source else None,
-        materials.path("first") if "first" in source else None,
-        apply_answer(before, option.choice),
-        dict(told.get("overrides") or {}),
-        run.model,
-        run.owner,
-        run.name,
-        tuple(told.get("changes") or ()),
-        (
-            *(AnsweredQuestion(one["question"], one["answer"]) for one in told.get("answered", ())),
-            AnsweredQuestion(question.text, option.answer),
-        ),
-        materials.pins(),
-    )
+    def __init__(self, resources: Resources, data: DataService, planner: TrainingPlanner) -> None:
+        super().__init__(resources)
+        self._data, self._planner = data, planner
 
-
-def _mapping(value: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    for name in names:
-        value = value.get(name) or {}
-    return dict(value)
-
-
-class FineTuneService(TrainingPlanner):
-    """Plans → runs → models. A run id is the permission to see, stop and use a run."""
+    # Start, stop and resume
 
     def submit(self, plan: TrainPlan | TrainRequest) -> Run:
-        """Queue a run in the background, of a plan as it stands; its files are copied at once.
+        """Queue a run in the background; its files are copied at once.
 
         Raises:
-            Unanswered: a question to the files' owner is open.
-            StudioError: as :meth:`plan`; or something is so wrong with the rows that nothing can be learned from them.
+            OpenQuestionsError: a question about the files is open.
+            StudioError: the plan is invalid, or the rows are unfit for training.
         """
-        run = self._new_run(self.settled(plan))
-        mark_background(self.workspace, run.id)
+        run = self._create_run(self._planner.require_trainable(plan))
+        mark_for_restart(self.workspace, run.id)
         self.runner.submit(run.id)
+        return run
+
+    def resubmit(self, run_id: str) -> Run:
+        """Queue an interrupted, stopped or failed run again; it continues from its last checkpoint."""
+        require_free_slot(self.settings.limits, self.store.get(run_id).owner, self._active(), self.settings.elsewhere)
+        run = self.store.claim(run_id)
+        mark_for_restart(self.workspace, run_id)
+        self.runner.submit(run_id)
         return run
 
     def train(
@@ -166,202 +79,212 @@ class FineTuneService(TrainingPlanner):
         plan: TrainPlan | TrainRequest,
         *,
         out: str | Path | None = None,
-        emit: Callable[[Event], None] | None = None,
+        on_event: OnEvent | None = None,
         should_stop: Callable[[], bool] = lambda: False,
-        began: Callable[[Run], None] | None = None,
+        on_start: OnStart | None = None,
     ) -> Run:
-        """Train here and now, and return the run as it ended: finished or stopped.
+        """Train in this process and return the finished or stopped run.
 
         Args:
-            plan: a plan as it stands; a request is planned first, by one process of several.
-            out: where to put a copy of the model's folder.
-            emit: told each event.
-            began: told the run before its first step.
+            plan: a request is planned first, by the main process if there are several.
+            out: folder for a copy of the model.
+            on_event: called with each event.
+            on_start: called with the run before its first step.
 
         Raises:
-            Unanswered: a question to the files' owner is open.
-            StudioError: the run failed for a reason that can be mended. Anything else that is raised is a bug.
+            OpenQuestionsError: a question about the files is open.
+            StudioError: the run failed for a reason the user can fix. Any other exception is a bug.
         """
-        return self._carry_out(lambda: self._new_run(self.settled(plan)), out, emit, should_stop, began)
+        return self._execute(lambda: self._create_run(self._planner.require_trainable(plan)), out, on_event, should_stop, on_start)
 
-    def go_on(
+    def resume(
         self,
         run_id: str,
-        said: TrainRequest | None = None,
+        request: TrainRequest | None = None,
         *,
         out: str | Path | None = None,
-        emit: Callable[[Event], None] | None = None,
+        on_event: OnEvent | None = None,
         should_stop: Callable[[], bool] = lambda: False,
-        began: Callable[[Run], None] | None = None,
+        on_start: OnStart | None = None,
     ) -> Run:
-        """Go on here and now with a run that ended early; the arguments are those of :meth:`train`.
+        """Continue an ended run in this process; the arguments are those of :meth:`train`.
 
         Args:
-            said: what was said beside the run's id, which must be what the run began with.
+            request: what was given beside the run's id; it must match what the run started with.
         """
         from ..runs.files import RunFiles
 
-        def begin() -> Run:
+        def claim() -> Run:
             self.store.recover()
             run = self.store.get(run_id)
-            require_same_request(run, RunFiles(self.workspace.run(run_id)), said)
-            unmark_background(self.workspace, run_id)
-            if said is not None and said.overrides.get(ACCEPT_ALARM):
-                self.accept(run_id, str(said.overrides[ACCEPT_ALARM]))
+            require_same_request(run, RunFiles(self.workspace.run(run_id)), request)
+            unmark_for_restart(self.workspace, run_id)
+            if request is not None and request.overrides.get(ACCEPT_ALARM):
+                self.accept_alarm(run_id, str(request.overrides[ACCEPT_ALARM]))
             return self.store.claim(run_id)
 
-        return self._carry_out(begin, out, emit, should_stop, began)
+        return self._execute(claim, out, on_event, should_stop, on_start)
 
-    def _carry_out(
-        self,
-        begin: Callable[[], Run],
-        out: str | Path | None,
-        emit: Callable[[Event], None] | None,
-        should_stop: Callable[[], bool],
-        began: Callable[[Run], None] | None,
-    ) -> Run:
-        from ..runs.execution import execute_replica, execute_run
-        from ..runs.training import broadcast_from_main, is_main_process
+    def stop(self, run_id: str) -> Run:
+        """Request a run to stop; its best and last weights are kept, and it can be resumed."""
+        return self.runner.stop(run_id)
 
-        if out is not None:
-            require_model_folder(Path(out))
+    def get_token(self, run_id: str) -> str:
+        """Return the token that allows an API caller to stop and resume this run."""
+        return run_token(self.workspace, run_id)
 
-        def ready() -> str:
-            run = begin()
-            if began is not None:
-                began(run)
-            return run.id
+    def stop_with_token(self, run_id: str, token: str) -> Run:
+        """Stop a run for an API caller.
 
-        run_id = broadcast_from_main(ready, self.catalog.device.type)
-        with uninterruptible():  # a training ends after a step, with what it has learned, not in the midst of one
-            if not is_main_process():
-                execute_replica(self.workspace.run(run_id), self.catalog, should_stop)
-                return self.store.get(run_id)
-            try:
-                error = execute_run(run_id, self.store, self.workspace, lambda: self.catalog, should_stop, emit)
-            finally:
-                self.store.release(run_id)
-        if error is not None:
-            raise error
-        run = self.store.get(run_id)
-        if out is not None and run.model_path is not None:
-            try:
-                with atomic_folder(Path(out).expanduser().resolve()) as part:
-                    shutil.copytree(run.model_path, part, dirs_exist_ok=True)
-            except OSError as failed:
-                if not is_disk_full(failed):
-                    raise
-                how = f"the model is kept with its run: make room, then sbert-studio export {run_id} --out FILE.zip"
-                raise StudioError(f"the disk is full: {out} could not be written", how) from failed
-        return run
+        Raises:
+            StudioError: there is no such run, or the token is not the run's.
+        """
+        self._require_token(run_id, token)
+        return self.stop(run_id)
 
-    def accept(self, run_id: str, alarm: str) -> None:
-        """Keep with the run that its owner wants it to go on in spite of this alarm."""
+    def resubmit_with_token(self, run_id: str, token: str) -> Run:
+        """Resubmit a run for an API caller.
+
+        Raises:
+            StudioError: as :meth:`stop_with_token`; or the run is finished or active, or the queue is full.
+        """
+        self._require_token(run_id, token)
+        return self.resubmit(run_id)
+
+    def resume_interrupted(self) -> list[Run]:
+        """Queue again the background runs interrupted by the last shutdown."""
+        return resubmit_interrupted(self.workspace, self.store, self.runner)
+
+    # Look at runs
+
+    def get_run(self, run_id: str, after: int = 0) -> RunView:
+        """Return a run and its events numbered above ``after``; poll with the view's ``cursor``."""
+        self.store.recover()
+        return self._view(self.store.get(run_id), tuple(self.store.events(run_id, after)))
+
+    def list_runs(self, owner: str | None = None) -> list[Run]:
+        """List the runs (of one owner), newest first. Runs of dead processes are listed as interrupted."""
+        self.store.recover()
+        return self.store.runs(owner)
+
+    def list_active(self, owner: str | None = None) -> list[RunView]:
+        """List the queued and running runs (of one owner) in queue order, without events."""
+        return [self._view(run) for run in reversed(self.list_runs(owner)) if run.active]
+
+    def get_pins(self, run_id: str) -> TrackedExamples | None:
+        """Return the example pairs tracked during a run, if any."""
+        return self._files(run_id).pins()
+
+    def get_mistakes(self, run_id: str) -> dict[str, Any] | None:
+        """Return the held-out rows a run's model gets most wrong; see :func:`~sbert_studio.training.mistakes.find_mistakes`."""
+        from ..training.mistakes import MISTAKES, read_mistakes
+
+        return read_mistakes(self.workspace.run(run_id) / MISTAKES)
+
+    def get_last_step(self, run_id: str) -> dict[str, Any]:
+        """Return a run's last step event; empty before the first."""
+        return self.store.last_event(run_id, "step") or {}
+
+    def get_row_reports(self, run_id: str) -> dict[str, RowReport]:
+        """Return the use of every row of a run's files, held-out rows apart; empty for runs of earlier versions."""
+        return run_row_reports(self.store.get(run_id), self._files(run_id))
+
+    # Change, export and delete finished runs
+
+    def get_question(self, run_id: str) -> Question | None:
+        """Return the question of a run stopped by an alarm; ``None`` if it has none."""
+        if self.store.get(run_id).status != "asks":
+            return None
+        questions = [event["question"] for _, event in self.store.events(run_id) if event.get("type") == "asks"]
+        return question_from_json(questions[-1]) if questions else None
+
+    def require_no_alarm(self, run_id: str) -> None:
+        """Check that an ended run has no open question.
+
+        Raises:
+            OpenQuestionsError: it has one.
+        """
+        if (question := self.get_question(run_id)) is not None:
+            raise OpenQuestionsError.of_run(run_id, question)
+
+    def answer(self, run_id: str, option: int) -> Run:
+        """Answer a run's question: continue it, start over with the table read differently, or leave it.
+
+        Args:
+            option: index of the answer among the question's options.
+
+        Returns:
+            The run that continues (a new one if the table is read differently), or the one that was left.
+
+        Raises:
+            StudioError: the run has no open question, or no such option.
+        """
+        question = self.get_question(run_id)
+        if question is None or not 0 <= option < len(question.options):
+            raise StudioError("that question is no longer open", "look at the run again")
+        chosen = question.options[option]
+        if not chosen.choice:
+            message = f"left as it was, for its rows are to be looked at: {question.text}"
+            self.store.record(run_id, status="stopped", message=message, hint="")
+            return self.store.get(run_id)
+        if ACCEPT_ALARM in chosen.choice:
+            self.accept_alarm(run_id, str(chosen.choice[ACCEPT_ALARM]))
+            return self.resubmit(run_id)
+        return self._start_over(run_id, question, chosen)
+
+    def accept_alarm(self, run_id: str, alarm: str) -> None:
+        """Record that the run's owner wants to continue despite this alarm."""
         run = self.store.get(run_id)
         before = str(run.spec.get(ACCEPT_ALARM) or "")
         spec = {**run.spec, ACCEPT_ALARM: alarm if before in ("", alarm) else "both"}
         write_json(self.workspace.run(run_id) / "spec.json", spec)
         self.store.record(run_id, spec=spec)
 
-    def run(self, run_id: str, after: int = 0) -> RunView:
-        """A run and its events numbered above ``after``; poll with the view's ``cursor``."""
-        self.store.recover()
-        run = self.store.get(run_id)
-        return self._seen(run, tuple(self.store.events(run_id, after)))
-
-    def under_way(self, owner: str | None = None) -> list[RunView]:
-        """The runs (of one owner) that wait or train, in the order of their turns, each with its place among everybody's; no events."""
-        return [self._seen(run) for run in reversed(self.runs(owner)) if run.active]
-
-    def pins(self, run_id: str) -> TrackedExamples | None:
-        """What a run is watched by, where its owner pinned anything."""
-        from ..runs.files import RunFiles
-
-        return RunFiles(self.workspace.run(run_id)).pins()
-
-    def mistakes(self, run_id: str) -> dict[str, Any] | None:
-        """The held-out rows that a run's model gets most wrong, see :func:`~sbert_studio.training.mistakes.find_mistakes`."""
-        from ..training.mistakes import MISTAKES, read_mistakes
-
-        return read_mistakes(self.workspace.run(run_id) / MISTAKES)
-
-    def last_step(self, run_id: str) -> dict[str, Any]:
-        """What a run told last of its steps; empty before the first."""
-        return self.store.last_event(run_id, "step") or {}
-
-    def _seen(self, run: Run, events: tuple[tuple[int, dict[str, Any]], ...] = ()) -> RunView:
-        due = removal_date(self.settings, self.workspace, run)
-        stopping = run.active and self.store.is_stop_requested(run.id)
-        return RunView(run, events, self._before(run), stopping, due.isoformat(timespec="seconds") if due else "")
-
-    def _before(self, run: Run) -> int:
-        """How many runs go before this one: as the runner here has it, or, where another process has it, by when they were begun."""
-        if run.status != "queued":
-            return 0
-        if place := self.runner.position(run.id):
-            return place
-        turns = [one.id for one in reversed(self.store.runs()) if one.active]
-        return turns.index(run.id) if run.id in turns else 0
-
-    def accounts(self, run_id: str) -> dict[str, RowReport]:
-        """What became of every row of a run's files, those held out told apart; empty of runs of earlier versions."""
-        from ..runs.files import RunFiles
-
-        return run_row_reports(self.store.get(run_id), RunFiles(self.workspace.run(run_id)))
-
-    def runs(self, owner: str | None = None) -> list[Run]:
-        """The runs (of one owner), newest first. One whose process died reads as interrupted."""
-        self.store.recover()
-        return self.store.runs(owner)
-
-    def stop(self, run_id: str) -> Run:
-        """Ask a run to stop; its best and its last weights are kept, and it can be resumed."""
-        return self.runner.stop(run_id)
-
-    def token_of(self, run_id: str) -> str:
-        """What gives a caller of the API the right to stop this run."""
-        return run_token(self.workspace, run_id)
-
-    def stop_with_token(self, run_id: str, token: str) -> Run:
-        """:meth:`stop` for a caller of the API.
+    def set_strength(self, run_id: str, value: float) -> Run:
+        """Blend a finished run's weights with those it started from: 0 is the base model, 1 the fine-tuned one. Nothing is trained.
 
         Raises:
-            StudioError: there is no such run, or the token is another's.
+            StudioError: the strength is out of range, the run is not finished, or the model cannot be blended.
         """
-        self._require_token(run_id, token)
-        return self.stop(run_id)
+        from ..training.events import to_json
+        from ..training.prepare import create_model
+        from ..training.strength import set_strength
 
-    def _require_token(self, run_id: str, token: str) -> None:
-        self.store.recover()
-        if not is_run_token(self.workspace, self.store.get(run_id).id, token):
-            raise StudioError("this is not the token of that run", "give the one that /train returned with the run's id")
+        run, files = self.store.get(run_id), self._files(run_id)
+        if run.status != "finished":
+            raise StudioError(f"the run {run_id} is {run.status}", "choose a finished run")
+        spec = files.spec()
+        after = set_strength(files.folder, spec, value, load=lambda: create_model(self.catalog, spec, files.examples()[0]))
+        self.store.record(run_id, after=after)
+        pins = files.pins()
+        event = None if pins is None else pins.score(self.catalog.load_any(run_id), run.step, kept=True)
+        if event is not None:
+            self.store.record(run_id, to_json(event))
+        return self.store.get(run_id)
 
-    def resume(self, run_id: str) -> Run:
-        """Queue an interrupted, stopped or failed run again, to go on from its last checkpoint."""
-        require_free_slot(self.settings.limits, self.store.get(run_id).owner, self._active(), self.settings.elsewhere)
-        run = self.store.claim(run_id)
-        mark_background(self.workspace, run_id)
-        self.runner.submit(run_id)
-        return run
+    def export(self, run_id: str, path: str | Path | None = None, kind: str = "all") -> ExportedFile:
+        """Write a zip of a finished run.
 
-    def resume_with_token(self, run_id: str, token: str) -> Run:
-        """:meth:`resume` for a caller of the API.
+        Args:
+            kind: one of :data:`~sbert_studio.runs.export.EXPORTS`: everything needed to use and verify the model, or a part.
 
         Raises:
-            StudioError: as :meth:`stop_with_token`; or the run is finished or under way, or the limits have no room for it.
+            StudioError: there is no such run or kind, or the run lacks what is exported.
         """
-        self._require_token(run_id, token)
-        return self.resume(run_id)
+        from ..runs.export import EXPORTS, write_zip
 
-    def take_up(self) -> list[Run]:
-        """Queue again what the last end of the program interrupted here in the background."""
-        return resume_background_runs(self.workspace, self.store, self.runner)
+        export, run = EXPORTS[kind](), self.store.get(run_id)
+        self.get_row_reports(run_id)  # completes the reports that the model card shows
+        suffix = "" if kind == "all" else f"-{kind}"
+        target = self.workspace.exports() / f"{file_name(run.name, 'model')}-{run.id}{suffix}.zip" if path is None else Path(path)
+        write_zip(export, run, self.workspace.run(run_id), target)
+        return ExportedFile(target, target.stat().st_size)
 
     def delete_run(self, run_id: str) -> None:
-        """Remove a run with its model, its data and its events.
+        """Delete a run with its model, data and events.
 
         Raises:
-            StudioError: it is still under way.
+            StudioError: it is active.
         """
         self.store.recover()
         run = self.store.get(run_id)
@@ -369,35 +292,48 @@ class FineTuneService(TrainingPlanner):
             raise StudioError(f"the run {run_id} is {run.status}", "stop it before deleting it")
         self.store.delete(run_id)
 
-    def export(self, run_id: str, path: str | Path | None = None, kind: str = "all") -> ExportedFile:
-        """A zip of a finished run.
+    def _execute(
+        self,
+        prepare: Callable[[], Run],
+        out: str | Path | None,
+        on_event: OnEvent | None,
+        should_stop: Callable[[], bool],
+        on_start: OnStart | None,
+    ) -> Run:
+        from ..runs.execution import execute_replica, execute_run
+        from ..runs.training import broadcast_from_main, is_main_process
 
-        Args:
-            kind: one of :data:`~sbert_studio.runs.export.EXPORTS`: everything that another person needs to use it and to check
-                it, or a part of it.
+        if out is not None:
+            require_model_folder(Path(out))
 
-        Raises:
-            StudioError: there is no such run or kind, or the run lacks what is to be handed on.
-        """
-        from ..runs.export import EXPORTS, write_zip
+        def start() -> str:
+            run = prepare()
+            if on_start is not None:
+                on_start(run)
+            return run.id
 
-        chosen, run = EXPORTS[kind](), self.store.get(run_id)
-        self.accounts(run_id)  # with the rows that were held out, for the card
-        part = "" if kind == "all" else f"-{kind}"
-        target = self.workspace.exports() / f"{file_name(run.name, 'model')}-{run.id}{part}.zip" if path is None else Path(path)
-        write_zip(chosen, run, self.workspace.run(run_id), target)
-        return ExportedFile(target, target.stat().st_size)
+        run_id = broadcast_from_main(start, self.catalog.device.type)
+        with uninterruptible():  # a training stops after a step with what it learned, not in the middle of one
+            if not is_main_process():
+                execute_replica(self.workspace.run(run_id), self.catalog, should_stop)
+                return self.store.get(run_id)
+            try:
+                error = execute_run(run_id, self.store, self.workspace, lambda: self.catalog, should_stop, on_event)
+            finally:
+                self.store.release(run_id)
+        if error is not None:
+            raise error
+        run = self.store.get(run_id)
+        if out is not None and run.model_path is not None:
+            _copy_model(run, out)
+        return run
 
-    def _active(self) -> list[Run]:
-        self.store.recover()
-        return [run for run in self.store.runs() if run.active]
-
-    def _new_run(self, plan: TrainPlan) -> Run:
+    def _create_run(self, plan: TrainPlan) -> Run:
         from ..runs.files import RunFiles
 
-        run = new_run(plan)
-        require_within_limits(self.settings.limits, run, self._active(), self.settings.elsewhere)
-        require_queue_share(self.settings.limits, self.runner.count_queued(current_address()), current_address(), self.settings.elsewhere)
+        run, limits, elsewhere = new_run(plan), self.settings.limits, self.settings.elsewhere
+        require_within_limits(limits, run, self._active(), elsewhere)
+        require_queue_share(limits, self.runner.count_queued(current_address()), current_address(), elsewhere)
         folder = self.workspace.run(run.id)
         try:
             write_run_files(RunFiles(folder), plan)
@@ -406,3 +342,74 @@ class FineTuneService(TrainingPlanner):
             shutil.rmtree(folder, ignore_errors=True)
             raise
         return run
+
+    def _start_over(self, run_id: str, question: Question, option: Option) -> Run:
+        """Start a new run of the same files and settings, with the table read as the answer says; the old run is left."""
+        run, files = self.store.get(run_id), self._files(run_id)
+        request = restart_request(files, run, question, option)
+        table = self._data.read_table(files.path("data"), files.source()["data"]["name"], overrides=request.choices)
+        new = self.submit(self._planner.plan(request, table=table))
+        self.store.record(run_id, status="stopped", message=f"{option.answer}: it goes on as {new.id}", hint="")
+        return new
+
+    def _active(self) -> list[Run]:
+        self.store.recover()
+        return [run for status in ACTIVE for run in self.store.runs(status=status)]
+
+    def _files(self, run_id: str) -> RunFiles:
+        from ..runs.files import RunFiles
+
+        return RunFiles(self.workspace.run(run_id))
+
+    def _view(self, run: Run, events: tuple[tuple[int, dict[str, Any]], ...] = ()) -> RunView:
+        due = removal_date(self.settings, self.workspace, run)
+        stopping = run.active and self.store.is_stop_requested(run.id)
+        return RunView(run, events, self._queue_position(run), stopping, due.isoformat(timespec="seconds") if due else "")
+
+    def _queue_position(self, run: Run) -> int:
+        """Return the number of runs ahead: in this process's queue or, for another process's run, by creation time."""
+        if run.status != "queued":
+            return 0
+        if place := self.runner.position(run.id):
+            return place
+        queue = [one.id for one in reversed(self.store.runs()) if one.active]
+        return queue.index(run.id) if run.id in queue else 0
+
+    def _require_token(self, run_id: str, token: str) -> None:
+        self.store.recover()
+        if not is_run_token(self.workspace, self.store.get(run_id).id, token):
+            raise StudioError("this is not the token of that run", "give the one that /train returned with the run's id")
+
+
+def restart_request(files: RunFiles, run: Run, question: Question, option: Option) -> TrainRequest:
+    """Return the request a run started from, with the answer to its question applied."""
+    from ..data.schema.overrides import SchemaOverrides
+
+    plan, source = files.plan(), files.source()
+    overrides = SchemaOverrides(**overrides_from_json((plan.get("choices") or {}).get("data") or {}))
+    answered = [AnsweredQuestion(one["question"], one["answer"]) for one in plan.get("answered", ())]
+    return TrainRequest(
+        files.path("data"),
+        files.path("dev") if "dev" in source else None,
+        files.path("first") if "first" in source else None,
+        apply_answer(overrides, option.choice),
+        dict(plan.get("overrides") or {}),
+        run.model,
+        run.owner,
+        run.name,
+        tuple(plan.get("changes") or ()),
+        (*answered, AnsweredQuestion(question.text, option.answer)),
+        files.pins(),
+    )
+
+
+def _copy_model(run: Run, out: str | Path) -> None:
+    assert run.model_path is not None
+    try:
+        with atomic_folder(Path(out).expanduser().resolve()) as part:
+            shutil.copytree(run.model_path, part, dirs_exist_ok=True)
+    except OSError as error:
+        if not is_disk_full(error):
+            raise
+        hint = f"the model is kept with its run: make room, then sbert-studio export {run.id} --out FILE.zip"
+        raise StudioError(f"the disk is full: {out} could not be written", hint) from error

@@ -1,7 +1,6 @@
-"""Work in the background, such as word vectors that are made or models that are judged: a thread each, one after the other, looked at by
-whoever owns it.
+"""Background jobs, such as training static embeddings or evaluating models: one thread each, run one after the other.
 
-It is kept by the program alone, and not by the database: it takes seconds or minutes, and begins anew after a restart.
+Jobs live in memory only: they take seconds or minutes and are started again after a restart.
 """
 
 from __future__ import annotations
@@ -25,40 +24,39 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 Status = Literal["queued", "running", "finished", "stopped", "failed"]
 ACTIVE = ("queued", "running")
-_KEPT = 200  # jobs that have ended and can still be looked at
-_ASK = 0.1  # seconds between two questions whether a job that waits is to be stopped
+_MAX_ENDED = 200  # ended jobs that can still be viewed
+_POLL_SECONDS = 0.1  # how often a waiting job checks for a stop request
 
 
 class JobResult(Protocol):
-    """What a job came to."""
+    """Result of a job."""
 
     @property
     def model(self) -> str:
-        """The id of the model that was made; empty of other work."""
+        """Id of the new model; empty for other work."""
 
-    def in_words(self) -> str:
-        """What is told of it."""
+    def describe(self) -> str:
+        """Return a message for the user."""
 
 
 BeginPhase = Callable[[str, str], "Progress | None"]
-"""Told what begins and what it counts, such as (``learning``, ``epochs``); gives what is told how far that is, if anybody asks."""
+"""Called with the title and unit of a phase, such as (``learning``, ``epochs``); returns its progress callback, if any."""
 
 
 @dataclass(frozen=True)
 class JobView:
-    """A job as it stands.
+    """State of a job.
 
     Attributes:
-        id, owner, title: which it is, whose, and what it makes.
-        status: queued, running, finished, stopped or failed.
-        phase: what goes on; ``unit`` is what ``done`` of ``total`` counts, a total of 0 is not known.
-        rate: units a second in this phase; 0 before it can be told.
-        seconds: since it began to run, or of the whole of it.
-        message, hint: what went wrong, or what was made.
-        model: the model's id, once it is there.
-        made: what it came to; error: why it came to nothing.
-        about: what was asked for, as the page that began it needs it.
-        stopping: it was asked to end.
+        title: what the job does.
+        phase: current phase; ``done`` of ``total`` are counted in ``unit``, a total of 0 is unknown.
+        rate: units per second in this phase; 0 until it can be measured.
+        seconds: since the job started, or its total duration.
+        message, hint: result or error.
+        model: id of the new model.
+        made: the result; error: the error.
+        about: the request, as the page that submitted the job needs it.
+        stopping: whether a stop was requested.
     """
 
     id: str
@@ -81,12 +79,12 @@ class JobView:
 
     @property
     def active(self) -> bool:
-        """Whether it waits or runs."""
+        """True while the job waits or runs."""
         return self.status in ACTIVE
 
     @property
     def left(self) -> float | None:
-        """Seconds that this phase still takes; ``None`` where nothing tells."""
+        """Estimated seconds left in this phase; ``None`` if unknown."""
         return (self.total - self.done) / self.rate if self.total and self.rate else None
 
 
@@ -98,14 +96,14 @@ class _Job:
     phase_began: float = 0.0
     base: int = 0
     thread: threading.Thread | None = None
-    asker: Identity | None = None
+    identity: Identity | None = None
 
 
 class JobQueue:
-    """The jobs of everybody.
+    """All background jobs of one kind.
 
     Args:
-        limits: how many one owner may have under way, and all together, and how long one may run.
+        limits: jobs per owner and in total, and minutes a job may run.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -115,42 +113,42 @@ class JobQueue:
         self._turn = threading.Lock()
 
     def submit(self, owner: str, title: str, work: Callable[[BeginPhase], JobResult], about: object = None) -> JobView:
-        """Do ``work`` in a thread of its own, once those before it are done.
+        """Queue ``work``; it runs in its own thread after the jobs before it.
 
         Raises:
-            StudioError: the owner has one under way, or too many wait.
+            StudioError: the owner has an active job, or the queue is full.
         """
-        job = _Job(JobView(f"job-{secrets.token_hex(5)}", owner, title, about=about), asker=current_identity())
+        job = _Job(JobView(f"job-{secrets.token_hex(5)}", owner, title, about=about), identity=current_identity())
         with self._lock:
-            self._require_turn(owner)
+            self._require_free_slot(owner)
             self._jobs[job.view.id] = job
             ended = [name for name, one in self._jobs.items() if not one.view.active]
-            for name in ended[: max(0, len(ended) - _KEPT)]:
+            for name in ended[: max(0, len(ended) - _MAX_ENDED)]:
                 del self._jobs[name]
-        job.thread = threading.Thread(target=self._carry_out, args=(job, work), name="sbert-studio-job", daemon=True)
+        job.thread = threading.Thread(target=self._execute, args=(job, work), name="sbert-studio-job", daemon=True)
         job.thread.start()
-        return self._seen(job)
+        return self._view(job)
 
     def latest(self, owner: str) -> JobView | None:
-        """The owner's: the one that runs, else the one that waits, else the last."""
+        """Return an owner's running job, else the waiting one, else the last one."""
         own = self.of(owner)
         running = [view for view in own if view.status == "running"] or [view for view in own if view.active][:1] or own
         return running[-1] if running else None
 
     def of(self, owner: str) -> list[JobView]:
-        """All of the owner's that are under way, or can still be looked at, in the order in which they were asked for."""
+        """Return an owner's jobs in order of submission, including recently ended ones."""
         with self._lock:
             own = [job for job in self._jobs.values() if job.view.owner == owner]
-        return [self._seen(job) for job in own]
+        return [self._view(job) for job in own]
 
     def under_way(self, owner: str | None = None) -> list[JobView]:
-        """Those that run or wait, of everybody where no owner is given."""
+        """Return the waiting and running jobs (of one owner)."""
         with self._lock:
             active = [job for job in self._jobs.values() if job.view.active and owner in (None, job.view.owner)]
-        return [self._seen(job) for job in active]
+        return [self._view(job) for job in active]
 
     def stop(self, owner: str, job_id: str) -> JobView:
-        """Ask a job to end; it does at its next step, and nothing of it is kept.
+        """Request a job to stop; it ends at its next step and its result is discarded.
 
         Raises:
             StudioError: the owner has no such job.
@@ -162,10 +160,10 @@ class JobQueue:
             if job.view.active:
                 job.stop.set()
                 job.view = replace(job.view, stopping=True)
-        return self._seen(job)
+        return self._view(job)
 
     def close(self, timeout: float = 10.0) -> None:
-        """End all of them, and wait for it."""
+        """Stop all jobs and wait for them."""
         with self._lock:
             jobs = list(self._jobs.values())
         for job in jobs:
@@ -174,7 +172,7 @@ class JobQueue:
             if job.thread is not None and job.thread is not threading.current_thread():
                 job.thread.join(timeout)
 
-    def _require_turn(self, owner: str) -> None:
+    def _require_free_slot(self, owner: str) -> None:
         active = [job.view for job in self._jobs.values() if job.view.active]
         own = [view for view in active if view.owner == owner]
         if own and len(own) >= (self._limits.runs or len(own) + 1):
@@ -184,57 +182,57 @@ class JobQueue:
         if self._limits.queue and len(active) >= self._limits.queue:
             raise StudioError(f"{len(active)} are under way, and no more may wait here", "try again later")
 
-    def _carry_out(self, job: _Job, work: Callable[[BeginPhase], JobResult]) -> None:
+    def _execute(self, job: _Job, work: Callable[[BeginPhase], JobResult]) -> None:
         try:
-            while not self._turn.acquire(timeout=_ASK):
+            while not self._turn.acquire(timeout=_POLL_SECONDS):
                 if job.stop.is_set():
                     raise StoppedError
             try:
                 job.began = time.monotonic()
-                self._tell(job, status="running")
-                with stoppable(lambda: job.stop.is_set() or self._over(job)), use_identity(job.asker):
+                self._update(job, status="running")
+                with stoppable(lambda: job.stop.is_set() or self._is_overdue(job)), use_identity(job.identity):
                     made = work(lambda phase, unit: self._begin(job, phase, unit))
             finally:
                 self._turn.release()
-            self._tell(job, status="finished", message=made.in_words(), model=made.model, made=made)
+            self._update(job, status="finished", message=made.describe(), model=made.model, made=made)
         except StoppedError:
-            over = self._over(job) and not job.stop.is_set()
-            why = f"it took more than the {self._limits.minutes} minutes that it may take here" if over else "nothing was kept"
-            self._tell(job, status="stopped", message=why)
+            overdue = self._is_overdue(job) and not job.stop.is_set()
+            message = f"it took more than the {self._limits.minutes} minutes that it may take here" if overdue else "nothing was kept"
+            self._update(job, status="stopped", message=message)
         except StudioError as error:
-            self._tell(job, status="failed", message=error.message, hint=error.hint, error=error)
+            self._update(job, status="failed", message=error.message, hint=error.hint, error=error)
         except BaseException as error:
-            log.exception("a job came to nothing: %s", job.view.title)
-            told = to_user_error(error) if isinstance(error, Exception) else None
-            told = told or StudioError("something went wrong on our side; it has been logged", "try again")
-            self._tell(job, status="failed", message=told.message, hint=told.hint)
+            log.exception("a job failed: %s", job.view.title)
+            known = to_user_error(error) if isinstance(error, Exception) else None
+            known = known or StudioError("something went wrong on our side; it has been logged", "try again")
+            self._update(job, status="failed", message=known.message, hint=known.hint)
 
-    def _over(self, job: _Job) -> bool:
+    def _is_overdue(self, job: _Job) -> bool:
         return bool(self._limits.minutes and job.began) and time.monotonic() - job.began > 60 * self._limits.minutes
 
     def _begin(self, job: _Job, phase: str, unit: str) -> Progress:
         if job.stop.is_set():
             raise StoppedError
         job.phase_began, job.base = 0.0, 0
-        self._tell(job, phase=phase, unit=unit, done=0, total=0, rate=0.0)
+        self._update(job, phase=phase, unit=unit, done=0, total=0, rate=0.0)
 
-        def show(done: int, total: int) -> None:
+        def report(done: int, total: int) -> None:
             now = time.monotonic()
             if not job.phase_began or done < job.view.done:
                 job.phase_began, job.base = now, done
             elapsed = now - job.phase_began
-            rate = (done - job.base) / elapsed if elapsed > _ASK else job.view.rate
-            self._tell(job, done=done, total=total, rate=rate)
+            rate = (done - job.base) / elapsed if elapsed > _POLL_SECONDS else job.view.rate
+            self._update(job, done=done, total=total, rate=rate)
 
-        return show
+        return report
 
-    def _tell(self, job: _Job, **changes: object) -> None:
+    def _update(self, job: _Job, **changes: object) -> None:
         with self._lock:
             seconds = time.monotonic() - job.began if job.began else 0.0
             if changes.get("status") not in (None, *ACTIVE):
                 changes["stopping"] = False
             job.view = replace(job.view, seconds=seconds, **changes)  # type: ignore[arg-type]
 
-    def _seen(self, job: _Job) -> JobView:
+    def _view(self, job: _Job) -> JobView:
         with self._lock:
             return replace(job.view, seconds=time.monotonic() - job.began) if job.view.active and job.began else job.view

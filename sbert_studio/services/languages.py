@@ -1,25 +1,126 @@
-"""Languages of models and texts: warnings and the choice of the default model."""
+"""Languages of texts and models: the default model, and warnings where a model does not fit the texts."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..errors import StudioError
+from ..progress import checkpoint
 from ..settings import MULTILINGUAL_MODEL
+from .resources import Service
 
 if TYPE_CHECKING:
     from ..data.corpus import Corpus
     from ..models.base import Encoder
     from ..models.catalog import Catalog
+    from ..models.prompts import Role
     from ..models.static.tokens import Coverage
-    from ..settings import Settings
+
+_SAMPLE_TEXTS = 200
+_MAX_UNKNOWN_SHARE = 0.5
+_MAX_ALTERNATIVES = 3
+_UNSEGMENTED = ("zh", "ja", "th")
+
+
+@dataclass(frozen=True)
+class ReadabilityWarning:
+    """Most of a corpus is in a language or script the model barely knows.
+
+    Attributes:
+        message: one sentence.
+        alternatives: up to three available models trained on the language.
+        is_spaced: whether words are separated by spaces, so that static embeddings could be trained on the corpus.
+    """
+
+    message: str
+    alternatives: tuple[str, ...] = ()
+    is_spaced: bool = True
+
+
+class LanguageService(Service):
+    """Languages of texts and models."""
+
+    @property
+    def multilingual(self) -> str:
+        """Name of a multilingual model usable without a download: the configured one, else the bundled one; ``""`` if neither."""
+        names = (self.settings.multilingual, MULTILINGUAL_MODEL)
+        return next((name for name in names if name and self._is_available(name)), "")
+
+    def default_model(self, languages: Counter[str]) -> str:
+        """Return the model used where none is chosen: the multilingual one for texts that are mostly not English.
+
+        Args:
+            languages: number of texts by language (:func:`sbert_studio.data.language.count_languages`).
+        """
+        from ..data.language import dominant_foreign_language
+
+        other = self.settings.multilingual
+        return other if other and dominant_foreign_language(languages) and self._is_available(other) else self.settings.default_model
+
+    def load(self, model: str | None, role: Role = "symmetric") -> Encoder:
+        """Load a model (the default one if ``None``) with the prompt of ``role``."""
+        return self.catalog.load(model or self.settings.default_model).for_role(role)
+
+    def language_notes(self, texts: Sequence[str] | Corpus, model: str | None = None, subject: str = "The texts") -> tuple[str, ...]:
+        """Return a sentence if the texts are in a language the model was not trained on."""
+        from ..data.language import count_languages
+
+        found = count_languages(texts) if isinstance(texts, Sequence) else texts.languages
+        return language_mismatch_notes(self.catalog, model or self.settings.default_model, found, subject, self.multilingual)
+
+    def vocabulary_notes(self, texts: Sequence[str] | Corpus, encoder: Encoder, subject: str = "the texts") -> tuple[str, ...]:
+        """Return a sentence if a static model lacks words of the texts. Counts over a corpus are cached."""
+        if isinstance(texts, Sequence):
+            return unknown_word_notes(encoder.coverage(texts), len(texts), subject)
+        if encoder.coverage(()) is None:
+            return ()
+        from ..models.static.tokens import Coverage
+
+        found = self._resources.coverages.get(
+            (texts.digest, encoder.fingerprint), lambda: encoder.coverage(texts.texts) or Coverage(0, 0, 0), checkpoint
+        )
+        return unknown_word_notes(found, len(texts.texts), subject)
+
+    def reading_notes(self, texts: Sequence[str] | Corpus, model: str | None = None) -> tuple[str, ...]:
+        """Return :meth:`language_notes` and :meth:`vocabulary_notes`."""
+        return (*self.language_notes(texts, model), *self.vocabulary_notes(texts, self.load(model)))
+
+    def corpus_notes(self, corpus: Corpus, model: str | None, encoder: Encoder) -> tuple[str, ...]:
+        """Return what a reader of any result on the corpus should know: repeats, reading notes, language and vocabulary."""
+        from ..data.schema.content import kept_as_texts
+
+        notes = (*corpus.repeat_notes(), *kept_as_texts(corpus.notes))
+        return (*notes, *self.language_notes(corpus, model), *self.vocabulary_notes(corpus, encoder))
+
+    def check_readability(self, corpus: Corpus, candidates: Sequence[str], model: str | None = None) -> ReadabilityWarning | None:
+        """Return a warning if the model barely knows the language of a corpus. No model is downloaded for the check.
+
+        Args:
+            candidates: models that may be proposed instead.
+
+        Raises:
+            StudioError: there is no such model.
+        """
+        name = model or self.settings.default_model
+        is_local = self.catalog.resolve(name).path is not None
+        encoder = self.catalog.load(name) if is_local else None
+        return check_readability(self.catalog, name, corpus, candidates, encoder, self.multilingual)
+
+    def _is_available(self, name: str) -> bool:
+        if name == MULTILINGUAL_MODEL:
+            return name in self.catalog.bundled()
+        try:
+            self.catalog.resolve(name)
+        except StudioError:
+            return False
+        return True
 
 
 def model_languages(catalog: Catalog, name: str) -> tuple[str, ...] | None:
-    """The languages that the model's card names, or its base model's where that is bundled; ``None`` where nothing says."""
+    """Return the languages named by a model's card, or by that of its bundled base model; ``None`` if unknown."""
     from ..models.card import read_languages
     from ..models.external import EXTERNAL_ENCODERS
 
@@ -32,126 +133,74 @@ def model_languages(catalog: Catalog, name: str) -> tuple[str, ...] | None:
     return found or None
 
 
-def find_multilingual_model(catalog: Catalog, settings: Settings) -> str:
-    """Return the name of a multilingual model: the one that was set, else the bundled one; ``""`` where neither can be used here."""
-    names = (settings.multilingual, MULTILINGUAL_MODEL)
-    return next((name for name in names if name and _is_here(catalog, name)), "")
-
-
-def choose_default_model(catalog: Catalog, settings: Settings, found: Counter[str]) -> str:
-    """Return the model that is used where none is chosen: another one than the default for texts that are mostly not English.
-
-    Args:
-        found: how many texts are in each language (:func:`sbert_studio.data.language.count_languages`).
-    """
-    from ..data.language import dominant_foreign_language
-
-    other = settings.multilingual
-    return other if other and dominant_foreign_language(found) and _is_here(catalog, other) else settings.default_model
-
-
-def _is_here(catalog: Catalog, name: str) -> bool:
-    if name == MULTILINGUAL_MODEL:
-        return name in catalog.bundled()
-    try:
-        catalog.resolve(name)
-    except StudioError:
-        return False
-    return True
-
-
 def language_mismatch_notes(
-    catalog: Catalog, model: str, found: Counter[str], what: str = "The texts", at_hand: str = ""
+    catalog: Catalog, model: str, languages: Counter[str], subject: str = "The texts", suggestion: str = ""
 ) -> tuple[str, ...]:
-    """One sentence, or none; see :func:`sbert_studio.data.language.language_mismatch_note`.
+    """Return one sentence or none; see :func:`sbert_studio.data.language.language_mismatch_note`.
 
     Args:
-        found: how many texts are in each language (:func:`sbert_studio.data.language.count_languages`).
-        at_hand: the model that the sentence proposes (:func:`multilingual_at_hand`).
+        languages: number of texts by language.
+        suggestion: the model the sentence proposes.
     """
     from ..data.language import language_mismatch_note
 
-    note = language_mismatch_note(found, model_languages(catalog, model), what, at_hand)
+    note = language_mismatch_note(languages, model_languages(catalog, model), subject, suggestion)
     return (note,) if note else ()
 
 
-def unknown_word_notes(found: Coverage | None, texts: int, what: str = "the texts") -> tuple[str, ...]:
-    """One sentence where a table of words does not know all of some texts, or none.
+def unknown_word_notes(coverage: Coverage | None, texts: int, subject: str = "the texts") -> tuple[str, ...]:
+    """Return one sentence if a static model lacks words of some texts.
 
     Args:
-        found: what the model's ``coverage`` counted; ``None`` of a model that reads every word.
-        texts: how many there are.
-        what: what they are called.
+        coverage: from the model; ``None`` if it reads every word.
+        texts: number of texts.
     """
-    if found is None or not (found.unknown or found.empty):
+    if coverage is None or not (coverage.unknown or coverage.empty):
         return ()
-    said = []
-    if found.unknown:
-        one = found.unknown == 1
-        said.append(
-            f"{found.unknown:,} of {found.known + found.unknown:,} words of {what} {'is' if one else 'are'} not in the model's table and "
-            f"{'is' if one else 'are'} passed over"
-        )
-    if found.empty:
-        which = f"{found.empty:,} of {texts:,} texts {'holds' if found.empty == 1 else 'hold'}" if texts > 1 else "it holds"
-        said.append(f"{which} no word that it knows: a vector of zeros, whose scores say nothing")
-    note = "; ".join(said)
+    parts, total = [], coverage.known + coverage.unknown
+    if coverage.unknown == 1:
+        parts.append(f"1 of {total:,} words of {subject} is not in the model's vocabulary and is ignored")
+    elif coverage.unknown:
+        parts.append(f"{coverage.unknown:,} of {total:,} words of {subject} are not in the model's vocabulary and are ignored")
+    if coverage.empty and texts == 1:
+        parts.append("it has no known word: its vector is zero and its scores mean nothing")
+    elif coverage.empty:
+        parts.append(f"{coverage.empty:,} of {texts:,} texts without a known word: their vectors are zero and their scores mean nothing")
+    note = "; ".join(parts)
     return (f"{note[:1].upper()}{note[1:]}.",)
 
 
-_READ = 200
-_HARDLY = 0.5
-_AT_MOST = 3
-_UNSPACED = ("zh", "ja", "th")
-
-
-@dataclass(frozen=True)
-class ReadabilityWarning:
-    """Most of a corpus is in a language or script that a model hardly reads.
-
-    Attributes:
-        words: what is wrong, in a sentence.
-        readers: models at hand that were trained on the language, at most three.
-        spaced: whether the texts part their words by spaces, so that a table of words could be made from them.
-    """
-
-    words: str
-    readers: tuple[str, ...] = ()
-    spaced: bool = True
-
-
 def check_readability(
-    catalog: Catalog, model: str, corpus: Corpus, at_hand: Iterable[str], encoder: Encoder | None = None, first: str = ""
+    catalog: Catalog, model: str, corpus: Corpus, candidates: Iterable[str], encoder: Encoder | None = None, preferred: str = ""
 ) -> ReadabilityWarning | None:
-    """What is to be said above everything that the model makes of the corpus, or ``None``.
+    """Return a warning if most of the corpus is in a language the model was not trained on, or its tokens are mostly unknown.
 
     Args:
-        at_hand: names of models that could be chosen instead.
-        encoder: the model where it may be asked for its tokens; where not, its card alone is.
-        first: the one of them that is proposed first, whichever the language is; empty for none.
+        candidates: models that may be proposed instead.
+        encoder: the model, if its tokenizer may be used; otherwise only its card is read.
+        preferred: the candidate proposed first whatever the language; empty for none.
     """
     from ..data.language import LANGUAGE_NAMES, dominant_foreign_language
 
-    told = Counter({code: times for code, times in corpus.languages.items() if code})
-    code = told.most_common(1)[0][0] if told else ""
-    known = model_languages(catalog, model)
-    others = sorted((name for name in at_hand if name != model), key=lambda name: name != first)
-    readers = tuple(name for name in others if name == first or (code and code in (model_languages(catalog, name) or ())))[:_AT_MOST]
-    spaced = code not in _UNSPACED
-    if known and (foreign := dominant_foreign_language(corpus.languages, known)):
+    known = Counter({code: count for code, count in corpus.languages.items() if code})
+    code = known.most_common(1)[0][0] if known else ""
+    languages = model_languages(catalog, model)
+    others = sorted((name for name in candidates if name != model), key=lambda name: name != preferred)
+    readers = [name for name in others if name == preferred or (code and code in (model_languages(catalog, name) or ()))]
+    alternatives, is_spaced = tuple(readers[:_MAX_ALTERNATIVES]), code not in _UNSEGMENTED
+    if languages and (foreign := dominant_foreign_language(corpus.languages, languages)):
         return ReadabilityWarning(
             f"Most texts of {corpus.name} look like {LANGUAGE_NAMES.get(foreign, foreign)}, which this model was not trained on: "
-            "its scores say little about them.",
-            readers,
-            spaced,
+            "its scores mean little here.",
+            alternatives,
+            is_spaced,
         )
-    texts = corpus.texts[:: max(1, len(corpus.texts) // _READ)]
-    share = 0.0 if encoder is None or encoder.tokens is None else encoder.tokens.unknown_share(texts)
-    if share <= _HARDLY:
+    if encoder is None or encoder.tokens is None:
         return None
-    what = "words" if encoder is not None and encoder.coverage(()) is not None else "tokens"
+    share = encoder.tokens.unknown_share(corpus.texts[:: max(1, len(corpus.texts) // _SAMPLE_TEXTS)])
+    if share <= _MAX_UNKNOWN_SHARE:
+        return None
+    unit = "tokens" if encoder.coverage(()) is None else "words"
     return ReadabilityWarning(
-        f"This model does not know {share:.0%} of the {what} of {corpus.name}: what it says is about the rest.",
-        readers,
-        spaced,
+        f"This model does not know {share:.0%} of the {unit} of {corpus.name}: its results reflect only the rest.", alternatives, is_spaced
     )

@@ -1,4 +1,4 @@
-"""The leaderboard: what models got, kept from one evaluation to the next."""
+"""Leaderboard: stored scores of every evaluation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .results import EvaluationResult
 
 LOCAL_OWNER = "local"
-_OPEN_KINDS = ("bundled", "table", "foreign")
+_PUBLIC_KINDS = ("bundled", "table", "foreign")
 _HEADER = (
     "set", "rows_digest", "task", "metric", "model", "name", "fingerprint", "score", "low", "high", "rows", "sentences_per_second",
     "dimensions", "seconds", "when",
@@ -31,16 +31,16 @@ log = logging.getLogger(__name__)
 
 
 class Leaderboard(Service):
-    """Evaluations → entries, best first."""
+    """Stored evaluation scores."""
 
-    def keep(self, found: EvaluationResult, owner: str = LOCAL_OWNER) -> tuple[str, ...]:
-        """Store what every model got on every file, suite and average; never raises if the file cannot be written.
+    def add(self, result: EvaluationResult, owner: str = LOCAL_OWNER) -> tuple[str, ...]:
+        """Store every model's scores on every file, suite and average. A database error becomes a note: it must not lose a result.
 
         Args:
-            owner: whose entries they are; empty: nobody's, and nothing is stored.
+            owner: owner of the entries; empty to store nothing.
 
         Returns:
-            A note where it was not stored.
+            A note if the scores could not be stored.
         """
         from ..runs.run import utc_now
 
@@ -48,7 +48,7 @@ class Leaderboard(Service):
             return ()
         when = utc_now()
         try:
-            self.store.scores.add([score for model in found.models for score in self._scores(found, model, owner, when)])
+            self.store.scores.add([score for model in result.models for score in self._scores(result, model, owner, when)])
         except StudioError as error:
             return (f"the scores are not on the leaderboard: {error.message}",)
         except Exception as error:
@@ -57,10 +57,10 @@ class Leaderboard(Service):
         return ()
 
     def entries(self, owner: str | None = None, data: str = "") -> list[LeaderboardEntry]:
-        """The entries (that one owner may see), of one set where it is named: set by set, the best first.
+        """Return the entries visible to an owner, of one dataset if named, grouped by dataset, best first.
 
         Raises:
-            StudioError: the leaderboard cannot be read, or there is no such set.
+            StudioError: the database cannot be read, or there is no such dataset.
         """
         found = self.store.scores.visible_to(owner)
         if data:
@@ -74,60 +74,60 @@ class Leaderboard(Service):
                 )
         return rank_entries(found)
 
-    def forget(self, entry_id: int, owner: str | None = None) -> None:
-        """Remove an entry (of one owner).
+    def remove(self, entry_id: int, owner: str | None = None) -> None:
+        """Remove an entry of an owner.
 
         Raises:
-            StudioError: there is none, or the leaderboard cannot be written.
+            StudioError: there is no such entry, or the database cannot be written.
         """
         self.store.scores.remove(entry_id, owner)
 
-    def _scores(self, found: EvaluationResult, model: ModelScores, owner: str, when: str) -> Iterator[LeaderboardEntry]:
+    def _scores(self, result: EvaluationResult, model: ModelScores, owner: str, when: str) -> Iterator[LeaderboardEntry]:
         from ..runs.scores import LeaderboardEntry
 
-        ours = self._is_everybodys(model.model)
-        title = self._title(model.model)
+        is_public_model = self._is_public_model(model.model)
+        title, name = to_valid_utf8(self._title(model.model)), to_valid_utf8(model.model)
 
         def one(data: str, digest: str, metric: str, score: float, interval: Any, task: str, rows: int, public: bool) -> LeaderboardEntry:
             low, high = interval or (None, None)
+            data, is_public = to_valid_utf8(data), is_public_model and public
             return LeaderboardEntry(
-                owner=owner, public=ours and public, model=to_valid_utf8(model.model), title=to_valid_utf8(title), fingerprint=model.fingerprint,
-                data=to_valid_utf8(data), digest=digest, task=task, metric=metric, score=score, low=low, high=high, rows=rows,
+                owner=owner, public=is_public, model=name, title=title, fingerprint=model.fingerprint, data=data, digest=digest,
+                task=task, metric=metric, score=score, low=low, high=high, rows=rows,
                 rate=round(model.rate, 2), dim=model.dim, seconds=round(model.seconds, 3), created=when,
             )  # fmt: skip
 
-        digests = [_digest(file) for file in found.files]
-        for file, digest, report in zip(found.files, digests, model.reports, strict=True):
-            name = f"{file.suite} {file.name}" if file.suite and file.suite != file.name else file.name
-            yield one(name, digest, *_main(report), report.task, report.rows, file.public)
+        digests = [_digest(file) for file in result.files]
+        for file, digest, report in zip(result.files, digests, model.reports, strict=True):
+            label = f"{file.suite} {file.name}" if file.suite and file.suite != file.name else file.name
+            yield one(label, digest, *_main(report), report.task, report.rows, file.public)
         suites: dict[str, list[int]] = {}
-        for place, file in enumerate(found.files):
+        for place, file in enumerate(result.files):
             suites.setdefault(file.suite, []).append(place)
-        for group, got in zip(found.groups, model.groups, strict=True):
+        for group, got in zip(result.groups, model.groups, strict=True):
             if got is None or group.name not in suites:
-                continue  # files of one's own that happen to be judged together are no set
-            members = [found.files[place] for place in group.members]
+                continue  # the user's own files evaluated together are not a dataset
+            members = [result.files[place] for place in group.members]
             rows, public = sum(len(file.rows.examples) for file in members), all(file.public for file in members)
             digest = digest_texts(digests[place] for place in group.members)
             if got.pooled is not None:
                 yield one(f"{group.name}, all", digest, *_main(got.pooled), got.task, rows, public)
             else:
                 yield one(f"{group.name}, mean", digest, got.metric, got.main, _interval(got.resampled), got.task, rows, public)
-        for average, mean in zip(found.averages, model.averages, strict=True):
+        for average, mean in zip(result.averages, model.averages, strict=True):
             if mean is not None:
                 places = [place for suite in average.suites for place in suites[suite]]
-                rows = sum(len(found.files[place].rows.examples) for place in places)
+                rows = sum(len(result.files[place].rows.examples) for place in places)
                 digest = digest_texts(digests[place] for place in places)
-                public = all(found.files[place].public for place in places)
+                public = all(result.files[place].public for place in places)
                 yield one(f"{average.name}, average", digest, mean.metric, mean.main, _interval(mean.resampled), mean.task, rows, public)
 
-    def _is_everybodys(self, model: str) -> bool:
+    def _is_public_model(self, model: str) -> bool:
         with suppress(StudioError):
-            return self.catalog.resolve(model).kind in _OPEN_KINDS
+            return self.catalog.resolve(model).kind in _PUBLIC_KINDS
         return False
 
     def _title(self, model: str) -> str:
-        """What people call a model."""
         if model.startswith("run-"):
             with suppress(StudioError):
                 return self.store.get(model).name
@@ -137,13 +137,12 @@ class Leaderboard(Service):
 
 
 def _digest(file: EvaluationFile) -> str:
-    """Of the rows, and of those that a task has learned from."""
     parts = [rows_digest(one) for one in (file.rows.examples, file.rows.reference, file.rows.dev) if one is not None]
     return parts[0] if len(parts) == 1 else digest_texts(parts)
 
 
 def rank_entries(entries: Iterable[LeaderboardEntry]) -> list[LeaderboardEntry]:
-    """Set by set, the best of each first; of scores that are alike the newest."""
+    """Sort by dataset, then best first; of equal scores the newest first."""
     from ..evaluation.tasks import TASKS, get_task
 
     smaller = {name for name in TASKS if get_task(name).lower_is_better}
@@ -156,22 +155,22 @@ def rank_entries(entries: Iterable[LeaderboardEntry]) -> list[LeaderboardEntry]:
 
 
 def dataset_key(one: LeaderboardEntry) -> str:
-    """What stands for a set: its name and its rows."""
+    """Return a key of a dataset: its name and a digest of its rows."""
     return f"{one.digest[:12]}{one.data}"
 
 
 def dataset_names(entries: Iterable[LeaderboardEntry]) -> dict[str, str]:
-    """What each set is called, by its key, in the order of the entries; sets of one name with other rows are told apart by their digest."""
+    """Return display names of datasets by key, in order; datasets that share a name but not their rows get part of the digest."""
     names = {dataset_key(one): one.data for one in entries}
-    alike = list(names.values())
-    return {key: name if alike.count(name) == 1 else f"{name} · rows {key[:4]}" for key, name in names.items()}
+    used = list(names.values())
+    return {key: name if used.count(name) == 1 else f"{name} · rows {key[:4]}" for key, name in names.items()}
 
 
 def write_leaderboard(path: Path, entries: Sequence[LeaderboardEntry]) -> Path:
-    """Write entries as a CSV without formulas, or as a table in Markdown without markup in its cells: by the file's ending.
+    """Write entries as CSV (without live formulas) or as a Markdown table, by the file's suffix.
 
     Raises:
-        StudioError: the ending is another, or the file cannot be written.
+        StudioError: the suffix is neither, or the file cannot be written.
     """
     from ..data.cells import write_rows
 
@@ -187,12 +186,12 @@ def write_leaderboard(path: Path, entries: Sequence[LeaderboardEntry]) -> Path:
 
 
 def entry_to_json(one: LeaderboardEntry) -> dict[str, Any]:
-    """An entry as plain data."""
+    """Return an entry as plain data for JSON."""
     return {"id": one.id, **{name: None if cell == "" else cell for name, cell in zip(_HEADER, _cells(one), strict=True)}}
 
 
 def rows_digest(examples: Examples) -> str:
-    """32 hex digits that change with what is judged by: the texts, their targets and their classes."""
+    """Return a digest of evaluation rows, 32 hex digits: texts, targets and labels."""
     targets = () if examples.targets is None else (repr(value) for value in examples.targets.tolist())
     parts = [digest_texts(column) for column in examples.texts]
     return digest_texts([examples.kind, *parts, digest_texts(targets), digest_texts(map(str, examples.labels))])

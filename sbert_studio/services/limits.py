@@ -1,38 +1,36 @@
-"""What a visitor of a shared machine may ask of it; each refusal names the limit."""
+"""Limits of a shared machine: how large a run may be, and how many a visitor may have. Each refusal names the limit."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import StudioError
+from ..runs.run import Run
 from ..settings import Limits
-
-if TYPE_CHECKING:
-    from ..runs.run import Run
 
 
 def require_within_limits(limits: Limits, run: Run, runs: Sequence[Run], elsewhere: str) -> None:
-    """Find out whether a run may be begun.
+    """Check that a run may be started.
 
     Args:
-        run: as it would be; its spec says how long it is.
-        runs: those that wait or train, everybody's.
-        elsewhere: where there is no such limit.
+        run: the new run.
+        runs: all queued and running runs.
+        elsewhere: sentence on where the limit does not apply.
 
     Raises:
-        StudioError: it is larger than a run may be here, its owner has one under way, or too many wait.
+        StudioError: the run is too large, its owner has too many active runs, or the queue is full.
     """
     spec = run.spec
     stage: Mapping[str, Any] = spec.get("first") or {}
-    asked = (
+    checks = (
         (run.rows + run.dev_rows, limits.rows, "rows", "take fewer rows"),
         (max(1, int(spec.get("folds", 1))) * int(spec.get("seeds", 1)), limits.trainings, "trainings (folds × seeds)", "ask for fewer"),
         (max(_epochs(spec), _epochs(stage)), limits.epochs, "epochs", "ask for fewer"),
     )
-    for wanted, most, what, how in asked:
-        if most and wanted > most:
-            raise StudioError(f"this run has {wanted:,g} {what}, and here a run has at most {most:,}", f"{how}; {elsewhere}")
+    for value, limit, unit, hint in checks:
+        if limit and value > limit:
+            raise StudioError(f"this run has {value:,g} {unit}, and here a run has at most {limit:,}", f"{hint}; {elsewhere}")
     require_free_slot(limits, run.owner, runs, elsewhere)
 
 
@@ -41,10 +39,10 @@ def _epochs(spec: Mapping[str, Any]) -> float:
 
 
 def require_free_slot(limits: Limits, owner: str, runs: Sequence[Run], elsewhere: str) -> None:
-    """Find out whether one more run of this owner may wait here.
+    """Check that an owner may queue one more run.
 
     Raises:
-        StudioError: they have one under way, or too many wait.
+        StudioError: the owner has too many active runs, or the queue is full.
     """
     own = [one for one in runs if one.owner == owner]
     if limits.runs and len(own) >= limits.runs:
@@ -56,13 +54,14 @@ def require_free_slot(limits: Limits, owner: str, runs: Sequence[Run], elsewhere
 
 
 def require_queue_share(limits: Limits, waiting: int, address: str, elsewhere: str) -> None:
-    """Find out whether one more run that is asked for from an address may wait: half of the queue is for others.
+    """Check that one address does not take more than half of the queue.
 
     Args:
-        waiting: how many from there wait already; nobody waits where ``address`` is empty, this machine's own.
+        waiting: runs queued from the address.
+        address: empty for this machine, which has no limit.
 
     Raises:
-        StudioError: too many wait.
+        StudioError: too many runs wait.
     """
     most = max(1, limits.queue // 2)
     if limits.queue and address and waiting >= most:

@@ -1,73 +1,149 @@
-"""The verb by which a map grows: texts that are new are placed on it, and what stands stays."""
+"""Draw a corpus as a map of clusters, extend a map by new texts, split a cluster."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from ..errors import StudioError
 from ..workspace import digest_texts
-from .results import MapView
-from .search import SearchService
+from .resources import Service
+from .results import ClusterInfo, MapView
+from .search import cosine_notes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ..data.corpus import Corpus
+    from ..explore.clusters import ClusterParams
     from ..explore.projection import PlacedPoints, ProjectionParams
     from ..progress import Progress
-    from .search import Phase
+    from .resources import Resources
+    from .search import SearchService
+
+MapPhase = Literal["encode", "layout", "groups"]
+BeginMapPhase = Callable[[MapPhase], "Progress"]
+_SEED = 12
 
 
-class MapService(SearchService):
-    """A map, a corpus with some more texts → the same map with them."""
+class MapService(Service):
+    """Maps of a corpus. Vectors, neighbors, layouts and clusters that did not change come from the caches."""
 
-    def grown(
+    def __init__(self, resources: Resources, search: SearchService) -> None:
+        super().__init__(resources)
+        self._search, self._languages = search, search.languages
+
+    def draw(
+        self,
+        corpus: Corpus,
+        projection: ProjectionParams | None = None,
+        clusters: ClusterParams | None = None,
+        model: str | None = None,
+        progress: Progress | None = None,
+        begin_phase: BeginMapPhase | None = None,
+    ) -> MapView:
+        """Draw the corpus in 2-D or 3-D, with labelled clusters.
+
+        Args:
+            progress: called with the progress of every phase.
+            begin_phase: called as each phase begins, returns the progress callback of that phase; replaces ``progress``.
+        """
+        from ..explore.clusters import ClusterParams, cluster, require_clusters, select_rows
+        from ..explore.map_edits import NO_CLUSTER
+        from ..explore.projection import ProjectionParams, project
+
+        def begin(phase: MapPhase) -> Progress | None:
+            return progress if begin_phase is None else begin_phase(phase)
+
+        projection, clusters = projection or ProjectionParams(), clusters or ClusterParams()
+        require_clusters(clusters, len(corpus))
+        encoder = self._languages.load(model)
+        vectors, texts, digest = self._search.vectors_by(corpus, encoder, begin("encode")), list(corpus.texts), corpus.digest
+        places = _places_of_repeated(texts)
+        if places is not None:  # draw each text once: hundreds of rows on one point distort neighborhoods and take very long
+            _, rows = np.unique(places, return_index=True)
+            vectors, texts = np.asarray(vectors)[rows], [texts[row] for row in rows.tolist()]
+            digest = digest_texts(texts)
+        key, neighbors = f"{digest}-{encoder.fingerprint}", self._resources.neighbourhoods
+        layout = project(vectors, projection, key, self.workspace, begin("layout"), graphs=neighbors)
+        groups = cluster(vectors, texts, clusters, key, self.workspace, progress=begin("groups"), near=neighbors.of(vectors, key))
+        points = layout.xy
+        if places is not None:
+            points, groups = points[places], select_rows(groups, places)
+        infos = [ClusterInfo(number, label, size) for number, (label, size) in enumerate(zip(groups.labels, groups.sizes, strict=True))]
+        if groups.noise:
+            infos.append(ClusterInfo(-1, NO_CLUSTER, groups.noise))
+        notes = (*cosine_notes(encoder), *self._languages.corpus_notes(corpus, model, encoder))
+        return MapView(points, groups.ids, tuple(infos), layout.key, corpus.account, notes)
+
+    def extend(
         self,
         corpus: Corpus,
         earlier: Corpus,
         view: MapView,
         projection: ProjectionParams,
         model: str | None = None,
-        phase: Callable[[Phase], Progress] | None = None,
+        begin_phase: BeginMapPhase | None = None,
     ) -> MapView | None:
-        """The map ``view`` of ``earlier`` with the new texts of ``corpus``, each among its nearest neighbours and in their cluster.
+        """Place the new texts of ``corpus`` on the map ``view`` of ``earlier``: among their nearest neighbors, in their cluster.
 
         Returns:
-            ``None`` where the map has to be laid out anew: the settings or the model are others, texts are gone, none is new, or more
-            than a tenth.
+            ``None`` if the map must be drawn anew: settings or model differ, texts were removed, none is new, or more than a tenth.
         """
         from ..explore.projection import match_earlier_rows, place_new_points, projection_key
 
-        encoder = self._encoder(model)
+        encoder = self._languages.load(model)
         if not view.projection_key.startswith(projection_key(f"{earlier.digest}-{encoder.fingerprint}", projection)):
             return None
         known = match_earlier_rows(corpus.texts, earlier.texts)
         if known is None:
             return None
-        vectors = self._vectors(corpus, encoder, phase("encode") if phase else None)
-        told = phase("layout") if phase else None
-        placed = place_new_points(vectors, known, view.points, projection, self.workspace.cache("numba"), told)
+        vectors = self._search.vectors_by(corpus, encoder, begin_phase("encode") if begin_phase else None)
+        progress = begin_phase("layout") if begin_phase else None
+        placed = place_new_points(vectors, known, view.points, projection, self.workspace.cache("numba"), progress)
         placed.xy.flags.writeable = False
-        ids = view.ids[known]  # -1, the last, stands for nothing yet
-        ids[placed.new] = _voted(placed, view.ids)
+        ids = view.ids[known]  # new rows index -1, a placeholder until they are assigned
+        ids[placed.new] = _majority_cluster(placed, view.ids)
         sizes = {number: int((ids == number).sum()) for number in np.unique(ids).tolist()}
         clusters = tuple(replace(info, size=sizes[info.id]) for info in view.clusters)
         key = f"{projection_key(f'{corpus.digest}-{encoder.fingerprint}', projection)}-{digest_texts([view.projection_key])[:16]}"
+        count = len(placed.new)
         note = (
-            f"{_new_texts(len(placed.new))} placed among nearest neighbours, and all others stay where they were. "
-            "Press Draw the map to lay all of them out together."
+            f"{'1 new text was' if count == 1 else f'{count:,} new texts were'} placed among nearest neighbours, and all others stay where "
+            "they were. Press Draw the map to lay all of them out together."
         )
-        return MapView(placed.xy, ids, clusters, key, corpus.account, (note, *self._notes(corpus, model, encoder)))
+        return MapView(placed.xy, ids, clusters, key, corpus.account, (note, *self._languages.corpus_notes(corpus, model, encoder)))
+
+    def split_cluster(
+        self, corpus: Corpus, rows: Sequence[int], parts: int = 2, model: str | None = None
+    ) -> tuple[tuple[tuple[int, ...], ...], tuple[str, ...]]:
+        """Split texts into ``parts`` groups by k-means, largest first: the rows of each, and a label for each.
+
+        Raises:
+            StudioError: there are fewer texts than parts, or all are identical to the model.
+        """
+        from ..explore.clusters import ClusterParams, split_clusters
+
+        chosen = np.asarray(rows, np.int64)
+        if len(chosen) < parts:
+            raise StudioError(f"{len(chosen)} texts cannot be split in {parts}", "choose a larger cluster")
+        vectors = np.asarray(self._search.vectors(corpus, model))[chosen]
+        params = ClusterParams(method="kmeans", count=parts, seed=_SEED)
+        found = split_clusters(vectors, [corpus.texts[row] for row in chosen.tolist()], params)
+        if len(found.sizes) < parts:
+            raise StudioError("these texts are all alike to the model", "choose another cluster, or label them by a lasso")
+        return tuple(tuple(chosen[found.ids == part].tolist()) for part in range(parts)), found.labels
 
 
-def _new_texts(count: int) -> str:
-    return "1 new text was" if count == 1 else f"{count:,} new texts were"
+def _places_of_repeated(texts: Sequence[str]) -> np.ndarray | None:
+    """Return for each text its index among the distinct ones, (n,) int64; ``None`` if more than half of them are distinct."""
+    known = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+    return np.array([known[text] for text in texts], np.int64) if 2 * len(known) <= len(texts) else None
 
 
-def _voted(placed: PlacedPoints, ids: np.ndarray) -> np.ndarray:
-    """(m,) the cluster to which most of what is near belongs, by weight."""
+def _majority_cluster(placed: PlacedPoints, ids: np.ndarray) -> np.ndarray:
+    """Return the cluster of each new text, (m,): the one with most weight among its nearest neighbors."""
     found = np.empty(len(placed.new), np.int64)
     for place, (near, weights) in enumerate(zip(ids[placed.near], placed.weights, strict=True)):
         names, which = np.unique(near, return_inverse=True)

@@ -1,4 +1,4 @@
-"""The verb by which a person sees what changed from one model to another."""
+"""Compare two models on a corpus: maps, neighbors, pairs, and confused categories."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import StudioError
 from ..models.base import require_finite_vectors
-from .map import MapService
+from .resources import Service
 from .results.model_diff import CategoryChange, ModelDiff, QueryChange
 from .training_history import trained_texts
 
@@ -19,21 +19,27 @@ if TYPE_CHECKING:
     from ..explore.projection import ProjectionParams
     from ..models.base import Encoder
     from ..progress import Progress
+    from .resources import Resources
+    from .search import SearchService
 
 MAX_TEXTS = 30_000
 MAX_QUERIES = 3
 _PAIRS = 10
-_FEWEST = 20  # texts that no model was tuned on, below which all are judged
-_SEED = 12  # that of the Map tab, so that the first map is the one that stands there
+_MIN_UNSEEN_TEXTS = 20  # below this, texts a model was trained on are judged too
+_SEED = 12  # the Map tab's seed, so that the first map is the one shown there
 
-Phase = Callable[[str], "Progress | None"]
-"""Told what begins, in words; gives what is told how far that is, if anybody asks."""
+BeginPhase = Callable[[str], "Progress | None"]
+"""Called with the title of each phase; returns its progress callback, if any."""
 
 
-class ModelDiffService(MapService):
-    """Two models, a corpus → what is no longer as it was."""
+class ModelDiffService(Service):
+    """Differences between two models on one corpus."""
 
-    def changes(
+    def __init__(self, resources: Resources, search: SearchService) -> None:
+        super().__init__(resources)
+        self._search, self._languages = search, search.languages
+
+    def compare(
         self,
         corpus: Corpus,
         before: str,
@@ -42,48 +48,40 @@ class ModelDiffService(MapService):
         queries: Sequence[str] = (),
         column: str | None = None,
         projection: ProjectionParams | None = None,
-        begin: Phase | None = None,
+        begin_phase: BeginPhase | None = None,
     ) -> ModelDiff:
-        """What changed from one model to another: maps, neighbours, pairs, and categories that are taken for each other.
+        """Compare two models.
 
         Args:
-            queries: at most three; where none is given, the three texts whose neighbours changed most.
-            column: that holds categories.
-            projection: how the maps are drawn; as in the Map tab where not given.
-            begin: told each phase.
+            queries: at most three; if none, the three texts whose neighbors changed most.
+            column: column of categories.
+            projection: parameters of the maps; by default those of the Map tab.
+            begin_phase: called as each phase begins.
 
         Raises:
-            StudioError: the models are the same, or give no vectors; the corpus has fewer than three texts or more than 30,000; there is
-                no such column.
+            StudioError: the models are the same or give no vectors; the corpus has fewer than three texts or more than 30,000; there
+                is no such column.
         """
         from ..data.split import normalize_text
         from ..explore.model_diff import align_points, compare_neighbors, most_changed_pairs
         from ..explore.projection import ProjectionParams, project
 
-        told = begin or (lambda words: None)
-        if before == after:
-            raise StudioError("these are the same model", "choose two different ones")
-        if not 3 <= len(corpus) <= MAX_TEXTS:
-            raise StudioError(
-                f"the corpus has {len(corpus):,} text{'' if len(corpus) == 1 else 's'}", f"what changed is shown of 3 to {MAX_TEXTS:,}"
-            )
-        if column is not None and column not in corpus.fields:
-            raise StudioError(f"there is no column {column!r}", f"choose one of {', '.join(corpus.fields)}")
+        _require_comparable(corpus, before, after, column)
+        begin = begin_phase or (lambda title: None)
         encoders, vectors = [], []
         for place, name in enumerate((before, after), 1):
-            encoders.append(self._encoder(name))
-            vectors.append(self._vectors(corpus, encoders[-1], told(f"Encoding by model {place} of 2")))
-        near = compare_neighbors(vectors[0], vectors[1], progress=told("Looking for neighbours"))
-        closer, apart = most_changed_pairs(vectors[0], vectors[1], _PAIRS, told("Comparing every text with every other"))
-        params = projection or ProjectionParams(seed=_SEED)
+            encoders.append(self._languages.load(name))
+            vectors.append(self._search.vectors_by(corpus, encoders[-1], begin(f"Encoding by model {place} of 2")))
+        near = compare_neighbors(vectors[0], vectors[1], progress=begin("Looking for neighbours"))
+        closer, apart = most_changed_pairs(vectors[0], vectors[1], _PAIRS, begin("Comparing every text with every other"))
+        params, neighbors = projection or ProjectionParams(seed=_SEED), self._resources.neighbourhoods
         keys = [f"{corpus.digest}-{encoder.fingerprint}" for encoder in encoders]
-        first = project(vectors[0], params, keys[0], self.workspace, told("Drawing map 1 of 2"), graphs=self._services.neighbourhoods)
-        second = project(
-            vectors[1], params, keys[1], self.workspace, told("Drawing map 2 of 2"), start=first, graphs=self._services.neighbourhoods
-        )
-        learned = set().union(*(trained_texts(lambda: self.store, self.workspace, name) for name in (before, after)))
-        new = np.array([normalize_text(text) not in learned for text in corpus.texts])
-        asked = [query.strip() for query in queries if query.strip()][:MAX_QUERIES]
+        first = project(vectors[0], params, keys[0], self.workspace, begin("Drawing map 1 of 2"), graphs=neighbors)
+        second = project(vectors[1], params, keys[1], self.workspace, begin("Drawing map 2 of 2"), start=first, graphs=neighbors)
+        trained = set().union(*(trained_texts(lambda: self.store, self.workspace, name) for name in (before, after)))
+        unseen = np.array([normalize_text(text) not in trained for text in corpus.texts])
+        typed = [query.strip() for query in queries if query.strip()][:MAX_QUERIES]
+        shown = self._search_queries(corpus, encoders, typed, near.before.shape[1]) if typed else _most_moved(corpus, near, vectors)
         return ModelDiff(
             corpus=corpus,
             before=before,
@@ -93,78 +91,87 @@ class ModelDiffService(MapService):
             movement=near,
             closer=tuple(closer),
             apart=tuple(apart),
-            queries=tuple(self._typed(corpus, encoders, asked, near.before.shape[1]) if asked else _most_moved(corpus, near, vectors)),
-            categories=None if column is None else _by_category(corpus, column, vectors, new, told("Looking for confused categories")),
-            notes=self._noted(corpus, (before, after), encoders, new),
+            queries=tuple(shown),
+            categories=None
+            if column is None
+            else _compare_categories(corpus, column, vectors, unseen, begin("Looking for confused categories")),
+            notes=self._notes(corpus, (before, after), encoders, unseen),
         )
 
-    def _typed(self, corpus: Corpus, encoders: Sequence[Encoder], queries: Sequence[str], k: int) -> list[QueryChange]:
-        """The nearest texts of words that somebody has typed."""
+    def _search_queries(self, corpus: Corpus, encoders: Sequence[Encoder], queries: Sequence[str], k: int) -> list[QueryChange]:
         found = []
         for encoder in encoders:
-            asked = require_finite_vectors(encoder.for_role("query").encode(list(queries)))
-            hits = self._semantic(corpus, encoder.for_role("document")).search_many(asked, k)
+            vectors = require_finite_vectors(encoder.for_role("query").encode(list(queries)))
+            hits = self._search.semantic_index(corpus, encoder.for_role("document")).search_many(vectors, k)
             found.append([tuple((hit.row, hit.score) for hit in own) for own in hits])
         return [QueryChange(query, None, *near) for query, *near in zip(queries, *found, strict=True)]
 
-    def _noted(self, corpus: Corpus, names: Sequence[str], encoders: Sequence[Encoder], new: np.ndarray) -> tuple[str, ...]:
-        """What is to be known of the corpus and the models, and that one was tuned on these very texts."""
+    def _notes(self, corpus: Corpus, names: Sequence[str], encoders: Sequence[Encoder], unseen: np.ndarray) -> tuple[str, ...]:
         notes = [*corpus.repeat_notes()]
         for name, encoder in zip(names, encoders, strict=True):
-            notes += [*self.language_notes(corpus, name), *self._unknown(corpus, encoder)]
-        if not new.all():
-            notes.append(f"{int((~new).sum()):,} of these {len(corpus):,} texts are among those that a model was tuned on.")
+            notes += [*self._languages.language_notes(corpus, name), *self._languages.vocabulary_notes(corpus, encoder)]
+        if not unseen.all():
+            notes.append(f"{int((~unseen).sum()):,} of these {len(corpus):,} texts are among those that a model was tuned on.")
         return tuple(dict.fromkeys(notes))
 
 
+def _require_comparable(corpus: Corpus, before: str, after: str, column: str | None) -> None:
+    if before == after:
+        raise StudioError("these are the same model", "choose two different ones")
+    if not 3 <= len(corpus) <= MAX_TEXTS:
+        raise StudioError(
+            f"the corpus has {len(corpus):,} text{'' if len(corpus) == 1 else 's'}", f"models are compared on 3 to {MAX_TEXTS:,} texts"
+        )
+    if column is not None and column not in corpus.fields:
+        raise StudioError(f"there is no column {column!r}", f"choose one of {', '.join(corpus.fields)}")
+
+
 def _most_moved(corpus: Corpus, near: NeighborChange, vectors: Sequence[np.ndarray]) -> list[QueryChange]:
-    """The texts whose neighbours changed most, each text once, the longer of those that moved as far first."""
+    """Return the distinct texts whose neighbors changed most; of equal changes the longer text first."""
     order = sorted(range(len(corpus)), key=lambda row: (-near.moved[row], -len(corpus.texts[row]), row))
     first: dict[str, int] = {}
     for row in order:
         first.setdefault(corpus.texts[row], row)
-    rows = list(first.values())[:MAX_QUERIES]
+
+    def scored(own: np.ndarray, row: int, rows: np.ndarray) -> tuple[tuple[int, float], ...]:
+        from ..explore.products import exact_products
+
+        scores = exact_products(own, np.full(len(rows), row), rows)
+        return tuple(zip(rows.tolist(), scores.tolist(), strict=True))
+
     return [
-        QueryChange(corpus.texts[row], row, _scored(vectors[0], row, near.before[row]), _scored(vectors[1], row, near.after[row]))
-        for row in rows
+        QueryChange(corpus.texts[row], row, scored(vectors[0], row, near.before[row]), scored(vectors[1], row, near.after[row]))
+        for row in list(first.values())[:MAX_QUERIES]
     ]
 
 
-def _scored(vectors: np.ndarray, row: int, rows: np.ndarray) -> tuple[tuple[int, float], ...]:
-    from ..explore.products import exact_products
-
-    scores = exact_products(vectors, np.full(len(rows), row), rows)
-    return tuple(zip(rows.tolist(), scores.tolist(), strict=True))
-
-
-def _by_category(
-    corpus: Corpus, column: str, vectors: Sequence[np.ndarray], new: np.ndarray, progress: Progress | None
+def _compare_categories(
+    corpus: Corpus, column: str, vectors: Sequence[np.ndarray], unseen: np.ndarray, progress: Progress | None
 ) -> CategoryChange | None:
-    """The texts that no model was tuned on are judged, by all others; all of them where there are hardly any such.
+    """Compare how often a text's nearest text has its own category; ``None`` if no text has one.
 
-    A text whose cell is blank has no category, and is neither judged nor near; ``None`` where no text has one.
+    Texts no model was trained on are judged against all others; all texts if there are too few of them. A text with a blank cell has
+    no category: it is neither judged nor a neighbor.
     """
     from ..evaluation.bootstrap import bootstrap_mean, paired_gain, resample_clusters
     from ..evaluation.tasks.categories import nearest_categories
     from ..explore.model_diff import compare_confusions
 
-    labels = corpus.fields[column]
-    found = []
+    predictions = []
     for done, own in enumerate(vectors):
-        truth, nearest, names = nearest_categories(np.asarray(own), labels, corpus.texts)
-        found.append(nearest)
+        truth, nearest, names = nearest_categories(np.asarray(own), corpus.fields[column], corpus.texts)
+        predictions.append(nearest)
         if progress is not None:
             progress(done + 1, len(vectors))
-    told = truth >= 0
-    if not told.any():
+    labelled = truth >= 0
+    if not labelled.any():
         return None
-    judged = np.flatnonzero(told & new if (told & new).sum() >= _FEWEST else told)
-    right = [(nearest == truth)[judged] for nearest in found]
+    judged = np.flatnonzero(labelled & unseen if (labelled & unseen).sum() >= _MIN_UNSEEN_TEXTS else labelled)
+    correct = [(nearest == truth)[judged] for nearest in predictions]
     with resample_clusters([corpus.texts[row] for row in judged]):
-        span = paired_gain(*(bootstrap_mean(own.astype(np.float64)) for own in right)).get("gain_interval")
+        span = paired_gain(*(bootstrap_mean(own.astype(np.float64)) for own in correct)).get("gain_interval")
     interval = (float(span[0]), float(span[1])) if span else None
-    before, after = (np.where(np.isin(np.arange(len(truth)), judged), nearest, truth) for nearest in found)
+    before, after = (np.where(np.isin(np.arange(len(truth)), judged), nearest, truth) for nearest in predictions)
     confused = tuple(compare_confusions(truth, before, after, names))
-    return CategoryChange(
-        column, len(judged), float(right[0].mean()), float(right[1].mean()), interval, confused, int((~new[judged]).sum())
-    )
+    accuracies = (float(correct[0].mean()), float(correct[1].mean()))
+    return CategoryChange(column, len(judged), *accuracies, interval, confused, int((~unseen[judged]).sum()))

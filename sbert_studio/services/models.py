@@ -1,34 +1,81 @@
-"""A model that was made here, put on the Hugging Face Hub with the token of whoever asks."""
+"""List the available models; upload a model to the Hugging Face Hub."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
-from ..errors import StudioError
+from ..errors import StudioError, with_full_stop
 from .resources import Service
+from .results import ModelSummary
+from .static_embeddings import list_static_models
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-_MADE_HERE = ("run", "fitted")
+_UPLOADABLE_KINDS = ("run", "fitted")
 
 
 @dataclass(frozen=True)
 class PushedModel:
-    """Where a model is now. ``url``: of the repository's page; ``bytes``: what was sent."""
+    """An uploaded model: the URL of its repository and the bytes sent."""
 
     url: str
     bytes: int
 
 
 class ModelService(Service):
-    """Models → the Hub."""
+    """Models that can be used by name."""
 
-    def push(
+    def list_models(self, owner: str | None = None) -> list[ModelSummary]:
+        """List the installed models, then (one owner's) runs and static models, newest first. No model is loaded.
+
+        A damaged model is listed with its damage.
+        """
+        runs = [run for run in self.store.runs(owner) if run.model_path is not None]
+        usable = [run for run in runs if run.status == "finished" or (run.model_path is not None and run.model_path.is_dir())]
+        return (
+            self._installed()
+            + [self._summarize(run.id, "run", run.name, {"before": dict(run.before), "after": dict(run.after)}) for run in usable]
+            + self._static(owner)
+        )
+
+    def list_available(self, owner: str | None = None) -> tuple[list[ModelSummary], list[str]]:
+        """Return (:meth:`list_models`, notices). If the database cannot be read, runs are listed by their folders.
+
+        A folder does not tell its owner: a visitor of a shared page then sees only the installed and static models.
+        """
+        try:
+            return self.list_models(owner), []
+        except StudioError as error:
+            if owner not in (None, "local"):
+                notice = f"{error.message}; your own models are listed again once it can be read"
+                return self._installed() + self._static(owner), [notice]
+            folders = sorted(self.workspace.home.glob("runs/run-*/model"))
+            runs = [self._summarize(folder.parent.name, "run", folder.parent.name) for folder in folders]
+            return self._installed() + runs + self._static(owner), [f"{error.message}; the runs are listed by their folders"]
+
+    def _installed(self) -> list[ModelSummary]:
+        kinds = {"bundled": self.catalog.bundled(), "foreign": self.catalog.external(), "table": self.catalog.tables()}
+        return [self._summarize(name, kind, name) for kind, names in kinds.items() for name in names]
+
+    def _static(self, owner: str | None) -> list[ModelSummary]:
+        def sentences(notes: tuple[str, ...]) -> str:
+            return " ".join(with_full_stop(f"{note[:1].upper()}{note[1:]}") for note in notes)
+
+        records = list_static_models(self.workspace, owner)
+        return [replace(self._summarize(one.id, "fitted", one.name), note=sentences(one.notes)) for one in records]
+
+    def _summarize(self, name: str, kind: str, title: str, scores: Mapping[str, Any] | None = None) -> ModelSummary:
+        from ..models.io.sources import describe_source, read_model_info
+
+        try:
+            info = describe_source(self.catalog.resolve(name))
+        except StudioError:
+            info = read_model_info(None)
+        note = "Frozen: it is used and judged as it is, and cannot be tuned." if kind == "foreign" else ""
+        return ModelSummary(name=name, kind=kind, title=title, note=note, scores=scores or {}, **asdict(info))
+
+    def push_to_hub(
         self,
         model: str,
         repository: str,
@@ -36,51 +83,44 @@ class ModelService(Service):
         *,
         private: bool = True,
         endpoint: str | None = None,
-        begin: Callable[[str], None] = lambda phase: None,
+        begin_phase: Callable[[str], None] = lambda phase: None,
     ) -> PushedModel:
-        """Put the folder that sentence-transformers opens into a repository, which is made where there is none.
+        """Upload a model's sentence-transformers folder to a repository, which is created if needed.
 
         Args:
-            model: a run's id, or that of a table of words that was made here.
-            repository: ``name``, which then belongs to whoever the token is of, or ``owner/name``.
-            token: an access token that may write; never this machine's own on a shared page.
-            private: whether only its owner sees a repository that is made now; one that is there stays as it is.
-            endpoint: of another hub than huggingface.co.
-            begin: told each phase as it begins.
+            model: id of a run or of a static model trained here.
+            repository: ``name``, which then belongs to the token's owner, or ``owner/name``.
+            token: an access token with write permission; on a shared page never this machine's own.
+            private: visibility of a new repository; an existing one keeps its own.
+            endpoint: URL of a hub other than huggingface.co.
+            begin_phase: called with the title of each phase.
 
         Raises:
-            StudioError: the model was not made here or is damaged, the name cannot be one, the token may not write there, or the hub
-                cannot be reached.
+            StudioError: the model was not trained here or is damaged, the name is invalid, the token lacks permission, or the hub is
+                unreachable.
         """
         from huggingface_hub import CommitOperationAdd, HfApi
 
         from ..models.io.digests import require_undamaged
 
         source = self.catalog.resolve(model)
-        if source.kind not in _MADE_HERE or source.path is None:
+        if source.kind not in _UPLOADABLE_KINDS or source.path is None:
             raise StudioError(f"{model} was not made here", "choose a run of yours, or word vectors of yours")
         require_undamaged(source.path, model)
-        files = _files(source.path)
+        folder = source.path
+        files = [(path.relative_to(folder).as_posix(), path) for path in sorted(folder.rglob("*")) if path.is_file()]
+        size = sum(path.stat().st_size for _, path in files)
         api = HfApi(endpoint=endpoint, token=token, library_name="sbert-studio")
-        with _in_words(repository):
-            begin("asking the Hub")
-            made = api.create_repo(_named(repository), private=private, exist_ok=True)
-            begin(f"sending {sum(path.stat().st_size for _, path in files) / 1e6:,.0f} MB")
-            adds = [CommitOperationAdd(path_in_repo=name, path_or_fileobj=path) for name, path in files]
-            api.create_commit(made.repo_id, operations=adds, commit_message=f"{source.name}, tuned in SBERT Studio")
-        return PushedModel(str(made), sum(path.stat().st_size for _, path in files))
+        with _translated_errors(repository):
+            begin_phase("asking the Hub")
+            created = api.create_repo(_repository_name(repository), private=private, exist_ok=True)
+            begin_phase(f"sending {size / 1e6:,.0f} MB")
+            additions = [CommitOperationAdd(path_in_repo=name, path_or_fileobj=path) for name, path in files]
+            api.create_commit(created.repo_id, operations=additions, commit_message=f"{source.name}, tuned in SBERT Studio")
+        return PushedModel(str(created), size)
 
 
-def _files(folder: Path) -> list[tuple[str, Path]]:
-    return [(path.relative_to(folder).as_posix(), path) for path in sorted(folder.rglob("*")) if path.is_file()]
-
-
-def _named(repository: str) -> str:
-    """A name as the Hub takes it.
-
-    Raises:
-        StudioError: it cannot be one.
-    """
+def _repository_name(repository: str) -> str:
     from ..models.hub import HUB_ID
 
     name = repository.strip().removeprefix("https://huggingface.co/").strip("/")
@@ -91,7 +131,8 @@ def _named(repository: str) -> str:
     return name
 
 
-_WHY = {
+# Message and hint by HTTP status.
+_HUB_ERRORS = {
     401: ("the Hub does not know who you are", "sign in again"),
     403: ("you may not write to {0} on the Hub", "take a name of your own, or sign in with the right to write"),
     404: ("there is no {0} on the Hub that you may write to", "take a name of your own"),
@@ -100,8 +141,8 @@ _WHY = {
 
 
 @contextmanager
-def _in_words(repository: str) -> Iterator[None]:
-    """What the Hub answers, as an error that says how to mend it."""
+def _translated_errors(repository: str) -> Iterator[None]:
+    """Turn the Hub's errors into errors that say how to fix them."""
     from huggingface_hub.errors import HfHubHTTPError, LocalTokenNotFoundError, OfflineModeIsEnabled
 
     from ..models.hub import transport_errors
@@ -110,16 +151,12 @@ def _in_words(repository: str) -> Iterator[None]:
     try:
         yield
     except LocalTokenNotFoundError:
-        raise StudioError(*_WHY[401]) from None
+        raise StudioError(*_HUB_ERRORS[401]) from None
     except HfHubHTTPError as error:
-        status = _status(error)
-        what, how = _WHY.get(status, ("the Hub refused ({1}): {2}", "try again later"))
+        status = int(getattr(error.response, "status_code", 0) or 0)
+        what, how = _HUB_ERRORS.get(status, ("the Hub refused ({1}): {2}", "try again later"))
         raise StudioError(what.format(repository, status or "no status", error.server_message or "without a word"), how) from None
     except unreachable as error:
         if isinstance(error, OSError) and error.filename:
             raise
         raise StudioError("the Hugging Face Hub cannot be reached", "go online, or download the zip and upload it yourself") from None
-
-
-def _status(error: Any) -> int:
-    return int(getattr(error.response, "status_code", 0) or 0)

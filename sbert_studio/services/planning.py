@@ -1,13 +1,12 @@
-"""Verbs that say what a training would be, before it is one: its rows, its settings, their reasons, its time and memory."""
+"""Plan a training before it starts: its rows, its settings and why, its time and memory."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..data.schema.overrides import SchemaOverrides
 from ..errors import StudioError
 from ..registry import parse_params
 from .data import existing_file, existing_folder
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from ..data.doctor.diagnosis import Diagnosis
     from ..data.examples import Examples
     from ..data.loading.table import Table
+    from ..data.schema.overrides import SchemaOverrides
     from ..data.schema.roles import Roles
     from ..progress import Progress
     from ..training.advisor import Advice
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
     from .data import DataService
     from .resources import Resources
 
-_SAMPLE = 2_000  # texts of each column whose length the advisor sees
-_READING = ("encoding", "delimiter", "header")
+_LENGTH_SAMPLE = 2_000  # texts of each column whose token counts the advisor sees
+_FILE_OPTIONS = ("encoding", "delimiter", "header")
 
 
 class TrainingPlanner(Service):
-    """Requests → plans."""
+    """Requests → plans and estimates."""
 
-    def __init__(self, services: Resources, read: DataService) -> None:
-        super().__init__(services)
-        self.read = read
+    def __init__(self, resources: Resources, data: DataService) -> None:
+        super().__init__(resources)
+        self._data = data
 
     def plan(
         self,
@@ -45,145 +45,155 @@ class TrainingPlanner(Service):
         before: TrainPlan | None = None,
         *,
         table: Table | None = None,
-        reading: Progress | None = None,
-        checking: Progress | None = None,
+        read_progress: Progress | None = None,
+        check_progress: Progress | None = None,
     ) -> TrainPlan:
-        """All that decides a run, read, checked and advised; nothing is kept yet, and nothing is asked of anybody.
+        """Read, check and advise all that determines a run. Nothing is stored.
 
         Args:
-            before: an earlier plan; what it read and what it found is taken over where the request has not changed it, so that
-                another learning rate reads no file again.
-            table: the rows of the request's file, where they were read already.
-            reading, checking: told how far the one and then the other is.
+            before: an earlier plan. What the request does not change is reused, so that another learning rate reads no file again.
+            table: the rows of the request's file, if already read.
 
         Raises:
-            StudioError: a file cannot be read, no kind of examples can be had from it, or a setting is refused. What is merely
-                uncertain or wrong with its rows stands in the plan, which :meth:`~sbert_studio.services.fine_tune.FineTuneService.submit` refuses.
+            StudioError: a file cannot be read, holds no kind of examples, or a setting is invalid. Open questions and faulty rows are
+                part of the plan; :meth:`require_trainable` refuses them.
         """
         from ..training.spec import SHAPE
 
-        own, chosen_first, asked_first = _by_stage(request.overrides)
-        if request.first is None and (chosen_first or asked_first):
-            named = ", ".join([*chosen_first, *asked_first])
-            raise StudioError(f"there is no first stage to set {named} of", "name the file of the first stage")
-        asked = _said(request.choices)
-        given = request.data
-        if given is None:
+        settings, first_settings, first_overrides = _split_by_stage(request.overrides)
+        if request.first is None and (first_settings or first_overrides):
+            names = ", ".join([*first_settings, *first_overrides])
+            raise StudioError(f"there is no first stage to set {names} of", "name the file of the first stage")
+        if (source := request.data) is None:
             raise StudioError("there is no file to train on", "name a file, or a run to resume")
+        overrides = _file_overrides(request.choices)
         if table is None:
-            table = self._read_again(given, asked, None if before is None else before.data, reading)
-        model, chosen = self._model(request, table)
-        request = replace(request, model=model) if chosen else request
-        judged = None if request.dev is None else self._read_again(request.dev, asked, None if before is None else before.dev, reading)
-        diagnosis = before.diagnosis if before is not None and self._same_rows(before, table, judged, asked, model, own) else None
-        diagnosis = diagnosis or self.read.diagnosed(table, asked, judged, model, own.get("objective"), checking)
-        data = _source(given, table, asked, diagnosis)
-        dev, held, account = None, diagnosis.dev_examples, diagnosis.dev_account
-        if request.dev is not None and judged is not None and held is not None and account is not None:
-            dev = replace(_source(request.dev, judged, asked, diagnosis), examples=held, account=account)
-        advice = self._advise(diagnosis.examples, model, own)
-        own_settings = self._model_in_words(diagnosis.roles, model, advice.spec)
-        spec, reasons = advice.spec, (*_columns_in_words(diagnosis.roles), *chosen, *own_settings, *advice.reasons)
+            table = self._read(source, overrides, before.data if before else None, read_progress)
+        model, model_reason = self._choose_model(request, table)
+        if model_reason:
+            request = replace(request, model=model)
+        dev_table = None if request.dev is None else self._read(request.dev, overrides, before.dev if before else None, read_progress)
+        diagnosis = before.diagnosis if before and self._has_same_rows(before, table, dev_table, overrides, model, settings) else None
+        if diagnosis is None:
+            diagnosis = self._data.diagnose(table, overrides, dev_table, model, settings.get("objective"), check_progress)
+        data = _plan_file(source, table, overrides, diagnosis)
+        dev, held_out, held_account = None, diagnosis.dev_examples, diagnosis.dev_account
+        if request.dev is not None and dev_table is not None and held_out is not None and held_account is not None:
+            dev = replace(_plan_file(request.dev, dev_table, overrides, diagnosis), examples=held_out, account=held_account)
+        advice = self._advise(diagnosis.examples, model, settings)
+        spec = advice.spec
+        column_reason = f"{diagnosis.roles.note[0].upper()}{diagnosis.roles.note[1:]}." if diagnosis.roles.note else ""
+        model_notes = self._describe_model(diagnosis.roles, model, spec)
+        reasons = (*filter(None, (column_reason, model_reason, *model_notes)), *advice.reasons)
         first = earlier = None
         if request.first is not None:
-            first, earlier = self._first_stage(request.first, asked_first, chosen_first, model, before, reading)
-            shared: dict[str, Any] = {name: own[name] for name in SHAPE if name in own}
-            stage = self._advise(earlier.examples, model, {**shared, **chosen_first})
+            first, earlier = self._plan_first_stage(request.first, first_overrides, first_settings, model, before, read_progress)
+            shared: dict[str, Any] = {name: settings[name] for name in SHAPE if name in settings}
+            stage = self._advise(earlier.examples, model, {**shared, **first_settings})
             spec = spec.replace(first=stage.spec.to_json())
             reasons = (*(f"First stage: {reason}" for reason in stage.reasons), *reasons)
         return TrainPlan(request, data, dev, first, diagnosis, earlier, spec, reasons)
 
-    def _model(self, request: TrainRequest, table: Table) -> tuple[str, tuple[str, ...]]:
-        """Return the model to start from, and why where the language of the texts decided."""
-        from ..data.language import LANGUAGE_NAMES, dominant_foreign_language
-
-        default = self.settings.default_model
-        if request.model:
-            return request.model, ()
-        found = self.read.languages(table)
-        model = self.usual_model(found)
-        if model == default:
-            return model, ()
-        language = LANGUAGE_NAMES[dominant_foreign_language(found)]
-        return model, (f"Model {model}: most texts look like {language}, which {default} was not trained on.",)
-
     def estimate(self, plan: TrainPlan | TrainRequest) -> TrainingForecast:
-        """What a run would take, by a rehearsal of a few seconds; nothing is trained and nothing kept.
+        """Estimate time and memory of a run by rehearsing it for a few seconds; nothing is trained or stored.
 
         Raises:
-            StudioError: as :meth:`~sbert_studio.services.fine_tune.FineTuneService.submit` would; or a training is under way.
+            StudioError: the plan may not be trained, or a training is running.
         """
         from ..training.estimate import estimate_run
         from ..training.prepare import create_model
         from ..training.spec import TrainSpec
 
-        drawn = self.settled(plan)
-        dev = drawn.dev.examples if drawn.dev else None
+        plan = self.require_trainable(plan)
+        dev = plan.dev.examples if plan.dev else None
 
-        def work() -> Estimate:
-            found = estimate_run(drawn.spec, drawn.examples, encoder=create_model(self.catalog, drawn.spec, drawn.examples), dev=dev)
-            if drawn.first is None:
+        def run() -> Estimate:
+            found = estimate_run(plan.spec, plan.examples, encoder=create_model(self.catalog, plan.spec, plan.examples), dev=dev)
+            if plan.first is None:
                 return found
-            stage, earlier = TrainSpec.from_json(drawn.spec.first).replace(model=drawn.spec.model, dev_fraction=0), drawn.first.examples
+            stage, earlier = TrainSpec.from_json(plan.spec.first).replace(model=plan.spec.model, dev_fraction=0), plan.first.examples
             return estimate_run(stage, earlier, encoder=create_model(self.catalog, stage, earlier)) + found
 
-        return TrainingForecast(drawn.spec, drawn.reasons, self.runner.rehearse(work), drawn.accounts)
+        return TrainingForecast(plan.spec, plan.reasons, self.runner.rehearse(run), plan.accounts)
 
-    def settled(self, plan: TrainPlan | TrainRequest) -> TrainPlan:
-        """The plan itself, or that of a request, if it may be trained.
+    def require_trainable(self, plan: TrainPlan | TrainRequest) -> TrainPlan:
+        """Return the plan (of a request) if it may be trained.
 
         Raises:
-            StudioError: as :meth:`plan`; or a question is open, or the rows are not fit to learn from.
+            StudioError: as :meth:`plan`; or a question is open, or the rows are unfit for training.
         """
         plan = self.plan(plan) if isinstance(plan, TrainRequest) else plan
         plan.require_settled()
         return plan
 
-    def _read_again(self, given: Path | str | Table, asked: SchemaOverrides, known: PlanFile | None, progress: Progress | None) -> Table:
-        """The table of a file, read only if it was not read in the same way before."""
-        if not isinstance(given, str | Path):
-            return given
-        if existing_folder(given) is not None:
-            return self.read.table(given, progress=progress)
-        path = existing_file(given, in_full=self._services.allow_folders)
-        if known is not None and known.given == path and _how(known.choices) == _how(asked):
-            return known.table
-        return self.read.table(path, progress=progress, asked=asked)
+    def _choose_model(self, request: TrainRequest, table: Table) -> tuple[str, str]:
+        """Return the model to start from, and a reason if the language of the texts decided."""
+        from ..data.language import LANGUAGE_NAMES, dominant_foreign_language
 
-    def _same_rows(
-        self, before: TrainPlan, table: Table, judged: Table | None, asked: SchemaOverrides, model: str, own: Mapping[str, Any]
+        default = self.settings.default_model
+        if request.model:
+            return request.model, ""
+        languages = self._data.count_languages(table)
+        model = self._data.languages.default_model(languages)
+        if model == default:
+            return model, ""
+        return (
+            model,
+            f"Model {model}: most texts look like {LANGUAGE_NAMES[dominant_foreign_language(languages)]}; {default} was not trained on it.",
+        )
+
+    def _read(self, source: Path | str | Table, overrides: SchemaOverrides, earlier: PlanFile | None, progress: Progress | None) -> Table:
+        """Read a file unless the earlier plan read it with the same options."""
+        if not isinstance(source, str | Path):
+            return source
+        if existing_folder(source) is not None:
+            return self._data.read_table(source, progress=progress)
+        path = existing_file(source, full_path=self._resources.allow_folders)
+        if earlier is not None and earlier.given == path and _file_options(earlier.choices) == _file_options(overrides):
+            return earlier.table
+        return self._data.read_table(path, progress=progress, overrides=overrides)
+
+    def _has_same_rows(
+        self,
+        before: TrainPlan,
+        table: Table,
+        dev_table: Table | None,
+        overrides: SchemaOverrides,
+        model: str,
+        settings: Mapping[str, Any],
     ) -> bool:
-        """Whether what was found out before holds still: another setting changes nothing in the rows."""
-        held = None if before.dev is None else before.dev.table
-        name = before.request.model or self.settings.default_model
-        kinds, objective = self.read.kinds_of(own.get("objective")), before.request.overrides.get("objective")
-        read_alike = objective == own.get("objective") or (before.roles.kind in kinds if kinds else objective is None)
-        return before.table is table and held is judged and before.data.choices == asked and name == model and read_alike
+        """Return True if the earlier diagnosis still holds: most settings change nothing in the rows."""
+        known_dev = None if before.dev is None else before.dev.table
+        known_model = before.request.model or self.settings.default_model
+        loss, known_loss = settings.get("objective"), before.request.overrides.get("objective")
+        kinds = self._data.kinds_of_loss(loss)
+        is_same_kind = known_loss == loss or (before.roles.kind in kinds if kinds else known_loss is None)
+        is_same_file = before.table is table and known_dev is dev_table and before.data.choices == overrides
+        return is_same_file and known_model == model and is_same_kind
 
-    def _first_stage(
+    def _plan_first_stage(
         self,
         given: Path | str | Table,
-        said: Mapping[str, Any],
         chosen: Mapping[str, Any],
+        settings: Mapping[str, Any],
         model: str,
         before: TrainPlan | None,
         progress: Progress | None,
     ) -> tuple[PlanFile, Diagnosis]:
-        asked = _said(None, said)
+        overrides = _file_overrides(None, chosen)
         known = before.first if before is not None else None
-        table = self._read_again(given, asked, known, progress)
-        if before is not None and before.earlier is not None and known is not None and known.table is table and known.choices == asked:
-            diagnosis = before.earlier
-        else:
-            diagnosis = self.read.diagnosed(table, asked, None, model, chosen.get("objective"))
+        table = self._read(given, overrides, known, progress)
+        diagnosis = before.earlier if before and known and known.table is table and known.choices == overrides else None
+        if diagnosis is None:
+            diagnosis = self._data.diagnose(table, overrides, None, model, settings.get("objective"))
             diagnosis = replace(diagnosis, questions=tuple(map(for_first_stage, diagnosis.questions)))
-        return _source(given, table, asked, diagnosis), diagnosis
+        return _plan_file(given, table, overrides, diagnosis), diagnosis
 
-    def _model_in_words(self, roles: Roles, model: str, spec: TrainSpec) -> tuple[str, ...]:
-        """Say which prompt is put before the texts of each column, and how the model compares where that is not by the cosine.
+    def _describe_model(self, roles: Roles, model: str, spec: TrainSpec) -> tuple[str, str]:
+        """Describe the prompt of each column, and the similarity function if it is not the cosine.
 
         Raises:
-            StudioError: the model takes no prompts, and one was chosen.
+            StudioError: a prompt was chosen for a model that takes none.
         """
         from ..models.prompts import column_roles, describe_prompts, parse_prompts, require_prompts
         from ..models.similarity import TITLES
@@ -191,70 +201,66 @@ class TrainingPlanner(Service):
 
         if spec.architecture == "cross":
             require_no_prompt(spec)
-            return ()
+            return "", ""
         encoder = self.catalog.load_vector_encoder(model)
         prompts, default = encoder.prompts, encoder.default_prompt
         if spec.prompt:
             require_prompts(encoder)
             prompts, default = parse_prompts(spec.prompt)
-        of_columns = column_roles("positive_pairs" if spec.architecture == "poly" else roles.kind, len(roles.texts))
-        told = describe_prompts(prompts, default, roles.texts, of_columns)
-        by = encoder.similarity_name
-        fits = f"The model compares by {TITLES[by]}, and is judged so; the objectives fit the cosine." if by != "cosine" else ""
-        return tuple(filter(None, (told, fits)))
+        roles_of_columns = column_roles("positive_pairs" if spec.architecture == "poly" else roles.kind, len(roles.texts))
+        measure = encoder.similarity_name
+        note = f"The model compares by {TITLES[measure]}, and is judged so; the objectives fit the cosine." if measure != "cosine" else ""
+        return describe_prompts(prompts, default, roles.texts, roles_of_columns), note
 
-    def _advise(self, examples: Examples, model: str, overrides: Mapping[str, Any]) -> Advice:
+    def _advise(self, examples: Examples, model: str, settings: Mapping[str, Any]) -> Advice:
         from ..losses import losses_of
         from ..training.advisor import advise
 
         self.catalog.require_trainable(model)
-        chosen = {**overrides, "model": model}
-        if overrides.get("architecture") == "cross":
-            info, lengths = self.catalog.load_any(model).describe(), None
+        architecture, lengths = settings.get("architecture"), None
+        if architecture == "cross":
+            info = self.catalog.load_any(model).describe()
         else:
-            encoder = self.catalog.load_vector_encoder(model) if overrides.get("architecture") == "poly" else self.catalog.load(model)
-            sample = [text for column in examples.texts for text in column[:_SAMPLE]]
-            info, lengths = encoder.describe(), None if encoder.tokens is None else encoder.tokens.count_tokens(sample)
-        advice = advise(
-            examples, info=info, device=str(self.catalog.device), lengths=lengths, overrides=chosen, multilingual=self.multilingual
-        )
-        # The objective's own settings are checked here as well, before a run is made of them.
+            encoder = self.catalog.load_vector_encoder(model) if architecture == "poly" else self.catalog.load(model)
+            info = encoder.describe()
+            if encoder.tokens is not None:
+                lengths = encoder.tokens.count_tokens([text for column in examples.texts for text in column[:_LENGTH_SAMPLE]])
+        device, multilingual = str(self.catalog.device), self._data.multilingual
+        overrides = {**settings, "model": model}
+        advice = advise(examples, info=info, device=device, lengths=lengths, overrides=overrides, multilingual=multilingual)
+        # Validate the loss's own parameters here too, before a run is created.
         given = advice.spec.objective_params
-        checked = asdict(parse_params(losses_of(advice.spec.architecture)[advice.spec.objective].Params, given))
+        loss = losses_of(advice.spec.architecture)[advice.spec.objective]
+        checked = asdict(parse_params(loss.Params, given))
         return replace(advice, spec=advice.spec.replace(objective_params={name: checked[name] for name in given}))
 
 
-def _source(given: Path | str | Table, table: Table, asked: SchemaOverrides, diagnosis: Diagnosis) -> PlanFile:
-    whole = table if not isinstance(given, str | Path) or existing_folder(given) is not None else existing_file(given)
-    return PlanFile(whole, table, asked, diagnosis.roles, diagnosis.examples, diagnosis.account)
+def _plan_file(path: Path | str | Table, table: Table, overrides: SchemaOverrides, diagnosis: Diagnosis) -> PlanFile:
+    source = table if not isinstance(path, str | Path) or existing_folder(path) is not None else existing_file(path)
+    return PlanFile(source, table, overrides, diagnosis.roles, diagnosis.examples, diagnosis.account)
 
 
-def _said(asked: SchemaOverrides | None, more: Mapping[str, Any] | None = None) -> SchemaOverrides:
-    """What was said of a file; whether to go on with what is uncertain says nothing of the file itself."""
+def _file_overrides(overrides: SchemaOverrides | None, more: Mapping[str, Any] | None = None) -> SchemaOverrides:
+    """Return what was set of a file. ``as_read`` accepts uncertainty and says nothing about the file itself."""
     from ..data.schema.overrides import SchemaOverrides
 
-    return replace(asked or SchemaOverrides(), **overrides_from_json(more or {}), as_read=False)
+    return replace(overrides or SchemaOverrides(), **overrides_from_json(more or {}), as_read=False)
 
 
-def _how(asked: SchemaOverrides) -> Sequence[Any]:
-    return [getattr(asked, name) for name in _READING]
+def _file_options(overrides: SchemaOverrides) -> list[Any]:
+    return [getattr(overrides, name) for name in _FILE_OPTIONS]
 
 
-def _columns_in_words(roles: Roles) -> tuple[str, ...]:
-    """What the rows were taken for: the scale, or the labels and why they were chosen."""
-    return (f"{roles.note[0].upper()}{roles.note[1:]}.",) if roles.note else ()
-
-
-def _by_stage(overrides: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """The settings of the run; those of its first stage, whose names begin with ``first.``; and what is said of its file."""
+def _split_by_stage(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Return the run's settings, those of its first stage (named ``first.…``), and the overrides of the first stage's file."""
     from ..data.schema.overrides import SchemaOverrides
 
-    said = {item.name for item in fields(SchemaOverrides)}
-    own: dict[str, Any] = {}
+    file_fields = {item.name for item in fields(SchemaOverrides)}
+    settings: dict[str, Any] = {}
     first: dict[str, Any] = {}
-    asked: dict[str, Any] = {}
-    for name, value in overrides.items():
+    file: dict[str, Any] = {}
+    for name, value in values.items():
         bare = name.removeprefix(FIRST_STAGE_PREFIX)
-        part = own if bare == name else asked if bare in said else first
-        part[bare] = value
-    return own, first, parse_overrides(asked)
+        target = settings if bare == name else file if bare in file_fields else first
+        target[bare] = value
+    return settings, first, parse_overrides(file)

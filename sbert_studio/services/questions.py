@@ -1,4 +1,4 @@
-"""Questions about training data, and their answers."""
+"""Questions that only the owner of a file can answer: how they are shown, and how answers become overrides."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _TEXTS = 60  # characters of a row's text in a line
 
 
 class OpenQuestionsError(StudioError):
-    """Something can be meant in more than one way, and its owner has not said which.
+    """Open questions about a file or a run must be answered first.
 
     Args:
         message: what is open.
         questions: at least one.
-        otherwise: what else can be done than to answer.
+        otherwise: alternative to answering.
     """
 
     def __init__(self, message: str, questions: Sequence[Question], otherwise: str) -> None:
@@ -34,23 +34,23 @@ class OpenQuestionsError(StudioError):
 
     @classmethod
     def of_file(cls, name: str, questions: Sequence[Question]) -> OpenQuestionsError:
-        """A file that can be read in more than one way."""
-        asked = "; ".join(question.text for question in questions)
-        return cls(f"{name} leaves open what only you can say: {asked}", questions, "go on as it is read with --as-read")
+        """Return the error for a file that can be read in more than one way."""
+        texts = "; ".join(question.text for question in questions)
+        return cls(f"{name} leaves open what only you can say: {texts}", questions, "go on as it is read with --as-read")
 
     @classmethod
     def of_run(cls, run_id: str, question: Question) -> OpenQuestionsError:
-        """A run that an alarm has stopped."""
+        """Return the error for a run stopped by an alarm."""
         message = f"the run {run_id} stopped and asks: {question.text}"
         return cls(message, [question], "leave it. The answer goes behind the same command")
 
     def lines(self) -> list[str]:
-        """Every question with its rows and its answers, a line each."""
+        """Return all questions, rows and answers as lines."""
         return [line for question in self.questions for line in format_question(question)]
 
 
 def format_question(question: Question) -> list[str]:
-    """A question for a terminal: itself and why, its rows, and the flag of each answer."""
+    """Return a question as lines for a terminal: text and reason, example rows, and the flag of each answer."""
     lines = [f"question: {question.text}" + (f" ({question.why})" if question.why else "")]
     for shown in question.rows:
         texts = " | ".join(text if len(text) <= _TEXTS else text[: _TEXTS - 1] + "…" for text in shown.texts)
@@ -61,7 +61,7 @@ def format_question(question: Question) -> list[str]:
 
 
 def question_from_json(value: Mapping[str, Any]) -> Question:
-    """The inverse of :meth:`~sbert_studio.data.questions.Question.to_json`."""
+    """Inverse of :meth:`~sbert_studio.data.questions.Question.to_json`."""
     from ..data.questions import ExampleRow, Option, Question
 
     options = tuple(Option(str(one["answer"]), str(one["flag"]), dict(one.get("choice") or {})) for one in value["options"])
@@ -72,15 +72,15 @@ def question_from_json(value: Mapping[str, Any]) -> Question:
     return Question(str(value["name"]), str(value["question"]), options, str(value.get("why", "")), rows, value.get("proposed"))
 
 
-def apply_answer(asked: SchemaOverrides | None, choice: Mapping[str, Any]) -> SchemaOverrides:
-    """What was said of a file, with an answer's choice (see :class:`~sbert_studio.data.questions.Option`) taken up."""
+def apply_answer(overrides: SchemaOverrides | None, choice: Mapping[str, Any]) -> SchemaOverrides:
+    """Return the overrides with an answer's choice (see :class:`~sbert_studio.data.questions.Option`) applied."""
     from ..data.schema.overrides import SchemaOverrides
 
-    return replace(asked or SchemaOverrides(), **overrides_from_json(choice))
+    return replace(overrides or SchemaOverrides(), **overrides_from_json(choice))
 
 
 def overrides_from_json(choice: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of :class:`~sbert_studio.data.schema.overrides.SchemaOverrides` that plain JSON data sets; lists become tuples.
+    """Return the fields of :class:`~sbert_studio.data.schema.overrides.SchemaOverrides` set by plain JSON; lists become tuples.
 
     Raises:
         StudioError: there is no such field.
@@ -95,7 +95,7 @@ def overrides_from_json(choice: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def for_first_stage(question: Question) -> Question:
-    """A question about the file of the first stage, whose answers are settings named ``first.…``."""
+    """Return a question about the first stage's file; its answers are settings named ``first.…``."""
     return replace(question, text=f"In the file of the first stage: {question.text}", options=tuple(map(_first_option, question.options)))
 
 
@@ -106,7 +106,7 @@ def _first_option(option: Option) -> Option:
 
 
 def format_value(value: Any) -> str:
-    """A chosen value as it is typed: names with commas between them, a scale as ``0-5``."""
+    """Return a value as it is typed: names separated by commas, a scale as ``0-5``."""
     from ..data.schema.overrides import NO_ORDER, format_names, format_scale
 
     if isinstance(value, list | tuple) and not value:
@@ -118,25 +118,25 @@ def format_value(value: Any) -> str:
     return {True: "yes", False: "no", None: ""}.get(value, str(value)) if isinstance(value, bool | None) else str(value)
 
 
-def parse_overrides(said: Mapping[str, Any]) -> dict[str, Any]:
-    """What is said of a file, where a person typed it as words: names with commas between them, a scale such as ``0-5``.
+def parse_overrides(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Parse typed values: names separated by commas, a scale such as ``0-5``.
 
     Raises:
-        StudioError: a value is none of those known.
+        StudioError: a value cannot be parsed.
     """
     from ..data.schema.overrides import parse_columns, parse_order, parse_scale
 
-    readers: dict[str, Callable[[str], Any]] = {
+    parsers: dict[str, Callable[[str], Any]] = {
         "columns": parse_columns,
         "order": parse_order,
         "scale": parse_scale,
         "kind": lambda text: text.strip().replace("-", "_"),
-        "header": _yes_or_no,
+        "header": _parse_yes_no,
     }
-    return {name: readers[name](value) if isinstance(value, str) and name in readers else value for name, value in said.items()}
+    return {name: parsers[name](value) if isinstance(value, str) and name in parsers else value for name, value in values.items()}
 
 
-def _yes_or_no(text: str) -> bool:
+def _parse_yes_no(text: str) -> bool:
     word = text.strip().lower()
     if word not in _YES + _NO:
         raise StudioError(f"header is {text!r}", "say yes where the first row names the columns, and no where it does not")
@@ -144,9 +144,9 @@ def _yes_or_no(text: str) -> bool:
 
 
 def describe_answers(question: Question) -> str:
-    """The answers as a caller of the API gives them: ``answer with order="no,yes" (yes) or …, or go on with as_read=true``."""
-    ways = (
+    """Return the answers as API arguments: ``answer with order="no,yes" (yes) or …, or go on with as_read=true``."""
+    answers = (
         " and ".join(f'{name}="{format_value(value)}"' for name, value in option.choice.items()) + f" ({option.answer})"
         for option in question.options
     )
-    return f"answer with {' or '.join(ways)}; or go on as it is read with as_read=true"
+    return f"answer with {' or '.join(answers)}; or go on as it is read with as_read=true"

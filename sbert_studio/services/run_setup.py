@@ -1,36 +1,79 @@
-"""Start, restart and resume runs; access tokens of API runs."""
+"""Set up a run's folder: its files, restart mark and access token; checks before a run is resumed."""
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 import logging
 from collections.abc import Mapping
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError
-from ..workspace import Workspace, digest_file, file_name
+from ..runs.run import Run, new_run_id, utc_now
+from ..workspace import Workspace, digest_file, file_name, write_json
 from .data import existing_file
 from .training_plan import FIRST_STAGE_PREFIX, PlanFile, TrainPlan, TrainRequest, describe_row_reports, exclude_shared_texts
 
 if TYPE_CHECKING:
     from ..runs.files import InputFile, RunFiles
-    from ..runs.run import Run
+    from ..runs.runner import Runner
+    from ..runs.store import RunStore
 
 
 log = logging.getLogger(__name__)
+_RESTART_FILE = "background.json"
+_MAX_RESTARTS = 3
+_GIVEN_UP = f"the program ended each of the {_MAX_RESTARTS} times that it went on with this run; resume it to try again"
+
+
+def mark_for_restart(workspace: Workspace, run_id: str) -> None:
+    """Mark a run to be resumed automatically if the program ends while it is queued or training."""
+    write_json(workspace.run(run_id) / _RESTART_FILE, {"restarts": 0})
+
+
+def unmark_for_restart(workspace: Workspace, run_id: str) -> None:
+    """Remove the mark: a run continued in a terminal is not resumed automatically."""
+    with suppress(OSError):
+        (workspace.home / "runs" / run_id / _RESTART_FILE).unlink(missing_ok=True)
+
+
+def resubmit_interrupted(workspace: Workspace, store: RunStore, runner: Runner) -> list[Run]:
+    """Queue again, in their old order, the marked runs interrupted by the end of the program.
+
+    A run that was interrupted three times in a row is left alone: it may be what crashes the program.
+    """
+    store.recover()
+    resumed = []
+    for run in reversed(store.runs(status="interrupted")):
+        note = workspace.home / "runs" / run.id / _RESTART_FILE
+        try:
+            restarts = int(json.loads(note.read_text(encoding="utf-8"))["restarts"])
+        except (OSError, ValueError, KeyError, TypeError):
+            continue  # not marked, or damaged
+        try:
+            if restarts >= _MAX_RESTARTS:
+                store.record(run.id, message=_GIVEN_UP)
+                note.unlink()
+                continue
+            write_json(note, {"restarts": restarts + 1})
+            store.claim(run.id)
+            runner.submit(run.id)
+            resumed.append(run)
+        except (StudioError, OSError) as error:
+            log.warning("the run %s could not be resumed: %s", run.id, error)
+    return resumed
 
 
 ACCEPT_ALARM = "accept_alarm"
-"""The setting by which an alarm is answered; a run that is gone on with may be given it."""
+"""Setting that answers an alarm; the only one a resumed run accepts."""
 
 
 def new_run(plan: TrainPlan) -> Run:
-    """A run of this plan that waits, with an id of its own; nothing is written yet."""
-    from ..runs.run import Run, new_run_id, utc_now
-
+    """Return a queued run of this plan with a new id; nothing is written yet."""
     request, spec = plan.request, plan.spec
     return Run(
         id=new_run_id(),
@@ -47,46 +90,44 @@ def new_run(plan: TrainPlan) -> Run:
     )
 
 
-def write_run_files(materials: RunFiles, plan: TrainPlan) -> None:
-    """All that the run needs, as files in its folder."""
-    files = {part: _given(source) for part, source in plan.sources.items()}
+def write_run_files(files: RunFiles, plan: TrainPlan) -> None:
+    """Write all that the run needs to its folder."""
+    given = {part: _run_file(source) for part, source in plan.sources.items()}
     if plan.first is not None and plan.dev is not None:
-        files["first"] = replace(files["first"], account=exclude_shared_texts(plan.first.account, plan.first.examples, plan.dev.examples))
-    reasons = (*describe_row_reports({part: given.account for part, given in files.items()}), *plan.reasons)
+        given["first"] = replace(given["first"], account=exclude_shared_texts(plan.first.account, plan.first.examples, plan.dev.examples))
+    reasons = (*describe_row_reports({part: file.account for part, file in given.items()}), *plan.reasons)
     pins = None if plan.request.pins is None else plan.request.pins.with_texts(plan.examples)
-    materials.write(plan.spec, files, reasons, _told(plan), pins)
+    files.write(plan.spec, given, reasons, _plan_record(plan), pins)
 
 
-def require_same_request(run: Run, materials: RunFiles, said: TrainRequest | None) -> None:
-    """Find out whether what was said beside a run's id is what it began with.
+def require_same_request(run: Run, files: RunFiles, request: TrainRequest | None) -> None:
+    """Check that a request given beside a run's id matches what the run started with.
 
     Raises:
-        StudioError: it began with another file, other settings, or such as cannot be said again.
+        StudioError: the run started with another file or other settings, or the request sets what a resumed run keeps.
     """
-    if said is None:
+    if request is None:
         return
-    if said.choices:
+    if request.choices:
         raise StudioError(f"the run {run.id} began with columns of its own", "a resumed run keeps its columns; leave them out")
-    if said.name is not None and said.name != run.name:
-        raise StudioError(f"the run {run.id} is called {run.name!r}, not {said.name!r}", "a resumed run keeps its name; leave --name out")
-    _require_same_settings(run, {**said.overrides, **({} if said.model is None else {"model": said.model})})
-    source = materials.source()
-    for part, given, what in (("data", said.data, "the file"), ("dev", said.dev, "--dev"), ("first", said.first, "--first")):
+    if request.name is not None and request.name != run.name:
+        raise StudioError(
+            f"the run {run.id} is called {run.name!r}, not {request.name!r}", "a resumed run keeps its name; leave --name out"
+        )
+    _require_same_settings(run, {**request.overrides, **({} if request.model is None else {"model": request.model})})
+    source = files.source()
+    for part, given, what in (("data", request.data, "the file"), ("dev", request.dev, "--dev"), ("first", request.first, "--first")):
         _require_same_file(run, source.get(part), given, what)
 
 
-def _given(source: PlanFile) -> InputFile:
+def _run_file(source: PlanFile) -> InputFile:
     from ..runs.files import InputFile
 
-    asked = source.choices
-    read = {"encoding": asked.encoding, "delimiter": asked.delimiter, "header": asked.header}
-    return InputFile(source.given, source.roles, source.examples, source.account, read)
+    options = {name: getattr(source.choices, name) for name in ("encoding", "delimiter", "header")}
+    return InputFile(source.given, source.roles, source.examples, source.account, options)
 
 
-def _told(plan: TrainPlan) -> dict[str, Any]:
-    """What was found, asked and answered, as plain data for the run's folder."""
-    from dataclasses import asdict
-
+def _plan_record(plan: TrainPlan) -> dict[str, Any]:
     request = plan.request
     found = (*plan.diagnosis.findings, *(plan.earlier.findings if plan.earlier else ()))
     findings = [{"severity": one.severity, "message": one.message, "rows": len(one.rows)} for one in found]
@@ -101,42 +142,42 @@ def _told(plan: TrainPlan) -> dict[str, Any]:
     }
 
 
-def _require_same_settings(run: Run, asked: Mapping[str, Any]) -> None:
+def _require_same_settings(run: Run, settings: Mapping[str, Any]) -> None:
     stage = run.spec.get("first", {})
     known = {**run.spec, **run.spec.get("objective_params", {})}
     known |= {f"{FIRST_STAGE_PREFIX}{key}": value for key, value in {**stage, **stage.get("objective_params", {})}.items()}
-    for name, value in asked.items():
-        if name == ACCEPT_ALARM:  # an answer to what the run asks
+    for name, value in settings.items():
+        if name == ACCEPT_ALARM:
             continue
-        if value not in (None, "auto") and not _same(value, known.get(name)):
+        if value not in (None, "auto") and not _is_same_value(value, known.get(name)):
             raise StudioError(
                 f"the run {run.id} began with {name} {known.get(name)!r}, not {value!r}",
                 "a resumed run keeps its settings; leave them out",
             )
 
 
-def _require_same_file(run: Run, kept: Mapping[str, Any] | None, given: Any, what: str) -> None:
-    if not isinstance(given, str | Path):
+def _require_same_file(run: Run, stored: Mapping[str, Any] | None, path: Any, what: str) -> None:
+    if not isinstance(path, str | Path):
         return
-    if kept is None:
+    if stored is None:
         raise StudioError(f"the run {run.id} began without {what}", f"leave {what} out, or start a new run with it")
-    if digest_file(existing_file(given)) != kept["sha256"]:
-        raise StudioError(f"the run {run.id} began with another file, {kept['name']}", f"leave {what} out, or start a new run with it")
+    if digest_file(existing_file(path)) != stored["sha256"]:
+        raise StudioError(f"the run {run.id} began with another file, {stored['name']}", f"leave {what} out, or start a new run with it")
 
 
-def _same(asked: Any, kept: Any) -> bool:
-    """Whether a value as it was typed is the value that was kept."""
+def _is_same_value(value: Any, stored: Any) -> bool:
+    # A typed value is a string; numbers may be written differently.
     try:
-        return float(asked) == float(kept)
+        return float(value) == float(stored)
     except (TypeError, ValueError):
-        return str(asked) == str(kept)
+        return str(value) == str(stored)
 
 
 def strength_marks(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What the dial shows: the marks that were judged and where it stands; ``None`` where there is nothing between two models.
+    """Return the evaluated strengths of a run and the current one; ``None`` if the model cannot be blended.
 
     Args:
-        before, after: a run's scores; of several trainings, those of the one whose model was kept.
+        before, after: the run's scores.
     """
     kept = after.get("kept") or after
     marks = kept.get("strengths") or after.get("strengths")
@@ -146,21 +187,21 @@ def strength_marks(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[
     return {"marks": shown, "strength": kept.get("strength", after.get("strength", 1.0))}
 
 
-_LENGTH = 40
+_TOKEN_DIGITS = 40
 
 
 def run_token(workspace: Workspace, run_id: str) -> str:
-    """The token of a run: 40 hex digits that nobody guesses."""
-    return _digest(workspace, f"run {run_id}")[:_LENGTH]
+    """Return the run's access token: 40 hex digits."""
+    return _digest(workspace, f"run {run_id}")[:_TOKEN_DIGITS]
 
 
 def is_run_token(workspace: Workspace, run_id: str, token: object) -> bool:
-    """Whether ``token`` is the run's; the time that this takes tells nothing of it."""
+    """Return True if ``token`` is the run's, compared in constant time."""
     return isinstance(token, str) and hmac.compare_digest(run_token(workspace, run_id).encode(), token.encode("utf-8", "replace"))
 
 
 def api_owner(workspace: Workspace, address: str) -> str:
-    """Whose runs a caller's are on a shared page: a name made from its address, which nobody reads back from it."""
+    """Return the owner name of an API caller on a shared page: a keyed hash of its address."""
     return f"api-{_digest(workspace, f'address {address}')[:16]}"
 
 

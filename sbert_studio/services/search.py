@@ -1,4 +1,4 @@
-"""Verbs by which a person looks at a corpus: search, mine, draw."""
+"""Search a corpus, mine paraphrases, find near-duplicates."""
 
 from __future__ import annotations
 
@@ -12,35 +12,42 @@ import numpy as np
 from ..errors import StudioError
 from ..models.base import require_finite_vectors
 from ..progress import checkpoint
-from ..workspace import digest_texts
-from .results import ClusterInfo, Duplicates, MapView, MinedPair, MinedPairs, SearchResult, TextHit
-from .similarity import SimilarityService, require_text
+from .resources import Service
+from .results import Duplicates, MinedPair, MinedPairs, SearchResult, TextHit
+from .similarity import require_text
 
 if TYPE_CHECKING:
     from ..data.corpus import Corpus
     from ..explore.approximate_mining import PairRecall
     from ..explore.bm25 import LexicalIndex
-    from ..explore.clusters import ClusterParams
     from ..explore.exact_search import Hit
-    from ..explore.projection import ProjectionParams
     from ..explore.search import SemanticIndex
-    from ..models.base import Encoder, PairScorer
+    from ..models.base import Encoder
     from ..models.prompts import Role, SearchSettings
     from ..progress import Progress
+    from .languages import LanguageService
+    from .resources import Resources
 
 Mode = Literal["semantic", "lexical", "hybrid"]
 MODES: tuple[Mode, ...] = ("semantic", "lexical", "hybrid")
-Phase = Literal["encode", "layout", "groups"]
-_TIMES = 2  # one question, as the command line asks, is answered faster than an index is built
-_POOL = 100  # how deep each ranking goes that hybrid search fuses, and how many hits are ranked again
+_INDEX_AFTER_QUERIES = 2  # a single query, as from the command line, is answered faster than an index is built
+_POOL = 100  # depth of each ranking that hybrid search fuses, and number of hits that are re-ranked
 
 
-class SearchService(SimilarityService):
-    """Texts → numbers and pictures. Vectors come from one cache, so that no control encodes a corpus twice."""
+class SearchService(Service):
+    """Search over one cache of vectors, so that no control encodes a corpus twice."""
 
-    def vectors_of(self, corpus: Corpus, model: str | None = None, progress: Progress | None = None) -> np.ndarray:
-        """The corpus' vectors from the cache: (n, dim) float32, read-only."""
-        return self._vectors(corpus, self._encoder(model), progress)
+    def __init__(self, resources: Resources, languages: LanguageService) -> None:
+        super().__init__(resources)
+        self.languages = languages
+
+    def vectors(self, corpus: Corpus, model: str | None = None, progress: Progress | None = None) -> np.ndarray:
+        """Return the corpus' vectors from the cache: (n, dim) float32, read-only."""
+        return self.vectors_by(corpus, self.languages.load(model), progress)
+
+    def vectors_by(self, corpus: Corpus, encoder: Encoder, progress: Progress | None = None) -> np.ndarray:
+        """Return :meth:`vectors` by a loaded model."""
+        return self._resources.vectors.get(corpus.texts, corpus.digest, encoder, progress)
 
     def search(
         self,
@@ -49,66 +56,70 @@ class SearchService(SimilarityService):
         k: int = 10,
         mode: Mode = "semantic",
         *,
-        rerank: bool | str = False,
+        reranker: bool | str = False,
         model: str | None = None,
         progress: Progress | None = None,
-        among: Sequence[int] | None = None,
+        row_ids: Sequence[int] | None = None,
         settings: SearchSettings | None = None,
     ) -> SearchResult:
-        """The ``k`` texts nearest to a query: by meaning, by words (BM25), or by both rankings fused.
+        """Return the ``k`` texts nearest to a query: semantic, lexical (BM25), or both rankings fused.
 
         Args:
-            among: the rows of the corpus, from 0, of which the ``k`` are found; all where not given.
-            rerank: rank the best hits again by this model's score of the query with each (``True``: by that of the settings). A
-                cross-encoder reads every pair whole; a poly-encoder reads the corpus once, and then the query alone.
-            settings: prompts and a length of vectors in the place of the model's.
+            row_ids: search only these rows of the corpus, from 0.
+            reranker: re-rank the best hits with this model (``True``: the one of the settings). A cross-encoder reads each pair; a
+                poly-encoder reads the corpus once and then only the query.
+            settings: prompts and vector length that replace the model's own.
         """
         from ..explore.exact_search import reciprocal_rank_fusion
 
-        query, k = require_text(query, "query"), _at_least_one(k, "k")
+        query, k = require_text(query, "query"), _require_positive(k, "k")
         if mode not in MODES:
             raise StudioError(f"there is no search mode {mode!r}", f"choose one of {', '.join(MODES)}")
-        only = None if among is None else np.unique(np.asarray(among, np.int64))
-        if only is not None and len(only) and not (only[0] >= 0 and only[-1] < len(corpus)):
+        rows = None if row_ids is None else np.unique(np.asarray(row_ids, np.int64))
+        if rows is not None and len(rows) and not (rows[0] >= 0 and rows[-1] < len(corpus)):
             raise StudioError("a row is not in the corpus", f"choose rows from 0 to {len(corpus) - 1}")
-        encoder = None if mode == "lexical" else self._reading(model, "document", settings)
-        semantic = None if encoder is None else self._semantic(corpus, encoder, progress)
-        lexical = None if mode == "semantic" else self._lexical(corpus, progress)
-        reader = self._reader(rerank)
-        again = self._again(corpus, reader, progress) if reader else None
+        encoder = None if mode == "lexical" else self._load(model, "document", settings)
+        semantic = None if encoder is None else self.semantic_index(corpus, encoder, progress)
+        lexical = None if mode == "semantic" else self._lexical_index(corpus, progress)
+        rerank = self._load_reranker(reranker, corpus, progress)
+        # Everything above is preparation: from here on the search itself is timed.
         start = time.perf_counter()
-        depth = max(k, _POOL) if mode == "hybrid" or again else k
+        depth = max(k, _POOL) if mode == "hybrid" or rerank else k
         rankings: list[list[Hit]] = []
         recall = None
-        if encoder is not None and semantic is not None:
-            asks = self._reading(model, "query", settings)
-            by_meaning = semantic.find(require_finite_vectors(asks.encode([query]))[0], depth, only)
-            rankings, recall = [by_meaning.hits], by_meaning.recall
-        if lexical:
-            rankings.append(lexical.search(query, depth, only))
+        if semantic is not None:
+            vector = require_finite_vectors(self._load(model, "query", settings).encode([query]))[0]
+            found = semantic.find(vector, depth, rows)
+            rankings, recall = [found.hits], found.recall
+        if lexical is not None:
+            rankings.append(lexical.search(query, depth, rows))
         hits = reciprocal_rank_fusion(rankings) if len(rankings) > 1 else rankings[0]
-        found = _result(corpus, again(query, hits[:depth]) if again else hits, k, start)
-        quicker = encoder is not None and semantic is not None and self._quicken(semantic, corpus, encoder)
-        foreign = (self.language_notes(corpus, model) or self.language_notes([query], model, "Your words")) if encoder is not None else ()
-        unknown = (*self._unknown(corpus, encoder), *self._unknown([query], encoder, "your query")) if encoder is not None else ()
-        notes = (*_told(recall, quicker), *_compared_by(encoder), *corpus.repeat_notes(), *foreign, *unknown)
-        by = "cosine" if encoder is None else encoder.similarity_name
-        return replace(found, notes=notes, recall=recall, similarity_fn_name=by)
+        result = _search_result(corpus, rerank(query, hits[:depth]) if rerank else hits, k, start)
+        if encoder is None or semantic is None:
+            return replace(result, notes=tuple(corpus.repeat_notes()), recall=recall)
+        is_indexing = self._index_in_background(semantic, corpus, encoder)
+        languages = self.languages
+        notes = (
+            *_recall_notes(recall, is_indexing),
+            *_measure_notes(encoder),
+            *corpus.repeat_notes(),
+            *(languages.language_notes(corpus, model) or languages.language_notes([query], model, "Your words")),
+            *languages.vocabulary_notes(corpus, encoder),
+            *languages.vocabulary_notes([query], encoder, "your query"),
+        )
+        return replace(result, notes=notes, recall=recall, similarity_fn_name=encoder.similarity_name)
 
-    def _reading(self, model: str | None, role: Role, settings: SearchSettings | None) -> Encoder:
-        return self._encoder(model, role) if settings is None else settings.apply(self._encoder(model, "plain"), role)
-
-    def neighbours(self, corpus: Corpus, row: int, k: int = 10, model: str | None = None) -> SearchResult:
-        """The ``k`` texts nearest to row ``row`` (from 0) of the corpus, itself left out."""
+    def find_neighbors(self, corpus: Corpus, row: int, k: int = 10, model: str | None = None) -> SearchResult:
+        """Return the ``k`` texts nearest to row ``row`` (from 0) of the corpus, without the row itself."""
         if not 0 <= row < len(corpus.texts):
             raise StudioError(f"the corpus has no row {row}", f"choose one from 0 to {len(corpus.texts) - 1}")
-        encoder = self._encoder(model)
-        index, vectors = self._semantic(corpus, encoder), self._vectors(corpus, encoder)
+        encoder = self.languages.load(model)
+        index, vectors = self.semantic_index(corpus, encoder), self.vectors_by(corpus, encoder)
         start = time.perf_counter()
-        found = index.find(vectors[row], _at_least_one(k, "k") + 1)
-        result = _result(corpus, [hit for hit in found.hits if hit.row != row], k, start)
-        quicker = self._quicken(index, corpus, encoder)
-        notes = (*_told(found.recall, quicker), *_compared_by(encoder), *self._notes(corpus, model, encoder))
+        found = index.find(vectors[row], _require_positive(k, "k") + 1)
+        result = _search_result(corpus, [hit for hit in found.hits if hit.row != row], k, start)
+        is_indexing = self._index_in_background(index, corpus, encoder)
+        notes = (*_recall_notes(found.recall, is_indexing), *_measure_notes(encoder), *self.languages.corpus_notes(corpus, model, encoder))
         return replace(result, notes=notes, recall=found.recall, similarity_fn_name=encoder.similarity_name)
 
     def mine(
@@ -118,213 +129,134 @@ class SearchService(SimilarityService):
         model: str | None = None,
         progress: Progress | None = None,
         *,
-        comparing: Progress | None = None,
+        pair_progress: Progress | None = None,
         exact: bool = False,
     ) -> MinedPairs:
-        """The most similar pairs of the corpus: exactly, or, from 200,000 texts on unless ``exact``, approximately, which is said.
+        """Return the most similar pairs of the corpus. From 200,000 texts on the search is approximate unless ``exact``.
 
         Args:
-            progress: told of texts encoded.
-            comparing: told of pairs compared; where not all are, about how many there will be is known better once their lists are there.
+            progress: called with the texts encoded.
+            pair_progress: called with the pairs compared. An approximate search first estimates their number.
         """
         from ..explore.approximate_mining import EXACT_BELOW, approximate_paraphrase_mining
         from ..explore.paraphrase_mining import paraphrase_mining, paraphrase_mining_by, require_top
 
-        if len(corpus.texts) < 2:
-            raise StudioError("the corpus has fewer than two texts", "add texts to compare")
+        _require_two_texts(corpus)
         require_top(top)
-        encoder = self._encoder(model)
-        vectors = self._vectors(corpus, encoder, progress)
+        encoder = self.languages.load(model)
+        vectors = self.vectors_by(corpus, encoder, progress)
+        report, recall = pair_progress or progress, None
         start = time.perf_counter()
         if encoder.similarity_name != "cosine":
-            found, recall = paraphrase_mining_by(vectors, encoder.similarity_name, top, comparing or progress), None
+            found = paraphrase_mining_by(vectors, encoder.similarity_name, top, report)
         elif exact or len(vectors) < EXACT_BELOW:
-            found, recall = paraphrase_mining(vectors, top, comparing or progress), None
+            found = paraphrase_mining(vectors, top, report)
         else:
-            found, recall = approximate_paraphrase_mining(vectors, top, comparing or progress)
+            found, recall = approximate_paraphrase_mining(vectors, top, report)
         seconds = time.perf_counter() - start
         texts, lines = corpus.texts, corpus.lines
         pairs = (MinedPair(texts[p.a], texts[p.b], p.a, p.b, lines[p.a], lines[p.b], float(p.score)) for p in found)
-        notes = (*_missing(recall), *_compared_by(encoder), *self._notes(corpus, model, encoder))
+        notes = (*_mining_notes(recall), *_measure_notes(encoder), *self.languages.corpus_notes(corpus, model, encoder))
         return MinedPairs(tuple(pairs), seconds, corpus.account, notes, None if recall is None else recall.share)
 
-    def duplicates(self, corpus: Corpus, model: str | None = None, progress: Progress | None = None) -> Duplicates:
-        """Which texts say nearly the same, exactly, at any threshold from 0.8 on."""
+    def find_duplicates(self, corpus: Corpus, model: str | None = None, progress: Progress | None = None) -> Duplicates:
+        """Find near-duplicates exactly, at any threshold from 0.8 on."""
         from ..explore.duplicates import build_duplicate_tree
 
-        if len(corpus.texts) < 2:
-            raise StudioError("the corpus has fewer than two texts", "add texts to compare")
-        encoder = self._encoder(model)
-        vectors = self._vectors(corpus, encoder, progress)
+        _require_two_texts(corpus)
+        encoder = self.languages.load(model)
+        vectors = self.vectors_by(corpus, encoder, progress)
         start = time.perf_counter()
         tree = build_duplicate_tree(vectors, corpus.texts, progress=progress)
-        notes = (*_by_cosine(encoder), *self._notes(corpus, model, encoder))
-        return Duplicates(corpus, tree, vectors, time.perf_counter() - start, notes)
+        seconds = time.perf_counter() - start
+        return Duplicates(corpus, tree, vectors, seconds, (*cosine_notes(encoder), *self.languages.corpus_notes(corpus, model, encoder)))
 
-    def map(
-        self,
-        corpus: Corpus,
-        projection: ProjectionParams | None = None,
-        clusters: ClusterParams | None = None,
-        model: str | None = None,
-        progress: Progress | None = None,
-        phase: Callable[[Phase], Progress] | None = None,
-    ) -> MapView:
-        """The corpus drawn in 2-D or 3-D, with labelled clusters; what did not change comes from the caches.
-
-        Args:
-            phase: asked, as each phase begins, whom to tell its progress; in place of ``progress``, which hears of all of them.
-        """
-        from ..explore.clusters import ClusterParams, cluster, require_clusters, select_rows
-        from ..explore.map_edits import NO_CLUSTER
-        from ..explore.projection import ProjectionParams, project
-
-        def told(name: Phase) -> Progress | None:
-            return progress if phase is None else phase(name)
-
-        require_clusters(clusters or ClusterParams(), len(corpus))
-        encoder = self._encoder(model)
-        vectors, texts, digest = self._vectors(corpus, encoder, told("encode")), list(corpus.texts), corpus.digest
-        places = _places_of_repeated(texts)
-        if places is not None:  # each text once: hundreds of rows on one spot are no neighbourhood, and take for ever
-            _, rows = np.unique(places, return_index=True)
-            vectors, texts = np.asarray(vectors)[rows], [texts[row] for row in rows.tolist()]
-            digest = digest_texts(texts)
-        base, kept = f"{digest}-{encoder.fingerprint}", self._services.neighbourhoods
-        drawn = project(vectors, projection or ProjectionParams(), base, self.workspace, told("layout"), graphs=kept)
-        groups = cluster(
-            vectors, texts, clusters or ClusterParams(), base, self.workspace, progress=told("groups"), near=kept.of(vectors, base)
-        )
-        xy = drawn.xy if places is None else drawn.xy[places]
-        if places is not None:
-            groups = select_rows(groups, places)
-        infos = [ClusterInfo(number, label, size) for number, (label, size) in enumerate(zip(groups.labels, groups.sizes, strict=True))]
-        if groups.noise:
-            infos.append(ClusterInfo(-1, NO_CLUSTER, groups.noise))
-        notes = (*_by_cosine(encoder), *self._notes(corpus, model, encoder))
-        return MapView(xy, groups.ids, tuple(infos), drawn.key, corpus.account, notes)
-
-    def split(
-        self, corpus: Corpus, rows: Sequence[int], parts: int = 2, model: str | None = None
-    ) -> tuple[tuple[tuple[int, ...], ...], tuple[str, ...]]:
-        """Some texts in ``parts`` groups by k-means, the largest first: the rows of each, and a name of a few words for each.
-
-        Raises:
-            StudioError: there are fewer texts than parts, or all of them are alike.
-        """
-        from ..explore.clusters import ClusterParams, split_clusters
-
-        chosen = np.asarray(rows, np.int64)
-        if len(chosen) < parts:
-            raise StudioError(f"{len(chosen)} texts cannot be split in {parts}", "choose a larger cluster")
-        vectors = np.asarray(self._vectors(corpus, self._encoder(model)))[chosen]
-        found = split_clusters(
-            vectors, [corpus.texts[row] for row in chosen.tolist()], ClusterParams(method="kmeans", count=parts, seed=12)
-        )
-        if len(found.sizes) < parts:
-            raise StudioError("these texts are all alike to the model", "choose another cluster, or label them by a lasso")
-        return tuple(tuple(chosen[found.ids == part].tolist()) for part in range(parts)), found.labels
-
-    def _reader(self, rerank: bool | str) -> PairScorer | None:
-        """The model to rank by.
-
-        Raises:
-            StudioError: it cannot be read, or cannot rank.
-        """
-        if not rerank:
-            return None
-        reader = self.catalog.load_scorer(rerank if isinstance(rerank, str) else self.settings.reranker)
-        if reader.labels > 1:
-            raise StudioError(f"{reader.name} sorts pairs into classes and cannot rank", "choose a cross-encoder with a single score")
-        return reader
-
-    def _again(self, corpus: Corpus, reader: PairScorer, progress: Progress | None) -> Callable[[str, Sequence[Hit]], list[Hit]]:
-        """A query and hits → the hits by the reader's scores, the highest first; what it makes of the corpus comes from the cache."""
-        from ..evaluation.encoding import require_finite
-
-        of = reader.candidate_encoder
-        vectors = None if of is None else self._vectors(corpus, of, progress)
-
-        def ranked(query: str, hits: Sequence[Hit]) -> list[Hit]:
-            rows = [hit.row for hit in hits]
-            if vectors is None:
-                scores = require_finite(reader.predict([(query, corpus.texts[row]) for row in rows]))
-            else:
-                scores = require_finite(reader.score_candidates([query], vectors[rows])[0])
-            return [replace(hits[place], score=float(scores[place])) for place in np.argsort(-scores, kind="stable")]
-
-        return ranked
-
-    def _vectors(self, corpus: Corpus, encoder: Encoder, progress: Progress | None = None) -> np.ndarray:
-        return self._services.vectors.get(corpus.texts, corpus.digest, encoder, progress)
-
-    def _semantic(self, corpus: Corpus, encoder: Encoder, progress: Progress | None = None) -> SemanticIndex:
+    def semantic_index(self, corpus: Corpus, encoder: Encoder, progress: Progress | None = None) -> SemanticIndex:
+        """Return the semantic index of a corpus from the cache; several requests share one encoding and its progress."""
         from ..explore.search import LARGE, SemanticIndex
 
-        by, together = encoder.similarity_name, self._services.together
-        key = f"{corpus.digest}-{encoder.fingerprint}" + ("" if by == "cosine" else f"-{by}")
+        measure, shared = encoder.similarity_name, self._resources.shared_progress
+        key = f"{corpus.digest}-{encoder.fingerprint}" + ("" if measure == "cosine" else f"-{measure}")
 
-        def made() -> SemanticIndex:
-            with together.publish(key, progress) as tell:
-                vectors = self._vectors(corpus, encoder, tell)
-            indexed = len(vectors) >= LARGE and by == "cosine"
-            index = self._services.indexes.load(corpus.digest, encoder.fingerprint, *vectors.shape) if indexed else None
-            return SemanticIndex(vectors, index, by)
+        def build() -> SemanticIndex:
+            with shared.publish(key, progress) as report:
+                vectors = self.vectors_by(corpus, encoder, report)
+            if len(vectors) < LARGE or measure != "cosine":
+                return SemanticIndex(vectors, None, measure)
+            return SemanticIndex(vectors, self._resources.index_files.load(corpus.digest, encoder.fingerprint, *vectors.shape), measure)
 
-        return self._services.meanings.get(key, made, together.follow(key, progress))
+        return self._resources.semantic_indexes.get(key, build, shared.follow(key, progress))
 
-    def _quicken(self, index: SemanticIndex, corpus: Corpus, encoder: Encoder) -> bool:
-        """Have a large corpus that is asked for the second time indexed in the background; whether that goes on. Answers are exact then."""
+    def _index_in_background(self, index: SemanticIndex, corpus: Corpus, encoder: Encoder) -> bool:
+        """Start an approximate index of a large corpus at its second query. Return True while one is being built."""
         from ..explore.search import LARGE
 
-        if len(index) < LARGE or index.approximate is not None or index.asked < _TIMES or index.by != "cosine":
+        is_due = len(index) >= LARGE and index.approximate is None and index.asked >= _INDEX_AFTER_QUERIES and index.by == "cosine"
+        if not is_due:
             return False
         texts, digest, fingerprint = corpus.texts, corpus.digest, encoder.fingerprint
-        key, files, background = f"{digest}-{fingerprint}", self._services.indexes, self._services.background
+        key, files, background = f"{digest}-{fingerprint}", self._resources.index_files, self._resources.background
 
-        def work() -> None:
+        def build() -> None:
             index.approximate = files.make(digest, fingerprint, texts, index.exact)
-            if index.approximate is not None:  # else the disk takes nothing, and will not the next time
+            if index.approximate is not None:  # on a full disk the attempt stays known, so that it is not repeated
                 background.forget(key)
 
-        return background.want(key, work)
+        return background.want(key, build)
 
-    def _lexical(self, corpus: Corpus, progress: Progress | None = None) -> LexicalIndex:
-        kept = self._services.kept_wordings
-        return self._services.wordings.get(corpus.digest, lambda: kept.get(corpus.texts, corpus.digest, progress), checkpoint)
+    def _lexical_index(self, corpus: Corpus, progress: Progress | None = None) -> LexicalIndex:
+        store = self._resources.lexical_store
+        return self._resources.lexical_indexes.get(corpus.digest, lambda: store.get(corpus.texts, corpus.digest, progress), checkpoint)
+
+    def _load(self, model: str | None, role: Role, settings: SearchSettings | None) -> Encoder:
+        return self.languages.load(model, role) if settings is None else settings.apply(self.languages.load(model, "plain"), role)
+
+    def _load_reranker(
+        self, reranker: bool | str, corpus: Corpus, progress: Progress | None
+    ) -> Callable[[str, Sequence[Hit]], list[Hit]] | None:
+        """Return a function that re-ranks hits for a query. The poly-encoder's vectors of the corpus come from the cache."""
+        from ..evaluation.encoding import require_finite
+
+        if not reranker:
+            return None
+        scorer = self.catalog.load_scorer(reranker if isinstance(reranker, str) else self.settings.reranker)
+        if scorer.labels > 1:
+            raise StudioError(f"{scorer.name} is a classifier and cannot re-rank", "choose a cross-encoder with a single score")
+        vectors = None if scorer.candidate_encoder is None else self.vectors_by(corpus, scorer.candidate_encoder, progress)
+
+        def rerank(query: str, hits: Sequence[Hit]) -> list[Hit]:
+            rows = [hit.row for hit in hits]
+            if vectors is None:
+                scores = require_finite(scorer.predict([(query, corpus.texts[row]) for row in rows]))
+            else:
+                scores = require_finite(scorer.score_candidates([query], vectors[rows])[0])
+            return [replace(hits[place], score=float(scores[place])) for place in np.argsort(-scores, kind="stable")]
+
+        return rerank
 
 
-def _compared_by(encoder: Encoder | None) -> tuple[str, ...]:
-    """Say that scores are no cosines, where the model compares otherwise."""
-    from ..models.similarity import score_note
-
-    return () if encoder is None else score_note(encoder.name, encoder.similarity_name)
-
-
-def _by_cosine(encoder: Encoder) -> tuple[str, ...]:
-    """Say that something goes by the cosine although the model compares otherwise, where it does."""
+def cosine_notes(encoder: Encoder) -> tuple[str, ...]:
+    """Return a sentence if a feature uses the cosine although the model compares by another measure."""
     from ..models.similarity import TITLES
 
     if encoder.similarity_name == "cosine":
         return ()
-    return (f"{encoder.name} compares by {TITLES[encoder.similarity_name]}; maps, groups and near-duplicates go by the cosine here.",)
+    return (f"{encoder.name} compares by {TITLES[encoder.similarity_name]}; maps, clusters and near-duplicates use the cosine.",)
 
 
-def _told(recall: float | None, quicker: bool) -> tuple[str, ...]:
-    """What to say of a search that is not exact, or of one that is while an index is made."""
+def _measure_notes(encoder: Encoder) -> tuple[str, ...]:
+    from ..models.similarity import score_note
+
+    return score_note(encoder.name, encoder.similarity_name)
+
+
+def _recall_notes(recall: float | None, is_indexing: bool) -> tuple[str, ...]:
     if recall is None:
-        return ("Exact: all texts were compared. An index that answers in less time is being made.",) if quicker else ()
-    return (f"Approximate: of the nearest texts {recall:.1%} are found, measured on this corpus. A search among some rows is exact.",)
+        return ("Exact: all texts were compared. An index for faster answers is being built.",) if is_indexing else ()
+    return (f"Approximate: {recall:.1%} of the nearest texts are found, measured on this corpus. A filtered search is exact.",)
 
 
-def _places_of_repeated(texts: Sequence[str]) -> np.ndarray | None:
-    """For each text its place among the different ones, (n,) int64, where at most half of them are different; else ``None``."""
-    known = {text: place for place, text in enumerate(dict.fromkeys(texts))}
-    return np.array([known[text] for text in texts], np.int64) if 2 * len(known) <= len(texts) else None
-
-
-def _missing(recall: PairRecall | None) -> tuple[str, ...]:
-    """What to say of pairs that were not found by comparing all."""
+def _mining_notes(recall: PairRecall | None) -> tuple[str, ...]:
     if recall is None:
         return ()
     return (
@@ -333,23 +265,22 @@ def _missing(recall: PairRecall | None) -> tuple[str, ...]:
     )
 
 
-def _at_least_one(number: int, name: str) -> int:
+def _require_positive(number: int, name: str) -> int:
     if number < 1:
         raise StudioError(f"{name} is {number}", "choose at least 1")
     return number
 
 
-def _result(corpus: Corpus, hits: Sequence[Hit], k: int, start: float) -> SearchResult:
-    """The first ``k`` hits with their texts; the clock started at ``start``."""
+def _require_two_texts(corpus: Corpus) -> None:
+    if len(corpus.texts) < 2:
+        raise StudioError("the corpus has fewer than two texts", "add texts to compare")
+
+
+def _search_result(corpus: Corpus, hits: Sequence[Hit], k: int, start: float) -> SearchResult:
     milliseconds = (time.perf_counter() - start) * 1000
-    found = (
-        TextHit(
-            hit.row,
-            int(corpus.lines[hit.row]),
-            corpus.texts[hit.row],
-            float(hit.score),
-            {name: values[hit.row] for name, values in corpus.fields.items()},
-        )
-        for hit in hits[:k]
-    )
-    return SearchResult(tuple(found), milliseconds, corpus.account)
+
+    def text_hit(hit: Hit) -> TextHit:
+        fields = {name: values[hit.row] for name, values in corpus.fields.items()}
+        return TextHit(hit.row, int(corpus.lines[hit.row]), corpus.texts[hit.row], float(hit.score), fields)
+
+    return SearchResult(tuple(text_hit(hit) for hit in hits[:k]), milliseconds, corpus.account)

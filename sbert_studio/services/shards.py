@@ -1,4 +1,4 @@
-"""Verbs over shards: more rows than one file or machine should hold at once."""
+"""Large corpora: encode, mine, evaluate and search folders of Parquet shards."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from ..progress import checkpoint
 from ..shards.jobs import SHARD_ROWS, Job
 from ..workspace import digest_file, existing_path
 from .resources import Service
-from .results import EncodedShards, MinedShards, ShardPair
-from .results.search import SearchResult, TextHit
+from .results import EncodedShards, MinedShards, SearchResult, ShardPair, TextHit
 from .similarity import require_text
 
 if TYPE_CHECKING:
@@ -21,21 +20,22 @@ if TYPE_CHECKING:
     from ..models.prompts import Role
     from ..progress import Progress
     from ..shards.executor import ExecutionOptions
+    from ..shards.serving import ShardIndex
     from ..shards.sources import SourceFile
     from .data import DataService
     from .resources import Resources
 
-_MOST_PAIRS = 100_000
-_MOST_THREADS = 256
+_MAX_PAIRS = 100_000
+_MAX_THREADS = 256
 
 
 @dataclass(frozen=True)
 class ShardingOptions:
-    """What of a job decides its bits beside the model and the texts.
+    """Options that, with the model and the texts, determine every bit of a job's result.
 
     Attributes:
-        threads: that a shard is computed in.
-        rows: the most of a shard.
+        threads: threads per shard.
+        rows: maximum rows of a shard.
     """
 
     threads: int = 1
@@ -45,83 +45,92 @@ class ShardingOptions:
         for name, value in (("--threads", self.threads), ("--shard-rows", self.rows)):
             if value < 1:
                 raise StudioError(f"{name} is {value}", "choose at least 1")
-        if self.threads > _MOST_THREADS:
-            raise StudioError(f"--threads is {self.threads}", f"choose at most {_MOST_THREADS}")
+        if self.threads > _MAX_THREADS:
+            raise StudioError(f"--threads is {self.threads}", f"choose at most {_MAX_THREADS}")
 
 
 class ShardService(Service):
-    """Parquet → shards → pairs, scores and hits; whatever ended a job, the same call goes on where it was."""
+    """Jobs over Parquet files. An interrupted job is continued by the same call."""
 
-    def __init__(self, services: Resources, read: DataService) -> None:
-        super().__init__(services)
-        self._read = read
+    def __init__(self, resources: Resources, data: DataService) -> None:
+        super().__init__(resources)
+        self._data = data
 
     def encode(
         self,
         path: str | Path,
         out: Path,
-        how: ExecutionOptions,
+        options: ExecutionOptions,
         sharding: ShardingOptions,
         *,
         column: str | None = None,
-        known: str | None = None,
+        id_column: str | None = None,
         model: str | None = None,
         precision: str = "float32",
         progress: Progress | None = None,
         role: Role = "plain",
     ) -> EncodedShards:
-        """The vectors of every text as shards in the folder ``out``, with the text and its id.
+        """Encode every text into shards of id, text and vector in the folder ``out``.
 
         Args:
-            path: a Parquet file, a folder or a pattern of them; or one file of another format, which is read whole first.
-            column: the column of texts; known: that of ids.
-            role: what the texts are, for a model with prompts: documents to be searched, or texts to be compared.
+            path: a Parquet file, a folder or a glob of them; or one file of another format, which is converted first.
+            column: text column.
+            role: role of the texts for a model with prompts.
 
         Raises:
-            StudioError: something of it cannot be read, or ``out`` holds something else.
+            StudioError: something cannot be read, or ``out`` holds something else.
         """
         from ..shards.executor import execute
         from ..shards.job_model import describe_model
         from ..shards.jobs import JobFolder
         from ..shards.sources import choose_columns
 
-        given, into = existing_path(path), JobFolder(out).path
-        if given is not None and given.is_dir() and into.is_relative_to(given.resolve()):
-            raise StudioError(f"{into.name} would stand among the files that are read", "name a folder outside of them")
-        sources, column, known = self._sources(path, into, column, known)
-        text, ids = choose_columns(sources, column, known)
+        source, folder = existing_path(path), JobFolder(out)
+        if source is not None and source.is_dir() and folder.path.is_relative_to(source.resolve()):
+            raise StudioError(f"{folder.path.name} would stand among the files that are read", "name a folder outside of them")
+        sources, column, id_column = self._sources(path, folder.path, column, id_column)
+        text, ids = choose_columns(sources, column, id_column)
         named, encoder = describe_model(self.catalog, model or self.settings.default_model, precision, role)
         job = Job("encode", sources, {"model": named, "text": text, "id": ids, "threads": sharding.threads}, sharding.rows)
-        done = execute(job, JobFolder(out), how, progress)
-        rows, left_out = (sum(getattr(receipt, name) for receipt in done.receipts) for name in ("rows", "left_out"))
+        done = execute(job, folder, options, progress)
         return EncodedShards(
-            str(JobFolder(out).path), rows, left_out, len(done.receipts), done.resumed, encoder.dim, done.seconds, done.rows, text, ids
+            folder=str(folder.path),
+            rows=sum(receipt.rows for receipt in done.receipts),
+            left_out=sum(receipt.left_out for receipt in done.receipts),
+            shards=len(done.receipts),
+            resumed=done.resumed,
+            dim=encoder.dim,
+            seconds=done.seconds,
+            encoded=done.rows,
+            text=text,
+            id=ids,
         )
 
     def _sources(
-        self, path: str | Path, out: Path, column: str | None, known: str | None
+        self, path: str | Path, out: Path, column: str | None, id_column: str | None
     ) -> tuple[tuple[SourceFile, ...], str | None, str | None]:
-        """The Parquet files, and the columns; of a file of another format one is made, in the folder beside ``out``'s shards."""
+        """Return the Parquet files and the columns. A file of another format is converted to one next to ``out``."""
+        from ..data.loading.table import table_from_columns
         from ..shards.sources import find_sources
 
         file = existing_path(path)
         if file is None or not file.is_file() or file.suffix.lower() == ".parquet":
-            return find_sources(path), column, known
-        from ..data.loading.table import table_from_columns
+            return find_sources(path), column, id_column
+        corpus = self._data.read_corpus(file, column)
+        if id_column is not None and id_column not in corpus.fields:
+            raise StudioError(f"{file.name} has no column {id_column!r}", f"its columns are: {', '.join(corpus.columns())}")
+        ids = [str(line) for line in corpus.lines] if id_column is None else list(corpus.fields[id_column])
+        converted = out.with_name(f"{out.name}.texts.parquet")
+        table_from_columns(converted.name, {"id": ids, "text": corpus.texts}).to_parquet(converted)
+        # The file is rewritten at each call: identify it by its content and not by its modification time.
+        sources = (replace(one, digest=digest_file(Path(one.path))[:16], modified=0) for one in find_sources(converted))
+        return tuple(sources), "text", "id"
 
-        corpus = self._read.corpus(file, column)
-        if known is not None and known not in corpus.fields:
-            raise StudioError(f"{file.name} has no column {known!r}", f"its columns are: {', '.join(corpus.columns())}")
-        ids = [str(line) for line in corpus.lines] if known is None else list(corpus.fields[known])
-        beside = out.with_name(f"{out.name}.texts.parquet")
-        table_from_columns(beside.name, {"id": ids, "text": corpus.texts}).to_parquet(beside)
-        return _known_whole(find_sources(beside)), "text", "id"
-
-    def mine(self, path: Path, how: ExecutionOptions, top: int = 10, threads: int = 1, progress: Progress | None = None) -> MinedShards:
-        """The most similar pairs of all rows of a folder that :meth:`encode` wrote, exactly.
+    def mine(self, path: Path, options: ExecutionOptions, top: int = 10, threads: int = 1, progress: Progress | None = None) -> MinedShards:
+        """Find the most similar pairs of all rows of an encoded folder, exactly.
 
         Raises:
-            StudioError: the folder holds no vectors, or not all of them yet.
+            StudioError: the folder holds no vectors, or is not finished.
         """
         from ..explore.paraphrase_mining import TopPairs
         from ..models.similarity import TITLES
@@ -130,56 +139,55 @@ class ShardService(Service):
         from ..shards.reader import ShardedVectors
         from ..shards.sources import find_sources, read_rows
 
-        if not 1 <= top <= _MOST_PAIRS:
-            raise StudioError(f"top is {top}", f"choose a number between 1 and {_MOST_PAIRS:,}")
-        found = ShardedVectors(path)
-        if (by := found.job.settings["model"].get("similarity_fn_name", "cosine")) != "cosine":
+        if not 1 <= top <= _MAX_PAIRS:
+            raise StudioError(f"top is {top}", f"choose a number between 1 and {_MAX_PAIRS:,}")
+        vectors = ShardedVectors(path)
+        name, model = vectors.folder.path.name, vectors.job.settings["model"]
+        if (measure := model.get("similarity_fn_name", "cosine")) != "cosine":
             raise StudioError(
-                f"{found.folder.path.name} was encoded by a model that compares by {TITLES[by]}: pairs in shards are found by the cosine",
+                f"{name} was encoded by a model that compares by {TITLES[measure]}: pairs in shards are found by the cosine",
                 "mine one file, or encode it by a model that compares by the cosine",
             )
-        if len(found) < 2:
-            raise StudioError(f"{found.folder.path.name} holds fewer than two texts", "add texts to compare")
+        if len(vectors) < 2:
+            raise StudioError(f"{name} holds fewer than two texts", "add texts to compare")
         sources = tuple(
             replace(source, digest=receipt.sha256[:16], modified=0)
-            for one, receipt in zip(found.paths(), found.receipts, strict=True)
-            for source in find_sources(one)
+            for shard, receipt in zip(vectors.paths(), vectors.receipts, strict=True)
+            for source in find_sources(shard)
         )
-        largest = max(source.rows for source in sources)
-        job = Job("mine", sources, {"of": found.key, "top": top, "dim": found.dim, "threads": threads}, largest)
-        folder, start = JobFolder(found.folder.path / f"pairs-{top}"), time.perf_counter()
-        done = execute(job, folder, how, progress)
+        settings = {"of": vectors.key, "top": top, "dim": vectors.dim, "threads": threads}
+        job = Job("mine", sources, settings, max(source.rows for source in sources))
+        folder, start = JobFolder(vectors.folder.path / f"pairs-{top}"), time.perf_counter()
+        done = execute(job, folder, options, progress)
         best = TopPairs(top, 1.0)
         for receipt in done.receipts:
             part = read_rows(folder.shard(receipt.number), 0, receipt.rows, ["a", "b", "score"])
-            best.add(*(part.column(name).to_numpy() for name in ("a", "b", "score")))
+            best.add(*(part.column(column).to_numpy() for column in ("a", "b", "score")))
         a, b, scores = best.columns()
-        left, right = found.told(a), found.told(b)
-        pairs = (ShardPair(*one, *other, float(score)) for one, other, score in zip(left, right, scores, strict=True))
-        notes = self._unsuited(found.job.settings["model"])
-        return MinedShards(tuple(pairs), len(found), done.resumed, time.perf_counter() - start, notes)
+        rows = zip(vectors.texts(a), vectors.texts(b), scores, strict=True)
+        pairs = tuple(ShardPair(*left, *right, float(score)) for left, right, score in rows)
+        return MinedShards(pairs, len(vectors), done.resumed, time.perf_counter() - start, self._prompt_notes(model))
 
-    def _unsuited(self, model: dict[str, Any]) -> tuple[str, ...]:
-        """Say that vectors which are compared were made with a prompt for something else, where the model is here to tell."""
+    def _prompt_notes(self, model: dict[str, Any]) -> tuple[str, ...]:
         from ..shards.job_model import load_unprompted_model, prompt_mismatch_notes
 
         try:
             return prompt_mismatch_notes(model, load_unprompted_model(model, self.catalog), "symmetric")
-        except StudioError:  # pairs are found without the model
+        except StudioError:  # mining does not need the model
             return ()
 
     def evaluate(
         self,
         model: str | None,
         path: str | Path,
-        how: ExecutionOptions,
+        options: ExecutionOptions,
         sharding: ShardingOptions,
         task: str = "auto",
         out: Path | None = None,
         precision: str = "float32",
         progress: Progress | None = None,
     ) -> Report:
-        """A model judged on pairs with a score or label in Parquet files; what it says of each pair is kept in the folder ``out``.
+        """Evaluate a model on scored or labelled pairs in Parquet files; similarities are stored in the folder ``out``.
 
         Raises:
             StudioError: the files hold no such pairs, or the task needs all vectors in one place.
@@ -196,17 +204,16 @@ class ShardService(Service):
         chosen, found = choose_task(table := sample_rows(sources), task, None)
         if not chosen.by_similarity:
             raise StudioError(f"{chosen.name} cannot be judged in shards", "give pairs with a score or label, or leave out --engine")
-        roles = found if isinstance(found, Roles) else chosen.roles_of(table)
+        roles = replace(found if isinstance(found, Roles) else chosen.roles_of(table), group=None)
         named, encoder = describe_model(self.catalog, model or self.settings.default_model, precision, "symmetric")
-        told = replace(roles, group=None)
-        settings = {"model": named, "task": chosen.name, "roles": told.to_json(), "threads": sharding.threads}
+        settings = {"model": named, "task": chosen.name, "roles": roles.to_json(), "threads": sharding.threads}
         job = Job("evaluate", sources, settings, sharding.rows)
-        where = out or self.workspace.cache("judged") / job.key
-        done = execute(job, folder := JobFolder(where), how, progress)
-        targets, alike = gather_scores(folder, done.receipts)
+        folder = JobFolder(out or self.workspace.cache("judged") / job.key)
+        done = execute(job, folder, options, progress)
+        targets, scores = gather_scores(folder, done.receipts)
         if not len(targets):
             raise StudioError("no row holds a pair that can be judged", "check the columns of the files")
-        report = chosen.evaluate_similarities(targets, alike, encoder.similarity_name)
+        report = chosen.evaluate_similarities(targets, scores, encoder.similarity_name)
         left_out = sum(receipt.left_out for receipt in done.receipts)
         notes: tuple[str, ...] = ()
         if left_out:
@@ -216,11 +223,11 @@ class ShardService(Service):
         return replace(report, notes=notes)
 
     def search(self, path: Path, query: str, k: int = 10, model: str | None = None, progress: Progress | None = None) -> SearchResult:
-        """The ``k`` texts of a folder that :meth:`encode` wrote that are nearest to a query, by the model that it was written by.
+        """Return the ``k`` texts of an encoded folder nearest to a query, by the model that encoded it.
 
         Args:
-            model: the model that is asked for, which must be that one.
-            progress: told how far the index is, where it is still to be built.
+            model: if given, must be that model.
+            progress: called while the index is built, at the first search.
 
         Raises:
             StudioError: the folder holds no vectors, or those of another model.
@@ -235,37 +242,36 @@ class ShardService(Service):
         query = require_text(query, "query")
         if k < 1:
             raise StudioError(f"k is {k}", "choose at least 1")
-        rows = ShardedVectors(path)
-        of = rows.job.settings["model"]
-        by = str(of.get("similarity_fn_name", "cosine"))
-        served = self._served(path, progress) if by == "cosine" else None
-        role = of.get("role", "plain")
-        if model is not None and self.catalog.load(model, of["precision"]).for_role(role).fingerprint != of["fingerprint"]:
-            raise StudioError(f"{path.name} was encoded by {of['source']}, not by {model}", "leave the model out, or encode it again")
-        plain = load_unprompted_model(of, self.catalog)
+        vectors = ShardedVectors(path)
+        job_model = vectors.job.settings["model"]
+        measure, role = str(job_model.get("similarity_fn_name", "cosine")), job_model.get("role", "plain")
+        index = self._index(path, progress) if measure == "cosine" else None
+        if model is not None and self.catalog.load(model, job_model["precision"]).for_role(role).fingerprint != job_model["fingerprint"]:
+            raise StudioError(
+                f"{path.name} was encoded by {job_model['source']}, not by {model}", "leave the model out, or encode it again"
+            )
+        encoder = load_unprompted_model(job_model, self.catalog)
         start = time.perf_counter()
-        asked = require_finite_vectors(plain.for_role("query").encode([query]))[0]
-        numbers, scores = served.search(asked, k) if served else search_exhaustively(rows, asked, k, by)
-        told = rows.told(numbers)
+        vector = require_finite_vectors(encoder.for_role("query").encode([query]))[0]
+        rows, scores = index.search(vector, k) if index else search_exhaustively(vectors, vector, k, measure)
+        texts = vectors.texts(rows)
         milliseconds = (time.perf_counter() - start) * 1000
-        hits = (
-            TextHit(int(row), int(row) + 2, text, float(score), {"id": str(known)})
-            for row, score, (known, text) in zip(numbers, scores, told, strict=True)
+        # Without a spreadsheet, rows are numbered as if they stood below a header.
+        hits = tuple(
+            TextHit(int(row), int(row) + 2, text, float(score), {"id": str(id_)})
+            for row, score, (id_, text) in zip(rows, scores, texts, strict=True)
         )
-        recall = served.recall(k) if served else None
-        notes = (*score_note(plain.name, by), *prompt_mismatch_notes(of, plain, "document"))
+        recall = index.recall(k) if index else None
+        notes = (*score_note(encoder.name, measure), *prompt_mismatch_notes(job_model, encoder, "document"))
         if recall is not None:
             notes += (f"Approximate: of the nearest rows {recall:.1%} are found, measured on rows of this folder.",)
-        return SearchResult(tuple(hits), milliseconds, RowReport(len(rows), len(rows)), notes, recall, by)
+        return SearchResult(hits, milliseconds, RowReport(len(vectors), len(vectors)), notes, recall, measure)
 
-    def _served(self, path: Path, progress: Progress | None) -> Any:
+    def _index(self, path: Path, progress: Progress | None) -> ShardIndex:
         from ..shards.jobs import JobFolder
         from ..shards.serving import ShardIndex
 
-        folder = JobFolder(path).path
-        return self._services.served.get((str(folder), JobFolder(folder).job().key), lambda: ShardIndex(folder, progress), checkpoint)
-
-
-def _known_whole(sources: tuple[SourceFile, ...]) -> tuple[SourceFile, ...]:
-    """Told by all of their bytes, whenever they were written: they are made anew at each call."""
-    return tuple(replace(source, digest=digest_file(Path(source.path))[:16], modified=0) for source in sources)
+        folder = JobFolder(path)
+        return self._resources.served_shards.get(
+            (str(folder.path), folder.job().key), lambda: ShardIndex(folder.path, progress), checkpoint
+        )

@@ -1,42 +1,58 @@
-"""Studio: one object with every verb, in parts."""
+"""Studio: the facade used by the page, the command line and the API."""
 
 from __future__ import annotations
 
 from ..settings import Settings
 from .data import DataService
 from .evaluation import EvaluationService
-from .fine_tune import FineTuneService, _OldSettling
+from .fine_tune import FineTuneService
+from .languages import LanguageService
+from .leaderboard import Leaderboard
+from .map import MapService
 from .model_diff import ModelDiffService
 from .models import ModelService
+from .planning import TrainingPlanner
 from .resources import Resources
+from .search import SearchService
 from .shards import ShardService
+from .similarity import SimilarityService
 from .static_embeddings import StaticEmbeddingService
 
 
 class Studio(Resources):
-    """Every verb, over one set of services. Making it loads no model, opens no database and imports nothing heavy.
+    """All services over one set of shared resources. Creating it loads no model and opens no database.
 
-    Verbs may be called from several threads at once. Each raises :class:`~sbert_studio.errors.StudioError` for what a
-    user can mend. ``model`` is a bundled name, a run id, a folder or a hub id; ``None`` stands for the default model.
+    Methods may be called from several threads. Each raises :class:`~sbert_studio.errors.StudioError` for problems the user can
+    fix. ``model`` is a bundled name, run id, folder or hub id; ``None`` means the default model.
 
     Attributes:
-        read: files → tables, corpora, diagnoses.
-        explore: texts → numbers and pictures.
-        words: texts, or an encoder → word vectors.
-        tune: plans → runs → models.
-        settle: what is decided about a run after its training.
-        judge: models → scores.
-        scale: Parquet in shards → vectors, pairs, scores and hits.
-        hub: models → the Hugging Face Hub.
+        data: read, check, fix and convert files.
+        languages: languages of texts and models.
+        similarity: compare and encode texts, explain scores, suggest pairs to label.
+        search: semantic, lexical and hybrid search, paraphrase mining, near-duplicates.
+        map: 2-D and 3-D maps of a corpus.
+        model_diff: differences between two models on a corpus.
+        models: list models, upload them to the Hugging Face Hub.
+        static_embeddings: train and distill static embedding models.
+        planner: plan and estimate trainings.
+        fine_tune: train, follow, stop, resume and export runs.
+        evaluation: evaluate and compare models.
+        leaderboard: stored evaluation scores.
+        shards: large corpora as folders of Parquet shards.
     """
 
     def __init__(self, settings: Settings | None = None, *, allow_folders: bool | None = None) -> None:
         super().__init__(settings, allow_folders=allow_folders)
-        self.read = DataService(self)
-        self.explore = ModelDiffService(self, self.read)
-        self.words = StaticEmbeddingService(self, self.read)
-        self.tune = FineTuneService(self, self.read)
-        self.settle = _OldSettling(self, self.tune)
-        self.judge = EvaluationService(self, self.read)
-        self.scale = ShardService(self, self.read)
-        self.hub = ModelService(self)
+        self.languages = LanguageService(self)
+        self.data = DataService(self, self.languages)
+        self.similarity = SimilarityService(self, self.data, self.languages)
+        self.search = SearchService(self, self.languages)
+        self.map = MapService(self, self.search)
+        self.model_diff = ModelDiffService(self, self.search)
+        self.models = ModelService(self)
+        self.static_embeddings = StaticEmbeddingService(self, self.data)
+        self.planner = TrainingPlanner(self, self.data)
+        self.fine_tune = FineTuneService(self, self.data, self.planner)
+        self.leaderboard = Leaderboard(self)
+        self.evaluation = EvaluationService(self, self.data, self.leaderboard)
+        self.shards = ShardService(self, self.data)

@@ -1,5 +1,4 @@
-"""The texts that a model has learned from, as far as they are known: those of the run that made it, and of the runs that it began from;
-and what it was before it learned them."""
+"""The texts a model was trained on, as far as they are known: by its run, and by the runs it started from."""
 
 from __future__ import annotations
 
@@ -19,15 +18,15 @@ if TYPE_CHECKING:
     from ..runs.store import RunStore
     from ..workspace import Workspace
 
-    # Of each file: its text columns, and the texts of every row in them.
-    Learned = list[tuple[tuple[str, ...], set[tuple[str, ...]]]]
+    # For each file: its text columns, and the texts of every row.
+    TrainedRows = list[tuple[tuple[str, ...], set[tuple[str, ...]]]]
 
 
-def training_lineage(store: Callable[[], RunStore], workspace: Workspace, model: str) -> Iterator[tuple[Run, Learned]]:
-    """The run that made a model, and what it learned from; then those that it began from. Nothing of a model that no run has made.
+def training_lineage(store: Callable[[], RunStore], workspace: Workspace, model: str) -> Iterator[tuple[Run, TrainedRows]]:
+    """Yield the run that trained a model and its training rows, then the runs it started from. Other models yield nothing.
 
     Args:
-        store: opens the memory of runs, which is asked for a run only: without it other models are judged all the same.
+        store: opens the run store; called only for runs, so that other models work without a database.
     """
     from ..runs.files import RunFiles
 
@@ -37,13 +36,13 @@ def training_lineage(store: Callable[[], RunStore], workspace: Workspace, model:
             known = {run.id: run for run in store().runs()}
     while (run := known.pop(model, None)) is not None:
         model = run.model
-        # Where its folder was tidied by hand, what it learned can no longer be told.
+        # The folder may have been deleted by hand.
         with contextlib.suppress(StudioError):
             yield run, RunFiles(workspace.run(run.id)).training_texts()
 
 
 def model_title(store: Callable[[], RunStore], model: str) -> str:
-    """What people call a model: a run by its name, a folder by its last part."""
+    """Return a model's display name: the run's name, or the last part of a path."""
     if model.startswith("run-"):
         with contextlib.suppress(StudioError):
             return store().get(model).name or model
@@ -51,24 +50,24 @@ def model_title(store: Callable[[], RunStore], model: str) -> str:
 
 
 def find_trained_rows(store: Callable[[], RunStore], workspace: Workspace, model: str, table: Table) -> Iterator[tuple[Run, int]]:
-    """Each run whose file holds rows of the table, of those that made a model, and how many of the table's rows that are."""
+    """Yield each run of a model's lineage trained on rows of the table, and the number of those rows."""
     for run, files in training_lineage(store, workspace, model):
         for names, learned in files:
-            if rows := _seen(table, names, learned):
+            if rows := _count_trained(table, names, learned):
                 yield run, rows
 
 
 def describe_overlap(rows: int, table: Table, run: Run) -> str:
-    """``3 of these 23 rows are in the file that Mine was tuned on``."""
-    said = f"{rows:,} of these {len(table):,} rows are" if len(table) > 1 else "This row is"
-    return f"{said} in the file that {run.name} was tuned on"
+    """Return a clause such as ``3 of these 23 rows are in the file that Mine was tuned on``."""
+    rows_are = f"{rows:,} of these {len(table):,} rows are" if len(table) > 1 else "This row is"
+    return f"{rows_are} in the file that {run.name} was tuned on"
 
 
 def find_base_model(store: Callable[[], RunStore], workspace: Workspace, catalog: Catalog, model: str) -> tuple[str, Encoder] | None:
-    """What a model was before it was tuned, by its name, whose similarity is evidence of what columns mean.
+    """Return the name and encoder of the model a run started from, whose similarity is evidence of column meaning.
 
-    ``None`` where it gives no vectors, and of a folder, of which nobody knows what it was: it may have learned to see things otherwise
-    than people do, and shall not have the file that it is judged by read to suit it. So may a table of words that was fitted here.
+    ``None`` for models without vectors, folders and static models trained here: their training is unknown, and a model must not decide
+    how the file it is evaluated on is read.
     """
     from ..models.io.sources import find_source
 
@@ -87,7 +86,7 @@ def find_base_model(store: Callable[[], RunStore], workspace: Workspace, catalog
 
 
 def trained_texts(store: Callable[[], RunStore], workspace: Workspace, model: str) -> set[str]:
-    """Every text that a model has learned from, as :func:`~sbert_studio.data.split.normalize_text` writes it; none that was held out."""
+    """Return every text a model was trained on, normalized by :func:`~sbert_studio.data.split.normalize_text`, without held-out texts."""
     from ..data.split import normalize_text
 
     found: set[str] = set()
@@ -98,7 +97,7 @@ def trained_texts(store: Callable[[], RunStore], workspace: Workspace, model: st
 
 
 def _held_out(workspace: Workspace, run: Run) -> set[tuple[str, ...]]:
-    """The rows of a run's own file that it only judged by. In folds there are none: in the end it learned from all of them."""
+    """Return a run's held-out rows. Cross-validation has none: the final model is trained on all rows."""
     from ..training.artifacts import HELD_OUT
 
     path = workspace.run(run.id) / HELD_OUT
@@ -110,8 +109,8 @@ def _held_out(workspace: Workspace, run: Run) -> set[tuple[str, ...]]:
         return set()
 
 
-def _seen(table: Table, names: tuple[str, ...], learned: set[tuple[str, ...]]) -> int:
-    """How many rows of the table hold texts that were learned from together, whatever its columns are called."""
+def _count_trained(table: Table, names: tuple[str, ...], learned: set[tuple[str, ...]]) -> int:
+    """Count rows of the table whose texts were trained on together, whatever the columns are named."""
     if set(names) <= set(table.columns):
         return sum(row in learned for row in zip(*(table.column(name) for name in names), strict=True))
     begins: dict[str, list[tuple[str, ...]]] = {}

@@ -1,4 +1,4 @@
-"""Executors of jobs: this process, or a pool of Ray workers."""
+"""Execute jobs over shards: in this process, or by a pool of Ray workers. The result is the same bit for bit."""
 
 from __future__ import annotations
 
@@ -26,19 +26,22 @@ if TYPE_CHECKING:
     from .jobs import Shard
     from .operations import Operation, ProcessShard
 
+_CONNECT_SECONDS = 10
+_MIN_OBJECT_STORE_MB = 80  # what Ray requires
+
 
 @dataclass(frozen=True)
 class ExecutionOptions:
-    """By whom a job is carried out, which changes nothing in its result.
+    """Options of a job's execution, which do not change its result.
 
     Attributes:
         engine: one of :data:`ENGINES`.
-        address: of a cluster that is there; an engine that needs one starts it on this machine where it is empty.
-        workers: how many shards are done at a time; 0: as many as there are cores for.
-        memory_mb: what such a cluster may keep in shared memory, in MiB. Only numbers of shards and receipts pass through it.
+        address: of an existing cluster; if empty, Ray starts one on this machine.
+        workers: shards processed at a time; 0 for as many as there are cores.
+        memory_mb: shared memory of a cluster started here, in MiB. Only shard numbers and receipts pass through it.
 
     Raises:
-        StudioError: an address is given to the engine of this process alone.
+        StudioError: an address is given for the local engine.
     """
 
     engine: str = "local"
@@ -51,42 +54,14 @@ class ExecutionOptions:
             raise StudioError("--address goes with an engine of several machines", "add --engine ray, or leave it out")
 
 
-class Engine(ABC):
-    """A way to carry out shards.
-
-    Args:
-        how: by whom.
-    """
-
-    name: ClassVar[str]
-    title: ClassVar[str]
-
-    def __init__(self, how: ExecutionOptions) -> None:
-        self.how = how
-
-    @abstractmethod
-    def carry(self, work: Operation, shards: Sequence[Shard], tell: Callable[[int], None]) -> Iterator[int]:
-        """Do the shards, in whatever order, and yield the number of each once its receipt is written.
-
-        Args:
-            tell: told how many rows are done of a shard that is under way, where that is known.
-
-        Raises:
-            StudioError: one cannot be done, wherever it was tried.
-        """
-
-
-ENGINES: Registry[Engine] = Registry("engine")
-
-
 @dataclass(frozen=True)
 class JobOutcome:
-    """What came of a job.
+    """Outcome of a job.
 
     Attributes:
         receipts: of all shards, in order.
-        resumed: how many of them were done before.
-        seconds: what the others took; ``rows``: how many rows these read.
+        resumed: number of shards finished earlier.
+        seconds: duration of the others; ``rows``: rows they read.
     """
 
     receipts: tuple[Receipt, ...]
@@ -95,157 +70,170 @@ class JobOutcome:
     rows: int
 
 
-def execute(job: Job, folder: JobFolder, how: ExecutionOptions, progress: Progress | None = None) -> JobOutcome:
-    """Do every shard of ``job`` that ``folder`` does not hold yet. Whatever ends it, the shards that are done stay done.
+class Engine(ABC):
+    """Processes shards."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+
+    def __init__(self, options: ExecutionOptions) -> None:
+        self.options = options
+
+    @abstractmethod
+    def process(self, operation: Operation, shards: Sequence[Shard], report: Callable[[int], None]) -> Iterator[int]:
+        """Process shards in any order and yield the number of each once its receipt is written.
+
+        Args:
+            report: called with the rows done of the current shard, if known.
+
+        Raises:
+            StudioError: a shard cannot be processed.
+        """
+
+
+ENGINES: Registry[Engine] = Registry("engine")
+
+
+def execute(job: Job, folder: JobFolder, options: ExecutionOptions, progress: Progress | None = None) -> JobOutcome:
+    """Process every shard of ``job`` not yet in ``folder``. Finished shards are kept whatever interrupts the job.
 
     Args:
-        progress: told how many rows are done, of how many.
+        progress: called with (rows done, rows in total).
 
     Raises:
-        StudioError: the folder holds another job, the disk is too small, or a shard cannot be done.
+        StudioError: the folder holds another job, the disk is too small, or a shard cannot be processed.
     """
     folder.begin(job)
-    engine, work = ENGINES[how.engine](how), OPERATIONS[job.work](job, folder)
-    known = folder.receipts(job, verify=True)
-    todo = [shard for shard in job.shards if shard.number not in known]
-    wanted = sum(shard.rows for shard in todo)
-    require_disk_space(folder.path, work.bytes_of(wanted))
-    done, start = job.rows - wanted, time.perf_counter()
+    engine, operation = ENGINES[options.engine](options), OPERATIONS[job.work](job, folder)
+    finished = folder.receipts(job, verify=True)
+    pending = [shard for shard in job.shards if shard.number not in finished]
+    rows = sum(shard.rows for shard in pending)
+    require_disk_space(folder.path, operation.estimate_bytes(rows))
+    done, start = job.rows - rows, time.perf_counter()
 
-    def tell(rows: int) -> None:
+    def report(rows: int) -> None:
         if progress is not None:
             progress(done + rows, job.rows)
 
-    tell(0)
-    if todo:
-        for number in engine.carry(work, todo, tell):
+    report(0)
+    if pending:
+        for number in engine.process(operation, pending, report):
             done += job.shards[number].rows
-            tell(0)
+            report(0)
             checkpoint()
-    return JobOutcome(tuple(folder.finished(job)), len(known), time.perf_counter() - start, wanted)
+    return JobOutcome(tuple(folder.finished(job)), len(finished), time.perf_counter() - start, rows)
 
 
-_ANSWER = 10  # seconds
+@ENGINES.register("local")
+class LocalEngine(Engine):
+    """The reference engine, which every other one equals bit for bit."""
+
+    title = "This process, one shard after the other"
+
+    def process(self, operation: Operation, shards: Sequence[Shard], report: Callable[[int], None]) -> Iterator[int]:
+        """See :meth:`Engine.process`."""
+        with operation.prepared() as process_shard:
+            for shard in shards:
+                checkpoint()
+                process_shard(shard, report)
+                yield shard.number
 
 
 @ENGINES.register("ray")
 class RayEngine(Engine):
-    """See the module."""
+    """Ray Data on a cluster, or on one started here for the duration of the job."""
 
     title = "Ray Data, on this machine or a cluster"
 
-    def carry(self, work: Operation, shards: Sequence[Shard], tell: Callable[[int], None]) -> Iterator[int]:
-        """See :meth:`Engine.carry`."""
-        with self._connected(work.threads) as ray:
+    def process(self, operation: Operation, shards: Sequence[Shard], report: Callable[[int], None]) -> Iterator[int]:
+        """See :meth:`Engine.process`."""
+        with self._connected(operation.threads) as ray:
             from ray import data
 
             for name in ("ray", "ray.data"):
                 logging.getLogger(name).setLevel(logging.ERROR)
-            context = data.DataContext.get_current()
-            context.enable_progress_bars = False
+            data.DataContext.get_current().enable_progress_bars = False
             gpus = 1 if ray.cluster_resources().get("GPU") else 0
-            size = self._workers(ray, work.threads, gpus, len(shards))
-            # A block a shard: what is done again after a death is one shard.
+            size = self._pool_size(ray, operation.threads, gpus, len(shards))
+            # One block per shard: after a worker dies only its shard is repeated.
             rows = data.from_items([{"number": shard.number} for shard in shards], override_num_blocks=len(shards))
             worker: Any = _Worker
-            done = rows.map(
-                worker, fn_constructor_args=(work,), compute=data.ActorPoolStrategy(size=size), num_cpus=work.threads, num_gpus=gpus
-            )
+            pool = data.ActorPoolStrategy(size=size)
+            done = rows.map(worker, fn_constructor_args=(operation,), compute=pool, num_cpus=operation.threads, num_gpus=gpus)
             for row in done.iter_rows():
                 if row["error"]:
                     raise StudioError(row["error"], row["hint"])
                 yield int(row["number"])
 
-    def _workers(self, ray: Any, threads: int, gpus: int, shards: int) -> int:
-        there = ray.cluster_resources()
-        most = int(there.get("GPU", 0)) if gpus else int(there.get("CPU", 0)) // threads
-        if most < 1:
+    def _pool_size(self, ray: Any, threads: int, gpus: int, shards: int) -> int:
+        resources = ray.cluster_resources()
+        limit = int(resources.get("GPU", 0)) if gpus else int(resources.get("CPU", 0)) // threads
+        if limit < 1:
             raise StudioError(f"the cluster has no machine with {threads} cores", "give fewer --threads, or a larger cluster")
-        return min(self.how.workers or most, most, shards)
+        return min(self.options.workers or limit, limit, shards)
 
     @contextmanager
     def _connected(self, threads: int) -> Iterator[Any]:
-        """Ray, on the cluster that is named, or on one that lives as long as this and listens on the loopback alone."""
-        configure_ray(alone=not self.how.address)
+        """Connect to the named cluster, or start one that listens on the loopback only and ends with the block."""
+        configure_ray(alone=not self.options.address)
         try:
             import ray
         except ImportError:
             raise StudioError("the engine ray needs Ray, which is not installed", "pip install 'sbert-studio[ray]'") from None
-        with ExitStack() as ending:
+        with ExitStack() as stack:
             if not ray.is_initialized():
-                if self.how.address:
-                    _require_answer(self.how.address)
-                _start_ray(ray, self.how.address, self.how.workers * threads or None, self.how.memory_mb)
-                ending.callback(ray.shutdown)
+                if self.options.address:
+                    _require_listening(self.options.address)
+                _start_ray(ray, self.options.address, self.options.workers * threads or None, self.options.memory_mb)
+                stack.callback(ray.shutdown)
             yield ray
 
 
-def _require_answer(address: str) -> None:
-    """Refuse an address at which nothing listens, which Ray itself would try for minutes.
+class _Worker:
+    """A process of the pool. The operation is prepared for its first shard and reused."""
 
-    Raises:
-        StudioError: nothing does, or it is no address.
-    """
+    def __init__(self, operation: Operation) -> None:
+        self._operation, self._stack = operation, ExitStack()
+        self._process_shard: ProcessShard | None = None
+
+    def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
+        number = int(row["number"])
+        try:
+            if self._process_shard is None:
+                self._process_shard = self._stack.enter_context(self._operation.prepared())
+            self._process_shard(self._operation.job.shards[number], lambda rows: None)
+        except StudioError as error:  # another process would fail as well: report it, do not retry
+            return {"number": number, "error": error.message, "hint": error.hint}
+        return {"number": number, "error": "", "hint": ""}
+
+
+def _require_listening(address: str) -> None:
+    """Refuse an address at which nothing listens; Ray itself would retry for minutes."""
     if address in ("auto", "local"):
         return
     host, _, port = address.rpartition("://")[2].rpartition(":")
     try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=_ANSWER).close()
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_SECONDS).close()
     except (OSError, ValueError, OverflowError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise StudioError(
-            f"no Ray cluster answers at {address}: {reason}", "give HOST:PORT of its head; see docs/SCALE.md for how to start one"
-        ) from error
+        hint = "give HOST:PORT of its head; see docs/SCALE.md for how to start one"
+        raise StudioError(f"no Ray cluster answers at {address}: {reason}", hint) from error
 
 
 def _start_ray(ray: Any, address: str, cores: int | None, memory_mb: int) -> None:
     common: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
-    main = threading.current_thread() is threading.main_thread()
     before = signal.getsignal(signal.SIGTERM)
     try:
         if address:
             ray.init(address=address, **common)
         else:
-            memory = max(memory_mb, 80) << 20
+            memory = max(memory_mb, _MIN_OBJECT_STORE_MB) << 20
             ray.init(num_cpus=cores, include_dashboard=False, object_store_memory=memory, _node_ip_address="127.0.0.1", **common)
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
-        words = str(error).strip().splitlines()
-        first = words[0][:200] if words else type(error).__name__
-        where = f"no Ray cluster answers at {address}" if address else "Ray could not be started here"
-        raise StudioError(f"{where}: {first}", "see docs/SCALE.md for how to start one") from error
+        lines = str(error).strip().splitlines()
+        reason = lines[0][:200] if lines else type(error).__name__
+        what = f"no Ray cluster answers at {address}" if address else "Ray could not be started here"
+        raise StudioError(f"{what}: {reason}", "see docs/SCALE.md for how to start one") from error
     finally:
-        if main:
-            signal.signal(signal.SIGTERM, before)  # Ray puts a handler of its own there, which ends the process at once
-
-
-class _Worker:
-    """One process of the pool: the work is made ready for its first shard, and kept for the others."""
-
-    def __init__(self, work: Operation) -> None:
-        self._work, self._open = work, ExitStack()
-        self._do: ProcessShard | None = None
-
-    def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
-        number = int(row["number"])
-        try:
-            if self._do is None:
-                self._do = self._open.enter_context(self._work.prepared())
-            self._do(self._work.job.shards[number], lambda rows: None)
-        except StudioError as error:  # another process would fail as well: it is told, not tried again
-            return {"number": number, "error": error.message, "hint": error.hint}
-        return {"number": number, "error": "", "hint": ""}
-
-
-@ENGINES.register("local")
-class LocalEngine(Engine):
-    """The plain path, which every other engine equals bit for bit."""
-
-    title = "This process, one shard after the other"
-
-    def carry(self, work: Operation, shards: Sequence[Shard], tell: Callable[[int], None]) -> Iterator[int]:
-        """See :meth:`Engine.carry`."""
-        with work.prepared() as do:
-            for shard in shards:
-                checkpoint()
-                do(shard, tell)
-                yield shard.number
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, before)  # Ray installs a handler that ends the process at once

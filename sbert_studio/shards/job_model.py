@@ -1,4 +1,4 @@
-"""The model of a job: found once, and the same one in every process."""
+"""The model of a job: described in the manifest, so that every process loads the same one."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ if TYPE_CHECKING:
 
 
 def describe_model(catalog: Catalog, name: str, precision: str, role: Role = "plain") -> tuple[dict[str, Any], Encoder]:
-    """A model as a job names it, ``{source, fingerprint, precision, dim}``; and the model.
+    """Return a model's entry in a manifest, ``{source, fingerprint, precision, dim}``, and the model.
 
-    ``source`` leads to it on every machine: an id, or the path of a folder that all of them see. Where the prompt of ``role`` is not
-    the default one, ``role`` is named too, and the fingerprint is that of the model with this prompt; and ``similarity_fn_name`` where
-    the model does not compare by the cosine.
+    ``source`` finds it on every machine: an id, or a folder path shared by all. ``role`` is added if its prompt is not the default one
+    (the fingerprint then includes it), and ``similarity_fn_name`` if the model does not compare by the cosine.
 
     Raises:
-        StudioError: it cannot be loaded, or has no vectors.
+        StudioError: the model cannot be loaded, or has no vectors.
     """
     from ..models.runtime import resolve_precision
 
@@ -35,10 +34,10 @@ def describe_model(catalog: Catalog, name: str, precision: str, role: Role = "pl
 
 
 def load_job_model(model: dict[str, Any], catalog: Catalog | None = None) -> Encoder:
-    """The model that a job names, with the prompt of the job's role, as this machine has it.
+    """Load the model of a job with the prompt of the job's role.
 
     Raises:
-        StudioError: it has none of that name, or another one.
+        StudioError: this machine does not have it, or has a different one of that name.
     """
     from ..models.catalog import Catalog
     from ..settings import Settings
@@ -51,10 +50,10 @@ def load_job_model(model: dict[str, Any], catalog: Catalog | None = None) -> Enc
 
 
 def load_unprompted_model(model: dict[str, Any], catalog: Catalog) -> Encoder:
-    """The model that a job names, with its default prompt.
+    """Load the model of a job with its default prompt.
 
     Raises:
-        StudioError: see :func:`load_described`.
+        StudioError: see :func:`load_job_model`.
     """
     encoder = catalog.load(model["source"], model["precision"], allow_folders=True)
     if encoder.for_role(model.get("role", "plain")).fingerprint != model["fingerprint"]:
@@ -65,14 +64,13 @@ def load_unprompted_model(model: dict[str, Any], catalog: Catalog) -> Encoder:
 
 
 def prompt_mismatch_notes(model: dict[str, Any], encoder: Encoder, wanted: Role) -> tuple[str, ...]:
-    """Say that vectors were made with another prompt than a use of them wants, where they were.
+    """Return a note if vectors were encoded with another prompt than their use requires.
 
     Args:
-        model: as the job names it; encoder: that model with its default prompt.
+        model: entry of the manifest; ``encoder``: that model with its default prompt.
     """
-    made, wants = encoder.prompt_for_role(model.get("role", "plain")), encoder.prompt_for_role(wanted)
-    if made == wants:
+    used, required = encoder.prompt_for_role(model.get("role", "plain")), encoder.prompt_for_role(wanted)
+    if used == required:
         return ()
-    prompt = f"“{wants}”" if wants else "no prompt"
-    was = f"“{made}”" if made else "no prompt"
-    return (f"The vectors were made with {was}; the model asks for {prompt} here: encode with --prompt {wanted}.",)
+    before, after = (f"“{prompt}”" if prompt else "no prompt" for prompt in (used, required))
+    return (f"The vectors were made with {before}; the model asks for {after} here: encode with --prompt {wanted}.",)

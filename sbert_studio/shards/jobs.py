@@ -1,4 +1,4 @@
-"""Jobs over shards: manifest, and receipts of finished shards."""
+"""Jobs over shards: the manifest of a job, and the receipts of its finished shards."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,19 +19,19 @@ from .sources import SourceFile
 
 FORMAT = 1
 SHARD_ROWS = 8_192
-"""Rows of a shard, unless it is said. Texts are batched within their shard alone, so that its vectors are the same wherever and in
-whatever order shards are encoded."""
+"""Default rows of a shard. Texts are batched only within a shard, so its vectors do not depend on where or in which order shards are
+encoded."""
 
 
 @dataclass(frozen=True)
 class Shard:
-    """A part of one source file: what is done, kept and lost as a whole.
+    """A range of rows of one source file, processed as a whole.
 
     Attributes:
-        number: from 0, in the order of the rows.
+        number: from 0, in row order.
         path: the source file.
-        start: its first row in that file; ``rows``: how many.
-        first: how many rows stand before it, those of earlier files counted.
+        start: first row in that file.
+        first: first row among all files.
     """
 
     number: int
@@ -43,13 +43,13 @@ class Shard:
 
 @dataclass(frozen=True)
 class Job:
-    """One piece of work over many rows.
+    """An operation over many rows.
 
     Attributes:
         work: one of :data:`~sbert_studio.shards.operations.OPERATIONS`.
         sources: the files, in order.
-        settings: plain data: whatever the work needs to know, and whatever a bit of its result depends on.
-        shard_rows: the most rows of a shard.
+        settings: plain data that the operation needs and that its result depends on.
+        shard_rows: maximum rows of a shard.
     """
 
     work: str
@@ -59,42 +59,39 @@ class Job:
 
     @cached_property
     def shards(self) -> tuple[Shard, ...]:
-        """The parts, each of rows of one file."""
-        return tuple(self._planned())
-
-    def _planned(self) -> Iterator[Shard]:
-        number = first = 0
+        """Shards in order; each is of one file."""
+        shards: list[Shard] = []
+        first = 0
         for source in self.sources:
             for start in range(0, source.rows, self.shard_rows):
-                rows = min(self.shard_rows, source.rows - start)
-                yield Shard(number, source.path, start, rows, first + start)
-                number += 1
+                shards.append(Shard(len(shards), source.path, start, min(self.shard_rows, source.rows - start), first + start))
             first += source.rows
+        return tuple(shards)
 
     def source(self, shard: Shard) -> SourceFile:
-        """The file that a shard is of."""
+        """Return the source file of a shard."""
         return next(source for source in self.sources if source.path == shard.path)
 
     @property
     def rows(self) -> int:
-        """Of all sources."""
+        """Number of rows of all sources."""
         return sum(source.rows for source in self.sources)
 
     @cached_property
     def key(self) -> str:
-        """16 hex digits that change with anything in it."""
+        """Digest of the manifest, 16 hex digits."""
         return hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()[:16]
 
     def to_json(self) -> dict[str, Any]:
-        """What the manifest holds."""
+        """Return the manifest."""
         return {"format": FORMAT, **json.loads(json.dumps(dataclasses.asdict(self)))}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Job:
-        """See :meth:`to_json`.
+        """Inverse of :meth:`to_json`.
 
         Raises:
-            KeyError, TypeError, ValueError: it is of another format.
+            KeyError, TypeError, ValueError: the data has another format.
         """
         if data["format"] != FORMAT:
             raise ValueError(data["format"])
@@ -102,49 +99,44 @@ class Job:
         return cls(str(data["work"]), sources, dict(data["settings"]), int(data["shard_rows"]))
 
     def difference(self, other: Job) -> str:
-        """In words, the first thing in which another job differs; nothing where none does."""
+        """Describe the first difference to another job; ``""`` if there is none."""
         if self.work != other.work:
             return f"it was begun as {other.work}"
         for name in {**self.settings, **other.settings}:
             ours, theirs = self.settings.get(name), other.settings.get(name)
             if ours != theirs:
-                return _differs(name, ours, theirs)
+                return _describe_difference(name, ours, theirs)
         if self.shard_rows != other.shard_rows:
             return f"its shards have {other.shard_rows:,} rows, not {self.shard_rows:,}"
         return "" if self.sources == other.sources else "the files that it reads are others, or have changed"
 
 
-def _differs(name: str, ours: Any, theirs: Any) -> str:
-    """In words; of two tables the first thing in which they differ."""
+def _describe_difference(name: str, ours: Any, theirs: Any) -> str:
     if isinstance(ours, Mapping) and isinstance(theirs, Mapping):
-        first = next(key for key in (*_TOLD_FIRST, *ours, *theirs) if ours.get(key) != theirs.get(key))
-        return _differs(first, ours.get(first), theirs.get(first))
-    return f"its {_NAMES.get(name, name)} is {_shown(theirs)}, not {_shown(ours)}"
+        first = next(key for key in (*_SHOWN_FIRST, *ours, *theirs) if ours.get(key) != theirs.get(key))
+        return _describe_difference(first, ours.get(first), theirs.get(first))
+    values = ["not set" if value is None else str(value)[:80] for value in (theirs, ours)]
+    return f"its {_NAMES.get(name, name)} is {values[0]}, not {values[1]}"
 
 
-_TOLD_FIRST = ("source", "precision")
+_SHOWN_FIRST = ("source", "precision")
 _NAMES = {"source": "model"}
-
-
-def _shown(value: Any) -> str:
-    return "not said" if value is None else str(value)[:80]
 
 
 MANIFEST = "manifest.json"
 _SHARDS, _RECEIPTS = "shards", "receipts"
-_STALE = 600  # seconds after which a half-written file belongs to a process that died: a shard is written in less than one
-_GROUP = 128  # rows of a row group: to look one up all of its group is unpacked
+_STALE_SECONDS = 600  # a half-written file older than this was left by a dead process: writing a shard takes less than one
+_ROW_GROUP = 128  # small row groups: looking up a row decompresses its whole group
 
 
 @dataclass(frozen=True)
 class Receipt:
-    """That a shard is done.
+    """Receipt of a finished shard.
 
     Attributes:
-        number: which.
-        rows: how many of its rows came out; ``left_out``: how many had nothing to give.
-        sha256: of the shard's file, as it was renamed into its place.
-        facts: what else the work has to say, such as the digest of the texts.
+        rows: rows written; ``left_out``: unusable source rows.
+        sha256: digest of the shard's file.
+        facts: data of the operation, such as the digest of the texts.
     """
 
     number: int
@@ -156,37 +148,33 @@ class Receipt:
 
 
 class JobFolder:
-    """See the module.
-
-    Args:
-        path: where it is, or will be; every machine that takes part writes into it.
-    """
+    """Output folder of a job: manifest, shards and receipts. Every machine that takes part writes to it."""
 
     def __init__(self, path: Path) -> None:
         try:
             self.path = Path(path).expanduser().resolve()
-        except (OSError, RuntimeError, ValueError):  # the home folder of nobody; a NUL
+        except (OSError, RuntimeError, ValueError):  # an unknown home folder, or a NUL character
             raise StudioError(f"{path} cannot be a folder", "check the path") from None
 
     def job(self) -> Job:
-        """The job that was begun here.
+        """Return the job started in this folder.
 
         Raises:
-            StudioError: none was, or its manifest cannot be read.
+            StudioError: there is none, or its manifest cannot be read.
         """
-        found = self._known()
+        found = self._read_manifest()
         if found is None and not self.path.is_dir():
             raise StudioError(f"there is no folder {self.path}", "check the path")
         if found is None:
             raise StudioError(f"{self.path.name} holds no shards of this program", "make them: sbert-studio encode FOLDER --out FOLDER")
         return found
 
-    def _known(self) -> Job | None:
+    def _read_manifest(self) -> Job | None:
         try:
-            told = json.loads((self.path / MANIFEST).read_text(encoding="utf-8"))
-            found = Job.from_json(told)
-            if told.get("key", found.key) != found.key:
-                raise ValueError("it is not what was written")
+            data = json.loads((self.path / MANIFEST).read_text(encoding="utf-8"))
+            found = Job.from_json(data)
+            if data.get("key", found.key) != found.key:
+                raise ValueError("the manifest was changed")
             return found
         except (FileNotFoundError, NotADirectoryError):
             return None
@@ -194,12 +182,12 @@ class JobFolder:
             raise StudioError(f"the manifest of {self.path.name} cannot be read", "encode into another folder") from error
 
     def begin(self, job: Job) -> None:
-        """Write the manifest, or find the same one there.
+        """Write the manifest, unless the same job was started here already.
 
         Raises:
             StudioError: the folder holds something else.
         """
-        known = self._known()
+        known = self._read_manifest()
         if known is not None and known.key != job.key:
             raise StudioError(
                 f"{self.path.name} holds another job: {job.difference(known)}", "name another folder, or delete this one to begin anew"
@@ -212,20 +200,20 @@ class JobFolder:
             (self.path / folder).mkdir(exist_ok=True)
             for part in (self.path / folder).glob(".part-*"):
                 with suppress(OSError):
-                    if time.time() - part.stat().st_mtime > _STALE:
+                    if time.time() - part.stat().st_mtime > _STALE_SECONDS:
                         part.unlink()
 
     def shard(self, number: int) -> Path:
-        """Where a shard's Parquet file stands once it is done."""
+        """Return the path of a shard's Parquet file."""
         return self.path / _SHARDS / f"part-{number:06d}.parquet"
 
     def _receipt(self, number: int) -> Path:
         return self.path / _RECEIPTS / f"{number:06d}.json"
 
-    def keep(self, job: Job, shard: Shard, table: Any, left_out: int, facts: Mapping[str, Any]) -> Receipt:
-        """Write a shard's rows, then its receipt; each is flushed to disk under another name and renamed.
+    def write_shard(self, job: Job, shard: Shard, table: Any, left_out: int, facts: Mapping[str, Any]) -> Receipt:
+        """Write a shard's rows, then its receipt, each atomically.
 
-        Writing the same shard twice, as when a machine was thought dead, leaves the same file.
+        Writing a shard twice, as when a worker was presumed dead, leaves the same file.
         """
         import pyarrow.parquet as pq
 
@@ -233,39 +221,39 @@ class JobFolder:
         packed = {field.name: "zstd" for field in table.schema if field.name != "vector"}
         with atomic_file(self.shard(shard.number)) as part:
             pq.write_table(
-                table, part, row_group_size=_GROUP, compression=packed | {"vector.list.element": "none"}, use_dictionary=False,
+                table, part, row_group_size=_ROW_GROUP, compression=packed | {"vector.list.element": "none"}, use_dictionary=False,
                 write_statistics=list(packed), write_page_checksum=True,
             )  # fmt: skip
             digest, size = digest_file(part), part.stat().st_size
         receipt = Receipt(shard.number, table.num_rows, left_out, digest, size, dict(facts))
-        told = {"job": job.key, **vars(receipt)}
-        write_json(self._receipt(shard.number), {**told, "seal": _seal(told)})
+        data = {"job": job.key, **vars(receipt)}
+        write_json(self._receipt(shard.number), {**data, "seal": _seal(data)})
         return receipt
 
     def receipts(self, job: Job, *, verify: bool = False) -> dict[int, Receipt]:
-        """The receipts of the shards that are done, by number, in order.
+        """Return the receipts of finished shards by number, in order.
 
         Args:
-            verify: read every shard, and leave out those that are not what was written.
+            verify: check every shard's digest and omit damaged ones.
         """
         found = {}
         for shard in job.shards:
             try:
-                told = json.loads(self._receipt(shard.number).read_text(encoding="utf-8"))
-                sealed = told.pop("seal", None) == _seal(told)
-                whole = sealed and told.pop("job") == job.key and self.shard(shard.number).stat().st_size == told["bytes"]
-                receipt = Receipt(**told)
-                if whole and (not verify or digest_file(self.shard(shard.number)) == receipt.sha256):
+                data = json.loads(self._receipt(shard.number).read_text(encoding="utf-8"))
+                is_sealed = data.pop("seal", None) == _seal(data)
+                is_valid = is_sealed and data.pop("job") == job.key and self.shard(shard.number).stat().st_size == data["bytes"]
+                receipt = Receipt(**data)
+                if is_valid and (not verify or digest_file(self.shard(shard.number)) == receipt.sha256):
                     found[shard.number] = receipt
             except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 continue
         return found
 
     def finished(self, job: Job) -> list[Receipt]:
-        """The receipts of all shards.
+        """Return the receipts of all shards.
 
         Raises:
-            StudioError: some are not done.
+            StudioError: some shards are not finished.
         """
         found = self.receipts(job)
         if len(found) < len(job.shards):
@@ -276,6 +264,5 @@ class JobFolder:
         return list(found.values())
 
 
-def _seal(told: Mapping[str, Any]) -> str:
-    """16 hex digits of what a receipt says."""
-    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:16]
+def _seal(data: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]

@@ -1,9 +1,8 @@
-"""Texts → one ``.npy`` of their vectors: written as it goes under another name, gone on with after whatever ended it.
+"""Encode texts into one ``.npy`` file, resumably.
 
-Blocks of vectors are appended to ``X.npy.part``; ``X.npy.part.json`` says how many rows of it are on the disk, with their checksum, and
-what they were made from. Both are flushed every few seconds, so that a process that is killed, or a power cut, costs those seconds. The
-file gets its name when it is whole, and whoever opens it maps it into memory. It is written by plain writes all the same: pages that are
-mapped for writing count as memory of the process, and a disk that fills up would kill it without a word.
+Blocks of vectors are appended to ``X.npy.part``; the journal ``X.npy.part.json`` records the rows on disk, their checksum, and what they
+were computed from. Both are flushed every few seconds. The finished file is renamed and meant to be memory-mapped by readers. The writer
+itself uses plain writes: pages mapped for writing count as the process's memory, and a full disk would kill it with SIGBUS.
 """
 
 from __future__ import annotations
@@ -39,21 +38,20 @@ if TYPE_CHECKING:
     from ..progress import Progress
 
 _FORMAT = 1
-_BLOCK = SHARD_ROWS  # rows that are encoded together, and lost together
-_EVERY = 2.0  # seconds between two flushes
-_READ = 1 << 24
+_BLOCK = SHARD_ROWS  # rows encoded together
+_FLUSH_SECONDS = 2.0
+_READ_BYTES = 1 << 24
 _FLOAT = np.dtype("<f4")
 
 
 @dataclass(frozen=True)
 class VectorFileSpec:
-    """What a file of vectors is made from; on one machine, with as many threads, it decides every bit.
+    """Specification of a vector file; on one machine with a given number of threads it determines every bit.
 
     Attributes:
-        model: the encoder's fingerprint, which tells its precision too; precision: for people.
-        rows, dim: the shape.
-        texts: the digest of the texts and of where they stand.
-        block: how many rows are encoded together.
+        model: fingerprint of the encoder, including its precision; ``precision`` is for messages.
+        texts: digest of the texts and their rows.
+        block: rows encoded together.
     """
 
     model: str
@@ -65,24 +63,24 @@ class VectorFileSpec:
     format: int = _FORMAT
 
     @classmethod
-    def of(cls, found: FileTexts, encoder: Encoder, precision: str) -> VectorFileSpec:
-        """What the vectors of ``found`` by ``encoder`` are made from."""
-        return cls(encoder.fingerprint, precision, encoder.dim, found.rows, found.digest(), _BLOCK)
+    def of(cls, texts: FileTexts, encoder: Encoder, precision: str) -> VectorFileSpec:
+        """Return the specification for the vectors of ``texts`` by ``encoder``."""
+        return cls(encoder.fingerprint, precision, encoder.dim, texts.rows, texts.digest(), _BLOCK)
 
     @property
     def header(self) -> bytes:
-        """What stands before the vectors, as NumPy writes it."""
-        found = io.BytesIO()
-        told = {"descr": np.lib.format.dtype_to_descr(_FLOAT), "fortran_order": False, "shape": (self.rows, self.dim)}
-        np.lib.format.write_array_header_1_0(found, told)
-        return found.getvalue()
+        """NumPy's header of the file."""
+        buffer = io.BytesIO()
+        fields = {"descr": np.lib.format.dtype_to_descr(_FLOAT), "fortran_order": False, "shape": (self.rows, self.dim)}
+        np.lib.format.write_array_header_1_0(buffer, fields)
+        return buffer.getvalue()
 
     def end(self, rows: int) -> int:
-        """How many bytes the file has up to a row."""
+        """Return the file offset after ``rows`` rows."""
         return len(self.header) + rows * self.dim * _FLOAT.itemsize
 
     def difference(self, other: VectorFileSpec) -> str:
-        """In words, in what another one differs; nothing where it does not."""
+        """Describe how another specification differs; ``""`` if it does not."""
         if self.precision != other.precision:
             return f"in {other.precision}, not {self.precision}"
         if self.model != other.model:
@@ -92,11 +90,11 @@ class VectorFileSpec:
 
 @dataclass(frozen=True)
 class WriteSummary:
-    """What came of it.
+    """Summary of a write.
 
     Attributes:
-        resumed: rows that were there already.
-        encoded: texts that were encoded now; seconds: what that took.
+        resumed: rows written earlier.
+        encoded: texts encoded now, in ``seconds``.
     """
 
     resumed: int
@@ -104,97 +102,96 @@ class WriteSummary:
     seconds: float
 
 
-class _Part:
-    """The unfinished file, and the journal of what stands in it."""
+class _PartialFile:
+    """The unfinished file and its journal."""
 
-    def __init__(self, out: Path, made: VectorFileSpec) -> None:
-        self.made, self.path = made, out.with_name(f"{out.name}.part")
+    def __init__(self, out: Path, spec: VectorFileSpec) -> None:
+        self.spec, self.path = spec, out.with_name(f"{out.name}.part")
         self.journal = out.with_name(f"{out.name}.part.json")
-        self.committed, self._last, self._sum = 0, time.monotonic(), 0
-        self._was_there = False
+        self.committed, self._last_flush, self._checksum = 0, time.monotonic(), 0
+        self._existed = False
 
     @contextmanager
     def opened(self) -> Iterator[BinaryIO]:
-        """The file, which nobody else writes meanwhile.
+        """Open and lock the file.
 
         Raises:
-            StudioError: somebody does; or what has its name is no ordinary file.
+            StudioError: another program writes it, or it is not a regular file.
         """
         self.path.parent.mkdir(parents=True, exist_ok=True)
         if self.path.is_symlink() or (self.path.exists() and not stat.S_ISREG(self.path.stat().st_mode)):
-            raise StudioError(f"{self.path.name} is there, and is no ordinary file", "name another file to write, or move that one")
-        self._was_there = self.path.exists()
+            raise StudioError(f"{self.path.name} is not a regular file", "name another file to write, or move that one")
+        self._existed = self.path.exists()
         with os.fdopen(os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644), "r+b") as file:
             if fcntl is not None:
                 try:
                     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:
-                    raise self._taken() from None
-                except OSError:  # a disk on the network without locks
+                    raise self._busy() from None
+                except OSError:  # a network file system without locks
                     pass
                 if not self.path.exists() or not os.path.samestat(os.fstat(file.fileno()), self.path.stat()):
-                    raise self._taken()  # it was whole, and got its name, between the opening and the lock
+                    raise self._busy()  # it was finished and renamed between opening and locking
             yield file
 
-    def _taken(self) -> StudioError:
+    def _busy(self) -> StudioError:
         return StudioError(f"{self.path.name} is being written by another program", "wait for it, or name another file")
 
-    def begun(self, file: BinaryIO) -> tuple[int, str]:
-        """How many rows can be believed; and where there are some that cannot, in what they differ."""
+    def resume(self, file: BinaryIO) -> tuple[int, str]:
+        """Return the number of valid rows, and why the others cannot be used if there are any."""
         try:
-            told = json.loads(self.journal.read_text(encoding="utf-8"))
-            done, checksum, known = int(told.pop("done")), told.pop("checksum", None), VectorFileSpec(**told)
+            data = json.loads(self.journal.read_text(encoding="utf-8"))
+            done, checksum, known = int(data.pop("done")), data.pop("checksum", None), VectorFileSpec(**data)
         except FileNotFoundError:
-            return 0, f"and ended before its first {self.made.block:,} rows were written" if self._was_there else ""
+            return 0, f"and ended before its first {self.spec.block:,} rows were written" if self._existed else ""
         except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
             return 0, "by another version of this program"
-        if other := self.made.difference(known):
-            return 0, other
+        if difference := self.spec.difference(known):
+            return 0, difference
         if (
-            not 0 < done <= self.made.rows
-            or (done % self.made.block and done < self.made.rows)
-            or os.fstat(file.fileno()).st_size < self.made.end(done)
+            not 0 < done <= self.spec.rows
+            or (done % self.spec.block and done < self.spec.rows)
+            or os.fstat(file.fileno()).st_size < self.spec.end(done)
         ):
             return 0, "and what was written is gone"
-        if self._summed(file, self.made.end(done)) != checksum:
-            self._sum = 0
+        if self._compute_checksum(file, self.spec.end(done)) != checksum:
+            self._checksum = 0
             return 0, "and what was written is damaged"
         self.committed = done
         return done, ""
 
-    def _summed(self, file: BinaryIO, size: int) -> int:
-        """The checksum of the first ``size`` bytes."""
+    def _compute_checksum(self, file: BinaryIO, size: int) -> int:
         file.seek(0)
-        self._sum = 0
-        while size > 0 and (read := file.read(min(size, _READ))):
-            self._sum, size = zlib.crc32(read, self._sum), size - len(read)
-        return self._sum
+        self._checksum = 0
+        while size > 0 and (read := file.read(min(size, _READ_BYTES))):
+            self._checksum, size = zlib.crc32(read, self._checksum), size - len(read)
+        return self._checksum
 
     def write(self, file: BinaryIO, data: bytes) -> None:
-        """Append."""
+        """Append to the file and its checksum."""
         file.write(data)
-        self._sum = zlib.crc32(data, self._sum)
+        self._checksum = zlib.crc32(data, self._checksum)
 
-    def require_disk(self, file: BinaryIO) -> None:
-        """Ask for what the file still lacks; where it is not to be had, what was there stays as it is."""
-        there = os.fstat(file.fileno()).st_size
+    def require_space(self, file: BinaryIO) -> None:
+        """Check that the rest of the file fits on the disk; if not, what exists is kept."""
+        size = os.fstat(file.fileno()).st_size
         try:
-            require_disk_space(self.path.parent, self.made.end(self.made.rows) - there)
+            require_disk_space(self.path.parent, self.spec.end(self.spec.rows) - size)
         except StudioError:
-            if not there:
+            if not size:
                 self.remove()
             raise
 
     def commit(self, file: BinaryIO, done: int, *, now: bool = False) -> None:
-        """Have the rows so far on the disk, then say so; every few seconds, unless ``now``."""
-        if done > self.committed and (now or time.monotonic() - self._last > _EVERY):
+        """Flush the rows and then the journal, at most every few seconds unless ``now``."""
+        if done > self.committed and (now or time.monotonic() - self._last_flush > _FLUSH_SECONDS):
             file.flush()
             os.fsync(file.fileno())
-            write_json(self.journal, {**asdict(self.made), "done": done, "checksum": self._sum})
-            self.committed, self._last = done, time.monotonic()
+            write_json(self.journal, {**asdict(self.spec), "done": done, "checksum": self._checksum})
+            self.committed, self._last_flush = done, time.monotonic()
 
     def remove(self) -> None:
-        """Leave nothing."""
+        """Delete the file and its journal."""
         for path in (self.path, self.journal):
             with suppress(OSError):
                 path.unlink(missing_ok=True)
@@ -202,80 +199,79 @@ class _Part:
 
 def write_vectors(
     out: Path,
-    made: VectorFileSpec,
-    found: FileTexts,
+    spec: VectorFileSpec,
+    texts: FileTexts,
     encoder: Encoder,
     progress: Progress | None = None,
-    tell: Callable[[str], None] | None = None,
+    on_message: Callable[[str], None] | None = None,
 ) -> WriteSummary:
-    """Write the vectors of ``found`` to ``out``: (rows, dim) float32, NaN where a row has no text.
+    """Write the vectors of ``texts`` to ``out``: (rows, dim) float32, NaN for rows without text.
 
     Args:
-        progress: told how many rows are done, of how many.
-        tell: told in words that it goes on with, begins anew or replaces what was there, and what is kept of it where it is stopped.
+        progress: called with (rows done, rows in total).
+        on_message: called with messages on what is resumed, started over or replaced, and what is kept after an interruption.
 
     Raises:
         StudioError: the disk is too small, another program writes the same file, or a vector is not finite.
     """
-    part, say = _Part(out, made), tell or (lambda words: None)
+    part, say = _PartialFile(out, spec), on_message or (lambda words: None)
     with part.opened() as file:
-        resumed, other = part.begun(file)
+        resumed, difference = part.resume(file)
         if resumed:
-            say(f"{resumed:,} of {made.rows:,} rows were there already: going on from there")
-        elif other:
-            say(f"{part.path.name} was begun {other}: beginning anew")
+            say(f"{resumed:,} of {spec.rows:,} rows were there already: going on from there")
+        elif difference:
+            say(f"{part.path.name} was begun {difference}: beginning anew")
         if out.exists():
             say(f"{out.name} is there already, and is replaced once the new vectors are whole")
-        part.require_disk(file)
+        part.require_space(file)
         done, start = resumed, time.perf_counter()
         try:
-            file.truncate(made.end(resumed) if resumed else 0)
+            file.truncate(spec.end(resumed) if resumed else 0)
             file.seek(0, os.SEEK_END)
             if not resumed:
                 part.journal.unlink(missing_ok=True)
-                part.write(file, made.header)
-            for block in _blocks(made, found, resumed, encoder, progress):
+                part.write(file, spec.header)
+            for block in _blocks(spec, texts, resumed, encoder, progress):
                 part.write(file, block.tobytes())
                 done += len(block)
                 part.commit(file, done)
             file.flush()
             os.fsync(file.fileno())
         except BaseException:
-            _kept(part, file, done, say)
+            _keep_partial(part, file, done, say)
             raise
         if fcntl is None:
-            file.close()  # Windows renames no open file; elsewhere nobody may take it up before it has its name
+            file.close()  # Windows cannot rename an open file; elsewhere the lock is held until the rename
         part.path.chmod(0o644)
         part.path.replace(out)
         part.journal.unlink(missing_ok=True)
-    encoded = len(found.texts) - int(np.searchsorted(found.places, resumed))
+    encoded = len(texts.texts) - int(np.searchsorted(texts.places, resumed))
     return WriteSummary(resumed, encoded, time.perf_counter() - start)
 
 
-def _kept(part: _Part, file: BinaryIO, done: int, say: Callable[[str], None]) -> None:
-    """Keep what there is, on a disk that may be full."""
-    with suppress(OSError):
+def _keep_partial(part: _PartialFile, file: BinaryIO, done: int, say: Callable[[str], None]) -> None:
+    with suppress(OSError):  # the disk may be full
         part.commit(file, done, now=True)
     if part.committed:
-        say(f"{part.committed:,} of {part.made.rows:,} rows are kept in {part.path.name}: the same command goes on from there")
+        say(f"{part.committed:,} of {part.spec.rows:,} rows are kept in {part.path.name}: the same command goes on from there")
     else:
         part.remove()
 
 
-def _blocks(made: VectorFileSpec, found: FileTexts, first: int, encoder: Encoder, progress: Progress | None) -> Iterator[np.ndarray]:
-    """The vectors of the rows from ``first`` on, ``made.block`` at a time; each block is encoded by itself."""
-    for start in range(first, made.rows, made.block):
+def _blocks(spec: VectorFileSpec, texts: FileTexts, first: int, encoder: Encoder, progress: Progress | None) -> Iterator[np.ndarray]:
+    """Yield the vectors of the rows from ``first`` on in blocks, each encoded by itself."""
+    for start in range(first, spec.rows, spec.block):
         checkpoint()
-        stop = min(start + made.block, made.rows)
-        low, high = (int(place) for place in np.searchsorted(found.places, (start, stop)))
-        block = np.full((stop - start, made.dim), np.nan, _FLOAT)
+        stop = min(start + spec.block, spec.rows)
+        low, high = (int(place) for place in np.searchsorted(texts.places, (start, stop)))
+        block = np.full((stop - start, spec.dim), np.nan, _FLOAT)
 
-        def told(texts: int, _: int, start: int = start, stop: int = stop) -> None:
+        def report(count: int, _: int, start: int = start, stop: int = stop) -> None:
             if progress is not None:
-                progress(min(start + texts, stop), made.rows)
+                progress(min(start + count, stop), spec.rows)
 
-        told(0, 0)
+        report(0, 0)
         if low < high:
-            block[found.places[low:high] - start] = require_finite_vectors(encoder.encode(found.texts[low:high], progress=told))
+            block[texts.places[low:high] - start] = require_finite_vectors(encoder.encode(texts.texts[low:high], progress=report))
         yield block
-        told(stop - start, 0)
+        report(stop - start, 0)

@@ -22,23 +22,24 @@ from ..registry import Registry
 from ..workspace import digest_texts
 from .job_model import load_job_model
 from .jobs import Job, JobFolder, Shard
-from .reader import scan_block_pair
+from .reader import scan_block_pair, vectors_of_table
 from .sources import read_rows
 
 if TYPE_CHECKING:
     from ..models.base import Encoder
 
-
 ProcessShard = Callable[[Shard, Callable[[int], None]], None]
-"""Does a shard, writes its receipt, and tells how many of its rows are done on the way."""
+"""Processes a shard and writes its receipt; calls back with the rows done on the way."""
+
+_ROW_BYTES = 160  # text, id and receipt of a sentence of twenty words, with margin
 
 
 class Operation(ABC):
-    """The work of one job; it is sent to every process that takes part.
+    """The work of a job. It is sent to every worker process.
 
     Args:
-        job: what is done.
-        folder: where the shards go.
+        job: settings and sources.
+        folder: output folder.
     """
 
     name: ClassVar[str]
@@ -48,117 +49,123 @@ class Operation(ABC):
 
     @property
     def threads(self) -> int:
-        """How many threads a shard is computed in: part of the job, for sums are added in another order with more of them."""
+        """Threads per shard. Part of the job, since the order of floating-point sums depends on it."""
         return int(self.job.settings["threads"])
 
     @contextmanager
     def prepared(self) -> Iterator[ProcessShard]:
-        """What does a shard in this process, with as many threads as the job says until the end of the ``with``."""
+        """Load what every shard needs and yield the processing function; the thread count is set inside the block."""
         import torch
 
         before = torch.get_num_threads()
         torch.set_num_threads(self.threads)
         try:
-            yield self._ready()
+            yield self._prepare()
         finally:
             torch.set_num_threads(before)
 
     @abstractmethod
-    def _ready(self) -> ProcessShard:
+    def _prepare(self) -> ProcessShard:
         """Load what every shard needs.
 
         Raises:
-            StudioError: it is not here, or not what the job was begun with.
+            StudioError: it is missing, or differs from what the job was started with.
         """
 
     @abstractmethod
-    def bytes_of(self, rows: int) -> int:
-        """About how large the result of so many rows is on disk."""
+    def estimate_bytes(self, rows: int) -> int:
+        """Estimate the size on disk of the result for ``rows`` rows."""
 
 
 OPERATIONS: Registry[Operation] = Registry("work")
 
 
-_BESIDE = 160  # bytes a row of text, id and receipt: what a sentence of twenty words takes, with room
-
-
 @OPERATIONS.register("encode")
 class EncodeOperation(Operation):
-    """Settings: ``{model, text, id, threads}``, the last but one null where rows are numbered."""
+    """Texts → id, text and vector. Settings: ``{model, text, id, threads}``; ``id`` is null if rows are numbered."""
 
-    def bytes_of(self, rows: int) -> int:
-        """See :meth:`Work.bytes_of`."""
-        return rows * (4 * int(self.job.settings["model"]["dim"]) + _BESIDE)
+    def estimate_bytes(self, rows: int) -> int:
+        """See :meth:`Operation.estimate_bytes`."""
+        return rows * (4 * int(self.job.settings["model"]["dim"]) + _ROW_BYTES)
 
-    def _ready(self) -> ProcessShard:
+    def _prepare(self) -> ProcessShard:
         encoder = load_job_model(self.job.settings["model"])
-        return lambda shard, tell: self._encode(encoder, shard, tell)
+        return lambda shard, report: self._encode(encoder, shard, report)
 
-    def _encode(self, encoder: Encoder, shard: Shard, tell: Callable[[int], None]) -> None:
+    def _encode(self, encoder: Encoder, shard: Shard, report: Callable[[int], None]) -> None:
         import pyarrow as pa
 
-        text, known = self.job.settings["text"], self.job.settings["id"]
-        read = read_rows(shard.path, shard.start, shard.rows, [text] if known is None else [text, known])
+        text, id_column = self.job.settings["text"], self.job.settings["id"]
+        rows = read_rows(shard.path, shard.start, shard.rows, [text] if id_column is None else [text, id_column])
         self.job.source(shard).require_unchanged()
-        texts = ["" if cell is None else cell for cell in read.column(text).to_pylist()]
-        kept = np.flatnonzero([bool(cell.strip()) for cell in texts])
-        texts = [texts[row] for row in kept.tolist()]
-        ids = pa.array(shard.first + kept) if known is None else pa.chunked_array(read.column(known)).combine_chunks().take(pa.array(kept))
+        cells = ["" if cell is None else cell for cell in rows.column(text).to_pylist()]
+        kept = np.flatnonzero([bool(cell.strip()) for cell in cells])
+        texts = [cells[row] for row in kept.tolist()]
+        if id_column is None:
+            ids = pa.array(shard.first + kept)
+        else:
+            ids = pa.chunked_array(rows.column(id_column)).combine_chunks().take(pa.array(kept))
         vectors = np.zeros((0, encoder.dim), np.float32)
         if texts:
-            vectors = require_finite_vectors(encoder.encode(texts, progress=lambda done, total: tell(done)))
+            vectors = require_finite_vectors(encoder.encode(texts, progress=lambda done, total: report(done)))
         flat = pa.array(np.ascontiguousarray(vectors, np.float32).reshape(-1))
         columns = {"id": ids, "text": pa.array(texts, pa.string()), "vector": pa.FixedSizeListArray.from_arrays(flat, encoder.dim)}
-        self.folder.keep(self.job, shard, pa.table(columns), shard.rows - len(texts), {"texts": digest_texts(texts)})
+        self.folder.write_shard(self.job, shard, pa.table(columns), shard.rows - len(texts), {"texts": digest_texts(texts)})
 
 
 @OPERATIONS.register("evaluate")
 class EvaluateOperation(Operation):
-    """Settings: ``{model, task, roles, threads}``, the roles as :meth:`~sbert_studio.data.schema.roles.Roles.to_json` gives them."""
+    """Pairs → target and similarities.
 
-    def bytes_of(self, rows: int) -> int:
-        """See :meth:`Work.bytes_of`."""
+    Settings: ``{model, task, roles, threads}``, the roles as by :meth:`~sbert_studio.data.schema.roles.Roles.to_json`.
+    """
+
+    def estimate_bytes(self, rows: int) -> int:
+        """See :meth:`Operation.estimate_bytes`."""
         return rows * 8 * (1 + len(MEASURES))
 
-    def _ready(self) -> ProcessShard:
+    def _prepare(self) -> ProcessShard:
         encoder = load_job_model(self.job.settings["model"])
         roles = Roles.from_json(self.job.settings["roles"])
-        return lambda shard, tell: self._judge(encoder, roles, shard, tell)
+        return lambda shard, report: self._compare(encoder, roles, shard, report)
 
-    def _judge(self, encoder: Encoder, roles: Roles, shard: Shard, tell: Callable[[int], None]) -> None:
+    def _compare(self, encoder: Encoder, roles: Roles, shard: Shard, report: Callable[[int], None]) -> None:
         import pyarrow as pa
 
         names = [*roles.texts, *(name for name in (roles.target,) if name)]
-        read = read_rows(shard.path, shard.start, shard.rows, names)
+        rows = read_rows(shard.path, shard.start, shard.rows, names)
         self.job.source(shard).require_unchanged()
         lines = np.arange(shard.first, shard.first + shard.rows) + 2
-        table = table_from_columns(Path(shard.path).name, {name: read.column(name).to_pylist() for name in names}, lines)
+        table = table_from_columns(Path(shard.path).name, {name: rows.column(name).to_pylist() for name in names}, lines)
         texts: list[tuple[str, ...]] = []
         found: dict[str, np.ndarray] = {"target": np.empty(0), **{name: np.empty(0) for name in MEASURES}}
         try:
             examples, _ = build_examples(table, roles)
-        except StudioError:  # no row of this shard can be judged
+        except StudioError:  # no usable row in this shard
             examples = None
         if examples is not None:
             texts = list(zip(*examples.texts, strict=True))
-            left, right = encode_columns(encoder, examples.texts, lambda done, total: tell(shard.rows * done // max(total, 1)))
+            left, right = encode_columns(encoder, examples.texts, lambda done, total: report(shard.rows * done // max(total, 1)))
             found = {"target": np.asarray(examples.targets, np.float64), **similarities(left, right)}
-        said = digest_texts(text for pair in texts for text in pair)
-        self.folder.keep(self.job, shard, pa.table(found), shard.rows - len(texts), {"texts": said})
+        digest = digest_texts(text for pair in texts for text in pair)
+        self.folder.write_shard(self.job, shard, pa.table(found), shard.rows - len(texts), {"texts": digest})
 
 
 @OPERATIONS.register("mine")
 class MineOperation(Operation):
-    """Settings: ``{of, top, dim, threads}``: the key of the job whose shards are the sources, and how many pairs are wanted."""
+    """Most similar pairs of a shard with itself and all later ones.
 
-    def bytes_of(self, rows: int) -> int:
-        """See :meth:`Work.bytes_of`."""
+    Settings: ``{of, top, dim, threads}``: key of the encoding job whose shards are the sources, and number of pairs.
+    """
+
+    def estimate_bytes(self, rows: int) -> int:
+        """See :meth:`Operation.estimate_bytes`."""
         return len(self.job.shards) * int(self.job.settings["top"]) * 24
 
-    def _ready(self) -> ProcessShard:
+    def _prepare(self) -> ProcessShard:
         return self._mine
 
-    def _mine(self, shard: Shard, tell: Callable[[int], None]) -> None:
+    def _mine(self, shard: Shard, report: Callable[[int], None]) -> None:
         import pyarrow as pa
 
         vectors = self._vectors(shard)
@@ -166,11 +173,11 @@ class MineOperation(Operation):
         later = self.job.shards[shard.number :]
         for place, other in enumerate(later):
             checkpoint()
-            scan_block_pair(best, vectors, shard.first, vectors if other.number == shard.number else self._vectors(other), other.first)
-            tell(shard.rows * (place + 1) // len(later))
+            others = vectors if other.number == shard.number else self._vectors(other)
+            scan_block_pair(best, vectors, shard.first, others, other.first)
+            report(shard.rows * (place + 1) // len(later))
         a, b, scores = best.columns()
-        self.folder.keep(self.job, shard, pa.table({"a": a, "b": b, "score": scores}), 0, {})
+        self.folder.write_shard(self.job, shard, pa.table({"a": a, "b": b, "score": scores}), 0, {})
 
     def _vectors(self, shard: Shard) -> np.ndarray:
-        column = read_rows(shard.path, shard.start, shard.rows, ["vector"]).column("vector").combine_chunks()
-        return np.asarray(column.flatten()).reshape(-1, int(self.job.settings["dim"]))
+        return vectors_of_table(read_rows(shard.path, shard.start, shard.rows, ["vector"]), int(self.job.settings["dim"]))

@@ -1,4 +1,4 @@
-"""Read what jobs wrote: vectors by row, evaluation scores, best pairs between blocks."""
+"""Read finished jobs: vectors and texts by row, evaluation scores; scan two blocks for their best pairs."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from .sources import open_parquet, read_rows
 
 
 def gather_scores(folder: JobFolder, receipts: Sequence[Receipt]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """(n,) targets, and the (n,) similarities by each measure, in the order of the rows."""
+    """Return the (n,) targets and the (n,) similarities by measure, in row order."""
     tables = [read_rows(folder.shard(one.number), 0, one.rows, ["target", *MEASURES]) for one in receipts if one.rows]
     columns = {name: np.concatenate([np.empty(0), *(table.column(name).to_numpy() for table in tables)]) for name in ("target", *MEASURES)}
     return columns.pop("target"), columns
 
 
 def scan_block_pair(best: TopPairs, rows: np.ndarray, first: int, others: np.ndarray, second: int) -> None:
-    """Let every pair of a row of one block and a row of another, or of the same one, enter as far as it belongs.
+    """Add to ``best`` the best pairs of a row of one block and a row of another, or of the same block.
 
     Args:
-        best: of pairs by the numbers that rows have among all blocks.
+        best: pairs by global row number.
         rows, others: (n, d) and (m, d) float32, of any length.
-        first, second: the numbers of the blocks' first rows; the second block is the first one, or a later one.
+        first, second: global number of each block's first row; the second block is the same or a later one.
 
     Raises:
-        StoppedError: the work was asked to end.
+        StoppedError: a stop was requested.
     """
     same = first == second
     both = rows if same else np.concatenate([rows, others])
@@ -40,13 +40,13 @@ def scan_block_pair(best: TopPairs, rows: np.ndarray, first: int, others: np.nda
     def exact(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return exact_products(both, a, b)
 
-    looked = triangle_tiles(len(rows)) if same else rectangle_tiles(slice(0, len(rows)), slice(len(rows), len(both)))
-    for _ in PairScan(unit_rows(both), None, exact, _Numbered(best, first, second, len(rows))).over(looked):
+    blocks = triangle_tiles(len(rows)) if same else rectangle_tiles(slice(0, len(rows)), slice(len(rows), len(both)))
+    for _ in PairScan(unit_rows(both), None, exact, _GlobalPairs(best, first, second, len(rows))).over(blocks):
         pass
 
 
-class _Numbered(TopPairs):
-    """The best pairs, told of rows by their numbers in two blocks, of which the first has ``count`` rows."""
+class _GlobalPairs(TopPairs):
+    """Best pairs given by row numbers in two concatenated blocks, of which the first has ``count`` rows."""
 
     def __init__(self, best: TopPairs, first: int, second: int, count: int) -> None:
         super().__init__(best.count, 1.0)
@@ -66,23 +66,20 @@ class _Numbered(TopPairs):
         return None if last is None else last - self._starts[0]
 
     def add(self, a: np.ndarray, b: np.ndarray, scores: np.ndarray) -> None:
-        self._best.add(self._among_all(a), self._among_all(b), scores)
+        self._best.add(self._global_rows(a), self._global_rows(b), scores)
 
-    def _among_all(self, rows: np.ndarray) -> np.ndarray:
+    def _global_rows(self, rows: np.ndarray) -> np.ndarray:
         return rows + np.where(rows < self._rows, *self._starts)
 
 
-_AGAIN = "encode into this folder once more: what is damaged is made anew"
+_REPAIR_HINT = "encode into this folder once more: what is damaged is made anew"
 
 
 class ShardedVectors:
-    """The rows of a finished folder, numbered from 0 across its shards.
-
-    Args:
-        path: the folder that ``encode`` wrote.
+    """Vectors and texts of a finished encoding job, numbered from 0 across its shards.
 
     Raises:
-        StudioError: it holds something else, or is not finished.
+        StudioError: the folder holds something else, or is not finished.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -99,27 +96,27 @@ class ShardedVectors:
 
     @property
     def key(self) -> str:
-        """16 hex digits that change with the job."""
+        """Digest of the job, 16 hex digits."""
         return self.job.key
 
     def blocks(self) -> Iterator[np.ndarray]:
-        """The vectors of one shard after the other, (n, dim) float32."""
+        """Yield the vectors of each shard, (n, dim) float32."""
         for receipt in self.receipts:
-            yield _matrix(self._read(receipt.number, 0, receipt.rows, ["vector"]), self.dim)
+            yield vectors_of_table(read_rows(self.folder.shard(receipt.number), 0, receipt.rows, ["vector"]), self.dim)
 
     def paths(self) -> list[Path]:
-        """The files of the shards, in order."""
+        """Return the shard files in order."""
         return [self.folder.shard(receipt.number) for receipt in self.receipts]
 
     def vectors(self, rows: Sequence[int] | np.ndarray) -> np.ndarray:
-        """Those of some rows, (n, dim) float32; what is near each other on disk is read once."""
+        """Return the vectors of ``rows``, (n, dim) float32; each row group is read once."""
         found = np.empty((len(rows), self.dim), np.float32)
         for places, table in self._groups(np.asarray(rows, np.int64), ["vector"]):
-            found[places] = _matrix(table, self.dim)
+            found[places] = vectors_of_table(table, self.dim)
         return found
 
-    def told(self, rows: Sequence[int] | np.ndarray) -> list[tuple[Any, str]]:
-        """The id and the text of some rows."""
+    def texts(self, rows: Sequence[int] | np.ndarray) -> list[tuple[Any, str]]:
+        """Return (id, text) of ``rows``."""
         found: list[tuple[Any, str]] = [(None, "")] * len(rows)
         for places, table in self._groups(np.asarray(rows, np.int64), ["id", "text"]):
             for place, known, text in zip(places.tolist(), table["id"].to_pylist(), table["text"].to_pylist(), strict=True):
@@ -127,12 +124,12 @@ class ShardedVectors:
         return found
 
     def _groups(self, rows: np.ndarray, columns: list[str]) -> Iterator[tuple[np.ndarray, Any]]:
-        """(places among ``rows``, their cells), for each row group that holds some of them."""
+        """Yield (indices into ``rows``, their cells) for each row group with some of them."""
         shards = np.searchsorted(self._starts, rows, side="right") - 1
         for shard in np.unique(shards):
             places = np.flatnonzero(shards == shard)
             within = rows[places] - self._starts[shard]
-            with open_parquet(self.folder.shard(self.receipts[shard].number), _AGAIN) as file:
+            with open_parquet(self.folder.shard(self.receipts[shard].number), _REPAIR_HINT) as file:
                 sizes = [file.metadata.row_group(group).num_rows for group in range(file.metadata.num_row_groups)]
                 starts = np.cumsum([0, *sizes])
                 groups = np.searchsorted(starts, within, side="right") - 1
@@ -140,10 +137,8 @@ class ShardedVectors:
                     chosen = groups == group
                     yield places[chosen], file.read_row_group(int(group), columns).take(within[chosen] - starts[group])
 
-    def _read(self, number: int, start: int, rows: int, columns: list[str]) -> Any:
-        return read_rows(self.folder.shard(number), start, rows, columns)
 
-
-def _matrix(table: Any, dim: int) -> np.ndarray:
+def vectors_of_table(table: Any, dim: int) -> np.ndarray:
+    """Return the column ``vector`` of an Arrow table, (n, dim) float32."""
     column = table.column("vector").combine_chunks()
     return np.asarray(column.flatten()).reshape(-1, dim)

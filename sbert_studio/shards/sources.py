@@ -1,4 +1,4 @@
-"""Parquet files that are read together, in the order of their names, a part of one at a time."""
+"""Parquet source files of a job, read in name order, some rows at a time."""
 
 from __future__ import annotations
 
@@ -14,20 +14,19 @@ from typing import Any
 from ..errors import StudioError
 from ..workspace import existing_path
 
-_MARK = b"PAR1"
-_SAMPLE = 2_000
+_MAGIC = b"PAR1"
+_SAMPLE_ROWS = 2_000
 
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A Parquet file as it was when it was first seen.
+    """A Parquet file as it was when the job was started.
 
     Attributes:
-        path: absolute; machines that share the work find it at the same place.
-        rows: how many it has.
-        bytes: how large it is.
-        digest: 16 hex digits of its footer, which holds where its columns lie and what they range over.
-        modified: when it was last written to, in ns since 1970; 0 where ``digest`` is that of all of it.
+        path: absolute; the same on all machines.
+        bytes: file size.
+        digest: 16 hex digits of the footer, which holds column offsets and statistics.
+        modified: modification time in ns; 0 if ``digest`` is that of the whole file.
     """
 
     path: str
@@ -37,10 +36,10 @@ class SourceFile:
     modified: int = 0
 
     def require_unchanged(self) -> None:
-        """Find out whether the file is still the one that was seen first.
+        """Check that the file is unchanged.
 
         Raises:
-            StudioError: it was written to since, or is gone.
+            StudioError: it was modified or deleted.
         """
         name = Path(self.path).name
         try:
@@ -52,16 +51,16 @@ class SourceFile:
 
 
 def is_multi_file(name: str | Path) -> bool:
-    """Whether ``name`` stands for several files: a folder, or a pattern such as ``texts/*.parquet``."""
+    """Return True for a folder, or a glob such as ``texts/*.parquet``."""
     found = existing_path(name)
     return found.is_dir() if found is not None else glob.has_magic(str(name))
 
 
 def find_sources(name: str | Path) -> tuple[SourceFile, ...]:
-    """The Parquet files of a folder (and the folders in it), of a pattern, or the one file.
+    """Find the Parquet files of a folder (recursively) or a glob, or the one file.
 
     Raises:
-        StudioError: there are none; one is no Parquet file, or has other columns than the first.
+        StudioError: there are none, one is not a Parquet file, or their columns differ.
     """
     path = existing_path(name) or Path(name)
     if path.is_dir():
@@ -74,7 +73,7 @@ def find_sources(name: str | Path) -> tuple[SourceFile, ...]:
         raise StudioError(f"there are no Parquet files at {path}", "name a folder of .parquet files, a pattern in quotes, or a file")
     sources, first = [], None
     for one in found:
-        source, columns = _seen(one.resolve())
+        source, columns = _inspect(one.resolve())
         first = first or (one.name, columns)
         if columns != first[1]:
             raise StudioError(f"{one.name} has other columns than {first[0]}", "name files that have the same columns")
@@ -84,10 +83,10 @@ def find_sources(name: str | Path) -> tuple[SourceFile, ...]:
     return tuple(sources)
 
 
-def _seen(path: Path) -> tuple[SourceFile, list[tuple[str, str]]]:
+def _inspect(path: Path) -> tuple[SourceFile, list[tuple[str, str]]]:
     try:
-        seen = path.stat()
-        digest = _footer(path)
+        state = path.stat()
+        digest = _footer_digest(path)
     except (OSError, ValueError) as error:
         raise StudioError(f"{path.name} is not a Parquet file that can be read", "write it again, or leave it out") from error
     with open_parquet(path, "write it again, or leave it out") as file:
@@ -95,28 +94,28 @@ def _seen(path: Path) -> tuple[SourceFile, list[tuple[str, str]]]:
     twice = next((name for place, name in enumerate(schema.names) if name in schema.names[:place]), None)
     if twice is not None:
         raise StudioError(f"{path.name} has two columns named {twice!r}", "write it again with a name for each column")
-    return SourceFile(str(path), rows, seen.st_size, digest, seen.st_mtime_ns), [(field.name, str(field.type)) for field in schema]
+    return SourceFile(str(path), rows, state.st_size, digest, state.st_mtime_ns), [(field.name, str(field.type)) for field in schema]
 
 
-def _footer(path: Path) -> str:
+def _footer_digest(path: Path) -> str:
     with path.open("rb") as file:
         file.seek(-8, os.SEEK_END)
         length, mark = int.from_bytes(file.read(4), "little"), file.read(4)
-        if mark != _MARK:
-            raise ValueError("no mark at its end")
+        if mark != _MAGIC:
+            raise ValueError("not a Parquet footer")
         file.seek(-8 - length, os.SEEK_END)
         return hashlib.sha256(file.read(length)).hexdigest()[:16]
 
 
 @contextmanager
 def open_parquet(path: str | Path, hint: str = "write it again, or begin anew without it") -> Iterator[Any]:
-    """An open Parquet file; pages that hold a checksum, as the shards that are written here do, are compared with it as they are read.
+    """Open a Parquet file; page checksums, as our shards have them, are verified while reading.
 
     Args:
-        hint: what to do about a file that is gone or damaged.
+        hint: how to fix a missing or damaged file.
 
     Raises:
-        StudioError: it is.
+        StudioError: the file is missing or damaged.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -129,17 +128,17 @@ def open_parquet(path: str | Path, hint: str = "write it again, or begin anew wi
 
 
 def read_rows(path: str | Path, start: int, rows: int, columns: Sequence[str]) -> Any:
-    """Rows ``start`` to ``start + rows`` of some columns of a Parquet file, as an Arrow table; no more of it is unpacked at once.
+    """Read rows ``start`` to ``start + rows`` of some columns as an Arrow table, in bounded memory.
 
     Raises:
-        StudioError: the file is gone or damaged, or has no such columns.
+        StudioError: the file is missing or damaged, or has no such columns.
     """
     import pyarrow as pa
 
     with open_parquet(path) as file:
-        lacking = [name for name in columns if name not in file.schema_arrow.names]
-        if lacking:
-            raise _no_column(Path(path).name, lacking[0], file.schema_arrow.names)
+        missing = [name for name in columns if name not in file.schema_arrow.names]
+        if missing:
+            raise _no_column(Path(path).name, missing[0], file.schema_arrow.names)
         sizes = [file.metadata.row_group(place).num_rows for place in range(file.metadata.num_row_groups)]
         groups, skipped, seen = [], 0, 0
         for place, size in enumerate(sizes):
@@ -148,18 +147,18 @@ def read_rows(path: str | Path, start: int, rows: int, columns: Sequence[str]) -
             elif seen < start + rows:
                 groups.append(place)
             seen += size
-        parts = list(_within(file.iter_batches(rows or 1, groups, columns=list(columns)), start - skipped, rows)) if groups else []
+        parts = list(_slice_batches(file.iter_batches(rows or 1, groups, columns=list(columns)), start - skipped, rows)) if groups else []
         schema = pa.schema([file.schema_arrow.field(name) for name in columns])
         table = pa.Table.from_batches(parts, schema if not parts else None)
         for place, field in enumerate(table.schema):
             if pa.types.is_binary(field.type) or pa.types.is_large_binary(field.type):
                 table = table.set_column(place, field.name, table.column(place).cast(pa.large_string()))
             elif pa.types.is_string(field.type) or pa.types.is_large_string(field.type):
-                table.column(place).validate(full=True)  # that its bytes are text
+                table.column(place).validate(full=True)  # checks that the bytes are UTF-8
     return table
 
 
-def _within(batches: Iterator[Any], start: int, rows: int) -> Iterator[Any]:
+def _slice_batches(batches: Iterator[Any], start: int, rows: int) -> Iterator[Any]:
     place = 0
     for batch in batches:
         low, high = max(start - place, 0), min(start + rows - place, batch.num_rows)
@@ -175,17 +174,17 @@ def _no_column(file: str, name: str, names: Sequence[str]) -> StudioError:
 
 
 def sample_rows(sources: Sequence[SourceFile]) -> Any:
-    """The first rows, as a :class:`~sbert_studio.data.loading.table.Table`, by which columns are told apart."""
+    """Return the first rows as a :class:`~sbert_studio.data.loading.table.Table`, to infer the columns' roles."""
     from ..data.loading.table import table_from_columns
 
     source = next(one for one in sources if one.rows)
-    columns = [name for name, kind in _kinds(source.path).items() if kind != "nested"]
-    found = read_rows(source.path, 0, min(source.rows, _SAMPLE), columns)
+    columns = [name for name, kind in _column_kinds(source.path).items() if kind != "nested"]
+    found = read_rows(source.path, 0, min(source.rows, _SAMPLE_ROWS), columns)
     return table_from_columns(Path(source.path).name, {name: found.column(name).to_pylist() for name in columns})
 
 
-def choose_columns(sources: Sequence[SourceFile], text: str | None, known: str | None) -> tuple[str, str | None]:
-    """The column of texts, the one that looks most like text unless it is named; and that of ids, where there is one: ``id`` by default.
+def choose_columns(sources: Sequence[SourceFile], text: str | None, ids: str | None) -> tuple[str, str | None]:
+    """Return the text column (by default the one that looks most like text) and the id column (by default ``id``, if it exists).
 
     Raises:
         StudioError: there is no such column, or none holds text.
@@ -193,24 +192,24 @@ def choose_columns(sources: Sequence[SourceFile], text: str | None, known: str |
     from ..data.corpus import corpus_from_table
 
     source = next(one for one in sources if one.rows)
-    kinds, name = _kinds(source.path), Path(source.path).name
-    for given in (text, known):
+    kinds, name = _column_kinds(source.path), Path(source.path).name
+    for given in (text, ids):
         if given is not None and given not in kinds:
             raise _no_column(name, given, list(kinds))
     if text is not None and kinds[text] != "text":
         raise StudioError(f"the column {text!r} of {name} holds no texts", "name a column of texts")
-    if known is not None and kinds[known] == "nested":
-        raise StudioError(f"the column {known!r} of {name} holds no ids", "name a column of numbers or short texts")
+    if ids is not None and kinds[ids] == "nested":
+        raise StudioError(f"the column {ids!r} of {name} holds no ids", "name a column of numbers or short texts")
     if text is None:
-        texts = [one for one, kind in kinds.items() if kind == "text" and one != known]
+        texts = [one for one, kind in kinds.items() if kind == "text" and one != ids]
         text = texts[0] if len(texts) == 1 else corpus_from_table(sample_rows(sources)).column
-    if known is None and "id" in kinds and kinds["id"] != "nested" and text != "id":
-        known = "id"
-    return text, known
+    if ids is None and "id" in kinds and kinds["id"] != "nested" and text != "id":
+        ids = "id"
+    return text, ids
 
 
-def _kinds(path: str) -> dict[str, str]:
-    """Of each column whether it is ``text``, ``nested`` or ``plain``."""
+def _column_kinds(path: str) -> dict[str, str]:
+    """Return ``text``, ``nested`` or ``plain`` for each column."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

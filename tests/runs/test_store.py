@@ -360,7 +360,7 @@ def test_a_run_file_that_is_damaged_under_way_is_written_anew(kept: RunStore) ->
 @pytest.mark.parametrize("kind", ["step", "evaluated", "started", "notice", "part", "partended", "unheard-of"])
 @pytest.mark.parametrize("name", ["step", "run_step", "time", "loss", "type", "message", "dev_rows", "after", "title", "metric", "score"])
 def test_no_value_of_an_event_hides_its_run(tmp_path: Path, kind: str, name: str) -> None:
-    from sbert_studio.ui.panels.tuning.follow import Follow
+    from sbert_studio.ui.run_view import FollowedRun
 
     run_id, _, folder = on_disk(tmp_path, status="running")
     whole = {
@@ -374,7 +374,7 @@ def test_no_value_of_an_event_hides_its_run(tmp_path: Path, kind: str, name: str
     events = found.events(run_id)
     assert any(run_id in notice and "left out" in notice for notice in found.notices)
     json.dumps(events, ensure_ascii=False, allow_nan=False).encode()
-    Follow(run_id).absorb(events)
+    FollowedRun(run_id).absorb(events)
     found.record(run_id, {"type": "step", "step": 8})
     assert found.get(run_id).step == 8, "the line that was cut off does not take the next one with it"
 

@@ -47,7 +47,7 @@ def test_every_text_gets_its_vector_beside_its_id(home: Path, texts: Path, tmp_p
     assert whole == pytest.approx(plain, abs=1e-6)
     some = np.array([590, 3, 3, 200])
     assert np.array_equal(rows.vectors(some), whole[some])
-    assert rows.told(some) == [told[row] for row in some]
+    assert rows.texts(some) == [told[row] for row in some]
 
 
 def test_any_part_of_a_file_is_read(texts: Path) -> None:
@@ -283,8 +283,8 @@ def test_a_folder_is_searched(
     encoded(home, texts, tmp_path / "out")
     with studio_at(home, home / "model") as studio:
         exact = studio.shards.search(tmp_path / "out", "cat dog", 20)
-    monkeypatch.setattr(serving, "_EXACT", 10)
-    monkeypatch.setattr(serving, "_PART", 200)  # three parts, joined on disk
+    monkeypatch.setattr(serving, "_EXACT_ROWS", 10)
+    monkeypatch.setattr(serving, "_PART_ROWS", 200)  # three parts, joined on disk
     with studio_at(home, home / "model") as studio:
         found = studio.shards.search(tmp_path / "out", "cat dog", 20)
         index = next((tmp_path / "out").glob("index-*"))
@@ -314,8 +314,8 @@ def test_lists_that_are_too_long_to_be_read_whole_name_themselves_where_they_lea
     home: Path, texts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     encoded(home, texts, tmp_path / "out")
-    monkeypatch.setattr(serving, "_EXACT", 10)
-    monkeypatch.setattr(serving, "_READ_WHOLE", 0)
+    monkeypatch.setattr(serving, "_EXACT_ROWS", 10)
+    monkeypatch.setattr(serving, "_MAX_DIGESTED_BYTES", 0)
     with studio_at(home, home / "model") as studio:
         assert len(studio.shards.search(tmp_path / "out", "cat dog", 20).hits) == 20
     noise(next((tmp_path / "out").glob("index-*")) / "lists.bin")

@@ -32,7 +32,7 @@ BLOCK = 64
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of 64 rows, each on the disk before the next."""
     monkeypatch.setattr(memmap_writer, "_BLOCK", BLOCK)
-    monkeypatch.setattr(memmap_writer, "_EVERY", 0.0)
+    monkeypatch.setattr(memmap_writer, "_FLUSH_SECONDS", 0.0)
 
 
 @pytest.fixture
@@ -74,12 +74,12 @@ def test_what_was_stopped_goes_on_where_it_was(studio: Studio, texts: Path, tmp_
     whole, out, seen, said = tmp_path / "whole.npy", tmp_path / "x.npy", [0], list[str]()
     assert to(studio, texts, whole).resumed == 0
     with pytest.raises(StoppedError), stoppable(lambda: max(seen) >= 2 * BLOCK):
-        to(studio, texts, out, progress=lambda done, total: seen.append(done), tell=said.append)
+        to(studio, texts, out, progress=lambda done, total: seen.append(done), on_message=said.append)
     assert not out.exists() and len(said) == 1 and "128 of 300 rows are kept in x.npy.part" in said[0]
-    found = to(studio, texts, out, progress=lambda done, total: seen.append(done), tell=said.append)
+    found = to(studio, texts, out, progress=lambda done, total: seen.append(done), on_message=said.append)
     assert "128 of 300 rows were there already" in said[1]
     assert found.resumed == 128 and out.read_bytes() == whole.read_bytes() and len(said) == 2
-    to(studio, texts, out, tell=said.append)
+    to(studio, texts, out, on_message=said.append)
     assert len(said) == 3 and said[2].startswith("x.npy is there already")
     assert sorted(path.name for path in tmp_path.glob("x.npy*")) == ["x.npy"]
 
@@ -128,7 +128,7 @@ def test_what_was_made_from_something_else_is_begun_anew_and_that_is_said(
     else:
         why, journal = "by another version of this program", tmp_path / "x.npy.part.json"
         journal.write_text("{" if change == "journal" else journal.read_text().replace('"done": 128', '"done": Infinity'))
-    found = to(studio, texts, out, tell=said.append, **asked)
+    found = to(studio, texts, out, on_message=said.append, **asked)
     assert said == [f"x.npy.part was begun {why}: beginning anew"] and found.resumed == 0
     to(studio, texts, whole, **asked)
     assert out.read_bytes() == whole.read_bytes()
@@ -138,19 +138,19 @@ def test_only_an_ordinary_file_is_written_to(studio: Studio, texts: Path, tmp_pa
     other, out = tmp_path / "other", tmp_path / "x.npy"
     other.write_text("mine")
     (tmp_path / "x.npy.part").symlink_to(other)
-    with pytest.raises(StudioError, match=r"x\.npy\.part is there, and is no ordinary file"):
+    with pytest.raises(StudioError, match=r"x\.npy\.part is not a regular file"):
         to(studio, texts, out)
     assert other.read_text() == "mine" and not out.exists()
     os.mkfifo(tmp_path / "pipe")
     for write in (lambda: require_writable_file(tmp_path / "pipe"), lambda: write_json(tmp_path / "pipe", 1)):
-        with pytest.raises(StudioError, match="pipe is no ordinary file"):
+        with pytest.raises(StudioError, match="pipe is not a regular file"):
             write()
     assert (tmp_path / "pipe").is_fifo()
 
 
 def in_small_blocks(command: list[str], rows: int) -> None:
     """Encode in blocks of 16 rows, each on the disk before the next, and wait to be killed."""
-    memmap_writer._EVERY, memmap_writer._BLOCK = 0.0, 16
+    memmap_writer._FLUSH_SECONDS, memmap_writer._BLOCK = 0.0, 16
     encode_and_wait(command, rows)
 
 
@@ -222,7 +222,7 @@ def test_a_disk_that_fills_up_costs_what_was_not_yet_on_it(
 
 def test_two_programs_do_not_write_one_file(studio: Studio, texts: Path, tmp_path: Path) -> None:
     pytest.importorskip("fcntl")
-    busy = memmap_writer._Part(tmp_path / "x.npy", memmap_writer.VectorFileSpec("a", "float32", 32, 300, "b", 64)).opened()
+    busy = memmap_writer._PartialFile(tmp_path / "x.npy", memmap_writer.VectorFileSpec("a", "float32", 32, 300, "b", 64)).opened()
     with busy, pytest.raises(StudioError, match="being written by another program"):
         to(studio, texts, tmp_path / "x.npy")
     assert to(studio, texts, tmp_path / "x.npy").rows == 300

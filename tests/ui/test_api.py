@@ -97,7 +97,7 @@ def test_columns_and_a_first_stage_can_be_named(client: Client, studio: Studio, 
     seen = client.predict(run["id"], 0, api_name="/run")
     assert seen["run"]["status"] == "finished", seen["run"]["message"]
     assert [event["title"] for event in seen["events"] if event["type"] == "part"] == ["first stage", "second stage"]
-    with pytest.raises(AppError, match="no scale"):
+    with pytest.raises(AppError, match="not a scale"):
         client.predict(handle_file(odd), scale="high", api_name="/check")
 
 
@@ -178,7 +178,7 @@ def failing(http: httpx.Client, endpoint: str, data: list[Any]) -> str:
         *(("train", ["FILE", "cosine", "full", f'{{"epochs": {"9" * size}}}', "", "x"], "digits") for size in (400, 5000)),
         *(("check", ["FILE", *[""] * 7, name], "no encoding called") for name in ("idna", "punycode", "undefined", "rot13", "x\0")),
         ("check", ["FILE", "", "", "a\rb"], "list"),
-        ("check", ["FILE", *[""] * 5, "0-" + "9" * 5000], "no scale"),
+        ("check", ["FILE", *[""] * 5, "0-" + "9" * 5000], "not a scale"),
         ("check", ["FILE", *[""] * 9, "maybe"], "header is 'maybe'"),
         ("check", ["FILE", "", "x" * 100_000], "…"),
         ("check", ["FILE", "", "' 'b" * 25_000], "…"),
@@ -187,7 +187,7 @@ def failing(http: httpx.Client, endpoint: str, data: list[Any]) -> str:
         ("run", ["\ud800", 0], "half of a character"),
         ("train", ["FILE", "cosine", "full", "", "", "\ud800<b>n"], "half of a character"),
         ("train", ["FILE", "cosine", "full", '{"objective": "\\ud800"}', "", "x"], "half of a character"),
-        ("train", ["FILE", "auto", "full", '{"objective": []}', "", "x"], "objective"),
+        ("train", ["FILE", "auto", "full", '{"objective": []}', "", "x"], "no loss"),
     ],
 )
 def test_nothing_and_too_much_are_refused_in_words(

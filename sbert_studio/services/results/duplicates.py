@@ -1,4 +1,4 @@
-"""Which texts of a corpus say nearly the same, and what stays when they are cleared away."""
+"""Near-duplicates of a corpus, and the corpus without them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ...errors import StudioError
+from .similarity import unique_name
 
 if TYPE_CHECKING:
     from ...data.corpus import Corpus
@@ -22,13 +23,13 @@ REMOVAL_REASON = "nearly the same as another text"
 
 @dataclass(frozen=True)
 class DuplicateGroup:
-    """A text that stays, and those that are at least as like it as the threshold says.
+    """A kept text and its near-duplicates.
 
     Attributes:
-        rows: of the corpus, from 0, ascending.
-        kept: the one that stays; ``None``: all of them do.
-        scores: the cosine of each with the one that stays (with the first, where all do).
-        values: what each says in the column of categories; empty without such a column.
+        rows: rows of the corpus, from 0, ascending.
+        kept: the row that is kept; ``None`` to keep all.
+        scores: cosine of each row with the kept one (with the first if all are kept).
+        values: category of each row; empty without a column of categories.
     """
 
     rows: tuple[int, ...]
@@ -37,25 +38,25 @@ class DuplicateGroup:
     values: tuple[str, ...] = ()
 
     @property
-    def gone(self) -> tuple[int, ...]:
-        """The rows that go."""
+    def removed(self) -> tuple[int, ...]:
+        """Rows that are removed."""
         return () if self.kept is None else tuple(row for row in self.rows if row != self.kept)
 
     @property
     def contradicts(self) -> bool:
-        """Whether its texts carry different categories; a blank is none, and capitals and blanks around it make none of their own."""
+        """True if the texts have different categories, ignoring blanks, case and surrounding whitespace."""
         return len({" ".join(value.casefold().split()) for value in self.values} - {""}) > 1
 
 
 @dataclass(frozen=True)
 class Duplicates:
-    """The near-duplicates of a corpus at any threshold from that of the tree to 1.
+    """Near-duplicates of a corpus at any threshold from that of the linkage to 1.
 
     Attributes:
-        linkage: which rows hang together by how much.
-        vectors: (n, d), the corpus'.
-        seconds: the comparison alone.
-        notes: what else to tell, in sentences.
+        linkage: single-linkage tree of similar rows.
+        vectors: (n, d) vectors of the corpus.
+        seconds: duration of the comparison.
+        notes: remarks, one sentence each.
     """
 
     corpus: Corpus
@@ -73,17 +74,17 @@ class Duplicates:
         apart: Collection[tuple[int, ...]] = (),
         column: str | None = None,
     ) -> tuple[DuplicateGroup, ...]:
-        """The groups, the largest first, and which text of each stays. No text goes that is less like the one that stays.
+        """Return groups of near-duplicates, largest first. Every removed text reaches the threshold with the kept one.
 
         Args:
-            threshold: the cosine from which two texts are alike.
-            keep: the first text of a group or its longest one stays,
-            chosen: unless one of these rows is among them; the last that was chosen counts.
-            apart: groups, by their rows, of which all texts stay, at every threshold; no row is in two.
-            column: the column of categories.
+            threshold: minimum cosine of near-duplicates.
+            keep: keep the first or the longest text of a group,
+            chosen: unless one of these rows is in it; the last one counts.
+            apart: groups of rows that are all kept, at every threshold; no row is in two.
+            column: column of categories.
 
         Raises:
-            StudioError: the threshold is below that of the tree or above 1, there is no such rule or column.
+            StudioError: the threshold is below that of the linkage or above 1, or there is no such rule or column.
         """
         if keep not in KEEPS:
             raise StudioError(f"there is no rule {keep!r}", f"choose one of {', '.join(KEEPS)}")
@@ -93,30 +94,29 @@ class Duplicates:
         places = {row: place for place, row in enumerate(chosen)}
         found: list[DuplicateGroup] = []
         for rows in self.linkage.groups(threshold):
-            together = [sorted(set(one).intersection(rows)) for one in apart]
-            found += [self._group(tuple(one), None, cells) for one in together if len(one) > 1]
-            left = set(rows).difference(*together)
+            kept_together = [sorted(set(one).intersection(rows)) for one in apart]
+            found += [self._group(tuple(one), None, cells) for one in kept_together if len(one) > 1]
+            left = set(rows).difference(*kept_together)
             found += [self._group(tuple(sorted(star)), star[0], cells) for star in self._stars(left, threshold, keep, places)]
         return tuple(sorted(found, key=lambda group: (-len(group.rows), group.rows[0])))
 
     def clean(self, groups: Sequence[DuplicateGroup]) -> Corpus:
-        """The corpus without the rows that go."""
-        gone = {row for group in groups for row in group.gone}
-        return self.corpus.subset([row for row in range(len(self.corpus)) if row not in gone], self.corpus.name, REMOVAL_REASON)
+        """Return the corpus without the removed rows."""
+        removed = {row for group in groups for row in group.removed}
+        return self.corpus.subset([row for row in range(len(self.corpus)) if row not in removed], self.corpus.name, REMOVAL_REASON)
 
     def write_clean(self, groups: Sequence[DuplicateGroup], path: Path) -> None:
-        """The texts that stay, with all their columns, as a CSV without live formulas."""
-        from ...data.loading.table import write_csv
+        """Write the kept rows with all columns as CSV without live formulas."""
+        from ...data.cells import write_csv
 
         write_csv(path, self.clean(groups).columns())
 
-    def write_gone(self, groups: Sequence[DuplicateGroup], path: Path) -> None:
-        """The texts that go, each beside the one that stays in its place, as a CSV without live formulas.
+    def write_removed(self, groups: Sequence[DuplicateGroup], path: Path) -> None:
+        """Write the removed rows, each with the row kept in its place, as CSV without live formulas.
 
-        Behind them stand, by their numbers, the rows that were left out before, such as those without a text: with the clean file, that
-        is all of the file.
+        Rows left out earlier, such as those without text, follow by number: together with the clean file this is the whole file.
         """
-        from ...data.loading.table import write_csv
+        from ...data.cells import write_csv
 
         corpus = self.corpus
         found = [
@@ -127,11 +127,11 @@ class Duplicates:
             if row != group.kept
         ]
         found.sort()
-        silent = [(row, reason.why) for reason in corpus.account.reasons for row in reason.rows]
-        blank = [""] * len(silent)
+        skipped = [(row, reason.why) for reason in corpus.account.reasons for row in reason.rows]
+        blank = [""] * len(skipped)
         columns: dict[str, list[Any]] = {
-            "row": [*(corpus.lines[row] for row, _, _ in found), *(row for row, _ in silent)],
-            "why": [*(REMOVAL_REASON for _ in found), *(why for _, why in silent)],
+            "row": [*(corpus.lines[row] for row, _, _ in found), *(row for row, _ in skipped)],
+            "why": [*(REMOVAL_REASON for _ in found), *(why for _, why in skipped)],
             "text": [*(corpus.texts[row] for row, _, _ in found), *blank],
             "cosine": [*(score for _, _, score in found), *blank],
             "kept_row": [*(corpus.lines[kept] for _, kept, _ in found), *blank],
@@ -139,14 +139,12 @@ class Duplicates:
         }
         own = set(corpus.fields) - set(columns)
         for name, cells in corpus.fields.items():
-            called = name
-            while called in columns or (called in own and called != name):
-                called += "_"
-            columns[called] = [*(cells[row] for row, _, _ in found), *blank]
+            # A renamed column must not collide with a later one of the file either.
+            title = name if name not in columns else unique_name(name, {*columns, *own})
+            columns[title] = [*(cells[row] for row, _, _ in found), *blank]
         write_csv(path, columns)
 
     def _stars(self, rows: set[int], threshold: float, keep: Keep, chosen: dict[int, int]) -> list[tuple[int, ...]]:
-        """Those of some rows that are alike, the one that stays first: chosen by hand, else by the rule."""
         from ...explore.duplicates import group_around_centers
 
         texts = self.corpus.texts
@@ -156,12 +154,12 @@ class Duplicates:
     def _group(self, rows: tuple[int, ...], kept: int | None, cells: Sequence[str] | None) -> DuplicateGroup:
         from ...explore.products import exact_products
 
-        with_ = rows[0] if kept is None else kept
-        scores = exact_products(self.vectors, np.full(len(rows), with_), np.asarray(rows)).tolist()
+        anchor = rows[0] if kept is None else kept
+        scores = exact_products(self.vectors, np.full(len(rows), anchor), np.asarray(rows)).tolist()
         return DuplicateGroup(rows, kept, tuple(scores), () if cells is None else tuple(cells[row] for row in rows))
 
     def to_json(self, groups: Sequence[DuplicateGroup], threshold: float) -> dict[str, Any]:
-        """``{threshold, groups: [{rows, kept, scores}], goes, seconds, account, notes}``, rows as a spreadsheet numbers them."""
+        """Return ``{threshold, groups: [{rows, kept, scores}], goes, seconds, account, notes}`` with spreadsheet row numbers."""
         lines = self.corpus.lines
         return {
             "threshold": threshold,
@@ -173,7 +171,7 @@ class Duplicates:
                 }
                 for group in groups
             ],
-            "goes": sum(len(group.gone) for group in groups),
+            "goes": sum(len(group.removed) for group in groups),
             "seconds": self.seconds,
             "account": self.corpus.account.to_json(),
             "notes": list(self.notes),

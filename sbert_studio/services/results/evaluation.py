@@ -1,4 +1,4 @@
-"""What judging several models on several files returns."""
+"""Results of evaluating several models on several files."""
 
 from __future__ import annotations
 
@@ -14,24 +14,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SkippedFile:
-    """A file of a folder that nothing was judged on, and why."""
+    """A file of a folder that was not evaluated, and why."""
 
     file: str
     why: str
 
     def to_json(self) -> dict[str, str]:
-        """Plain data for JSON."""
+        """Return ``{file, why}``."""
         return {"file": self.file, "why": self.why}
 
 
 @dataclass(frozen=True)
 class AvailableSuite:
-    """A suite that lies on this machine, or part of it.
-
-    Attributes:
-        name, title: of the suite.
-        parts: the files that are there, of ``wanted``.
-    """
+    """A suite with files on this machine: ``parts`` of ``wanted``."""
 
     name: str
     title: str
@@ -44,13 +39,13 @@ class EvaluationResult:
     """Several models on several files.
 
     Attributes:
-        files: those that were judged on, in the order of the answer.
-        groups, averages: the files of a suite or a task taken together, and suites taken together.
-        models: what each model gets on them.
-        comparisons: every two models on each of them.
-        missing: what is not there of a suite.
-        left_out: the files of a folder that nothing was judged on.
-        notes: in words, what went wrong beside it, such as that the leaderboard could not be written.
+        files: evaluated files.
+        groups, averages: aggregates over the files of a suite or task, and over suites.
+        models: scores of each model.
+        comparisons: every two models on each file and aggregate.
+        missing: missing files of a suite.
+        left_out: files of a folder that were not evaluated.
+        notes: other problems, such as a leaderboard that could not be written.
     """
 
     files: tuple[EvaluationFile, ...]
@@ -63,7 +58,7 @@ class EvaluationResult:
     notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """``models, files, together, averages, comparisons``, and ``missing``, ``left_out`` and ``notes`` where there is any."""
+        """Return ``models, files, together, averages, comparisons``, and ``missing``, ``left_out`` and ``notes`` if not empty."""
         found: dict[str, Any] = {
             "models": [model.model for model in self.models],
             "files": [self._file(place) for place in range(len(self.files))],

@@ -1,4 +1,4 @@
-"""What changed from one model to another on a corpus."""
+"""Differences between two models on a corpus."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class QueryChange:
-    """The nearest texts of a query, before and after.
+    """Nearest texts of a query, before and after.
 
     Attributes:
-        text: the query; row: the text of the corpus that it is, itself left out of both lists; ``None`` of words that were typed.
-        before, after: (row, cosine), the nearest first.
+        row: row of the corpus used as query and left out of both lists; ``None`` for a typed query.
+        before, after: (row, cosine), nearest first.
     """
 
     text: str
@@ -29,26 +29,26 @@ class QueryChange:
 
     @property
     def lost(self) -> frozenset[int]:
-        """The rows that were among the nearest, and are no longer."""
+        """Rows among the nearest before but not after."""
         return frozenset(row for row, _ in self.before) - {row for row, _ in self.after}
 
     @property
     def gained(self) -> frozenset[int]:
-        """The rows that are, and were not."""
+        """Rows among the nearest after but not before."""
         return frozenset(row for row, _ in self.after) - {row for row, _ in self.before}
 
 
 @dataclass(frozen=True, eq=False)
 class CategoryChange:
-    """How often a text's nearest text is of its own category, before and after.
+    """Nearest-neighbor accuracy of categories, before and after.
 
     Attributes:
-        column: that holds the categories.
-        texts: how many are judged: those that no model was tuned on, or all where there are hardly any such.
-        before, after: the shares, from 0 to 1.
-        interval: the 95% interval of by how much the second is larger (paired bootstrap); ``None``: too few texts to tell.
-        confused: the categories that were or are taken for each other, those that most went away first.
-        learned: how many of the judged texts a model was tuned on, which flatters it.
+        column: column of categories.
+        texts: number of texts judged: those no model was trained on, or all if there are too few.
+        before, after: accuracy, 0 to 1.
+        interval: 95 % interval of the gain (paired bootstrap); ``None`` for too few texts.
+        confused: confused categories, the largest decrease first.
+        learned: number of judged texts a model was trained on.
     """
 
     column: str
@@ -62,16 +62,16 @@ class CategoryChange:
 
 @dataclass(frozen=True, eq=False)
 class ModelDiff:
-    """What two models make of the same texts.
+    """Two models on the same texts.
 
     Attributes:
-        before, after: the models' names.
-        points_before, points_after: (n, 2) float32, the maps; the second grew out of the first and is laid on it.
-        movement: each text's nearest in both, measured in the full spaces.
-        closer, apart: the pairs whose cosine rose and fell most.
-        queries: the nearest texts of a few queries.
-        categories: of a column of categories; ``None`` where there is none.
-        notes: what else to tell, in sentences.
+        before, after: names of the models.
+        points_before, points_after: (n, 2) float32 maps; the second is initialized by and aligned to the first.
+        movement: nearest texts of each text by both models, in the full space.
+        closer, apart: pairs with the largest increase and decrease of cosine.
+        queries: nearest texts of a few queries.
+        categories: confusion of categories, if a column was chosen.
+        notes: remarks, one sentence each.
     """
 
     corpus: Corpus
@@ -88,11 +88,11 @@ class ModelDiff:
 
     @property
     def moved(self) -> np.ndarray:
-        """(n,) float32: the share of each text's nearest texts that are others now."""
+        """(n,) float32: share of each text's nearest texts that changed."""
         return self.movement.moved
 
     def to_json(self) -> dict[str, Any]:
-        """``{before, after, texts, moved, pairs, queries, categories, account, notes}``, rows as a spreadsheet numbers them."""
+        """Return ``{before, after, texts, moved, closer, apart, queries, categories, account, notes}``, with spreadsheet row numbers."""
         lines = self.corpus.lines
 
         def pair(one: PairChange) -> Mapping[str, Any]:

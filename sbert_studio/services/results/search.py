@@ -1,12 +1,9 @@
-"""What encoding, searching, mining and drawing a corpus return.
-
-What the verbs over shards return.
-"""
+"""Results of encoding, searching, mining and mapping a corpus, and of the same over shards."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,11 +16,11 @@ class EncodedTexts:
     """Texts as vectors.
 
     Attributes:
-        vectors: (rows, dim) float32, one for each row of the file: those below its header, in order, blank ones too; blank rows
-            that end the file do not count. NaN where a row has no text. Of bare texts: one for each.
-        account: what became of the rows.
-        seconds: encoding alone, the model already loaded.
-        precision: of the model's weights. why: of one chosen by ``auto``, a sentence.
+        vectors: (rows, dim) float32. Of a corpus: one for each row of its file below the header, NaN for rows without text; blank
+            rows at the end do not count. Of plain texts: one for each.
+        account: use of the rows.
+        seconds: encoding time without loading the model.
+        precision: precision of the weights; ``why``: a sentence if ``auto`` chose it.
     """
 
     vectors: np.ndarray
@@ -39,14 +36,14 @@ class EncodedTexts:
 
 @dataclass(frozen=True)
 class EncodedFile:
-    """A file's texts as vectors in another file.
+    """A file's texts as vectors in a ``.npy`` file.
 
     Attributes:
-        rows, dim: the shape of what was written: see :class:`Encoded`.
-        nan: the rows without a vector, from 0, as NumPy counts.
-        resumed: how many rows an earlier call had done.
-        seconds: encoding and writing the others. sentences_per_second: of the texts in them.
-        account, notes, precision, why: see :class:`Encoded`.
+        rows, dim: shape of the array; see :class:`EncodedTexts`.
+        nan: rows without a vector, counted from 0.
+        resumed: rows an earlier call had written.
+        seconds: time to encode and write the others; ``sentences_per_second``: of these.
+        account, notes, precision, why: see :class:`EncodedTexts`.
     """
 
     rows: int
@@ -61,7 +58,7 @@ class EncodedFile:
     why: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """Everything but the vectors; ``nan`` counts the rows without a vector from 0, as NumPy does, ``left_out`` as a spreadsheet."""
+        """Return everything but the vectors. ``nan`` counts rows from 0 as NumPy does, ``left_out`` as a spreadsheet does."""
         return {
             "rows": self.rows,
             "encoded": self.account.used,
@@ -79,7 +76,7 @@ class EncodedFile:
 
 @dataclass(frozen=True)
 class TextHit:
-    """A text found. ``row`` counts the corpus from 0, ``line`` is its number in a spreadsheet; a higher ``score`` is better."""
+    """A text found. ``row`` counts the corpus from 0, ``line`` is its spreadsheet number; a higher ``score`` is better."""
 
     row: int
     line: int
@@ -88,7 +85,7 @@ class TextHit:
     fields: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """``{row, text, score, fields}``, ``row`` as a spreadsheet numbers it."""
+        """Return ``{row, text, score, fields}`` with the spreadsheet row number."""
         return {"row": self.line, "text": self.text, "score": self.score, "fields": dict(self.fields)}
 
 
@@ -97,9 +94,9 @@ class SearchResult:
     """Hits, best first.
 
     Attributes:
-        milliseconds: the search alone, with the corpus encoded and indexed.
-        recall: the share of the nearest texts that such a search by meaning finds, measured on the corpus; None: all, it was exact.
-        similarity_fn_name: how the model compares; the scores of a search by meaning are of it.
+        milliseconds: duration of the search, with the corpus encoded and indexed.
+        recall: share of the nearest texts that an approximate search finds, measured on the corpus; ``None`` if it was exact.
+        similarity_fn_name: the model's measure, of which the semantic scores are.
     """
 
     hits: tuple[TextHit, ...]
@@ -110,14 +107,14 @@ class SearchResult:
     similarity_fn_name: str = "cosine"
 
     def to_json(self) -> dict[str, Any]:
-        """``{hits, milliseconds, exact, recall, account, notes}``; the recall of an exact search is 1."""
-        said = {"exact": self.recall is None, "recall": 1.0 if self.recall is None else self.recall}
-        return {"hits": [hit.to_json() for hit in self.hits], "milliseconds": self.milliseconds, **said, **_told(self)}
+        """Return ``{hits, milliseconds, exact, recall, account, notes}``; the recall of an exact search is 1."""
+        hits = [hit.to_json() for hit in self.hits]
+        return {"hits": hits, "milliseconds": self.milliseconds, **_exactness(self.recall), **_remarks(self)}
 
 
 @dataclass(frozen=True)
 class MinedPair:
-    """Two texts of a corpus and their cosine; rows count from 0, lines as a spreadsheet does."""
+    """Two texts of a corpus and their similarity; rows count from 0, lines as a spreadsheet does."""
 
     a: str
     b: str
@@ -128,7 +125,7 @@ class MinedPair:
     score: float
 
     def to_json(self) -> dict[str, Any]:
-        """``{a, b, row_a, row_b, score}``, the rows as a spreadsheet numbers them."""
+        """Return ``{a, b, row_a, row_b, score}`` with spreadsheet row numbers."""
         return {"a": self.a, "b": self.b, "row_a": self.line_a, "row_b": self.line_b, "score": self.score}
 
 
@@ -137,8 +134,8 @@ class MinedPairs:
     """The most similar pairs, best first.
 
     Attributes:
-        seconds: the comparison alone.
-        recall: the share of the closest pairs that such a comparison finds, as measured; ``None`` where all pairs were compared.
+        seconds: duration of the comparison.
+        recall: measured share of the closest pairs that an approximate comparison finds; ``None`` if all pairs were compared.
     """
 
     pairs: tuple[MinedPair, ...]
@@ -148,50 +145,49 @@ class MinedPairs:
     recall: float | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """``{pairs, seconds, exact, recall, account, notes}``; the recall of an exact comparison is 1."""
-        said = {"exact": self.recall is None, "recall": 1.0 if self.recall is None else self.recall}
-        return {"pairs": [pair.to_json() for pair in self.pairs], "seconds": self.seconds, **said, **_told(self)}
+        """Return ``{pairs, seconds, exact, recall, account, notes}``; the recall of an exact comparison is 1."""
+        return {"pairs": [pair.to_json() for pair in self.pairs], "seconds": self.seconds, **_exactness(self.recall), **_remarks(self)}
 
 
 @dataclass(frozen=True)
 class PairSuggestions:
-    """Pairs that are worth a person's word.
+    """Pairs worth labelling.
 
     Attributes:
-        pairs: two texts and their cosine, the one that is most worth it first.
-        line: the cosine near which they lie; ``None`` where two models disagree on them.
+        pairs: two texts and their cosine, most informative first.
+        line: cosine of the decision boundary; ``None`` if they are pairs on which two models disagree.
     """
 
     pairs: tuple[tuple[str, str, float], ...]
     line: float | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """``{pairs: [{a, b, cosine}], line}``."""
+        """Return ``{pairs: [{a, b, cosine}], line}``."""
         return {"pairs": [{"a": a, "b": b, "cosine": cosine} for a, b, cosine in self.pairs], "line": self.line}
 
 
 @dataclass(frozen=True)
 class ClusterInfo:
-    """A cluster of the map; id -1 holds what belongs to none."""
+    """A cluster of the map; id -1 holds texts in no cluster."""
 
     id: int
     label: str
     size: int
 
     def to_json(self) -> dict[str, Any]:
-        """``{id, label, size}``."""
-        return {"id": self.id, "label": self.label, "size": self.size}
+        """Return ``{id, label, size}``."""
+        return asdict(self)
 
 
 @dataclass(frozen=True)
 class MapView:
-    """A corpus drawn.
+    """Map of a corpus.
 
     Attributes:
-        points: (n, 2) or (n, 3) float32, in the corpus' order.
-        ids: (n,) int64, the cluster of each text, -1 for none.
-        clusters: largest first, the rest (-1) last.
-        projection_key: names the projection, so that a page knows whether the points moved.
+        points: (n, 2) or (n, 3) float32, in corpus order.
+        ids: (n,) int64, cluster of each text, -1 for none.
+        clusters: largest first; texts in no cluster (-1) last.
+        projection_key: changes when the points move.
     """
 
     points: np.ndarray
@@ -202,28 +198,32 @@ class MapView:
     notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """``{points: how many, clusters, dimensions, account, notes}``; the coordinates go with :meth:`coordinates`."""
+        """Return ``{points: number of texts, clusters, dimensions, account, notes}``; see :meth:`coordinates`."""
         clusters = [cluster.to_json() for cluster in self.clusters]
-        return {"points": len(self.points), "dimensions": int(self.points.shape[1]), "clusters": clusters, **_told(self)}
+        return {"points": len(self.points), "dimensions": int(self.points.shape[1]), "clusters": clusters, **_remarks(self)}
 
     def coordinates(self) -> list[list[float]]:
-        """The points as plain lists."""
+        """Return the points as plain lists."""
         return [[float(value) for value in point] for point in self.points]
 
 
-def _told(found: SearchResult | MinedPairs | MapView) -> dict[str, Any]:
-    return {"account": found.account.to_json(), "notes": list(found.notes)}
+def _exactness(recall: float | None) -> dict[str, Any]:
+    return {"exact": recall is None, "recall": 1.0 if recall is None else recall}
+
+
+def _remarks(result: SearchResult | MinedPairs | MapView) -> dict[str, Any]:
+    return {"account": result.account.to_json(), "notes": list(result.notes)}
 
 
 @dataclass(frozen=True)
 class EncodedShards:
-    """A folder of vectors.
+    """A folder of encoded shards.
 
     Attributes:
-        rows: texts that have a vector; left_out: blank ones.
-        shards: how many; resumed: how many of them were there already.
-        seconds: what the others took, the model's loading included; encoded: how many rows these have.
-        text, id: the columns that were read; no id: rows are numbered.
+        rows: texts with a vector; ``left_out``: blank texts.
+        shards: number of shards; ``resumed``: those an earlier call had written.
+        seconds: time for the others, including loading the model; ``encoded``: their rows.
+        text, id: columns read; without ``id``, rows are numbered.
     """
 
     folder: str
@@ -239,17 +239,17 @@ class EncodedShards:
 
     @property
     def sentences_per_second(self) -> float:
-        """Of what was encoded now."""
+        """Rate of this call."""
         return self.encoded / self.seconds if self.encoded else 0.0
 
     def to_json(self) -> dict[str, Any]:
-        """All of it."""
-        return {**vars(self), "sentences_per_second": self.sentences_per_second}
+        """Return all fields and ``sentences_per_second``."""
+        return {**asdict(self), "sentences_per_second": self.sentences_per_second}
 
 
 @dataclass(frozen=True)
 class ShardPair:
-    """Two texts with their ids, and their cosine."""
+    """Two texts of a shard folder with their ids and cosine."""
 
     id_a: Any
     a: str
@@ -258,13 +258,13 @@ class ShardPair:
     score: float
 
     def to_json(self) -> dict[str, Any]:
-        """``{a, b, id_a, id_b, score}``."""
+        """Return ``{a, b, id_a, id_b, score}``."""
         return {"a": self.a, "b": self.b, "id_a": self.id_a, "id_b": self.id_b, "score": self.score}
 
 
 @dataclass(frozen=True)
 class MinedShards:
-    """The most similar pairs of ``rows`` texts, best first; ``resumed``: how many shards were compared before."""
+    """The most similar pairs of ``rows`` texts, best first; ``resumed``: shards an earlier call had compared."""
 
     pairs: tuple[ShardPair, ...]
     rows: int
@@ -273,6 +273,6 @@ class MinedShards:
     notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """``{pairs, rows, resumed, seconds, notes}``."""
-        found = {"rows": self.rows, "resumed": self.resumed, "seconds": self.seconds, "notes": list(self.notes)}
-        return {"pairs": [pair.to_json() for pair in self.pairs], **found}
+        """Return ``{pairs, rows, resumed, seconds, notes}``."""
+        pairs = [pair.to_json() for pair in self.pairs]
+        return {"pairs": pairs, "rows": self.rows, "resumed": self.resumed, "seconds": self.seconds, "notes": list(self.notes)}

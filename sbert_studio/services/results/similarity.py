@@ -1,8 +1,8 @@
-"""What comparing two texts, or a file of pairs, returns."""
+"""Results of comparing two texts, or a file of pairs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,12 +17,12 @@ _MEASURES = ("cosine", "dot", "euclidean", "manhattan")
 
 @dataclass(frozen=True)
 class Similarity:
-    """Two texts compared. ``cosine`` lies in [-1, 1]; ``euclidean`` and ``manhattan`` are distances: 0 is equal.
+    """Two texts compared. ``cosine`` is in [-1, 1]; ``euclidean`` and ``manhattan`` are distances.
 
     Attributes:
-        notes: what should be known beside the numbers.
-        doubtful: whether the model hardly reads the texts, so that the numbers say little.
-        similarity_fn_name: by which of the four the model compares.
+        notes: remarks, one sentence each.
+        doubtful: whether the model barely knows the texts' language, so that the scores mean little.
+        similarity_fn_name: the model's own measure.
     """
 
     cosine: float
@@ -35,21 +35,21 @@ class Similarity:
 
     @property
     def score(self) -> float:
-        """The number by which the model compares, as ``SentenceTransformer.similarity`` gives it: distances are negative."""
+        """The model's own similarity, as ``SentenceTransformer.similarity`` returns it: distances are negated."""
         value = float(getattr(self, self.similarity_fn_name))
         return -value if self.similarity_fn_name in ("euclidean", "manhattan") else value
 
     def to_json(self) -> dict[str, Any]:
-        """The four numbers, ``similarity_fn_name`` and ``score`` of a model that does not go by the cosine, and ``notes`` if any."""
-        notes: dict[str, Any] = {"notes": list(self.notes)} if self.notes else {}
+        """Return the four measures, ``similarity_fn_name`` and ``score`` if it is not the cosine, and ``notes`` if any."""
+        data: dict[str, Any] = {name: getattr(self, name) for name in _MEASURES}
         if self.similarity_fn_name != "cosine":
-            notes = {"similarity_fn_name": self.similarity_fn_name, "score": self.score, **notes}
-        return {"cosine": self.cosine, "dot": self.dot, "euclidean": self.euclidean, "manhattan": self.manhattan, **notes}
+            data |= {"similarity_fn_name": self.similarity_fn_name, "score": self.score}
+        return data | ({"notes": list(self.notes)} if self.notes else {})
 
 
 @dataclass(frozen=True)
 class PairScore:
-    """One row of a file of pairs; ``row`` is its number in a spreadsheet."""
+    """A row of a file of pairs; ``row`` is its spreadsheet number."""
 
     row: int
     a: str
@@ -57,17 +57,18 @@ class PairScore:
     similarity: Similarity
 
     def to_json(self) -> dict[str, Any]:
-        """``{row, a, b, cosine, dot, euclidean, manhattan}``."""
+        """Return ``{row, a, b, cosine, dot, euclidean, manhattan}``."""
         return {"row": self.row, "a": self.a, "b": self.b, **self.similarity.to_json()}
 
 
 @dataclass(frozen=True)
 class RankGap:
-    """A pair whose cosine and whose score disagree.
+    """Difference between a pair's ranks by similarity and by gold score or label.
 
     Attributes:
-        place: of the pair in :attr:`PairScores.rows`. said: the score, or the label, as a number or a word.
-        gap: by how much the pair stands higher by its cosine than by its score, as a share of all ranks, in [-1, 1].
+        place: index of the pair in :attr:`PairScores.rows`.
+        said: gold score or label.
+        gap: rank by similarity minus rank by gold score, as a share of all ranks, in [-1, 1].
     """
 
     place: int
@@ -75,23 +76,23 @@ class RankGap:
     gap: float
 
     def to_json(self) -> dict[str, Any]:
-        """``{place, said, gap}``."""
+        """Return ``{place, said, gap}``."""
         return {"place": self.place, "said": self.said, "gap": self.gap}
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """How cosines go with what people said of the same pairs.
+    """Agreement of similarities with the gold scores or labels of the same pairs.
 
     Attributes:
-        column: where they said it.
-        rows: how many of the compared rows hold a score or label.
-        spearman, pearson: the correlation of the cosines with the scores; None for labels.
-        mean_by_label: the mean cosine of each label; empty for scores.
-        spearman_interval, pearson_interval: the 95% bootstrap intervals; empty for labels, and of too many rows.
-        worst: the pairs that disagree most, the worst first. Labels stand in the order of their mean cosines.
-        gaps: all pairs that hold a score or label, in their order.
-        scale: the scores of what is least and of what is most alike, as the file has them; empty for labels.
+        column: column of gold scores or labels.
+        rows: number of compared rows with a score or label.
+        spearman, pearson: correlation with the scores; ``None`` for labels.
+        mean_by_label: mean similarity of each label; empty for scores.
+        spearman_interval, pearson_interval: 95 % bootstrap intervals; empty for labels, and for too many rows.
+        worst: the largest disagreements, worst first. Labels are ranked by their mean similarity.
+        gaps: all pairs with a score or label, in order.
+        scale: lowest and highest score of the file; empty for labels.
     """
 
     column: str
@@ -105,17 +106,17 @@ class Agreement:
     gaps: tuple[RankGap, ...] = ()
     scale: tuple[float, ...] = ()
 
-    def in_words(self) -> str:
-        """One sentence."""
+    def describe(self) -> str:
+        """Return one sentence."""
         if self.mean_by_label:
             means = ", ".join(f"{label} {mean:.3f}" for label, mean in self.mean_by_label.items())
             return f"Mean cosine by {self.column!r}, over {count(self.rows, 'row')}: {means}"
-        told = (("Spearman", self.spearman, self.spearman_interval), ("Pearson", self.pearson, self.pearson_interval))
-        correlation = ", ".join(f"{name} {value:.4f}{_between(bounds)}" for name, value, bounds in told)
+        measures = (("Spearman", self.spearman, self.spearman_interval), ("Pearson", self.pearson, self.pearson_interval))
+        correlation = ", ".join(f"{name} {value:.4f}{_between(bounds)}" for name, value, bounds in measures)
         return f"The cosines and {self.column!r} agree over {count(self.rows, 'row')} by {correlation}"
 
     def to_json(self) -> dict[str, Any]:
-        """``{column, rows, worst}``, and ``spearman, pearson`` with their intervals, or ``mean_by_label``."""
+        """Return ``{column, rows, worst}``, and ``spearman, pearson`` with their intervals, or ``mean_by_label``."""
         found: dict[str, Any] = {"column": self.column, "rows": self.rows, "worst": [gap.to_json() for gap in self.worst]}
         if self.mean_by_label:
             return found | {"mean_by_label": dict(self.mean_by_label)}
@@ -129,13 +130,13 @@ def _between(bounds: tuple[float, ...]) -> str:
 
 @dataclass(frozen=True)
 class PairScores:
-    """A file of pairs compared, in its order.
+    """A compared file of pairs, in file order.
 
     Attributes:
-        columns: the names of the two text columns.
-        account: what became of the file's rows.
-        agreement: how the cosines go with the scores or labels that the file holds; None where it holds none.
-        notes: what else to tell, in sentences.
+        columns: names of the two text columns.
+        account: use of the file's rows.
+        agreement: agreement with the file's own scores or labels, if any.
+        notes: remarks, one sentence each.
     """
 
     rows: tuple[PairScore, ...]
@@ -145,7 +146,7 @@ class PairScores:
     notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """``{rows, columns, account, agreement, notes}``."""
+        """Return ``{rows, columns, account, agreement, notes}``."""
         return {
             "rows": [row.to_json() for row in self.rows],
             "columns": list(self.columns),
@@ -155,24 +156,28 @@ class PairScores:
         }
 
     def to_csv(self, path: Path) -> None:
-        """Write one line a pair, in which no cell is a live formula; a column that is called as another one gets a longer name.
+        """Write one line per pair as CSV without live formulas, with the file's own scores or labels and the rank gap.
 
-        The file's own scores or labels stand there as it has them, and by which share of all ranks the pair stands higher by its cosine.
+        Text columns named like one of ours get a trailing underscore.
         """
-        from ...data.loading.table import write_csv
+        from ...data.cells import write_csv
 
-        cells, names = [row.to_json() for row in self.rows], {key: key for key in ("row", *_MEASURES)}
-        for key, own in zip("ab", self.columns, strict=True):
-            taken = set(names.values())
-            names[key] = next(name for tail in range(4) if (name := own + "_" * tail) not in taken)
-        columns: dict[str, list[Any]] = {names[key]: [cell[key] for cell in cells] for key in ("row", "a", "b", *_MEASURES)}
+        data = [row.to_json() for row in self.rows]
+        taken = {"row", *_MEASURES}
+        left = unique_name(self.columns[0], taken)
+        right = unique_name(self.columns[1], taken | {left})
+        names = {"row": "row", "a": left, "b": right} | {measure: measure for measure in _MEASURES}
+        columns: dict[str, list[Any]] = {name: [row[key] for row in data] for key, name in names.items()}
         if self.agreement is not None:
             gaps = {gap.place: gap for gap in self.agreement.gaps}
-            held = [gaps.get(place) for place in range(len(cells))]
-            parts = {
-                self.agreement.column: ["" if one is None else one.said for one in held],
-                "ranks_apart": ["" if one is None else one.gap for one in held],
-            }
-            for name, column in parts.items():
-                columns[next(own for tail in range(9) if (own := name + "_" * tail) not in columns)] = column
+            pairs = [gaps.get(place) for place in range(len(data))]
+            columns[unique_name(self.agreement.column, columns)] = ["" if one is None else one.said for one in pairs]
+            columns[unique_name("ranks_apart", columns)] = ["" if one is None else one.gap for one in pairs]
         write_csv(path, columns)
+
+
+def unique_name(name: str, taken: Container[str]) -> str:
+    """Return ``name`` with as many trailing underscores as make it differ from the names taken."""
+    while name in taken:
+        name += "_"
+    return name

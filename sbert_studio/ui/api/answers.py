@@ -128,6 +128,7 @@ class ColumnRoles(ApiAnswer):
     group: str | None
     note: str
     ordered: bool
+    split: str | None = _field("column that assigns rows to train, dev and test")
 
 
 class FileFinding(ApiAnswer):

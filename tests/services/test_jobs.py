@@ -18,7 +18,7 @@ class Nothing:
 
     model: str = ""
 
-    def in_words(self) -> str:
+    def describe(self) -> str:
         return "done"
 
 

@@ -446,7 +446,7 @@ def test_who_waits_for_a_corpus_that_another_encodes_hears_how_far_it_is(studio:
 def test_what_cannot_be_done_is_refused_before_anything_is_encoded(studio: Studio, corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     from sbert_studio.explore.clusters import ClusterParams
 
-    monkeypatch.setattr(type(studio.explore), "_vectors", lambda *_: pytest.fail("something was encoded"))
+    monkeypatch.setattr(type(studio.search), "vectors_by", lambda *_: pytest.fail("something was encoded"))
     many = ClusterParams(method="kmeans", count=900)
     refused: list[tuple[Callable[[], object], str]] = [
         (lambda: studio.search.mine(corpus, 10**9), "top is"),

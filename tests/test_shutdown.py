@@ -41,13 +41,13 @@ def raise_in_a_callback(number: signal.Signals) -> None:
 def test_a_request_sets_a_flag_wherever_it_comes_and_raises_nothing(number: signal.Signals) -> None:
     before = [signal.getsignal(one) for one in SIGNALS]
     ending = Shutdown()
-    with ending.taken():
-        assert not ending.asked
+    with ending.handling():
+        assert not ending.is_requested()
         raise_in_a_callback(number)
         ending.wait()
-        with pytest.raises(StoppedError), stoppable(ending.is_asked):
+        with pytest.raises(StoppedError), stoppable(ending.is_requested):
             checkpoint()
-        with stoppable(ending.is_asked), uninterruptible():
+        with stoppable(ending.is_requested), uninterruptible():
             checkpoint()
     assert ending.code == {signal.SIGTERM: 143, signal.SIGINT: 130}[number]
     assert [signal.getsignal(one) for one in SIGNALS] == before and signal.set_wakeup_fd(-1) == -1
@@ -55,14 +55,14 @@ def test_a_request_sets_a_flag_wherever_it_comes_and_raises_nothing(number: sign
 
 def test_who_listens_hears_of_a_request_at_once() -> None:
     ending, heard = Shutdown(), threading.Event()
-    with ending.taken(), ending.listened(heard.set):
+    with ending.handling(), ending.listened(heard.set):
         signal.raise_signal(signal.SIGTERM)
         assert heard.wait(10)
 
 
 def test_a_process_that_is_forked_keeps_its_own_signals() -> None:
     ending = Shutdown()
-    with ending.taken():
+    with ending.handling():
         before = signal.getsignal(signal.SIGTERM)
         ending.forget()  # as a child does; were it not to, what is sent to it would end its parent
         assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
@@ -74,7 +74,7 @@ def compute_without_asking(folder: str, patience: float, patient: bool) -> None:
     """Write a file and a folder, and compute for ever without a look at the flag."""
     module.GRACE_SECONDS = patience
     ending = Shutdown()
-    with ending.taken(), atomic_file(Path(folder) / "a.txt"), atomic_folder(Path(folder) / "b"):
+    with ending.handling(), atomic_file(Path(folder) / "a.txt"), atomic_folder(Path(folder) / "b"):
         assert len(TEMPORARY_PATHS) == 2
         print("computing", flush=True)
         while True:

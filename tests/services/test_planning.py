@@ -73,13 +73,13 @@ def copied(home: Path, tiny_model: Path, planned: Planned) -> Iterator[Studio]:
 @pytest.fixture
 def doubtful(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every file of scores is uncertain until its scale is told."""
-    known = DataService.diagnosed
+    known = DataService.diagnose
 
-    def diagnosed(self: DataService, table: Any, said: Any, *more: Any, **named: Any) -> Any:
+    def diagnose(self: DataService, table: Any, said: Any, *more: Any, **named: Any) -> Any:
         found = known(self, table, said, *more, **named)
         return replace(found, questions=() if isinstance(said, SchemaOverrides) and said.scale else (WHICH_WAY,))
 
-    monkeypatch.setattr(DataService, "diagnosed", diagnosed)
+    monkeypatch.setattr(DataService, "diagnose", diagnose)
 
 
 @pytest.mark.usefixtures("doubtful")

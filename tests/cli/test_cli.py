@@ -259,14 +259,14 @@ def test_a_file_is_mended_and_converted_into_one_of_its_own(cli: Any, pairs: Pat
         (["--convert", "alchemy", "--out", "x.csv"], "no conversion called"),
         (["--fix", "--out", "x.xlsx"], "neither a CSV nor a Parquet"),
         (["--fix", "--out", "pairs.csv"], "is the file that is read"),
-        (["--scale", "wide"], "is not a scale"),
+        (["--scale", "wide"], "is no scale"),
         (["--scale", "5-5"], "is empty"),
-        (["--kind", "quadruplets"], "is not a kind of examples"),
-        (["--columns", "sentence1,"], "does not name any columns"),
+        (["--kind", "quadruplets"], "no kind of examples"),
+        (["--columns", "sentence1,"], "names no columns"),
         (["--columns", "sentence1,nothing"], "no column 'nothing'"),
         (["--group", "nothing"], "no column 'nothing'"),
-        (["--group", "score"], "two roles"),
-        (["--kind", "positive-pairs", "--scale", "0-5"], "have no scale"),
+        (["--group", "score"], "two parts"),
+        (["--kind", "positive-pairs", "--scale", "0-5"], "no scale of scores"),
     ],
 )
 def test_what_check_cannot_do_is_said_in_one_line(
@@ -476,6 +476,8 @@ def test_what_a_user_can_mend_is_said_in_one_line_with_exit_code_2(cli: Any, cor
         ["train", "--resume", "run-0000000000"],
         ["evaluate", "all-MiniLM-L6-v2", "--data", pairs, "--task", "astrology"],
         ["export", "run-0000000000", "--out", tmp_path / "x.zip"],
+        ["bench", "nothing"],
+        ["bench", "encode", "--peer", "fasttext"],
         ["no-such-command"],
         ["models", "--no-such-option"],
     ]
@@ -497,7 +499,7 @@ def test_a_path_without_a_file_is_named_as_it_was_given(cli: Any, tmp_path: Path
     absent = tmp_path / "absent.csv"
     for verb, rest in (("encode", ["--out", tmp_path / "x.npy"]), ("search", ["query"]), ("check", []), ("train", []), ("mine", [])):
         assert f"there is no file '{absent}'" in refused(cli(verb, absent, *rest, "--json"))
-        assert "'/dev/null' is no ordinary file" in refused(cli(verb, "/dev/null", *rest, "--json"))
+        assert "'/dev/null' is not a regular file" in refused(cli(verb, "/dev/null", *rest, "--json"))
     assert f"there is no file '{absent}'" in refused(cli("evaluate", "all-MiniLM-L6-v2", absent, "--json"))
     with pytest.raises(StudioError) as hidden:
         existing_file(absent)
@@ -508,7 +510,7 @@ def test_a_disk_that_says_no_is_no_bug(cli: Any, monkeypatch: pytest.MonkeyPatch
     def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", "/somewhere")
 
-    monkeypatch.setattr("sbert_studio.services.search.SearchService.similarity", full)
+    monkeypatch.setattr("sbert_studio.services.similarity.SimilarityService.compare", full)
     assert refused(cli("similarity", "a", "b", "--json")).startswith("error: the disk is full (/somewhere). hint: ")
 
 
@@ -590,7 +592,7 @@ def test_a_bug_is_one_line_exit_code_1_and_a_report_in_a_file(cli: Any, monkeypa
     def stumble(*_: object, **__: object) -> None:
         raise ZeroDivisionError("division by zero")
 
-    monkeypatch.setattr("sbert_studio.services.search.SearchService.similarity", stumble)
+    monkeypatch.setattr("sbert_studio.services.similarity.SimilarityService.compare", stumble)
     told = cli("similarity", "a", "b", "--json")
     assert told.code == 1
     assert told.err.count("\n") == 1
@@ -602,15 +604,15 @@ def test_a_bug_is_one_line_exit_code_1_and_a_report_in_a_file(cli: Any, monkeypa
 
 
 def test_what_a_library_prints_does_not_spoil_the_json(cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sbert_studio.services.search import SearchService
+    from sbert_studio.services.similarity import SimilarityService
 
-    whole = SearchService.similarity
+    whole = SimilarityService.compare
 
-    def chatty(self: SearchService, *arguments: Any) -> Any:
+    def chatty(self: SimilarityService, *arguments: Any) -> Any:
         print("hello from a library")
         return whole(self, *arguments)
 
-    monkeypatch.setattr(SearchService, "similarity", chatty)
+    monkeypatch.setattr(SimilarityService, "compare", chatty)
     told = cli("similarity", "cat", "dog", "--json")
     assert "cosine" in ok(told)
     assert "hello from a library" in told.err
@@ -715,6 +717,13 @@ def test_ctrl_c_stops_politely_and_a_killed_run_is_interrupted_and_both_resume(c
         wait_until(lambda: "going on from step" in child.err.read_text())
         child.send(signal.SIGINT)
         assert json.loads(child.succeed())["steps"] >= found["steps"]
+
+
+def test_bench_gives_ours_peer_and_ratio(cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = ok(cli("bench", "search", "--limit", 2000, "--repeats", 1, "--json"))
+    assert {"ours", "peer", "ratio"} <= set(found)
+    assert found["ratio"] == pytest.approx(found["ours"] / found["peer"])
+    assert found["same_best"]
 
 
 def test_the_samples_that_come_along_can_be_checked(cli: Any) -> None:

@@ -39,7 +39,7 @@ def test_reranked_hits_are_those_that_the_cross_encoder_scores_highest(home: Pat
 
 def test_a_cross_encoder_of_classes_cannot_rank(home: Path, tmp_path: Path, tiny_model: Path) -> None:
     create_cross_encoder(tiny_model, labels=3).save(tmp_path / "classes")
-    with _studio(home, tiny_model, tmp_path / "classes") as studio, pytest.raises(StudioError, match="cannot rank"):
+    with _studio(home, tiny_model, tmp_path / "classes") as studio, pytest.raises(StudioError, match="cannot re-rank"):
         studio.search.search(_corpus(studio, tmp_path), "lost card", reranker=True)
 
 
