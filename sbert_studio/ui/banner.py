@@ -138,8 +138,8 @@ def _unreadable_corpus(page: Page, owner: object, selected: SelectedCorpus, mode
     if found is None:
         return None
     return {
-        "text": found.words,
-        "advice": [*([] if found.readers else [_USE_HUB]), *([_TRAIN_STATIC] if found.is_spaced else [])],
+        "text": found.message,
+        "advice": [*([] if found.alternatives else [_USE_HUB]), *([_TRAIN_STATIC] if found.is_spaced else [])],
         "models": [_button(titles, name) for name in found.alternatives],
         "tab": found.is_spaced,
     }

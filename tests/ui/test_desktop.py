@@ -60,7 +60,7 @@ with Studio(Settings(home=home, device="cpu", default_model=model), allow_folder
             if told["title"]:
                 break
             time.sleep(0.2)
-        studio.jobs.submit("local", "Word vectors", work)
+        studio.embedding_jobs.submit("local", "Word vectors", work)
         time.sleep(0.5)
         window.destroy()
         answer()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +12,7 @@ from ....data.samples import default_sample
 from ....data.schema.overrides import SchemaOverrides
 from ....errors import StudioError
 from ....evaluation.tasks import SCORED_KINDS, TASKS, get_task
+from ....services.jobs import BeginPhase
 from ....services.questions import OpenQuestionsError
 from ....services.questions import apply_answer as answered
 from ...components import samples_of
@@ -284,10 +285,18 @@ def start_evaluation(page: Page, owner: object, request: EvaluationRequest) -> J
     name, shown = data.suite or data.name, [titles.get(model, model) for model in request.models]
     title = f"{len(shown)} models on {name}" if len(shown) > 1 else f"{shown[0]} on {name}"
 
-    def work(begin: Callable[..., object]) -> EvaluationResult:
+    def work(begin: BeginPhase) -> EvaluationResult:
         paths = () if data.suite else (data.path,)
-        options = {"asked": data.overrides, "known": data.known_rows, "owner": visitor, "begin": begin}
-        found = studio.evaluation.evaluate_models(request.models, paths, request.task, data.suite, **options)  # type: ignore[arg-type]
+        found = studio.evaluation.evaluate_models(
+            request.models,
+            paths,
+            request.task,
+            data.suite,
+            overrides=data.overrides,
+            reference=data.known_rows,
+            owner=visitor,
+            begin_phase=begin,
+        )
         provenance = form_provenance("evaluate", request.form.key, f"{', '.join(shown)} · {name}", request.repeat_button, theirs=shown)
         return evaluation_result(found, titles, name, provenance)
 

@@ -293,7 +293,7 @@ def parse_pins(texts: Sequence[str]) -> TrackedExamples | None:
     Raises:
         StudioError: half of a pair is missing, or a text is too long.
     """
-    return TrackedExamples.typed(list(zip(texts[:-1:2], texts[1:-1:2], strict=True)), texts[-1])
+    return TrackedExamples.parse(list(zip(texts[:-1:2], texts[1:-1:2], strict=True)), texts[-1])
 
 
 def _planned(page: Page, key: str | None, model: str | None, language: str, settings: Value) -> Draft:
