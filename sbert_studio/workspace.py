@@ -48,11 +48,6 @@ class Workspace:
             raise StudioError(f"the data folder {self.home} is not writable", "set SBERT_STUDIO_HOME to a folder you may write")
 
     @property
-    def database(self) -> Path:
-        """SQLite file of runs, events and scores."""
-        return self.home / "studio.db"
-
-    @property
     def runs(self) -> Path:
         """Folder with one folder per run."""
         return self._folder("runs")

@@ -270,11 +270,13 @@ def test_every_cache_of_the_studio_has_a_budget_in_bytes_and_tells_what_it_holds
             corpus = studio.data.read_corpus(table_from_columns(f"corpus {number}", {"text": rows}))
             studio.search.search(corpus, "cat dog", mode="semantic" if number else "hybrid")
             held = studio.cache_sizes()
-            assert held["meanings"] <= studio.semantic_indexes.budget and held["wordings"] <= max(studio.lexical_indexes.budget, 1 << 20)
+            assert held["semantic_indexes"] <= studio.semantic_indexes.budget and held["lexical_indexes"] <= max(
+                studio.lexical_indexes.budget, 1 << 20
+            )
         assert len(studio.semantic_indexes) < 12, "the first ones went"
         assert studio.catalog.bytes == held["models"] > 0
         tell = Janitor(studio, extra_memory=lambda: {"visitors": 7})
         with caplog.at_level(logging.DEBUG, "sbert_studio.services.janitor"):
             tell.run_once()
         (told,) = [json.loads(line.removeprefix("memory ")) for line in caplog.messages if line.startswith("memory ")]
-        assert told["visitors"] == 7 and told["meanings"] == held["meanings"] and told["resident"] > 1 << 20
+        assert told["visitors"] == 7 and told["semantic_indexes"] == held["semantic_indexes"] and told["resident"] > 1 << 20

@@ -117,11 +117,11 @@ def _not_loaded_under(limit: int, module: str) -> str:
     code = f"""
 import resource
 resource.setrlimit(resource.RLIMIT_AS, ({limit}, {limit}))
-from sbert_studio.errors import plainly
+from sbert_studio.errors import to_user_error
 try:
     import {module}
 except Exception as error:
-    print(type(error).__name__, plainly(error))
+    print(type(error).__name__, to_user_error(error))
 """
     one = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}  # each of its threads takes a share of the address space
     return subprocess.run([sys.executable, "-c", code], env=one, capture_output=True, text=True, timeout=60, check=True).stdout

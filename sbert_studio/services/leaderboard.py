@@ -34,7 +34,7 @@ class Leaderboard(Service):
     """Stored evaluation scores."""
 
     def add(self, result: EvaluationResult, owner: str = LOCAL_OWNER) -> tuple[str, ...]:
-        """Store every model's scores on every file, suite and average. A database error becomes a note: it must not lose a result.
+        """Store every model's scores on every file, suite and average. An error while writing becomes a note: it must not lose a result.
 
         Args:
             owner: owner of the entries; empty to store nothing.
@@ -60,7 +60,7 @@ class Leaderboard(Service):
         """Return the entries visible to an owner, of one dataset if named, grouped by dataset, best first.
 
         Raises:
-            StudioError: the database cannot be read, or there is no such dataset.
+            StudioError: the leaderboard cannot be read, or there is no such dataset.
         """
         found = self.store.scores.visible_to(owner)
         if data:
@@ -78,7 +78,7 @@ class Leaderboard(Service):
         """Remove an entry of an owner.
 
         Raises:
-            StudioError: there is no such entry, or the database cannot be written.
+            StudioError: there is no such entry, or the leaderboard cannot be written.
         """
         self.store.scores.remove(entry_id, owner)
 

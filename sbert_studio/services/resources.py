@@ -173,7 +173,7 @@ class Resources:
         from ..runs.store import RunStore
 
         self.workspace.require_writable()
-        store = RunStore(self.workspace.database)
+        store = RunStore(self.workspace.home)
         store.recover()
         return store
 

@@ -140,7 +140,9 @@ class Panel:
         progress_on = options.pop("progress_on", "")
         more: dict[str, object] = {"trigger_mode": "multiple"} if each or latest_only else {}
         more |= {"show_progress_on": self[progress_on]} if progress_on else {}
-        more |= {"api_visibility": "private", "show_progress": show_progress, **options}
+        # Gradio names an event after its function, private ones too, and would number the public endpoint of the same name.
+        name = f"page_{getattr(handler, '__name__', 'event')}"
+        more |= {"api_name": name, "api_visibility": "private", "show_progress": show_progress, **options}
         return _listen(triggers, fn, binding.inputs, binding.outputs, more)
 
 

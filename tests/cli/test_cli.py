@@ -259,14 +259,14 @@ def test_a_file_is_mended_and_converted_into_one_of_its_own(cli: Any, pairs: Pat
         (["--convert", "alchemy", "--out", "x.csv"], "no conversion called"),
         (["--fix", "--out", "x.xlsx"], "neither a CSV nor a Parquet"),
         (["--fix", "--out", "pairs.csv"], "is the file that is read"),
-        (["--scale", "wide"], "is no scale"),
+        (["--scale", "wide"], "is not a scale"),
         (["--scale", "5-5"], "is empty"),
-        (["--kind", "quadruplets"], "no kind of examples"),
-        (["--columns", "sentence1,"], "names no columns"),
+        (["--kind", "quadruplets"], "is not a kind of examples"),
+        (["--columns", "sentence1,"], "does not name any columns"),
         (["--columns", "sentence1,nothing"], "no column 'nothing'"),
         (["--group", "nothing"], "no column 'nothing'"),
-        (["--group", "score"], "two parts"),
-        (["--kind", "positive-pairs", "--scale", "0-5"], "no scale of scores"),
+        (["--group", "score"], "has two roles"),
+        (["--kind", "positive-pairs", "--scale", "0-5"], "have no scale"),
     ],
 )
 def test_what_check_cannot_do_is_said_in_one_line(
@@ -476,8 +476,6 @@ def test_what_a_user_can_mend_is_said_in_one_line_with_exit_code_2(cli: Any, cor
         ["train", "--resume", "run-0000000000"],
         ["evaluate", "all-MiniLM-L6-v2", "--data", pairs, "--task", "astrology"],
         ["export", "run-0000000000", "--out", tmp_path / "x.zip"],
-        ["bench", "nothing"],
-        ["bench", "encode", "--peer", "fasttext"],
         ["no-such-command"],
         ["models", "--no-such-option"],
     ]
@@ -717,13 +715,6 @@ def test_ctrl_c_stops_politely_and_a_killed_run_is_interrupted_and_both_resume(c
         wait_until(lambda: "going on from step" in child.err.read_text())
         child.send(signal.SIGINT)
         assert json.loads(child.succeed())["steps"] >= found["steps"]
-
-
-def test_bench_gives_ours_peer_and_ratio(cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = ok(cli("bench", "search", "--limit", 2000, "--repeats", 1, "--json"))
-    assert {"ours", "peer", "ratio"} <= set(found)
-    assert found["ratio"] == pytest.approx(found["ours"] / found["peer"])
-    assert found["same_best"]
 
 
 def test_the_samples_that_come_along_can_be_checked(cli: Any) -> None:

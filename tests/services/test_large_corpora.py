@@ -57,7 +57,7 @@ def built(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path, corpus: Co
     home = tmp_path_factory.mktemp("indexed") / "home"
     with Studio(Settings(home=home, default_model=str(tiny_model))) as studio:
         first = studio.search.search(corpus, QUERY, 5)
-        begun = "background" in studio._made
+        begun = "background" in studio._created
         second = studio.search.search(corpus, QUERY, 5)
         indexed(studio, corpus)
     return Built(home, first, second, begun)

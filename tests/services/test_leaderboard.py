@@ -103,8 +103,8 @@ def test_visitors_see_their_own_and_what_is_everybodys(studio: Studio, tiny: str
     pairs = write_pairs(tmp_path / "secret.csv")
     sample = next(one for one in list_samples() if one.kind == "scored_pairs")
     judge, board = studio.evaluation, studio.leaderboard
-    judge.evaluate_all([tiny, "glove-6B-50d"], [sample.path], owner="ann")
-    judge.evaluate_all(["glove-6B-50d"], [pairs], owner="ann")
+    judge.evaluate_models([tiny, "glove-6B-50d"], [sample.path], owner="ann")
+    judge.evaluate_models(["glove-6B-50d"], [pairs], owner="ann")
     judge.evaluate(tiny, pairs, owner="")
     assert {(one.model, one.data) for one in board.entries("ann")} == {
         (tiny, sample.title), ("glove-6B-50d", sample.title), ("glove-6B-50d", "secret.csv"),
@@ -112,11 +112,11 @@ def test_visitors_see_their_own_and_what_is_everybodys(studio: Studio, tiny: str
     (public,) = board.entries("bob")
     assert (public.model, public.data, public.owner) == ("glove-6B-50d", sample.title, "ann")
     with pytest.raises(StudioError, match="not yours"):
-        board.forget(public.id, "bob")
+        board.remove(public.id, "bob")
     judge.evaluate("glove-6B-50d", sample.path, owner="bob")
     (own,) = board.entries("bob")
     assert own.owner == "bob" and len(board.entries()) == 4, "their own stands before another's of the same"
-    board.forget(own.id, "bob")
+    board.remove(own.id, "bob")
     assert [one.owner for one in board.entries("bob")] == ["ann"]
 
 

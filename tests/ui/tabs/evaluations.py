@@ -8,7 +8,7 @@ from pathlib import Path
 from sbert_studio.services.jobs import JobView
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.tabs.evaluate.handlers import EvaluationData, EvaluationRequest, start_evaluation
-from sbert_studio.ui.tabs.evaluate.view_model import EvaluationResult
+from sbert_studio.ui.tabs.evaluate.view_model import EvaluationPanel
 
 from .. import waiting
 
@@ -21,9 +21,9 @@ def ended(page: Page, owner: object = None) -> JobView:
     return waiting.ended(lambda: page.studio.evaluation_jobs.latest(page.visitor(owner)))
 
 
-def evaluate(page: Page, models: Sequence[str], path: Path, task: str = "auto") -> EvaluationResult:
+def evaluate(page: Page, models: Sequence[str], path: Path, task: str = "auto") -> EvaluationPanel:
     """Evaluate models on a file and return the result."""
     start(page, None, models, EvaluationData(path, path.name), task)
     job = ended(page)
-    assert isinstance(job.made, EvaluationResult), job
+    assert isinstance(job.made, EvaluationPanel), job
     return job.made

@@ -189,8 +189,8 @@ def test_question_about_the_file_is_answered_by_arguments(page: Page, reversed_s
     with pytest.raises(OpenQuestionsError) as caught:
         judge.evaluate(None, reversed_scores)
     assert caught.value.questions[0].name == "scale" and "--as-read" in caught.value.hint
-    right = judge.evaluate(None, reversed_scores, asked=SchemaOverrides(scale=(5.0, 0.0))).scores["cosine"]["spearman"]
-    as_read = judge.evaluate(None, reversed_scores, asked=SchemaOverrides(as_read=True))
+    right = judge.evaluate(None, reversed_scores, overrides=SchemaOverrides(scale=(5.0, 0.0))).scores["cosine"]["spearman"]
+    as_read = judge.evaluate(None, reversed_scores, overrides=SchemaOverrides(as_read=True))
     assert right > 0.3 and as_read.scores["cosine"]["spearman"] == pytest.approx(-right)
     assert any("uncertain" in note and "right?" in note for note in as_read.notes)
     pairs = reversed_scores.with_name("pairs.csv")

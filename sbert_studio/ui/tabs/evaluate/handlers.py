@@ -23,7 +23,7 @@ from ...sessions import file_store
 from ...views import UNCHANGED, Update, Value, props
 from .view_model import (
     ComparedModels,
-    EvaluationResult,
+    EvaluationPanel,
     EvaluationView,
     FittingModels,
     KnownRowsView,
@@ -285,7 +285,7 @@ def start_evaluation(page: Page, owner: object, request: EvaluationRequest) -> J
     name, shown = data.suite or data.name, [titles.get(model, model) for model in request.models]
     title = f"{len(shown)} models on {name}" if len(shown) > 1 else f"{shown[0]} on {name}"
 
-    def work(begin: BeginPhase) -> EvaluationResult:
+    def work(begin: BeginPhase) -> EvaluationPanel:
         paths = () if data.suite else (data.path,)
         found = studio.evaluation.evaluate_models(
             request.models,

@@ -95,7 +95,7 @@ def visible_entries(page: Page, owner: object, key: str | None = "") -> list[Lea
     """Return the entries of a set (empty: of all) that the visitor may see: on a shared page their own and public ones.
 
     Raises:
-        StudioError: the database cannot be read.
+        StudioError: the leaderboard cannot be read.
     """
     found = page.studio.leaderboard.entries(page.visitor(owner) if page.shared else None)
     return [entry for entry in found if dataset_key(entry) == key] if key else found

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ....evaluation.comparison import EvaluationFile
     from ....evaluation.report import Report
     from ....services.jobs import JobView
-    from ....services.results import EvaluationResult as Evaluation
+    from ....services.results import EvaluationResult
 
 NO_SCORES = placeholder("Scores appear here, one row per model.")
 _QUESTION_OPEN = placeholder("Scores appear here once the question is answered.")
@@ -40,7 +40,7 @@ _PREDICTIONS = {
 
 
 @dataclass(frozen=True)
-class EvaluationResult:
+class EvaluationPanel:
     """Views of a finished evaluation; fields with their names in :class:`EvaluationView`."""
 
     conclusion: Value
@@ -50,7 +50,7 @@ class EvaluationResult:
     differences: Value | None = None
     model: str = ""  # of a job that makes a model (see services.jobs)
 
-    def in_words(self) -> str:
+    def describe(self) -> str:
         """Return which model is better: the message of the job."""
         return str(self.conclusion["text"])
 
@@ -162,7 +162,7 @@ def evaluation_view(job: JobView | None) -> EvaluationView:
         stop=props(visible=bool(job is not None and is_live and not job.stopping)),
         evaluations_timer=props(active=is_live),
     )
-    if job is not None and isinstance(job.made, EvaluationResult):
+    if job is not None and isinstance(job.made, EvaluationPanel):
         made = job.made
         view = replace(view, conclusion=made.conclusion, scores=made.scores, details=made.details)
         return replace(view, chart=made.chart, differences=made.differences)
@@ -178,7 +178,9 @@ def _job_state(job: JobView | None) -> str:
     return f"{job.id} {job.status} {job.phase} {job.done} {job.total} {job.stopping} {seconds:.0f}"
 
 
-def evaluation_result(evaluation: Evaluation, titles: Mapping[str, str], name: str, provenance: Value | None = None) -> EvaluationResult:
+def evaluation_result(
+    evaluation: EvaluationResult, titles: Mapping[str, str], name: str, provenance: Value | None = None
+) -> EvaluationPanel:
     """Return the views of an evaluation.
 
     Args:
@@ -194,7 +196,7 @@ def evaluation_result(evaluation: Evaluation, titles: Mapping[str, str], name: s
     conclusion = conclusion_view(scores, counts, cautions(evaluation)) | {"made": provenance}
     main, details = main_table(scores, evaluation, titles, name), details_table(evaluation, titles)
     points = [(score.title, score.rate, score.score, score.interval) for score in scores if score.metric == scores[0].metric]
-    return EvaluationResult(conclusion, main, details, speed_chart(points, scores[0].metric), differences)
+    return EvaluationPanel(conclusion, main, details, speed_chart(points, scores[0].metric), differences)
 
 
 def speed_chart(points: Sequence[tuple[str, float, float, Sequence[float] | None]], metric: str) -> Value | None:
@@ -209,7 +211,7 @@ def speed_chart(points: Sequence[tuple[str, float, float, Sequence[float] | None
     return speed_value(timed, describe_metric(metric)) | {"theirs": [title for title, *_ in timed]}
 
 
-def main_table(scores: Sequence[MainScore], evaluation: Evaluation, titles: Mapping[str, str], name: str) -> Value:
+def main_table(scores: Sequence[MainScore], evaluation: EvaluationResult, titles: Mapping[str, str], name: str) -> Value:
     """Return the table of main scores with interval, speed and difference to the first model."""
     first = scores[0]
     several, has_interval = len(scores) > 1, any(score.interval for score in scores)
@@ -231,7 +233,7 @@ def main_table(scores: Sequence[MainScore], evaluation: Evaluation, titles: Mapp
     return table(columns, rows, caption=_caption(first, evaluation, name), note=note, theirs=[score.title for score in scores])
 
 
-def details_table(evaluation: Evaluation, titles: Mapping[str, str]) -> Value:
+def details_table(evaluation: EvaluationResult, titles: Mapping[str, str]) -> Value:
     """Return the table of all scores of all models on all files; descriptions of the rows are below it."""
     lines: list[tuple[list[str], str, dict[str, float]]] = []
     for head, report in _reports(evaluation, titles):
@@ -267,7 +269,7 @@ def _describe_rows(report: Report) -> str:
     return with_full_stop("; ".join(parts)) if parts else ""
 
 
-def _reports(evaluation: Evaluation, titles: Mapping[str, str]) -> Iterator[tuple[list[str], Report]]:
+def _reports(evaluation: EvaluationResult, titles: Mapping[str, str]) -> Iterator[tuple[list[str], Report]]:
     """Yield ([model, and the set if there are several], report)."""
     for model in evaluation.models:
         title = titles.get(model.model, model.model)
@@ -279,7 +281,7 @@ def _reports(evaluation: Evaluation, titles: Mapping[str, str]) -> Iterator[tupl
                 yield [title, f"{group.name}, all"], mean.pooled
 
 
-def _caption(first: MainScore, evaluation: Evaluation, name: str) -> str:
+def _caption(first: MainScore, evaluation: EvaluationResult, name: str) -> str:
     from ....evaluation.tasks import get_task
 
     file = evaluation.files[0]
@@ -291,7 +293,7 @@ def _caption(first: MainScore, evaluation: Evaluation, name: str) -> str:
     return f"{first.data} · {get_task(first.task).title} · {len(evaluation.files)} files · {rows:,} rows"
 
 
-def _notes(evaluation: Evaluation, titles: Mapping[str, str]) -> list[str]:
+def _notes(evaluation: EvaluationResult, titles: Mapping[str, str]) -> list[str]:
     """Return remarks on the files and models, and what is missing."""
     notes = [*evaluation.notes, *(f"{missing.suite}: {missing.message}." for missing in evaluation.missing)]
     notes += [
@@ -311,7 +313,7 @@ def _notes(evaluation: Evaluation, titles: Mapping[str, str]) -> list[str]:
     return shown if len(shown) <= _MAX_NOTES else [*shown[:_MAX_NOTES], f"And {len(shown) - _MAX_NOTES} more remarks."]
 
 
-def differences_table(evaluation: Evaluation, one: int, two: int, titles: Mapping[str, str]) -> Value | None:
+def differences_table(evaluation: EvaluationResult, one: int, two: int, titles: Mapping[str, str]) -> Value | None:
     """Return the rows on which two models differ most; ``None`` if there are none, or the task does not predict row by row.
 
     Args:
@@ -343,7 +345,7 @@ def differences_table(evaluation: Evaluation, one: int, two: int, titles: Mappin
     return table(columns, shown, caption=caption, note=" ".join(dict.fromkeys(notes)), theirs=names)
 
 
-def describe_counts(evaluation: Evaluation, one: int, two: int, titles: Mapping[str, str]) -> str:
+def describe_counts(evaluation: EvaluationResult, one: int, two: int, titles: Mapping[str, str]) -> str:
     """Describe on how many rows each of two models is right; an empty string if predictions are not right or wrong."""
     counts = [count_agreement(first, second) for _, _, first, second in _predictions(evaluation, one, two)]
     known = [count for count in counts if count is not None]
@@ -361,7 +363,7 @@ def describe_counts(evaluation: Evaluation, one: int, two: int, titles: Mapping[
     )
 
 
-def _predictions(evaluation: Evaluation, one: int, two: int) -> Iterator[tuple[str, EvaluationFile, Predictions, Predictions]]:
+def _predictions(evaluation: EvaluationResult, one: int, two: int) -> Iterator[tuple[str, EvaluationFile, Predictions, Predictions]]:
     """Yield name, file and predictions of the two models for the files on which their predictions can be compared."""
     names = disambiguate_names([(file.suite, file.name) for file in evaluation.files])
     for index, (name, file) in enumerate(zip(names, evaluation.files, strict=True)):

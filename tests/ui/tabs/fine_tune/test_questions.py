@@ -48,7 +48,7 @@ def test_one_click_answers_and_start_submits_the_very_plan_that_is_shown(
     planned = drafts.with_settings(page.studio, answered, None, {"epochs": 0.3, "batch_size": 8, "judge": "split"})
     begun: list[Any] = []
     submit = page.studio.runner.submit
-    monkeypatch.setattr(type(page.studio.fine_tune), "plan", lambda *_, **__: pytest.fail("what is shown was planned again"))
+    monkeypatch.setattr(type(page.studio.planner), "plan", lambda *_, **__: pytest.fail("what is shown was planned again"))
     monkeypatch.setattr(page.studio.runner, "submit", lambda run_id: (begun.append(run_id), submit(run_id))[1])
     run_id = start(page, page.drafts.put(planned), form_of(planned), name="Mine")
     page.studio.runner.wait(run_id, 300)
