@@ -163,9 +163,11 @@ def unknown_word_notes(coverage: Coverage | None, texts: int, subject: str = "th
     elif coverage.unknown:
         parts.append(f"{coverage.unknown:,} of {total:,} words of {subject} are not in the model's vocabulary and are ignored")
     if coverage.empty and texts == 1:
-        parts.append("it has no known word: its vector is zero and its scores mean nothing")
+        parts.append("the text contains no known word, so its vector is zero and its scores mean nothing")
     elif coverage.empty:
-        parts.append(f"{coverage.empty:,} of {texts:,} texts without a known word: their vectors are zero and their scores mean nothing")
+        parts.append(
+            f"{coverage.empty:,} of {texts:,} texts contain no known word, so their vectors are zero and their scores mean nothing"
+        )
     note = "; ".join(parts)
     return (f"{note[:1].upper()}{note[1:]}.",)
 
