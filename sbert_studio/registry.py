@@ -115,9 +115,11 @@ def setting(
     max: float | None = None,
     step: float | None = None,
     choices: Sequence[str] = (),
+    **more: str,
 ) -> Any:
-    """Return a dataclass field with the metadata a form needs."""
-    return dataclasses.field(default=default, metadata={"help": help, "min": min, "max": max, "step": step, "choices": tuple(choices)})
+    """Return a dataclass field with the metadata a form needs, and ``more`` of it."""
+    metadata = {"help": help, "min": min, "max": max, "step": step, "choices": tuple(choices), **more}
+    return dataclasses.field(default=default, metadata=metadata)
 
 
 def fields_of(params: type) -> list[Field]:

@@ -11,8 +11,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from typing import Any
 
 from .errors import StudioError
+from .registry import Field, setting
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 MULTILINGUAL_MODEL = "multilingual-e5-small"
@@ -21,39 +23,29 @@ DEFAULT_RERANKER = "cross-encoder/ms-marco-MiniLM-L6-v2"
 _SPACE_STORAGE = Path("/data")  # persistent storage of a Space
 UPLOAD_PREFIX = "sbert-studio-sent-"
 _UPLOAD_VARIABLE = "GRADIO_TEMP_DIR"
-_YES = ("1", "yes", "true", "on")
+_PREFIX = "SBERT_STUDIO_"
+_SIGN_IN = ("OAUTH_CLIENT_ID", "OAUTH_CLIENT_SECRET", "OAUTH_SCOPES", "OPENID_PROVIDER_URL")
+_TYPES: dict[str, type] = {"str": str, "int": int, "float": float, "bool": bool}
 _MIN_POLL, _MAX_POLL = 0.05, 3_600
 _SHARED_MODEL_MB = 5_000
-_PRIVATE_NETWORKS = "10.0.0.0/8 172.16.0.0/12 192.168.0.0/16"
+_PRIVATE_NETWORKS = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits for visitors of a shared machine; 0 means no limit.
+    """Limits for visitors of a shared machine; 0 means no limit. Each is an environment variable, such as ``SBERT_STUDIO_LIMIT_ROWS``."""
 
-    Attributes:
-        rows: training rows of a run, including its first stage.
-        minutes: training time of a run; it is then stopped and keeps its best model.
-        trainings: folds × seeds of a run.
-        epochs: epochs of a run.
-        runs: queued and running runs of one visitor.
-        queue: queued and running runs in total.
-        keep_days: days until a run is deleted; lists show the date.
-        runs_mb: disk space of all runs; beyond it the oldest are deleted after a day's notice.
-        uploads_mb: daily uploads of one address; ``all_uploads_mb``: of all.
-    """
-
-    rows: int = 0
-    minutes: int = 0
-    trainings: int = 0
-    epochs: int = 0
-    runs: int = 0
-    queue: int = 0
-    keep_days: int = 0
-    runs_mb: int = 0
-    uploads_mb: int = 0
-    all_uploads_mb: int = 0
+    rows: int = setting(0, "training rows of a run, including its first stage", min=0)
+    trainings: int = setting(0, "trainings of a run: folds × seeds", min=0)
+    epochs: int = setting(0, "epochs of a run", min=0)
+    minutes: int = setting(0, "training time of a run in minutes; it is then stopped and keeps its best model", min=0)
+    runs: int = setting(0, "queued and running runs of one visitor", min=0)
+    queue: int = setting(0, "queued and running runs in total", min=0)
+    uploads_mb: int = setting(0, "daily uploads of one address, in MiB", min=0)
+    all_uploads_mb: int = setting(0, "daily uploads in total, in MiB", min=0)
+    keep_days: int = setting(0, "days until a run is deleted (shown on the page)", min=0)
+    runs_mb: int = setting(0, "disk space of all runs, in MiB; beyond it the oldest are deleted after a day's notice", min=0)
 
     @classmethod
     def from_env(cls, env: Mapping[str, str], shared: bool) -> Limits:
@@ -62,82 +54,71 @@ class Limits:
         Raises:
             StudioError: a value is not a whole number.
         """
-        defaults = SHARED_LIMITS if shared else cls()
-        return cls(
-            **{
-                item.name: _whole_number(env, f"SBERT_STUDIO_LIMIT_{item.name.upper()}", getattr(defaults, item.name))
-                for item in fields(cls)
-            }
-        )
+        return replace(SHARED_LIMITS if shared else cls(), **_read_variables(cls, f"{_PREFIX}LIMIT_", env))
 
 
 SHARED_LIMITS = Limits(
     rows=100_000,
-    minutes=60,
     trainings=10,
     epochs=50,
+    minutes=60,
     runs=1,
     queue=20,
-    keep_days=14,
-    runs_mb=20_480,
     uploads_mb=2_048,
     all_uploads_mb=8_192,
+    keep_days=14,
+    runs_mb=20_480,
 )
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of the program.
+    """Settings of the program: those of the README's table from the environment, the others from the machine.
 
     Attributes:
-        home: folder of all state (database, runs, corpora, vectors).
-        host: address to bind.
-        port: TCP port of the page.
         share: create a public Gradio link.
-        device: ``auto``, ``cpu``, ``cuda``, ``cuda:N`` or ``mps``.
         space: whether the app runs on a Hugging Face Space.
         space_id: ``owner/name`` of the Space; empty elsewhere.
         sign_in: whether visitors can sign in with Hugging Face (``hf_oauth`` in the Space's README).
         zero_gpu: whether the Space is on ZeroGPU and ``device`` is not ``cpu``.
-        default_model: model used where none is given.
-        multilingual_model: model used where none is given and the texts are mostly not English; empty for ``default_model``. If unset,
-            multilingual-e5-small, unless ``default_model`` was changed (see :attr:`multilingual`).
-        reranker: cross-encoder or poly-encoder that re-ranks search hits: a folder or a hub id.
-        max_upload_mb: largest accepted upload, in MiB.
-        max_model_mb: largest model fetched from the Hugging Face Hub, in MiB; 0 for no limit. If unset, 5,000 on a shared page, else no
-            limit (see :attr:`largest_model_mb`).
-        memory_mb: total size of in-memory caches, in MiB: models, indexes and visitors' sessions.
-        disk_mb: disk space of vectors, maps and zips, in MiB; they are recomputed when needed.
-        mcp: serve the endpoints to MCP clients too.
-        resume: resume background runs interrupted by the end of the program.
-        poll_seconds: interval at which an open page polls the progress of running work.
-        trusted_proxies: addresses and networks of proxies whose ``X-Forwarded-For`` is trusted; on a Space its private networks. A page
-            behind a proxy is shared.
-        allowed_hosts: further host names of the page; ``*.example.org`` for all subdomains, ``*`` for any.
         limits: limits for visitors; by default only a shared page has any.
     """
 
-    home: Path
-    host: str = "127.0.0.1"
-    port: int = 7860
+    home: Path = field(metadata={"help": "folder for all data", "shown": "`~/.local/share/sbert-studio`"})
+    host: str = setting("127.0.0.1", "address of the page; local by default")
+    port: int = setting(7860, "TCP port of the page")
+    device: str = setting("auto", "`cpu`, `cuda`, `cuda:N` or `mps`")
+    default_model: str = setting(DEFAULT_MODEL, "default model: a bundled name, a folder or a Hub id")
+    multilingual_model: str | None = setting(
+        None,
+        "default model for texts that are mostly not English; if empty, or if only `SBERT_STUDIO_MODEL` is set, that model is used",
+        shown=f"`{MULTILINGUAL_MODEL}`",
+    )
+    reranker: str = setting(DEFAULT_RERANKER, "cross-encoder or poly-encoder that re-ranks search hits: a folder or a Hub id")
+    mcp: bool = setting(False, "serve the endpoints to MCP clients, like `--mcp`")
+    resume: bool = setting(True, "resume interrupted runs after a restart; `0`: resume by hand")
+    poll_seconds: float = setting(1.0, "polling interval of open pages in seconds; larger values reduce load", min=_MIN_POLL, max=_MAX_POLL)
+    max_upload_mb: int = setting(512, "largest upload, in MiB", min=0)
+    max_model_mb: int | None = setting(
+        None,
+        "largest model downloaded from the Hugging Face Hub, in MiB; 0 for no limit",
+        shown=f"none; `{_SHARED_MODEL_MB}` on a shared page",
+    )
+    memory_mb: int = setting(1_024, "memory budget for models, indexes and session data, in MiB; they are recomputed when needed", min=0)
+    disk_mb: int = setting(10_240, "disk budget for cached vectors, maps and archives, in MiB", min=0)
+    trusted_proxies: tuple[str, ...] = setting(
+        (),
+        "addresses of trusted reverse proxies, such as `127.0.0.1` or `10.0.0.0/8`; the page is then shared",
+        shown="none; on a Space its own network",
+    )
+    allowed_hosts: tuple[str, ...] = setting(
+        (), "additional host names, such as `studio.example.org` or `*.example.org`; `*` allows all", shown="–"
+    )
     share: bool = False
-    device: str = "auto"
     space: bool = False
     space_id: str = ""
     sign_in: bool = False
     zero_gpu: bool = False
-    default_model: str = DEFAULT_MODEL
-    multilingual_model: str | None = None
-    reranker: str = DEFAULT_RERANKER
-    max_upload_mb: int = 512
-    max_model_mb: int | None = None
-    memory_mb: int = 1024
-    disk_mb: int = 10_240
-    mcp: bool = False
-    resume: bool = True
-    poll_seconds: float = 1.0
-    allowed_hosts: tuple[str, ...] = ()
-    trusted_proxies: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
 
     @property
@@ -185,30 +166,22 @@ class Settings:
         """
         env = os.environ if environ is None else environ
         space = bool(env.get("SPACE_ID")) or env.get("SYSTEM") == "spaces"
+        own_hosts = (env["SPACE_HOST"],) if space and env.get("SPACE_HOST") else ()
+        values = _read_variables(cls, _PREFIX, env)
         found = cls(
-            home=_expanded(env["SBERT_STUDIO_HOME"]) if env.get("SBERT_STUDIO_HOME") else _default_home(env, space),
-            host=env.get("SBERT_STUDIO_HOST") or ("0.0.0.0" if space else cls.host),
-            port=_whole_number(env, "SBERT_STUDIO_PORT", cls.port),
-            device=env.get("SBERT_STUDIO_DEVICE") or cls.device,
-            space=space,
-            space_id=env.get("SPACE_ID") or "",
-            sign_in=space
-            and all(env.get(name) for name in ("OAUTH_CLIENT_ID", "OAUTH_CLIENT_SECRET", "OAUTH_SCOPES", "OPENID_PROVIDER_URL")),
-            zero_gpu=(env.get("SPACES_ZERO_GPU") or "").lower() in ("t", *_YES) and env.get("SBERT_STUDIO_DEVICE") != "cpu",
-            default_model=env.get("SBERT_STUDIO_MODEL") or DEFAULT_MODEL,
-            multilingual_model=env.get("SBERT_STUDIO_MULTILINGUAL_MODEL"),
-            reranker=env.get("SBERT_STUDIO_RERANKER") or DEFAULT_RERANKER,
-            max_upload_mb=_whole_number(env, "SBERT_STUDIO_MAX_UPLOAD_MB", cls.max_upload_mb),
-            max_model_mb=_whole_number(env, "SBERT_STUDIO_MAX_MODEL_MB", 0) if env.get("SBERT_STUDIO_MAX_MODEL_MB") else None,
-            memory_mb=_whole_number(env, "SBERT_STUDIO_MEMORY_MB", cls.memory_mb),
-            disk_mb=_whole_number(env, "SBERT_STUDIO_DISK_MB", cls.disk_mb),
-            mcp=(env.get("SBERT_STUDIO_MCP") or "").lower() in _YES,
-            resume=(env.get("SBERT_STUDIO_RESUME") or "1").lower() in _YES,
-            poll_seconds=_seconds(env, "SBERT_STUDIO_POLL_SECONDS", cls.poll_seconds),
-            trusted_proxies=_networks(env, _PRIVATE_NETWORKS if space else ""),
-            allowed_hosts=tuple(name for name in re.split(r"[\s,]+", env.get("SBERT_STUDIO_ALLOWED_HOSTS") or "") if name)
-            + ((env["SPACE_HOST"],) if space and env.get("SPACE_HOST") else ()),
+            **{
+                "home": _default_home(env, space),
+                "host": "0.0.0.0" if space else cls.host,
+                "trusted_proxies": _PRIVATE_NETWORKS if space else (),
+                **values,
+                "allowed_hosts": (*values.get("allowed_hosts", ()), *own_hosts),
+                "space": space,
+                "space_id": env.get("SPACE_ID") or "",
+                "sign_in": space and all(env.get(name) for name in _SIGN_IN),
+                "zero_gpu": (env.get("SPACES_ZERO_GPU") or "").lower() in ("t", "1", "yes", "true", "on") and values.get("device") != "cpu",
+            }
         )
+        _require_networks(found.trusted_proxies)
         return replace(found, limits=Limits.from_env(env, found.shared))
 
     def served(self, host: str, port: int, share: bool, environ: Mapping[str, str] | None = None) -> Settings:
@@ -241,11 +214,10 @@ def configure_thread_waiting(command: str = "") -> None:
 
     They spin by default, which with another busy process on the same cores took twice the processor time for the same work and three times
     the time for one text: let them sleep. A training with its many short products would take a fifth longer: let it spin briefly.
-    Benchmarks run with the defaults, as the other library does.
     """
     if command == "train":
         os.environ.setdefault("GOMP_SPINCOUNT", "3000")
-    elif command != "bench":
+    else:
         os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
@@ -316,34 +288,46 @@ def _expanded(folder: str) -> Path:
         raise StudioError(f"there is no home folder for {folder!r}", "set SBERT_STUDIO_HOME to a folder you may write") from None
 
 
-def _networks(env: Mapping[str, str], default: str) -> tuple[str, ...]:
-    found = tuple(one for one in re.split(r"[\s,]+", env.get("SBERT_STUDIO_TRUSTED_PROXIES") or default) if one)
-    for one in found:
-        try:
-            ipaddress.ip_network(one)
-        except ValueError:
-            hint = "name them like 127.0.0.1 or 10.0.0.0/8, with commas between them"
-            raise StudioError(f"SBERT_STUDIO_TRUSTED_PROXIES names {one!r}, which is no address or network", hint) from None
+def variables() -> Iterator[tuple[str, str, str]]:
+    """Yield (name, default, help) of each environment variable, in Markdown, for the README's table."""
+    for cls, prefix in ((Settings, _PREFIX), (Limits, f"{_PREFIX}LIMIT_")):
+        for item in fields(cls):
+            if item.metadata.get("help"):
+                default = getattr(SHARED_LIMITS, item.name) if cls is Limits else item.default
+                default = {True: "on", False: "off"}[default] if isinstance(default, bool) else f"`{default}`"
+                yield _variable(prefix, item.name), item.metadata.get("shown") or default, item.metadata["help"]
+
+
+def _variable(prefix: str, name: str) -> str:
+    return prefix + ("MODEL" if name == "default_model" else name.upper())
+
+
+def _read_variables(cls: type, prefix: str, env: Mapping[str, str]) -> dict[str, Any]:
+    """Return the fields of ``cls`` that the environment sets. An empty variable counts as unset, except for an optional text.
+
+    Raises:
+        StudioError: a value is invalid.
+    """
+    found: dict[str, Any] = {}
+    for item in fields(cls):
+        name = _variable(prefix, item.name)
+        raw = env.get(name)
+        if not item.metadata.get("help") or raw is None or (not raw and item.type != "str | None"):
+            continue
+        if item.type == "Path":
+            found[item.name] = _expanded(raw)
+        elif item.type == "tuple[str, ...]":
+            found[item.name] = tuple(one for one in re.split(r"[\s,]+", raw) if one)
+        else:
+            kind = _TYPES[str(item.type).partition(" ")[0]]
+            found[item.name] = Field(name, kind, item.default, item.metadata["help"], item.metadata["min"], item.metadata["max"]).parse(raw)
     return found
 
 
-def _whole_number(env: Mapping[str, str], name: str, default: int) -> int:
-    raw = env.get(name)
-    if not raw:
-        return default
-    try:
-        return int(raw)
-    except ValueError:
-        raise StudioError(f"{name} is {raw!r}, which is not a whole number", f"set it to a number such as {default}") from None
-
-
-def _seconds(env: Mapping[str, str], name: str, default: float) -> float:
-    raw = env.get(name)
-    try:
-        seconds = float(raw) if raw else default
-    except ValueError:
-        seconds = 0.0
-    if not _MIN_POLL <= seconds <= _MAX_POLL:
-        hint = f"set it to a number from {_MIN_POLL:g} to {_MAX_POLL:g}, such as {default:g}"
-        raise StudioError(f"{name} is {raw!r}, which is not a number of seconds that can be used", hint)
-    return seconds
+def _require_networks(addresses: tuple[str, ...]) -> None:
+    for one in addresses:
+        try:
+            ipaddress.ip_network(one)
+        except ValueError:
+            hint = "list addresses such as 127.0.0.1 or 10.0.0.0/8, separated by commas"
+            raise StudioError(f"SBERT_STUDIO_TRUSTED_PROXIES contains {one!r}, which is not an address or network", hint) from None

@@ -6,6 +6,7 @@ import importlib.util
 import re
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -20,6 +21,15 @@ from sbert_studio.training.spec import TrainSpec
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = ["README.md", "docs/training.md", "docs/evaluation.md"]
+
+
+def load_script(name: str) -> Any:
+    """Return a script of docs/ as a module."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def test_the_guide_names_every_objective_and_its_settings() -> None:
@@ -54,6 +64,11 @@ def test_commands_in_the_documents_have_the_options_that_they_are_shown_with(doc
         assert key in settings, key
 
 
+def test_readme_lists_the_environment_variables() -> None:
+    written = load_script("make_settings").with_table(text := (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert written == text and "| `SBERT_STUDIO_LIMIT_RUNS_MB` |" in text, "run python docs/make_settings.py"
+
+
 def test_links_between_the_documents_lead_somewhere() -> None:
     for document in [*DOCUMENTS, "CONTRIBUTING.md", "CHANGELOG.md"]:
         path = ROOT / document
@@ -63,8 +78,5 @@ def test_links_between_the_documents_lead_somewhere() -> None:
 
 @pytest.mark.slow
 def test_architecture_page_matches_the_imports() -> None:
-    spec = importlib.util.spec_from_file_location("make_architecture", ROOT / "docs" / "make_architecture.py")
-    assert spec is not None and spec.loader is not None
-    made = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(made)
+    made = load_script("make_architecture")
     assert made.PAGE.read_text(encoding="utf-8") == made.render(), "run python docs/make_architecture.py"
