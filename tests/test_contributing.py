@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 import shutil
+import subprocess
 import sys
+import zipfile
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -16,6 +19,7 @@ from processes import started
 from tiny_studio import write_pairs
 
 ROOT = Path(__file__).parents[1]
+_SETTING = re.compile(r"```python\n(    \w+: int = setting\(.*\))\n```")
 _EXAMPLE = re.compile(r"`(sbert_studio/[\w/]+\.py)`:\n\n```python\n(.*?)```", re.DOTALL)
 
 
@@ -29,7 +33,7 @@ def use_examples(package: Path, home: Path, model: Path, pairs: Path) -> None:
     from sbert_studio.models.io.load import load_folder
     from sbert_studio.models.io.sources import read_model_info
     from sbert_studio.services import Studio, TrainRequest
-    from sbert_studio.settings import Settings
+    from sbert_studio.settings import Settings, variables
     from sbert_studio.ui.app import build
 
     assert Path(sbert_studio.__file__).is_relative_to(package)
@@ -43,6 +47,10 @@ def use_examples(package: Path, home: Path, model: Path, pairs: Path) -> None:
         request = TrainRequest(pairs, overrides=quick | {"objective": "huber", "delta": 0.1})
         done = studio.fine_tune.train(request)
         told["objective"] = [done.status, done.spec["objective_params"]]
+        with zipfile.ZipFile(studio.fine_tune.export(done.id, home / "scores.zip", "scores").path) as exported:
+            told["export"] = [name.rpartition("/")[2] for name in exported.namelist()]
+        os.environ["SBERT_STUDIO_SEARCH_RESULTS"] = "7"
+        told["setting"] = [Settings.from_env().search_results, "SBERT_STUDIO_SEARCH_RESULTS" in {name for name, *_ in variables()}]  # type: ignore[attr-defined]
 
         listed = json.loads((model / "modules.json").read_text())
         at = next(place for place, one in enumerate(listed) if one["type"].endswith("Normalize"))
@@ -51,7 +59,7 @@ def use_examples(package: Path, home: Path, model: Path, pairs: Path) -> None:
         shutil.copytree(model, cut)
         (cut / "digests.json").unlink(missing_ok=True)
         (cut / "cut").mkdir()
-        (cut / "cut" / "config.json").write_text('{"keep": 5}')
+        (cut / "cut" / "config.json").write_text('{"size": 5}')
         (cut / "modules.json").write_text(json.dumps(listed))
         encoder = load_folder(cut)
         encoder.save(home / "again")
@@ -82,11 +90,27 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("sbert_studio", "assets"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     examples = _EXAMPLE.findall((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
-    assert len(examples) == 4
+    assert len(examples) == 5
     for name, code in examples:
         assert not (folder / name).exists(), f"{name} is there already"
         (folder / name).write_text(code, encoding="utf-8")
+    (line,) = _SETTING.findall((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
+    settings = folder / "sbert_studio" / "settings.py"
+    settings.write_text(
+        settings.read_text(encoding="utf-8").replace("    host: str = setting(", f"{line}\n    host: str = setting(", 1), encoding="utf-8"
+    )
     return folder
+
+
+@pytest.mark.process
+@pytest.mark.slow
+def test_every_example_passes_the_checks(package: Path) -> None:
+    shutil.copy(ROOT / "pyproject.toml", package)
+    names = [name for name, _ in _EXAMPLE.findall((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))]
+    for command in (["ruff", "check", *names], ["ruff", "format", "--check", *names], ["mypy", *names, "sbert_studio/settings.py"]):
+        environment = {**os.environ, "PYTHONPATH": str(package), "MYPYPATH": str(package)}
+        found = subprocess.run([sys.executable, "-m", *command], cwd=package, env=environment, capture_output=True, text=True, check=False)
+        assert found.returncode == 0, found.stdout + found.stderr
 
 
 @pytest.mark.process
@@ -96,8 +120,9 @@ def test_every_example_works_as_it_stands(package: Path, tiny_model: Path, tmp_p
     with started(tmp_path, use_examples, package, tmp_path / "home", tiny_model, pairs, COLUMNS="200") as child:
         told = json.loads(child.succeed(250).splitlines()[-1])
     assert told["objective"] == ["finished", {"delta": 0.1}]
-    assert told["module"] == [5, [1, 5], 5, False, "[Truncate(keep=5)]"]
+    assert told["module"] == [5, [1, 5], 5, False, "[Truncate(size=5)]"]
     assert told["same"]
+    assert told["export"] == ["scores.json"] and told["setting"] == [7, True]
     assert told["tuned"] == 5
     assert set(told["task"]) == {"spread"} and told["task"]["spread"] != 0
     assert "Shout" in told["tabs"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -114,7 +114,9 @@ def stop(run: RunId, json: Json = False) -> Answer:
 def export(
     run: RunId,
     out: Annotated[Path, typer.Option(metavar="FILE.zip", help="Output file.")],
-    kind: Annotated[Literal["all", "model", "adapter"], typer.Option(help="Contents.")] = "all",
+    kind: Annotated[
+        str, typer.Option(help="Contents: all (everything needed to use and verify the model), or a part, such as model or adapter.")
+    ] = "all",
     strength: Strength = None,
     json: Json = False,
 ) -> Answer:

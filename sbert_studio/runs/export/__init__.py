@@ -1,6 +1,11 @@
-"""Export formats of a run: one file each."""
+"""Export formats of a run. Every module of this folder is imported, so that a new format is one new file."""
 
-from . import bundle, model
+import importlib
+import pkgutil
+
 from .base import EXPORTS, Export, write_zip
 
-__all__ = ["EXPORTS", "Export", "bundle", "model", "write_zip"]
+for _module in sorted(module.name for module in pkgutil.iter_modules(__path__)):
+    importlib.import_module(f"{__name__}.{_module}")
+
+__all__ = ["EXPORTS", "Export", "write_zip"]
