@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -54,6 +55,7 @@ def needed() -> dict[str, str]:
     return {
         **dict.fromkeys([*GRADIO, *MONTHS, *MEASURES, *PARTS], "docs/wording/elsewhere.py"),
         **dict.fromkeys(_of_samples(), "assets/samples"),
+        **dict.fromkeys(_of_suites(), "sbert_studio/datasets/suites.toml"),
         **found,
     }
 
@@ -91,6 +93,10 @@ def _templates() -> Iterator[tuple[str, str]]:
 def _of_samples() -> list[str]:
     held = json.loads((SAMPLES / "index.json").read_text(encoding="utf-8"))
     return [one[name] for one in held for name in ("title", "description")]
+
+
+def _of_suites() -> list[str]:
+    return [suite["title"] for suite in tomllib.loads((PACKAGE / "datasets" / "suites.toml").read_text(encoding="utf-8")).values()]
 
 
 def main() -> int:

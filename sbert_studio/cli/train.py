@@ -60,7 +60,7 @@ def train(
     json: Json = False,
 ) -> Answer | None:
     """Fine-tune a model on a file. Ctrl-C stops after the current step and keeps the progress; --resume continues."""
-    from ..runs.training import is_main_process
+    from ..runs.execution import is_main_process
 
     settings: dict[str, Any] = {
         "objective": loss,

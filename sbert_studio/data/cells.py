@@ -66,12 +66,8 @@ def safe_cell(text: str) -> str:
 def write_rows(path: Path, names: Sequence[str], rows: Iterable[Sequence[Any]], *, guarded: bool = True) -> None:
     """Write a UTF-8 CSV file (RFC 4180) atomically.
 
-    Args:
-        path: the file to create or replace.
-        names: the column names.
-        rows: the cells of each row; numbers stay numbers.
-        guarded: pass every text, column names too, through :func:`safe_cell`, as files for spreadsheets must be; a file that a program
-            reads again is written without it, every cell exactly as it is.
+    ``guarded`` passes every text, column names too, through :func:`safe_cell`, as files for spreadsheets must be; a file that a program
+    reads again is written without it, every cell exactly as it is. Numbers stay numbers.
     """
     guard = safe_cell if guarded else clean
     with atomic_file(path) as part, part.open("w", encoding="utf-8", newline="") as target:

@@ -25,16 +25,8 @@ _Triplet = tuple[str, str, str, int, str]
 
 
 @dataclass(frozen=True)
-class ConversionOffer:
-    """A conversion that is possible for some examples.
-
-    Attributes:
-        name: the name of the conversion.
-        label: the label of the button.
-        rows: the number of resulting examples.
-        kind: the kind of the resulting examples.
-        left: the number of rows that it cannot convert.
-    """
+class PossibleConversion:
+    """A possible conversion: its name, the label of its button, number and kind of the results, and how many rows it cannot convert."""
 
     name: str
     label: str
@@ -43,11 +35,9 @@ class ConversionOffer:
     left: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """Return ``name, label, rows, left`` as plain data for JSON."""
         return {"name": self.name, "label": self.label, "rows": self.rows, "left": self.left}
 
     def describe(self) -> str:
-        """Return, for example, ``Pairs → triplets by shared text: 80 rows, 12 not converted``."""
         return f"{self.label}: {count(self.rows, 'row')}" + (f", {self.left:,} not converted" if self.left else "")
 
 
@@ -59,11 +49,11 @@ def nli_to_triplets(examples: Examples) -> Examples:
 
     As the supervised SimCSE data (Gao et al., 2021, section 4.2). A triplet keeps the row number of its positive.
     """
-    classes = _nli_class_ids(examples)
-    if classes is None:
+    classes, targets = _nli_class_ids(examples), examples.targets
+    if classes is None or targets is None:
         raise StudioError("the labels are not entailment and contradiction", _HINT)
     contradiction, entailment = classes
-    return _triplets_by_anchor(examples, lambda target: target == entailment, lambda target: target == contradiction, symmetric=False)
+    return _triplets_by_anchor(examples, targets == entailment, targets == contradiction, symmetric=False)
 
 
 def pairs_to_triplets(examples: Examples) -> Examples:
@@ -72,24 +62,17 @@ def pairs_to_triplets(examples: Examples) -> Examples:
     Positive are labelled pairs of the last class and scored pairs from 0.6 up; negative are labelled pairs of the first class and scored
     pairs up to 0.2.
     """
-    if examples.kind == "labelled_pairs" and examples.ordered:
-        last = len(examples.labels) - 1
-        symmetric = _nli_class_ids(examples) is None
-        return _triplets_by_anchor(examples, lambda target: target == last, lambda target: target == 0, symmetric=symmetric)
-    if examples.kind == "scored_pairs":
-        high, low = _POSITIVE - _ROUNDING, _NEGATIVE + _ROUNDING
-        return _triplets_by_anchor(examples, lambda target: target >= high, lambda target: target <= low, symmetric=True)
+    targets = examples.targets
+    if targets is not None and examples.kind == "labelled_pairs" and examples.ordered:
+        last, symmetric = len(examples.labels) - 1, _nli_class_ids(examples) is None
+        return _triplets_by_anchor(examples, targets == last, targets == 0, symmetric=symmetric)
+    if targets is not None and examples.kind == "scored_pairs":
+        return _triplets_by_anchor(examples, targets >= _POSITIVE - _ROUNDING, targets <= _NEGATIVE + _ROUNDING, symmetric=True)
     raise StudioError("only scored or labelled pairs hold the negatives of a triplet", _HINT)
 
 
 def scored_to_labelled(examples: Examples, edges: Sequence[float] = (0.5,), labels: Sequence[str] | None = None) -> Examples:
-    """Bin scores into classes: the class id of a score is the number of ``edges`` that it reaches.
-
-    Args:
-        examples: scored pairs.
-        edges: increasing scores in (0, 1) at which a class begins.
-        labels: the class names; ``0, 1, …`` if None.
-    """
+    """Bin scores into classes named ``labels`` (``0, 1, …`` if None), which begin at the increasing ``edges`` in (0, 1)."""
     if examples.kind != "scored_pairs" or examples.targets is None:
         raise StudioError("only scored pairs can be cut into classes", _HINT)
     names = tuple(labels) if labels is not None else tuple(map(str, range(len(edges) + 1)))
@@ -144,7 +127,6 @@ def classes_to_triplets(examples: Examples) -> Examples:
 
 
 def _texts_by_category(examples: Examples) -> dict[str, dict[str, int]]:
-    """Return the distinct texts of each category, with the row number of each."""
     if examples.kind == "labelled_texts" and examples.targets is not None:
         groups: Sequence[str] = [examples.labels[index] for index in examples.targets.tolist()]
     elif examples.kind == "sentences" and examples.groups:
@@ -168,9 +150,9 @@ CONVERSIONS: dict[str, tuple[str, Callable[[Examples], Examples]]] = {
 }
 
 
-def find_conversions(examples: Examples) -> tuple[ConversionOffer, ...]:
+def find_conversions(examples: Examples) -> tuple[PossibleConversion, ...]:
     """Return the conversions that are possible, by trying each."""
-    found: list[ConversionOffer] = []
+    found: list[PossibleConversion] = []
     for name, (label, apply) in CONVERSIONS.items():
         if name == "pairs_to_triplets" and any(offer.name == "nli_to_triplets" for offer in found):
             continue
@@ -178,16 +160,12 @@ def find_conversions(examples: Examples) -> tuple[ConversionOffer, ...]:
             converted = apply(examples)
         except StudioError:
             continue  # not possible for these examples
-        found.append(ConversionOffer(name, label, len(converted), converted.kind, len(find_unconverted_rows(examples, converted))))
+        found.append(PossibleConversion(name, label, len(converted), converted.kind, len(find_unconverted_rows(examples, converted))))
     return tuple(found)
 
 
 def convert(examples: Examples, name: str) -> Examples:
-    """Apply the conversion called ``name``.
-
-    Raises:
-        StudioError: there is none of that name, or it is not possible.
-    """
+    """Apply the conversion called ``name``, which may be unknown or impossible (``StudioError``)."""
     if name not in CONVERSIONS:
         raise StudioError(f"there is no conversion called {name!r}", f"the conversions are: {', '.join(CONVERSIONS)}")
     return CONVERSIONS[name][1](examples)
@@ -199,8 +177,14 @@ def convert_to_table(examples: Examples, conversion: str, name: str) -> Table:
     Its note names the rows that could not be converted.
     """
     converted = convert(examples, conversion)
+    rows, total = find_unconverted_rows(examples, converted), len(set(examples.lines.tolist()))
+    message = f"{count(len(converted), 'example')} made from {count(total, 'usable row')}"
+    if rows:
+        note = Finding("warning", f"{message}; {count(len(rows), 'row')} not converted ({describe_rows(rows)} of the original file)")
+    else:
+        note = Finding("info", f"{message}; every row was converted")
     table = examples_to_table(replace(converted, lines=np.arange(2, len(converted) + 2, dtype=np.int64)), name)
-    return replace(table, notes=(conversion_note(examples, converted),))
+    return replace(table, notes=(note,))
 
 
 def find_unconverted_rows(examples: Examples, converted: Examples) -> tuple[int, ...]:
@@ -217,15 +201,6 @@ def find_unconverted_rows(examples: Examples, converted: Examples) -> tuple[int,
         pairs = zip(examples.texts[0], examples.texts[1], strict=True)
         kept = np.array([pair in together or pair[::-1] in together for pair in pairs], dtype=bool)
     return tuple(sorted(set(examples.lines[~kept].tolist()) - set(examples.lines[kept].tolist())))
-
-
-def conversion_note(examples: Examples, converted: Examples) -> Finding:
-    """Return the note with the numbers of converted rows, and of the original file's rows that were not converted."""
-    rows = find_unconverted_rows(examples, converted)
-    made = f"{count(len(converted), 'example')} made from {count(len(set(examples.lines.tolist())), 'usable row')}"
-    if not rows:
-        return Finding("info", f"{made}; every row was converted")
-    return Finding("warning", f"{made}; {count(len(rows), 'row')} not converted ({describe_rows(rows)} of the original file)")
 
 
 def examples_to_table(examples: Examples, name: str) -> Table:
@@ -247,20 +222,15 @@ def examples_to_table(examples: Examples, name: str) -> Table:
 
 
 def _nli_class_ids(examples: Examples) -> tuple[int, int] | None:
-    """Return the class ids of contradiction and entailment."""
     classes = [inference_class(label) for label in examples.labels]
     if examples.kind != "labelled_pairs" or "entailment" not in classes or "contradiction" not in classes:
         return None
     return classes.index("contradiction"), classes.index("entailment")
 
 
-def _triplets_by_anchor(
-    examples: Examples, is_positive: Callable[[float], bool], is_negative: Callable[[float], bool], *, symmetric: bool
-) -> Examples:
-    """Combine the positive and the negative pairs of each text; if ``symmetric``, the second text of a pair is an anchor too."""
-    assert examples.targets is not None
-    signs = {target: 1 if is_positive(target) else -1 if is_negative(target) else 0 for target in set(examples.targets.tolist())}
-    pairs = [(a, b, signs[target]) for a, b, target in zip(*examples.texts, examples.targets.tolist(), strict=True)]
+def _triplets_by_anchor(examples: Examples, positive: np.ndarray, negative: np.ndarray, *, symmetric: bool) -> Examples:
+    """Combine the positive and the negative pairs of each text, given as masks; if ``symmetric``, the second text is an anchor too."""
+    pairs = list(zip(*examples.texts, (positive.astype(int) - negative.astype(int)).tolist(), strict=True))
     # Few texts of a large file occur in pairs of both signs; only these are collected.
     in_positive, in_negative = (
         {text for a, b, sign in pairs if sign == wanted for text in ((a, b) if symmetric else (a,))} for wanted in (1, -1)
@@ -280,8 +250,8 @@ def _triplets_by_anchor(
     for anchor, own in positives.items():
         others = [text for text in negatives.get(anchor, {}) if text not in own]
         if others:
-            for positive, negative in islice(zip(cycle(own), cycle(others)), max(len(own), len(others))):
-                rows.append((anchor, positive, negative, *own[positive]))
+            both = islice(zip(cycle(own), cycle(others)), max(len(own), len(others)))
+            rows += [(anchor, text, other, *own[text]) for text, other in both]
     if not rows:
         raise StudioError("no text occurs in both a positive and a negative pair", _HINT)
     return _triplet_examples(rows, with_groups=bool(examples.groups))

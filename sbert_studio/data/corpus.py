@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,7 +14,7 @@ from ..errors import StudioError
 from ..workspace import digest_texts
 from .findings import Finding, count
 from .language import count_languages
-from .loading.table import Table
+from .loading.table import Table, TextColumn
 from .row_report import RowReport, SkippedRows, report_rows
 from .schema.content import find_missing, quote_cells
 from .schema.profile import ColumnProfile, no_text_error, profile_table
@@ -52,11 +53,9 @@ class Corpus:
 
     @cached_property
     def languages(self) -> Counter[str]:
-        """The number of texts by language, of a sample of the texts."""
         return count_languages(self.texts)
 
     def positions(self) -> tuple[np.ndarray, int]:
-        """Return :func:`positions_in_file` of the texts."""
         return positions_in_file(self.lines, self.account)
 
     def columns(self) -> dict[str, tuple[str, ...]]:
@@ -103,11 +102,7 @@ def find_text_columns(table: Table) -> list[str]:
 
 
 def corpus_from_table(table: Table, column: str | None = None) -> Corpus:
-    """Build a corpus from one column; rows without text are skipped and named in the notes.
-
-    Args:
-        table: the file as read.
-        column: the text column; None: the best one.
+    """Build a corpus from one column, by default the best one; rows without text are skipped and named in the notes.
 
     Raises:
         StudioError: there is no such column, no column holds text, or all its cells are blank.
@@ -122,14 +117,7 @@ def corpus_from_table(table: Table, column: str | None = None) -> Corpus:
 
 
 def find_text_rows(table: Table, column: str | None = None) -> tuple[str, np.ndarray, tuple[Finding, ...], RowReport]:
-    """Find the rows with a text.
-
-    Returns:
-        the text column; the indices of the rows with a text, (n,) int64; notes, also on the skipped rows; and the report of all rows.
-
-    Raises:
-        StudioError: as :func:`corpus_from_table`.
-    """
+    """Return the text column, the indices of the rows with a text, (n,) int64, notes on the others, and the report of all rows."""
     if column is None:
         column = next(iter(find_text_columns(table)), None) or _only_column(table)
     texts = table.texts(column)
@@ -153,13 +141,9 @@ def find_text_rows(table: Table, column: str | None = None) -> tuple[str, np.nda
 
 
 def positions_in_file(lines: Sequence[int] | np.ndarray, account: RowReport) -> tuple[np.ndarray, int]:
-    """Return the index of each row among the file's rows, (n,) int64, and the number of these.
+    """Return the index among the file's rows of each of n spreadsheet row numbers, (n,) int64, and the number of the file's rows.
 
-    The file's rows are those below the header; blank rows inside the file count, blank rows at its end do not.
-
-    Args:
-        lines: the n spreadsheet row numbers.
-        account: the report that names the skipped rows.
+    The file's rows are those below the header, with the skipped ones that ``account`` names.
     """
     skipped = [row for reason in account.reasons for row in reason.rows]
     numbers = np.concatenate([np.asarray(lines, dtype=np.int64), np.asarray(skipped, dtype=np.int64)])
@@ -173,3 +157,32 @@ def _only_column(table: Table) -> str:
     if len(table.columns) == 1 and any(profile.filled and not profile.is_number and not profile.is_nested for profile in profiles):
         return table.columns[0]  # of short labels, which the user must mean
     raise no_text_error(table, profiles, f"name one of its columns: {', '.join(table.columns[:20])}")
+
+
+@dataclass(frozen=True)
+class FileTexts:
+    """Texts of one column and their positions, in little memory even for millions of rows.
+
+    Attributes:
+        texts: the n texts that are not blank, in file order.
+        places: (n,) int64, ascending: the row of each text, from 0; see :meth:`Corpus.positions`.
+        rows: the number of rows of the file, including those without text.
+        account: the report of the file's rows.
+    """
+
+    texts: TextColumn
+    places: np.ndarray
+    rows: int
+    account: RowReport
+
+    def digest(self) -> str:
+        places = hashlib.sha256(self.places.astype("<i8").tobytes()).hexdigest()
+        return digest_texts((f"{self.rows}", places, digest_texts(self.texts)))
+
+
+def texts_of_table(table: Table, column: str | None = None) -> FileTexts:
+    """Return the texts of one column (the best one if None) without the other columns."""
+    column, kept, _, account = find_text_rows(table, column)
+    places, rows = positions_in_file(table.lines[kept], account)
+    order = np.argsort(places, kind="stable")
+    return FileTexts(table.texts(column).at(kept[order]), places[order], rows, account)

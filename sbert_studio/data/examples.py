@@ -20,8 +20,6 @@ from .schema.numbers import numbers_of
 from .schema.roles import Kind, Roles
 from .schema.scales import SCALE_TOLERANCE
 
-__all__ = ["Examples", "build_examples", "read_examples", "write_examples"]
-
 _PARQUET_KEY = b"sbert-studio"
 
 
@@ -120,7 +118,7 @@ class _Builder:
             self._usable[bad] = False
 
     def _skip_missing_texts(self, columns: list[list[str]]) -> None:
-        """Skip rows with missing texts; blank placeholders and fill in missing further negatives in ``columns``."""
+        # Placeholders are blanked and missing further negatives filled in place.
         names = self._roles.texts
         placeholders = [find_missing(column) for column in columns]
         for name, column, found in zip(names, columns, placeholders, strict=True):
@@ -183,7 +181,6 @@ class _Builder:
 
 
 def _repeat_first_negative(table: Table, columns: list[list[str]]) -> Iterator[Finding]:
-    """Fill missing further negatives in place with the first one, and report the rows."""
     places = set()
     for column in columns[3:]:
         for place, cell in enumerate(column):
@@ -218,11 +215,7 @@ def write_examples(examples: Examples, path: Path) -> None:
 
 
 def read_examples(path: Path) -> Examples:
-    """Read examples written by :func:`write_examples`.
-
-    Raises:
-        StudioError: the file is damaged.
-    """
+    """Read examples written by :func:`write_examples`, unless the file is damaged (``StudioError``)."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

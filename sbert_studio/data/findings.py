@@ -32,17 +32,10 @@ class Fix:
 
     @property
     def dropped_rows(self) -> tuple[int, ...]:
-        """The rows that it drops; empty for other fixes."""
         return tuple(int(row) for row in self.values["rows"]) if self.name == "drop_rows" else ()
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data for JSON."""
         return {"name": self.name, "label": self.label, "values": dict(self.values)}
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Fix:
-        """Create a fix from :meth:`to_json`."""
-        return cls(str(value["name"]), str(value.get("label", "")), dict(value.get("values") or {}))
 
 
 @dataclass(frozen=True)
@@ -65,7 +58,6 @@ class Finding:
 
     @property
     def dropped_rows(self) -> tuple[int, ...]:
-        """The rows that its fix drops."""
         return self.fix.dropped_rows if self.fix else ()
 
     def without(self, removed: np.ndarray) -> Finding | None:
@@ -86,13 +78,8 @@ class Finding:
         return f"{self.message} ({describe_rows(self.rows)})" if self.rows else self.message
 
     def to_json(self) -> dict[str, Any]:
-        """Return ``severity, message, rows, fix`` as plain data for JSON."""
-        return {
-            "severity": self.severity,
-            "message": self.message,
-            "rows": list(self.rows),
-            "fix": self.fix.to_json() if self.fix else None,
-        }
+        fix = self.fix.to_json() if self.fix else None
+        return {"severity": self.severity, "message": self.message, "rows": list(self.rows), "fix": fix}
 
 
 def count(number: int, noun: str, plural: str | None = None) -> str:

@@ -55,27 +55,20 @@ _COMMON_WORDS = {
 
 @dataclass(frozen=True)
 class Language:
-    """The most common language of some texts.
-
-    Attributes:
-        code: its ISO 639-1 code; ``""`` if no language was detected.
-        share: its share of the texts with a detected language, in [0, 1].
-    """
+    """The most common language of some texts: its ISO 639-1 code, or ``""``, and its share of the texts with a detected language."""
 
     code: str
     share: float
 
     @property
     def name(self) -> str:
-        """The English name of the language."""
         return LANGUAGE_NAMES.get(self.code, "an unknown language")
 
 
 def detect_language(text: str, min_words: int = 1) -> str:
     """Return the ISO 639-1 code of the language of a text, or ``""`` if it is unclear.
 
-    Args:
-        min_words: the number of common words needed to decide between languages in Latin script.
+    In Latin script the text must hold ``min_words`` common words of the language.
     """
     if not text.isascii():
         latin = len(_LATIN.findall(text))
@@ -133,10 +126,6 @@ def dominant_foreign_language(counts: Counter[str], model_languages: Sequence[st
 
     "Most" means more than half of the texts with a detected language, and at least 30 % of all texts, since the language of many short
     texts in Latin script is unclear.
-
-    Args:
-        counts: the result of :func:`count_languages`.
-        model_languages: ISO 639-1 codes.
     """
     foreign = _count_foreign(counts, model_languages)
     detected = counts.total() - counts[""]
@@ -150,11 +139,7 @@ def _count_foreign(counts: Counter[str], model_languages: Sequence[str]) -> Coun
 
 
 def multilingual_model_hint(available: str = "") -> str:
-    """Return the advice to choose a multilingual model, in lower case and without a full stop.
-
-    Args:
-        available: a multilingual model that needs no download; empty if there is none.
-    """
+    """Return the advice to choose a multilingual model, in lower case; ``available`` is one that needs no download, if there is one."""
     if available:
         return f"choose {available}, which reads many languages"
     install = f"on Linux, or a Mac with Apple silicon, make setup installs it as {MULTILINGUAL_MODEL}"

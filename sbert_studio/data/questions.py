@@ -22,7 +22,6 @@ class Option:
     choice: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data for JSON."""
         return {"answer": self.answer, "flag": self.flag, "choice": dict(self.choice)}
 
 
@@ -43,7 +42,6 @@ class ExampleRow:
     read_as: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data for JSON."""
         return {"row": self.row, "texts": list(self.texts), "value": self.value, "read_as": self.read_as}
 
 
@@ -68,7 +66,6 @@ class Question:
     proposed: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Return ``name, question, why, options, rows, proposed`` as plain data for JSON."""
         return {
             "name": self.name,
             "question": self.text,

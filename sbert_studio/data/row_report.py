@@ -48,7 +48,6 @@ class SkippedRows:
     rows: tuple[int, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data for JSON."""
         return {"why": self.why, "rows": list(self.rows)}
 
 
@@ -74,7 +73,6 @@ class RowReport:
 
     @property
     def skipped(self) -> int:
-        """The number of skipped rows."""
         return sum(len(reason.rows) for reason in self.reasons)
 
     def describe(self, use: str = "used") -> str:
@@ -98,13 +96,7 @@ class RowReport:
         return f"{read} read, {used}, {skipped} skipped"
 
     def after_split(self, rows: np.ndarray, train: np.ndarray, held_out: np.ndarray, why: str) -> RowReport:
-        """Return the report after the used rows were split.
-
-        Args:
-            rows: the numbers of the rows used before the split.
-            train, held_out: the numbers of those that are used for training and held out.
-            why: the reason for skipping the others.
-        """
+        """Return the report after the used ``rows`` were split; rows in neither part are skipped for the reason ``why``."""
         train_rows = _distinct(train)
         held_out_rows = np.setdiff1d(_distinct(held_out), train_rows)
         others = np.setdiff1d(_distinct(rows), np.union1d(train_rows, held_out_rows))
@@ -113,7 +105,6 @@ class RowReport:
         return replace(self, used=len(train_rows), held_out=len(held_out_rows), reasons=reasons, examples=examples)
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data for JSON; ``in_turn`` and ``examples`` only if set."""
         return {
             "read": self.read,
             "used": self.used,
@@ -126,7 +117,6 @@ class RowReport:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> RowReport:
-        """Create a report from :meth:`to_json`."""
         reasons: Sequence[Mapping[str, Any]] = value.get("reasons") or ()
         return cls(
             int(value["read"]),

@@ -10,20 +10,12 @@ from ..assets import assets
 from ..errors import StudioError
 
 ASSETS = assets()
+_FIELDS = ("id", "title", "kind", "description", "language")
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One sample file.
-
-    Attributes:
-        id: its stable name.
-        title: its display name.
-        kind: ``corpus``, or the kind of its examples.
-        path: the file.
-        description: a sentence about it.
-        language: an ISO 639-1 code.
-    """
+    """One sample file: its stable id, display name, kind (``corpus``, or that of its examples), description and ISO 639-1 language."""
 
     id: str
     title: str
@@ -39,24 +31,14 @@ def list_samples() -> list[Sample]:
     if not index.is_file():
         return []
     return [
-        Sample(
-            id=entry["id"],
-            title=entry["title"],
-            kind=entry["kind"],
-            path=index.parent / Path(entry["file"]).name,  # the bare name: an index never points outside its folder
-            description=entry["description"],
-            language=entry["language"],
-        )
+        # By the bare name of the file: an index never points outside its folder.
+        Sample(path=index.parent / Path(entry["file"]).name, **{name: entry[name] for name in _FIELDS})
         for entry in json.loads(index.read_text(encoding="utf-8"))
     ]
 
 
 def get_sample(sample_id: str) -> Sample:
-    """Return the sample with that id.
-
-    Raises:
-        StudioError: there is none.
-    """
+    """Return the sample with that id, which must exist (else ``StudioError``)."""
     samples = {sample.id: sample for sample in list_samples()}
     if sample_id not in samples:
         raise StudioError(f"there is no sample called {sample_id!r}", f"the samples are: {', '.join(samples) or 'none'}")
@@ -71,13 +53,7 @@ def default_sample(language: str, *kinds: str) -> Sample | None:
 
 @dataclass(frozen=True)
 class SampleTexts:
-    """The texts in the boxes of a newly opened page.
-
-    Attributes:
-        first, second: two texts to compare.
-        several: texts to compare with each other.
-        query: a query for the first sample corpus.
-    """
+    """The texts of a newly opened page: two to compare, several to compare with each other, and a query for the first sample corpus."""
 
     first: str
     second: str
@@ -86,11 +62,7 @@ class SampleTexts:
 
 
 def sample_texts(language: str) -> SampleTexts:
-    """Return the example texts in a language, or in English if there are none.
-
-    Raises:
-        StudioError: the assets are not installed.
-    """
+    """Return the example texts in a language, or in English if there are none."""
     path = ASSETS / "samples" / "examples.json"
     if not path.is_file():
         raise StudioError("the example texts of the page are not installed", "install the program again")
@@ -100,12 +72,7 @@ def sample_texts(language: str) -> SampleTexts:
 
 
 def sample_lines(each: int = 16, joined: int = 12) -> list[str]:
-    """Return lines of all sample files, shortest first: texts of many kinds in two languages, and one long text per file.
-
-    Args:
-        each: the number of lines from a file.
-        joined: the number of lines that make up its long text.
-    """
+    """Return ``each`` lines of all sample files in two languages, and one long text of ``joined`` lines per file, shortest first."""
     found: list[str] = []
     for sample in list_samples():
         lines = [line for line in sample.path.read_text(encoding="utf-8").splitlines() if line.strip()]

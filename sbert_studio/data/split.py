@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -26,7 +27,7 @@ def split_examples(
     groups: bool = False,
     stratify: bool | None = None,
 ) -> tuple[Examples, Examples]:
-    """Divide examples into (train, dev) so that no text (ignoring case and spacing) is in both.
+    """Split examples into (train, dev) without a text, ignoring case and spacing, in both.
 
     Rows that share a text stay together; whole components are drawn in a seeded order while they fit. If one component holds nearly
     everything, held-out rows are cut out of it, and the rows that share a text with them (at most a quarter of all) are in neither part.
@@ -253,11 +254,11 @@ def _draw_components(
 
 def _rare_first(order: np.ndarray, members: Sequence[np.ndarray], strata: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     rarest = [min(strata[rows].tolist(), key=lambda stratum: (sizes[stratum], stratum)) for rows in members]
-    seen = np.zeros_like(sizes)
+    drawn: Counter[int] = Counter()
     keys = []
     for index in order:
-        keys.append((int(seen[rarest[index]]), int(sizes[rarest[index]])))
-        seen[rarest[index]] += 1
+        keys.append((drawn[rarest[index]], int(sizes[rarest[index]])))
+        drawn[rarest[index]] += 1
     return order[sorted(range(len(order)), key=lambda place: keys[place])]
 
 

@@ -6,11 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal, TypeVar, get_args
 
 from ..data.loading.content import Content
 from ..data.schema.roles import Roles
-from .text_files import detect_codec, read_unquoted
+from .text_files import BLANK, RowBuilder, detect_codec, encoding_note, read_unquoted, text_lines
 
 Split = Literal["train", "dev", "test", "all"]
 SPLITS: tuple[Split, ...] = get_args(Split)
@@ -25,16 +25,19 @@ class DatasetPart:
     """The files that hold one split of one dataset.
 
     Attributes:
-        dataset: the name of the dataset, such as ``STS12``.
+        name: the name of the dataset, such as ``STS12``.
         split: one of :data:`SPLITS`.
         files: in row order. One may be missing: reading then raises an error.
         section: distinguishes parts of the same dataset and split, such as ``matched``; usually empty.
     """
 
-    dataset: str
+    name: str
     split: Split
     files: tuple[Path, ...]
     section: str = ""
+
+
+Part = TypeVar("Part", bound=DatasetPart)
 
 
 class DatasetLayout(ABC):
@@ -73,7 +76,7 @@ class DatasetLayout(ABC):
         """Return the roles of the columns of :meth:`read`."""
         return self.columns
 
-    def subsets(self, part: DatasetPart) -> Mapping[str, DatasetPart]:
+    def subsets(self, part: Part) -> Mapping[str, Part]:
         """Return the subsets of a part that have files of their own, by name; empty for most datasets."""
         return {}
 
@@ -85,14 +88,46 @@ class DatasetLayout(ABC):
         """Read a single file without the other files of the dataset, with all its columns under their own names.
 
         Args:
-            path: the file.
             name: the file's name as the user knows it.
             encoding: the codec chosen by the user; None: detected.
 
         Returns:
-            ``None`` if the file turns out not to follow the layout.
+            ``None`` if the file does not follow the layout.
 
         Raises:
             StudioError: the file is useless without another one, which the message names.
         """
         return read_unquoted(path, encoding or detect_codec(path))
+
+
+class LineLayout(DatasetLayout):
+    """A layout of one record per line in one file per part, without a header; read alone or with its dataset in the same way.
+
+    Attributes:
+        names: the column names.
+        fallbacks: codecs to try if a file is not valid UTF-8.
+    """
+
+    names: ClassVar[tuple[str, ...]]
+    fallbacks: ClassVar[tuple[str, ...]] = ("cp1252", "latin-1")
+
+    @abstractmethod
+    def parse_line(self, path: Path, number: int, line: str, part: DatasetPart | None) -> Sequence[str]:
+        """Return the cells of a line that is not blank; ``part`` is None for a file that is read alone."""
+
+    def read(self, part: DatasetPart) -> Content:
+        return self._read_lines(part.files[0], None, part)
+
+    def read_file(self, path: Path, name: str, encoding: str | None) -> Content:
+        return self._read_lines(path, encoding, None)
+
+    def _read_lines(self, path: Path, encoding: str | None, part: DatasetPart | None) -> Content:
+        codec = encoding or detect_codec(path, self.fallbacks)
+        rows = RowBuilder(*self.names)
+        rows.start_file(path)
+        for number, line in text_lines(path, codec):
+            if line.strip():
+                rows.add(number, *self.parse_line(path, number, line, part))
+            else:
+                rows.skip(number, BLANK)
+        return rows.build(encoding_note(codec))

@@ -31,7 +31,6 @@ class NaturalLanguageInference(DatasetLayout):
     header_start = "gold_label\tsentence1_binary_parse\t"
 
     def parts(self, folder: FolderFiles) -> Iterable[DatasetPart]:
-        """Yield one file per split and section."""
         for name, path in folder.items():
             match = _NLI_FILE.fullmatch(name)
             if match and not (match["suffix"] == ".txt" and name.replace(".txt", ".jsonl") in folder):
@@ -40,7 +39,7 @@ class NaturalLanguageInference(DatasetLayout):
     def read(self, part: DatasetPart) -> Content:
         """Return ``premise, hypothesis, label``, and ``genre`` of MultiNLI; pairs without a majority label are skipped."""
         (path,) = part.files
-        genre = ["genre"] if part.dataset == "MultiNLI" else []
+        genre = ["genre"] if part.name == "MultiNLI" else []
         rows = RowBuilder("premise", "hypothesis", "label", *genre)
         rows.start_file(path)
         for number, cells in _read_nli_file(path, (*_NLI_COLUMNS, *genre)):
@@ -57,9 +56,8 @@ class NaturalLanguageInference(DatasetLayout):
         return rows.build()
 
     def roles(self, part: DatasetPart) -> Roles:
-        """Return labelled pairs, ordered from contradiction to entailment."""
         note = f"labels {', '.join(_NLI_LABELS)}"
-        group = "genre" if part.dataset == "MultiNLI" else None
+        group = "genre" if part.name == "MultiNLI" else None
         return Roles("labelled_pairs", ("premise", "hypothesis"), "label", labels=_NLI_LABELS, group=group, note=note)
 
 
@@ -108,5 +106,4 @@ class MRPC(DatasetLayout):
         return rows.build()
 
     def recognizes(self, name: str, first_lines: Sequence[str]) -> bool:
-        """Recognize a file by its whole header line."""
         return bool(first_lines) and tuple(first_lines[0].lstrip("\ufeff").rstrip("\r\n").split("\t")) == _MRPC_COLUMNS

@@ -10,7 +10,7 @@ from typing import ClassVar
 from ..data.findings import Finding
 from ..data.loading.content import Content
 from ..data.schema.roles import Roles
-from .base import DatasetLayout, DatasetPart, FolderFiles, Split
+from .base import DatasetLayout, DatasetPart, FolderFiles, LineLayout, Split
 from .text_files import BLANK, RowBuilder, detect_codec, encoding_note, malformed, missing_file, text_lines
 
 # The files of the two classes of each dataset, under each of the names in use.
@@ -33,7 +33,6 @@ class BinaryClassification(DatasetLayout):
     """
 
     def parts(self, folder: FolderFiles) -> Iterable[DatasetPart]:
-        """Yield both files of a dataset as one part."""
         for dataset, variants in _POLARITY_FILES.items():
             for files in variants:
                 present = [folder[name] for name in files if name in folder]
@@ -54,11 +53,9 @@ class BinaryClassification(DatasetLayout):
         return rows.build(notes)
 
     def roles(self, part: DatasetPart) -> Roles:
-        """Return texts with one of two labels."""
         return Roles("labelled_texts", ("text",), "label", labels=tuple(_LABEL_OF_FILE[path.name] for path in part.files))
 
     def recognizes(self, name: str, first_lines: Sequence[str]) -> bool:
-        """Recognize a file by its name."""
         return name in _LABEL_OF_FILE
 
     def read_file(self, path: Path, name: str, encoding: str | None) -> Content:
@@ -81,84 +78,52 @@ def _add_lines(rows: RowBuilder, path: Path, codec: str, *labels: str) -> None:
 _SST_CLASSES = {"SST2": ("0", "1"), "SST5": ("0", "1", "2", "3", "4")}
 
 
-class StanfordSentiment(DatasetLayout):
+class StanfordSentiment(LineLayout):
     """Stanford Sentiment Treebank (Socher et al. 2013) as in SentEval: ``sentiment-train``, ``-dev`` and ``-test``.
 
-    A line is a sentence, a tab and its class; of five classes in a folder called ``fine``, else of two.
+    A line is a sentence, a tab and its class, 0 being the most negative; of five classes in a folder called ``fine``, else of two.
     """
 
     split_files: ClassVar[Mapping[str, Split]] = {"sentiment-train": "train", "sentiment-dev": "dev", "sentiment-test": "test"}
+    names = ("text", "label")
 
     def parts(self, folder: FolderFiles) -> Iterable[DatasetPart]:
-        """Yield one file per split."""
         for part in super().parts(folder):
             is_fine = part.files[0].resolve().parent.name.casefold() in ("fine", "sst5", "sst-5")
             yield DatasetPart("SST5" if is_fine else "SST2", part.split, part.files)
 
-    def read(self, part: DatasetPart) -> Content:
-        """Return ``text, label``; label 0 is the most negative."""
-        return _read_sst(part.files[0], detect_codec(part.files[0]), _SST_CLASSES[part.dataset])
-
     def roles(self, part: DatasetPart) -> Roles:
-        """Return texts with one of the classes."""
-        return Roles("labelled_texts", ("text",), "label", labels=_SST_CLASSES[part.dataset])
+        return Roles("labelled_texts", ("text",), "label", labels=_SST_CLASSES[part.name])
 
     def recognizes(self, name: str, first_lines: Sequence[str]) -> bool:
-        """Recognize a file by its name."""
         return name in self.split_files
 
-    def read_file(self, path: Path, name: str, encoding: str | None) -> Content:
-        """Read a file of either dataset."""
-        return _read_sst(path, encoding or detect_codec(path), _SST_CLASSES["SST5"])
-
-
-def _read_sst(path: Path, codec: str, classes: Sequence[str]) -> Content:
-    rows = RowBuilder("text", "label")
-    rows.start_file(path)
-    for number, line in text_lines(path, codec):
+    def parse_line(self, path: Path, number: int, line: str, part: DatasetPart | None) -> Sequence[str]:
+        classes = _SST_CLASSES[part.name if part else "SST5"]
         text, _, label = line.rpartition("\t")
-        if not line.strip():
-            rows.skip(number, BLANK)
-        elif label.strip() not in classes or not text.strip():
+        if label.strip() not in classes or not text.strip():
             raise malformed(path, number, f"does not end in a tab and one of {', '.join(classes)}")
-        else:
-            rows.add(number, text.strip(), label.strip())
-    return rows.build(encoding_note(codec))
+        return text.strip(), label.strip()
 
 
 _TREC_CLASSES = ("ABBR", "DESC", "ENTY", "HUM", "LOC", "NUM")
 _TREC_LINE = re.compile(rf"(?P<fine>(?P<coarse>{'|'.join(_TREC_CLASSES)}):\w+)\s+(?P<text>\S.*)")
 
 
-class TREC(DatasetLayout):
+class TREC(LineLayout):
     """TREC question types (Li & Roth 2002), a question per line: ``DESC:manner How did serfdom develop …``."""
 
     dataset = "TREC"
     split_files: ClassVar[Mapping[str, Split]] = {"train_5500.label": "train", "TREC_10.label": "test"}
+    names = ("text", "label", "fine_label")
     columns = Roles("labelled_texts", ("text",), "label", labels=_TREC_CLASSES)
 
-    def read(self, part: DatasetPart) -> Content:
-        """Return ``text, label, fine_label``."""
-        return _read_trec(part.files[0], detect_codec(part.files[0]))
-
     def recognizes(self, name: str, first_lines: Sequence[str]) -> bool:
-        """Recognize a file by its lines, whatever its name."""
         lines = [line.strip() for line in first_lines if line.strip()]
         return bool(lines) and all(map(_TREC_LINE.fullmatch, lines))
 
-    def read_file(self, path: Path, name: str, encoding: str | None) -> Content:
-        """Read the file as :meth:`read` does."""
-        return _read_trec(path, encoding or detect_codec(path))
-
-
-def _read_trec(path: Path, codec: str) -> Content:
-    rows = RowBuilder("text", "label", "fine_label")
-    rows.start_file(path)
-    for number, line in text_lines(path, codec):
-        if not line.strip():
-            rows.skip(number, BLANK)
-        elif match := _TREC_LINE.fullmatch(line.strip()):
-            rows.add(number, match["text"], match["coarse"], match["fine"])
-        else:
+    def parse_line(self, path: Path, number: int, line: str, part: DatasetPart | None) -> Sequence[str]:
+        match = _TREC_LINE.fullmatch(line.strip())
+        if match is None:
             raise malformed(path, number, f"does not begin with a type of question ({', '.join(_TREC_CLASSES)}) and a colon")
-    return rows.build(encoding_note(codec))
+        return match["text"], match["coarse"], match["fine"]

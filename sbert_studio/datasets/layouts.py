@@ -9,8 +9,7 @@ from ..data.loading.content import Content
 from .base import DatasetLayout
 from .labelled_pairs import MRPC, NaturalLanguageInference
 from .labelled_texts import TREC, BinaryClassification, StanfordSentiment
-from .scored_pairs import SICK, ArgumentFacetSimilarity, SemEvalSTS, STSBenchmark
-from .triplets import WikipediaSections
+from .scored_pairs import SICK, ArgumentFacetSimilarity, SemEvalSTS, STSBenchmark, WikipediaSections
 
 LAYOUTS: tuple[DatasetLayout, ...] = (
     ArgumentFacetSimilarity(),
@@ -27,15 +26,6 @@ LAYOUTS: tuple[DatasetLayout, ...] = (
 
 
 def read_dataset_file(path: Path, name: str, first_lines: Sequence[str], encoding: str | None) -> Content | None:
-    """Read a single file by the first layout that recognizes it, since general rules for quotes and commas would misread it.
-
-    Returns:
-        ``None`` if no layout does.
-
-    Raises:
-        StudioError: as :meth:`DatasetLayout.read_file`.
-    """
-    for layout in LAYOUTS:
-        if layout.recognizes(name, first_lines):
-            return layout.read_file(path, name, encoding)
-    return None
+    """Read a file by the first layout that recognizes it, since general rules for quotes and commas would misread it; else ``None``."""
+    layout = next((layout for layout in LAYOUTS if layout.recognizes(name, first_lines)), None)
+    return layout.read_file(path, name, encoding) if layout else None

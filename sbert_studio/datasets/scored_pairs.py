@@ -1,7 +1,8 @@
-"""Pairs with a similarity score: SemEval STS, STS Benchmark, SICK and argument facets."""
+"""Pairs with a similarity score (SemEval STS, STS Benchmark, SICK, argument facets), and triplets (Wikipedia sections)."""
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -13,7 +14,7 @@ from ..data.loading.content import Content
 from ..data.schema.numbers import parse_number
 from ..data.schema.roles import Roles
 from ..errors import StudioError
-from .base import DatasetLayout, DatasetPart, FolderFiles, Split
+from .base import DatasetLayout, DatasetPart, FolderFiles, LineLayout, Part, Split
 from .text_files import (
     BLANK,
     RowBuilder,
@@ -65,17 +66,14 @@ class SemEvalSTS(DatasetLayout):
             _read_sts_subset(rows, inputs, gold)
         return rows.build()
 
-    def subsets(self, part: DatasetPart) -> dict[str, DatasetPart]:
-        """Return each subset with its two files."""
+    def subsets(self, part: Part) -> Mapping[str, Part]:
         halves = zip(part.files[::2], part.files[1::2], strict=True)
         return {_sts_subset(inputs): replace(part, files=(inputs, gold), section=_sts_subset(inputs)) for inputs, gold in halves}
 
     def recognizes(self, name: str, first_lines: Sequence[str]) -> bool:
-        """Recognize either file of a subset by its name."""
         return _STS_FILE.fullmatch(name) is not None
 
     def read_file(self, path: Path, name: str, encoding: str | None) -> Content:
-        """Refuse one file of the two."""
         match = _STS_FILE.fullmatch(name)
         assert match is not None
         is_gold = match["half"].casefold() == "gs"
@@ -156,10 +154,20 @@ def _sts_split(folder: Path) -> Split:
     return "train" if "train" in name else "dev" if "trial" in name else "test"
 
 
-class STSBenchmark(DatasetLayout):
-    """STS Benchmark (Cer et al. 2017): ``sts-train.csv``, ``sts-dev.csv`` and ``sts-test.csv``; tab-separated without a header."""
+_STSB_SPLITS: dict[str, Split] = {"sts-train": "train", "sts-dev": "dev", "sts-test": "test"}
+_STSB_GENRE = re.compile(r"main-\w+")
+_STSB_WIDTH = 7  # genre, file, year, id, score, two sentences; in some lines followed by their sources
+
+
+class STSBenchmark(LineLayout):
+    """STS Benchmark (Cer et al. 2017): ``sts-train.csv``, ``sts-dev.csv`` and ``sts-test.csv``; tab-separated without a header.
+
+    The sources that some lines name are left out.
+    """
 
     columns = _roles_0_5("genre")
+    names = (*_PAIR, "score", "genre", "file", "year", "id")
+    fallbacks = ()
 
     def parts(self, folder: FolderFiles) -> Iterable[DatasetPart]:
         """Yield each file of a split whose first line has the right form."""
@@ -168,43 +176,21 @@ class STSBenchmark(DatasetLayout):
             if stem in _STSB_SPLITS and suffix in ("csv", "tsv", "txt") and _is_stsb_row(next(text_lines(path, "latin-1"), (0, ""))[1]):
                 yield DatasetPart("STSb", _STSB_SPLITS[stem], (path,))
 
-    def read(self, part: DatasetPart) -> Content:
-        """Return ``sentence1, sentence2, score, genre, file, year, id``, without the sources that some lines name."""
-        return _read_stsb(part.files[0], detect_codec(part.files[0], ()))
-
     def recognizes(self, name: str, first_lines: Sequence[str]) -> bool:
-        """Recognize a file by its lines, whatever its name."""
         lines = [line for line in first_lines if line.strip()]
         return bool(lines) and all(map(_is_stsb_row, lines))
 
-    def read_file(self, path: Path, name: str, encoding: str | None) -> Content:
-        """Read the file as :meth:`read` does."""
-        return _read_stsb(path, encoding or detect_codec(path, ()))
-
-
-_STSB_SPLITS: dict[str, Split] = {"sts-train": "train", "sts-dev": "dev", "sts-test": "test"}
-_STSB_GENRE = re.compile(r"main-\w+")
-_STSB_WIDTH = 7  # genre, file, year, id, score, two sentences; in some lines followed by their sources
+    def parse_line(self, path: Path, number: int, line: str, part: DatasetPart | None) -> Sequence[str]:
+        cells = [cell.strip() for cell in line.split("\t")]
+        if len(cells) < _STSB_WIDTH:
+            raise malformed(path, number, f"has {len(cells)} cells where {_STSB_WIDTH} are needed")
+        _check_score(path, number, cells[4])
+        return cells[5], cells[6], cells[4], *cells[:4]
 
 
 def _is_stsb_row(line: str) -> bool:
     cells = line.rstrip("\r\n").split("\t")
     return len(cells) >= _STSB_WIDTH and bool(_STSB_GENRE.fullmatch(cells[0].lstrip("\ufeffï»¿"))) and 0.0 <= parse_number(cells[4]) <= 5.0
-
-
-def _read_stsb(path: Path, codec: str) -> Content:
-    rows = RowBuilder(*_PAIR, "score", "genre", "file", "year", "id")
-    rows.start_file(path)
-    for number, line in text_lines(path, codec):
-        cells = [cell.strip() for cell in line.split("\t")]
-        if not line.strip():
-            rows.skip(number, BLANK)
-            continue
-        if len(cells) < _STSB_WIDTH:
-            raise malformed(path, number, f"has {len(cells)} cells where {_STSB_WIDTH} are needed")
-        _check_score(path, number, cells[4])
-        rows.add(number, cells[5], cells[6], cells[4], *cells[:4])
-    return rows.build()
 
 
 class SICK(DatasetLayout):
@@ -269,7 +255,6 @@ class ArgumentFacetSimilarity(DatasetLayout):
     columns = _roles_0_5("topic")
 
     def parts(self, folder: FolderFiles) -> Iterable[DatasetPart]:
-        """Yield the topics in a folder as one part."""
         files = tuple(folder[name] for name in _AFS_TOPICS if name in folder)
         if files:
             yield DatasetPart("AFS", "all", files)
@@ -306,3 +291,36 @@ def _repair_afs(text: str, codec: str) -> str:
     if codec == "latin-1":  # some bytes of the damaged characters are undefined in Windows-1252
         text = text.translate(_WINDOWS_1252)
     return _AFS_DAMAGED.sub(lambda match: _AFS_REPAIRED[match[1]], text)
+
+
+_TRIPLET_TEXTS = ("Sentence1", "Sentence2", "Sentence3")
+_TRIPLET_OTHERS = ("Article Title", "Article Link")
+
+
+class WikipediaSections(DatasetLayout):
+    """Wikipedia section triplets (Ein Dor et al. 2018): the first two of three sentences are from the same section."""
+
+    dataset = "Wikipedia sections"
+    split_files: ClassVar[Mapping[str, Split]] = {"train.csv": "train", "validation.csv": "dev", "test.csv": "test"}
+    columns = Roles("triplets", ("anchor", "positive", "negative"))
+
+    def parts(self, folder: FolderFiles) -> Iterable[DatasetPart]:
+        """Yield one file per split. The header decides, because many datasets use these file names."""
+        return [part for part in super().parts(folder) if set(_TRIPLET_TEXTS) <= set(_csv_header(part.files[0]))]
+
+    def read(self, part: DatasetPart) -> Content:
+        """Return ``anchor, positive, negative, article, link``."""
+        (path,) = part.files
+        rows = RowBuilder("anchor", "positive", "negative", "article", "link")
+        rows.start_file(path)
+        for number, cells in comma_separated(path, detect_codec(path, ()), [(name,) for name in _TRIPLET_TEXTS], _TRIPLET_OTHERS):
+            if all(cells[:3]):
+                rows.add(number, *cells)
+            else:
+                rows.skip(number, "a text of the triplet is missing" if any(cells[:3]) else "no text")
+        return rows.build()
+
+
+def _csv_header(path: Path) -> list[str]:
+    line = next(text_lines(path, "latin-1"), (0, ""))[1].removeprefix("ï»¿")
+    return [name.strip() for name in next(csv.reader([line]), [])]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from ..data.loading.table import Table
 from ..data.row_report import RowReport, report_rows
 from ..data.schema.roles import Roles
 from ..errors import StudioError
-from .base import SPLITS, DatasetLayout, DatasetPart, FolderFiles, Split
+from .base import SPLITS, DatasetLayout, DatasetPart, FolderFiles
 from .layouts import LAYOUTS
 
 _MAX_DEPTH = 8
@@ -20,36 +20,15 @@ _MAX_FILES = 100_000
 
 
 @dataclass(frozen=True)
-class FoundDataset:
+class FoundDataset(DatasetPart):
     """One split of one dataset. Its files are read on first access of :attr:`table`."""
 
-    layout: DatasetLayout
-    part: DatasetPart
-
-    @property
-    def name(self) -> str:
-        """The name of the dataset, such as ``STS12``."""
-        return self.part.dataset
-
-    @property
-    def split(self) -> Split:
-        """``train``, ``dev`` or ``test``; ``all`` if the dataset is evaluated by cross-validation."""
-        return self.part.split
-
-    @property
-    def section(self) -> str:
-        """Distinguishes parts of the same dataset and split, such as ``matched``; usually empty."""
-        return self.part.section
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """The files it is read from."""
-        return self.part.files
+    layout: DatasetLayout = field(kw_only=True)
 
     @cached_property
     def roles(self) -> Roles:
         """The roles of the table's columns; results are also reported by group (subset, genre or topic)."""
-        return self.layout.roles(self.part)
+        return self.layout.roles(self)
 
     @property
     def title(self) -> str:
@@ -58,22 +37,16 @@ class FoundDataset:
 
     @cached_property
     def table(self) -> Table:
-        """The rows, with the skipped lines in the notes; rows of several files are numbered consecutively.
-
-        Raises:
-            StudioError: a file is missing or malformed.
-        """
-        content = self.layout.read(self.part)
+        """The rows, with the skipped lines in the notes; rows of several files are numbered consecutively."""
+        content = self.layout.read(self)
         return Table(self.title, content.names, content.lines, content.notes, content.data)
 
     @property
-    def subsets(self) -> dict[str, FoundDataset]:
-        """The subsets that have files of their own, by name."""
-        return {name: replace(self, part=part) for name, part in self.layout.subsets(self.part).items()}
+    def subsets(self) -> Mapping[str, FoundDataset]:
+        return self.layout.subsets(self)
 
     @property
     def account(self) -> RowReport:
-        """The report of read, used and skipped lines."""
         return report_rows(self.table, (), self.table.lines)
 
 
@@ -97,13 +70,7 @@ def find_datasets(path: str | Path) -> list[FoundDataset]:
 
 @dataclass(frozen=True)
 class OfficialSplits:
-    """The official splits of a dataset.
-
-    Attributes:
-        evaluated: the test split; the dev split if there is no test split; or the whole of a dataset without splits.
-        train: the train split.
-        dev: the dev split, unless it is the one to evaluate on.
-    """
+    """The official splits of a dataset; ``evaluated`` is the test split, else the dev split, or the whole of a dataset without splits."""
 
     evaluated: FoundDataset
     train: FoundDataset | None = None
@@ -114,9 +81,6 @@ def find_official_splits(path: Path) -> list[OfficialSplits]:
     """Return the official splits of the datasets that a file belongs to, or of those in a folder.
 
     A file of a train split gives none, because naming it means just this file.
-
-    Raises:
-        StudioError: as :func:`find_datasets`.
     """
     datasets = [dataset for dataset in find_datasets(path) if dataset.split != "train"]
     with_test = {_key(dataset) for dataset in datasets if dataset.split == "test"}
@@ -137,7 +101,7 @@ def _with_other_splits(evaluated: FoundDataset) -> OfficialSplits:
 def _in_folder(folder: FolderFiles) -> Iterator[FoundDataset]:
     for layout in LAYOUTS:
         for part in layout.parts(folder):
-            yield FoundDataset(layout, part)
+            yield FoundDataset(**vars(part), layout=layout)
 
 
 def _walk(root: Path) -> Iterator[FolderFiles]:

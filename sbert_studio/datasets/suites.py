@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..data.findings import count
 from ..errors import StudioError
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from ..data.schema.roles import Kind, Roles
     from .base import Split
     from .search import FoundDataset, OfficialSplits
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,6 @@ class SuitePart:
     train_rows: int = 0
 
     def missing_message(self) -> str:
-        """Return a sentence with the size of the part, for comparison with what the user has."""
         size = count(self.rows, self.unit)
         if self.train_rows:
             return f"{self.name} is missing ({size}, and {self.train_rows:,} for training)"
@@ -64,7 +66,7 @@ class Suite:
         group: the column of groups, for a task that reports scores by group.
         dataset: the name in :mod:`sbert_studio.datasets` of the dataset as its authors publish it; the suite's name if empty.
         split: the split of that dataset to evaluate on.
-        scale: the scores of the least and the most similar pairs, for scored pairs.
+        scale: the scores of the least and the most similar pairs; None unless the pairs are scored.
     """
 
     name: str
@@ -81,144 +83,34 @@ class Suite:
 
     @property
     def dataset_name(self) -> str:
-        """The name of the dataset as its authors publish it."""
         return self.dataset or self.name
 
     @property
     def folder_names(self) -> set[str]:
-        """The possible names of its folder, in lower case."""
         return {self.name.casefold(), *(name.casefold() for name in self.folders)} if self.parts else set()
 
 
-def _parts(**rows: int) -> tuple[SuitePart, ...]:
-    return tuple(SuitePart(name.replace("_", "-"), number) for name, number in rows.items())
+def _load_suites() -> dict[str, Suite]:
+    found = {}
+    for name, values in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")).items():
+        lists = {key: tuple(value) or None for key, value in values.items() if isinstance(value, list)}
+        parts = tuple(_load_part(part, value) for part, value in values.pop("parts", {}).items())
+        found[name] = Suite(name, parts=parts, **values | lists)
+    return found
 
 
-def _sts_folders(year: str) -> tuple[str, ...]:
-    return f"sts{year}", f"sts20{year}", f"STS{year}-en-test", f"STS20{year}-test"
+def _load_part(name: str, values: int | dict[str, Any]) -> SuitePart:
+    if isinstance(values, int):
+        return SuitePart(name, values)
+    attributes: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
+    return SuitePart(name, **attributes)
 
 
-def _transfer(
-    name: str, title: str, rows: int, folders: Sequence[str] = (), *stems: str, train_rows: int = 0, kind: Kind | None = None
-) -> Suite:
-    split, common = ("test", ("test",)) if train_rows else ("all", ("all", "data"))
-    part = SuitePart(name, rows, stems, common, unit="pair" if kind else "text", train_rows=train_rows)
-    return Suite(name, title, (part,), tuple(folders) or (name.lower(),), task="senteval", kind=kind, split=split, scale=None)  # type: ignore[arg-type]
-
-
-# SemEval 2012 to 2016, STS Benchmark and SICK-R as in tables 1 and 2 of the SBERT paper; MR to MRPC as in its table 5 (SentEval, Conneau &
-# Kiela 2018); AFS and Wikipedia sections as in its sections 4.3 and 4.4.
-SUITES: dict[str, Suite] = {
-    suite.name: suite
-    for suite in (
-        Suite(
-            "STS12",
-            "SemEval-2012 task 6 (Agirre et al. 2012)",
-            (
-                *_parts(MSRpar=750, MSRvid=750, SMTeuroparl=459),
-                SuitePart("OnWN", 750, stems=("surprise.OnWN",)),
-                SuitePart("SMTnews", 399, stems=("surprise.SMTnews",)),
-            ),
-            _sts_folders("12"),
-        ),
-        Suite(  # the SMT part needs a licence and is in none of the published averages of sentence encoders
-            "STS13",
-            "SemEval shared task *SEM 2013 (Agirre et al. 2013), without SMT",
-            _parts(FNWN=189, headlines=750, OnWN=561),
-            _sts_folders("13"),
-        ),
-        Suite(
-            "STS14",
-            "SemEval-2014 task 10 (Agirre et al. 2014)",
-            _parts(deft_forum=450, deft_news=300, headlines=750, images=750, OnWN=750, tweet_news=750),
-            _sts_folders("14"),
-        ),
-        Suite(
-            "STS15",
-            "SemEval-2015 task 2 (Agirre et al. 2015)",
-            _parts(answers_forums=375, answers_students=750, belief=375, headlines=750, images=750),
-            _sts_folders("15"),
-        ),
-        Suite(
-            "STS16",
-            "SemEval-2016 task 1 (Agirre et al. 2016)",
-            _parts(answer_answer=254, headlines=249, plagiarism=230, postediting=244, question_question=209),
-            _sts_folders("16"),
-        ),
-        Suite(
-            "STSb",
-            "STS Benchmark, test (Cer et al. 2017)",
-            (SuitePart("sts-test", 1379, stems=("stsb-test", "stsbenchmark-test"), common=("test",)),),
-            ("stsb", "stsbenchmark", "sts-b", "sts-benchmark"),
-        ),
-        Suite(
-            "SICK-R",
-            "SICK relatedness, test (Marelli et al. 2014)",
-            (SuitePart("SICK_test_annotated", 4927, ("sick-test", "sick_test", "sickr-test"), ("test",), ("trial", "SICK_trial", "dev")),),
-            ("sick", "sick-r", "sickr", "sick2014"),
-            dataset="SICK",
-            scale=(1.0, 5.0),
-        ),
-        Suite(
-            "STS",
-            "All seven sets of similarity, with their average",
-            suites=("STS12", "STS13", "STS14", "STS15", "STS16", "STSb", "SICK-R"),
-        ),
-        _transfer("MR", "Movie reviews (Pang & Lee 2005), ten folds", 10_662, (), "rt-polarity"),
-        _transfer("CR", "Customer reviews (Hu & Liu 2004), ten folds", 3_775, (), "custrev"),
-        _transfer("SUBJ", "Subjectivity (Pang & Lee 2004), ten folds", 10_000),
-        _transfer("MPQA", "Opinion polarity (Wiebe et al. 2005), ten folds", 10_606),
-        _transfer(
-            "SST2",
-            "Stanford sentiment of two classes, test (Socher et al. 2013)",
-            1_821,
-            ("sst2", "sst-2", "binary"),
-            "sst2-test",
-            train_rows=67_349,
-        ),
-        _transfer("TREC", "TREC question types, test (Li & Roth 2002)", 500, (), "trec-test", train_rows=5_452),
-        _transfer(
-            "MRPC",
-            "Microsoft Research paraphrases, test (Dolan & Brockett 2005)",
-            1_725,
-            (),
-            "mrpc-test",
-            train_rows=4_076,
-            kind="labelled_pairs",
-        ),
-        Suite(
-            "SentEval",
-            "All seven of SentEval's transfer sets, with their average",
-            suites=("MR", "CR", "SUBJ", "MPQA", "SST2", "TREC", "MRPC"),
-        ),
-        Suite(  # without training; the paper's scores are from ten folds, and from training on two topics for the third
-            "AFS",
-            "Argument facet similarity, by topic (Misra et al. 2016)",
-            (SuitePart("AFS", 6_000, common=("all", "data")),),
-            ("afs", "argument-facets"),
-            task="topics",
-            group="topic",
-            split="all",
-        ),
-        Suite(
-            "WikiSections",
-            "Wikipedia section triplets, test (Ein Dor et al. 2018)",
-            (SuitePart("WikiSections", 222_957, stems=("wikisections-test",), unit="triplet"),),
-            ("wikisections", "wiki-sections", "wikipedia-sections"),
-            task="triplets",
-            dataset="Wikipedia sections",
-            scale=None,
-        ),
-    )
-}
+SUITES: dict[str, Suite] = _load_suites()
 
 
 def get_suite(name: str) -> Suite:
-    """Return the suite of that name, case-insensitive.
-
-    Raises:
-        StudioError: there is none.
-    """
+    """Return the suite of that name, case-insensitive, which must exist (else ``StudioError``)."""
     names = {known.casefold(): known for known in SUITES}
     key = names.get(name.strip().casefold())
     if key is None:
@@ -260,18 +152,14 @@ class MissingPart:
     message: str
 
     def to_json(self) -> dict[str, str]:
-        """Return plain data for JSON."""
         return {"suite": self.suite, "file": self.file, "words": self.message}
 
 
 @dataclass(frozen=True)
 class SuiteSearch:
-    """Search for suites in files and folders.
+    """Search for suites in files and folders, whose tables ``read`` reads.
 
-    Attributes:
-        paths: files and folders.
-        read: reads a file as a table.
-        is_only: True if no other suite is looked for, so that a file name shared by several suites is this one's.
+    ``is_only`` is True if no other suite is searched, so that a file name shared by several suites is this one's.
     """
 
     paths: tuple[Path, ...]
@@ -283,30 +171,24 @@ class SuiteSearch:
         """The datasets in the form in which their authors publish them; none in a folder of too many files."""
         from .search import find_official_splits  # not above: the command line lists the suites without loading the table readers
 
-        found: list[OfficialSplits] = []
-        for path in self.paths:
-            with contextlib.suppress(StudioError):
-                found += find_official_splits(path)
-        return found
+        return self._collect(find_official_splits)
 
     def splits(self, dataset: str) -> list[Split]:
         """Return the splits of a dataset that are there, including those that are not evaluated on."""
         from .search import find_datasets
 
-        found: list[Split] = []
+        return list(dict.fromkeys(one.split for one in self._collect(find_datasets) if one.name == dataset))
+
+    def _collect(self, find: Callable[[Path], list[T]]) -> list[T]:
+        found: list[T] = []
         for path in self.paths:
             with contextlib.suppress(StudioError):
-                found += [one.split for one in find_datasets(path) if one.name == dataset]
-        return list(dict.fromkeys(found))
+                found += find(path)
+        return found
 
 
 def find_parts(suites: Sequence[Suite], paths: Sequence[Path], read: Callable[[Path], Table]) -> tuple[list[FoundPart], list[MissingPart]]:
-    """Return the parts of suites that are in files and folders, and the missing ones.
-
-    Args:
-        suites: suites that have files (see :func:`expand_suite`).
-        paths: files and folders.
-        read: reads a file as a table.
+    """Return the parts of suites that are in files and folders, and the missing ones; ``read`` reads a file as a table.
 
     Raises:
         StudioError: no part was found.
@@ -415,7 +297,6 @@ def _find_tables(suite: Suite, search: SuiteSearch) -> Iterator[FoundPart]:
 
 
 def _tables_by_folder(suite: Suite, paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
-    """Return the tables in folders named after the suite, and those in paths named after no suite."""
     names = suite.folder_names
     other_names = {name for other in SUITES.values() for name in other.folder_names} - names
     own: list[Path] = []
@@ -440,7 +321,6 @@ def _tables_in(folder: Path) -> list[Path]:
 
 
 def _find_split(test: Path, splits: Sequence[str]) -> Path | None:
-    """Find the table of another split in the same folder: the same name with that split in place of ``test``."""
     stem = test.stem.casefold()
     return _find_stem([stem.replace("test", split) for split in splits if "test" in stem], _tables_in(test.parent))
 

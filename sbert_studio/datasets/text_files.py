@@ -22,11 +22,7 @@ _LEGACY_ENCODINGS = {"cp1252": "Windows-1252", "latin-1": "Latin-1 (ISO 8859-1)"
 
 
 def detect_codec(path: Path, fallbacks: Sequence[str] = ("cp1252", "latin-1")) -> str:
-    """Return ``utf-8-sig`` if the file is valid UTF-8, else the first of ``fallbacks`` that decodes it.
-
-    Raises:
-        StudioError: the file does not exist, or no codec decodes it.
-    """
+    """Return ``utf-8-sig`` if the file is valid UTF-8, else the first of ``fallbacks`` that decodes it."""
     try:
         for codec in ("utf-8-sig", *fallbacks):
             if decodes(path, codec):
@@ -46,11 +42,7 @@ def encoding_note(codec: str) -> tuple[Finding, ...]:
 
 
 def text_lines(path: Path, codec: str = "utf-8-sig") -> Iterator[tuple[int, str]]:
-    """Yield (line number from 1, line without its end); only a line feed ends a line.
-
-    Raises:
-        StudioError: the file does not exist, a line is too long, or its bytes do not fit the codec.
-    """
+    """Yield (line number from 1, line without its end); only a line feed ends a line."""
     number = 0
     try:
         with path.open(encoding=codec, newline="\n") as source:
@@ -71,11 +63,7 @@ def text_lines(path: Path, codec: str = "utf-8-sig") -> Iterator[tuple[int, str]
 
 
 def tab_separated(path: Path, codec: str, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
-    """Yield (line number, cells of ``columns``) of a tab-separated file with a header line; no cells for a blank line.
-
-    Raises:
-        StudioError: a column is missing, or a line has too few cells.
-    """
+    """Yield (line number, cells of ``columns``) of a tab-separated file with a header line; no cells for a blank line."""
     lines = text_lines(path, codec)
     header = [name.strip() for name in next(lines, (0, ""))[1].split("\t")]
     for name in columns:
@@ -98,9 +86,6 @@ def comma_separated(
     Args:
         columns: for each column its possible names, case-insensitive.
         optional: names of columns whose cells are blank if they are missing.
-
-    Raises:
-        StudioError: a column is missing, a record has too few cells, or the file is no CSV.
     """
     csv.field_size_limit(LONGEST_CELL)
     with path.open(encoding=codec, newline="") as source:
@@ -190,7 +175,6 @@ class RowBuilder:
         self._offsets[path.name] = self._last
 
     def add(self, line: int, *cells: str) -> None:
-        """Add a row."""
         self._last = self._offset + line
         self._columns.append(self._last, cells)
 
@@ -200,11 +184,7 @@ class RowBuilder:
         self._skipped.setdefault((reason, self._file), []).append(line)
 
     def build(self, notes: Sequence[Finding] = ()) -> Content:
-        """Return the table, with a note for each reason and file.
-
-        Raises:
-            StudioError: there is no row.
-        """
+        """Return the table, with a note for each reason and file."""
         data, lines = self._columns.finish(self._names)
         if not len(lines):
             raise StudioError(f"{self._file} holds no rows that can be used", "download the file again")

@@ -17,7 +17,15 @@ from .cross_encoder import CROSS_ENCODER_LOSSES, build_cross_encoder_loss
 from .matryoshka import MatryoshkaLoss
 from .poly_encoder import POLY_ENCODER_LOSSES, build_poly_encoder_loss
 
+__all__ = [
+    "CROSS_ENCODER_LOSSES", "LOSSES", "LOSSES_BY_ARCHITECTURE", "POLY_ENCODER_LOSSES", "Loss", "MatryoshkaLoss", "build_cross_encoder_loss",
+    "build_loss", "build_poly_encoder_loss", "cached_backward", "loss_title", "losses_for", "losses_of",
+]  # fmt: skip
+
 LOSSES_BY_ARCHITECTURE: Mapping[str, Registry[Loss]] = {"siamese": LOSSES, "cross": CROSS_ENCODER_LOSSES, "poly": POLY_ENCODER_LOSSES}
+
+for _module in pkgutil.iter_modules(__path__, f"{__name__}."):
+    importlib.import_module(_module.name)
 
 
 def losses_of(architecture: str) -> Registry[Loss]:
@@ -38,27 +46,6 @@ def build_loss(name: str, values: Mapping[str, Any], *, dim: int, labels: int = 
     return MatryoshkaLoss(lambda width: chosen(params, width, labels), dim, matryoshka_dims)
 
 
-for _module in sorted(module.name for module in pkgutil.walk_packages(__path__, f"{__name__}.")):
-    importlib.import_module(_module)
-
-
 def loss_title(name: str) -> str:
     """Return the title of a loss for display, or ``name`` itself if this version does not know it."""
     return next((known[name].title for known in LOSSES_BY_ARCHITECTURE.values() if name in known), name)
-
-
-__all__ = [
-    "CROSS_ENCODER_LOSSES",
-    "LOSSES",
-    "LOSSES_BY_ARCHITECTURE",
-    "POLY_ENCODER_LOSSES",
-    "Loss",
-    "MatryoshkaLoss",
-    "build_cross_encoder_loss",
-    "build_loss",
-    "build_poly_encoder_loss",
-    "cached_backward",
-    "loss_title",
-    "losses_for",
-    "losses_of",
-]

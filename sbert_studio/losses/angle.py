@@ -11,9 +11,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ..registry import setting
-from .base import LOSSES, Loss
+from .base import LOSSES, Loss, cosine, unit
 from .cosent import ranking_loss
-from .similarity import cosine, unit
+from .multiple_negatives_ranking import ranking_cross_entropy
 
 _POSITIVE = 0.6 - 1e-6  # the targets of positive pairs, as in the conversions of scored pairs
 
@@ -39,8 +39,6 @@ class AnglELoss(Loss):
 
     @dataclass(frozen=True)
     class Params:
-        """λ, w₁ and w₂."""
-
         scale: float = setting(20.0, "λ: how strongly pairs in the wrong order are penalised.", min=1, max=100, step=1)
         cosine_weight: float = setting(0.0, "w₁: weight of the CoSENT term; 1 in the paper.", min=0, max=100, step=0.5)
         in_batch_weight: float = setting(0.0, "w₂: weight of the in-batch negatives term; 1 in the paper.", min=0, max=100, step=0.5)
@@ -76,11 +74,12 @@ def angle_similarity(u: Tensor, v: Tensor) -> Tensor:
 def in_batch_negatives_loss(u: Tensor, v: Tensor, positive: Tensor, ids: Sequence[Tensor] | None, scale: float) -> Tensor:
     """Cross-entropy of each positive pair's second text among those of the batch, by scaled cosine; 0 without a positive pair.
 
+    A candidate equal to the anchor or to its positive, or that is a positive of the same anchor in another row, is masked.
+
     Args:
         u, v: embeddings of the two texts, (b, dim).
         positive: (b,) bool.
-        ids: text ids of both columns, (b,) each. A candidate equal to the anchor or to its positive, or that is a positive of the same
-            anchor in another row, is a false negative and is masked.
+        ids: text ids of both columns, (b,) each; ``None``: nothing is masked.
         scale: inverse temperature.
     """
     scores = scale * unit(u) @ unit(v).T
@@ -88,5 +87,4 @@ def in_batch_negatives_loss(u: Tensor, v: Tensor, positive: Tensor, ids: Sequenc
         first, second = ids
         false_negatives = (second == first[:, None]) | (second == second[:, None]) | ((first == first[:, None]) & positive)
         scores = scores.masked_fill(false_negatives.fill_diagonal_(False), -torch.inf)
-    rows = positive.nonzero().squeeze(1)
-    return F.cross_entropy(scores[rows], rows) if len(rows) else scores.new_zeros(()) * u.sum()
+    return ranking_cross_entropy(scores, None, rows=positive)

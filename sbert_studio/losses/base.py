@@ -1,25 +1,42 @@
-"""Base class of losses, gathering of embeddings across processes, and known positives."""
+"""Base class of losses, similarities and distances of rows, gathering across processes, and known positives."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 import torch.distributed as dist
+import torch.nn.functional as F
 from torch import Tensor, nn
 
+from ..data.schema.roles import Kind
 from ..errors import StudioError
 from ..registry import Registry
-from .similarity import cosine, unit
-
-if TYPE_CHECKING:
-    from ..data.schema.roles import Kind
 
 LOSSES: Registry[Loss] = Registry("loss")
+
+# Similarities and distances of rows, (b, dim), (b, dim) → (b,), with finite gradients at zero and for equal rows.
+
+
+def unit(embeddings: Tensor) -> Tensor:
+    """Scale rows to length 1; a zero row stays zero."""
+    return F.normalize(embeddings, dim=-1, eps=1e-8)
+
+
+def cosine(u: Tensor, v: Tensor) -> Tensor:
+    """Return the cosine of each pair of rows, in -1..1."""
+    return (unit(u) * unit(v)).sum(-1)
+
+
+DISTANCES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "euclidean": lambda u, v: torch.linalg.vector_norm(u - v, dim=-1),
+    "cosine": lambda u, v: 1 - cosine(u, v),
+    "manhattan": lambda u, v: (u - v).abs().sum(-1),
+}
 
 
 def process_count() -> int:
@@ -73,20 +90,16 @@ class KnownPositives:
 
     @classmethod
     def from_rows(cls, ids: np.ndarray, classes: np.ndarray | None = None, device: torch.device | str = "cpu") -> KnownPositives:
-        """Collect the pairs of all training rows.
-
-        Args:
-            ids: (columns, n) text ids; the first two columns of a row are positives.
-            classes: (n,) class ids of rows, or ``None``.
-        """
+        """Collect the pairs of rows from their text ids (columns, n), the first two of a row being positives, and their classes (n,)."""
         texts = int(ids.max(initial=-1)) + 1
         first, second = ids[0].astype(np.int64), ids[1].astype(np.int64)
         pairs = np.unique(np.concatenate([first * texts + second, second * texts + first]))
-        of_text = None
+        class_of = None
         if classes is not None:
-            of_text = np.full(texts, -1, np.int64)
-            of_text[first], of_text[second] = classes, classes
-        return cls(torch.from_numpy(pairs).to(device), None if of_text is None else torch.from_numpy(of_text).to(device), texts)
+            by_text = np.full(texts, -1, np.int64)
+            by_text[first], by_text[second] = classes, classes
+            class_of = torch.from_numpy(by_text).to(device)
+        return cls(torch.from_numpy(pairs).to(device), class_of, texts)
 
     def contains(self, anchors: Tensor, candidates: Tensor) -> Tensor:
         """Return the mask of candidates that are positives of each anchor: (a,), (c,) ids → (a, c) bool."""
@@ -101,6 +114,11 @@ class KnownPositives:
 
 class Loss(nn.Module, ABC):
     """Loss of a batch of embeddings and targets. It may hold a head that is trained with the encoder (``softmax``), never an encoder.
+
+    Args:
+        params: a ``Params`` of this class; ``None`` for the defaults.
+        dim: width of the embeddings.
+        labels: number of classes of the targets; 0 if they are scores or absent.
 
     Attributes:
         name: key in ``LOSSES``.
@@ -129,17 +147,12 @@ class Loss(nn.Module, ABC):
 
     @dataclass(frozen=True)
     class Params:
-        """No settings."""
+        pass
 
     params: Any
     known_positives: KnownPositives | None = None
 
     def __init__(self, params: Any = None, dim: int = 0, labels: int = 0) -> None:
-        """Args:
-        params: a ``Params`` of this class; ``None`` for the defaults.
-        dim: width of the embeddings.
-        labels: how many classes the targets have; 0 where they are scores or absent.
-        """
         super().__init__()
         self.params = self.Params() if params is None else params
         self.dim = dim
@@ -151,16 +164,11 @@ class Loss(nn.Module, ABC):
 
     @property
     def initializes_head(self) -> bool:
-        """True if :meth:`initialize_head` should be called with the untuned encoder's embeddings before training."""
+        """True if :meth:`initialize_head` should be called before training."""
         return False
 
     def initialize_head(self, columns: Sequence[Tensor], targets: Tensor | None) -> None:
-        """Initialize the head from the untuned encoder's embeddings.
-
-        Args:
-            columns: an (n, dim) tensor per text column, of up to all training rows.
-            targets: (n,), as in :meth:`forward`.
-        """
+        """Initialize the head from the untuned encoder's embeddings of up to all training rows, an (n, dim) tensor per text column."""
 
     def forward(self, columns: Sequence[Tensor], targets: Tensor | None = None, ids: Sequence[Tensor] | None = None) -> Tensor:
         """Return the loss of a batch of b rows, a float32 scalar (float64 for float64 embeddings), with or without autocast.

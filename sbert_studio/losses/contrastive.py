@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from ..data.schema.roles import Kind
 from ..registry import setting
-from .base import LOSSES, Loss
-from .similarity import DISTANCES
-
-if TYPE_CHECKING:
-    from ..data.schema.roles import Kind
+from .base import DISTANCES, LOSSES, Loss
 
 
 @LOSSES.register("contrastive")
@@ -31,8 +27,6 @@ class ContrastiveLoss(Loss):
 
     @dataclass(frozen=True)
     class Params:
-        """Distance and margin."""
-
         distance: str = setting("cosine", "Distance measure.", choices=tuple(DISTANCES))
         margin: float = setting(0.5, "Minimum distance of dissimilar pairs.", min=0, max=100, step=0.05)
 

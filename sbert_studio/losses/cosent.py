@@ -27,8 +27,6 @@ class CoSENTLoss(Loss):
 
     @dataclass(frozen=True)
     class Params:
-        """λ."""
-
         scale: float = setting(20.0, "λ: how strongly pairs in the wrong order are penalised.", min=1, max=100, step=1)
 
     def compute(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:

@@ -9,9 +9,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ..registry import setting
-from .base import LOSSES, Loss
+from .base import LOSSES, Loss, cosine
 from .cosent import ranking_loss
-from .similarity import cosine
 
 
 @LOSSES.register("cosine+cosent")
@@ -26,8 +25,6 @@ class CosineCoSENTLoss(Loss):
 
     @dataclass(frozen=True)
     class Params:
-        """w and λ."""
-
         cosine_weight: float = setting(5.0, "Weight of the regression term relative to CoSENT.", min=0, max=100, step=0.5)
         scale: float = setting(20.0, "λ: how strongly pairs in the wrong order are penalised.", min=1, max=100, step=1)
 
@@ -72,8 +69,6 @@ class NaiveCosineLoss(Loss):
 
     @dataclass(frozen=True)
     class Params:
-        """The equation and θ."""
-
         equation: str = setting("linear", "Equation of the article.", choices=("linear", "squared", "threshold"))
         threshold: float = setting(0.7, "θ: dissimilar pairs below this cosine are left alone.", min=-1, max=1, step=0.05)
 

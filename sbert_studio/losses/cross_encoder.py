@@ -37,7 +37,6 @@ class CrossEncoderLoss(Loss):
 
     @classmethod
     def num_outputs(cls, labels: int) -> int:
-        """Return the number of logits per pair."""
         return 1
 
 
@@ -54,8 +53,6 @@ class MSELoss(CrossEncoderLoss):
 
     @dataclass(frozen=True)
     class Params:
-        """Sigmoid or not."""
-
         sigmoid: str = setting(
             "auto", "Map the score to 0 to 1 by a sigmoid; auto applies it with the mlp head.", choices=("auto", "yes", "no")
         )
@@ -103,11 +100,7 @@ class CrossEntropyLoss(CrossEncoderLoss):
 
 
 def build_cross_encoder_loss(name: str, values: Mapping[str, Any], *, labels: int = 0, head: str = "linear") -> CrossEncoderLoss:
-    """Build the registered loss ``name`` with ``values`` for its ``Params``.
-
-    Raises:
-        StudioError: an unknown name or setting, a value out of bounds, fewer than two labels for ``cross_entropy``.
-    """
+    """Build the registered loss ``name``, as :func:`sbert_studio.losses.build_loss`."""
     chosen: Any = CROSS_ENCODER_LOSSES[name]
     made: CrossEncoderLoss = chosen(parse_params(chosen.Params, values), labels, head)
     return made

@@ -9,7 +9,12 @@ from torch import Tensor, nn
 
 from ..errors import StudioError
 from .base import KnownPositives, Loss
-from .similarity import row_length
+
+# Attributes of the wrapped loss that are those of the whole.
+_SHARED = (
+    *("name", "title", "summary", "kinds", "views", "in_batch"),
+    *("classes_in_batch", "whole_batch", "ranks", "needs_targets", "params", "labels"),
+)
 
 
 class MatryoshkaLoss(Loss):
@@ -40,11 +45,8 @@ class MatryoshkaLoss(Loss):
         self.weights = dict(sorted(chosen.items(), reverse=True))
         self.parts = nn.ModuleList(factory(width) for width in self.weights)
         inner = self.parts[0]
-        assert isinstance(inner, Loss)
-        self.name, self.title, self.summary, self.kinds = inner.name, inner.title, inner.summary, inner.kinds
-        self.views, self.in_batch, self.whole_batch = inner.views, inner.in_batch, inner.whole_batch
-        self.classes_in_batch, self.ranks = inner.classes_in_batch, inner.ranks
-        self.needs_targets, self.params, self.labels = inner.needs_targets, inner.params, inner.labels
+        for attribute in _SHARED:
+            setattr(self, attribute, getattr(inner, attribute))
 
     def set_known_positives(self, relation: KnownPositives) -> None:
         super().set_known_positives(relation)
@@ -60,7 +62,6 @@ class MatryoshkaLoss(Loss):
             part.initialize_head([truncate(column, width) for column in columns], targets)  # type: ignore[operator]
 
     def compute(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
-        """Compute the weighted sum of the wrapped losses."""
         losses = [
             weight * part.compute([truncate(column, width) for column in columns], targets, ids)  # type: ignore[operator]
             for (width, weight), part in zip(self.weights.items(), self.parts, strict=True)
@@ -73,4 +74,6 @@ def truncate(embeddings: Tensor, width: int) -> Tensor:
     if width == embeddings.shape[-1]:
         return embeddings
     short = embeddings[..., :width]
-    return short * (row_length(embeddings) / row_length(short).clamp_min(1e-8)).unsqueeze(-1)
+    whole_length, short_length = (torch.linalg.vector_norm(rows, dim=-1, keepdim=True) for rows in (embeddings, short))
+    stretched: Tensor = short * (whole_length / short_length.clamp_min(1e-8))
+    return stretched

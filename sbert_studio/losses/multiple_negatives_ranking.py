@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from ..data.schema.roles import Kind
 from ..registry import setting
 from .base import LOSSES, KnownPositives, Loss
-from .similarity import unit
-
-if TYPE_CHECKING:
-    from ..data.schema.roles import Kind
 
 
 @LOSSES.register("in_batch")
@@ -35,8 +31,6 @@ class MultipleNegativesRankingLoss(Loss):
 
     @dataclass(frozen=True)
     class Params:
-        """λ and direction."""
-
         scale: float = setting(20.0, "λ: inverse temperature.", min=1, max=200, step=1)
         symmetric: bool = setting(False, "Also rank the anchors for each positive.")
 
@@ -55,24 +49,14 @@ class MultipleNegativesRankingLoss(Loss):
         return ranking_cross_entropy(scores, ids, self.known_positives, rows)
 
 
-def in_batch_loss(columns: Sequence[Tensor], ids: Sequence[Tensor] | None, scale: float, relation: KnownPositives | None = None) -> Tensor:
-    """Cross-entropy of each anchor's positive among all candidates, by scaled cosine.
-
-    Args:
-        columns: anchors, positives, further candidates; each (b, dim).
-        ids: text ids per column; false negatives are then masked (see :func:`false_negative_mask`).
-        scale: inverse temperature.
-        relation: positives over all training rows.
-    """
-    return ranking_cross_entropy(scale * unit(columns[0]) @ unit(torch.cat(list(columns[1:]))).T, ids, relation)
-
-
 def ranking_cross_entropy(
     scores: Tensor, ids: Sequence[Tensor] | None, relation: KnownPositives | None = None, rows: Tensor | None = None
 ) -> Tensor:
-    """Cross-entropy of each anchor's own candidate, that of its row, in scores (b, candidates); see :func:`in_batch_loss`.
+    """Cross-entropy of each anchor's own candidate, that of its row, in scores (b, candidates).
 
     Args:
+        ids: text ids per column; false negatives are then masked (see :func:`false_negative_mask`).
+        relation: positives over all training rows.
         rows: anchors that have a positive, (b,) bool; ``None`` for all. Without any the loss is 0.
     """
     if ids is not None:

@@ -32,16 +32,14 @@ class PolyEncoderLoss(Loss):
     sharpness: float = SHARPNESS
 
     def pair_scores(self, left: Tensor, right: Tensor) -> Tensor:
-        return attention_scores(self._queries(left), self._candidates(right), self.sharpness)
+        return attention_scores(self._split(left)[0], self._split(right)[1], self.sharpness)
 
     def score_matrix(self, anchors: Tensor, candidates: Tensor) -> Tensor:
-        return attention_score_matrix(self._queries(anchors), self._candidates(candidates), self.sharpness)
+        return attention_score_matrix(self._split(anchors)[0], self._split(candidates)[1], self.sharpness)
 
-    def _queries(self, rows: Tensor) -> Tensor:
-        return rows.view(len(rows), self.codes + 1, -1)[:, :-1]
-
-    def _candidates(self, rows: Tensor) -> Tensor:
-        return rows.view(len(rows), self.codes + 1, -1)[:, -1]
+    def _split(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        vectors = rows.view(len(rows), self.codes + 1, -1)
+        return vectors[:, :-1], vectors[:, -1]
 
 
 @POLY_ENCODER_LOSSES.register("in_batch")
@@ -84,15 +82,7 @@ class PolyMSECoSENTLoss(PolyEncoderLoss, CosineCoSENTLoss):
 def build_poly_encoder_loss(
     name: str, values: Mapping[str, Any], *, dim: int, codes: int, labels: int = 0, sharpness: float = SHARPNESS
 ) -> Loss:
-    """Build the registered loss ``name`` with ``values`` for its ``Params``.
-
-    Args:
-        dim: width of a row.
-        codes: m.
-
-    Raises:
-        StudioError: an unknown name or setting, or a value out of bounds.
-    """
+    """Build the registered loss ``name`` with ``codes`` query vectors a row of width ``dim``."""
     chosen: Any = POLY_ENCODER_LOSSES[name]
     made: PolyEncoderLoss = chosen(parse_params(chosen.Params, values), dim, labels)
     made.codes, made.sharpness = codes, sharpness

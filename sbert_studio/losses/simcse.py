@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+import torch
 from torch import Tensor
 
+from ..data.schema.roles import Kind
 from ..registry import setting
 from .base import LOSSES, Loss
-from .multiple_negatives_ranking import in_batch_loss
-
-if TYPE_CHECKING:
-    from ..data.schema.roles import Kind
+from .multiple_negatives_ranking import ranking_cross_entropy
 
 
 @LOSSES.register("simcse")
@@ -33,12 +31,11 @@ class SimCSELoss(Loss):
 
     @dataclass(frozen=True)
     class Params:
-        """τ."""
-
         temperature: float = setting(0.05, "τ: smaller is sharper.", min=0.005, max=1, step=0.005)
 
     def compute(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
-        return in_batch_loss(columns, ids, 1 / self.params.temperature, self.known_positives)
+        scores = 1 / self.params.temperature * self.score_matrix(columns[0], torch.cat(list(columns[1:])))
+        return ranking_cross_entropy(scores, ids, self.known_positives)
 
 
 @LOSSES.register("simcse_supervised")

@@ -15,8 +15,7 @@ from ..registry import setting
 from .base import LOSSES, Loss
 
 _STEPS = 200
-# Weight decay: keeps the weights finite on separable rows.
-_DECAY = 1e-4
+_DECAY = 1e-4  # weight decay, which keeps the weights finite on separable rows
 CONCATENATIONS = ("u,v,|u-v|", "u,v,|u-v|,u*v", "u,v,u*v", "|u-v|,u*v", "|u-v|", "u*v", "u,v")
 
 
@@ -25,10 +24,6 @@ def fit_head(loss_fn: Loss, columns: Sequence[Tensor], targets: Tensor | None) -
 
     Training starts with a fitted head so that the gradients of a random one do not distort the encoder. Source: Kumar et al. 2022,
     arXiv:2202.10054, "LP-FT".
-
-    Args:
-        columns: an (n, dim) tensor per text column.
-        targets: (n,), as those of the loss.
     """
     learning = list(loss_fn.parameters())
     solver = torch.optim.LBFGS(learning, max_iter=_STEPS, line_search_fn="strong_wolfe")
@@ -58,8 +53,6 @@ class SoftmaxLoss(Loss):
 
     @dataclass(frozen=True)
     class Params:
-        """The concatenation, and whether the head is fitted first."""
-
         concatenation: str = setting(CONCATENATIONS[0], "Features of a pair (u, v) that the classifier gets.", choices=CONCATENATIONS)
         probe: bool = setting(True, "Fit the classifier to the untuned embeddings before training; the paper starts from random weights.")
 

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from ..data.schema.roles import Kind
 from ..errors import StudioError
 from ..registry import setting
-from .base import LOSSES, Loss
-from .similarity import unit
-
-if TYPE_CHECKING:
-    from ..data.schema.roles import Kind
+from .base import LOSSES, Loss, unit
 
 
 class CategoryLoss(Loss):
@@ -29,13 +26,9 @@ class CategoryLoss(Loss):
 
 
 def category_masks(targets: Tensor, ids: Sequence[Tensor] | None) -> tuple[Tensor, Tensor]:
-    """Return the masks of positives and negatives in a batch of b texts, each (b, b) bool.
+    """Return the masks of positives (other texts of the same class) and negatives (of another class) in a batch, each (b, b) bool.
 
-    Positives are other texts of the same class, negatives texts of another class; neither includes the text itself or an equal one.
-
-    Args:
-        targets: (b,) class ids.
-        ids: of the one column, (b,), equal for equal texts.
+    Neither includes the text itself or, by the text ids of the one column, an equal one.
     """
     same_class = targets == targets[:, None]
     same_text = torch.eye(len(targets), dtype=torch.bool, device=targets.device)
@@ -49,8 +42,8 @@ class SupConLoss(CategoryLoss):
     """mean_i −1/|P(i)| Σ_{p ∈ P(i)} log (exp(cos(z_i, z_p) / τ) / Σ_{a ∈ A(i)} exp(cos(z_i, z_a) / τ)).
 
     P(i) are the other texts of i's class in the batch, A(i) all other texts of the batch; texts equal to i are in neither. The mean is over
-    texts with a positive. Source: Khosla et al. 2020, arXiv:2004.11362, equation 2 (L_out), which sums over i; the mean, as in the
-    authors' code, makes the learning rate independent of the batch size.
+    texts with a positive; without any the loss is 0. Source: Khosla et al. 2020, arXiv:2004.11362, equation 2 (L_out), which sums over i;
+    the mean, as in the authors' code, makes the learning rate independent of the batch size.
     """
 
     title = "Supervised contrastive"
@@ -58,32 +51,26 @@ class SupConLoss(CategoryLoss):
 
     @dataclass(frozen=True)
     class Params:
-        """τ."""
-
         temperature: float = setting(
             0.07, "τ: smaller values emphasise the nearest texts of other categories.", min=0.005, max=1, step=0.005
         )
 
     def compute(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
         assert targets is not None
-        return supcon_loss(unit(columns[0]), targets, ids, self.params.temperature)
-
-
-def supcon_loss(vectors: Tensor, targets: Tensor, ids: Sequence[Tensor] | None, temperature: float) -> Tensor:
-    """Return SupCon of unit ``vectors`` (b, dim) with classes ``targets`` (b,); 0, with a gradient of 0, if no text has a positive."""
-    positives, negatives = category_masks(targets, ids)
-    scores = (vectors @ vectors.T / temperature).masked_fill(~(positives | negatives), -torch.inf)
-    count = positives.sum(dim=1)
-    known = count > 0
-    if not known.any():
-        return vectors.sum() * 0
-    logs = torch.log_softmax(scores[known], dim=1)
-    per_text = -logs.masked_fill(~positives[known], 0).sum(dim=1) / count[known]
-    return per_text.mean()
+        vectors = unit(columns[0])
+        positives, negatives = category_masks(targets, ids)
+        scores = (vectors @ vectors.T / self.params.temperature).masked_fill(~(positives | negatives), -torch.inf)
+        count = positives.sum(dim=1)
+        known = count > 0
+        if not known.any():
+            return vectors.sum() * 0
+        logs = torch.log_softmax(scores[known], dim=1)
+        per_text = -logs.masked_fill(~positives[known], 0).sum(dim=1) / count[known]
+        return per_text.mean()
 
 
 @LOSSES.register("supcon+prototypes")
-class PrototypeSupConLoss(CategoryLoss):
+class PrototypeSupConLoss(SupConLoss):
     """SupCon with τ + w · mean_i −log softmax_c (cos(z_i, p_c) / τ_p) at i's own class.
 
     A batch holds few of many classes; the prototypes p_c represent all of them at every step. They start as the mean of the untuned
@@ -97,12 +84,7 @@ class PrototypeSupConLoss(CategoryLoss):
     )
 
     @dataclass(frozen=True)
-    class Params:
-        """τ, w and τ_p."""
-
-        temperature: float = setting(
-            0.07, "τ: smaller values emphasise the nearest texts of other categories.", min=0.005, max=1, step=0.005
-        )
+    class Params(SupConLoss.Params):
         prototype_weight: float = setting(1.0, "Weight of the prototype term relative to SupCon.", min=0, max=100, step=0.1)
         prototype_temperature: float = setting(
             0.1, "τ of the prototypes: smaller values emphasise the nearest other categories.", min=0.005, max=1, step=0.005
@@ -127,8 +109,8 @@ class PrototypeSupConLoss(CategoryLoss):
 
     def compute(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
         assert targets is not None
-        vectors, params = unit(columns[0]), self.params
+        vectors = unit(columns[0])
         cosines = vectors @ unit(self.prototypes.to(vectors.dtype)).T
-        apart: Tensor = F.cross_entropy(cosines / params.prototype_temperature, targets.long())
-        weight: float = params.prototype_weight
-        return supcon_loss(vectors, targets, ids, params.temperature) + weight * apart
+        apart: Tensor = F.cross_entropy(cosines / self.params.prototype_temperature, targets.long())
+        weight: float = self.params.prototype_weight
+        return super().compute(columns, targets, ids) + weight * apart

@@ -10,8 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ..registry import setting
-from .base import LOSSES, Loss
-from .similarity import DISTANCES, unit
+from .base import DISTANCES, LOSSES, Loss, unit
 from .supcon import CategoryLoss, category_masks
 
 
@@ -28,8 +27,6 @@ class BatchHardTripletLoss(CategoryLoss):
 
     @dataclass(frozen=True)
     class Params:
-        """Distance and margin."""
-
         distance: str = setting("cosine", "Distance measure.", choices=("cosine", "euclidean"))
         margin: float = setting(0.2, "ε: margin between the farthest positive and the nearest negative.", min=0, max=100, step=0.05)
         soft_margin: bool = setting(False, "Use a soft margin instead of ε: easy triplets still contribute a little.")
@@ -69,8 +66,6 @@ class TripletLoss(Loss):
 
     @dataclass(frozen=True)
     class Params:
-        """Distance and ε."""
-
         distance: str = setting("euclidean", "Distance measure.", choices=tuple(DISTANCES))
         margin: float = setting(1.0, "ε: margin by which the positive should be nearer than each negative.", min=0, max=100, step=0.1)
 

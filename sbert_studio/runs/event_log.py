@@ -32,11 +32,7 @@ _REQUIRED = {
 
 
 def dump_event(event: Mapping[str, Any]) -> bytes:
-    """Return an event as a line of the log, with the current time.
-
-    Raises:
-        TypeError: it holds something that JSON cannot express.
-    """
+    """Return an event as a line of the log, with the current time."""
     return json.dumps({"time": time.time(), **event}, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
 
 
@@ -69,15 +65,10 @@ class EventLog:
 
     @property
     def damaged(self) -> int:
-        """Number of damaged lines among those read so far."""
         return len(self._damaged)
 
     def append(self, lines: bytes) -> None:
-        """Append complete lines.
-
-        Raises:
-            OSError: the file cannot be written.
-        """
+        """Append complete lines, or nothing if the file cannot be written (``OSError``)."""
         if not self._path.parent.is_dir():
             raise FileNotFoundError(f"{self._path.parent} is missing")
         with self._path.open("ab+", buffering=0) as target:
@@ -85,7 +76,7 @@ class EventLog:
                 target.seek(size - 1)
                 if target.read(1) != b"\n":  # a process was killed while it wrote the last line
                     lines = b"\n" + lines
-            if target.write(lines) != len(lines):  # the disk is full: all of the lines are appended, or none
+            if target.write(lines) != len(lines):  # the disk is full
                 target.truncate(size)
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path))
 
@@ -110,7 +101,6 @@ class EventLog:
             return found
 
     def newest(self) -> Iterator[dict[str, Any]]:
-        """Iterate over the last few events, the newest first."""
         try:
             with self._path.open("rb") as source:
                 start = max(source.seek(0, 2) - _TAIL, 0)
@@ -152,7 +142,7 @@ def _models() -> dict[str, type[BaseModel]]:
 
 
 def _model_of(kind: type) -> type[BaseModel]:
-    """Derive the validation of an event from its dataclass; fields may be null, as numbers that were NaN are."""
+    # Fields may be null, as numbers that were NaN are.
     name = kind.__name__.lower()
     required = _REQUIRED.get(name, ())
     fields: dict[str, Any] = {}

@@ -1,25 +1,36 @@
-"""Execution of one run: its files are read, a copy of the model is trained, every event goes to the store."""
+"""Execution of one run from its folder: its files are read, a copy of the model is trained, every event goes to the store.
+
+Training runs in one go, in slices of time on a lent GPU, or in several processes.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import logging
+import shlex
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..data.questions import Option
+from ..data.schema.overrides import format_names, format_scale
+from ..data.schema.roles import Roles
 from ..errors import DiskFull, StudioError, is_disk_full, to_user_error
-from ..models.inference.zerogpu import gpu_name
-from ..training.events import Event, Failed, Notice, to_json
+from ..identity import Identity, use_identity
+from ..models.inference import zerogpu
+from ..training.alarms import OPPOSITE
+from ..training.events import Asks, Event, Failed, Notice, Started, Stopped, to_json
 from ..workspace import Workspace
+from .files import RunFiles
 from .store import RunStore
 from .tensorboard import TensorBoardLog
-from .training import train_in_slices, train_run
 
 if TYPE_CHECKING:
-    from ..models.catalog import Catalog
+    from ..models.catalog import Catalog, CatalogSettings
     from ..training.trainer import TrainingOutcome
 
 log = logging.getLogger(__name__)
@@ -28,11 +39,6 @@ _STOP_CHECK_INTERVAL = 0.5  # seconds between two checks for a stop request from
 
 class LeaseLostError(StudioError):
     """Another process has resumed the run meanwhile, and writes its events from then on."""
-
-    def __init__(self, run_id: str) -> None:
-        super().__init__(
-            f"another program has gone on with the run {run_id}, since this one did not move for long", "follow it there, or stop it first"
-        )
 
 
 def execute_run(
@@ -43,9 +49,10 @@ def execute_run(
     should_stop: Callable[[], bool],
     emit: Callable[[Event], None] | None = None,
 ) -> Exception | None:
-    """Train a run in this thread, from its last checkpoint if it has one. On return its status is final, whatever went wrong.
+    """Train a run in this thread, from its last checkpoint if it has one. On return its status is final and any error recorded.
 
-    A disk that is full, a TensorBoard log or a listener that fails does not end the run.
+    A full disk, a TensorBoard log or a listener that fails does not end the run. An exception that ends the program, such as a second
+    Ctrl-C, is raised after the run was recorded as interrupted.
 
     Args:
         catalog: called when the run begins.
@@ -53,10 +60,7 @@ def execute_run(
         emit: receives each event after the store has.
 
     Returns:
-        What went wrong, already recorded, or ``None``.
-
-    Raises:
-        BaseException: what ends the program (a second Ctrl-C, say), after the run was recorded as interrupted.
+        The error that ended the run, or ``None``.
     """
     run_log = _RunLog(run_id, store, emit)
     try:
@@ -64,7 +68,7 @@ def execute_run(
             return StudioError(f"another program trains the run {run_id}", "wait until it has ended")
         folder = workspace.run(run_id)
         run_log.begin(folder)
-        train = train_in_slices if gpu_name() else train_run
+        train = train_in_slices if zerogpu.gpu_name() else train_run
         run_log.end(train(folder, catalog(), _StopCheck(should_stop, run_id, store), run_log.write))
     except LeaseLostError as error:
         return error
@@ -92,7 +96,7 @@ def execute_replica(folder: Path, catalog: Catalog, should_stop: Callable[[], bo
 
 
 class _RunLog:
-    """Writes the events of a run to the store, to TensorBoard and to a listener. Nothing here raises."""
+    # Writes the events of a run to the store, to TensorBoard and to a listener. Nothing here raises.
 
     def __init__(self, run_id: str, store: RunStore, emit: Callable[[Event], None] | None) -> None:
         self._id, self._store, self._emit = run_id, store, emit
@@ -147,7 +151,7 @@ class _RunLog:
 
 
 class _StopCheck:
-    """``should_stop`` of this process, or a stop request of another one, which is looked up twice a second at most."""
+    # ``should_stop`` of this process, or a stop request of another one, which is looked up twice a second at most.
 
     def __init__(self, should_stop: Callable[[], bool], run_id: str, store: RunStore) -> None:
         self._should_stop, self._id, self._store = should_stop, run_id, store
@@ -156,7 +160,8 @@ class _StopCheck:
     def __call__(self) -> bool:
         if not self._is_requested and time.monotonic() - self._checked > _STOP_CHECK_INTERVAL:
             if self._store.is_lost(self._id):
-                raise LeaseLostError(self._id)
+                message = f"another program has gone on with the run {self._id}, since this one did not move for long"
+                raise LeaseLostError(message, "follow it there, or stop it first")
             self._is_requested, self._checked = self._store.is_stop_requested(self._id), time.monotonic()
         return self._is_requested or self._should_stop()
 
@@ -170,7 +175,6 @@ def _log_errors(what: str) -> Iterator[None]:
 
 
 def _changes(body: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a run that an event changes."""
     kind = body["type"]
     if kind == "started":
         return {
@@ -213,3 +217,134 @@ def _message(error: Exception) -> str:
         return known.message if is_disk_full(error) else str(known).rstrip(".")
     first = str(error).strip().splitlines()
     return f"something unforeseen happened in the trainer ({type(error).__name__}{': ' + first[0][:200] if first else ''})"
+
+
+def train_run(folder: Path, catalog: Catalog, should_stop: Callable[[], bool], emit: Callable[[Event], None]) -> TrainingOutcome:
+    """Train the run in ``folder``, from its last checkpoint if it has one."""
+    from ..training.prepare import create_model
+    from ..training.trials import run_trials
+
+    files = RunFiles(folder)
+    examples, dev = files.examples()
+    with_options = partial(add_alarm_options, roles=files.roles(), is_dev_file=dev is not None)
+
+    def emit_with_options(event: Event) -> None:
+        emit(replace(event, question=with_options(event.question)) if isinstance(event, Asks) else event)
+
+    outcome = run_trials(
+        files.spec(),
+        examples,
+        emit_with_options,
+        should_stop,
+        load=partial(create_model, catalog),
+        folder=folder,
+        dev=dev,
+        first=files.first(),
+        reasons=files.reasons(),
+        pins=files.pins(),
+    )
+    return replace(outcome, question=with_options(outcome.question))
+
+
+def add_alarm_options(question: Mapping[str, Any], roles: Roles, *, is_dev_file: bool = False) -> dict[str, Any]:
+    """Add the answer that reverses the scores or swaps the columns of the table to the question of an alarm; other questions stay.
+
+    Args:
+        question: that of :class:`~sbert_studio.training.events.Asks`; may be empty.
+        roles: of the training file. An order of labels that are not its own is removed, since it cannot be applied.
+        is_dev_file: the question is about the rows of a validation file.
+    """
+    found = dict(question)
+    options = list(found.get("options", ()))
+    if not any(option["choice"].get("accept_alarm") == OPPOSITE for option in options):
+        return found
+    if is_dev_file:
+        found["question"] = f"In the held-out file: {found['question']}"
+    options = [option for option in options if sorted(option["choice"].get("order", roles.labels)) == sorted(roles.labels)]
+    if roles.kind == "scored_pairs" and roles.low is not None and roles.high is not None:
+        low, high = roles.high, roles.low
+        answer = f"no, reverse the scores: {high:g} means most similar"
+        options = [Option(answer, f"--scale {shlex.quote(format_scale(low, high))}", {"scale": [low, high]}).to_json(), *options]
+    if roles.kind == "triplets" and len(roles.texts) == 3:
+        anchor, positive, negative = roles.texts
+        columns = (anchor, negative, positive)
+        answer = f"no, {negative} holds the texts that match {anchor}"
+        options[0] = Option(answer, f"--columns {shlex.quote(format_names(columns))}", {"columns": list(columns)}).to_json()
+    return {**found, "options": options}
+
+
+def train_in_slices(folder: Path, catalog: Catalog, should_stop: Callable[[], bool], emit: Callable[[Event], None]) -> TrainingOutcome:
+    """Train the run in slices of time on a lent GPU; each resumes from the checkpoint of the one before, bit for bit.
+
+    Events of a slice are emitted when it ends; ``should_stop`` is called between slices. If no GPU is available, the last checkpoint stays.
+    """
+    notices: set[str] = set()
+    is_first = True
+    while True:
+        events, outcome = zerogpu.run_on_gpu(
+            _train_slice, folder, catalog.settings, catalog.identity, zerogpu.gpu_name(), zerogpu.SLICE_SECONDS
+        )
+        is_last = outcome.status != "stopped" or should_stop()
+        for event in events:
+            repeated = isinstance(event, Notice) and event.message in notices
+            if repeated or (isinstance(event, Started) and not is_first) or (isinstance(event, Stopped) and not is_last):
+                continue
+            if isinstance(event, Notice):
+                notices.add(event.message)
+            emit(event)
+        is_first = False
+        if is_last:
+            return outcome
+
+
+def _train_slice(
+    folder: Path, settings: CatalogSettings, identity: Identity, device: str, seconds: float
+) -> tuple[list[Event], TrainingOutcome]:
+    events: list[Event] = []
+    with use_identity(identity):
+        return events, train_run(folder, settings.open(device), _Deadline(time.monotonic() + seconds).is_over, events.append)
+
+
+@dataclass
+class _Deadline:
+    until: float
+    calls: int = 0
+
+    def is_over(self) -> bool:
+        self.calls += 1  # not before the first step, so that every slice makes progress
+        return self.calls > 1 and time.monotonic() > self.until
+
+
+def is_main_process() -> bool:
+    """Return True in the one process of those started by ``accelerate launch`` that writes to the store and answers."""
+    from accelerate import PartialState
+
+    return bool(PartialState().is_main_process)
+
+
+def broadcast_from_main(make: Callable[[], str], device: str) -> str:
+    """Call ``make`` in the main process and return its result in every process that ``accelerate`` started.
+
+    The processes, which train on ``device``, connect here. On several machines they need a home folder that all of them see.
+
+    Raises:
+        StudioError: in every process, if ``make`` raised it.
+    """
+    from accelerate import PartialState
+
+    state: Any = PartialState(cpu=device == "cpu")
+    if state.num_processes == 1:
+        return make()
+    from accelerate.utils import broadcast_object_list
+
+    sent: list[Any] = ["", None]
+    own: StudioError | None = None
+    if state.is_main_process:
+        try:
+            sent[0] = make()
+        except StudioError as error:
+            own, sent[1] = error, (error.message, error.hint, error.rows)
+    broadcast_object_list(sent)
+    if sent[1] is not None:
+        raise own or StudioError(*sent[1])
+    return str(sent[0])

@@ -26,15 +26,14 @@ _SUFFIX = re.compile(r"\.[a-z0-9]{1,8}")
 
 
 @dataclass(frozen=True)
-class InputFile:
+class RunInput:
     """One data file of a run.
 
     Attributes:
         file: the file as uploaded, or a table with fixes applied.
-        roles: of its columns.
-        examples: built from its rows.
-        account: what became of every row, before any is held out.
-        read: encoding, delimiter and header as chosen by a person, arguments of :func:`~sbert_studio.data.loading.table.read_table`.
+        roles, examples: the roles of its columns, and the examples built from its rows.
+        account: the report of every row, before any is held out.
+        read: encoding, delimiter and header chosen by the user, arguments of :func:`~sbert_studio.data.loading.table.read_table`.
     """
 
     file: Path | Table
@@ -51,8 +50,8 @@ class RunFiles:
     ``data.*``, ``dev.*`` and ``first.*`` are the uploaded files, byte for byte (a table with fixes applied is stored as Parquet);
     ``source.json`` has their names and digests, ``roles.json`` and ``first_roles.json`` the roles of their columns, ``reasons.json``
     the advisor's reasons. ``learned.parquet``, ``judged.parquet`` and ``learned_first.parquet`` are the examples built from them,
-    ``account.json`` reports on every row, ``plan.json`` has findings, questions and answers, and ``pins.json`` what the owner pinned
-    to follow the training by. Runs of version 1 lack the last four kinds; their examples are built from the files.
+    ``account.json`` reports on every row, ``plan.json`` has findings, questions and answers, and ``pins.json`` the examples pinned to
+    follow the training. Runs of version 1 lack the last four kinds; their examples are built from the files.
     """
 
     folder: Path
@@ -60,18 +59,12 @@ class RunFiles:
     def write(
         self,
         spec: TrainSpec,
-        files: Mapping[str, InputFile],
+        files: Mapping[str, RunInput],
         reasons: Sequence[str] = (),
         plan: Mapping[str, Any] | None = None,
         pins: TrackedExamples | None = None,
     ) -> None:
-        """Copy the data files and write the rest; each file is complete or absent.
-
-        Args:
-            files: ``data`` and optionally ``dev`` and ``first``.
-            plan: findings, questions and answers, as plain data.
-            pins: what to follow the training by.
-        """
+        """Copy the data files ``data`` and optionally ``dev`` and ``first``, and write the rest; each file is complete or absent."""
         source: dict[str, Any] = {}
         for part, file in files.items():
             read = {name: value for name, value in file.read.items() if value is not None}
@@ -89,15 +82,12 @@ class RunFiles:
         write_json(self.folder / "spec.json", spec.to_json())
 
     def spec(self) -> TrainSpec:
-        """Return the spec."""
         return TrainSpec.from_json(self._json("spec.json"))
 
     def roles(self) -> Roles:
-        """Return the column roles of the training file."""
-        return Roles.from_json(self._json("roles.json"))
+        return self._roles("data")
 
     def reasons(self) -> tuple[str, ...]:
-        """Return the reasons for the spec, a sentence each."""
         return tuple(self._json("reasons.json"))
 
     def source(self) -> dict[str, dict[str, Any]]:
@@ -106,7 +96,6 @@ class RunFiles:
         return found
 
     def path(self, part: str) -> Path:
-        """Return the path of the copy of ``data``, ``dev`` or ``first``."""
         return self.folder / str(self.source()[part]["file"])
 
     def accounts(self) -> dict[str, RowReport]:
@@ -114,16 +103,14 @@ class RunFiles:
         return {part: RowReport.from_json(found) for part, found in (self._json("account.json", {})).items()}
 
     def keep_accounts(self, accounts: Mapping[str, RowReport]) -> None:
-        """Write the report on every row of each file."""
         write_json(self.folder / "account.json", {part: account.to_json() for part, account in accounts.items()})
 
     def plan(self) -> dict[str, Any]:
-        """Return findings, questions and answers; empty for runs of version 1."""
         found: dict[str, Any] = self._json("plan.json", {})
         return found
 
     def pins(self) -> TrackedExamples | None:
-        """Return what to follow the training by; ``None`` if nothing was pinned or it cannot be read, which is no reason to fail."""
+        """Return the pinned examples; ``None`` if nothing was pinned or the file is damaged, which is no reason to fail."""
         try:
             found = self._json("pins.json", {})
         except StudioError:
@@ -131,48 +118,31 @@ class RunFiles:
         return TrackedExamples.from_json(found) if isinstance(found, dict) else None
 
     def examples(self) -> tuple[Examples, Examples | None]:
-        """Return the examples for training, and those for evaluation if they come from a file of their own.
-
-        Raises:
-            StudioError: a file is missing or damaged, or holds no usable row.
-        """
         return self._rows("data"), self._rows("dev") if "dev" in self.source() else None
 
     def first(self) -> Examples | None:
-        """Return the examples of the first stage, if there is one.
-
-        Raises:
-            StudioError: the file is missing or damaged, or holds no usable row.
-        """
         return self._rows("first") if "first" in self.source() else None
 
     def training_texts(self) -> list[tuple[tuple[str, ...], set[tuple[str, ...]]]]:
-        """Return, for each training file, its text columns and the texts of every row in them, as written in its cells.
-
-        Raises:
-            StudioError: a file is missing.
-        """
-        files = [("data", self.roles())]
-        if "first" in self.source():
-            files.append(("first", self.first_roles()))
-        found = []
-        for entry, roles in files:
-            table = self._table(self.source()[entry])
+        """Return, for each training file, its text columns and the texts of every row in them, as written in its cells."""
+        source, found = self.source(), []
+        for part in [part for part in ("data", "first") if part in source]:
+            roles, table = self._roles(part), self._table(source[part])
             found.append((roles.texts, set(zip(*(table.column(name) for name in roles.texts), strict=True))))
         return found
 
     def first_roles(self) -> Roles:
-        """Return the column roles of the first stage's file."""
-        return Roles.from_json(self._json("first_roles.json"))
+        return self._roles("first")
+
+    def _roles(self, part: str) -> Roles:
+        return Roles.from_json(self._json("first_roles.json" if part == "first" else "roles.json"))
 
     def _rows(self, part: str) -> Examples:
         path = self.folder / _ROWS[part]
         if path.is_file():
             return read_examples(path)
         table = self._table(self.source()[part])
-        if part == "dev":
-            return build_dev_examples(table, self.roles())[0]
-        return build_examples(table, self.roles() if part == "data" else self.first_roles())[0]
+        return (build_dev_examples if part == "dev" else build_examples)(table, self._roles(part))[0]
 
     def _table(self, entry: dict[str, Any]) -> Table:
         path = self.folder / entry["file"]

@@ -6,7 +6,7 @@ import errno
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from filelock import BaseFileLock, FileLock, SoftFileLease, Timeout
@@ -25,9 +25,6 @@ class RunLeases:
 
     The system frees a lock when its process ends, however it ends. Where the file system has no locks, a lease with a heartbeat takes
     its place: it is taken over once its holder is dead or silent, and the holder can see that (:meth:`is_lost`).
-
-    Args:
-        runs: folder with one folder per run.
     """
 
     def __init__(self, runs: Path) -> None:
@@ -50,7 +47,6 @@ class RunLeases:
         return True
 
     def is_held(self, run_id: str) -> bool:
-        """Return True if this object holds the run's lock."""
         return run_id in self._held
 
     def is_lost(self, run_id: str) -> bool:
@@ -61,14 +57,12 @@ class RunLeases:
         return lock.compromise is not None or lock.owner is None or lock.owner.token != lock.token
 
     def release(self, run_id: str) -> None:
-        """Release the run's lock, if this object holds it."""
         with self._guard:
             lock = self._held.pop(run_id, None)
         if lock is not None:
             lock.release()
 
     def release_all(self) -> None:
-        """Release every lock that this object holds."""
         for run_id in list(self._held):
             self.release(run_id)
 
@@ -94,11 +88,8 @@ class RunLeases:
         while True:
             with self._guard:  # a lease is reentrant, which two threads of this process must not make use of
                 if not lease.is_locked:
-                    try:
+                    with suppress(Timeout, OSError):
                         lease.acquire(timeout=0)
-                    except (Timeout, OSError):
-                        pass
-                    else:
                         return lease
             if time.monotonic() >= until:
                 return None
@@ -106,11 +97,9 @@ class RunLeases:
 
 
 class WriteLock:
-    """Lock under which threads and processes read, change and write a file; where the file system has no locks, only threads.
+    """Lock under which threads and processes change a file; where the file system has no locks, only threads.
 
-    Args:
-        path: the lock file.
-        message: the error if another process holds it.
+    Another process that holds it for too long is a ``StudioError`` with ``message``.
     """
 
     def __init__(self, path: Path, message: str) -> None:
@@ -120,24 +109,14 @@ class WriteLock:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Hold the lock, which is reentrant.
-
-        Raises:
-            StudioError: another process holds it for too long.
-        """
-        with self._threads:
-            locked = True
+        with self._threads, ExitStack() as stack:
             try:
-                self._processes.acquire()
+                stack.enter_context(self._processes.acquire())
             except Timeout:
                 raise StudioError(self._message, "close the other program, or wait, then try again") from None
             except OSError:  # no locks here, or no permission, which writing then reports
-                locked = False
-            try:
-                yield
-            finally:
-                if locked:
-                    self._processes.release()
+                pass
+            yield
 
 
 def _file_lock(path: Path, timeout: float) -> BaseFileLock:

@@ -22,9 +22,7 @@ _NOT_OF_A_RUN = ("process", "birth", "stop")
 
 
 def import_database(home: Path, scores: ScoreStore) -> None:
-    """Write what only the database knows into the files of this version, and set the database aside, as ``studio.db.imported``.
-
-    These are the scores, and the runs of version 1; version 2 wrote runs into their folders too.
+    """Write what is only in the database into files, and rename it to ``studio.db.imported``: the scores, and the runs of version 1.
 
     Raises:
         StudioError: the database cannot be read. A damaged one is set aside as ``studio.db.damaged``, another is tried again next time.

@@ -1,4 +1,4 @@
-"""One training run as plain data."""
+"""One training run as plain data, and the JSON that files of runs may hold."""
 
 from __future__ import annotations
 
@@ -24,10 +24,14 @@ RUN_FILE = "run.json"
 MAX_DEPTH = 40  # of nested lists and objects; what a run writes has five levels
 _LARGEST = 1 << 63
 _ID = re.compile(r"run-[0-9a-f]{10}")
+_PUBLIC = (
+    *("id", "name", "status", "created", "model", "objective", "method", "rows", "dev_rows", "step", "steps", "seconds"),
+    *("pairs_per_second", "message", "hint"),
+)
 
 
 def parse_json(text: str | bytes) -> Any:
-    """Return the value of a JSON text as :func:`to_plain` allows it.
+    """Return the value of a JSON text with NaN and infinity, for which JSON has no word, as ``None``.
 
     Raises:
         ValueError: the text is not JSON, or holds lone surrogates, deeper nesting or larger numbers than this program writes.
@@ -36,7 +40,7 @@ def parse_json(text: str | bytes) -> Any:
 
 
 def to_plain(value: Any, depth: int = 0) -> Any:
-    """Return ``value`` as JSON values that any reader accepts; NaN and infinity, for which JSON has no word, become ``None``.
+    """Return ``value`` as JSON values that any reader accepts, as :func:`parse_json`.
 
     Raises:
         ValueError: a string cannot be written as UTF-8, an integer has more than 63 bits, or the nesting is too deep.
@@ -87,13 +91,13 @@ Scores = Annotated[JsonObject, AfterValidator(_check_score)]
 
 
 class Run(BaseModel):
-    """One training run, as its ``run.json`` describes it.
+    """One training run, as ``run.json`` describes it.
 
     Attributes:
-        id: ``run-`` and ten random hex digits: whoever knows the id may see the run.
-        owner: who submitted it; ``local`` on a personal machine.
+        id: ``run-`` and ten random hex digits: a visitor who knows the id may see the run.
+        owner: the visitor who submitted it; ``local`` on a personal machine.
         name: the name that lists show.
-        status: ``interrupted`` if its process died, ``asks`` if an alarm stopped it, else as the words say.
+        status: ``interrupted`` if its process died, ``asks`` if an alarm stopped it.
         created: UTC, ISO 8601, to the second.
         model: name of the model that it started from.
         objective, method: as resolved in the spec.
@@ -133,7 +137,6 @@ class Run(BaseModel):
 
     @property
     def active(self) -> bool:
-        """True while the run is queued or training."""
         return self.status in ACTIVE
 
     @property
@@ -143,17 +146,7 @@ class Run(BaseModel):
 
     def to_json(self) -> dict[str, Any]:
         """Return the run as plain data, with ``scores`` of before and after, without its owner, its spec or any path."""
-        return {
-            **self.model_dump(
-                include={
-                    "id", "name", "status", "created", "model", "objective", "method", "rows", "dev_rows", "step", "steps", "seconds",
-                    "pairs_per_second",
-                }
-            ),
-            "scores": {"before": self.before, "after": self.after},
-            "message": self.message,
-            "hint": self.hint,
-        }  # fmt: skip
+        return {name: getattr(self, name) for name in _PUBLIC} | {"scores": {"before": self.before, "after": self.after}}
 
     def updated(self, **changes: Any) -> Run:
         """Return a copy with some fields changed and validated.
@@ -176,7 +169,7 @@ def dump_run(run: Run, home: Path) -> bytes:
 
 
 def load_run(text: bytes, run_id: str, home: Path) -> Run:
-    """Return the run that a ``run.json`` describes, of this version or of version 2.
+    """Return the run that a ``run.json`` of this version or of version 2 describes.
 
     Raises:
         ValueError: it is damaged, or describes another run.

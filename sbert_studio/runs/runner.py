@@ -1,38 +1,41 @@
-"""Background execution of runs: one thread, a queue, a stop flag per run."""
+"""Background execution of runs: one thread, a queue, a stop flag per run, and restarting what the end of the program interrupted."""
 
 from __future__ import annotations
 
 import atexit
-import contextlib
 import contextvars
+import json
 import logging
 import os
 import sys
 import threading
 import weakref
-from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from ..errors import StudioError
 from ..identity import current_address
 from ..progress import uninterruptible
-from ..workspace import Workspace
-from .execution import execute_run
-from .run import Run, Status
-from .store import RunStore
+from ..workspace import Workspace, write_json
 
 if TYPE_CHECKING:
     from ..models.catalog import Catalog
+    from .run import Run, Status
+    from .store import RunStore
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 _NICE = 10
+_BACKGROUND_FILE = "background.json"
+MOST_RESTARTS = 3
+_GIVEN_UP = f"the program ended each of the {MOST_RESTARTS} times that it went on with this run; resume it to try again"
 
 
 class Runner:
-    """Executes submitted runs one after the other on the studio's device, in a thread that starts with the first of them.
+    """Executor of submitted runs, one after the other on the studio's device, in a thread that starts with the first run.
 
     The network addresses that submit runs take turns, so that one with many runs does not block the others.
 
@@ -45,9 +48,8 @@ class Runner:
         self._workspace = workspace
         self._catalog = catalog
         self._changed = threading.Condition()
-        self._queue: deque[str] = deque()
+        self._queue: dict[str, str] = {}  # run → network address, in the order of submission
         self._current: str | None = None
-        self._addresses: dict[str, str] = {}  # of the queued runs
         self._last_turn: dict[str, int] = {}  # of each address, counted in runs
         self._turn = 0
         self._stops: dict[str, threading.Event] = {}
@@ -71,15 +73,12 @@ class Runner:
             self._training.release()
 
     def submit(self, run_id: str) -> None:
-        """Append a run, which the store has as queued, to the queue."""
         try:
             self._enqueue(run_id)
         except BaseException:  # no thread could be started
             with self._changed:
                 self._stops.pop(run_id, None)
-                if run_id in self._queue:
-                    self._queue.remove(run_id)
-                self._addresses.pop(run_id, None)
+                self._queue.pop(run_id, None)
             self._end(run_id, "interrupted", "the program could not begin it; resume it to try again")
             raise
 
@@ -87,8 +86,7 @@ class Runner:
         with self._changed:
             self._stops[run_id] = threading.Event()
             self._contexts[run_id] = contextvars.copy_context()
-            self._addresses[run_id] = current_address()
-            self._queue.append(run_id)
+            self._queue[run_id] = current_address()
             if self._thread is None or not self._thread.is_alive():
                 self._closing = False
                 self._thread = threading.Thread(target=self._work, name="sbert-studio-runner", daemon=True)
@@ -97,7 +95,7 @@ class Runner:
             self._changed.notify_all()
 
     def stop(self, run_id: str) -> Run:
-        """Ask a run to stop, whichever process executes it; one that is still queued here is stopped at once."""
+        """Request that a run stop, whichever process executes it; one that is still queued here is stopped at once."""
         run = self._store.get(run_id)
         if not run.active:
             return run
@@ -107,10 +105,8 @@ class Runner:
         except StudioError as error:  # a run of this process does not need it
             refused = error
         with self._changed:
-            is_queued, is_here = run_id in self._queue, run_id in self._stops
+            is_queued, is_here = self._queue.pop(run_id, None) is not None, run_id in self._stops
             if is_queued:
-                self._queue.remove(run_id)
-                self._addresses.pop(run_id, None)
                 self._stops.pop(run_id, None)
             elif is_here:
                 self._stops[run_id].set()
@@ -128,19 +124,18 @@ class Runner:
             return order.index(run_id) + (self._current is not None) if run_id in order else 0
 
     def count_queued(self, address: str) -> int:
-        """Return the number of queued runs that were submitted from a network address."""
         with self._changed:
-            return sum(one == address for one in self._addresses.values())
+            return list(self._queue.values()).count(address)
 
     def _in_turn(self) -> list[str]:
         """Return the queue in order of execution: next is the oldest run of the address that has waited longest for its turn."""
         last, turn = dict(self._last_turn), self._turn
         left, found = list(self._queue), []
         while left:
-            found.append(min(left, key=lambda one: last.get(self._addresses[one], 0)))
+            found.append(min(left, key=lambda one: last.get(self._queue[one], 0)))
             left.remove(found[-1])
             turn += 1
-            last[self._addresses[found[-1]]] = turn
+            last[self._queue[found[-1]]] = turn
         return found
 
     def wait(self, run_id: str, timeout: float | None = None) -> bool:
@@ -158,7 +153,6 @@ class Runner:
             thread, self._closing = self._thread, True
             queued = list(self._queue)
             self._queue.clear()
-            self._addresses.clear()
             for run_id in queued:
                 self._stops.pop(run_id, None)
             for stop in self._stops.values():
@@ -183,13 +177,11 @@ class Runner:
             self._changed.wait_for(lambda: bool(self._queue) or self._closing)
             self._current = None if self._closing else self._in_turn()[0]
             if self._current is not None:
-                self._queue.remove(self._current)
                 self._turn += 1
-                self._last_turn[self._addresses.pop(self._current)] = self._turn
+                self._last_turn[self._queue.pop(self._current)] = self._turn
             return self._current
 
     def _execute(self, run_id: str) -> None:
-        """Train a run. Whatever happens to it, it ends with a status, and the next one can begin."""
         try:
             with self._changed:
                 stop = self._stops.setdefault(run_id, threading.Event())
@@ -217,6 +209,8 @@ class Runner:
 
 
 def _train(run_id: str, store: RunStore, workspace: Workspace, catalog: Callable[[], Catalog], should_stop: Callable[[], bool]) -> None:
+    from .execution import execute_run  # not above: the page imports this module before anything is trained
+
     with uninterruptible():  # a page that is closed stops what it waits for, and no training
         execute_run(run_id, store, workspace, catalog, should_stop)
 
@@ -224,7 +218,7 @@ def _train(run_id: str, store: RunStore, workspace: Workspace, catalog: Callable
 def _lower_priority() -> None:
     """Give way to searches. On Linux a priority belongs to a thread, and its workers inherit it."""
     if sys.platform == "linux":
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
 
 
@@ -233,8 +227,49 @@ def _close_at_exit(runner: Runner) -> None:
     reference = weakref.ref(runner)
 
     def close() -> None:
-        alive = reference()
-        if alive is not None:
+        if (alive := reference()) is not None:
             alive.close()
 
     atexit.register(close)
+
+
+def mark_background(workspace: Workspace, run_id: str) -> None:
+    """Note that a run was queued in the background, to be queued again if the program ends before the run does."""
+    write_json(workspace.run(run_id) / _BACKGROUND_FILE, {"restarts": 0})
+
+
+def unmark_background(workspace: Workspace, run_id: str) -> None:
+    """Note that a run was resumed in a terminal: it is not queued by itself any more."""
+    with suppress(OSError):
+        _background_file(workspace, run_id).unlink(missing_ok=True)
+
+
+def resume_background_runs(workspace: Workspace, store: RunStore, runner: Runner) -> list[Run]:
+    """Queue the background runs that the end of the program interrupted, in their old order. Return them.
+
+    A run that was resumed so three times, and the program ended each time, is left alone: it may be what ends it.
+    """
+    store.recover()
+    resumed = []
+    for run in reversed(store.runs(status="interrupted")):
+        note = _background_file(workspace, run.id)
+        try:
+            restarts = int(json.loads(note.read_text(encoding="utf-8"))["restarts"])
+        except (OSError, ValueError, KeyError, TypeError):
+            continue  # executed in a terminal, or damaged
+        try:
+            if restarts >= MOST_RESTARTS:
+                store.record(run.id, message=_GIVEN_UP)
+                note.unlink()
+                continue
+            write_json(note, {"restarts": restarts + 1})
+            store.claim(run.id)
+            runner.submit(run.id)
+            resumed.append(run)
+        except (StudioError, OSError) as error:
+            log.warning("the run %s could not be resumed: %s", run.id, error)
+    return resumed
+
+
+def _background_file(workspace: Workspace, run_id: str) -> Path:
+    return workspace.home / "runs" / run_id / _BACKGROUND_FILE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, MutableMapping, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Annotated
 
@@ -17,20 +18,19 @@ from .run import Count, Number, parse_json
 MOST = 2_000
 """Scores that one owner keeps; beyond it the oldest are removed."""
 _CHECK = "check leaderboard.jsonl in the data folder: its owner and its permissions"
-_IDENTITY = ("owner", "model", "fingerprint", "data", "digest", "task", "metric")
 
 
 class LeaderboardEntry(BaseModel):
     """The score of one model on one set of rows.
 
     Attributes:
-        owner: whose evaluation it is.
-        public: whether everybody may see it: a bundled model on a public set.
+        owner: the visitor who evaluated the model.
+        public: visible to everybody: a bundled model on a public set.
         model, title: the name that commands take, and the one that lists show.
         fingerprint: changes with the model's weights and configuration; empty if an earlier version stored the score.
         data: the set's name.
         digest: changes with the set's rows.
-        task, metric: which score it is.
+        task, metric: the names of the task and of the score.
         low, high: 95 % confidence interval; ``None`` if there is none.
         rows: number of evaluated rows.
         rate: sentences per second while encoding; 0 if nothing was encoded.
@@ -63,12 +63,7 @@ class LeaderboardEntry(BaseModel):
 
 
 class ScoreStore:
-    """The leaderboard of all owners, in one file of JSON lines.
-
-    Args:
-        path: the file.
-        notices: receives a message, under the file's name, if lines of it are damaged.
-    """
+    """The leaderboard of all owners, in one file of JSON lines; ``notices`` receives a message about damaged lines."""
 
     def __init__(self, path: Path, notices: MutableMapping[str, str]) -> None:
         self.path = path
@@ -76,18 +71,13 @@ class ScoreStore:
         self._lock = WriteLock(path.with_name(f".{path.name}.lock"), "the leaderboard is locked by another program")
 
     def add(self, scores: Sequence[LeaderboardEntry]) -> None:
-        """Store scores; each replaces an earlier one of its owner for the same model, rows and metric.
-
-        Raises:
-            StudioError: the file cannot be written.
-        """
+        """Store scores; each replaces an earlier one of its owner for the same model, rows and metric."""
         with self._lock.held():
             known = self._read()
-            kept = {_key(score, _IDENTITY): score for score in known}
+            kept = {_identity(score): score for score in known}
             for number, score in enumerate(scores, start=1 + max((score.id for score in known), default=0)):
-                key = _key(score, _IDENTITY)
-                kept.pop(key, None)
-                kept[key] = score.model_copy(update={"id": number})
+                kept.pop(_identity(score), None)
+                kept[_identity(score)] = score.model_copy(update={"id": number})
             for owner in {score.owner for score in scores}:
                 own = [key for key, score in kept.items() if score.owner == owner]
                 for key in own[:-MOST]:
@@ -98,26 +88,18 @@ class ScoreStore:
         """Return all scores, or those that one owner may see, the newest first.
 
         An owner sees their own scores and, for models and sets they have not evaluated themselves, the public ones.
-
-        Raises:
-            StudioError: the file cannot be read.
         """
         found = self._read()[::-1]
         if owner is None:
             return found
         shown: dict[tuple[object, ...], LeaderboardEntry] = {}
         for score in found:
-            key = _key(score, _IDENTITY[1:])
+            key = _identity(score)[1:]
             if (score.public or score.owner == owner) and (key not in shown or (score.owner == owner and shown[key].owner != owner)):
                 shown[key] = score
         return sorted(shown.values(), key=lambda score: -score.id)
 
     def remove(self, score_id: int, owner: str | None = None) -> None:
-        """Remove one score, if it is ``owner``'s.
-
-        Raises:
-            StudioError: there is none, or the file cannot be written.
-        """
         with self._lock.held():
             known = self._read()
             kept = [score for score in known if score.id != score_id or owner not in (None, score.owner)]
@@ -154,5 +136,4 @@ class ScoreStore:
         return found
 
 
-def _key(score: LeaderboardEntry, names: Sequence[str]) -> tuple[object, ...]:
-    return tuple(getattr(score, name) for name in names)
+_identity = attrgetter("owner", "model", "fingerprint", "data", "digest", "task", "metric")

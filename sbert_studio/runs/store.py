@@ -29,14 +29,17 @@ _MOST_LINES = 20_000
 _BLOCK = 4096
 _LIVE = {"step", "pairs_per_second"}  # fields that the event log tells while a run trains
 _RACY = 0.5  # seconds after a change in which another one may bear the same time
-_INTERRUPTED = "the program ended while this run was under way; resume it to go on from its last checkpoint"
+_INTERRUPTION = {
+    "status": "interrupted",
+    "message": "the program ended while this run was under way; resume it to go on from its last checkpoint",
+    "hint": "",
+}
 log = logging.getLogger(__name__)
 
 
 @dataclass
 class _Unsaved:
-    """Lines and changes of one run that could not be written yet."""
-
+    # Lines and changes of one run that could not be written yet.
     lines: deque[bytes] = field(default_factory=lambda: deque(maxlen=_MOST_LINES))
     changes: dict[str, Any] = field(default_factory=dict)
     released: bool = False
@@ -46,11 +49,8 @@ class _Unsaved:
 class RunStore:
     """Runs and their events, safe for several threads and processes.
 
-    A run is its folder ``runs/<id>``: ``run.json`` describes it (:class:`~sbert_studio.runs.run.Run`), ``events.jsonl`` is its event log,
-    ``lock`` says which process works on it, and a file ``stop`` asks that process to stop. There is no other record of it.
-
-    Args:
-        home: the home folder; ``runs`` and the leaderboard are in it.
+    A run is its folder ``runs/<id>`` below the home folder: ``run.json`` describes it (:class:`~sbert_studio.runs.run.Run`),
+    ``events.jsonl`` is its event log, ``lock`` is held by the process that works on it, and a file ``stop`` requests that it stop.
     """
 
     def __init__(self, home: Path) -> None:
@@ -68,12 +68,10 @@ class RunStore:
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """Messages about damaged or unreadable files found so far."""
         return tuple(self._notices.values())
 
     @property
     def scores(self) -> ScoreStore:
-        """The leaderboard."""
         self._prepare()
         return self._scores
 
@@ -85,11 +83,7 @@ class RunStore:
             self._leases.release_all()
 
     def add(self, run: Run) -> Run:
-        """Store a new run, whose lock this process then holds. Return it with its number.
-
-        Raises:
-            StudioError: it cannot be written; nothing is stored.
-        """
+        """Store a new run, or nothing if that fails, and hold its lock. Return it with its number."""
         self._prepare()
         folder = self._runs / run.id
         with self._lock, _to_user_errors(run.id), self._write_lock.held():
@@ -105,44 +99,29 @@ class RunStore:
         return run
 
     def get(self, run_id: str) -> Run:
-        """Return one run.
-
-        Raises:
-            StudioError: there is no such run.
-        """
         self._prepare()
         self._flush(run_id)
         run = self._read(run_id) if is_run_id(run_id) else None
         if run is None:
-            raise StudioError(f"there is no run {run_id[:80]!r}", "`sbert-studio runs` lists the runs of this machine")
+            raise _no_run(run_id)
         return self._current(run)
 
     def runs(self, owner: str | None = None, status: Status | None = None) -> list[Run]:
-        """Return all runs, or those of one owner or status, the newest first."""
         self._prepare()
         for run_id in list(self._unsaved):
             self._flush(run_id)
         found = [self._current(run) for run in self._read_all() if owner in (None, run.owner)]
-        return sorted(
-            (run for run in found if status in (None, run.status)), key=lambda run: (run.number, run.created, run.id), reverse=True
-        )
+        found = [run for run in found if status in (None, run.status)]
+        return sorted(found, key=lambda run: (run.number, run.created, run.id), reverse=True)
 
     def record(self, run_id: str, event: Mapping[str, Any] | None = None, **changes: Any) -> None:
-        """Append an event and change fields of a run.
-
-        Raises:
-            StudioError: there is no such run, or it cannot be written.
-        """
         line = b"" if event is None else dump_event(event)
         with _to_user_errors(run_id):
             self._flush(run_id, at_once=True)
             self._save(run_id, line, changes)
 
     def try_record(self, run_id: str, event: Mapping[str, Any] | None = None, **changes: Any) -> None:
-        """Do as :meth:`record`, for a run that must go on whatever happens to the disk. Never raises.
-
-        What cannot be written now is kept in memory, where every list of this process sees it, and written later.
-        """
+        """Record as :meth:`record` without ever raising: what cannot be written now is kept in memory, listed, and written later."""
         try:
             line = b"" if event is None else dump_event(event)
             with self._lock:
@@ -170,11 +149,7 @@ class RunStore:
         return next((event for event in self._log(run_id).newest() if event["type"] == kind), None)
 
     def claim(self, run_id: str) -> Run:
-        """Queue a run that ended early once more, and hold its lock. Of several processes that try, exactly one succeeds.
-
-        Raises:
-            StudioError: the run is finished, or another process holds it.
-        """
+        """Queue a run that ended early once more, and hold its lock. Of several processes that try, exactly one succeeds."""
         self._flush(run_id, at_once=True)  # which may release it
         run = self.get(run_id)
         if run.resumable and self._leases.try_acquire(run_id, SHORT):
@@ -193,7 +168,6 @@ class RunStore:
         raise StudioError(f"the run {run_id} is {run.status} and cannot be resumed", why)
 
     def try_acquire(self, run_id: str) -> bool:
-        """Try to hold a run's lock, as one must to train it. Return False if another process does."""
         return self._leases.is_held(run_id) or self._leases.try_acquire(run_id, SHORT)
 
     def is_lost(self, run_id: str) -> bool:
@@ -209,27 +183,15 @@ class RunStore:
                 self._leases.release(run_id)
 
     def request_stop(self, run_id: str) -> None:
-        """Ask whichever process works on a run to stop.
-
-        Raises:
-            StudioError: the request cannot be written.
-        """
         with _to_user_errors(run_id):
             (self._runs / run_id / STOP_FILE).touch()
 
     def is_stop_requested(self, run_id: str) -> bool:
-        """Return True if someone asked that the run stop, here or in another process, or deleted it."""
         folder = self._runs / run_id
         return (folder / STOP_FILE).exists() or not folder.exists()
 
     def recover(self) -> list[str]:
-        """Mark each run that is queued or running, though no process holds it, as interrupted.
-
-        Half-written files of the process that died are removed; its checkpoints stay.
-
-        Returns:
-            The ids of these runs.
-        """
+        """Mark each queued or running run that no process holds as interrupted, remove its half-written files, and return the ids."""
         lost = []
         for run in self.runs():
             if run.status not in ACTIVE and run.id not in self._abandoned:
@@ -248,11 +210,7 @@ class RunStore:
         return lost
 
     def delete(self, run_id: str) -> None:
-        """Delete a run: its folder with everything in it.
-
-        Raises:
-            StudioError: a process works on it, or it cannot be deleted.
-        """
+        """Delete a run with its folder, unless a process works on it."""
         folder = self._runs / run_id
         self._flush(run_id, at_once=True)
         if folder.is_dir() and not self._leases.try_acquire(run_id, 0.5):
@@ -261,7 +219,7 @@ class RunStore:
         try:
             with _to_user_errors(run_id):
                 try:
-                    folder.replace(gone)  # at once for all processes, and for a kill in between
+                    folder.replace(gone)  # atomic
                 except OSError:  # Windows moves no folder with an open lock
                     (folder / RUN_FILE).unlink(missing_ok=True)
             for left in (gone, folder):
@@ -273,7 +231,6 @@ class RunStore:
                     known.pop(run_id, None)  # type: ignore[attr-defined]
 
     def _prepare(self) -> None:
-        """On first use, remove what is left of deleted runs and import what an earlier version kept in a database."""
         with self._lock:
             if self._is_prepared:
                 return
@@ -297,7 +254,6 @@ class RunStore:
                 yield run
 
     def _read(self, run_id: str) -> Run | None:
-        """Return the run of a folder, or ``None`` if it has none, or a damaged one, which is then in the notices."""
         path = self._runs / run_id / RUN_FILE
         with self._lock:
             known_key, known = self._cache.get(run_id, (None, None))
@@ -325,8 +281,7 @@ class RunStore:
         changes: dict[str, Any] = {}
         if run.active:
             run = self._with_last_step(run)
-        if run.id in self._abandoned and run.active:
-            changes |= {"status": "interrupted", "message": _INTERRUPTED, "hint": ""}
+            changes = dict(_INTERRUPTION) if run.id in self._abandoned else {}
         if (unsaved := self._unsaved.get(run.id)) is not None:
             changes |= unsaved.changes
         return run.updated(**changes) if changes else run
@@ -381,7 +336,7 @@ class RunStore:
         self._cache[run.id] = (state.st_mtime_ns, state.st_size, state.st_ino) if is_settled else None, run
 
     def _flush(self, run_id: str, at_once: bool = False) -> None:
-        """Write what is unsaved of a run; after a refusal not before a while has passed, unless ``at_once``."""
+        """Write what is unsaved of a run; after a failure not before a while has passed, unless ``at_once``."""
         with self._lock:
             unsaved = self._unsaved.get(run_id)
             if unsaved is None or (not at_once and time.monotonic() < unsaved.next_try):
@@ -402,13 +357,12 @@ class RunStore:
                 self._leases.release(run_id)
 
     def _mark_interrupted(self, run_id: str) -> bool:
-        """Write that a run was interrupted, unless its end was written meanwhile. Return True if it was marked."""
         run = self._read(run_id)
         if run is None or not run.active:
             self._abandoned.discard(run_id)
             return False
         try:
-            self._save(run_id, b"", {"status": "interrupted", "message": _INTERRUPTED, "hint": ""})
+            self._save(run_id, b"", _INTERRUPTION)
         except (OSError, StudioError):
             self._abandoned.add(run_id)  # only shown as such: another process may resume the run before it can be written
             return False
@@ -420,12 +374,16 @@ class RunStore:
             return self._logs.setdefault(run_id, EventLog(self._runs / run_id))
 
 
+def _no_run(run_id: str) -> StudioError:
+    return StudioError(f"there is no run {run_id[:80]!r}", "`sbert-studio runs` lists the runs of this machine")
+
+
 @contextmanager
 def _to_user_errors(run_id: str) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
-        raise StudioError(f"there is no run {run_id[:80]!r}", "`sbert-studio runs` lists the runs of this machine") from error
+        raise _no_run(run_id) from error
     except OSError as error:
         if is_disk_full(error):
             raise StudioError(f"the disk is full: the run {run_id} cannot be written", "make room, then try again") from error

@@ -23,10 +23,7 @@ class TensorBoardLog:
 
     Curves are ``train/…`` and ``held_out/…`` (each score of each evaluation); notices and the spec are texts. Each training of
     a run that has several gets a folder of its own, which TensorBoard lists as a run. A resumed run opens a further file, whose
-    first entry makes readers drop the points that lie after its checkpoint.
-
-    Args:
-        folder: the run's; its spec is shown as a table.
+    first entry makes readers drop the points after its checkpoint.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -38,10 +35,10 @@ class TensorBoardLog:
         self._broken = False
 
     def write(self, body: Mapping[str, Any]) -> str:
-        """Log one event, as :func:`~sbert_studio.training.events.to_json` returns it. Never raises.
+        """Log one event in the form of :func:`~sbert_studio.training.events.to_json`, without ever raising.
 
         Returns:
-            Once, why nothing can be logged from now on; otherwise an empty text.
+            Once, the reason why nothing can be logged from now on; otherwise an empty text.
         """
         if self._broken:
             return ""
@@ -55,7 +52,6 @@ class TensorBoardLog:
         return ""
 
     def close(self) -> None:
-        """Flush and close the file."""
         writer, self._writer = self._writer, None
         if writer is not None:
             try:
@@ -127,7 +123,7 @@ class TensorBoardLog:
 
 
 def _numbers(scores: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, float]]:
-    """Yield (path, value) of every number of a report except its main score, which has a name of its own, and the row count."""
+    # The main score has a name of its own.
     for name, value in scores.items():
         if isinstance(value, Mapping):
             yield from _numbers(value, f"{above}{name}/")

@@ -18,9 +18,8 @@ from .training_history import describe_overlap, find_base_model, find_trained_ro
 if TYPE_CHECKING:
     from collections import Counter
 
-    from ..data.corpus import Corpus
+    from ..data.corpus import Corpus, FileTexts
     from ..data.doctor.diagnosis import Diagnosis
-    from ..data.file_texts import FileTexts
     from ..data.findings import Finding, Fix
     from ..data.loading.table import Table
     from ..data.schema.evidence import SimilarityFunction
@@ -124,7 +123,7 @@ class DataService(Service):
 
     def read_texts(self, path: str | Path | Table, column: str | None = None) -> FileTexts:
         """Read a column of texts without the other columns, for files with very many rows."""
-        from ..data.file_texts import texts_of_table
+        from ..data.corpus import texts_of_table
 
         return texts_of_table(self.read_table(path), column)
 

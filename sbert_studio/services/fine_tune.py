@@ -300,8 +300,7 @@ class FineTuneService(Service):
         should_stop: Callable[[], bool],
         on_start: OnStart | None,
     ) -> Run:
-        from ..runs.execution import execute_replica, execute_run
-        from ..runs.training import broadcast_from_main, is_main_process
+        from ..runs.execution import broadcast_from_main, execute_replica, execute_run, is_main_process
 
         if out is not None:
             require_model_folder(Path(out))

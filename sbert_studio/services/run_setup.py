@@ -19,7 +19,7 @@ from .data import existing_file
 from .training_plan import FIRST_STAGE_PREFIX, PlanFile, TrainPlan, TrainRequest, describe_row_reports, exclude_shared_texts
 
 if TYPE_CHECKING:
-    from ..runs.files import InputFile, RunFiles
+    from ..runs.files import RunFiles, RunInput
     from ..runs.runner import Runner
     from ..runs.store import RunStore
 
@@ -120,11 +120,11 @@ def require_same_request(run: Run, files: RunFiles, request: TrainRequest | None
         _require_same_file(run, source.get(part), given, what)
 
 
-def _run_file(source: PlanFile) -> InputFile:
-    from ..runs.files import InputFile
+def _run_file(source: PlanFile) -> RunInput:
+    from ..runs.files import RunInput
 
     options = {name: getattr(source.choices, name) for name in ("encoding", "delimiter", "header")}
-    return InputFile(source.given, source.roles, source.examples, source.account, options)
+    return RunInput(source.given, source.roles, source.examples, source.account, options)
 
 
 def _plan_record(plan: TrainPlan) -> dict[str, Any]:

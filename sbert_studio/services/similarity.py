@@ -25,8 +25,7 @@ from .resources import Service
 from .results import Agreement, EncodedFile, EncodedTexts, PairScore, PairScores, PairSuggestions, RankGap, Similarity
 
 if TYPE_CHECKING:
-    from ..data.corpus import Corpus
-    from ..data.file_texts import FileTexts
+    from ..data.corpus import Corpus, FileTexts
     from ..data.loading.table import Table
     from ..explore.explain import ScoreDistribution, WordAlignment
     from ..models.base import Encoder

@@ -33,7 +33,7 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
-    from ..data.file_texts import FileTexts
+    from ..data.corpus import FileTexts
     from ..models.base import Encoder
     from ..progress import Progress
 

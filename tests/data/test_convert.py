@@ -60,12 +60,7 @@ def rows_of(examples: Examples) -> list[tuple[str, ...]]:
             [("a1", "a2"), ("a2", "a3"), ("a3", "a1"), ("b1", "b2")],
             [2, 4, 5, 3],
         ),
-        (
-            sentences("a1 b1 a2 c1", "a b a c"),
-            "classes_to_triplets",
-            [("a1", "a2", "b1"), ("a2", "a1", "c1")],
-            [2, 4],
-        ),
+        (sentences("a1 b1 a2 c1", "a b a c"), "classes_to_triplets", [("a1", "a2", "b1"), ("a2", "a1", "c1")], [2, 4]),
     ],
 )
 def test_a_conversion(examples: Examples, name: str, rows: list[tuple[str, ...]], lines: list[int]) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from sbert_studio.data.corpus import corpus_from_table, find_text_columns
-from sbert_studio.data.loading.table import read_table, table_from_columns
+from sbert_studio.data.loading.table import table_from_columns
 from sbert_studio.errors import StudioError
 from sbert_studio.workspace import digest_texts
 
@@ -58,12 +56,3 @@ def test_a_column_of_labels_is_used_if_it_is_chosen_or_the_only_one(columns: dic
 def test_tables_without_text_are_refused(columns: dict[str, list[str]], column: str | None, words: str) -> None:
     with pytest.raises(StudioError, match=words):
         corpus_from_table(table_from_columns("t", columns), column)
-
-
-@pytest.mark.parametrize(
-    ("file", "column"), [("banking77/train.csv", "text"), ("stsb-zh/dev.csv", "sentence1"), ("snli/test.csv", "premise")]
-)
-def test_the_text_column_of_public_sets_is_found(real_data: Path, file: str, column: str) -> None:
-    table = read_table(real_data / file)
-    corpus = corpus_from_table(table)
-    assert (corpus.column, len(corpus)) == (column, len(table))

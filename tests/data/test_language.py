@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from sbert_studio.data.language import (
-    count_languages,
-    detect_language,
-    detect_main_language,
-    dominant_foreign_language,
-    language_mismatch_note,
-)
-from sbert_studio.data.loading.table import read_table
-from sbert_studio.data.samples import get_sample
+from sbert_studio.data.language import count_languages, detect_language, dominant_foreign_language, language_mismatch_note
 
 ENGLISH = "Where is the card that I ordered?"
 CHINESE = "我的银行卡什么时候到"
@@ -41,14 +31,6 @@ CHINESE = "我的银行卡什么时候到"
 )
 def test_the_language_of_a_sentence(text: str, code: str) -> None:
     assert detect_language(text) == code
-
-
-@pytest.mark.parametrize(
-    ("file", "code"), [("stsb-zh/dev.csv", "zh"), ("stsb/dev.csv", "en"), ("sts14/tweet-news.csv", "en"), ("sick/trial.csv", "en")]
-)
-def test_the_language_of_public_sets(real_data: Path, file: str, code: str) -> None:
-    language = detect_main_language(read_table(real_data / file).column("sentence1"))
-    assert language.code == code and language.share > 0.9
 
 
 @pytest.mark.parametrize(
@@ -92,11 +74,3 @@ def test_the_warning_about_languages_that_the_model_does_not_know(texts: list[st
 def test_the_dominant_foreign_language(texts: list[str], code: str) -> None:
     assert dominant_foreign_language(count_languages(texts)) == code
     assert dominant_foreign_language(count_languages(texts), ("en", "zh", "ru", "ar", "de")) == ""
-
-
-@pytest.mark.parametrize(
-    "name", ["support_requests", "questions", "scored_pairs", "triplets", "nli_pairs", "labelled_texts", "bank_messages"]
-)
-def test_english_samples_are_english(name: str) -> None:
-    table = read_table(get_sample(name).path)
-    assert dominant_foreign_language(count_languages([text for column in table.columns for text in table.column(column)])) == ""

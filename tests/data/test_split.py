@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,9 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from leakage import leakage
 
-from sbert_studio.data.examples import Examples, build_examples
-from sbert_studio.data.loading.table import read_table
-from sbert_studio.data.schema.inference import infer_roles
+from sbert_studio.data.examples import Examples
 from sbert_studio.data.split import cluster_rows, connected_rows, find_leaks, make_folds, normalize_text, split_examples
 from sbert_studio.errors import StudioError
 
@@ -133,12 +130,3 @@ def test_clusters_that_chain_too_many_rows_are_parted() -> None:
     assert len(set(cluster_rows(list(zip(*few, strict=True))).tolist())) == 20
     chain = [(f"link {index}", f"link {index + 1}") for index in range(20)]
     assert len(set(cluster_rows(list(zip(*chain, chain[0], strict=True))).tolist())) == 20, "equal rows stay together"
-
-
-@pytest.mark.parametrize("file", ["stsb/train.csv", "sick/train.csv", "snli/train.csv", "mrpc/train.csv", "sts12/SMTeuroparl.csv"])
-def test_public_sets_are_split_without_leaks_at_the_requested_size(real_data: Path, file: str) -> None:
-    table = read_table(real_data / file)
-    examples, _ = build_examples(table, infer_roles(table))
-    train, dev = split_examples(examples, 0.1)
-    assert leakage(train, dev) == () and len(train) + len(dev) == len(examples)
-    assert 0.07 * len(examples) <= len(dev) <= 0.1 * len(examples) + 1

@@ -179,12 +179,3 @@ def test_official_splits(downstream: Path) -> None:
     assert find_official_splits(downstream / "SST/binary/sentiment-train") == []
     titles = [one.evaluated.title for one in find_official_splits(downstream)]
     assert titles == ["MR", "MRPC test", "SICK test", "SST2 test", "STS12 test", "TREC test"]
-
-
-def test_the_public_sets_are_found(real_data: Path) -> None:
-    parts, missing = find_parts(expand_suite(SUITES["STS"]), [real_data], read_table)
-    assert [len([one for one in parts if one.suite.name == name]) for name in STS] == [4, 3, 6, 0, 0, 1, 1]
-    assert [one.file for one in missing if one.suite in ("STS12", "SICK-R")] == ["MSRvid", "SICK_test_annotated"]
-    parts, missing = find_parts(expand_suite(SUITES["SentEval"]), [real_data], read_table)
-    assert [(one.part.name, one.part.train_rows) for one in parts] == [("TREC", 5452), ("MRPC", 4076)] and len(missing) == 5
-    assert parts[0].train is not None and (len(parts[0].read()), len(parts[0].train())) == (500, 5452)

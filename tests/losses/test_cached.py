@@ -58,16 +58,6 @@ def test_the_gradient_is_that_of_the_whole_batch(name: str, kind: str, size: int
         assert torch.allclose(mine, whole, atol=1e-12, rtol=1e-9)
 
 
-def test_gradients_are_added_to_what_is_there() -> None:
-    data, model, objective = batch("positive_pairs"), encoder(0.0), make("in_batch")
-    chunks, encode = chunks_of(data.columns, 4), encode_with(model)
-    cached_backward(objective, chunks, encode)
-    once = gradients(model)
-    cached_backward(objective, chunks, encode)
-    for total, first in zip(gradients(model), once, strict=True):
-        assert torch.allclose(total, 2 * first)
-
-
 def test_only_one_chunk_has_a_graph_at_any_time() -> None:
     data, model = batch("positive_pairs", rows=12), encoder(0.1)
     alive: list[weakref.ref[Tensor]] = []

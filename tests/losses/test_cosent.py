@@ -59,12 +59,6 @@ def test_scores_far_beyond_the_range_of_exp_do_not_overflow() -> None:
     assert torch.allclose(scores.grad, torch.tensor([1.0, -1.0, 0.0]))  # type: ignore[arg-type]
 
 
-def test_a_perfect_order_costs_almost_nothing_and_the_reverse_a_lot() -> None:
-    targets = torch.arange(6)
-    assert ranking_loss(20.0 * targets, targets).item() < 1e-6
-    assert ranking_loss(-20.0 * targets, targets).item() > 99
-
-
 def test_a_batch_of_a_hundred_thousand_pairs_saves_no_square_matrix() -> None:
     rows, saved = 100_000, []
     scores = torch.randn(rows, requires_grad=True)

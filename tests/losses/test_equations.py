@@ -16,14 +16,7 @@ from .batches import Batch, batch, make
 BINARY = torch.tensor([0, 1, 1, 0, 1, 0, 0, 1, 1])
 SCORED, LABELLED = batch("scored_pairs"), batch("labelled_pairs")
 BINARY_PAIRS = Batch(LABELLED.columns, BINARY, LABELLED.ids)
-OPPOSITE = Batch([SCORED.columns[0], -SCORED.columns[1]], SCORED.targets, SCORED.ids)
 Loop = Callable[[Sequence[Tensor]], Tensor]
-
-
-def binary_cosent(columns: Sequence[Tensor]) -> Tensor:
-    scores = [20 * equations.cos(u, v) for u, v in zip(*columns, strict=True)]
-    terms = [(scores[k] - scores[i]).exp() for i in range(9) for k in range(9) if BINARY[i] == 1 and BINARY[k] == 0]
-    return (1 + sum(terms)).log()
 
 
 def whole_angle(data: Batch, is_positive: list[bool]) -> Loop:
@@ -36,13 +29,8 @@ def whole_angle(data: Batch, is_positive: list[bool]) -> Loop:
 
 CASES: dict[str, tuple[Loss, Batch, Loop]] = {
     "cosine, ordered classes": (make("cosine"), LABELLED, lambda columns: equations.cosine_regression(columns, LABELLED.targets / 2)),
-    "cosent, scores, λ 1": (make("cosent", scale=1.0), SCORED, lambda columns: equations.cosent(columns, SCORED.targets, 1.0)),
-    "cosent, classes": (make("cosent"), LABELLED, lambda columns: equations.cosent(columns, LABELLED.targets)),
-    "cosent, 0/1": (make("cosent", labels=2), BINARY_PAIRS, binary_cosent),
     "cosine+cosent": (make("cosine+cosent"), SCORED, lambda columns: equations.combined(columns, SCORED.targets)),
     "cosine+cosent, w 2": (make("cosine+cosent", cosine_weight=2), SCORED, lambda columns: equations.combined(columns, SCORED.targets, 2)),
-    "angle, scores": (make("angle"), SCORED, lambda columns: equations.angle(columns, SCORED.targets)),
-    "angle, opposite": (make("angle"), OPPOSITE, lambda columns: equations.angle(columns, SCORED.targets)),
     "angle, three terms, scores": (
         make("angle", cosine_weight=0.5, in_batch_weight=3.0),
         SCORED,

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from sbert_studio.errors import StudioError
-from sbert_studio.losses import Loss, MatryoshkaLoss, build_loss
+from sbert_studio.losses import MatryoshkaLoss, build_loss
 from sbert_studio.losses.matryoshka import truncate
 
 from .batches import CLASSES, DIM, PAIRS, batch, make
@@ -44,20 +44,6 @@ def test_softmax_gets_a_head_for_each_width() -> None:
     assert all(parameter.grad is not None and parameter.grad.abs().sum() > 0 for parameter in wrapped.parameters())
 
 
-def test_full_precision_holds_inside() -> None:
-    data = batch("scored_pairs", dtype=torch.bfloat16)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        assert build_loss("cosine", {}, dim=DIM, matryoshka_dims=(4,))(data.columns, data.targets).dtype == torch.float32
-
-
-@pytest.mark.parametrize(("width", "rows"), [(1, 5), (4, 5), (DIM, 5)])
-def test_a_shortened_embedding_keeps_its_length_and_direction(width: int, rows: int) -> None:
-    embeddings = torch.randn(rows, DIM, dtype=torch.float64)
-    short = truncate(embeddings, width)
-    assert torch.allclose(short.norm(dim=1), embeddings.norm(dim=1))
-    assert torch.allclose(torch.cosine_similarity(short, embeddings[:, :width]), torch.ones(rows, dtype=torch.float64))
-
-
 def test_shortened_zeros_have_a_finite_gradient() -> None:
     embeddings = torch.zeros(3, DIM, requires_grad=True)
     truncate(embeddings, 4).sum().backward()
@@ -68,11 +54,3 @@ def test_shortened_zeros_have_a_finite_gradient() -> None:
 def test_impossible_widths_are_refused(dims: tuple[int, ...]) -> None:
     with pytest.raises(StudioError, match="Matryoshka widths"):
         build_loss("cosine", {}, dim=DIM, matryoshka_dims=dims)
-
-
-def test_weights_must_match_widths() -> None:
-    def factory(width: int) -> Loss:
-        return make("cosine", dim=width)
-
-    with pytest.raises(StudioError, match="2 Matryoshka weights for 1 widths"):
-        MatryoshkaLoss(factory, DIM, [4], [1, 1])

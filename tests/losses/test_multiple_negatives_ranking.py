@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from sbert_studio.losses import MatryoshkaLoss
 from sbert_studio.losses.base import KnownPositives
 from sbert_studio.losses.multiple_negatives_ranking import false_negative_mask
 
 from . import equations
-from .batches import DIM, batch, make
+from .batches import batch, make
 
 
 def test_equal_texts_are_masked_and_nothing_else() -> None:
@@ -57,11 +56,6 @@ def test_a_batch_of_one_text_alone_costs_nothing(name: str) -> None:
     assert all(torch.equal(leaf.grad, torch.zeros_like(leaf)) for leaf in leaves)
 
 
-def test_distinct_ids_change_nothing() -> None:
-    data, objective = batch("triplets"), make("in_batch")
-    assert objective(data.columns, None, data.ids).item() == objective(data.columns).item()
-
-
 def test_a_known_positive_from_elsewhere_is_masked_and_nothing_else() -> None:
     """Rows (1, 5) and (2, 6) are the batch; (1, 6) is a row of the file too. 6 is then no negative of 1, nor is 1 one of 6."""
     relation = KnownPositives.from_rows(np.array([[1, 2, 1], [5, 6, 6]]))
@@ -84,11 +78,3 @@ def test_an_objective_that_knows_all_rows_leaves_their_positives_out(name: str) 
     assert objective(data.columns, None, data.ids).item() == pytest.approx(0), "where all belong together there is no negative"
     objective.set_known_positives(KnownPositives.from_rows(rows, np.zeros(4, np.int64)))
     assert objective(data.columns, None, data.ids).item() == pytest.approx(0), "and so it is within one class"
-
-
-def test_matryoshka_tells_its_widths_what_it_knows() -> None:
-    data = batch("positive_pairs", rows=4)
-    rows = np.stack([ids.numpy() for ids in data.ids])
-    wide = MatryoshkaLoss(lambda width: make("in_batch", dim=width), DIM, [DIM, 4])
-    wide.set_known_positives(KnownPositives.from_rows(rows, np.zeros(4, np.int64)))
-    assert wide(data.columns, None, data.ids).item() == pytest.approx(0)

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 import torch
 from sentence_transformers.sentence_transformer import losses as peer
-from sentence_transformers.sentence_transformer.losses.contrastive import SiameseDistanceMetric
 from sentence_transformers.sentence_transformer.losses.triplet import TripletDistanceMetric
 from torch import Tensor, nn
 
@@ -158,10 +157,3 @@ def test_value_and_gradient_equal_sentence_transformers(case: str) -> None:
     assert any(a is not None and a.abs().max() > 1e-4 for a, _ in gradients) or "only" in case, "a gradient of 0 would prove nothing"
     assert abs(value - reference).item() < TOLERANCE
     assert max(differences) < TOLERANCE
-
-
-def test_euclidean_contrastive_is_the_peers_up_to_the_epsilon_in_its_distance() -> None:
-    data = binary()
-    ours = make("contrastive", labels=2, distance="euclidean", margin=3.0)(data.columns, data.targets)
-    theirs = peer.ContrastiveLoss(Given(), SiameseDistanceMetric.EUCLIDEAN, 3.0).compute_loss_from_embeddings(data.columns, data.targets)
-    assert ours.item() == pytest.approx(theirs.item(), abs=1e-5)

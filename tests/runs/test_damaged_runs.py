@@ -11,7 +11,6 @@ import pytest
 from tiny_studio import quick, studio_at, write_pairs
 
 from sbert_studio.errors import StudioError
-from sbert_studio.runs.run import Run
 from sbert_studio.services import Studio, TrainRequest
 
 
@@ -124,17 +123,6 @@ def test_an_export_names_the_file_that_is_not_what_was_written(runs: Path, tiny_
         assert studio.fine_tune.export(whole.id).bytes > 1000
 
 
-@pytest.mark.parametrize("status", ["finished", "interrupted"])
-def test_what_is_said_of_a_missing_model_is_true(runs: Path, tiny_model: Path, status: str) -> None:
-    with studio_at(runs, tiny_model) as studio:
-        run: Run = studio.fine_tune.list_runs()[0]
-        shutil.rmtree(studio.workspace.runs / run.id / "model")
-        studio.store.record(run.id, status=status)
-        with pytest.raises(StudioError) as caught:
-            studio.fine_tune.export(run.id)
-        assert ("once it is finished" in caught.value.hint) == (status != "finished")
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("where", "more"),
@@ -184,41 +172,11 @@ def test_damaged_input_files_are_named(runs: Path, tiny_model: Path, damage: Cal
         assert any(words in found.message for words in ("damaged", "gone", "not what"))
 
 
-@pytest.mark.slow
-def test_a_thread_that_cannot_be_started_leaves_no_run_waiting(studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise RuntimeError("can't start new thread")
-
-    path = write_pairs(tmp_path / "pairs.csv")
-    run = studio.fine_tune.train(TrainRequest(path, overrides=quick()))
-    studio.store.record(run.id, status="stopped")
-    with monkeypatch.context() as patch:
-        patch.setattr("sbert_studio.runs.runner.threading.Thread.start", refuse)
-        with pytest.raises(RuntimeError):
-            studio.fine_tune.resubmit(run.id)
-    assert studio.fine_tune.list_runs()[0].status == "interrupted"
-    studio.fine_tune.resubmit(run.id)
-    assert studio.runner.wait(run.id, 240)
-    assert studio.fine_tune.list_runs()[0].status == "finished"
-
-
 def at_command_line(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
     from sbert_studio.cli.main import run
 
     code = run(arguments)
     return code, *capsys.readouterr()
-
-
-def test_a_home_that_cannot_be_written_serves_what_only_reads(
-    runs: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("os.access", lambda path, mode: False)
-    with studio_at(runs, tiny_model) as studio:
-        assert studio.similarity.compare("cat", "cat").cosine == pytest.approx(1, abs=1e-5)
-        with pytest.raises(StudioError, match="not writable"):
-            studio.fine_tune.train(TrainRequest(write_pairs(runs.parent / "pairs.csv"), overrides=quick()))
-    code, out, _ = at_command_line(capsys, "models", "--json")
-    assert code == 0 and "not writable" in json.loads(out)["notices"][0]
 
 
 def test_a_run_whose_folder_was_deleted_is_gone(runs: Path, tiny_model: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -228,27 +186,6 @@ def test_a_run_whose_folder_was_deleted_is_gone(runs: Path, tiny_model: Path, ca
     assert [run["id"] for run in json.loads(at_command_line(capsys, "runs", "--json")[1])["runs"]] == [whole.id]
     code, _, err = at_command_line(capsys, "similarity", "cat", "dog", "--model", broken.id)
     assert code == 2 and broken.id in err and "wait" not in err
-
-
-def test_the_page_lists_models_though_the_runs_cannot_be_read(runs: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sbert_studio.ui.page import Page
-    from sbert_studio.ui.tabs.models import handlers as models
-
-    with studio_at(runs, tiny_model) as studio:
-        page = Page(studio)
-        usual = page.model_choices(None)
-        locked = StudioError("the folder of runs is locked by another program", "wait")
-
-        def refuse(*_: object, **__: object) -> None:
-            raise locked
-
-        monkeypatch.setattr(studio.store, "runs", refuse)
-        assert {name for _, name in page.model_choices(None)} >= {name for _, name in usual}
-        ids, value = models.list_models(page, None, "")
-        assert [card["badge"] for card in value["cards"]] == ["built in", "built in", "finished", "finished"] and len(ids) == 4
-        assert "locked" in str(models.show_models(page, None, "").facts)
-        known, panel, _ = models.model_details(page, None, ids[1])
-        assert known is not None and panel is None
 
 
 def test_a_full_disk_speaks_of_a_checkpoint_only_where_there_is_one(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import resource
 import threading
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,20 +20,6 @@ from sbert_studio.training.schedule import PeakMemory, resident_memory
 
 
 @pytest.mark.slow
-def test_a_plan_gives_spec_reasons_and_estimate_and_leaves_no_run(studio: Studio, tmp_path: Path) -> None:
-    found = studio.planner.estimate(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(epochs=3)))
-    data = found.to_json()
-    assert set(data["estimate"]) == {"seconds", "peak_bytes", "pairs_per_second", "steps", "folds"}
-    assert data["spec"]["batch_size"] == 8
-    assert data["estimate"]["steps"] == 21
-    assert data["estimate"]["seconds"] > 0
-    assert any("as you chose" in reason for reason in data["reasons"])
-    assert studio.fine_tune.list_runs() == []
-    long = replace(found, estimate=replace(found.estimate, seconds=250, peak_bytes=2_100_000_000))
-    assert long.in_words().startswith("about 4 min, 2.1 GB of memory; 21 steps")
-
-
-@pytest.mark.slow
 def test_all_trainings_of_a_run_are_counted(studio: Studio, tmp_path: Path) -> None:
     path, first = write_pairs(tmp_path / "pairs.csv"), write_pairs(tmp_path / "first.csv", 40, seed=5)
     one = 7  # 54 of 60 rows, 8 at a time
@@ -45,11 +30,6 @@ def test_all_trainings_of_a_run_are_counted(studio: Studio, tmp_path: Path) -> N
         TrainRequest(path, first=first, overrides={**quick(), "first.epochs": 1, "first.batch_size": 10})
     ).estimate
     assert staged.steps == one + 4
-
-
-def test_what_cannot_be_trained_cannot_be_estimated(studio: Studio, tmp_path: Path) -> None:
-    with pytest.raises(StudioError, match="does not learn from"):
-        studio.planner.estimate(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(objective="triplet")))
 
 
 @pytest.mark.slow
@@ -69,7 +49,7 @@ def test_a_training_waits_for_a_rehearsal_and_no_rehearsal_measures_a_training(
         order.append("trained")
         return execute_run(*given)
 
-    monkeypatch.setattr("sbert_studio.runs.runner.execute_run", train)
+    monkeypatch.setattr("sbert_studio.runs.execution.execute_run", train)
     found: list[str] = []
     rehearsal = threading.Thread(target=lambda: found.append(studio.runner.rehearse(work)))
     rehearsal.start()

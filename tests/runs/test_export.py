@@ -164,11 +164,6 @@ def test_a_lora_run_brings_its_adapter_and_on_the_base_it_is_the_merged_model(st
     assert abs(after - merged.encode(texts)).max() < 1e-5
 
 
-def test_of_several_trainings_the_kept_one_is_verified(studio: Studio, tmp_path: Path, verify_export: Callable[[Path], str]) -> None:
-    run = studio.fine_tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv", 40), overrides=quick(seeds=2, dev_fraction=0.3)))
-    assert f"reported {run.after['kept']['score']:.4f}: the same" in verify_export(unpacked(studio, run, tmp_path))
-
-
 def test_the_card_has_scores_with_intervals_and_a_command_that_trains_the_same_model(
     studio: Studio, trained: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

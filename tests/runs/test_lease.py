@@ -89,47 +89,6 @@ def test_of_many_that_resume_one_run_at_once_exactly_one_has_it(kept: RunStore) 
     assert [one.try_acquire(run.id) for one in stores].count(True) == 1
 
 
-def test_many_that_look_at_once_neither_lose_a_live_run_nor_find_a_lost_one_twice(kept: RunStore) -> None:
-    live, lost = kept.add(new_run()), ended(kept, "running")
-    others, found = [RunStore(kept._home) for _ in range(4)], []
-
-    def look(one: RunStore) -> None:
-        for _ in range(20):
-            found.extend(one.recover())
-
-    threads = [threading.Thread(target=look, args=(one,)) for one in others]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == [lost.id]
-    assert kept.get(live.id).status == "queued"
-
-
-@pytest.mark.usefixtures("impatient")
-def test_deleting_and_resuming_at_once_do_the_one_or_the_other(kept: RunStore) -> None:
-    for _ in range(6):
-        run, other, done = ended(kept, "stopped"), RunStore(kept._home), []
-
-        def resume(other: RunStore = other, done: list[str] = done, run_id: str = run.id) -> None:
-            try:
-                other.claim(run_id)
-                done.append("resumed")
-            except StudioError:
-                pass
-
-        thread = threading.Thread(target=resume)
-        thread.start()
-        try:
-            kept.delete(run.id)
-            done.append("deleted")
-        except StudioError:
-            pass
-        thread.join()
-        assert len(done) == 1
-        assert (kept._runs / run.id).exists() == (done == ["resumed"])
-
-
 @pytest.fixture(params=[True, False], ids=["locks", "no locks"])
 def runs(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with one run, on a file system with locks or without."""

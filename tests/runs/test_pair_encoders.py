@@ -12,9 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from tiny_studio import quick, sentences, studio_at, write_pairs
-from waiting import wait_until
 
-from sbert_studio.cli.main import run as run_command
 from sbert_studio.errors import StudioError
 from sbert_studio.models.cross_encoder import load_cross_encoder
 from sbert_studio.models.poly_encoder import load_poly_encoder
@@ -131,18 +129,6 @@ def test_hits_are_those_that_it_scores_highest(either: tuple[str, Trained], tmp_
     assert [hit.row for hit in studio.search.search(corpus, "lost bank card", 5, reranker=run.id).hits] == best
 
 
-def test_a_poly_encoder_reranks_on_the_command_line(
-    poly: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    studio, run, _ = poly
-    path = write_corpus(tmp_path / "texts.txt")
-    expected = [hit.text for hit in studio.search.search(studio.data.read_corpus(path), "lost bank card", 3, reranker=run.id).hits]
-    monkeypatch.setenv("SBERT_STUDIO_HOME", str(studio.workspace.home))
-    monkeypatch.setenv("SBERT_STUDIO_MODEL", studio.settings.default_model)
-    assert run_command(["search", str(path), "lost bank card", "-k", "3", "--reranker", run.id, "--json"]) == 0
-    assert [hit["text"] for hit in json.loads(capsys.readouterr().out)["hits"]] == expected
-
-
 def test_a_search_with_a_poly_encoder_reads_the_corpus_once_and_then_the_query_alone(
     poly: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -173,54 +159,6 @@ def test_retrieval_with_a_poly_encoder_ranks_all_candidates(poly: Trained, tmp_p
     write_rows(path, ["text", "category"], lefts, ["xy"[row % 2] for row in range(len(lefts))])
     with pytest.raises(StudioError, match="needs a vector of each text, and a poly-encoder"):
         studio.evaluation.evaluate(run.id, path, "clustering")
-
-
-def test_a_second_run_starts_from_the_first(either: tuple[str, Trained]) -> None:
-    architecture, (studio, run, data) = either
-    again = studio.fine_tune.train(TrainRequest(data, overrides=settings(architecture), model=run.id))
-    assert again.before["score"] == pytest.approx(run.after["score"], abs=1e-6)
-
-
-def test_a_cross_encoder_starts_from_a_poly_encoder_and_not_the_other_way_round(poly: Trained) -> None:
-    studio, run, data = poly
-    cross = studio.fine_tune.train(TrainRequest(data, overrides=settings("cross"), model=run.id))
-    assert cross.status == "finished"
-    with pytest.raises(StudioError, match=NAMES["cross"]):
-        studio.fine_tune.train(TrainRequest(data, overrides=settings("poly"), model=cross.id))
-
-
-def test_classes_then_scores_in_two_stages(cross: Trained, tmp_path: Path) -> None:
-    studio, _, data = cross
-    run = studio.fine_tune.train(TrainRequest(data, first=write_classes(tmp_path / "nli.csv"), overrides=settings("cross")))
-    assert run.status == "finished" and run.spec["first"]["objective"] == "cross_entropy" and run.objective == "mse"
-    model = load_cross_encoder(studio.workspace.run(run.id) / "model")
-    assert model.labels == 1 and not model.sigmoid
-
-
-@pytest.mark.usefixtures("two_folds")
-def test_few_rows_are_evaluated_in_folds(poly: Trained, tmp_path: Path) -> None:
-    overrides = settings("poly", judge="folds", dev_fraction=0.1)
-    run = poly.studio.fine_tune.train(TrainRequest(write_pairs(tmp_path / "few.csv", 40), overrides=overrides))
-    assert run.status == "finished" and run.after["folds"] == 2 and run.after["metric"] == "spearman"
-
-
-def test_a_background_run_is_stopped_and_resumed(cross: Trained) -> None:
-    studio, _, data = cross
-    run = studio.fine_tune.submit(TrainRequest(data, overrides=settings("cross", epochs=300, head="mlp")))
-
-    def starts() -> list[int]:
-        return [event["step"] for _, event in studio.fine_tune.get_run(run.id).events if event["type"] == "started"]
-
-    wait_until(lambda: studio.fine_tune.get_run(run.id).run.step >= 5, 120)
-    studio.fine_tune.stop(run.id)
-    assert studio.runner.wait(run.id, 120)
-    stopped = studio.fine_tune.get_run(run.id).run
-    assert stopped.status == "stopped" and 5 <= stopped.step < stopped.steps
-    studio.fine_tune.resubmit(run.id)
-    wait_until(lambda: len(starts()) > 1, 120)
-    assert starts()[-1] == stopped.step
-    studio.fine_tune.stop(run.id)
-    assert studio.runner.wait(run.id, 120)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import statistics
 import zipfile
 from pathlib import Path
 
@@ -26,14 +25,6 @@ def write_inference(path: Path, rows: int = 40) -> Path:
         for a, b in zip(sentences(rows, 40), sentences(rows, 41), strict=True):
             shared = len(set(a.split()) & set(b.split()))
             writer.writerow([a, b, ("contradiction", "neutral", "entailment")[min(shared, 2)]])
-    return path
-
-
-def write_topics(path: Path, rows: int = 60) -> Path:
-    """Scored pairs with a column of three topics."""
-    lines = write_pairs(path, rows).read_text(encoding="utf-8").splitlines()
-    topics = ["topic", *(("guns", "death penalty", "marriage")[row % 3] for row in range(rows))]
-    path.write_text("\n".join(f"{line},{topic}" for line, topic in zip(lines, topics, strict=True)) + "\n", encoding="utf-8")
     return path
 
 
@@ -79,34 +70,6 @@ def test_settings_of_a_first_stage_without_one_are_refused(studio: Studio, tmp_p
         studio.fine_tune.submit(TrainRequest(pairs, first=first, overrides={"first.epoch": 2}))
     with pytest.raises(StudioError, match="does not learn from labelled pairs"):
         studio.fine_tune.train(TrainRequest(pairs, first=first, overrides=quick(**{"first.objective": "simcse"})))
-
-
-def test_several_seeds_tell_their_mean_and_spread(studio: Studio, tmp_path: Path) -> None:
-    run = studio.fine_tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv", 40), overrides=quick(seeds=2)))
-    each = run.after["each"]
-    assert len(each) == 2
-    assert (run.after["score"], run.after["sd"]) == pytest.approx((statistics.fmean(each), statistics.stdev(each)))
-    assert run.after["kept"]["score"] == max(each)
-    assert run.step == run.steps, "the steps of all trainings"
-    folder = studio.workspace.run(run.id)
-    assert sorted(path.name for path in folder.iterdir() if path.is_dir()) == ["checkpoints", "model", "tensorboard"]
-
-
-def test_folds_by_topic_are_judged_on_topics_that_were_not_learned(studio: Studio, tmp_path: Path) -> None:
-    told = []
-    run = studio.fine_tune.train(
-        TrainRequest(write_topics(tmp_path / "arguments.csv"), overrides=quick(folds=3, by_group=True)), on_event=told.append
-    )
-    assert run.status == "finished"
-    assert len(run.after["each"]) == 3
-    titles = sorted(event.title for event in told if type(event).__name__ == "Part")
-    assert [title.split("judged on ")[1] for title in sorted(titles, key=lambda title: title.split("on ")[1])] == [
-        "death penalty",
-        "guns",
-        "marriage",
-    ]
-    with pytest.raises(StudioError, match="no column holds groups"):
-        studio.fine_tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(folds=3, by_group=True)))
 
 
 def test_a_run_of_parts_goes_on_where_it_was_stopped(studio: Studio, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from sbert_studio.models.catalog import Catalog
 from sbert_studio.models.inference import zerogpu
 from sbert_studio.models.inference import zerogpu as zerogpu_encoder
 from sbert_studio.models.runtime import resolve_device
-from sbert_studio.runs import training
+from sbert_studio.runs import execution
 from sbert_studio.runs.run import Run
 from sbert_studio.services import Studio, TrainRequest
 from sbert_studio.settings import Settings
@@ -67,7 +67,7 @@ def test_a_training_in_slices_ends_in_the_same_bits(
     with studio_at(tmp_path / "whole", tiny_model) as studio:
         whole = trained(studio, path, **more)
         told = events(studio, whole)
-    monkeypatch.setattr(training, "_Deadline", lambda until: StepClock(steps))  # before the worker is forked
+    monkeypatch.setattr(execution, "_Deadline", lambda until: StepClock(steps))  # before the worker is forked
     with lending(tmp_path, monkeypatch) as package, studio_at(tmp_path / "sliced", tiny_model) as studio:
         sliced = trained(studio, path, **more)
         assert len(package.calls) > 2, "it took several slices"
@@ -150,11 +150,11 @@ def test_a_slice_asks_the_hub_as_nobody_and_within_the_limits(tmp_path: Path, ti
 
 
 def test_a_slice_may_load_what_its_catalogue_may(tmp_path: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(training, "train_run", lambda folder, catalog, *_: SimpleNamespace(status="finished", may=catalog.settings))
+    monkeypatch.setattr(execution, "train_run", lambda folder, catalog, *_: SimpleNamespace(status="finished", may=catalog.settings))
     with lending(tmp_path, monkeypatch) as package:
         for limits in ({}, {"allow_folders": False, "max_model_bytes": 7, "max_cache_bytes": 9, "chosen": (str(tiny_model),)}):
             catalog = Catalog(Workspace(tmp_path / "home"), device="cpu", zerogpu=zerogpu_encoder.ZeroGPUEncoder, **limits)
-            may: Any = training.train_in_slices(tmp_path, catalog, lambda: False, lambda event: None)
+            may: Any = execution.train_in_slices(tmp_path, catalog, lambda: False, lambda event: None)
             assert may.may == catalog.settings
             assert (may.may.max_model_bytes, may.may.max_cache_bytes) == (
                 limits.get("max_model_bytes", 0),

@@ -77,12 +77,6 @@ def test_a_run_leaves_the_same_curves_in_event_files_as_in_the_database(studio: 
     assert "| batch_size | `8` |" in spec
 
 
-def test_notices_are_texts(studio: Studio, tmp_path: Path) -> None:
-    run = studio.fine_tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(dev_fraction=0)))
-    (note,) = log_of(studio, run.id)["notes/1/text_summary"]
-    assert "no rows are held out" in note[1]
-
-
 def test_a_resumed_run_goes_on_without_a_point_twice(studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sbert_studio.training.events.Throughput.is_due", lambda _: True)  # every step is told, not five a second
     data = write_pairs(tmp_path / "pairs.csv")

@@ -59,11 +59,9 @@ class CheckContext:
 
     @property
     def all_rows(self) -> tuple[int, ...]:
-        """The row numbers of all examples."""
         return tuple(self.examples.lines.tolist())
 
     def rows(self, indices: np.ndarray | Sequence[int]) -> tuple[int, ...]:
-        """Return the row numbers of examples by index or mask."""
         return tuple(self.examples.lines[np.asarray(indices)].tolist()) if len(indices) else ()
 
     @cached_property
@@ -77,7 +75,6 @@ class CheckContext:
         return self._keys(fold_texts)
 
     def _keys(self, normalize: Callable[[Sequence[str]], Sequence[str]]) -> np.ndarray:
-        """Number the examples by their normalized texts, in either order if the direction is irrelevant."""
         columns = self.examples.texts
         names: dict[str, int] = {}
         texts = list(dict.fromkeys(text for column in columns for text in column))

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...errors import StudioError
 from ...progress import Progress
-from ..convert import ConversionOffer, find_conversions
+from ..convert import PossibleConversion, find_conversions
 from ..dev_file import build_dev_examples, find_reversed_scores
 from ..examples import Examples, build_examples
 from ..findings import Finding, Severity, count, drop_rows_fix
@@ -30,7 +30,16 @@ from .column_checks import (
     check_swapped_columns,
 )
 from .context import CheckContext
-from .row_checks import check_contradictions, check_duplicates, check_language, check_leaks, check_length, check_mojibake, check_self_pairs
+from .row_checks import (
+    check_contradictions,
+    check_duplicates,
+    check_language,
+    check_leaks,
+    check_length,
+    check_markup,
+    check_mojibake,
+    check_self_pairs,
+)
 
 _CHECKS: tuple[Callable[[CheckContext], Iterable[Finding]], ...] = (
     check_swapped_columns,
@@ -44,6 +53,7 @@ _CHECKS: tuple[Callable[[CheckContext], Iterable[Finding]], ...] = (
     check_length,
     check_language,
     check_mojibake,
+    check_markup,
     check_balance,
     check_singletons,
     check_size,
@@ -81,7 +91,6 @@ class Diagnosis:
 
     @property
     def certain(self) -> bool:
-        """True if there is no open question."""
         return not self.questions
 
     @property
@@ -91,15 +100,13 @@ class Diagnosis:
 
     @property
     def usable(self) -> bool:
-        """True if no finding is an error."""
         return not self.errors
 
     def with_finding(self, severity: Severity, message: str) -> Diagnosis:
-        """Return the diagnosis with one more finding."""
         return replace(self, findings=_by_severity([*self.findings, Finding(severity, message)]))
 
     @cached_property
-    def offers(self) -> tuple[ConversionOffer, ...]:
+    def offers(self) -> tuple[PossibleConversion, ...]:
         """The possible conversions; none while a question is open, because a conversion would settle it silently."""
         return () if self.questions else find_conversions(self.examples)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -13,6 +15,15 @@ from ..loading.table import Table
 from ..schema.numbers import numbers_of
 from ..schema.overrides import SchemaOverrides
 
+_MOST_ESCAPES = 3  # times that an export may have escaped a text
+_HIDDEN = re.compile(r"(?is)<!--.*?-->|<(script|style)\b[^<>]*>.*?</\1\s*>")
+# Tags by name, since <name> may be a placeholder; inline ones are within words.
+_TAG = re.compile(
+    r"(?i)</?(?:(?P<inline>a|abbr|b|code|em|font|i|mark|s|small|span|strong|sub|sup|u)|article|blockquote|body|br|center|dd|div|dl|dt|"
+    r"figcaption|figure|footer|form|h[1-6]|head|header|hr|html|iframe|img|input|label|li|link|main|meta|nav|ol|p|pre|script|section|style|"
+    r"table|tbody|td|tfoot|th|thead|title|tr|ul)(?:\s[^<>]*)?/?>"
+)
+_ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _Apply = Callable[[Table, Mapping[str, Any]], Table]
 
 
@@ -100,14 +111,30 @@ def _average_scores(table: Table, values: Mapping[str, Any]) -> Table:
     return table.with_column(name, cells).without_lines(dropped)
 
 
-def _repair_text(table: Table, values: Mapping[str, Any]) -> Table:
-    indices = _indices(table, values["rows"])
-    for name in values["columns"]:
-        cells = table.column(name)
-        for index in indices:
-            cells[index] = repair_mojibake(cells[index])
-        table = table.with_column(name, cells)
-    return table
+def _change_texts(change: Callable[[str], str]) -> _Apply:
+    def apply(table: Table, values: Mapping[str, Any]) -> Table:
+        indices = _indices(table, values["rows"])
+        for name in values["columns"]:
+            cells = table.column(name)
+            for index in indices:
+                cells[index] = change(cells[index])
+            table = table.with_column(name, cells)
+        return table
+
+    return apply
+
+
+def remove_markup(text: str) -> str:
+    """Remove HTML tags, comments, scripts and styles and decode character entities; return texts without HTML unchanged."""
+    plain = text
+    for _ in range(_MOST_ESCAPES):
+        if not ("<" in plain or "&" in plain):
+            break
+        before, plain = plain, _TAG.sub(lambda tag: "" if tag["inline"] else " ", _HIDDEN.sub(" ", plain))
+        plain = _ENTITY.sub(lambda entity: html.unescape(entity[0]), plain)
+        if plain == before:
+            break
+    return text if plain == text else " ".join(plain.split())
 
 
 def repair_mojibake(text: str) -> str:
@@ -130,5 +157,6 @@ _FIXES: dict[str, _Apply] = {
     "swap_columns": _swap_columns,
     "swap_cells": _swap_cells,
     "average_scores": _average_scores,
-    "repair_text": _repair_text,
+    "repair_text": _change_texts(repair_mojibake),
+    "remove_markup": _change_texts(remove_markup),
 }

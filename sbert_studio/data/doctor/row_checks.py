@@ -11,7 +11,7 @@ from ..findings import Finding, Fix, count, drop_rows_fix
 from ..language import LANGUAGE_NAMES, detect_language, detect_main_language, multilingual_model_hint
 from ..split import find_leaks
 from .context import CheckContext
-from .fixes import repair_mojibake
+from .fixes import remove_markup, repair_mojibake
 
 _FOREIGN_SHARE = 0.2
 _LONG_SHARE = 0.05
@@ -162,6 +162,21 @@ def check_mojibake(context: CheckContext) -> Iterator[Finding]:
         rows = context.rows(sorted(lost))
         message = f"{count(len(rows), 'row')} with characters lost to a wrong encoding (\ufffd)"
         yield Finding("warning", message, rows, _drop_unless_all(context, rows))
+
+
+def check_markup(context: CheckContext) -> Iterator[Finding]:
+    """Report HTML tags and character entities, which help-desk and web exports leave in texts."""
+    found: set[int] = set()
+    columns = []
+    for name, column in zip(context.roles.texts, context.examples.texts, strict=True):
+        here = [index for index, text in enumerate(column) if remove_markup(text) != text]
+        if here:
+            columns.append(name)
+            found.update(here)
+    if found:
+        rows = context.rows(sorted(found))
+        fix = Fix("remove_markup", "Remove markup and entities", {"columns": columns, "rows": list(rows)})
+        yield Finding("warning", f"{count(len(rows), 'row')} with HTML in the text, such as <br> or &amp;", rows, fix)
 
 
 def _drop_unless_all(context: CheckContext, rows: tuple[int, ...]) -> Fix | None:

@@ -1,4 +1,4 @@
-"""The export contract: files of a finished run in one zip, written completely or not at all, the same run giving the same bytes."""
+"""The contract of exports: files of a finished run in one zip, written completely or not at all; the same run gives the same bytes."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ...registry import Registry
 from ...workspace import atomic_file, file_name
 from ..run import Run
 
-_EPOCH = (2020, 1, 1, 0, 0, 0)
-_TEMPLATES = Path(__file__).parent / "templates"
+_EPOCH = (2020, 1, 1, 0, 0, 0)  # of all entries, so that the same run gives the same bytes
+_TEMPLATES = Path(__file__).parents[1] / "templates"
 
 
 class Export(ABC):
@@ -48,19 +48,8 @@ def folder_members(folder: Path, name: str) -> Iterator[tuple[str, Path | str]]:
             yield path.relative_to(folder).as_posix(), path
 
 
-def render(template: str, **values: Any) -> str:
-    """Return the text of a template in ``templates/``."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    # Scripts and Markdown, whose texts are escaped by whoever passes them.
-    environment = Environment(
-        loader=FileSystemLoader(_TEMPLATES), trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, undefined=StrictUndefined
-    )
-    return environment.get_template(template).render(values)
-
-
 def write_zip(export: Export, run: Run, folder: Path, target: Path) -> None:
-    """Write the zip of a run that has a model. It contains one folder, and no path of this machine.
+    """Write the zip of a run that has a model, completely or not at all. It contains one folder, and no path of this machine.
 
     Raises:
         StudioError: the run has no model yet, its files are damaged, or ``target`` cannot be written.
@@ -90,3 +79,13 @@ def write_zip(export: Export, run: Run, folder: Path, target: Path) -> None:
                     archive.writestr(entry, content)
     except OSError as error:
         raise StudioError(f"{target.name} cannot be written: {error.strerror}", "choose another folder, or make room") from error
+
+
+def render(template: str, **values: Any) -> str:
+    """Return the text of a template in ``templates/``; texts are escaped by the caller."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES), trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, undefined=StrictUndefined
+    )
+    return environment.get_template(template).render(values)

@@ -1,24 +1,28 @@
-"""Export of a finished run as one zip that another person can use, and verify, without this program."""
+"""Exports of a run: its model, its LoRA adapter, or everything that another person needs to use and verify it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ...data.cells import write_csv
+from ...data.schema.overrides import NO_ORDER, format_names, format_scale
 from ...data.schema.roles import Roles
+from ...errors import StudioError
 from ...models.card import FOLDER_PLACEHOLDER, escape_markdown, is_sentence_transformers_folder
 from ...models.io.backbone import read_json
 from ...training.artifacts import HELD_OUT, REFERENCE
-from ...training.spec import TrainSpec
+from ...training.spec import SHAPE, TrainSpec
 from ..files import RunFiles
 from ..run import Run
 from .base import EXPORTS, Export, folder_members, render
-from .reproduce import portable_name, train_command
 
 _PARTS = {"data": "", "dev": "Held-out file: ", "first": "First stage: "}
+# Chosen by the advisor from the rows: written out, so that another version cannot choose otherwise.
+_ADVISED = ("objective", "method", "epochs", "batch_size", "learning_rate", "seed", "evaluations_per_epoch", "max_length")
 
 
 @EXPORTS.register("all")
@@ -32,11 +36,10 @@ class BundleExport(Export):
     help = "the model, the adapter, the settings, the scores, the held-out rows, the card, and verify.py"
 
     def members(self, run: Run, folder: Path) -> Iterator[tuple[str, Path | str]]:
-        """See :meth:`Export.members`."""
         yield from folder_members(folder, "model")
         yield from folder_members(folder, "adapter")
         files = RunFiles(folder)
-        spec, model = files.spec().to_json(), {"model": portable_name(str(run.model))}
+        spec, model = files.spec().to_json(), {"model": _portable_name(str(run.model))}
         yield "spec.json", _dump(spec | model | {"first": spec["first"] | model if spec["first"] else {}})
         accounts = {part: account.to_json() for part, account in files.accounts().items()}
         yield "data.json", _dump({"files": files.source(), "roles": files.roles().to_json(), "accounts": accounts, "plan": files.plan()})
@@ -54,14 +57,33 @@ class BundleExport(Export):
                 yield "verify.py", script
 
 
+@EXPORTS.register("model")
+class ModelExport(Export):
+    """The folder that sentence-transformers opens, a LoRA merged into it, with its card."""
+
+    help = "the model's folder alone, as sentence-transformers opens it"
+
+    def members(self, run: Run, folder: Path) -> Iterator[tuple[str, Path | str]]:
+        yield from folder_members(folder, "model")
+
+
+@EXPORTS.register("adapter")
+class AdapterExport(Export):
+    """The adapter of a LoRA run, as peft opens it."""
+
+    help = "the LoRA adapter alone, a few megabytes"
+
+    def members(self, run: Run, folder: Path) -> Iterator[tuple[str, Path | str]]:
+        if not (folder / "adapter").is_dir():
+            raise StudioError(f"{run.name} was tuned whole and has no adapter", "choose model")
+        yield from folder_members(folder, "adapter")
+
+
 def verify_script(spec: TrainSpec, model: Path) -> str | None:
-    """Return the script that recomputes the scores of a run with sentence-transformers alone.
+    """Return the script that recomputes the scores of a run, whose model is in the folder ``model``, with sentence-transformers alone.
 
     ``None`` if sentence-transformers cannot open the model, such as one with an MLP head or a GRU, or computes other token vectors than
     a poly-encoder attends over.
-
-    Args:
-        model: the folder of the run's model.
     """
     if spec.architecture == "siamese":
         return render("verify_siamese.py.j2") if is_sentence_transformers_folder(model) else None
@@ -72,16 +94,12 @@ def verify_script(spec: TrainSpec, model: Path) -> str | None:
 
 
 def _card_section(files: RunFiles, run: Run, has_script: bool) -> str:
-    """Return the last sections of the model card: how the files were read, and how to repeat the training.
-
-    Names of files and columns, and cells, are text, and cannot end a block of code.
-    """
     kept = run.after.get("kept") or run.after
     return render(
         "card_section.md.j2",
         rows=[escape_markdown(line) for line in _row_lines(files)],
         files=[(escape_markdown(entry["name"]), entry["sha256"]) for entry in files.source().values()],
-        command=train_command(files).replace("\n", " ").replace("`", ""),
+        command=_train_command(files).replace("\n", " ").replace("`", ""),  # cannot end the block of code
         has_script=has_script,
         has_rows=(files.folder / HELD_OUT).is_file(),
         has_folds=bool(run.after.get("folds")),
@@ -90,7 +108,6 @@ def _card_section(files: RunFiles, run: Run, has_script: bool) -> str:
 
 
 def _row_lines(files: RunFiles) -> Sequence[str]:
-    """Return what became of the rows, and what was asked and answered, a sentence each."""
     plan = files.plan()
     return [
         *(f"{_PARTS[part]}{account.describe('usable')}." for part, account in files.accounts().items()),
@@ -114,3 +131,48 @@ def _write_held_out_csv(folder: Path, roles: Roles) -> Path:
 
 def _dump(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+
+
+def _portable_name(model: str) -> str:
+    """Return a model's name without the folders of this machine."""
+    return Path(model).name if Path(model).is_absolute() or model.startswith((".", "~")) else model
+
+
+def _train_command(files: RunFiles) -> str:
+    """Return the ``sbert-studio train`` command that repeats a run, as one line for a shell in the folder of its files."""
+    spec, source = files.spec(), files.source()
+    words = ["sbert-studio", "train", source["data"]["name"]]
+    words += [word for part in ("dev", "first") if part in source for word in (f"--{part}", source[part]["name"])]
+    columns = _column_settings(files.roles()) | {"group": files.roles().group or ""}
+    words += [word for name, value in columns.items() for word in (f"--{name}", value)]
+    read = source["data"].get("read", {})
+    words += [word for name in ("encoding", "delimiter") if name in read for word in (f"--{name}", read[name])]
+    words += [] if "header" not in read else ["--header" if read["header"] else "--no-header"]
+    words += [*(["--as-read"] if files.plan().get("as_read") else []), "--model", _portable_name(spec.model)]
+    settings = _settings(spec.to_json())
+    if spec.first:  # with those settings that it would otherwise inherit from the run
+        inherited = {name: spec.first[name] for name in SHAPE if spec.first[name] != getattr(spec, name)}
+        settings |= {f"first.{name}": value for name, value in (_settings(spec.first) | inherited).items()}
+    if "first" in source:
+        read = {key: one if isinstance(one, str) else "yes" if one else "no" for key, one in source["first"].get("read", {}).items()}
+        settings |= {f"first.{name}": value for name, value in (_column_settings(files.first_roles()) | read).items()}
+    return shlex.join([*words, *(word for name, value in settings.items() for word in ("--set", f"{name}={value}"))])
+
+
+def _column_settings(roles: Roles) -> dict[str, str]:
+    """Return the options for reading the columns, by name."""
+    found = {"kind": roles.kind, "columns": format_names(roles.texts)}
+    if roles.target is not None:
+        found["target"] = roles.target
+    if roles.kind == "labelled_pairs" and len(roles.labels) >= 2:
+        found["order"] = format_names(roles.labels) if roles.ordered else NO_ORDER
+    if roles.low is not None and roles.high is not None:
+        found["scale"] = format_scale(roles.low, roles.high)
+    return found
+
+
+def _settings(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that differ from the defaults, those of the objective included; the model has an option of its own."""
+    defaults = {item.name: item.default for item in TrainSpec.settings() if item.name != "model"}
+    found = {name: spec[name] for name, default in defaults.items() if name in spec and (name in _ADVISED or spec[name] != default)}
+    return {**found, **spec.get("objective_params", {})}

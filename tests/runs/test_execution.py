@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sbert_studio.data.schema.overrides import parse_columns, parse_scale
 from sbert_studio.data.schema.roles import Roles
-from sbert_studio.runs.training import add_alarm_options
+from sbert_studio.runs.execution import add_alarm_options
 
 ASKED = {
     "name": "alarm",
