@@ -34,7 +34,6 @@ def read_conventions(content: Content) -> Content:
 
 
 def _drop_rejected(content: Content) -> Content:
-    """Leave out the rows that a Prodigy annotator rejected or ignored."""
     if "answer" not in content.names:
         return content
     values = {name: content.data.column(content.names.index(name)).to_pylist() for name in _PRODIGY_NAMES if name in content.names}
@@ -53,7 +52,6 @@ def _drop_rejected(content: Content) -> Content:
 
 
 def _read_json_answers(content: Content) -> Content:
-    """Replace the cells of columns that hold annotations as JSON text, as Label Studio's CSV does, by their values."""
     data, notes = content.data, content.notes
     for at, name in enumerate(content.names):
         if any(cell[:2] in ("[{", '{"') for cell in data.column(at).slice(0, _SAMPLE).to_pylist()):

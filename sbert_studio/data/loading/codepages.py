@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable
 from functools import lru_cache
 
-from .words import WORDS
+from .content import WORDS
 
 LABELS = {
     "cp949": "CP949 (Korean)",
@@ -54,14 +53,23 @@ _ALWAYS_TRIED = ("cp932", "gb18030", "big5hkscs", "cp949", "euc_jp", "cp1251", "
 _LATIN = frozenset({"cp1252", "cp1250", "iso8859_2", "cp1254", "cp1257", "cp1258"})
 _RARE_CODECS = frozenset({"mac_roman", "cp850", "cp852", "cp866"})  # of DOS and the old Macintosh
 _RARE_CODEC_PENALTY = 0.2
-_PLAUSIBLE_MARGIN = 0.15  # how much less plausible than the best a code page may read
-_SCRIPT_MARGIN = 0.05
-_NEAR, _NEAR_OF_MANY = 0.94, 0.98  # share of the best confidence that makes a rival
-_NEAR_LATIN, _NEAR_LATIN_OF_FEW = 0.85, 0.7
-_MANY_LETTERS = 400
-_FEW_WORDS, _FEW_LATIN_WORDS = 30, 4
+_PLAUSIBLE_MARGIN, _SCRIPT_MARGIN = 0.15, 0.05  # how much less plausible than the best a code page may read
+_NEAR, _NEAR_LATIN, _NEAR_LATIN_OF_FEW = 0.94, 0.85, 0.7  # share of the best confidence that makes a rival
+_FEW_WORDS, _MOST_WORDS = 30, 2_000
 _MOST_RIVALS = 3
-_MOST_WORDS = 2_000
+
+_RUN = re.compile(r"[A-Za-z\u0080-\U0010ffff]*[\u0080-\U0010ffff][A-Za-z\u0080-\U0010ffff]*")
+# A letter of some Latin code page: not the dashes, dots and quotation marks that all of them have in the same places.
+_LATIN_WORD = re.compile(rb"[A-Za-z]*(?![A-Za-z])[A-Za-z\x80\x83\x88\x8a\x8c-\x90\x98\x9a\x9c-\x9f\xa1-\xff]+")
+_SIGNS_IN_WORDS = frozenset("¶§†‡•‰·¡¿")
+_MONEY = frozenset("£€¥¢")
+_MEASURE = re.compile(r"[A-Za-z]{0,3}[²³]")
+_ONE_LETTER_WORDS = frozenset("àáèéìíòóôåäøöýœ")
+_CYRILLIC_VOWELS, _CYRILLIC_RARE = frozenset("аеёиоуыэюяіїєў"), frozenset("ѓђљњќћџѕј")
+_EASTERN = frozenset({"CJK", "HIRAGANA", "KATAKANA", "HANGUL"})
+# Lead bytes of the frequent ideographs, which each national standard puts first.
+_FREQUENT_LEADS = {"cp932": (0x88, 0x97), "euc_jp": (0xB0, 0xCF), "gb18030": (0xB0, 0xD7), "big5hkscs": (0xA4, 0xC6)}
+_WRONG, _UNLIKELY, _NEUTRAL, _LIKELY, _RIGHT = 0.0, 0.3, 0.5, 0.9, 1.0
 
 
 def detect_codepage(sample: bytes) -> tuple[str, tuple[str, ...]]:
@@ -70,35 +78,28 @@ def detect_codepage(sample: bytes) -> tuple[str, tuple[str, ...]]:
     Args:
         sample: lines with bytes beyond ASCII that are not UTF-8.
     """
-    codec, rivals = _among_all(sample)
+    codec, rivals = _choose_codec(sample)
     if codec in _LATIN:
         # A few Hungarian, Czech or Turkish words would drown in the English around them: only words beyond ASCII count, each once.
-        codec, latin = _among_latin(sample, codec)
+        codec, latin = _choose_latin(sample, codec)
         rivals = [*latin, *(rival for rival in rivals if rival not in _LATIN)]
     return codec, tuple(rivals[:_MOST_RIVALS])
 
 
-def _among_all(sample: bytes) -> tuple[str, list[str]]:
+def _choose_codec(sample: bytes) -> tuple[str, list[str]]:
     confidence = _confidence(sample)
     texts = {codec: text for codec in dict.fromkeys((*confidence, *_ALWAYS_TRIED)) if (text := _decode(sample, codec)) is not None}
     if not texts:
         return "cp1252", []
     fit = {codec: _plausibility(text, codec) - _RARE_CODEC_PENALTY * (codec in _RARE_CODECS) for codec, text in texts.items()}
     texts = {codec: text for codec, text in texts.items() if fit[codec] >= max(fit.values()) - _PLAUSIBLE_MARGIN}
-    scores = {codec: confidence.get(codec, 0.0) for codec in texts}
-    odd = {codec: _count_odd(text) for codec, text in texts.items()}
-    ranked = sorted(texts, key=lambda codec: (-scores[codec], -fit[codec]))
-    first = ranked[0]
-    near = [codec for codec in ranked if scores[codec] >= _NEAR * scores[first]]
-    best = min(near, key=lambda codec: (codec in _RARE_CODECS, odd[codec] > odd[first], near.index(codec)))
-    if best in _RARE_CODECS or (odd[best] and odd[best] > odd[first]):
-        best = first
+    ranked = sorted(texts, key=lambda codec: (-confidence.get(codec, 0.0), -fit[codec]))
+    near = [codec for codec in ranked if confidence.get(codec, 0.0) >= _NEAR * confidence.get(ranked[0], 0.0)]
+    best = min(near, key=lambda codec: codec in _RARE_CODECS)
     rare = best in _RARE_CODECS
-    rivals = [codec for codec in near if texts[codec] != texts[best] and odd[codec] <= odd[best] and (rare or codec not in _RARE_CODECS)]
+    rivals = [codec for codec in near if texts[codec] != texts[best] and (rare or codec not in _RARE_CODECS)]
     if rare and "cp1252" in texts and texts["cp1252"] != texts[best]:
         rivals = ["cp1252", *(codec for codec in rivals if codec != "cp1252")]
-    if not rare and sum(not character.isascii() for character in texts[best]) >= _MANY_LETTERS:
-        rivals = [codec for codec in rivals if scores[codec] >= _NEAR_OF_MANY * scores[best]]
     if len(_words_beyond_ascii(texts[best])) < _FEW_WORDS:
         # Statistics say little about a few words: also offer, for each other script, the code page under which they read best.
         scripts = {_main_script(texts[best]): best}
@@ -109,17 +110,9 @@ def _among_all(sample: bytes) -> tuple[str, list[str]]:
     return best, rivals[:_MOST_RIVALS]
 
 
-# A letter of some Latin code page: not the dashes, dots and quotation marks that all of them have in the same places.
-_LATIN_LETTER = rb"[A-Za-z\x80\x83\x88\x8a\x8c-\x90\x98\x9a\x9c-\x9f\xa1-\xff]"
-_LATIN_WORD = re.compile(rb"[A-Za-z]*(?![A-Za-z])" + _LATIN_LETTER + rb"+")
-
-
-def _among_latin(sample: bytes, supposed: str) -> tuple[str, list[str]]:
+def _choose_latin(sample: bytes, supposed: str) -> tuple[str, list[str]]:
     """Choose among the Latin code pages; keep ``supposed`` if the words give no evidence."""
-    found = list(dict.fromkeys(word for word in _LATIN_WORD.findall(sample) if _is_latin_word(word, supposed)))
-    if any(word.startswith(b"\xab") for word in found) and any(word.endswith(b"\xbb") for word in found):
-        found = [word.strip(b"\xab\xbb") for word in found]  # angled quotation marks, whose bytes are letters elsewhere
-    words = b" ".join(found)
+    words = b" ".join(dict.fromkeys(word for word in _LATIN_WORD.findall(sample) if _is_latin_word(word, supposed)))
     texts = {codec: text for codec in sorted(_LATIN) if (text := _decode(words, codec)) is not None}
     fit = {codec: _plausibility(text, codec) for codec, text in texts.items()}
     scores = {codec: score for codec, score in _confidence(words).items() if fit.get(codec, 0.0) >= max(fit.values()) - _PLAUSIBLE_MARGIN}
@@ -132,8 +125,7 @@ def _among_latin(sample: bytes, supposed: str) -> tuple[str, list[str]]:
     # Words that English borrows, such as "café", tell nothing about the language of a file.
     if "cp1252" in scores and differing and all(word.lower() in WORDS["borrowed"] for word in differing):
         best = "cp1252"
-    few = len(found) < _FEW_LATIN_WORDS or len(differing) == 1
-    least = scores.get(best, 0.0) * (_NEAR_LATIN_OF_FEW if few else _NEAR_LATIN)
+    least = scores.get(best, 0.0) * (_NEAR_LATIN_OF_FEW if len(differing) == 1 else _NEAR_LATIN)
     rivals = [codec for codec in scores if scores[codec] >= least and odd[codec] <= odd[best] and texts[codec] != texts[best]]
     return best, sorted(rivals, key=lambda codec: -scores[codec])
 
@@ -165,22 +157,6 @@ def _decode(sample: bytes, codec: str) -> str | None:
     return text if text.count("\ufffd") * 200 <= beyond else None
 
 
-_RUN = re.compile(r"[A-Za-z\u0080-\U0010ffff]*[\u0080-\U0010ffff][A-Za-z\u0080-\U0010ffff]*")
-_SIGNS_IN_WORDS = frozenset("¶§†‡•‰·¡¿")
-_MONEY = frozenset("£€¥¢")
-_MEASURE = re.compile(r"[A-Za-z]{0,3}[²³]")
-_ONE_LETTER_WORDS = frozenset("àáèéìíòóôåäøöýœ")
-_CYRILLIC_VOWELS = frozenset("аеёиоуыэюяіїєў")
-_CYRILLIC_RARE = frozenset("ѓђљњќћџѕј")
-_GREEK_ACCENTED = frozenset("άέήίόύώΐΰ")
-_HEBREW_FINAL = frozenset("ךםןףץ")
-_HEBREW_RARE = frozenset("װױײ")
-_EASTERN = frozenset({"CJK", "HIRAGANA", "KATAKANA", "HANGUL"})
-# Lead bytes of the frequent ideographs, which each national standard puts first.
-_FREQUENT_LEADS = {"cp932": (0x88, 0x97), "euc_jp": (0xB0, 0xCF), "gb18030": (0xB0, 0xD7), "big5hkscs": (0xA4, 0xC6)}
-_WRONG, _UNLIKELY, _NEUTRAL, _LIKELY, _RIGHT = 0.0, 0.3, 0.5, 0.9, 1.0
-
-
 def _plausibility(text: str, codec: str) -> float:
     """Return how much the words beyond ASCII look like words, as a mean in [0, 1]; 1 where there is none."""
     words = _words_beyond_ascii(text)
@@ -191,16 +167,11 @@ def _words_beyond_ascii(text: str) -> list[str]:
     """Return the different words with a letter or sign beyond ASCII, split at punctuation."""
     words: dict[str, None] = {}
     for run in _RUN.findall(text):
-        for part in "".join(" " if _splits_words(sign) else sign for sign in run).split():
-            if not (word := part.strip("¡¿")).isascii():
-                words[word] = None
+        parts = "".join(" " if unicodedata.category(sign)[0] in "PZ" and sign not in _SIGNS_IN_WORDS else sign for sign in run).split()
+        words.update((word, None) for part in parts if not (word := part.strip("¡¿")).isascii())
         if len(words) >= _MOST_WORDS:
             break
     return list(words)
-
-
-def _splits_words(sign: str) -> bool:
-    return unicodedata.category(sign)[0] in "PZ" and sign not in _SIGNS_IN_WORDS
 
 
 def _main_script(text: str) -> str:
@@ -228,47 +199,30 @@ def _word_plausibility(word: str, codec: str) -> float:
         return _RIGHT if set(word) <= _MONEY else _LIKELY if codec in _FREQUENT_LEADS or codec == "cp949" else _NEUTRAL
     if len(scripts) > 1:
         return _RIGHT if _MEASURE.fullmatch(word) else _WRONG
-    script = scripts.pop()
-    if script == "LATIN" and (len(word) > 1 or word.lower() in _ONE_LETTER_WORDS) and any(sign in "ªº" for sign in word):
+    if scripts == {"LATIN"} and any(sign in "ªº" for sign in word) and (len(word) > 1 or word.lower() in _ONE_LETTER_WORDS):
         return _NEUTRAL
-    return _RIGHT if script == "ARABIC" or (script in _IS_WORD and _IS_WORD[script](word)) else _UNLIKELY
+    return _RIGHT if _is_word(word, scripts.pop()) else _UNLIKELY
 
 
-def _is_latin(word: str) -> bool:
-    accented = sum(not sign.isascii() for sign in word)
-    ending_inside = any(sign in "ìòù" for sign in word[:-1].lower())  # these end words of Italian, and the French "où"
-    short = len(word) == 1 and word.lower() not in _ONE_LETTER_WORDS  # what stands beside a figure is seldom a letter
-    return not short and _has_word_case(word) and accented <= max(1, len(word) / 2) and not ending_inside
-
-
-def _is_cyrillic(word: str) -> bool:
-    letters = set(word.lower())
-    return _has_word_case(word) and not letters <= _CYRILLIC_RARE and (len(word) < 3 or bool(letters & _CYRILLIC_VOWELS))
-
-
-def _is_greek(word: str) -> bool:
-    return _has_word_case(word) and "ς" not in word[:-1] and sum(sign in _GREEK_ACCENTED for sign in word.lower()) <= 1
-
-
-def _is_hebrew(word: str) -> bool:
-    return not any(sign in _HEBREW_RARE or unicodedata.combining(sign) for sign in word) and not set(word[:-1]) & _HEBREW_FINAL
-
-
-def _is_thai(word: str) -> bool:
-    return unicodedata.category(word[0]) != "Mn"
-
-
-_IS_WORD: dict[str, Callable[[str], bool]] = {
-    "LATIN": _is_latin, "CYRILLIC": _is_cyrillic, "GREEK": _is_greek, "HEBREW": _is_hebrew, "THAI": _is_thai,
-}  # fmt: skip
-
-
-def _has_word_case(word: str) -> bool:
-    return word.islower() or word.isupper() or (word[:1].isupper() and not any(sign.isupper() for sign in word[1:]))
+def _is_word(word: str, script: str) -> bool:
+    has_word_case = word.islower() or word.isupper() or (word[:1].isupper() and not any(sign.isupper() for sign in word[1:]))
+    if script == "LATIN":
+        accented = sum(not sign.isascii() for sign in word)
+        ending_inside = any(sign in "ìòù" for sign in word[:-1].lower())  # these end words of Italian, and the French "où"
+        short = len(word) == 1 and word.lower() not in _ONE_LETTER_WORDS  # what stands beside a figure is seldom a letter
+        return not short and has_word_case and accented <= max(1, len(word) / 2) and not ending_inside
+    if script == "CYRILLIC":
+        letters = set(word.lower())
+        return has_word_case and not letters <= _CYRILLIC_RARE and (len(word) < 3 or bool(letters & _CYRILLIC_VOWELS))
+    if script == "GREEK":
+        return has_word_case and "ς" not in word[:-1]
+    if script == "HEBREW":
+        return not any(sign in "װױײ" or unicodedata.combining(sign) for sign in word) and not set(word[:-1]) & set("ךםןףץ")
+    return script == "ARABIC" or (script == "THAI" and unicodedata.category(word[0]) != "Mn")
 
 
 def _ideograph_plausibility(sign: str, codec: str) -> float:
-    script, name = _script(sign), unicodedata.name(sign, "")
+    script = _script(sign)
     try:
         coded = sign.encode(codec)
     except UnicodeEncodeError:
@@ -282,22 +236,16 @@ def _ideograph_plausibility(sign: str, codec: str) -> float:
         # Only Shift JIS and Big5 have second bytes below 0xA1.
         two_high = codec in ("cp932", "big5hkscs") or min(coded) > 0xA0
         return _RIGHT if len(coded) == 2 and low <= coded[0] <= high and two_high else _UNLIKELY
-    if name == "IDEOGRAPHIC ITERATION MARK" or "PROLONGED SOUND" in name:
-        return _RIGHT
-    return _UNLIKELY if script else _NEUTRAL
+    return _RIGHT if sign in "々ー" else _UNLIKELY if script else _NEUTRAL
 
 
 def _count_odd(text: str) -> int:
     """Count characters beyond ASCII that nobody writes there: control characters, signs and capitals inside words."""
-    positions = (at for at, character in enumerate(text) if not character.isascii())
-    return sum(_is_odd(text[at - 1 : at] or " ", text[at], text[at + 1 : at + 2] or " ") for at in positions)
-
-
-def _is_odd(before: str, character: str, after: str) -> bool:
-    category = unicodedata.category(character)
-    if category in ("Cc", "Co", "Cn"):
-        return True
-    if category == "Ll":
-        return before.isupper() and after.isupper()
-    inside = before.isalpha() and after.isalpha()
-    return inside and (category[0] in "SN" or character in "¶§¡¿¹²³" or (category == "Lu" and before.islower()))
+    odd = 0
+    for before, sign, after in zip(" " + text, text, text[1:] + " ", strict=False):
+        if not sign.isascii():
+            category = unicodedata.category(sign)
+            inside = before.isalpha() and after.isalpha()
+            unusual = category[0] in "SN" or sign in "¶§¡¿¹²³" or (category == "Lu" and before.islower())
+            odd += category in ("Cc", "Co", "Cn") or (inside and unusual)
+    return odd

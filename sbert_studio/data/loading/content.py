@@ -1,4 +1,4 @@
-"""The product of every reader: columns of text, row numbers, and a log of the rows that needed repair."""
+"""Columns of text with row numbers, as every reader returns them, and a log of the rows that needed repair."""
 
 from __future__ import annotations
 
@@ -13,9 +13,13 @@ from ...errors import StudioError
 from ..cells import LONGEST_CELL, clean
 from ..findings import Finding, Severity, count, drop_rows_fix
 from ..questions import Question
+from ..schema.words import word_lists, word_set
 
 Record = tuple[int, Sequence[str]]
 """(row number as a spreadsheet shows it, cells); a record without cells is a blank row."""
+
+WORDS = {name: word_set(words) for name, words in word_lists("readers").items()}
+"""The word lists of the readers."""
 
 MOST_COLUMNS = 1_000
 MOST_ROWS = 10_000_000
@@ -25,6 +29,19 @@ MOST_CHARACTERS = 500_000_000
 _CHUNK_ROWS = 8_192
 _CHUNK_CHARACTERS = 1 << 24
 _SPANS_SHOWN = 5
+
+_EVENTS: dict[str, tuple[Severity, str, bool, str]] = {
+    "short": ("warning", "with fewer cells than there are columns; the missing cells were left empty", True, ""),
+    "long": ("warning", "with more cells than there are columns; the surplus was joined to the last column", True, ""),
+    "joined": ("warning", "with unquoted separators inside texts; those before a blank were read as part of the text", True, ""),
+    "blank": ("info", "without any cell, left out", False, "blank"),
+    "header": ("info", "that repeat the header, left out", False, "repeats the header"),
+    "nul": ("warning", "that held NUL characters, which were removed", True, ""),
+    "broken": ("warning", "that held bytes which do not fit the file's encoding; they read as \ufffd", True, ""),
+    "quote": ("warning", "with a quotation mark that is never closed; it was read as part of the text", True, ""),
+    "literal": ("info", "with quotation marks that do not pair up; they were read as part of the text", False, ""),
+}
+"""Event → severity, message behind "n rows", whether a fix offers to leave the rows out, why they are left out already."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +77,6 @@ class RowLog:
     _gap: range = range(0)
 
     def add(self, event: str, row: int) -> None:
-        """Log an event of a row."""
         self.rows.setdefault(event, []).append(row)
 
     def add_blank(self, row: int) -> None:
@@ -69,11 +85,10 @@ class RowLog:
 
     def end_gap(self) -> bool:
         """Report the blank rows logged since the last call. Return whether there were any."""
-        if not self._gap:
-            return False
-        self.rows.setdefault("blank", []).extend(self._gap)
-        self._gap = range(0)
-        return True
+        gap, self._gap = self._gap, range(0)
+        if gap:
+            self.rows.setdefault("blank", []).extend(gap)
+        return bool(gap)
 
     def findings(self) -> tuple[Finding, ...]:
         """Return one finding for each kind of event, with all its rows."""
@@ -90,42 +105,20 @@ class RowLog:
         return tuple(found)
 
 
-_EVENTS: dict[str, tuple[Severity, str, bool, str]] = {
-    "short": ("warning", "with fewer cells than there are columns; the missing cells were left empty", True, ""),
-    "long": ("warning", "with more cells than there are columns; the surplus was joined to the last column", True, ""),
-    "joined": ("warning", "with unquoted separators inside texts; those before a blank were read as part of the text", True, ""),
-    "blank": ("info", "without any cell, left out", False, "blank"),
-    "header": ("info", "that repeat the header, left out", False, "repeats the header"),
-    "nul": ("warning", "that held NUL characters, which were taken out", True, ""),
-    "broken": ("warning", "that held bytes which do not fit the file's encoding; they read as \ufffd", True, ""),
-    "quote": ("warning", "with a quotation mark that is never closed; it was read as part of the text", True, ""),
-    "literal": ("info", "with quotation marks that do not pair up; they were read as part of the text", False, ""),
-}
-"""Event → severity, message behind "n rows", whether a fix offers to leave the rows out, why they are left out already."""
-
-
 class ColumnBuilder:
-    """Collect rows into chunked pyarrow string columns, holding at most one chunk as Python strings.
-
-    Args:
-        width: the number of columns.
-    """
+    """Collect rows of ``width`` cells into chunked pyarrow string columns, holding at most one chunk as Python strings."""
 
     def __init__(self, width: int) -> None:
         self.width = width
-        self.lines = array("q")
+        self._lines = array("q")
         self._rows: list[Sequence[str]] = []
         self._in_chunk = self._total = 0
         self._chunks: list[list[Any]] = []
 
     def append(self, line: int, cells: Sequence[str]) -> None:
-        """Add a row of ``width`` cells.
-
-        Raises:
-            StudioError: a cell, or the text read so far, is too long.
-        """
+        """Add a row; raise a StudioError if a cell, or the text read so far, is too long."""
         self._rows.append(cells)
-        self.lines.append(line)
+        self._lines.append(line)
         size = sum(map(len, cells))
         if size > LONGEST_CELL:
             check_cell_length(max(map(len, cells)), line)
@@ -136,13 +129,8 @@ class ColumnBuilder:
             self._flush()
 
     def widen(self, width: int) -> None:
-        """Expect ``width`` cells a row from here on; the rows so far are blank in the new columns.
-
-        Raises:
-            StudioError: there are too many columns.
-        """
-        if width > MOST_COLUMNS:
-            raise too_many_columns()
+        """Expect ``width`` cells a row from here on; the rows so far are blank in the new columns."""
+        check_width(width)
         self._flush()
         self.width = width
 
@@ -156,7 +144,7 @@ class ColumnBuilder:
             pa.chunked_array([chunk[at] if at < len(chunk) else blank[len(chunk[0])] for chunk in self._chunks], type=pa.string())
             for at in range(len(names))
         ]
-        return pa.table(columns, names=list(names)), np.array(self.lines, dtype=np.int64)
+        return pa.table(columns, names=list(names)), np.array(self._lines, dtype=np.int64)
 
     def _flush(self) -> None:
         if self._rows and self.width:
@@ -184,21 +172,11 @@ def check_cell_length(characters: int, row: int) -> None:
 def check_total_length(characters: int, row: int) -> None:
     """Raise a StudioError if the rows up to ``row`` hold more than :data:`MOST_CHARACTERS` characters together."""
     if characters > MOST_CHARACTERS:
-        message = f"the texts come to {characters:,} characters by row {row:,}; at most {MOST_CHARACTERS:,} are read from one file"
+        message = f"the texts have {characters:,} characters by row {row:,}; at most {MOST_CHARACTERS:,} are read from one file"
         raise StudioError(message, "keep the rows and columns that are needed, or split the file")
 
 
-def too_many_columns() -> StudioError:
-    """Return the error for a table with more than :data:`MOST_COLUMNS` columns."""
-    return StudioError(f"the table has more than {MOST_COLUMNS:,} columns", "keep the text, score and label columns only")
-
-
-def join_split_texts(cells: Sequence[str], separator: str) -> list[str]:
-    """Rejoin cells that were cut inside a text: at a separator before a blank, or before ``" `` as in ``"I will," she said``."""
-    joined = [cells[0]]
-    for cell in cells[1:]:
-        if cell.startswith((" ", '" ')):
-            joined[-1] += separator + cell
-        else:
-            joined.append(cell)
-    return joined
+def check_width(columns: int) -> None:
+    """Raise a StudioError if a table has more than :data:`MOST_COLUMNS` columns."""
+    if columns > MOST_COLUMNS:
+        raise StudioError(f"the table has more than {MOST_COLUMNS:,} columns", "keep the text, score and label columns only")

@@ -1,4 +1,4 @@
-"""Delimited text: CSV, TSV and the like, with stray quotes and decimal commas repaired."""
+"""Text files: CSV, TSV and the like, with stray quotes and decimal commas repaired, and one text a line, with or without labels."""
 
 from __future__ import annotations
 
@@ -17,18 +17,34 @@ from ..questions import ExampleRow, Option, Question
 from ..schema.names import SCORE
 from ..schema.numbers import parse_number
 from ..schema.words import normalize
-from .content import Content, Record, RowLog, check_cell_length, join_split_texts
-from .dialect import DELIMITER_NAMES, NO_DELIMITER, Dialect, detect_dialect, expected_delimiter
-from .headers import mostly_numbers
-from .layout import Layout, build_content, find_layout, take_sample
-from .source import InputFile, Lines
+from .content import ColumnBuilder, Content, Record, RowLog, check_cell_length
+from .dialect import (
+    DELIMITER_BY_SUFFIX,
+    DELIMITER_NAMES,
+    NAMED_HEADER,
+    NO_DELIMITER,
+    PLAIN_HEADER,
+    Dialect,
+    DialectCandidate,
+    ask_columns,
+    detect_dialect,
+    find_candidates,
+)
+from .headers import filled_cells, mostly_numbers
+from .layout import Layout, build_content, find_layout, join_split_texts, take_sample
+from .source import Lines, TableFile
 
 _MOST_DECIMAL_COLUMNS = 3
 _INTEGER_PART = re.compile(r"[+-]?\d{1,3}")
 _DECIMAL_PART = re.compile(r"\d{1,8}")
 
 
-def read_csv(source: InputFile, progress: Progress | None = None) -> Content:
+_FASTTEXT_LABELS = re.compile(r"(?:__label__\S+\s+)+")
+_LABEL_AT_END = re.compile(r"(.*\S)@(\w[\w-]{0,30})", re.DOTALL)  # behind a blank, it is a mention
+_MOST_LABELS = 20
+
+
+def read_csv(source: TableFile, progress: Progress | None = None) -> Content:
     """Read a delimited text file in one pass, in bounded memory.
 
     Rows are numbered by record, as a spreadsheet counts: line breaks inside quotes do not count, blank lines do.
@@ -67,14 +83,14 @@ def read_csv(source: InputFile, progress: Progress | None = None) -> Content:
 
 
 def _dialect_notes(dialect: Dialect, suffix: str, width: int) -> Iterator[Finding]:
-    if width > 1 and dialect.delimiter != (expected_delimiter(suffix) or dialect.delimiter):
+    if width > 1 and dialect.delimiter != DELIMITER_BY_SUFFIX.get(suffix, dialect.delimiter):
         yield Finding("info", f"the columns are separated by {DELIMITER_NAMES.get(dialect.delimiter, repr(dialect.delimiter))}")
     if dialect.quote != '"':
-        yield Finding("info", "single quotation marks around cells were taken off")
+        yield Finding("info", "single quotation marks around cells were removed")
     if dialect.curly:
-        yield Finding("info", "typographic quotation marks around cells were taken off")
+        yield Finding("info", "typographic quotation marks around cells were removed")
     if dialect.strip and dialect.delimiter != "|":
-        yield Finding("info", "blanks beside the separators were taken off")
+        yield Finding("info", "blanks beside the separators were removed")
 
 
 def _declared_delimiter(line: str) -> str | None:
@@ -82,18 +98,12 @@ def _declared_delimiter(line: str) -> str | None:
     return text[4] if len(text) == 5 and text.lower().startswith("sep=") and text[4] in DELIMITER_NAMES else None
 
 
-# Stray quotation marks -----------------------------------------------------------------------------------------------
+# Stray quotation marks --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class _RecordShape:
-    """The shape of a line that is a whole record.
-
-    Attributes:
-        dialect: the rules that cut it.
-        width: its number of cells.
-        numeric: the positions of cells that are numbers in nearly every line.
-    """
+    """The width of whole records, and the positions of cells that are numbers in nearly every one."""
 
     dialect: Dialect
     width: int
@@ -101,17 +111,15 @@ class _RecordShape:
 
     @classmethod
     def measure(cls, start: Sequence[str], dialect: Dialect) -> _RecordShape:
-        """Measure the first lines of a file, each cut on its own."""
         rows = [join_split_texts(cells, "") for line in start if len(cells := dialect.split(line)) > 1]
         if not rows:
             return cls(dialect, 0)
         widths = [len(row) for row in rows]
         width = max(set(widths), key=lambda one: (widths.count(one), one))
-        columns = [[row[at].strip() for row in rows if len(row) == width and row[at].strip()] for at in range(width)]
+        columns = filled_cells([row for row in rows if len(row) == width], width)
         return cls(dialect, width, tuple(at for at, texts in enumerate(columns) if len(texts) > 3 and mostly_numbers(texts)))
 
     def fits(self, line: str) -> bool:
-        """Return whether a line by itself is a record, with numbers where records have numbers."""
         for cells in (self.dialect.split(line), self.dialect.split(line, strict=True)):
             whole = cells if len(cells) == self.width else join_split_texts(cells, "") if cells else []
             if len(whole) == self.width > 1:
@@ -119,7 +127,7 @@ class _RecordShape:
         return False
 
     def are_records(self, lines: Sequence[str]) -> bool:
-        """Return whether the lines of one record are records themselves, swallowed by a stray quotation mark."""
+        """Return whether the lines of one record are records themselves, which a stray quotation mark joined."""
         fitting = sum(map(self.fits, lines))
         if self.numeric:
             return fitting >= max(2, 0.6 * len(lines))
@@ -127,7 +135,6 @@ class _RecordShape:
         return len(lines) >= (4 if self.width > 2 else 6) and fitting >= 0.8 * len(lines)
 
     def may_be_records(self, lines: Sequence[str]) -> bool:
-        """Return whether some of the lines of one record could be records themselves."""
         return sum(map(self.fits, lines)) >= (3 if self.width == 2 else 2)
 
 
@@ -187,24 +194,21 @@ def _cut_literally(pending: Sequence[str], dialect: Dialect, width: int, unclose
 
 
 def _check_first_line(pending: Sequence[str], dialect: Dialect, width: int, row: int) -> None:
-    """Raise a StudioError for a cell that is too long, unless its first line is a whole row once its quotes are literal."""
+    # A cell is too long, unless its first line is a whole row once its quotes are literal.
     for line in pending[:1]:
         cells = [] if len(line) > LONGEST_CELL else dialect.split(line)
         if not cells or (width > 1 and len(cells) != width):
             check_cell_length(max(LONGEST_CELL + 1, sum(map(len, pending))), row)
 
 
-# Decimal commas in a file that is separated by commas ----------------------------------------------------------------
+# Decimal commas in a file that is separated by commas -------------------------------------------------------------------
 
 
 def _decimal_columns(layout: Layout, chosen: bool | None) -> tuple[int, ...]:
     """Return the positions of the columns whose numbers were cut at their decimal commas.
 
-    They are the only ones for which every row of the sample gets as many cells as the header has names once the halves are joined.
-    Without a header, they are looked for only if the owner chose decimal commas.
-
-    Raises:
-        StudioError: several columns fit.
+    They are the only ones for which every row of the sample gets as many cells as the header has names once the halves are joined; if
+    several fit, a StudioError is raised. Without a header, they are looked for only if the owner chose decimal commas.
     """
     rows = [cells for _, cells in layout.body]
     if not rows or not (layout.header or chosen):
@@ -284,3 +288,76 @@ def _ends_in_two_numbers(cells: Sequence[str], width: int) -> bool:
 
 def _are_scores(layout: Layout, columns: tuple[int, ...]) -> bool:
     return all(column < len(layout.header) and normalize(layout.header[column]) in SCORE for column in columns)
+
+
+# One text a line --------------------------------------------------------------------------------------------------------
+
+
+def read_text(source: TableFile, progress: Progress | None = None) -> Content:
+    """Read a text file as a column ``text``; rows have the numbers of their lines, and blank lines are left out and reported.
+
+    A file in which every line has the same number of tabs is a table, and so is one whose first line names well-known columns. If every
+    line begins with ``__label__…``, as in fastText files, or ends with ``@`` and one of a few words, the labels become a column.
+
+    Raises:
+        StudioError: the file is binary or holds no text.
+    """
+    start = source.first_lines()
+    candidates = find_candidates(start, ".txt")
+    if _has_consistent_tabs(start) or (candidates and _is_table(candidates[0])):
+        return read_csv(source, progress)
+    filled = [line for line in start if line.strip()]
+    at_start, at_end = all(map(_FASTTEXT_LABELS.match, filled)), _have_labels_at_end(filled)
+    log = RowLog()
+    names = ("label", "text") if at_start else ("text", "label") if at_end else ("text",)
+    columns = ColumnBuilder(len(names))
+    unlabelled = []
+    with Lines(source, progress) as lines:
+        for number, line in lines.numbered(log):
+            text = line.rstrip("\r\n")
+            cells: tuple[str, ...] = (text,)
+            if at_start:
+                cells = _split_fasttext(text)
+            elif at_end:
+                found = _LABEL_AT_END.fullmatch(text.strip())
+                cells = (found[1], found[2]) if found else (text, "")
+                unlabelled += [] if found else [number]
+            columns.append(number, cells)
+    data, numbers = columns.finish(names)
+    if not len(numbers):
+        raise StudioError(f"{source.path.name} holds no text", "give a file with at least one sentence, one a line")
+    notes = [*source.encoding_notes(), *log.findings()]
+    if at_end and not at_start:
+        notes.append(Finding("info", "each line ends with @ and a label; the labels became a column"))
+    if unlabelled:
+        notes.append(Finding("warning", "lines do not end with @ and a label; their label was left empty", tuple(unlabelled)))
+    uncertain = candidates and candidates[0].share > 0.98 and len(numbers) > 2
+    questions = (ask_columns(start, candidates[0]),) if uncertain else ()
+    return Content(names, data, numbers, tuple(notes), (*source.ask_encoding(), *questions))
+
+
+def _have_labels_at_end(lines: Sequence[str]) -> bool:
+    """Return whether every line ends with ``@`` and a word that other lines end with too, as in the Financial PhraseBank."""
+    found = [match[2] for line in lines if (match := _LABEL_AT_END.fullmatch(line.strip()))]
+    labels = set(found)
+    return len(found) == len(lines) and 1 < len(labels) <= min(_MOST_LABELS, len(lines) // 2)
+
+
+def _split_fasttext(line: str) -> tuple[str, str]:
+    # __label__a __label__b some words → a, b | some words
+    found = _FASTTEXT_LABELS.match(line)
+    if not found:
+        return "", line
+    return ", ".join(label.removeprefix("__label__") for label in found.group().split()), line[found.end() :]
+
+
+def _has_consistent_tabs(lines: Sequence[str]) -> bool:
+    counts = {line.count("\t") for line in lines if line.strip()}
+    return len(counts) == 1 and counts != {0}
+
+
+def _is_table(candidate: DialectCandidate) -> bool:
+    """Return whether a .txt file is a table: names stand above the rows, or no text would contain its separators."""
+    rare = candidate.dialect.delimiter in ("|||", "||", "::")
+    consistent = candidate.share > 0.98 and (rare or (candidate.score >= PLAIN_HEADER and candidate.dialect.delimiter != ","))
+    return consistent or candidate.score >= NAMED_HEADER

@@ -12,7 +12,7 @@ from typing import Any
 from ...errors import StudioError
 from ..questions import ExampleRow, Option, Question
 from ..schema.names import is_known_name
-from .headers import COMMENT_MARKS, looks_like_names, names_one_column
+from .headers import is_comment, looks_like_names, names_one_column
 
 NO_DELIMITER = "\x1f"
 """The delimiter of a file with one column: a control character that no text contains."""
@@ -28,7 +28,7 @@ _OPTION_NAMES = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar", "  ": 
 _BY_OPTION_NAME = {
     **{name: delimiter for delimiter, name in _OPTION_NAMES.items()}, "\\t": "\t", "pipe": "|", "spaces": "  ", "decimal-comma": ",",
 }  # fmt: skip
-_BY_SUFFIX = {".tsv": "\t", ".tab": "\t", ".csv": ",", ".txt": "\t"}
+DELIMITER_BY_SUFFIX = {".tsv": "\t", ".tab": "\t", ".csv": ",", ".txt": "\t"}
 _CURLY_QUOTES = {"“": "”", "„": "“", "«": "»", "”": "”"}
 _MARKDOWN_RULE = re.compile(r"[\s|:+=-]*-[\s|:+=-]*")
 
@@ -46,13 +46,13 @@ _LONGEST_SHOWN = 120
 
 @dataclass(frozen=True)
 class Dialect:
-    """The rules for cutting a line into cells.
+    """Rules that cut a line into cells.
 
     Attributes:
         delimiter: one character, or ``"  "`` (two blanks or more), ``|||``, ``||`` or ``::``.
         quote: the quotation mark around cells that contain the delimiter.
         strip: blanks beside the delimiter are not part of the cells.
-        escaped: a backslash before a quotation mark inside a cell stands for a second one.
+        escaped: a quotation mark inside a cell is written with a backslash instead of doubled.
         curly: typographic quotation marks surround the cells.
         framed: every line begins and ends with the delimiter, as in Markdown.
         decimals: whether commas between digits may be decimal commas; None is detected.
@@ -104,10 +104,9 @@ class Dialect:
 
 @dataclass(frozen=True)
 class DialectCandidate:
-    """The fit of a dialect to the first lines of a file.
+    """A dialect, and how well it fits the first lines of a file.
 
     Attributes:
-        dialect: the rules.
         width: the most frequent number of cells above one.
         share: the share of records of that width, from the first record of several cells on.
         score: the share, with a bonus for a header and a typical delimiter.
@@ -120,26 +119,20 @@ class DialectCandidate:
 
     @property
     def plural(self) -> str:
-        """The delimiter in words."""
         return DELIMITER_NAMES.get(self.dialect.delimiter, self.dialect.delimiter)
 
     def option(self, answer: str) -> Option:
-        """Return the answer that chooses this delimiter."""
         name = _OPTION_NAMES.get(self.dialect.delimiter, self.dialect.delimiter)
         return Option(answer, f"--delimiter {name}", {"delimiter": name})
 
     def records(self, start: Sequence[str], most: int) -> list[list[str]]:
-        """Return at most ``most`` of the first records."""
         return _records(start[:50], self.dialect)[:most]
 
 
 def detect_dialect(start: Sequence[str], suffix: str, delimiter: str | None = None) -> tuple[Dialect, tuple[Question, ...]]:
-    """Return the dialect of a file, and the question to its owner if several fit.
+    """Return the dialect of the first lines of a file, and the question to its owner if several fit.
 
-    Args:
-        start: the first lines.
-        suffix: the extension of the file.
-        delimiter: the owner's choice, which is obeyed: one character, or a name such as ``semicolon`` or ``none``.
+    A chosen ``delimiter``, one character or a name such as ``semicolon`` or ``none``, is obeyed.
     """
     if delimiter is not None:
         named = named_dialect(delimiter)
@@ -160,15 +153,13 @@ def detect_dialect(start: Sequence[str], suffix: str, delimiter: str | None = No
 
 
 def named_dialect(name: str) -> Dialect:
-    """Return the dialect of a delimiter that its owner named: a character, or a word such as ``tab``, ``blanks`` or ``none``.
-
-    Raises:
-        StudioError: it is neither.
-    """
+    """Return the dialect of a delimiter: a character, or a word such as ``tab`` or ``none``; raise a StudioError for any other."""
     word = name.strip().lower()
     delimiter = _BY_OPTION_NAME.get(word, name if len(name) == 1 or name in _LONG_DELIMITERS else word)
     if delimiter not in _LONG_DELIMITERS and (len(delimiter) != 1 or delimiter in '\r\n"'):
-        raise StudioError(f"{name!r} is no delimiter", "give one character, or comma, semicolon, tab, bar, blanks, decimal-comma or none")
+        raise StudioError(
+            f"{name!r} is not a delimiter", "give one character, or comma, semicolon, tab, bar, blanks, decimal-comma or none"
+        )
     return Dialect(delimiter, strip=delimiter == "|", decimals=word == "decimal-comma")
 
 
@@ -188,16 +179,11 @@ def find_candidates(start: Sequence[str], suffix: str = ".csv") -> list[DialectC
     return sorted((_refine(start, one, suffix) for one in found), key=lambda one: (-one.score, -one.width))
 
 
-def expected_delimiter(suffix: str) -> str | None:
-    """Return the delimiter that files of this extension usually have."""
-    return _BY_SUFFIX.get(suffix)
-
-
 def ask_columns(start: Sequence[str], candidate: DialectCandidate) -> Question:
     """Ask whether a sign in every line separates two columns or is part of the texts."""
     options = (Option("one text a line", "--delimiter none", {"delimiter": "none"}), candidate.option(f"{candidate.width} columns"))
     shown = tuple(ExampleRow(number, tuple(row)) for number, row in enumerate(candidate.records(start, _SHOWN_ROWS), start=1))
-    why = f"every line has as many {candidate.plural}, but sentences have them too"
+    why = f"every line has the same number of {candidate.plural}, but sentences contain them too"
     return Question("delimiter", f"Do the {candidate.plural} separate columns?", options, why, shown)
 
 
@@ -208,8 +194,8 @@ def _ask_delimiter(start: Sequence[str], candidates: Sequence[DialectCandidate])
         for one in candidates
         for number, row in enumerate(one.records(start, _SHOWN_ROWS), start=1)
     )
-    why = "more than one sign cuts every line into the same number of cells"
-    return Question("delimiter", "By which sign are the columns separated?", options, why, shown)
+    why = "several characters split every line into the same number of cells"
+    return Question("delimiter", "Which character separates the columns?", options, why, shown)
 
 
 def _first_block(start: Sequence[str]) -> Sequence[str]:
@@ -224,7 +210,7 @@ def _first_block(start: Sequence[str]) -> Sequence[str]:
 
 
 def _records(lines: Sequence[str], dialect: Dialect) -> list[list[str]]:
-    """Return the records of a sample without blank ones, and without the last one if the sample seems to end inside it."""
+    # Without blank ones, and without the last one if the sample seems to end inside it.
     found: list[list[str]] = []
     reader: Any = dialect.reader(lines)
     try:
@@ -239,7 +225,7 @@ def _records(lines: Sequence[str], dialect: Dialect) -> list[list[str]]:
 
 
 def _try(start: Sequence[str], dialect: Dialect, suffix: str) -> DialectCandidate | None:
-    """Measure a dialect, with its quotes or, if they do not pair up, with quotes as plain characters."""
+    # With its quotes or, if they do not pair up, with quotes as plain characters.
     found = _measure(_records(start, dialect), dialect, suffix)
     if (found is None or found.share < 0.9) and dialect.quote in "".join(start):
         rows = [row for row in map(dialect.split, start) if any(cell.strip() for cell in row)]
@@ -257,7 +243,7 @@ def _measure(rows: Sequence[list[str]], dialect: Dialect, suffix: str) -> Dialec
     lead = 0 if names_one_column(rows) else lead
     widths = Counter(len(row) for row in rows if len(row) > 1)
     width, times = max(widths.items(), key=lambda item: (item[1], item[0]))
-    remark = rows[0][0].startswith(COMMENT_MARKS)
+    remark = is_comment(rows[0])
     if not looks_like_names(rows[lead]):  # a title, a date or remarks above the header
         headers = (at for at in range(lead, min(len(rows), 30)) if filled[at] >= width and looks_like_names(rows[at]))
         lead = next((at for at in headers if filled[lead] < width or remark), lead)
@@ -269,17 +255,16 @@ def _measure(rows: Sequence[list[str]], dialect: Dialect, suffix: str) -> Dialec
         return None
     # Below a single cell, commas mostly belong to the texts of one column: that cell is its name, unless the rows say otherwise.
     single = len(rows[0]) == 1
-    remarks_above = lead < len(rows) / 2 and single and rows[0][0].lstrip().startswith(COMMENT_MARKS)
+    remarks_above = lead < len(rows) / 2 and single and remark
     is_table = named or (share >= _CERTAIN and width > 2) or remarks_above
     if lead and (not is_table or (lead == 1 and single and is_known_name(rows[0][0]))):
         return None
     score = share + (_FAMILIAR_SCORE if familiar else _NAMED_SCORE if named and len(first) == width else 0.0)
     score += (_PREAMBLE_SCORE if lead else 0.0) + _DELIMITER_SCORE.get(dialect.delimiter, 0.0)
-    return DialectCandidate(dialect, width, share, score + 0.05 * (dialect.delimiter == _BY_SUFFIX.get(suffix)))
+    return DialectCandidate(dialect, width, share, score + 0.05 * (dialect.delimiter == DELIMITER_BY_SUFFIX.get(suffix)))
 
 
 def _refine(start: Sequence[str], candidate: DialectCandidate, suffix: str) -> DialectCandidate:
-    """Return the candidate with the quotes, blanks and frames that its lines show."""
     dialect, mark = candidate.dialect, re.escape(candidate.dialect.delimiter)
     lines = [line.strip() for line in start if line.strip()]
     if dialect.delimiter == "|":

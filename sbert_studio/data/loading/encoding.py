@@ -71,8 +71,8 @@ _BYTE_ORDER_MARKS = (
 def detect_encoding(path: Path) -> Encoding:
     """Detect the encoding of a text file in one pass over its blocks.
 
-    A byte order mark decides. Without one: UTF-16 where every other byte is NUL, UTF-8 where all bytes fit, UTF-8 with
-    damage where nearly all fit, else the code page that best explains the lines beyond ASCII.
+    A byte order mark decides. Without one: UTF-16 where every other byte is NUL, UTF-8 where nearly all bytes fit, else the code page
+    that best explains the lines beyond ASCII.
 
     Raises:
         StudioError: the file is binary.
@@ -83,8 +83,8 @@ def detect_encoding(path: Path) -> Encoding:
     for mark, encoding in _BYTE_ORDER_MARKS:
         if sample.startswith(mark):
             return encoding
-    if b"\0" in sample and (wide := _utf16_without_mark(sample)):
-        return wide
+    if b"\0" in sample and (utf16 := _utf16_without_mark(sample)):
+        return utf16
     not_text = StudioError(f"{path.name} is a binary file, not a table", _TEXT_HINT)
     if _has_noise(sample):
         raise not_text
@@ -101,11 +101,7 @@ def detect_encoding(path: Path) -> Encoding:
 
 
 def named_encoding(name: str) -> Encoding:
-    """Return the encoding of a name that its owner chose.
-
-    Raises:
-        StudioError: Python has no text codec of that name.
-    """
+    """Return the encoding of a name that the user chose; raise a StudioError if Python has no text codec of that name."""
     try:
         codec = codecs.lookup(name)
         "".encode(name)
@@ -121,11 +117,7 @@ def named_encoding(name: str) -> Encoding:
 
 
 def decodes(path: Path, codec: str) -> bool:
-    """Return whether every byte of a file fits a codec.
-
-    Raises:
-        OSError: the file cannot be opened.
-    """
+    """Return whether every byte of a file fits a codec."""
     decoder = codecs.getincrementaldecoder(codec)("strict")
     try:
         for block in _blocks(path):
@@ -156,7 +148,7 @@ def _has_noise(sample: bytes) -> bool:
 
 
 def _lines_beyond_ascii(path: Path) -> bytes:
-    """Return at most 64 KiB of lines with bytes beyond ASCII; those of the second half each bring new words."""
+    # At most 64 KiB; the lines of the second half each bring new words.
     lines: list[bytes] = []
     size = 0
     seen: set[bytes] = set()

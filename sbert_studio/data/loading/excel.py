@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from pathlib import Path
 from typing import Any
 from xml.parsers import expat
@@ -19,7 +20,7 @@ from ..findings import SHEET_NOTE_PREFIX, Finding
 from .content import MOST_COLUMNS, Content, Record, RowLog, check_cell_length
 from .headers import is_familiar
 from .layout import build_content, find_layout, take_sample
-from .source import InputFile
+from .source import TableFile
 
 _MOST_ROWS = 1 << 20  # of a sheet; no spreadsheet has more
 _MOST_CELLS = 1 << 14
@@ -40,17 +41,12 @@ _DAMAGE: tuple[type[Exception], ...] = (
     *(zipfile.BadZipFile, zlib.error, expat.ExpatError),
 )
 
-Merges = Mapping[int, Sequence[tuple[int, int]]]
-"""First row of merged cells → (column from 0, last row) of each."""
-
 
 @dataclass
 class SheetShape:
-    """Findings of the scan of a workbook part.
+    """The first row whose number does not rise, which readers would skip silently, or 0; and the cells merged over several rows.
 
-    Attributes:
-        disordered: the number of the first row whose number does not rise, which readers would skip silently; 0 for none.
-        merges: the merged cells that span several rows.
+    ``merges`` has (column from 0, last row) of merged cells by their first row.
     """
 
     disordered: int = 0
@@ -66,7 +62,7 @@ def is_workbook(path: Path) -> bool:
         return path.suffix.lower() in {".xlsx", ".xlsm"}
 
 
-def read_workbook(source: InputFile, progress: Progress | None = None) -> Content:
+def read_workbook(source: TableFile, progress: Progress | None = None) -> Content:
     """Read the first sheet that holds a table; row numbers are the sheet's own, formulas have the value last calculated.
 
     That is the first sheet with something in it, unless it holds no table (remarks, a legend) and a later one does.
@@ -75,10 +71,10 @@ def read_workbook(source: InputFile, progress: Progress | None = None) -> Conten
         StudioError: the workbook is damaged, locked, far too large once unpacked, or empty.
     """
     name = source.path.name
-    damaged = StudioError(f"{name} is not a workbook that can be read", _SAVE_AGAIN)
     shapes = scan_workbook(source.path)
     from openpyxl import load_workbook
 
+    filled: list[int] = []
     with source.path.open("rb") as file:  # given a path, openpyxl goes by the extension
         try:
             book = load_workbook(file, read_only=True, data_only=True)
@@ -88,72 +84,53 @@ def read_workbook(source: InputFile, progress: Progress | None = None) -> Conten
             chosen = _choose_sheet(sheets, name)
             shape = shapes.get(str(getattr(chosen, "_worksheet_path", "")).lstrip("/"), SheetShape())
             if row := shape.disordered:
-                message = f"the rows of {name} are not in order: row {row} stands twice, or below one of a higher number"
+                message = f"the rows of {name} are out of order: row {row} occurs twice, or after a row with a higher number"
                 raise StudioError(message, _SAVE_AGAIN, [row])
-            others = [sheet for sheet in sheets if sheet is not chosen]
-            filled: list[int] = []
+            titles = [repr(sheet.title) for sheet in sheets if sheet is not chosen]
+            others = ", ".join(titles[:_MOST_TITLES]) + (" …" if len(titles) > _MOST_TITLES else "")
             try:
                 rows = _fill_merged(_rows(chosen, name, progress), shape.merges, filled)
                 content = build_content(rows, RowLog(), header=source.header, separator=" ", aligned=True)
             except StudioError as error:
                 if not others:
                     raise
-                hint = f"{error.hint}; it is the sheet {chosen.title!r} that was read, the workbook also holds {_titles(others)}"
+                hint = f"{error.hint}; it is the sheet {chosen.title!r} that was read, the workbook also holds {others}"
                 raise StudioError(error.message, hint, error.rows) from error
         except _DAMAGE as error:
-            raise damaged from error
+            raise StudioError(f"{name} is not a workbook that can be read", _SAVE_AGAIN) from error
     notes = content.notes
     if filled:
         notes = (Finding("info", "cells merged over several rows were filled with their value", tuple(filled)), *notes)
     if others:
-        why = f", for {sheets[0].title!r} holds no table" if chosen is not sheets[0] else ""
-        notes = (Finding("info", f"{SHEET_NOTE_PREFIX}{chosen.title!r} was read{why}; the workbook also holds {_titles(others)}"), *notes)
+        why = f", because {sheets[0].title!r} holds no table" if chosen is not sheets[0] else ""
+        notes = (Finding("info", f"{SHEET_NOTE_PREFIX}{chosen.title!r} was read{why}; the workbook also holds {others}"), *notes)
     return replace(content, notes=notes)
-
-
-def _titles(sheets: Sequence[Any]) -> str:
-    return ", ".join(repr(sheet.title) for sheet in sheets[:_MOST_TITLES]) + (" …" if len(sheets) > _MOST_TITLES else "")
 
 
 def _choose_sheet(sheets: Sequence[Any], name: str) -> Any:
     """Return the first sheet, or a later one that looks like a table if the first is only a few lines that do not."""
-    if len(sheets) == 1:
-        return sheets[0]
-    first = _SheetPreview.of(sheets[0], name)
-    if first.has_familiar_name or first.rows > _FEW_ROWS:
-        return sheets[0]
-    for sheet in sheets[1:]:
-        other = _SheetPreview.of(sheet, name)
-        if other.rows > first.rows and (other.has_familiar_name or (other.has_header and not first.has_header)):
-            return sheet
+    if len(sheets) > 1:
+        rows, has_header, is_table = _preview(sheets[0], name)
+        for sheet in sheets[1:] if not is_table and rows <= _FEW_ROWS else ():
+            other_rows, other_header, other_is_table = _preview(sheet, name)
+            if other_rows > rows and (other_is_table or (other_header and not has_header)):
+                return sheet
     return sheets[0]
 
 
-@dataclass(frozen=True)
-class _SheetPreview:
-    """The first rows of a sheet.
+def _preview(sheet: Any, name: str) -> tuple[int, bool, bool]:
+    """Return the number of rows with most cells filled, whether names stand above them, and whether one is a well-known name.
 
-    Attributes:
-        rows: the number of rows with most cells filled, or of texts below a name that people give to texts.
-        has_header: names stand above them.
-        has_familiar_name: people call columns by one of these names.
+    Of a single column, only texts below a well-known name count.
     """
-
-    rows: int
-    has_header: bool
-    has_familiar_name: bool
-
-    @classmethod
-    def of(cls, sheet: Any, name: str) -> _SheetPreview:
-        """Look at a sheet."""
-        filled = take_sample(_rows(sheet, name, None))[1]
-        layout = find_layout(filled, aligned=True)
-        header = [cell.strip() for cell in layout.header if cell.strip()]
-        if len(layout.names) < 2:
-            texts = len(header) == 1 and is_familiar(header[0]) and len(filled) > 1
-            return cls(len(filled) - 1 if texts else 0, texts, texts)
-        rows = sum(sum(bool(cell.strip()) for cell in cells) > len(layout.names) / 2 for _, cells in layout.body)
-        return cls(rows, bool(header), rows > 1 and any(map(is_familiar, header)))
+    filled = take_sample(_rows(sheet, name, None))[1]
+    layout = find_layout(filled, aligned=True)
+    header = [cell.strip() for cell in layout.header if cell.strip()]
+    if len(layout.names) < 2:
+        has_texts = len(header) == 1 and is_familiar(header[0]) and len(filled) > 1
+        return len(filled) - 1 if has_texts else 0, has_texts, has_texts
+    rows = sum(sum(bool(cell.strip()) for cell in cells) > len(layout.names) / 2 for _, cells in layout.body)
+    return rows, bool(header), rows > 1 and any(map(is_familiar, header))
 
 
 def _holds_anything(sheet: Any) -> bool:
@@ -164,7 +141,7 @@ def _holds_anything(sheet: Any) -> bool:
 def _rows(sheet: Any, name: str, progress: Progress | None) -> Iterator[Record]:
     for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
         if number > _MOST_ROWS:
-            raise StudioError(f"{name} has more than {_MOST_ROWS:,} rows", "remove what stands far below, or save the sheet as CSV")
+            raise StudioError(f"{name} has more than {_MOST_ROWS:,} rows", "delete the cells far below the table, or save the sheet as CSV")
         if len(row) > MOST_COLUMNS and any(value is not None for value in row[MOST_COLUMNS:]):
             raise StudioError(f"{name} has more than {MOST_COLUMNS:,} columns", "keep the text, score and label columns only", [number])
         cells = [cell_text(value) for value in row[:MOST_COLUMNS]]
@@ -175,7 +152,7 @@ def _rows(sheet: Any, name: str, progress: Progress | None) -> Iterator[Record]:
         yield number, cells
 
 
-def _fill_merged(rows: Iterator[Record], merges: Merges, filled: list[int]) -> Iterator[Record]:
+def _fill_merged(rows: Iterator[Record], merges: Mapping[int, Sequence[tuple[int, int]]], filled: list[int]) -> Iterator[Record]:
     """Repeat the value of merged cells in each of their rows that holds something else; the numbers of these rows go to ``filled``."""
     active: dict[int, tuple[int, str]] = {}  # column → last row, value
     for number, row in rows:
@@ -193,10 +170,7 @@ def _fill_merged(rows: Iterator[Record], merges: Merges, filled: list[int]) -> I
 
 
 def scan_workbook(path: Path) -> dict[str, SheetShape]:
-    """Scan the parts of a workbook block by block, in memory that does not grow with them.
-
-    Returns:
-        the shape of each part by its name.
+    """Return the shape of each part of a workbook by its name, read block by block, in memory that does not grow with them.
 
     Raises:
         StudioError: it is damaged, or a part, a text, a row or a row's number is larger than any spreadsheet writes.
@@ -254,7 +228,7 @@ class _PartScanner:
             self._merges += 1
             if self._merges > _MOST_MERGES:
                 raise StudioError(f"{self.workbook} has more than {_MOST_MERGES:,} merged cells", "save the sheet as CSV instead")
-            column = sum((ord(letter) - 64) * 26**power for power, letter in enumerate(reversed(found[1]))) - 1
+            column = reduce(lambda place, letter: place * 26 + ord(letter) - 64, found[1], 0) - 1
             self.shape.merges.setdefault(int(found[2]), []).append((column, int(found[3])))
 
     def _end(self, _: str) -> None:
@@ -286,20 +260,14 @@ class _PartScanner:
             raise StudioError(f"{self.workbook} holds a text of more than {LONGEST_CELL:,} characters", "cut that text")
 
     def _refuse_entity(self, *_: object) -> None:
-        # Entities can unfold to gigabytes, and no spreadsheet writes them.
-        raise StudioError(f"{self.workbook} is not a workbook that can be read", _SAVE_AGAIN)
+        raise ValueError("entities can unfold to gigabytes, and no spreadsheet writes them")
 
 
 def _parse_row_number(text: str) -> int:
-    """Return a row's number as openpyxl understands it: ``+7``, `` 7 `` and ``7.0`` are 7.
-
-    Raises:
-        ValueError: it is not a whole number.
-    """
     try:
         return int(text)
     except ValueError:
-        number = float(text)
+        number = float(text)  # as openpyxl understands it: 7.0 is 7
         if not number.is_integer():
             raise
         return int(number)

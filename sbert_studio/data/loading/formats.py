@@ -1,32 +1,42 @@
-"""The choice of a file's format: by its first bytes, then its extension, then its first lines."""
+"""The choice of a file's format by its first bytes, its extension and its first lines, after a compressed file is unpacked."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
+import bz2
+import gzip
+import lzma
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path, PurePath, PurePosixPath
+from typing import IO, Any
 
 from ...datasets.layouts import read_dataset_file
-from ...errors import StudioError
-from ...progress import Progress
-from . import archive
+from ...errors import StudioError, is_machine_error
+from ...progress import Progress, checkpoint
 from .content import Content
-from .csv import read_csv
+from .csv import read_csv, read_text
 from .excel import is_workbook, read_workbook
 from .json import are_json_lines, read_json
 from .parquet import read_parquet
-from .source import InputFile
-from .text import read_text
+from .source import TableFile
 
 _JSON = (".jsonl", ".ndjson", ".json")
 _TEXT = (".txt", ".text", ".md")
-_YAML = (".yml", ".yaml")
-SUFFIXES = (".csv", ".tsv", ".tab", *_JSON, ".parquet", *_TEXT, ".xlsx", *archive.SUFFIXES)
+_COMPRESSED = (".gz", ".bz2", ".xz")  # without .zip: among the tables of a folder, a zip archive is rarely one of them
+SUFFIXES = (".csv", ".tsv", ".tab", *_JSON, ".parquet", *_TEXT, ".xlsx", *_COMPRESSED)
 """The extensions of files that can be read."""
 
+_OPENERS: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
+_DAMAGE = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, RuntimeError, NotImplementedError)
+_MOST_BYTES = 1 << 32
+_BLOCK = 1 << 20
 _BLANK = b"\xef\xbb\xbf \r\n\t"
 _PUBLISHED_LINES = 20
 
-Reader = Callable[[InputFile, Progress | None], Content]
+Reader = Callable[[TableFile, Progress | None], Content]
 
 
 def read_content(
@@ -39,38 +49,30 @@ def read_content(
     delimiter: str | None = None,
     header: bool | None = None,
 ) -> Content:
-    """Read a file of any format.
+    """Read a file of any format; parameters and errors as for :func:`~sbert_studio.data.loading.table.read_table`.
 
-    Args:
-        path: the file.
-        name: its name for people, by which published datasets are recognised; the file's name by default.
-        progress: called with the bytes or rows read and their total.
-        max_bytes: the largest size of a compressed file once it is unpacked.
-        encoding, delimiter, header: the owner's choices; None is detected.
-
-    Raises:
-        StudioError: the file is missing, empty, binary, damaged, or holds no rows.
+    ``name`` is also what published datasets are recognised by, and ``max_bytes`` the largest size of a compressed file once unpacked.
     """
-    with archive.unpacked(path, name or path.name, max_bytes) as (inner, inner_name):
-        source = InputFile.open(inner, inner_name, encoding=encoding, delimiter=delimiter, header=header)
+    with _unpacked(path, name or path.name, max_bytes) as (inner, inner_name):
+        source = TableFile.open(inner, inner_name, encoding=encoding, delimiter=delimiter, header=header)
         if reader := _choose_reader(source):
             return reader(source, progress)
         return _read_published(source) or _choose_text_reader(source)(source, progress)
 
 
-def _choose_reader(source: InputFile) -> Reader | None:
+def _choose_reader(source: TableFile) -> Reader | None:
     """Return the reader of a format that is recognised by its first bytes or extension."""
     if source.head.startswith(b"PAR1"):
         return read_parquet
     if source.head.startswith(b"PK\x03\x04") and is_workbook(source.path):
         return read_workbook
-    if source.suffix in _YAML:
+    if source.suffix in (".yml", ".yaml"):
         hint = "convert it to CSV or JSON lines: an example a row, with its text and its label"
         raise StudioError(f"{source.path.name} is YAML, not a table", hint)
     return read_json if source.suffix in _JSON else None
 
 
-def _choose_text_reader(source: InputFile) -> Reader:
+def _choose_text_reader(source: TableFile) -> Reader:
     if source.delimiter is not None:
         return read_csv
     if source.suffix in _TEXT:
@@ -78,9 +80,60 @@ def _choose_text_reader(source: InputFile) -> Reader:
     return read_json if source.head.lstrip(_BLANK).startswith(b"{") and are_json_lines(source.first_lines(3)) else read_csv
 
 
-def _read_published(source: InputFile) -> Content | None:
+def _read_published(source: TableFile) -> Content | None:
     """Read a file of a published dataset whose quotes and commas do not mean what they mean elsewhere; None for any other file."""
     if source.delimiter is not None or source.header is not None:
         return None
     codec = source.encoding.codec if source.encoding_name else None
     return read_dataset_file(source.path, source.name, source.first_lines(_PUBLISHED_LINES), codec)
+
+
+@contextmanager
+def _unpacked(path: Path, name: str, max_bytes: int | None) -> Iterator[tuple[Path, str]]:
+    """Yield path and name of the table in a compressed file, or those of the file itself if it is not compressed."""
+    head = b""
+    with suppress(OSError), path.open("rb") as file:  # TableFile says what is wrong
+        head = file.read(8)
+    opener = next((opener for magic, opener in _OPENERS.items() if head.startswith(magic)), None)
+    if opener is None and not (head.startswith(b"PK\x03\x04") and path.suffix.lower() == ".zip" and not is_workbook(path)):
+        yield path, name
+        return
+    with tempfile.TemporaryDirectory(prefix="sbert-studio-unpacked-") as folder:
+        try:
+            if opener is None:
+                with zipfile.ZipFile(path) as archive, archive.open(member := _only_member(archive, name)) as packed:
+                    inner = inner_name = PurePosixPath(member.filename).name
+                    _copy(packed, Path(folder) / inner, name, max_bytes)
+            else:
+                inner, inner_name = _without_suffix(path.name), _without_suffix(name)
+                with opener(path, "rb") as packed:
+                    _copy(packed, Path(folder) / inner, name, max_bytes)
+        except _DAMAGE as error:
+            if is_machine_error(error):
+                raise
+            raise StudioError(f"{name} is a damaged archive", "download or compress the file again") from error
+        yield Path(folder) / inner, inner_name
+
+
+def _without_suffix(name: str) -> str:
+    return PurePath(name).stem if PurePath(name).suffix.lower() in _COMPRESSED else name
+
+
+def _only_member(archive: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:
+    members = [one for one in archive.infolist() if not one.is_dir() and not one.filename.startswith("__MACOSX/")]
+    if len(members) != 1:
+        listed = ", ".join(one.filename for one in members[:5])
+        raise StudioError(f"{name} is an archive of {len(members)} files: {listed}", "unpack it, and give the table inside")
+    return members[0]
+
+
+def _copy(file: IO[bytes], target: Path, name: str, max_bytes: int | None) -> None:
+    most = _MOST_BYTES if max_bytes is None else max_bytes
+    size = 0
+    with target.open("wb") as out:
+        while block := file.read(_BLOCK):
+            checkpoint()
+            size += len(block)
+            if size > most:
+                raise StudioError(f"{name} unpacks to more than {most >> 20:,} MiB, the most that is accepted", "give a smaller file")
+            out.write(block)

@@ -12,9 +12,6 @@ from ..schema.content import MISSING_LABELS, have_code_form
 from ..schema.names import is_known_name
 from ..schema.numbers import parse_number
 
-COMMENT_MARKS = ("#", "%", "//")
-"""What lines of remarks begin with."""
-
 _LONGEST_NAME = 60
 _LONGEST_SHORT_NAME = 30
 _SHORT_TEXT = 12  # characters: cells whose median is below are words
@@ -26,6 +23,9 @@ _ABBREVIATION = re.compile(
 )
 _INDEX_NAME = re.compile("(Unnamed: 0|index)?")  # above the row numbers that pandas writes
 _QUALTRICS_ID = '{"ImportId"'
+
+Pairs = Sequence[tuple[str, Sequence[str]]]
+"""(cell of the first row, cells below it) of each column."""
 
 
 def has_header(rows: Sequence[Sequence[str]]) -> bool:
@@ -39,8 +39,9 @@ def has_header(rows: Sequence[Sequence[str]]) -> bool:
     """
     first, rest = [cell.strip() for cell in rows[0]], rows[1:]
     named = [cell for cell in first if cell]
-    if has_import_ids(rows[1:3]) or not named or any(map(_is_number, named)) or counts_columns(rows):
-        return bool(named) and (has_import_ids(rows[1:3]) or counts_columns(rows))
+    certain = has_import_ids(rest[:2]) or counts_columns(rows)
+    if certain or not named or any(map(_is_number, named)):
+        return certain and bool(named)
     below = filled_cells(rest, len(first))
     pairs = list(zip(first, below, strict=True))
     if not all(map(_may_be_name, named)):
@@ -90,6 +91,11 @@ def names_one_column(rows: Sequence[Sequence[str]]) -> bool:
     return len(rows) > 2 and len(rows[0]) == 2 and [row[:1] for row in rows] == [[""], *([str(number)] for number in range(len(rows) - 1))]
 
 
+def is_comment(row: Sequence[str]) -> bool:
+    """Return whether a row is a remark behind ``#``, ``%`` or ``//``."""
+    return bool(row) and row[0].lstrip().startswith(("#", "%", "//"))
+
+
 def has_import_ids(rows: Iterable[Sequence[str]]) -> bool:
     """Return whether a row is the last header row of Qualtrics; the first one has the names."""
     return any(cell.strip().startswith(_QUALTRICS_ID) for row in rows for cell in row)
@@ -126,13 +132,7 @@ def filled_cells(rows: Sequence[Sequence[str]], width: int) -> list[list[str]]:
 
 
 def name_columns(header: Sequence[str], width: int, row: int = 1) -> tuple[list[str], list[Finding]]:
-    """Return a name for each column, and notes: the header's names, made distinct, and ``column_3`` for one without a name.
-
-    Args:
-        header: the cells of the header; empty if there is none.
-        width: the number of columns.
-        row: the header's row number.
-    """
+    """Return ``width`` names, made distinct, ``column_3`` for one that is blank, and notes; ``row`` is the header's number."""
     names: dict[str, None] = {}
     copies: Counter[str] = Counter()
     notes: list[Finding] = []
@@ -159,12 +159,7 @@ def name_columns(header: Sequence[str], width: int, row: int = 1) -> tuple[list[
     return list(names), notes
 
 
-Pairs = Sequence[tuple[str, Sequence[str]]]
-"""(cell of the first row, cells below it) of each column."""
-
-
 def _is_above_categories(pairs: Pairs) -> bool:
-    """Return whether few words stand above a column of few values that occur several times each."""
     cells = [cell for cell, _ in pairs]
     if any((cell.endswith((".", "。", "!")) and not _ABBREVIATION.fullmatch(cell)) or len(cell.split()) > 4 for cell in cells):
         return False
@@ -187,25 +182,22 @@ def _is_named_after_label(pairs: Pairs) -> bool:
         return True
     if any(len(cell) > 1 and is_familiar(cell) and _is_short_above(cell, texts) for cell, texts in others):
         return True
-    return (
-        len(others) > 1
-        and len(others[0][1]) >= _ENOUGH_TEXTS
-        and all(_is_short_above(cell, texts) and len(cell) < min(map(len, texts)) for cell, texts in others)
-    )
+    enough = len(others) > 1 and len(others[0][1]) >= _ENOUGH_TEXTS
+    return enough and all(_is_short_above(cell, texts) and len(cell) < min(map(len, texts)) for cell, texts in others)
 
 
 def _is_short_above(cell: str, texts: Sequence[str]) -> bool:
-    """Return whether a few words are above texts, of which 90 % are longer and half are twice as long."""
-    short = len(cell) <= _LONGEST_SHORT_NAME and len(cell.split()) <= 3 and not is_sentence(cell)
-    return short and sorted(map(len, texts))[len(texts) // 10] > len(cell) and _median_length(texts) > 2 * len(cell)
+    # Of the texts below, 90 % are longer and half are twice as long.
+    return _is_short(cell) and sorted(map(len, texts))[len(texts) // 10] > len(cell) and _median_length(texts) > 2 * len(cell)
+
+
+def _is_short(cell: str) -> bool:
+    return len(cell) <= _LONGEST_SHORT_NAME and len(cell.split()) <= 3 and not is_sentence(cell)
 
 
 def _is_short_above_long(named: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     texts = [text for row in rows for cell in row if (text := cell.strip())]
-    if not texts or any(map(is_sentence, named)):
-        return False
-    longest = max(map(len, named))
-    return longest <= _LONGEST_SHORT_NAME and all(len(cell.split()) <= 3 for cell in named) and _median_length(texts) > 2 * longest
+    return bool(texts) and all(map(_is_short, named)) and _median_length(texts) > 2 * max(map(len, named))
 
 
 def _is_above_forms(pairs: Pairs) -> bool:
@@ -213,7 +205,7 @@ def _is_above_forms(pairs: Pairs) -> bool:
 
 
 def _is_form_header(first: Sequence[str], below: Sequence[Sequence[str]], rows: int) -> bool:
-    """Return whether long cells, all different, stand above a column of nothing but numbers, or of dates, codes and the like."""
+    # Long cells, all different, above a column of nothing but numbers, or of dates, codes and the like.
     if rows < 3 or not all(first) or len(set(first)) < len(first):
         return False
     above_numbers = any(texts and all(map(_is_number, texts)) for texts in below)

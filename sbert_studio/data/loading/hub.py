@@ -1,7 +1,4 @@
-"""Datasets on the Hugging Face Hub: fetch one Parquet file of ``hf://datasets/OWNER/NAME``.
-
-The file comes over :class:`huggingface_hub.HfFileSystem`; any other file system of fsspec works as well.
-"""
+"""Fetch one Parquet file of a dataset on the Hugging Face Hub, ``hf://datasets/OWNER/NAME``."""
 
 from __future__ import annotations
 
@@ -21,7 +18,6 @@ _ADDRESS = re.compile(rf"hf:/{{1,2}}datasets/({_NAME}/{_NAME}(?:@[\w.-]{{1,100}}
 _SPLITS = ("test", "validation", "dev", "train")
 _BLOCK = 1 << 20
 _MOST_LISTED = 8
-_CHECK_SPELLING = "check its spelling on huggingface.co/datasets"
 _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _TOO_MANY_REQUESTS, _SERVER_ERROR = 401, 403, 404, 429, 500
 
 
@@ -39,9 +35,8 @@ def parse_hub_address(address: str | Path) -> tuple[str, str]:
     found = _ADDRESS.fullmatch(str(address).strip())
     file = (found[2] or "").strip("/") if found else ""
     if found is None or ".." in str(address) or (file and not file.lower().endswith(".parquet")):
-        raise StudioError(
-            f"{str(address)[:200]!r} is no address of a public set", "write hf://datasets/OWNER/NAME, or …/NAME/FOLDER/file.parquet"
-        )
+        hint = "write hf://datasets/OWNER/NAME, or …/NAME/FOLDER/file.parquet"
+        raise StudioError(f"{str(address)[:200]!r} is not the address of a public dataset", hint)
     return found[1], file
 
 
@@ -56,26 +51,27 @@ def fetch_hub_file(
         most: bytes; a larger file is refused before it is fetched.
         progress: called with the bytes fetched and their total.
         identity: whose token is sent to the Hub.
-        filesystem: of fsspec; the Hub's by default.
+        filesystem: any file system of fsspec; the Hub's by default.
 
     Raises:
         StudioError: there is no such dataset or file, it is too large or gated, or the Hub cannot be reached.
     """
     repository, file = parse_hub_address(address)
-    base = f"datasets/{repository}"
+    base = f"datasets/{repository}/"
     with tempfile.TemporaryDirectory(prefix="sbert-studio-public-") as folder:
         target = Path(folder) / "set.parquet"
         try:
             files = filesystem if filesystem is not None else _hub(identity)
-            source = f"{base}/{file}" if file else _choose_file(repository, files.glob(f"{base}/**/*.parquet"), base)
-            _download(files, source, target, most, progress)
+            if not file:
+                file = _choose_file(repository, [path.strip("/").removeprefix(base) for path in files.glob(f"{base}**/*.parquet")])
+            _download(files, base + file, target, most, progress)
         except StudioError:
             raise
         except Exception as error:
             if is_machine_error(error) or (explained := _explain(error, repository, file)) is None:
                 raise
             raise explained from error
-        yield target, f"{repository}/{_relative(source, base)}"
+        yield target, f"{repository}/{file}"
 
 
 def http_status(error: BaseException) -> int:
@@ -99,34 +95,23 @@ def _hub(identity: Identity) -> Any:
     return HfFileSystem(token=identity.hub_token, skip_instance_cache=True, use_listings_cache=False)
 
 
-def _choose_file(repository: str, paths: Sequence[str], base: str) -> str:
-    """Return the only file of the first split that has files, or the only file of the dataset."""
-    found = {_relative(path, base): path for path in sorted(paths)}
-    for split in _SPLITS:
-        of_split = {name: path for name, path in found.items() if re.search(rf"(?:^|[/_-]){split}(?![a-z])", name.lower())}
-        if of_split:
-            found = of_split
-            break
+def _choose_file(repository: str, files: Sequence[str]) -> str:
+    by_split = ([name for name in files if re.search(rf"(?:^|[/_-]){split}(?![a-z])", name.lower())] for split in _SPLITS)
+    found = sorted(next(filter(None, by_split), files))
     if not found:
-        raise StudioError(f"{repository} holds no Parquet file", "choose another set, or download it and give the file")
+        raise StudioError(f"{repository} holds no Parquet file", "choose another dataset, or download it and give the file")
     if len(found) > 1:
-        listed = ", ".join(list(found)[:_MOST_LISTED]) + ("…" if len(found) > _MOST_LISTED else "")
-        hint = f"name one: hf://datasets/{repository}/{next(iter(found))}"
-        raise StudioError(f"{repository} holds {len(found)} files to judge by: {listed}", hint)
-    return next(iter(found.values()))
-
-
-def _relative(path: str, base: str) -> str:
-    return path.strip("/").removeprefix(base).strip("/")
+        listed = ", ".join(found[:_MOST_LISTED]) + ("…" if len(found) > _MOST_LISTED else "")
+        raise StudioError(f"{repository} holds {len(found)} evaluation files: {listed}", f"name one: hf://datasets/{repository}/{found[0]}")
+    return found[0]
 
 
 def _download(files: Any, source: str, target: Path, most: int, progress: Progress | None) -> None:
-    size = int(files.info(source).get("size") or 0)
+    size, done = int(files.info(source).get("size") or 0), 0
     name = source.rsplit("/", 1)[-1]
-    too_large = StudioError(f"{name} has more than {most >> 20:,} MiB, as many as are accepted", "choose a smaller file of the set")
+    too_large = StudioError(f"{name} is larger than {most >> 20:,} MiB, the most that is accepted", "choose a smaller file of the dataset")
     if size > most:
         raise too_large
-    done = 0
     with files.open(source, "rb") as remote, target.open("wb") as local:
         while block := remote.read(_BLOCK):
             checkpoint()
@@ -150,17 +135,19 @@ def _explain(error: BaseException, repository: str, file: str) -> StudioError | 
     from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, OfflineModeIsEnabled
 
     status, causes = http_status(error), _causes(error)
-    explained: tuple[str, str] | None = describe_hub_failure(status)
     if status == _FORBIDDEN or any(isinstance(one, GatedRepoError) for one in causes):
-        gated = f"the set {repository} asks for a licence to be accepted first"
-        explained = gated, "accept it on huggingface.co, and log in with `hf auth login`"
-    elif any(isinstance(one, OfflineModeIsEnabled) for one in causes):
-        offline = f"the set {repository} cannot be fetched: this machine is set to be offline"
-        explained = offline, "unset HF_HUB_OFFLINE, or give a file of your own"
-    elif isinstance(error, FileNotFoundError) or status in (_UNAUTHORIZED, _NOT_FOUND):
-        no_set = f"there is no set {repository!r} that is open to all"
-        explained = f"{repository} holds no file {file!r}, or there is no such set" if file else no_set, _CHECK_SPELLING
-    elif explained is None and (isinstance(error, OSError | HfHubHTTPError) or type(error).__module__.startswith("httpx")):
-        unreachable = f"the set {repository} cannot be fetched: the Hugging Face Hub cannot be reached"
-        explained = unreachable, "go online and try again, or give a file of your own"
-    return StudioError(*explained) if explained else None
+        hint = "accept it on huggingface.co, and log in with `hf auth login`"
+        return StudioError(f"the dataset {repository} requires its licence to be accepted first", hint)
+    if any(isinstance(one, OfflineModeIsEnabled) for one in causes):
+        hint = "unset HF_HUB_OFFLINE, or give a file of your own"
+        return StudioError(f"the dataset {repository} cannot be downloaded: this machine is offline by its settings", hint)
+    if isinstance(error, FileNotFoundError) or status in (_UNAUTHORIZED, _NOT_FOUND):
+        no_set = f"there is no public dataset {repository!r}"
+        message = f"{repository} holds no file {file!r}, or there is no such dataset" if file else no_set
+        return StudioError(message, "check its spelling on huggingface.co/datasets")
+    if failure := describe_hub_failure(status):
+        return StudioError(*failure)
+    if isinstance(error, OSError | HfHubHTTPError) or type(error).__module__.startswith("httpx"):
+        hint = "go online and try again, or give a file of your own"
+        return StudioError(f"the dataset {repository} cannot be downloaded: the Hugging Face Hub cannot be reached", hint)
+    return None

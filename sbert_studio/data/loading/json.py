@@ -13,7 +13,7 @@ from ...progress import Progress
 from ..cells import LONGEST_CELL
 from .content import Content, RowLog
 from .nested import collect_rows
-from .source import InputFile, Lines
+from .source import Lines, TableFile
 
 _HINT = 'write one JSON object a line, such as {"text": "…"}'
 _LARGEST_OBJECT = 1 << 26
@@ -28,7 +28,7 @@ Refuse = Callable[[str, int], StudioError]
 """Return the error for a reason and the number of the element at fault."""
 
 
-def read_json(source: InputFile, progress: Progress | None = None) -> Content:
+def read_json(source: TableFile, progress: Progress | None = None) -> Content:
     """Read JSON lines (rows have the numbers of their lines), or an array or object of rows (numbered from 1).
 
     An object has a cell for each key, an array a cell for each element, a text one cell. Lists and objects are spread over rows and
@@ -61,23 +61,16 @@ def are_json_lines(lines: Sequence[str]) -> bool:
 def parse_elements(chunks: Iterable[str], decoder: json.JSONDecoder, refuse: Refuse) -> Iterator[Any]:
     """Yield the elements of a JSON array one at a time, holding a single one in memory.
 
-    Args:
-        chunks: parts of the text, in order.
-        decoder: reads an element.
-        refuse: returns the error to raise.
-
-    Raises:
-        StudioError: the text is not an array, an element is not JSON, or one is too long.
+    The array comes in ``chunks`` of its text; ``refuse`` returns the error to raise if it is not an array, an element is not JSON, or one
+    is too long.
     """
     text = _ArrayText(iter(chunks), refuse)
-    text.expect("[", "it is no array")
-    if text.peek() != "]":
-        while True:
-            yield text.parse_value(decoder)
-            text.number += 1
-            if text.peek() != ",":
-                break
-            text.expect(",", "")
+    text.expect("[", "it is not an array")
+    while text.peek() != "]":
+        if text.number > 1:
+            text.expect(",", "',' or ']' is missing")
+        yield text.parse_value(decoder)
+        text.number += 1
     text.expect("]", "',' or ']' is missing")
     if text.peek():
         raise refuse("something follows the array", text.number)
@@ -91,14 +84,11 @@ class _ArrayText:
         self.buffer, self.at, self.number = "", 0, 1
 
     def peek(self) -> str:
-        """Return the next character that is not blank, or ``""`` at the end."""
-        while True:
-            while self.at < len(self.buffer):
-                if self.buffer[self.at] not in _BLANK:
-                    return self.buffer[self.at]
-                self.at += 1
-            if not self._grow(1):
-                return ""
+        while self.at < len(self.buffer) or self._grow(1):
+            if self.buffer[self.at] not in _BLANK:
+                return self.buffer[self.at]
+            self.at += 1
+        return ""
 
     def expect(self, mark: str, otherwise: str) -> None:
         if self.peek() != mark:
@@ -126,7 +116,6 @@ class _ArrayText:
                 raise self.refuse(reason, self.number)
 
     def _grow(self, by: int) -> bool:
-        """Add chunks of at least ``by`` characters to what is left. Return False at the end of the text."""
         parts, size = [self.buffer[self.at :]], 0
         while size < by and (chunk := next(self.source, None)) is not None:
             parts.append(chunk)
@@ -136,7 +125,6 @@ class _ArrayText:
 
 
 def _is_one_document(start: str, named_json: bool) -> bool:
-    """Return whether a file is one array or object rather than a value a line; a single line with lists only if it is called JSON."""
     try:
         value = _DECODER.decode(start.split("\n", 1)[0].strip().removeprefix("\ufeff"))
     except (ValueError, RecursionError):
@@ -148,7 +136,7 @@ def _is_one_document(start: str, named_json: bool) -> bool:
     return named_json and isinstance(value, dict) and any(isinstance(part, dict | list) for part in value.values())
 
 
-def _read_document(source: InputFile, array: bool, progress: Progress | None) -> Iterator[Any]:
+def _read_document(source: TableFile, array: bool, progress: Progress | None) -> Iterator[Any]:
     name = source.path.name
 
     def refuse(reason: str, place: int) -> StudioError:
@@ -184,7 +172,7 @@ def _read_lines(lines: Lines, log: RowLog) -> Iterator[tuple[int, Any]]:
 def _rows_of_document(value: Any, name: str) -> Iterable[Any]:
     """Return the rows of a JSON document: the Hub's viewer, pandas' ``to_json``, or a list of objects under some key.
 
-    ``{"data": […]}`` and the like, whatever else is there; ``{"rows": [{"row": {…}}], "features": …}``; columns as lists of one length,
+    ``{"data": […]}`` and the like among other keys; ``{"rows": [{"row": {…}}], "features": …}``; columns as lists of one length,
     ``{"a": […], "b": […]}``; ``{"columns", "index", "data"}``, ``{"a": {"0": …}}`` and ``{"0": {"a": …}}``. Any other object is one row.
 
     Raises:
@@ -216,7 +204,7 @@ def _rows_of_lists(value: Mapping[str, Any], name: str) -> Iterable[Any]:
 
 
 def _rows_of_objects(value: Mapping[str, Any]) -> Iterable[Any]:
-    inner = list(dict.fromkeys(key for part in value.values() for key in part))
+    inner = dict.fromkeys(key for part in value.values() for key in part)
     if inner and all(str(key).isdecimal() for key in inner):
         return ({column: part.get(key, "") for column, part in value.items()} for key in inner)
     return value.values() if all(str(key).isdecimal() for key in value) else [value]

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, dropwhile
+from itertools import chain, dropwhile, zip_longest
 from typing import NoReturn
 
 from ...errors import StudioError
@@ -18,13 +18,13 @@ from ..schema.names import IDENTIFIER
 from ..schema.numbers import parse_number
 from ..schema.words import normalize
 from .annotations import read_conventions
-from .content import MOST_COLUMNS, ColumnBuilder, Content, Record, RowLog, check_cell_length, join_split_texts, too_many_columns
+from .content import WORDS, ColumnBuilder, Content, Record, RowLog, check_cell_length, check_width
 from .headers import (
-    COMMENT_MARKS,
     counts_columns,
     filled_cells,
     has_header,
     has_import_ids,
+    is_comment,
     is_familiar,
     is_uncertain_header,
     looks_like_names,
@@ -32,7 +32,6 @@ from .headers import (
     name_columns,
     names_one_column,
 )
-from .words import WORDS
 
 Row = tuple[int, list[str]]
 
@@ -92,8 +91,7 @@ def build_content(
     if header is None and len(filled) == 1 and len(filled[0][1]) > 1 and looks_like_names(filled[0][1]):
         raise no_rows
     layout = find_layout(filled, header, aligned=aligned)
-    if len(layout.names) > MOST_COLUMNS:
-        raise too_many_columns()
+    check_width(len(layout.names))
     columns = ColumnBuilder(len(layout.names))
     _append_rows(columns, dropwhile(lambda record: record[0] < layout.first, chain(sample, source)), log, separator, layout)
     data, lines = columns.finish(layout.names)
@@ -123,19 +121,9 @@ def take_sample(source: Iterator[Record]) -> tuple[list[Record], list[Row]]:
 
 
 def find_layout(rows: Sequence[Row], header: bool | None = None, *, aligned: bool = False) -> Layout:
-    """Find the table in the first rows of a file.
-
-    Args:
-        rows: (row number, cells) of the first rows with something in them, at least one.
-        header: whether there is a header; None is detected.
-        aligned: see :class:`Layout`.
-
-    Raises:
-        StudioError: there are too many columns.
-    """
+    """Find the table in the first rows of a file that are not blank; ``header`` and ``aligned`` as for :func:`build_content`."""
     cells = [row for _, row in rows]
-    if min(map(len, cells)) > MOST_COLUMNS:
-        raise too_many_columns()
+    check_width(min(map(len, cells)))
     start = _skip_preamble(rows, header)
     named = has_header(cells[start:]) if header is None else header
     if start and not named and not _is_set_apart(rows, start):
@@ -161,9 +149,26 @@ def find_layout(rows: Sequence[Row], header: bool | None = None, *, aligned: boo
     if header is None and width > 1 and is_uncertain_header(cells[start:]):
         doubts.append(_ask_header(rows[start:], named))
     first = rows[at - 1][0] + 1 if named else rows[start][0] if start else 0
+    return Layout(first, tuple(names), tuple(called), _numeric_columns(body, width), (*notes, *more), tuple(doubts), aligned, tuple(body))
+
+
+def join_split_texts(cells: Sequence[str], separator: str) -> list[str]:
+    """Rejoin cells that were cut inside a text: at a separator before a blank, or before ``" `` as in ``"I will," she replied``."""
+    joined = [cells[0]]
+    for cell in cells[1:]:
+        if cell.startswith((" ", '" ')):
+            joined[-1] += separator + cell
+        else:
+            joined.append(cell)
+    return joined
+
+
+def _numeric_columns(body: Sequence[Row], width: int) -> tuple[int, ...]:
     columns = filled_cells([row for _, row in body], width)
-    numeric = tuple(place for place, texts in enumerate(columns) if len(texts) >= 3 and mostly_numbers(texts))
-    return Layout(first, tuple(names), tuple(called), numeric, (*notes, *more), tuple(doubts), aligned, tuple(body))
+    return tuple(place for place, texts in enumerate(columns) if len(texts) >= 3 and mostly_numbers(texts))
+
+
+# The rows above the table -----------------------------------------------------------------------------------------------
 
 
 def _skip_preamble(rows: Sequence[Row], header: bool | None) -> int:
@@ -172,7 +177,11 @@ def _skip_preamble(rows: Sequence[Row], header: bool | None) -> int:
     width = _usual_width(cells, 0.5)[0]
     if width < 2:
         return 0
-    start = _count_remarks(cells, width)
+    start = 0
+    while start < len(cells) - 1 and is_comment(cells[start]):
+        start += 1
+    if start and not has_header(cells[start:]) and any(len(row) >= width for row in cells[:start]):
+        start = 0  # a header may stand behind such a mark too
     for index in range(start, min(len(rows), _MOST_PREAMBLE)):
         if _count_filled(cells[index]) > width / 2 or header is False or names_one_column(cells[index:]):
             break
@@ -184,17 +193,9 @@ def _skip_preamble(rows: Sequence[Row], header: bool | None) -> int:
     return index
 
 
-def _count_remarks(cells: Sequence[Sequence[str]], width: int) -> int:
-    """Return how many of the first rows are remarks behind a ``#``, ``%`` or ``//``; a header may stand behind such a mark too."""
-    run = 0
-    while run < len(cells) - 1 and cells[run] and cells[run][0].lstrip().startswith(COMMENT_MARKS):
-        run += 1
-    return run if run == 0 or has_header(cells[run:]) or all(len(row) < width for row in cells[:run]) else 0
-
-
 def _is_set_apart(rows: Sequence[Row], start: int) -> bool:
     """Return whether the rows above ``start`` are marked as remarks, or end with a blank row."""
-    remarks = all(row and row[0].lstrip().startswith(COMMENT_MARKS) for _, row in rows[:start])
+    remarks = all(is_comment(row) for _, row in rows[:start])
     return remarks or (start < len(rows) and rows[start][0] - rows[start - 1][0] > 1)
 
 
@@ -215,8 +216,10 @@ def _read_header_rows(rows: Sequence[Row], start: int) -> tuple[list[str], int, 
             pass
         elif _is_survey_subheader(names, row, cells[at + 1 :]):
             names = _fill_gaps(names, row)
-        elif _is_second_header(row, cells[at + 1 :]):
-            names, other = _merge_headers(names, row)
+        elif _is_second_header(row, rows[at + 1 :]):
+            if _rank_names(row) > _rank_names(names):
+                names, other = list(row), names
+            names = _fill_gaps(names, other)
         else:
             break
         words = ", ".join(cell.strip() for cell in other if cell.strip())
@@ -227,15 +230,15 @@ def _read_header_rows(rows: Sequence[Row], start: int) -> tuple[list[str], int, 
     return names, at, notes
 
 
-def _is_second_header(row: Sequence[str], rest: Sequence[Sequence[str]]) -> bool:
+def _is_second_header(row: Sequence[str], rest: Sequence[Row]) -> bool:
     """Return whether a row below a header is one too: names, or short words above numbers."""
     row = [cell.strip() for cell in row]
     if len(rest) < 3 or any(cell.lower() in MISSING_LABELS or cell == "?" for cell in row):
         return False
     if looks_like_names(row) and sum(map(is_familiar, row)) >= 2:
         return True
-    columns = filled_cells(rest, len(row))
-    numeric = [place for place, texts in enumerate(columns) if len(texts) >= 3 and mostly_numbers(texts)]
+    numeric = _numeric_columns(rest, len(row))
+    columns = filled_cells([cells for _, cells in rest], len(row))
     lengths = sorted(len(cell) for place, texts in enumerate(columns) if place not in numeric for cell in texts)
     median = lengths[len(lengths) // 2] if lengths else 0
     short = all(len(cell) <= 30 for cell in row) and 2 * max(map(len, row)) < max(median, 1)
@@ -260,20 +263,15 @@ def _is_survey_subheader(names: Sequence[str], row: Sequence[str], rest: Sequenc
     return (options and len(respondents) > 1) or 0 < _count_filled(row) <= 2 * kinds
 
 
-def _merge_headers(first: list[str], second: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the header row with more well-known names, its gaps filled from the other, and the other."""
-
-    def rank(row: Sequence[str]) -> tuple[int, int]:
-        return sum(is_familiar(cell.strip()) for cell in row if cell.strip()), _count_filled(row)
-
-    chosen, other = (list(second), first) if rank(second) > rank(first) else (first, list(second))
-    return _fill_gaps(chosen, other), other
+def _rank_names(row: Sequence[str]) -> tuple[int, int]:
+    return sum(is_familiar(cell.strip()) for cell in row if cell.strip()), _count_filled(row)
 
 
 def _fill_gaps(names: Sequence[str], others: Sequence[str]) -> list[str]:
-    longest = max(len(names), len(others))
-    padded = [[*row, *[""] * (longest - len(row))] for row in (names, others)]
-    return [name if name.strip() else other for name, other in zip(*padded, strict=True)]
+    return [name if name.strip() else other for name, other in zip_longest(names, others, fillvalue="")]
+
+
+# The width of the rows --------------------------------------------------------------------------------------------------
 
 
 def _align(
@@ -284,10 +282,10 @@ def _align(
     surplus = raw - len(names)
     filled = [name for name in names if name.strip()]
     if surplus == 1 and normalize(names[0]) not in IDENTIFIER and _counts_rows(body):
-        note = "the header has one name less than the rows have cells; the first column, of row numbers, is taken to have none"
+        note = "the header has one name fewer than the rows have cells; the first column, of row numbers, has no name"
         return ["", *names], [Finding("info", note, (line,))], []
     if surplus > 0 and usual > len(names):
-        note = f"the rows have {raw} cells, the header {count(len(names), 'name')}; the last columns are taken to have no name"
+        note = f"the rows have {raw} cells, the header {count(len(names), 'name')}; the last columns have no name"
         return names, [Finding("warning", note, (line,))], []
     if surplus < 0 and raw > 1 and len(filled) == raw:
         note = f"the header has {len(names)} cells, the rows {raw}; its empty cells are left out"
@@ -302,14 +300,14 @@ def _align(
 
 def _counts_rows(body: Sequence[Row]) -> bool:
     first = [row[0].strip() for _, row in body if row]
-    return len(first) > 1 and first[0] in ("0", "1") and all(cell == str(int(first[0]) + place) for place, cell in enumerate(first))
+    return len(first) > 1 and first[0] in ("0", "1") and first == [str(int(first[0]) + place) for place in range(len(first))]
 
 
 def _ask_header(rows: Sequence[Row], named: bool) -> Question:
     yes = Option("yes", "--header", {"header": True})
-    no = Option("no, it is a row like the others", "--no-header", {"header": False})
+    no = Option("no, it is data", "--no-header", {"header": False})
     shown = tuple(ExampleRow(line, tuple(cell[:_SHOWN] for cell in cells)) for line, cells in rows[:2])
-    why = "nothing tells its words from those of the rows below"
+    why = "its words look like those of the rows below"
     return Question("header", "Does the first row name the columns?", (yes, no) if named else (no, yes), why, shown)
 
 
@@ -318,10 +316,8 @@ def _usual_width(rows: Sequence[Sequence[str]], share: float) -> tuple[int, int]
 
     Both are 1 if less than ``share`` of the rows have it.
     """
-    if not rows:
-        return 1, 1
-    raw, times = max(Counter(map(len, rows)).items(), key=lambda item: (item[1], item[0]))
-    if times < share * len(rows):
+    raw, times = max(Counter(map(len, rows)).items(), key=lambda item: (item[1], item[0]), default=(1, 0))
+    if not rows or times < share * len(rows):
         return 1, 1
     usual = raw
     while usual > 1 and all(len(row) < usual or not row[usual - 1].strip() for row in rows):
@@ -333,11 +329,14 @@ def _count_filled(row: Sequence[str]) -> int:
     return sum(bool(cell.strip()) for cell in row)
 
 
+# The rows of the table --------------------------------------------------------------------------------------------------
+
+
 def _append_rows(columns: ColumnBuilder, records: Iterable[Record], log: RowLog, separator: str, layout: Layout) -> None:
     """Append every record, fitted to the width; blank rows are left out, and logged unless they end the file."""
     append, width = columns.append, columns.width
-    names = frozenset(cell for cell in layout.header if cell.strip()) if width > 1 else frozenset()
-    detector = _SecondTableDetector(layout, names)
+    detector = _SecondTableDetector(layout)
+    names = detector.names
     for line, cells in records:
         if not cells or (len(cells) == 1 and not cells[0].strip()):
             log.add_blank(line)
@@ -354,21 +353,22 @@ def _fit(line: int, cells: list[str], width: int, log: RowLog, separator: str) -
     if len(cells) < width:
         log.add("short", line)
         return cells + [""] * (width - len(cells))
-    if any(cell.strip() for cell in cells[width:]):
-        if width > 1 and len(whole := join_split_texts(cells, separator)) == width:
-            log.add("joined", line)
+    if not any(cell.strip() for cell in cells[width:]):
+        return cells[:width]
+    if width > 1:
+        whole = join_split_texts(cells, separator)
+        log.add("joined" if len(whole) == width else "long", line)
+        if len(whole) == width:
             return whole
-        if width > 1:
-            log.add("long", line)
-        return [*cells[: width - 1], separator.join(cells[width - 1 :])]
-    return cells[:width]
+    return [*cells[: width - 1], separator.join(cells[width - 1 :])]
 
 
 class _SecondTableDetector:
     """Refuse a second table: a header anywhere, and other names or another width soon after a blank row."""
 
-    def __init__(self, layout: Layout, names: frozenset[str]) -> None:
-        self.layout, self.names = layout, names
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.names = frozenset(cell for cell in layout.header if cell.strip()) if len(layout.names) > 1 else frozenset()
         self.near = 0
         self._previous = (0, 0)  # width and row number
 
@@ -376,11 +376,7 @@ class _SecondTableDetector:
         self.near, self._previous = _NEAR_GAP, (0, 0)
 
     def repeats_header(self, line: int, cells: Sequence[str]) -> bool:
-        """Return whether a row repeats the header.
-
-        Raises:
-            StudioError: it begins another table.
-        """
+        """Return whether a row repeats the header; raise a StudioError if it begins another table."""
         filled = [cell for cell in cells if cell.strip()]
         if len(self.names) > 1 and set(filled) == self.names:
             if filled != [cell for cell in self.layout.header if cell.strip()]:
@@ -411,8 +407,7 @@ def _begins_table(cells: Sequence[str], layout: Layout) -> bool:
     if not numeric or len(filled) < len(cells) or any(not math.isnan(parse_number(cells[place])) for place in numeric):
         return False
     columns = filled_cells([row for _, row in layout.body], min(len(cells), len(layout.names)))
-    others = ((cells[place].strip(), texts) for place, texts in enumerate(columns) if place not in numeric)
-    return all(_is_short_for_column(cell, texts) for cell, texts in others)
+    return all(_is_short_for_column(cells[place].strip(), texts) for place, texts in enumerate(columns) if place not in numeric)
 
 
 def _is_short_for_column(cell: str, texts: Sequence[str]) -> bool:

@@ -3,7 +3,7 @@
 Supported are the layouts that people train with: FlagEmbedding's ``{"query", "pos": […], "neg": […]}``, sentence-transformers'
 ``{"set": […]}``, ``{"query", "pos": […]}`` and ``{"texts": [a, b], "score"}``, ``{"anchor", "positive", "negatives": […]}``, the Hub's
 ``{"translation": {"en", "de"}}`` and ``{"row": {…}}``, MS MARCO's passages, BEIR's corpora, and the annotations of Argilla, Label Studio
-and Prodigy. A list whose name does not tell is read by what the first rows of the file hold.
+and Prodigy. A list of any other name is read by what the first rows of the file hold.
 """
 
 from __future__ import annotations
@@ -23,16 +23,15 @@ from ..schema.names import NEGATIVE, POSITIVE, rate_target_name
 from ..schema.numbers import parse_number
 from ..schema.words import normalize
 from .annotations import agree, answer_of, answers_of, is_beir_corpus, read_conventions
-from .content import ColumnBuilder, Content
+from .content import WORDS, ColumnBuilder, Content
 from .headers import is_familiar
-from .words import WORDS
 
 Row = dict[str, Any]
+Rows = Sequence[Mapping[str, Any]]
 
 _SAMPLE = 50
-_NESTED = (dict, list, tuple)
-_WRAPPER = "row"
-_WRAPPER_KEYS = {_WRAPPER, "row_idx", "truncated_cells"}
+_NESTED = (Mapping, list, tuple)
+_WRAPPER_KEYS = {"row", "row_idx", "truncated_cells"}
 _TEXT_KEYS = ("text", "content", "sentence", "passage", "body", "title")
 _SPEAKER_KEYS = ("role", "from", "speaker", "author")
 _POSITIVES = POSITIVE | WORDS["positive_lists"]
@@ -104,67 +103,59 @@ def collect_rows(values: Iterable[tuple[int, Any]]) -> Content:
 class _Spreader:
     """Flatten the nested values of a file into rows and columns, and count them for the notes.
 
-    Args:
-        sample: the first values of the file, which tell what lists of unknown names are for.
+    The first values of the file, ``sample``, show what lists of unknown names are for.
     """
 
     def __init__(self, sample: Sequence[Any]) -> None:
-        self._times: dict[str, Counter[str]] = {event: Counter() for event in _NOTES}
-        self._rows: dict[tuple[str, str], list[int]] = {}
-        self._lines_spread = 0
         self.is_beir = bool(sample) and is_beir_corpus(sample)
+        self._forget_events()
         rows = [self._flatten(0, value) for value in sample]
         self._labelled = _find_labelled_objects(rows)
         self._uses = _find_list_uses([_unpack(row, self._labelled) for row in rows])
-        self._rows.clear()
-        for times in self._times.values():
-            times.clear()
+        self._forget_events()
+
+    def _forget_events(self) -> None:
+        self._times: dict[str, Counter[str]] = {event: Counter() for event in _NOTES}
+        self._rows: dict[tuple[str, str], dict[int, None]] = {}
+        self._lines_spread = 0
 
     def spread(self, line: int, value: Any) -> Iterator[Row]:
-        """Yield the rows of plain values for a value of the file."""
-        if type(value) is dict and not self.is_beir and not any(type(cell) in _NESTED for cell in value.values()):
+        if type(value) is dict and not self.is_beir and not any(isinstance(cell, (dict, list, tuple)) for cell in value.values()):
             yield _as_row(value)  # by far most rows are plain
             return
         flat = self._flatten(line, value)
         row = _unpack({key: cell for key, cell in flat.items() if cell is not None or _squeeze(key) not in _IGNORED}, self._labelled)
-        rows: list[Row] = [{}]
+        uses = {key: self._use(key, cell, len(row) == 1) for key, cell in row.items()}
+        parallel = [key for key, use in uses.items() if use == "parallel"]
+        elements = zip_longest(*(map(_text, row[key]) for key in parallel), fillvalue="")
+        rows: list[Row] = [dict(zip(parallel, parts, strict=True)) for parts in elements] or [{}]
         shared: Row = {}
-        parallel = [key for key, cell in row.items() if isinstance(cell, list | tuple) and self._uses.get(key) == "parallel"]
-        if parallel:
-            elements = zip_longest(*(row[key] for key in parallel), fillvalue="")
-            rows = [dict(zip(parallel, map(_text, parts), strict=True)) for parts in elements] or rows
-        for key, cell in row.items():
-            use = self._use(key, cell, row) if isinstance(cell, list | tuple) else "unknown"
-            texts = [_text(part) for part in cell] if use != "unknown" else []
-            if use in ("ignored", "parallel"):
-                self._note(use, key, line)
-                if use == "parallel":
-                    shared[key] = ""
-            elif use == "rows" and len(rows) == 1 and texts:
-                self._note("rows", key, line)
-                rows, shared[key] = [{key: text} for text in texts], ""
-            elif use == "pairs_with_first":
-                self._note("rows", key, line)
-                rows = [{"text1": texts[0], "text2": text} for text in texts[1:]]
-                shared |= {"text1": "", "text2": ""}
-            elif use == "same_meaning":
-                self._note(use, key, line)
-                rows = [{key: texts[0], f"{key}_2": text} for text in texts[1:] or [""]]
-                shared |= {key: "", f"{key}_2": ""}
-            elif use == "side_by_side":
-                self._note("columns", key, line)
-                shared |= {f"text{at}": text for at, text in enumerate(texts, start=1)}
-            elif use in ("rows", "columns"):
-                self._note("columns", key, line)
-                shared |= {(key if at == 1 else f"{key}_{at}"): text for at, text in enumerate(texts or [""], start=1)}
+        for key, use in uses.items():
+            if use == "unknown":
+                shared[key] = row[key]
+                continue
+            texts = [_text(part) for part in row[key]]
+            own = _own_rows(use, key, texts) if use != "rows" or len(rows) == 1 else []
+            if own:
+                rows, event = own, "rows" if use == "pairs_with_first" else use
+                shared |= dict.fromkeys(own[0], "")  # in front of the columns that follow
+            elif use in ("parallel", "ignored"):
+                event = use
+                shared |= {key: ""} if use == "parallel" else {}
             else:
-                shared[key] = cell
+                event, first = "columns", "text1" if use == "side_by_side" else key
+                name = "text" if use == "side_by_side" else f"{key}_"
+                shared |= {(first if at == 1 else f"{name}{at}"): text for at, text in enumerate(texts or [""], start=1)}
+            self._note(event, key, line)
         self._lines_spread += len(rows) > 1
         for part in rows:
-            yield self._plain(line, {**shared, **part})
+            plain = {key: _single(cell) for key, cell in (shared | part).items()}
+            for key, cell in plain.items():
+                if isinstance(cell, _NESTED):
+                    self._note("kept", key, line)
+            yield plain
 
     def notes(self) -> tuple[Finding, ...]:
-        """Report what was done with nested values."""
         notes = []
         for event, (severity, message_of, together) in _NOTES.items():
             keys = self._times[event]
@@ -173,27 +164,28 @@ class _Spreader:
             for group in [list(keys)] if together and keys else [[key] for key in keys]:
                 lines = count(self._lines_spread if together else keys[group[0]], "line")
                 message = message_of(", ".join(map(repr, group)), lines)
-                notes.append(Finding(severity, message, tuple(dict.fromkeys(self._rows.get((event, group[0]), ())))))
+                notes.append(Finding(severity, message, tuple(self._rows.get((event, group[0]), ()))))
         return tuple(notes)
 
     def _note(self, event: str, key: str, line: int) -> None:
         self._times[event][key] += 1
         if _NOTES[event][0] == "warning":
-            self._rows.setdefault((event, key), []).append(line)
+            self._rows.setdefault((event, key), {})[line] = None
 
     def _flatten(self, line: int, value: Any) -> Row:
-        """Return the row of a value with its objects taken apart and its annotations read."""
         row = _as_row(value)
-        if isinstance(row.get(_WRAPPER), Mapping) and set(row) <= _WRAPPER_KEYS:
-            return self._flatten(line, row[_WRAPPER])
+        if isinstance(row.get("row"), Mapping) and set(row) <= _WRAPPER_KEYS:
+            return self._flatten(line, row["row"])
         if self.is_beir:
             row["text"] = f"{row.pop('title') or ''} {row['text'] or ''}".strip()
-        flat = _without_objects(row, partial(self._note, line=line)) if any(isinstance(cell, Mapping) for cell in row.values()) else row
-        nested = [
-            key for key, cell in flat.items() if type(cell) is list and cell and (isinstance(cell[0], Mapping) or ".responses" in key)
-        ]
-        for key in nested:
-            if (found := answers_of(key, flat[key])) is not None and (found[0] or found[1]):
+        flat = _without_objects(row, partial(self._note, line=line))
+        for key, cell in list(flat.items()):
+            if (
+                isinstance(cell, list)
+                and cell
+                and (isinstance(cell[0], Mapping) or ".responses" in key)
+                and (found := answers_of(key, cell))
+            ):
                 answers, complete = found
                 if complete:
                     del flat[key]
@@ -203,24 +195,24 @@ class _Spreader:
                     flat[name] = agreed or ""
         return flat
 
-    def _use(self, key: str, cell: Any, row: Mapping[str, Any]) -> str:
-        """Return what a list is for, by what the file's lists are, else by its name."""
-        use = self._uses.get(key)
-        if use == "parallel":
+    def _use(self, key: str, cell: Any, alone: bool) -> str:
+        """Return what a cell is for: by what the lists of the file are, else by its name (see :func:`_use_by_name`)."""
+        use = self._uses.get(key, "") if isinstance(cell, list) else "unknown"
+        if use in ("parallel", "unknown"):
             return use
         if _is_conversation(cell) or (use and not _are_texts(cell)):
             return "unknown"
-        if use == "same_meaning" and cell:
+        if (use == "same_meaning" and cell) or use == "rows":
             return use
-        return "rows" if use == "rows" else _use_by_name(_squeeze(key), cell, len(row) == 1)
+        return _use_by_name(_squeeze(key), cell, alone)
 
-    def _plain(self, line: int, row: Row) -> Row:
-        """Return the row with single values for lists and objects of one; others stay as they are, and are noted."""
-        plain = {key: _single(cell) for key, cell in row.items()}
-        for key, cell in plain.items():
-            if isinstance(cell, Mapping | list | tuple):
-                self._note("kept", key, line)
-        return plain
+
+def _own_rows(use: str, key: str, texts: Sequence[Any]) -> list[Row]:
+    if use == "rows":
+        return [{key: text} for text in texts]
+    if use == "pairs_with_first":
+        return [{"text1": texts[0], "text2": text} for text in texts[1:]]
+    return [{key: texts[0], f"{key}_2": text} for text in texts[1:] or [""]] if use == "same_meaning" else []
 
 
 def _without_objects(row: Row, note: Callable[[str, str], None]) -> Row:
@@ -235,9 +227,9 @@ def _without_objects(row: Row, note: Callable[[str, str], None]) -> Row:
         else:
             note("objects", key)
             text = _text_of(cell) if len(cell) <= 3 else None
-            for name, part in cell.items() if text is None else {key: text}.items():
+            for name, part in cell.items() if text is None else [(key, text)]:
                 clash = name != key and (name in row or name in flat)
-                flat[f"{key}_{name}" if clash else str(name)] = part
+                flat[f"{key}_{name}" if clash else str(name)] = list(part) if isinstance(part, tuple) else part
     return flat
 
 
@@ -258,29 +250,30 @@ def _use_by_name(name: str, cell: Any, alone: bool) -> str:
     return "pairs_with_first" if name in _PAIRS - _DOCUMENTS else "rows"
 
 
-def _find_list_uses(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+def _find_list_uses(rows: Rows) -> dict[str, str]:
     """Return the use of each list with an ambiguous name, by key; lists without evidence are absent.
 
     ``same_meaning``: its texts belong together; ``rows``: each of its texts belongs to the text beside the list; ``parallel``: each
     element belongs to the one at the same place of other lists; ``turns``: a conversation.
     """
-    lists = list(dict.fromkeys(key for row in rows for key, cell in row.items() if isinstance(cell, list | tuple) and cell))
+    lists = list(dict.fromkeys(key for row in rows for key, cell in row.items() if isinstance(cell, list) and cell))
     uses = {key: "turns" for key in lists if any(_is_conversation(row.get(key)) for row in rows)}
     texts = [key for key in lists if key not in uses and _holds_texts(key, rows)]
     values = [key for key in lists if key not in uses and key not in texts and _holds_values(key, rows)]
-    beside_text = sum(any(_is_text(cell) for key, cell in row.items() if key not in lists) for row in rows) > 0.5 * len(rows)
+    lengths = {key: [len(cell) if isinstance(cell := row.get(key), list) else -1 for row in rows] for key in (*texts, *values)}
+    wordy = (any(isinstance(cell, str) and count_words(cell) >= _WORDS_OF_TEXT for cell in row.values()) for row in rows)
+    beside_text = sum(wordy) > 0.5 * len(rows)
     for key in texts:
-        others = [other for other in (*texts, *values) if other != key and _have_equal_lengths(key, other, rows)]
-        lengths = {len(row[key]) for row in rows if isinstance(row.get(key), list | tuple)}
+        others = [other for other in (*texts, *values) if other != key and lengths[other] == lengths[key] and min(lengths[key]) >= 0]
         labelled = any(other in texts or rate_target_name(other) != "never" for other in others)
-        if labelled and (len(lengths) > 1 or max(lengths) > 2 or beside_text):
+        if labelled and (len(set(lengths[key])) > 1 or max(lengths[key]) > 2 or beside_text):
             return {**uses, **dict.fromkeys((key, *others), "parallel")}
     if len(texts) == 1:
         (key,) = texts
-        lengths = {len(row[key]) for row in rows if isinstance(row.get(key), list | tuple)}
+        sizes = set(lengths[key]) - {-1}
         same = _squeeze(key) in WORDS["same_meaning_lists"]
         alone = len({other for row in rows for other in row}) == 1
-        columns = len(lengths) == 1 and max(lengths) <= _MOST_SIDE_BY_SIDE
+        columns = len(sizes) == 1 and max(sizes) <= _MOST_SIDE_BY_SIDE
         if beside_text:
             uses |= {key: "rows"} if same else {}
         elif _squeeze(key) not in _DOCUMENTS and (same or not alone or not columns):
@@ -288,17 +281,16 @@ def _find_list_uses(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     return uses
 
 
-def _find_labelled_objects(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+def _find_labelled_objects(rows: Rows) -> dict[str, str]:
     """Return the lists of unknown names that hold objects of a text and a label or score, each with the name of the latter."""
     found: dict[str, str] = {}
-    for key in dict.fromkeys(key for row in rows for key, cell in row.items() if isinstance(cell, list | tuple)):
-        parts = [part for row in rows if isinstance(cell := row.get(key), list | tuple) for part in cell]
-        if not parts or not all(isinstance(part, Mapping) and _text_of(part) is not None for part in parts) or not _is_unknown(key):
-            continue
-        names = [name for name, value in parts[0].items() if name not in _TEXT_KEYS and not isinstance(value, Mapping | list | tuple)]
-        targets = [name for name in names if rate_target_name(name) in ("certain", "likely") and all(name in part for part in parts)]
-        if len(targets) == 1 and not any(targets[0] in row for row in rows):
-            found[key] = targets[0]
+    for key in dict.fromkeys(key for row in rows for key, cell in row.items() if isinstance(cell, list)):
+        parts = _elements(key, rows)
+        if parts and all(isinstance(part, Mapping) and _text_of(part) is not None for part in parts) and _is_unknown(key):
+            names = [name for name, value in parts[0].items() if name not in _TEXT_KEYS and not isinstance(value, _NESTED)]
+            targets = [name for name in names if rate_target_name(name) in ("certain", "likely") and all(name in part for part in parts)]
+            if len(targets) == 1 and not any(targets[0] in row for row in rows):
+                found[key] = targets[0]
     return found
 
 
@@ -307,42 +299,36 @@ def _unpack(row: Row, labelled: Mapping[str, str]) -> Row:
     unpacked = dict(row)
     for key, name in labelled.items():
         cell = row.get(key)
-        if isinstance(cell, list | tuple) and all(isinstance(part, Mapping) for part in cell):
+        if isinstance(cell, list) and all(isinstance(part, Mapping) for part in cell):
             unpacked[key] = [_text_of(part) or "" for part in cell]
             unpacked[name] = [part.get(name, "") for part in cell]
     return unpacked
 
 
 def _as_row(value: Any) -> Row:
-    if isinstance(value, Mapping):
-        return {str(key).strip() or "column_1": cell for key, cell in value.items()} or {"text": ""}
     if isinstance(value, list | tuple):
-        return {f"column_{at}": cell for at, cell in enumerate(value, start=1)} or {"text": ""}
-    return {"text": value}
+        value = {f"column_{at}": cell for at, cell in enumerate(value, start=1)}
+    elif not isinstance(value, Mapping):
+        value = {"text": value}
+    return {str(key).strip() or "column_1": list(cell) if type(cell) is tuple else cell for key, cell in value.items()} or {"text": ""}
 
 
 def _single(cell: Any) -> Any:
     """Return the only value in a list or object of text, ``""`` for an empty one, and any other value as it is."""
-    if isinstance(cell, Mapping):
-        text = _text_of(cell) if len(cell) <= 3 else None
-        return (cell or "") if text is None else text
-    if isinstance(cell, list | tuple):
-        return "" if not cell else cell[0] if len(cell) == 1 and not isinstance(cell[0], Mapping | list | tuple) else cell
-    return cell
+    if isinstance(cell, Mapping) and 0 < len(cell) <= 3 and (text := _text_of(cell)) is not None:
+        return text
+    if isinstance(cell, list) and len(cell) == 1 and not isinstance(cell[0], _NESTED):
+        return cell[0]
+    return cell or "" if isinstance(cell, _NESTED) else cell
 
 
 def _is_conversation(cell: Any) -> bool:
-    return (
-        isinstance(cell, list | tuple)
-        and bool(cell)
-        and all(isinstance(part, Mapping) and any(key in part for key in _SPEAKER_KEYS) and len(part) > 1 for part in cell)
-    )
+    turns = cell if isinstance(cell, list) else []
+    return bool(turns) and all(isinstance(turn, Mapping) and len(turn) > 1 and any(key in turn for key in _SPEAKER_KEYS) for turn in turns)
 
 
 def _are_texts(cell: Any) -> bool:
-    return isinstance(cell, list | tuple) and all(
-        isinstance(part, str) or (isinstance(part, Mapping) and _text_of(part) is not None) for part in cell
-    )
+    return isinstance(cell, list) and all(isinstance(_text(part), str) for part in cell)
 
 
 def _text_of(cell: Mapping[str, Any]) -> str | None:
@@ -353,31 +339,24 @@ def _text(part: Any) -> Any:
     return _text_of(part) if isinstance(part, Mapping) else part
 
 
-def _is_text(cell: Any) -> bool:
-    return isinstance(cell, str) and count_words(cell) >= _WORDS_OF_TEXT
+def _elements(key: str, rows: Rows) -> list[Any]:
+    return [part for row in rows if isinstance(cell := row.get(key), list) for part in cell]
 
 
-def _holds_texts(key: str, rows: Sequence[Mapping[str, Any]]) -> bool:
+def _holds_texts(key: str, rows: Rows) -> bool:
     """Return whether a list of an unknown name holds texts: of several words, and mostly different ones."""
-    cells = [cell for row in rows if (cell := row.get(key)) not in (None, "", [], ())]
+    cells = [cell for row in rows if (cell := row.get(key)) not in (None, "", [])]
     if not _is_unknown(key) or not cells or not all(map(_are_texts, cells)) or max(map(len, cells)) < 2:
         return False
     texts = [text for cell in cells for part in cell if (text := _text(part).strip())]
-    if not texts or sum(not math.isnan(parse_number(text)) for text in texts) > 0.5 * len(texts):
-        return False
+    numbers = sum(not math.isnan(parse_number(text)) for text in texts)
     wordy = sum(map(count_words, texts)) >= _WORDS_OF_TEXT * len(texts) or _squeeze(key) in WORDS["same_meaning_lists"]
-    return len(set(texts)) >= 0.5 * len(texts) and wordy
+    return bool(texts) and numbers <= 0.5 * len(texts) <= len(set(texts)) and wordy
 
 
-def _holds_values(key: str, rows: Sequence[Mapping[str, Any]]) -> bool:
-    parts = (part for row in rows if isinstance(cell := row.get(key), list | tuple) for part in cell)
+def _holds_values(key: str, rows: Rows) -> bool:
     named = _squeeze(key) in _IGNORED | _POSITIVES | WORDS["negative_lists"] | _PAIRS
-    return not named and not any(isinstance(part, Mapping | list | tuple) for part in parts)
-
-
-def _have_equal_lengths(key: str, other: str, rows: Sequence[Mapping[str, Any]]) -> bool:
-    both = [(row.get(key), row.get(other)) for row in rows]
-    return all(isinstance(a, list | tuple) and isinstance(b, list | tuple) and len(a) == len(b) for a, b in both)
+    return not named and not any(isinstance(part, _NESTED) for part in _elements(key, rows))
 
 
 def _is_unknown(key: str) -> bool:

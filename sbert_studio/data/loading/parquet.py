@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
+
+import numpy as np
 
 from ...errors import StudioError
 from ...progress import Progress
@@ -14,7 +17,7 @@ from ..findings import Finding, count
 from .annotations import read_conventions
 from .content import MOST_COLUMNS, MOST_ROWS, ColumnBuilder, Content, check_cell_length, check_total_length
 from .nested import collect_rows
-from .source import InputFile
+from .source import TableFile
 
 _BATCH_ROWS = 4_096
 _LARGE_COLUMN = 1 << 16  # bytes
@@ -23,7 +26,7 @@ _REPEATED = 8  # bytes a row: texts of fewer are mostly stored once and referred
 _UNREPRESENTABLE = (OverflowError, ValueError, KeyError)  # KeyError: a time zone of an unknown name
 
 
-def read_parquet(source: InputFile, progress: Progress | None = None) -> Content:
+def read_parquet(source: TableFile, progress: Progress | None = None) -> Content:
     """Read a Parquet file; the column names count as row 1, as in a spreadsheet, so that the first row is row 2.
 
     Columns of lists and structs are spread (see :mod:`~sbert_studio.data.loading.nested`).
@@ -72,7 +75,6 @@ def _check_shape(file: str, names: tuple[str, ...], rows: int) -> None:
 
 
 def _column_sizes(metadata: Any) -> Counter[str]:
-    """Return the uncompressed bytes of each column; equal texts count once if the file stores them once."""
     sizes: Counter[str] = Counter()
     for group in map(metadata.row_group, range(metadata.num_row_groups)):
         for column in map(group.column, range(group.num_columns)):
@@ -81,7 +83,7 @@ def _column_sizes(metadata: Any) -> Counter[str]:
 
 
 def _rows_at_once(sizes: Iterable[int], rows: int) -> int:
-    """Return the rows of a batch if columns are large: a few rows of a large column may all hold its one long text."""
+    # A few rows of a large column may all hold its one long text.
     return max(1, min(_BATCH_ROWS // 16, _BATCH_BYTES // max(sizes))) if rows <= _BATCH_ROWS else _BATCH_ROWS // 16
 
 
@@ -119,6 +121,12 @@ def _values(column: Any, name: str, line: int, dates: _DateConverter) -> list[An
     return dates.values(column, name, line)
 
 
+def _is_list(kind: Any) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
+
+
 def _is_text(kind: Any) -> bool:
     from pyarrow import types
 
@@ -128,7 +136,7 @@ def _is_text(kind: Any) -> bool:
 
 
 def _lengths(column: Any) -> Any:
-    """Return the characters (of binary values, the bytes) of each text without copying the texts of dictionaries."""
+    # Without copying the texts of dictionaries; of binary values, the bytes.
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -142,7 +150,7 @@ def _count_characters(column: Any) -> int:
     import pyarrow.compute as pc
 
     kind = column.type
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+    if _is_list(kind):
         return _count_characters(column.flatten())
     if pa.types.is_map(kind):
         start, end = column.offsets[0].as_py(), column.offsets[-1].as_py()  # keys and items include those of neighbouring batches
@@ -156,19 +164,10 @@ class _DateConverter:
     """Convert pyarrow arrays to Python values; dates and times that Python cannot represent become text, and are reported."""
 
     def __init__(self) -> None:
-        self._rows: dict[str, list[int]] = {}
+        self._rows: dict[str, dict[int, None]] = {}
 
     def values(self, column: Any, name: str, first: int) -> list[Any]:
-        """Return the values of an array, None for missing ones.
-
-        Args:
-            column: the array.
-            name: the column's name.
-            first: the number of its first row.
-
-        Raises:
-            ValueError: a value is damaged, such as text that is not UTF-8.
-        """
+        """Return the values of an array whose first row has the number ``first``, None for missing ones."""
         try:
             values: list[Any] = column.to_pylist()
         except _UNREPRESENTABLE:
@@ -190,33 +189,21 @@ class _DateConverter:
     def _value(self, scalar: Any, name: str, row: int) -> Any:
         from pyarrow import types
 
-        kind = scalar.type
-        if not scalar.is_valid:
-            return None
-        if types.is_struct(kind):
-            return {key: self._value(part, name, row) for key, part in scalar.items()}
-        if types.is_map(kind):
-            return [tuple(self._value(pair[part], name, row) for part in ("key", "value")) for pair in scalar.values]
-        if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
-            return [self._value(part, name, row) for part in scalar.values]
+        kind, value = scalar.type, partial(self._value, name=name, row=row)
+        if types.is_struct(kind) and scalar.is_valid:
+            return {key: value(part) for key, part in scalar.items()}
+        if types.is_map(kind) and scalar.is_valid:
+            return [(value(pair["key"]), value(pair["value"])) for pair in scalar.values]
+        if _is_list(kind) and scalar.is_valid:
+            return [value(part) for part in scalar.values]
         try:
             return scalar.as_py()
         except _UNREPRESENTABLE:
             if not types.is_temporal(kind):
                 raise
-            rows = self._rows.setdefault(name, [])
-            if rows[-1:] != [row]:
-                rows.append(row)
-            return _date_text(scalar)
-
-
-def _date_text(scalar: Any) -> str:
-    """Return a date in ISO 8601 with as many digits as its year needs; a time of day or a duration as a number and its unit."""
-    import numpy as np
-    from pyarrow import types
-
-    kind = scalar.type
-    unit: Any = "D" if types.is_date32(kind) else "ms" if types.is_date64(kind) else kind.unit
-    if types.is_date(kind) or types.is_timestamp(kind):
-        return f"{np.datetime64(scalar.value, unit)}{'+00:00' if types.is_timestamp(kind) and kind.tz else ''}"
-    return str(np.timedelta64(scalar.value, unit))
+        self._rows.setdefault(name, {})[row] = None
+        # ISO 8601 with as many digits as the year needs; a time of day or a duration as a number and its unit.
+        unit: Any = "D" if types.is_date32(kind) else "ms" if types.is_date64(kind) else kind.unit
+        if types.is_date(kind) or types.is_timestamp(kind):
+            return f"{np.datetime64(scalar.value, unit)}{'+00:00' if types.is_timestamp(kind) and kind.tz else ''}"
+        return str(np.timedelta64(scalar.value, unit))

@@ -28,15 +28,8 @@ _LONGEST_SHOWN = 120
 
 
 @dataclass(frozen=True)
-class InputFile:
-    """A file to be read.
-
-    Attributes:
-        path: its path.
-        name: its name for people.
-        head: its first bytes.
-        encoding_name, delimiter, header: the choices of its owner; None is detected.
-    """
+class TableFile:
+    """A file to be read: its path, its name for people, its first bytes, and the choices of its owner; None is detected."""
 
     path: Path
     name: str
@@ -46,12 +39,8 @@ class InputFile:
     header: bool | None = None
 
     @classmethod
-    def open(cls, path: Path, name: str | None = None, *, encoding: str | None, delimiter: str | None, header: bool | None) -> InputFile:
-        """Read the first bytes of a file.
-
-        Raises:
-            StudioError: it is missing, empty, a folder, or cannot be read.
-        """
+    def open(cls, path: Path, name: str | None = None, *, encoding: str | None, delimiter: str | None, header: bool | None) -> TableFile:
+        """Read the first bytes of a file; raise a StudioError if it is missing, empty, a folder, or cannot be read."""
         if path.is_dir():
             raise StudioError(f"{path.name} is a folder", "give a file")
         try:
@@ -67,20 +56,14 @@ class InputFile:
 
     @property
     def suffix(self) -> str:
-        """The extension of the path, with the dot, in lower case."""
         return self.path.suffix.lower()
 
     @cached_property
     def encoding(self) -> Encoding:
-        """The chosen or detected encoding.
-
-        Raises:
-            StudioError: the file is not text, or there is no such encoding.
-        """
+        """The chosen or detected encoding."""
         return named_encoding(self.encoding_name) if self.encoding_name else detect_encoding(self.path)
 
     def encoding_notes(self) -> tuple[Finding, ...]:
-        """Report an encoding that is not UTF-8."""
         label = self.encoding.label
         return () if label.startswith("UTF-8") else (Finding("info", f"the file is in {label}, not UTF-8; it was converted"),)
 
@@ -92,8 +75,8 @@ class InputFile:
         lines = _lines_that_differ(self.path, codecs)
         shown = tuple(ExampleRow(number, (_decode_line(line, codec),), read_as=LABELS[codec]) for number, line in lines for codec in codecs)
         options = tuple(Option(LABELS[codec], f"--encoding {codec}", {"encoding": codec}) for codec in codecs)
-        why = "the file is not in UTF-8, and its letters read well in more than one encoding"
-        return (Question("encoding", "In which of these encodings do the lines read right?", options, why, shown),)
+        why = "the file is not in UTF-8, and its text is plausible in several encodings"
+        return (Question("encoding", "In which encoding are these lines correct?", options, why, shown),)
 
     def first_lines(self, most: int = 500, characters: int = 1 << 18) -> list[str]:
         """Return at most ``most`` physical lines, and no more once they have ``characters``."""
@@ -131,7 +114,7 @@ class Lines:
         exhausted: the end of the file was reached.
     """
 
-    def __init__(self, source: InputFile, progress: Progress | None = None) -> None:
+    def __init__(self, source: TableFile, progress: Progress | None = None) -> None:
         encoding = source.encoding
         self._raw = source.path.open("rb")
         self._text = io.TextIOWrapper(self._raw, encoding.codec, errors="replace", newline="")

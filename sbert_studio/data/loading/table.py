@@ -48,21 +48,13 @@ class Table:
         return len(self.lines)
 
     def column(self, name: str) -> list[str]:
-        """Return the n cells of a column.
-
-        Raises:
-            StudioError: there is no such column.
-        """
+        """Return the n cells of a column, which has to exist."""
         self.require(name)
         cells: list[str] = self._data.column(self.columns.index(name)).to_pylist()
         return cells
 
     def texts(self, name: str) -> TextColumn:
-        """Return the n cells of a column as a lazy sequence.
-
-        Raises:
-            StudioError: there is no such column.
-        """
+        """Return the n cells of a column, which has to exist, as a lazy sequence."""
         self.require(name)
         return TextColumn(self._data.column(self.columns.index(name)))
 
@@ -96,24 +88,18 @@ class Table:
 
     def with_column(self, name: str, cells: Sequence[str]) -> Table:
         """Return the table with a column of n cells that replaces the one of that name, or is added at the end."""
-        columns = {known: self._data.column(index) for index, known in enumerate(self.columns)}
-        columns[name] = string_array([cell_text(cell) for cell in cells])
-        return replace(self, columns=tuple(columns), _data=_arrow_table(columns))
+        data, cell_array = self._data, string_array([cell_text(cell) for cell in cells])
+        if name in self.columns:
+            return replace(self, _data=data.set_column(self.columns.index(name), name, cell_array))
+        return replace(self, columns=(*self.columns, name), _data=data.append_column(name, cell_array))
 
     def without_column(self, name: str) -> Table:
-        """Return the table without one column."""
         self.require(name)
-        columns = {known: self._data.column(index) for index, known in enumerate(self.columns) if known != name}
-        return replace(self, columns=tuple(columns), _data=_arrow_table(columns))
+        columns = tuple(known for known in self.columns if known != name)
+        return replace(self, columns=columns, _data=self._data.remove_column(self.columns.index(name)))
 
     def to_csv(self, path: Path, *, guarded: bool = True) -> None:
-        """Write the table as UTF-8 CSV, atomically.
-
-        Args:
-            path: the file to create or replace.
-            guarded: escape formulas (see :func:`safe_cell`), as every file that people open in a spreadsheet needs; without it,
-                as in a training file, every cell is read back unchanged.
-        """
+        """Write the table as UTF-8 CSV, atomically; ``guarded`` as for :func:`~sbert_studio.data.cells.write_rows`."""
         rows = (row for start in range(0, len(self), _BLOCK) for row in self._rows(start, _BLOCK))
         write_rows(path, self.columns, rows, guarded=guarded)
 
@@ -189,8 +175,7 @@ def read_table(
     No row is dropped silently: blank, short and long rows and cleaned cells are named in the table's notes.
 
     Args:
-        path: the file.
-        name: the name of the table; the file's name by default.
+        name: of the table; the file's name by default.
         progress: called with the bytes (for XLSX and Parquet: rows) read and their total.
         max_bytes: larger files are refused.
         encoding: the codec's name; detected by default.
@@ -212,13 +197,8 @@ def read_table(
 
 def table_from_columns(name: str, columns: Mapping[str, Sequence[str]], lines: Sequence[int] | np.ndarray | None = None) -> Table:
     """Return a table of columns of equal length; its rows are numbered from 2 (below a header) unless ``lines`` are given."""
-    arrays = {column: string_array([cell_text(cell) for cell in cells]) for column, cells in columns.items()}
-    data = _arrow_table(arrays)
-    numbers = np.arange(2, data.num_rows + 2, dtype=np.int64) if lines is None else np.asarray(lines, dtype=np.int64)
-    return Table(name, tuple(arrays), numbers, (), data)
-
-
-def _arrow_table(columns: Mapping[str, Any]) -> Any:
     import pyarrow as pa
 
-    return pa.table(list(columns.values()), names=list(columns))
+    data = pa.table({column: string_array([cell_text(cell) for cell in cells]) for column, cells in columns.items()})
+    numbers = np.arange(2, data.num_rows + 2, dtype=np.int64) if lines is None else np.asarray(lines, dtype=np.int64)
+    return Table(name, tuple(columns), numbers, (), data)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import tomllib
 from pathlib import Path
 
@@ -12,7 +11,6 @@ from data.loading.files import contents, read
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sbert_studio.data.loading.dialect import NO_DELIMITER, detect_dialect
 from sbert_studio.data.loading.table import read_table, table_from_columns
 from sbert_studio.errors import StudioError
 
@@ -29,23 +27,6 @@ def _lines(rows: list[tuple[str, ...]], delimiter: str) -> str:
     return "".join(delimiter.join(row) + "\n" for row in rows)
 
 
-@pytest.mark.parametrize(
-    ("lines", "delimiter"),
-    [
-        (["a,b,c", "1,2,3"], ","),
-        (["a;b;c", "Hallo, du; Ja, ich; 3,5", "x;y;1,5"], ";"),
-        (["a\tb", "one, two\tthree; four"], "\t"),
-        (["x|y|z", "1|2|3"], "|"),
-        (["text", "Hello, world", "No comma here", "One, two, three, four"], NO_DELIMITER),
-        (["text,label", '"a;b;c",x', '"d;e;f",y'], ","),
-        (["Auswertung Q3", "Lfd. Nr.;Text alt;Bem.", *["1;Die Zahl, 4,00 groß;"] * 6], ";"),
-        (["score;sentence1;sentence2", '1,5;"first; second";third'], ";"),
-    ],
-)
-def test_the_consistent_delimiter_is_detected(lines: list[str], delimiter: str) -> None:
-    assert detect_dialect([line + "\n" for line in lines], ".csv")[0].delimiter == delimiter
-
-
 AS_MEANT = tomllib.loads(Path(__file__).with_name("csv_cases.toml").read_text(encoding="utf-8"))
 
 
@@ -53,7 +34,9 @@ AS_MEANT = tomllib.loads(Path(__file__).with_name("csv_cases.toml").read_text(en
 def test_a_file_is_read_as_its_owner_means_it(tmp_path: Path, name: str) -> None:
     case = AS_MEANT[name]
     table = read(tmp_path, case["text"])
-    assert [list(table.columns), *table.head(99)] == list(csv.reader(io.StringIO(case["table"])))
+    lines = case["text"].splitlines()
+    expected = case.get("table") or list(csv.reader(lines[number - 1] for number in (case["header"], *case["lines"])))
+    assert [list(table.columns), *table.head(99)] == expected
     assert table.lines.tolist() == case["lines"]
     assert table.doubts == ()
     assert "note" not in case or any(case["note"] in note.message for note in table.notes)
@@ -131,35 +114,31 @@ def test_what_is_no_single_table_is_refused(tmp_path: Path, name: str) -> None:
         read(tmp_path, text, delimiter="ab" if "letters" in name else None)
 
 
-# Name: text, cells of the rows, their numbers, rows that the notes name.
-QUOTES: dict[str, tuple[str, list[list[str]], list[int], list[tuple[int, ...]]]] = {
-    "never closed": (
-        'text,label\nfine,a\n"open and never closed,b\nnext one,c\nlast one,d\n',
-        [["fine", "a"], ['"open and never closed', "b"], ["next one", "c"], ["last one", "d"]], [2, 3, 4, 5], [(3,)],
-    ),
-    "paired with a later one": (
-        'text,label\n"said he,a\nbetween,b\n"so" she said,c\nlast,d\n',
-        [['"said he', "a"], ["between", "b"], ["so she said", "c"], ["last", "d"]], [2, 3, 4, 5], [(2,)],
-    ),
-    "tabs": (
-        'sentence1\tsentence2\tscore\n"Then he left.\tHe left.\t3\nA\tB\t1\n"No.\t"Yes.\t0\nC\tD\t2\n',
-        [['"Then he left.', "He left.", "3"], ["A", "B", "1"], ['"No.', '"Yes.', "0"], ["C", "D", "2"]], [2, 3, 4, 5],
-        [(), (2,), (4,)],
-    ),
-    "line breaks and commas inside": (
-        'text,label\n"Dear Sir,\nI write, as you see,\n""in haste"".",a\nnext,b\n',
-        [['Dear Sir,\nI write, as you see,\n"in haste".', "a"], ["next", "b"]], [2, 3], [(2,)],
-    ),
-    "rows are numbered by record": (
-        'text,label\n"one\ntwo\nthree",a\nfour,b\n\n"five\r\nsix",c\n',
-        [["one\ntwo\nthree", "a"], ["four", "b"], ["five\r\nsix", "c"]], [2, 3, 5], [(4,)],
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", QUOTES)
-def test_quotes_that_do_not_pair_up_cost_no_row(tmp_path: Path, name: str) -> None:
-    text, rows, numbers, noted = QUOTES[name]
+@pytest.mark.parametrize(
+    ("text", "rows", "numbers", "noted"),
+    [
+        (
+            'text,label\nfine,a\n"open and never closed,b\nnext one,c\nlast one,d\n',
+            [["fine", "a"], ['"open and never closed', "b"], ["next one", "c"], ["last one", "d"]], [2, 3, 4, 5], [(3,)],
+        ),
+        (
+            'text,label\n"said he,a\nbetween,b\n"so" she said,c\nlast,d\n',
+            [['"said he', "a"], ["between", "b"], ["so she said", "c"], ["last", "d"]], [2, 3, 4, 5], [(2,)],
+        ),
+        (
+            'sentence1\tsentence2\tscore\n"Then he left.\tHe left.\t3\nA\tB\t1\n"No.\t"Yes.\t0\n',
+            [['"Then he left.', "He left.", "3"], ["A", "B", "1"], ['"No.', '"Yes.', "0"]], [2, 3, 4], [(), (2,), (4,)],
+        ),
+        (
+            'text,label\n"Dear Sir,\nI write, as you see,\n""in haste"".",a\n\n"five\r\nsix",c\n',
+            [['Dear Sir,\nI write, as you see,\n"in haste".', "a"], ["five\r\nsix", "c"]], [2, 4], [(3,), (2,)],
+        ),
+    ],
+    ids=["never closed", "paired with a later one", "tabs", "line breaks and commas inside"],
+)  # fmt: skip
+def test_quotes_that_do_not_pair_up_cost_no_row(
+    tmp_path: Path, text: str, rows: list[list[str]], numbers: list[int], noted: list[tuple[int, ...]]
+) -> None:
     table = read(tmp_path, text)
     assert (table.head(99), table.lines.tolist()) == (rows, numbers)
     assert [note.rows for note in table.notes] == noted
@@ -245,3 +224,42 @@ def test_a_training_file_reads_back_cell_for_cell(tmp_path: Path, rows: list[tup
     for name in ("exact.csv", "exact.parquet"):
         back = read_table(tmp_path / name)
         assert (back.columns, contents(back)) == (names, rows)
+
+
+def test_plain_text_gives_a_row_a_line_and_notes_blank_lines(tmp_path: Path) -> None:
+    table = read(tmp_path, 'First, with a comma.\n\n"A quote" stays; so does \u2028 this.\r\nLast one\n\n', "corpus.txt")
+    assert contents(table) == [("First, with a comma.",), ('"A quote" stays; so does \u2028 this.',), ("Last one",)]
+    assert table.lines.tolist() == [1, 3, 4]
+    assert [note.rows for note in table.notes] == [(2,)]
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "row"),
+    [
+        ("5.0\tA man sings.\tA man is singing.\n1.2\tA dog.\tA cat sleeps here.\n", 3, ("1.2", "A dog.", "A cat sleeps here.")),
+        ("Ein Haus. ||| A house.\nEin Hund, groß. ||| A dog, large.\n", 2, ("Ein Hund, groß.", "A dog, large.")),
+        ("1::Toy Story, the::3\n2::Jumanji::4\n", 3, ("2", "Jumanji", "4")),
+    ],
+    ids=["tabs", "bars", "colons"],
+)
+def test_a_text_file_with_separators_is_a_table(tmp_path: Path, text: str, columns: int, row: tuple[str, ...]) -> None:
+    table = read(tmp_path, text, "f.txt")
+    assert table.columns == tuple(f"column_{at}" for at in range(1, columns + 1))
+    assert contents(table)[1] == row
+    assert table.lines.tolist() == [1, 2]
+
+
+def test_labels_of_fasttext_are_a_column(tmp_path: Path) -> None:
+    table = read(tmp_path, "__label__a some words, here\n__label__b __label__c more\n", "f.txt")
+    assert (table.columns, contents(table)) == (("label", "text"), [("a", "some words, here"), ("b, c", "more")])
+
+
+def test_labels_behind_an_at_sign_are_a_column(tmp_path: Path) -> None:
+    lines = ["Profit rose by 5 % .@positive", "Sales fell, write to a@b.example@negative", "Nothing changed .@neutral"] * 4
+    table = read(tmp_path, "\n".join(lines), "Sentences_50Agree.txt")
+    assert table.columns == ("text", "label")
+    assert contents(table)[:2] == [("Profit rose by 5 % .", "positive"), ("Sales fell, write to a@b.example", "negative")]
+    assert any("label" in note.message for note in table.notes)
+    assert read(tmp_path, "\n".join([*lines, "No label here."]), "f.txt").columns == ("text",)
+    addresses = [f"Please write to person number {n}@host{n}.example" for n in range(12)]
+    assert read(tmp_path, "\n".join(addresses), "f.txt").columns == ("text",)

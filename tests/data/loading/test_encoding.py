@@ -100,22 +100,8 @@ def test_nul_characters_are_removed_and_their_rows_named(tmp_path: Path) -> None
     assert [note.rows for note in table.notes] == [(32,)]
 
 
-@pytest.mark.parametrize(
-    ("codec", "words"),
-    [
-        ("cp1251", ("Метка", "верно", "неверно")),
-        ("cp1251", ("Итог", "мимо", "годится")),
-        ("koi8_r", ("Вопрос", "да", "нет")),
-        ("cp932", ("文1", "違う", "同じ")),
-        ("cp932", ("判定", "○", "×")),
-        ("gb18030", ("句子1", "相似", "不同")),
-        ("big5hkscs", ("句子1", "相似", "不同")),
-        ("cp949", ("문장1", "같음", "다름")),
-        ("cp1250", ("zdanie", "podobieństwo", "różne")),
-        ("cp1255", ("שאלה", "דומה", "תשובה")),
-    ],
-)
-def test_a_few_words_among_english_ones_are_enough_or_asked_for(tmp_path: Path, codec: str, words: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(("codec", "words"), [(codec, words) for codec, lists in _DATA["labels"].items() for words in lists])
+def test_a_few_words_among_english_ones_are_enough_or_asked_for(tmp_path: Path, codec: str, words: list[str]) -> None:
     rows = [f"A man walks on road {place}.,She isn’t at home.,{words[1 + place % 2]}" for place in range(40)]
     table = read(tmp_path, "\n".join([f"a,b,{words[0]}", *rows]).encode(codec, "ignore"))
     offered = [option.choice["encoding"] for doubt in table.doubts for option in doubt.options]
@@ -123,7 +109,7 @@ def test_a_few_words_among_english_ones_are_enough_or_asked_for(tmp_path: Path, 
     assert codec not in ("cp1251", "cp932", "gb18030", "cp949") or table.columns[2] == words[0]
 
 
-@pytest.mark.parametrize(("codec", "words"), [(one["codec"], one["words"]) for one in _DATA["short_words"]])
+@pytest.mark.parametrize(("codec", "words"), [(codec, words) for codec, lists in _DATA["short_words"].items() for words in lists])
 def test_a_few_words_of_a_latin_alphabet_do_not_drown_in_english_texts(tmp_path: Path, codec: str, words: list[str]) -> None:
     rows = [f"A man walks on road {place}.;She isn’t at home.;{words[2 + place % 2]}" for place in range(300)]
     data = "\n".join([f"{words[0]};{words[1]};x", *rows]).encode(codec, "ignore")

@@ -79,26 +79,23 @@ def test_an_error_names_the_other_sheets(tmp_path: Path) -> None:
     assert "'Texts'" in refused.value.hint
 
 
+_BEYOND, _INVALID = "at most 1,048,576 rows", "not a workbook"
+
+
 @pytest.mark.parametrize(
-    "number", ["2000000000", "+2000000000", " 2000000000 ", "2e9", "0002000000000", str(10**16), "1e300", "２０００００００００"]
+    ("row", "cell", "message"),
+    [
+        *((number, "", _BEYOND) for number in ("2000000000", "+2000000000", " 2000000000 ", "2e9", "0002000000000", str(10**16), "1e300")),
+        *((number, "", _INVALID) for number in ("many", "-5", "0", "1.5", "nan", "inf", "9" * 5000)),
+        *(("3", cell, f"{_BEYOND}|{_INVALID}") for cell in ("A2000000000", "A+2000000000", "A" + "9" * 5000, "A0", "A")),
+        ("２０００００００００", "", _BEYOND),
+    ],
 )
-def test_a_row_number_beyond_a_sheet_is_refused(tmp_path: Path, number: str) -> None:
-    path = write_raw_book(tmp_path / "far.xlsx", rows=ROWS_XML + f'<row r="{number}"><c t="s"><v>1</v></c></row>')
-    with pytest.raises(StudioError, match="at most 1,048,576 rows"):
+def test_row_numbers_that_no_sheet_has_are_refused(tmp_path: Path, row: str, cell: str, message: str) -> None:
+    reference = f' r="{cell}"' if cell else ""
+    path = write_raw_book(tmp_path / "far.xlsx", rows=ROWS_XML + f'<row r="{row}"><c{reference} t="s"><v>1</v></c></row>')
+    with pytest.raises(StudioError, match=message):
         read_table(path)
-
-
-@pytest.mark.parametrize("reference", ["A2000000000", "A+2000000000", "A" + "9" * 5000, "A0", "A"])
-def test_a_cell_reference_beyond_a_sheet_is_refused(tmp_path: Path, reference: str) -> None:
-    path = write_raw_book(tmp_path / "far.xlsx", rows=ROWS_XML + f'<row r="3"><c r="{reference}" t="s"><v>1</v></c></row>')
-    with pytest.raises(StudioError, match=r"at most 1,048,576 rows|not a workbook"):
-        scan_workbook(path)
-
-
-@pytest.mark.parametrize("number", ["many", "-5", "0", "1.5", "nan", "inf", "9" * 5000])
-def test_an_invalid_row_number_is_refused(tmp_path: Path, number: str) -> None:
-    with pytest.raises(StudioError, match="not a workbook"):
-        scan_workbook(write_raw_book(tmp_path / "odd.xlsx", rows=ROWS_XML + f'<row r="{number}"><c t="s"><v>1</v></c></row>'))
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "iso-8859-1", "cp1252"])
@@ -117,15 +114,9 @@ def test_other_parts_are_not_scanned_as_sheets(tmp_path: Path) -> None:
     assert len(read_table(replace_part(path, "customXml/item1.xml", '<rows><row r="abc"/></rows>'))) == 1
 
 
-def test_entities_of_a_workbook_are_refused(tmp_path: Path) -> None:
-    bomb = '<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;">]><sst><si><t>&b;</t></si></sst>'
-    with pytest.raises(StudioError, match="not a workbook"):
-        read_table(replace_part(write_raw_book(tmp_path / "lol.xlsx"), "xl/sharedStrings.xml", bomb))
-
-
 def test_rows_out_of_order_are_refused(tmp_path: Path) -> None:
     rows = ROWS_XML + '<row r="2"><c r="A2" t="s"><v>1</v></c></row>'
-    with pytest.raises(StudioError, match="not in order: row 2"):
+    with pytest.raises(StudioError, match="out of order: row 2"):
         read_table(write_raw_book(tmp_path / "twice.xlsx", rows=rows))
 
 

@@ -1,4 +1,4 @@
-"""Header rows are told from data rows, or asked about."""
+"""Header rows are distinguished from data rows, or asked about."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _rows(columns: list[list[str]]) -> list[list[str]]:
         ([["1", "2"], ["Where is my card?", "1"]], False),
     ],
 )
-def test_headers_are_told_from_data(rows: list[list[str]], header: bool) -> None:
+def test_headers_are_distinguished_from_data(rows: list[list[str]], header: bool) -> None:
     assert has_header(rows) is header
 
 
@@ -167,7 +167,3 @@ def test_a_word_for_a_number_below_a_blank_row_begins_no_second_table(tmp_path: 
     table = read(tmp_path, "\n".join(["Satz A,Satz B,Wert", *rows, "", "A dog runs on the road,A cat runs on the road,unklar", *rows]))
     assert len(table) == 61
     assert table.column("Wert")[30] == "unklar"
-
-
-def test_blank_lines_above_the_header_are_counted(tmp_path: Path) -> None:
-    assert read(tmp_path, "\n" * 300 + "text,label\nsome words,a\nmore words,b\n").lines.tolist() == [302, 303]

@@ -57,13 +57,13 @@ def test_the_named_file_or_the_test_split_is_fetched(hub: Any, address: str, fil
 @pytest.mark.parametrize(
     ("address", "message", "hint"),
     [
-        ("hf://datasets/a/two", "2 files to judge by: de/test.parquet, en/test.parquet", "hf://datasets/a/two/de/test.parquet"),
+        ("hf://datasets/a/two", "2 evaluation files: de/test.parquet, en/test.parquet", "hf://datasets/a/two/de/test.parquet"),
         ("hf://datasets/a/text", "holds no Parquet file", "download it"),
         ("hf://datasets/a/one/other.parquet", "no file 'other.parquet'", "spelling"),
-        ("hf://datasets/one", "no address", "OWNER/NAME"),
-        ("hf://datasets/a/../b", "no address", "OWNER/NAME"),
-        ("hf://datasets/a/one/pairs.csv", "no address", "parquet"),
-        ("hf://models/a/one", "no address", "OWNER/NAME"),
+        ("hf://datasets/one", "not the address", "OWNER/NAME"),
+        ("hf://datasets/a/../b", "not the address", "OWNER/NAME"),
+        ("hf://datasets/a/one/pairs.csv", "not the address", "parquet"),
+        ("hf://models/a/one", "not the address", "OWNER/NAME"),
     ],
 )
 def test_an_address_without_a_single_file_is_refused(hub: Any, address: str, message: str, hint: str) -> None:
@@ -77,14 +77,14 @@ def _refusal(address: str, message: str, files: Any, most: int = MOST) -> Studio
 
 
 def test_a_file_that_is_too_large_is_refused_before_and_while_it_comes(hub: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    _refusal("hf://datasets/a/alone", "as many as are accepted", hub, most=100)
+    _refusal("hf://datasets/a/alone", "the most that is accepted", hub, most=100)
     monkeypatch.setattr(type(hub), "info", lambda self, path: {"size": None, "name": path, "type": "file"})
-    _refusal("hf://datasets/a/alone", "as many as are accepted", hub, most=100)
+    _refusal("hf://datasets/a/alone", "the most that is accepted", hub, most=100)
 
 
 def test_an_offline_machine_is_named_as_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    assert "HF_HUB_OFFLINE" in _refusal("hf://datasets/a/one", "set to be offline", None).hint
+    assert "HF_HUB_OFFLINE" in _refusal("hf://datasets/a/one", "offline by its settings", None).hint
 
 
 class _Refusing:
@@ -112,11 +112,11 @@ def test_errors_of_the_hub_are_explained() -> None:
     for error, message in (
         (httpx2.ConnectError("no name"), "cannot be reached"),
         (ConnectionResetError("gone"), "cannot be reached"),
-        (FileNotFoundError("datasets/a/one"), "no set 'a/one'"),
-        (hidden, "asks for a licence"),
+        (FileNotFoundError("datasets/a/one"), "no public dataset 'a/one'"),
+        (hidden, "requires its licence"),
         (_answer(429), "too many requests"),
         (_answer(503), "a problem of its own"),
-        (_answer(404), "no set 'a/one'"),
+        (_answer(404), "no public dataset 'a/one'"),
     ):
         assert _refusal("hf://datasets/a/one", message, _Refusing(error)).hint
     for other in (OSError(errno.ENOSPC, "full"), ZeroDivisionError("zero")):
@@ -124,7 +124,7 @@ def test_errors_of_the_hub_are_explained() -> None:
             pass
 
 
-def test_addresses_are_told_from_files() -> None:
+def test_addresses_differ_from_files() -> None:
     assert is_hub_address("hf://datasets/a/b") and is_hub_address(Path("hf://datasets/a/b"))
     assert not is_hub_address("pairs.csv") and not is_hub_address(None)
     assert parse_hub_address(Path("hf://datasets/a/b@main/x.parquet")) == ("a/b@main", "x.parquet")

@@ -111,15 +111,6 @@ def test_an_array_is_the_same_wherever_its_chunks_are_cut(size: int) -> None:
     assert list(parse_elements(chunks, json.JSONDecoder(), lambda reason, place: StudioError(reason))) == values
 
 
-def test_a_file_of_flag_embedding_becomes_triplets(tmp_path: Path) -> None:
-    rows = [
-        {"query": f"what is number {n}?", "pos": [f"it is the number {n}.", f"a number, {n}."], "neg": [f"a colour {n}", f"a day {n}"]}
-        for n in range(30)
-    ]
-    found = diagnose(read(tmp_path, rows, "rows.jsonl"))
-    assert (found.roles.kind, found.roles.texts, len(found.examples)) == ("triplets", ("query", "pos", "neg", "neg_2"), 60)
-
-
 def test_what_cannot_be_spread_is_reported_with_its_rows(tmp_path: Path) -> None:
     rows = [{"text": "a b", "tags": ["x", "y"]}, {"text": "c d", "tags": []}, {"text": "e", "tags": ["z", "w"]}]
     table = read(tmp_path, rows, "rows.jsonl")

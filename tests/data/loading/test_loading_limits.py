@@ -20,40 +20,6 @@ _TEXT = "some words of a sentence " * 4
 _ROWS = 300
 _MANY = 100_000
 
-NOT_TABLES = {
-    "empty.csv": (b"", "empty"),
-    "blank.csv": (b"\n \n\n", "no text"),
-    "bom.csv": (b"\xef\xbb\xbf", "no text"),
-    "header.csv": (b"sentence1,sentence2,score\n", "no rows"),
-    "noise.csv": (bytes(range(256)) * 40, "binary"),
-    "noise.xlsx": (b"PK\x03\x04" + bytes(range(256)), "workbook"),
-    "noise.parquet": (b"PAR1" + bytes(range(256)) + b"PAR1", "Parquet"),
-    "picture.csv": (b"\x89PNG\r\n\x1a\n" + bytes(100), "PNG"),
-    "old.xls": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(100), "Excel"),
-    "page.xls": (b"<html><table><tr><td>text</td></tr></table></html>", "web page"),
-    "zeros.csv": (bytes(5000), "binary"),
-    "empty.jsonl": (b"\n\n", "no"),
-    "empty.txt": (b"  \n\n", "no text"),
-    "objects.jsonl": (b"[]\n", "no rows|no text"),
-    "nlu.yml": (b"nlu:\n- intent: gate\n  examples: |\n    - open the gate\n", "YAML"),
-}
-
-
-@pytest.mark.parametrize("name", NOT_TABLES)
-def test_a_file_that_is_not_a_table_is_refused(tmp_path: Path, name: str) -> None:
-    data, words = NOT_TABLES[name]
-    with pytest.raises(StudioError, match=words):
-        read(tmp_path, data, name)
-
-
-def test_missing_files_folders_and_large_files_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(StudioError, match="no file"):
-        read_table(tmp_path / "absent.csv")
-    with pytest.raises(StudioError, match="folder"):
-        read_table(tmp_path)
-    with pytest.raises(StudioError, match="at most"):
-        read(tmp_path, "text\n" + "some words\n" * 1000, max_bytes=1000)
-
 
 def test_any_bytes_give_a_table_or_a_clear_error(tmp_path: Path) -> None:
     generator = np.random.default_rng(7)
@@ -219,9 +185,3 @@ def test_too_many_rows_are_refused_before_they_are_read(tmp_path: Path, monkeypa
     monkeypatch.setattr(parquet, "MOST_ROWS", _ROWS - 1)
     with pytest.raises(StudioError, match=f"has {_ROWS:,} rows; at most {_ROWS - 1:,} are read"):
         read_parquet(tmp_path, {"text": [_TEXT] * _ROWS})
-
-
-def test_few_rows_of_a_large_column_are_unpacked_at_a_time() -> None:
-    assert parquet._rows_at_once([30_000_000, 10], 40) == 4
-    assert parquet._rows_at_once([1 << 30], 40) == 1
-    assert parquet._rows_at_once([1 << 30], 1_000_000) == parquet._rows_at_once([1 << 16], 40) == 256

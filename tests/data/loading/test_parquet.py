@@ -28,11 +28,8 @@ def test_lists_and_structs_are_spread_as_those_of_json(tmp_path: Path) -> None:
 def test_a_number_of_32_bits_has_the_digits_that_it_was_given(tmp_path: Path) -> None:
     import numpy as np
 
-    assert read_parquet(tmp_path, {"text": list("abc"), "score": np.array([0.1, 4.2, 5.0], np.float32)}).column("score") == [
-        "0.1",
-        "4.2",
-        "5",
-    ]
+    table = read_parquet(tmp_path, {"text": list("abc"), "score": np.array([0.1, 4.2, 5.0], np.float32)})
+    assert table.column("score") == ["0.1", "4.2", "5"]
 
 
 def test_dictionaries_read_like_plain_columns(tmp_path: Path) -> None:

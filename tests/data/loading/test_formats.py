@@ -1,4 +1,4 @@
-"""Compressed tables are read as if they were unpacked."""
+"""The format of a file is recognised, compressed tables are read as if they were unpacked, and files that are no tables are refused."""
 
 from __future__ import annotations
 
@@ -51,3 +51,38 @@ def test_damaged_and_huge_archives_are_refused(tmp_path: Path) -> None:
         read(tmp_path, gzip.compress(_TEXT.encode())[:-12], "a.tsv.gz")
     with pytest.raises(StudioError, match="unpacks to more than"):
         read(tmp_path, gzip.compress(b"text\n" + b"some words\n" * 500_000), "b.csv.gz", max_bytes=1 << 20)
+
+
+NOT_TABLES = {
+    "empty.csv": (b"", "empty"),
+    "blank.csv": (b"\n \n\n", "no text"),
+    "bom.csv": (b"\xef\xbb\xbf", "no text"),
+    "header.csv": (b"sentence1,sentence2,score\n", "no rows"),
+    "noise.csv": (bytes(range(256)) * 40, "binary"),
+    "noise.xlsx": (b"PK\x03\x04" + bytes(range(256)), "workbook"),
+    "noise.parquet": (b"PAR1" + bytes(range(256)) + b"PAR1", "Parquet"),
+    "picture.csv": (b"\x89PNG\r\n\x1a\n" + bytes(100), "PNG"),
+    "old.xls": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(100), "Excel"),
+    "page.xls": (b"<html><table><tr><td>text</td></tr></table></html>", "web page"),
+    "zeros.csv": (bytes(5000), "binary"),
+    "empty.jsonl": (b"\n\n", "no"),
+    "empty.txt": (b"  \n\n", "no text"),
+    "objects.jsonl": (b"[]\n", "no rows|no text"),
+    "nlu.yml": (b"nlu:\n- intent: gate\n  examples: |\n    - open the gate\n", "YAML"),
+}
+
+
+@pytest.mark.parametrize("name", NOT_TABLES)
+def test_a_file_that_is_not_a_table_is_refused(tmp_path: Path, name: str) -> None:
+    data, words = NOT_TABLES[name]
+    with pytest.raises(StudioError, match=words):
+        read(tmp_path, data, name)
+
+
+def test_missing_files_folders_and_large_files_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(StudioError, match="no file"):
+        read_table(tmp_path / "absent.csv")
+    with pytest.raises(StudioError, match="folder"):
+        read_table(tmp_path)
+    with pytest.raises(StudioError, match="at most"):
+        read(tmp_path, "text\n" + "some words\n" * 1000, max_bytes=1000)
