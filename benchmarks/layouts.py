@@ -258,7 +258,7 @@ def find_answer(layout: Layout, path: Path, overrides: Any, similar: Any, depth:
 
 def check(layout: Layout, path: Path, similar: Any) -> tuple[str, str]:
     """Return (right, asked, misread or silent; a description of the reading)."""
-    from sbert_studio.data.schema.overrides import SchemaOverrides
+    from sbert_studio.data.schema.roles import SchemaOverrides
     from sbert_studio.errors import StudioError
 
     try:

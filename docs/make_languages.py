@@ -40,6 +40,7 @@ SILENT = (
         "ui/gradio_patches.py",
         "ui/panel.py",
         "ui/theme.py",
+        "settings.py",
     ),
     *("data/columns/targets.py", "data/loading/codepages.py"),
     *("data/values/forms.py", "data/values/no_answer.py", "data/values/written.py", "models/card.py"),

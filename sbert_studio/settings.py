@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from .errors import StudioError
-from .registry import Field, setting
+from .registry import Field
+from .registry import setting as variable
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 MULTILINGUAL_MODEL = "multilingual-e5-small"
@@ -36,16 +37,16 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 class Limits:
     """Limits for visitors of a shared machine; 0 means no limit. Each is an environment variable, such as ``SBERT_STUDIO_LIMIT_ROWS``."""
 
-    rows: int = setting(0, "training rows of a run, including its first stage", min=0)
-    trainings: int = setting(0, "trainings of a run: folds × seeds", min=0)
-    epochs: int = setting(0, "epochs of a run", min=0)
-    minutes: int = setting(0, "training time of a run in minutes; it is then stopped and keeps its best model", min=0)
-    runs: int = setting(0, "queued and running runs of one visitor", min=0)
-    queue: int = setting(0, "queued and running runs in total", min=0)
-    uploads_mb: int = setting(0, "daily uploads of one address, in MiB", min=0)
-    all_uploads_mb: int = setting(0, "daily uploads in total, in MiB", min=0)
-    keep_days: int = setting(0, "days until a run is deleted (shown on the page)", min=0)
-    runs_mb: int = setting(0, "disk space of all runs, in MiB; beyond it the oldest are deleted after a day's notice", min=0)
+    rows: int = variable(0, "training rows of a run, including its first stage", min=0)
+    trainings: int = variable(0, "trainings of a run: folds × seeds", min=0)
+    epochs: int = variable(0, "epochs of a run", min=0)
+    minutes: int = variable(0, "training time of a run in minutes; it is then stopped and keeps its best model", min=0)
+    runs: int = variable(0, "queued and running runs of one visitor", min=0)
+    queue: int = variable(0, "queued and running runs in total", min=0)
+    uploads_mb: int = variable(0, "daily uploads of one address, in MiB", min=0)
+    all_uploads_mb: int = variable(0, "daily uploads in total, in MiB", min=0)
+    keep_days: int = variable(0, "days until a run is deleted (shown on the page)", min=0)
+    runs_mb: int = variable(0, "disk space of all runs, in MiB; beyond it the oldest are deleted after a day's notice", min=0)
 
     @classmethod
     def from_env(cls, env: Mapping[str, str], shared: bool) -> Limits:
@@ -85,33 +86,35 @@ class Settings:
     """
 
     home: Path = field(metadata={"help": "folder for all data", "shown": "`~/.local/share/sbert-studio`"})
-    host: str = setting("127.0.0.1", "address of the page; local by default")
-    port: int = setting(7860, "TCP port of the page")
-    device: str = setting("auto", "`cpu`, `cuda`, `cuda:N` or `mps`")
-    default_model: str = setting(DEFAULT_MODEL, "default model: a bundled name, a folder or a Hub id")
-    multilingual_model: str | None = setting(
+    host: str = variable("127.0.0.1", "address of the page; local by default")
+    port: int = variable(7860, "TCP port of the page")
+    device: str = variable("auto", "`cpu`, `cuda`, `cuda:N` or `mps`")
+    default_model: str = variable(DEFAULT_MODEL, "default model: a bundled name, a folder or a Hub id")
+    multilingual_model: str | None = variable(
         None,
         "default model for texts that are mostly not English; if empty, or if only `SBERT_STUDIO_MODEL` is set, that model is used",
         shown=f"`{MULTILINGUAL_MODEL}`",
     )
-    reranker: str = setting(DEFAULT_RERANKER, "cross-encoder or poly-encoder that re-ranks search hits: a folder or a Hub id")
-    mcp: bool = setting(False, "serve the endpoints to MCP clients, like `--mcp`")
-    resume: bool = setting(True, "resume interrupted runs after a restart; `0`: resume by hand")
-    poll_seconds: float = setting(1.0, "polling interval of open pages in seconds; larger values reduce load", min=_MIN_POLL, max=_MAX_POLL)
-    max_upload_mb: int = setting(512, "largest upload, in MiB", min=0)
-    max_model_mb: int | None = setting(
+    reranker: str = variable(DEFAULT_RERANKER, "cross-encoder or poly-encoder that re-ranks search hits: a folder or a Hub id")
+    mcp: bool = variable(False, "serve the endpoints to MCP clients, like `--mcp`")
+    resume: bool = variable(True, "resume interrupted runs after a restart; `0`: resume by hand")
+    poll_seconds: float = variable(
+        1.0, "polling interval of open pages in seconds; larger values reduce load", min=_MIN_POLL, max=_MAX_POLL
+    )
+    max_upload_mb: int = variable(512, "largest upload, in MiB", min=0)
+    max_model_mb: int | None = variable(
         None,
         "largest model downloaded from the Hugging Face Hub, in MiB; 0 for no limit",
         shown=f"none; `{_SHARED_MODEL_MB}` on a shared page",
     )
-    memory_mb: int = setting(1_024, "memory budget for models, indexes and session data, in MiB; they are recomputed when needed", min=0)
-    disk_mb: int = setting(10_240, "disk budget for cached vectors, maps and archives, in MiB", min=0)
-    trusted_proxies: tuple[str, ...] = setting(
+    memory_mb: int = variable(1_024, "memory budget for models, indexes and session data, in MiB; they are recomputed when needed", min=0)
+    disk_mb: int = variable(10_240, "disk budget for cached vectors, maps and archives, in MiB", min=0)
+    trusted_proxies: tuple[str, ...] = variable(
         (),
         "addresses of trusted reverse proxies, such as `127.0.0.1` or `10.0.0.0/8`; the page is then shared",
         shown="none; on a Space its own network",
     )
-    allowed_hosts: tuple[str, ...] = setting(
+    allowed_hosts: tuple[str, ...] = variable(
         (), "additional host names, such as `studio.example.org` or `*.example.org`; `*` allows all", shown="–"
     )
     share: bool = False

@@ -19,7 +19,7 @@ from processes import started
 from tiny_studio import write_pairs
 
 ROOT = Path(__file__).parents[1]
-_SETTING = re.compile(r"```python\n(    \w+: int = setting\(.*\))\n```")
+_SETTING = re.compile(r"```python\n(    \w+: int = variable\(.*\))\n```")
 _EXAMPLE = re.compile(r"`(sbert_studio/[\w/]+\.py)`:\n\n```python\n(.*?)```", re.DOTALL)
 
 
@@ -97,7 +97,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (line,) = _SETTING.findall((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
     settings = folder / "sbert_studio" / "settings.py"
     settings.write_text(
-        settings.read_text(encoding="utf-8").replace("    host: str = setting(", f"{line}\n    host: str = setting(", 1), encoding="utf-8"
+        settings.read_text(encoding="utf-8").replace("    host: str = variable(", f"{line}\n    host: str = variable(", 1), encoding="utf-8"
     )
     return folder
 

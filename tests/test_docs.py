@@ -12,7 +12,7 @@ import pytest
 import typer
 
 from sbert_studio.cli.main import app
-from sbert_studio.data.schema.overrides import SchemaOverrides
+from sbert_studio.data.schema.roles import SchemaOverrides
 from sbert_studio.datasets.suites import SUITES
 from sbert_studio.evaluation.tasks import all_tasks
 from sbert_studio.losses import LOSSES

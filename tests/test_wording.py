@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from sbert_studio.data.loading.table import table_from_columns
-from sbert_studio.data.schema.scales import describe_scale
+from sbert_studio.data.schema.numbers import describe_scale
 from sbert_studio.errors import StudioError
 from sbert_studio.evaluation.report import (
     describe_accuracy,

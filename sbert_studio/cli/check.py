@@ -17,7 +17,7 @@ from .output import DEFAULT_MODELS, Answer, Json, progress
 if TYPE_CHECKING:
     from ..data.doctor.diagnosis import Diagnosis
     from ..data.findings import Finding
-    from ..data.schema.overrides import SchemaOverrides
+    from ..data.schema.roles import SchemaOverrides
 
 
 @with_overrides

@@ -22,7 +22,7 @@ from .output import Answer, Json, one_line, print_message, progress
 from .shards import Address, Engine, ShardRows, Threads, Workers, parse_execution_options, parse_sharding_options, reject_engine_options
 
 if TYPE_CHECKING:
-    from ..data.schema.overrides import SchemaOverrides
+    from ..data.schema.roles import SchemaOverrides
     from ..evaluation.comparison import Comparison
     from ..evaluation.report import Report
     from ..runs.scores import LeaderboardEntry

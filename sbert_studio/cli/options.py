@@ -15,7 +15,7 @@ from .output import print_message
 if TYPE_CHECKING:
     from ..data.corpus import Corpus
     from ..data.loading.table import Table
-    from ..data.schema.overrides import SchemaOverrides
+    from ..data.schema.roles import SchemaOverrides
     from ..services import Studio
 
 _INFERRED = "inferred"
@@ -81,7 +81,7 @@ def parse_overrides(
     Raises:
         StudioError: an option cannot be parsed.
     """
-    from ..data.schema.overrides import parse_overrides
+    from ..data.schema.roles import parse_overrides
 
     return parse_overrides(
         kind, columns, target, group, scale, order, encoding=encoding, delimiter=delimiter, header=header, as_read=as_read

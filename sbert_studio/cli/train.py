@@ -21,7 +21,7 @@ from .output import PROGRESS_SECONDS, Answer, Json, Model, escape_control, forma
 
 if TYPE_CHECKING:
     from ..data.row_report import RowReport
-    from ..data.schema.overrides import SchemaOverrides
+    from ..data.schema.roles import SchemaOverrides
     from ..runs.run import Run
     from ..training.events import Event
 

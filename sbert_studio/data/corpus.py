@@ -16,8 +16,7 @@ from .findings import Finding, count
 from .language import count_languages
 from .loading.table import Table, TextColumn
 from .row_report import RowReport, SkippedRows, report_rows
-from .schema.content import find_missing, quote_cells
-from .schema.profile import ColumnProfile, no_text_error, profile_table
+from .schema.content import ColumnProfile, find_missing, no_text_error, profile_table, quote_cells
 
 _MAX_CATEGORIES, _MAX_CATEGORY_SHARE = 20, 0.5
 

@@ -13,9 +13,8 @@ from .loading.table import Table, table_from_columns
 from .schema.evidence import Evidence, RankCorrelation, SimilarityFunction
 from .schema.inference import infer_columns, infer_roles
 from .schema.labels import class_index
-from .schema.numbers import numbers_of
+from .schema.numbers import SCALE_TOLERANCE, detect_scale, numbers_of
 from .schema.roles import InferredSchema, Roles
-from .schema.scales import SCALE_TOLERANCE, detect_scale
 
 _Built = tuple[Examples, tuple[Finding, ...]]
 

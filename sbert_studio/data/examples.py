@@ -16,9 +16,8 @@ from .findings import Finding, count, drop_rows_fix
 from .loading.table import Table
 from .schema.content import MISSING_LABELS, find_missing, quote_cells
 from .schema.labels import class_index, label_key
-from .schema.numbers import numbers_of
+from .schema.numbers import SCALE_TOLERANCE, numbers_of
 from .schema.roles import Kind, Roles
-from .schema.scales import SCALE_TOLERANCE
 
 _PARQUET_KEY = b"sbert-studio"
 

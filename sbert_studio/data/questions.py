@@ -14,7 +14,7 @@ class Option:
     Attributes:
         answer: the label of the button, such as ``yes``.
         flag: the equivalent command-line option, such as ``--order no,yes``, quoted for a shell.
-        choice: the fields of :class:`~sbert_studio.data.schema.overrides.SchemaOverrides` that it sets, as plain JSON data.
+        choice: the fields of :class:`~sbert_studio.data.schema.roles.SchemaOverrides` that it sets, as plain JSON data.
     """
 
     answer: str

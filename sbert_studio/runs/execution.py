@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..data.questions import Option
-from ..data.schema.overrides import format_names, format_scale
-from ..data.schema.roles import Roles
+from ..data.schema.roles import Roles, format_names, format_scale
 from ..errors import DiskFull, StudioError, is_disk_full, to_user_error
 from ..identity import Identity, use_identity
 from ..models.inference import zerogpu

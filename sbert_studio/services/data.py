@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from ..data.findings import Finding, Fix
     from ..data.loading.table import Table
     from ..data.schema.evidence import SimilarityFunction
-    from ..data.schema.overrides import SchemaOverrides
-    from ..data.schema.roles import InferredSchema, Kind, Roles
+    from ..data.schema.roles import InferredSchema, Kind, Roles, SchemaOverrides
     from ..datasets.search import FoundDataset
     from ..models.base import Encoder
     from ..progress import Progress
@@ -64,7 +63,7 @@ class DataService(Service):
         """
         from ..data.loading.hub import fetch_hub_file, is_hub_address
         from ..data.loading.table import read_table
-        from ..data.schema.overrides import SchemaOverrides
+        from ..data.schema.roles import SchemaOverrides
 
         if not isinstance(path, str | Path):
             return path

@@ -30,8 +30,7 @@ from .training_history import describe_overlap, find_base_model, find_trained_ro
 if TYPE_CHECKING:
     from ..data.loading.table import Table
     from ..data.schema.evidence import SimilarityFunction
-    from ..data.schema.overrides import SchemaOverrides
-    from ..data.schema.roles import Roles
+    from ..data.schema.roles import Roles, SchemaOverrides
     from ..datasets.suites import FoundPart, MissingPart, Suite
     from ..evaluation.comparison import EvaluationFile, SuiteAverage
     from ..evaluation.encoding import CachingEncoder
@@ -315,7 +314,7 @@ def _infer_roles(
 ) -> tuple[Roles | None, list[str]]:
     """Return the columns' roles (``None`` if a task of single texts finds its own) and notes on questions skipped by ``as_read``."""
     from ..data.schema.inference import infer_schema
-    from ..data.schema.overrides import SchemaOverrides
+    from ..data.schema.roles import SchemaOverrides
     from ..evaluation.evaluate import task_kinds
 
     kinds, overrides = task_kinds(task), overrides or SchemaOverrides()
@@ -361,7 +360,7 @@ def _read_suite_part(source: FoundPart, overrides: SchemaOverrides | None, *, pu
 
 def _suite_roles(table: Table, suite: Suite, overrides: SchemaOverrides | None) -> Roles:
     from ..data.schema.inference import infer_schema
-    from ..data.schema.overrides import SchemaOverrides
+    from ..data.schema.roles import SchemaOverrides
     from ..evaluation.tasks import get_task
 
     overrides = overrides or SchemaOverrides()

@@ -382,7 +382,7 @@ class FineTuneService(Service):
 
 def restart_request(files: RunFiles, run: Run, question: Question, option: Option) -> TrainRequest:
     """Return the request a run started from, with the answer to its question applied."""
-    from ..data.schema.overrides import SchemaOverrides
+    from ..data.schema.roles import SchemaOverrides
 
     plan, source = files.plan(), files.source()
     overrides = SchemaOverrides(**overrides_from_json((plan.get("choices") or {}).get("data") or {}))

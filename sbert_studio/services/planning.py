@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from ..data.doctor.diagnosis import Diagnosis
     from ..data.examples import Examples
     from ..data.loading.table import Table
-    from ..data.schema.overrides import SchemaOverrides
-    from ..data.schema.roles import Roles
+    from ..data.schema.roles import Roles, SchemaOverrides
     from ..progress import Progress
     from ..training.advisor import Advice
     from ..training.estimate import Estimate
@@ -242,7 +241,7 @@ def _plan_file(path: Path | str | Table, table: Table, overrides: SchemaOverride
 
 def _file_overrides(overrides: SchemaOverrides | None, more: Mapping[str, Any] | None = None) -> SchemaOverrides:
     """Return what was set of a file. ``as_read`` accepts uncertainty and says nothing about the file itself."""
-    from ..data.schema.overrides import SchemaOverrides
+    from ..data.schema.roles import SchemaOverrides
 
     return replace(overrides or SchemaOverrides(), **overrides_from_json(more or {}), as_read=False)
 
@@ -253,7 +252,7 @@ def _file_options(overrides: SchemaOverrides) -> list[Any]:
 
 def _split_by_stage(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     """Return the run's settings, those of its first stage (named ``first.…``), and the overrides of the first stage's file."""
-    from ..data.schema.overrides import SchemaOverrides
+    from ..data.schema.roles import SchemaOverrides
 
     file_fields = {item.name for item in fields(SchemaOverrides)}
     settings: dict[str, Any] = {}

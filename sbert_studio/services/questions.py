@@ -11,7 +11,7 @@ from ..errors import StudioError, describe_rows
 
 if TYPE_CHECKING:
     from ..data.questions import Option, Question
-    from ..data.schema.overrides import SchemaOverrides
+    from ..data.schema.roles import SchemaOverrides
 
 _YES, _NO = ("yes", "true", "1"), ("no", "false", "0")
 _TEXTS = 60  # characters of a row's text in a line
@@ -74,18 +74,18 @@ def question_from_json(value: Mapping[str, Any]) -> Question:
 
 def apply_answer(overrides: SchemaOverrides | None, choice: Mapping[str, Any]) -> SchemaOverrides:
     """Return the overrides with an answer's choice (see :class:`~sbert_studio.data.questions.Option`) applied."""
-    from ..data.schema.overrides import SchemaOverrides
+    from ..data.schema.roles import SchemaOverrides
 
     return replace(overrides or SchemaOverrides(), **overrides_from_json(choice))
 
 
 def overrides_from_json(choice: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of :class:`~sbert_studio.data.schema.overrides.SchemaOverrides` set by plain JSON; lists become tuples.
+    """Return the fields of :class:`~sbert_studio.data.schema.roles.SchemaOverrides` set by plain JSON; lists become tuples.
 
     Raises:
         StudioError: there is no such field.
     """
-    from ..data.schema.overrides import SchemaOverrides
+    from ..data.schema.roles import SchemaOverrides
 
     known = [item.name for item in fields(SchemaOverrides)]
     for name in choice:
@@ -107,7 +107,7 @@ def _first_option(option: Option) -> Option:
 
 def format_value(value: Any) -> str:
     """Return a value as it is typed: names separated by commas, a scale as ``0-5``."""
-    from ..data.schema.overrides import NO_ORDER, format_names, format_scale
+    from ..data.schema.roles import NO_ORDER, format_names, format_scale
 
     if isinstance(value, list | tuple) and not value:
         return NO_ORDER
@@ -124,7 +124,7 @@ def parse_overrides(values: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         StudioError: a value cannot be parsed.
     """
-    from ..data.schema.overrides import parse_columns, parse_order, parse_scale
+    from ..data.schema.roles import parse_columns, parse_order, parse_scale
 
     parsers: dict[str, Callable[[str], Any]] = {
         "columns": parse_columns,

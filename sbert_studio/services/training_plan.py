@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from ..data.loading.table import Table
     from ..data.questions import Question
     from ..data.row_report import RowReport
-    from ..data.schema.overrides import SchemaOverrides
-    from ..data.schema.roles import Roles
+    from ..data.schema.roles import Roles, SchemaOverrides
     from ..runs.files import RunFiles
     from ..runs.run import Run
     from ..training.pins import TrackedExamples

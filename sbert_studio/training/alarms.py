@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..data.questions import ExampleRow, Option, Question
-from ..data.schema.overrides import format_names
+from ..data.schema.roles import format_names
 from ..evaluation.bootstrap import percentile_interval, resample_clusters
 from ..evaluation.encoding import pair_similarities
 from ..evaluation.tasks.sts import bootstrap_spearman, spearman

@@ -22,7 +22,7 @@ from reproduction.runner import Places, run_once, run_rows
 from reproduction.speeds import measure_speeds
 
 from sbert_studio.cli.main import app
-from sbert_studio.data.schema.overrides import SchemaOverrides
+from sbert_studio.data.schema.roles import SchemaOverrides
 from sbert_studio.losses import LOSSES
 from sbert_studio.registry import fields_of
 from sbert_studio.training.spec import TrainSpec

@@ -17,8 +17,7 @@ from sbert_studio.data.examples import Examples
 from sbert_studio.data.findings import Finding, Fix
 from sbert_studio.data.loading.table import Table, read_table, table_from_columns
 from sbert_studio.data.schema.inference import infer_roles, infer_schema
-from sbert_studio.data.schema.overrides import SchemaOverrides
-from sbert_studio.data.schema.roles import Roles
+from sbert_studio.data.schema.roles import Roles, SchemaOverrides
 from sbert_studio.errors import StudioError
 
 N = 120

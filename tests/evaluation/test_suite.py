@@ -110,7 +110,7 @@ def test_two_labels_without_an_order_are_never_ranked(encoder) -> None:
 
     from sbert_studio.data.examples import build_examples
     from sbert_studio.data.schema.inference import infer_schema
-    from sbert_studio.data.schema.overrides import SchemaOverrides
+    from sbert_studio.data.schema.roles import SchemaOverrides
 
     labels = ["agrees", "quotes"] * 12
     data = table(sentence1=[f"{text} {n}" for n, text in enumerate(LEFT * 4)], sentence2=RIGHT * 4, label=labels)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from sbert_studio.data.schema.overrides import parse_columns, parse_scale
-from sbert_studio.data.schema.roles import Roles
+from sbert_studio.data.schema.roles import Roles, parse_columns, parse_scale
 from sbert_studio.runs.execution import add_alarm_options
 
 ASKED = {

@@ -17,7 +17,7 @@ from processes import started
 from tiny_studio import WORDS, quick, sentences, studio_at, write_pairs
 
 from sbert_studio.cli.main import run as run_command
-from sbert_studio.data.schema.overrides import SchemaOverrides
+from sbert_studio.data.schema.roles import SchemaOverrides
 from sbert_studio.errors import StudioError
 from sbert_studio.runs.run import Run
 from sbert_studio.services import Studio, TrainRequest

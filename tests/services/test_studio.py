@@ -17,7 +17,7 @@ from tiny_studio import quick, sentences, studio_at, write_pairs
 
 from sbert_studio.data.corpus import Corpus
 from sbert_studio.data.loading.table import table_from_columns
-from sbert_studio.data.schema.overrides import SchemaOverrides
+from sbert_studio.data.schema.roles import SchemaOverrides
 from sbert_studio.errors import StudioError
 from sbert_studio.runs.run import Run
 from sbert_studio.services import Studio, TrainRequest

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..findings import Finding, Fix, Severity, count, drop_rows_fix
+from ..schema.content import profile_column
 from ..schema.labels import is_yes
 from ..schema.names import LABEL, SCORE
 from ..schema.numbers import mixes_percentages, number_form, numbers_of, parse_number
-from ..schema.profile import profile_column
 from .context import CheckContext
 
 _MIN_ROWS, _FEW_ROWS = 8, 100

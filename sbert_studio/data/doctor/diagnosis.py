@@ -18,8 +18,7 @@ from ..questions import Question
 from ..row_report import RowReport, report_rows
 from ..schema.evidence import SimilarityFunction
 from ..schema.inference import infer_schema
-from ..schema.overrides import SchemaOverrides
-from ..schema.roles import InferredSchema, Roles
+from ..schema.roles import InferredSchema, Roles, SchemaOverrides
 from .column_checks import (
     check_balance,
     check_constant_columns,

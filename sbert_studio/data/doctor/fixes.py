@@ -13,7 +13,7 @@ from ...errors import StudioError
 from ..findings import Finding, Fix, drop_rows_fix
 from ..loading.table import Table
 from ..schema.numbers import numbers_of
-from ..schema.overrides import SchemaOverrides
+from ..schema.roles import SchemaOverrides
 
 _MOST_ESCAPES = 3  # times that an export may have escaped a text
 _HIDDEN = re.compile(r"(?is)<!--.*?-->|<(script|style)\b[^<>]*>.*?</\1\s*>")

@@ -13,7 +13,7 @@ from ...errors import StudioError
 from ..cells import LONGEST_CELL, clean
 from ..findings import Finding, Severity, count, drop_rows_fix
 from ..questions import Question
-from ..schema.words import word_lists, word_set
+from ..schema.names import word_lists, word_set
 
 Record = tuple[int, Sequence[str]]
 """(row number as a spreadsheet shows it, cells); a record without cells is a blank row."""

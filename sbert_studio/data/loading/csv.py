@@ -14,9 +14,8 @@ from ...progress import Progress
 from ..cells import LONGEST_CELL
 from ..findings import Finding
 from ..questions import ExampleRow, Option, Question
-from ..schema.names import SCORE
+from ..schema.names import SCORE, normalize
 from ..schema.numbers import parse_number
-from ..schema.words import normalize
 from .content import ColumnBuilder, Content, Record, RowLog, check_cell_length
 from .dialect import (
     DELIMITER_BY_SUFFIX,

@@ -14,9 +14,8 @@ from ..cells import LONGEST_CELL
 from ..findings import Finding, count
 from ..questions import ExampleRow, Option, Question
 from ..schema.content import MISSING_LABELS, have_code_form
-from ..schema.names import IDENTIFIER
+from ..schema.names import IDENTIFIER, normalize
 from ..schema.numbers import parse_number
-from ..schema.words import normalize
 from .annotations import read_conventions
 from .content import WORDS, ColumnBuilder, Content, Record, RowLog, check_cell_length, check_width
 from .headers import (

@@ -19,9 +19,8 @@ from ...errors import StudioError
 from ..cells import cell_text
 from ..findings import Finding, Severity, count
 from ..schema.content import count_words
-from ..schema.names import NEGATIVE, POSITIVE, rate_target_name
+from ..schema.names import NEGATIVE, POSITIVE, normalize, rate_target_name
 from ..schema.numbers import parse_number
-from ..schema.words import normalize
 from .annotations import agree, answer_of, answers_of, is_beir_corpus, read_conventions
 from .content import WORDS, ColumnBuilder, Content
 from .headers import is_familiar

@@ -14,8 +14,7 @@ import numpy as np
 
 from .content import blank_missing
 from .labels import BLANK, class_index
-from .numbers import numbers_of
-from .scales import off_scale
+from .numbers import numbers_of, off_scale
 
 if TYPE_CHECKING:
     from ..loading.table import Table
@@ -60,14 +59,13 @@ class Association:
             return "some"
         return "none" if self.effect < self.none_below and self.rows >= 150 else "open"
 
-    def describe(self) -> str:
-        """Return the evidence in words."""
-        raise NotImplementedError
-
     @property
     def is_faint(self) -> bool:
         """A sign as clear as a few rows can give; where it contradicts the reading, the owner is asked."""
         return self.rows < _FEW_ROWS and self.p < _FAINT_P
+
+    def describe(self) -> str:
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +76,6 @@ class RankCorrelation(Association):
     none_below = 0.15
 
     def describe(self) -> str:
-        """Return ``rank correlation 0.86 with the similarity by minilm, on 300 rows``."""
         return f"rank correlation {self.rho:.2f} with the similarity by {self.model}, on {self.rows} rows"
 
 
@@ -94,6 +91,11 @@ class ClassMean:
     def exceeds(self, other: ClassMean, errors: float) -> bool:
         """Return True if this mean is above another by more than ``errors`` standard errors."""
         return bool(self.mean - other.mean > errors * (self.error**2 + other.error**2) ** 0.5)
+
+    def distance(self, other: ClassMean) -> float:
+        """Return how far this mean is above another, in standard deviations (Cohen's d)."""
+        spread = math.sqrt((self.error**2 * self.rows + other.error**2 * other.rows) / 2)
+        return (self.mean - other.mean) / spread if spread else math.inf
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,8 +130,8 @@ class ClassSeparation(Association):
         In standard deviations: each from the next by 0.85, the first from the last by 2.3. SICK's classes (neutral is the
         least similar) have 0.8 and 1.7, SNLI's 0.8 and 1.9, STSb's scores cut in three about 0.9 and 2.6.
         """
-        gaps = [_cohens_d(low, high) for low, high in pairwise(self.means)]
-        return min(one.rows for one in self.means) >= 25 and min(gaps) >= 0.85 and _cohens_d(self.means[0], self.means[-1]) >= 2.3
+        gaps = [high.distance(low) for low, high in pairwise(self.means)]
+        return min(one.rows for one in self.means) >= 25 and min(gaps) >= 0.85 and self.means[-1].distance(self.means[0]) >= 2.3
 
     @property
     def alternative_orders(self) -> tuple[tuple[str, ...], ...]:
@@ -144,20 +146,13 @@ class ClassSeparation(Association):
         return next((one for one in self.means if one.label == label), None)
 
     def describe(self) -> str:
-        """Return ``mean similarity by minilm, on 300 rows: no 0.24, yes 0.90``."""
         means = ", ".join(f"{one.label or BLANK} {one.mean:.2f}" for one in self.means[:6])
         return f"mean similarity by {self.model}, on {self.rows} rows: {means}{', …' if len(self.means) > 6 else ''}"
 
 
 @dataclass(frozen=True)
 class NeighborAgreement:
-    """Share of texts whose nearest neighbour has the same category.
-
-    Attributes:
-        share: of the texts in the sample.
-        chance: the share expected at random.
-        rows: the size of the sample.
-    """
+    """Share of the texts in a sample of ``rows`` whose nearest neighbour has the same category, and the share by chance."""
 
     share: float
     chance: float
@@ -175,7 +170,6 @@ class NeighborAgreement:
         return self.is_clear and self.share >= 0.98
 
     def describe(self) -> str:
-        """Return ``the nearest neighbor has the same category for 71% of 200 texts (by chance 22%)``."""
         return f"the nearest neighbor has the same category for {self.share:.0%} of {self.rows} texts (by chance {self.chance:.0%})"
 
 
@@ -190,16 +184,14 @@ class Evidence:
 
     def __init__(self, table: Table, similar: SimilarityFunction | None, rows: int = SAMPLE_ROWS) -> None:
         self.table, self.similar, self.rows = table, similar, rows
-        self._known: dict[tuple[str, ...], np.ndarray] = {}
+        self._known: dict[tuple[str, str, int], np.ndarray] = {}
 
     @property
     def model(self) -> str:
-        """The name of the model."""
         return self.similar.model if isinstance(self.similar, EncoderSimilarity) else UNNAMED_MODEL
 
     @cached_property
     def sample(self) -> Table:
-        """The rows that are compared."""
         return self.table.select(_spread(len(self.table), self.rows))
 
     @cached_property
@@ -214,8 +206,7 @@ class Evidence:
 
     def cosines(self, first: str, second: str, shift: int = 0) -> np.ndarray:
         """Return (rows,) similarity of two columns, the second shifted by ``shift`` rows; NaN where a text is blank."""
-        key = (first, second, str(shift))
-        if key not in self._known:
+        if (key := (first, second, shift)) not in self._known:
             a, b = (blank_missing(self.cells(name)) for name in (first, second))
             self._known[key] = self.compare(a, b[shift:] + b[:shift])
         return self._known[key]
@@ -290,8 +281,8 @@ class Evidence:
         for place in generator.choice(len(several), min(self.rows, int(sizes.sum())) // 2, p=sizes / sizes.sum()).tolist():
             own = members[several[place]]
             one, same = (own[at] for at in generator.choice(len(own), 2, replace=False).tolist())
-            rest = [index for index in range(len(several)) if index != place]
-            other = members[several[rest[int(generator.integers(len(rest)))]]]
+            index = int(generator.integers(len(several) - 1))
+            other = members[several[index + (index >= place)]]
             triples.append((one, same, other[int(generator.integers(len(other)))]))
         a, b, c = zip(*triples, strict=True)
         return separate({"same": self.compare(a, b), "different": self.compare(a, c)}, self.model)
@@ -366,7 +357,6 @@ def separate(classes: dict[str, np.ndarray], model: str = UNNAMED_MODEL) -> Clas
 
 
 def _auc(high: np.ndarray, low: np.ndarray) -> float:
-    """Return the probability that a value of ``high`` is above one of ``low``; 0.5 if either is empty."""
     from scipy.stats import rankdata
 
     if not len(high) or not len(low):
@@ -375,11 +365,5 @@ def _auc(high: np.ndarray, low: np.ndarray) -> float:
     return float((ranks.sum() - len(high) * (len(high) + 1) / 2) / (len(high) * len(low)))
 
 
-def _cohens_d(low: ClassMean, high: ClassMean) -> float:
-    spread = math.sqrt((low.error**2 * low.rows + high.error**2 * high.rows) / 2)
-    return (high.mean - low.mean) / spread if spread else math.inf
-
-
 def _spread(number: int, most: int) -> np.ndarray:
-    """Return the places of at most ``most`` of ``number`` rows, at even distances."""
     return np.linspace(0, number - 1, min(most, number)).astype(np.int64) if number else np.array([], np.int64)

@@ -1,22 +1,23 @@
-"""Scored hypotheses about a table, and what they are judged by."""
+"""Scored hypotheses about a table, what they are judged by, and the questions that they leave open."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ..questions import Question
-from .evidence import Association, Evidence
-from .names import CATEGORY, GROUP, LABEL, NEGATIVE, NameRating
-from .profile import ColumnProfile
-from .roles import Roles
+import numpy as np
+
+from ..questions import ExampleRow, Option, Question
+from .content import ColumnProfile, no_text_error
+from .evidence import Evidence
+from .names import CATEGORY, GROUP, LABEL, NEGATIVE, is_comment_name
+from .roles import NO_ORDER, Kind, Roles, format_names, format_scale
 
 if TYPE_CHECKING:
     from ..loading.table import Table
 
-# Points for what a name says; values and the model add to them (see ColumnHypothesis.score).
-NAME_SCORES: dict[NameRating, float] = {"certain": 3.0, "likely": 2.0, "unknown": 0.0, "mixed": -1.0, "never": -4.0}
 ACCEPT = 2.4
 """The score from which a hypothesis is used."""
 ASK = 0.9
@@ -25,6 +26,10 @@ EXPLICIT, BY_EVIDENCE, PAIRS, TEXTS = 6.0, 2.3, 1.0, 0.5
 """Scores of hypotheses without a target: the file names its parts; the model finds them; two texts a row; one text a row."""
 UNUSED = "not used for training: "
 """How the sentence begins that lists the columns without a part."""
+_LONGEST_TEXT = 160  # characters of an example
+
+Reading = tuple[Kind, Sequence[str], str | None]
+"""A kind, its text columns and its target."""
 
 
 @dataclass(frozen=True)
@@ -47,35 +52,6 @@ class Hypothesis:
 
 
 @dataclass(frozen=True)
-class ColumnHypothesis:
-    """A column that may hold the scores, labels or categories of given texts.
-
-    Attributes:
-        column: its name.
-        rating: the rating of its name.
-        name_score, value_score, model_score: points for its name, its values, and the model's evidence.
-        association: how closely it is associated with the similarity of the texts; None if that was not examined.
-    """
-
-    column: str
-    rating: NameRating
-    name_score: float
-    value_score: float
-    model_score: float
-    association: Association | None
-
-    @property
-    def score(self) -> float:
-        """The sum of the points; see :data:`ACCEPT` and :data:`ASK`."""
-        return self.name_score + self.value_score + self.model_score
-
-    @property
-    def effect(self) -> float:
-        """The size of the association, in [0, 1]."""
-        return 0.0 if self.association is None else self.association.effect
-
-
-@dataclass(frozen=True)
 class SchemaContext:
     """A table with the statistics of its columns, the model's evidence, and the overrides of scale and label order."""
 
@@ -86,7 +62,6 @@ class SchemaContext:
     scale: tuple[float, float] | None = None
 
     def profile(self, name: str) -> ColumnProfile:
-        """Return the statistics of one column."""
         return self.profiles[self.table.columns.index(name)]
 
     @property
@@ -96,6 +71,21 @@ class SchemaContext:
         texts = [text for text in texts if text.is_named_text or not text.is_tags] or texts
         own = [text for text in texts if text.is_named_text or not text.is_boilerplate]
         return own if len(own) > 1 else texts
+
+    def longest_text(self, names: Sequence[str]) -> str:
+        return max(names, key=lambda name: self.profile(name).words)
+
+    def main_text(self, target: str | None = None) -> str:
+        """Return the text column to use where one is needed.
+
+        Raises:
+            StudioError: no column looks like text.
+        """
+        texts = [text for text in self.texts if text.name != target]
+        if not texts:
+            raise no_text_error(self.table, self.profiles, f"name one of its columns: {', '.join(self.table.columns[:20])}")
+        longest = max(text.words for text in texts)
+        return min(texts, key=lambda text: (is_comment_name(text.name), not text.is_named_text, text.words < longest / 2)).name
 
     def find_group(self, used: Sequence[str | None], *, or_labels: bool = False) -> str | None:
         """Return the column of topics, by its name; with ``or_labels`` a column of labels or any categories will do."""
@@ -116,3 +106,120 @@ class SchemaContext:
         parts = (*roles.texts, roles.target, roles.group, self.find_split())
         left = [one.name for one in self.profiles if one.name not in parts and one.filled and not NEGATIVE.fullmatch(one.key)]
         return (f"{UNUSED}{', '.join(left[:8])}{' …' if len(left) > 8 else ''}",) if left else ()
+
+
+# --- questions
+
+_KINDS: dict[Kind, str] = {
+    "scored_pairs": "pairs with a score",
+    "labelled_pairs": "pairs with a label",
+    "positive_pairs": "pairs that belong together",
+    "triplets": "an anchor, a similar text and a dissimilar one",
+    "labelled_texts": "texts with a category: texts of one category are similar",
+    "sentences": "no, use the texts without labels",
+}
+
+
+def option(
+    answer: str,
+    kind: Kind | None = None,
+    columns: Sequence[str] = (),
+    target: str | None = None,
+    *,
+    order: Sequence[str] | None = None,
+    scale: tuple[float, float] | None = None,
+) -> Option:
+    """Return an answer that sets fields of the overrides, with the flags of the command line that do."""
+    choice = {
+        "kind": kind,
+        "columns": list(columns) or None,
+        "target": target,
+        "order": None if order is None else list(order),
+        "scale": None if scale is None else list(scale),
+    }
+    flags = {
+        "kind": kind,
+        "columns": format_names(columns),
+        "target": target,
+        "order": NO_ORDER if order == () else format_names(order or ()),
+        "scale": None if scale is None else format_scale(*scale),
+    }
+    flag = " ".join(f"--{name} {shlex.quote(value)}" for name, value in flags.items() if value)
+    return Option(answer, flag, {name: value for name, value in choice.items() if value is not None})
+
+
+def category_option(text: str, target: str) -> Option:
+    """Return the answer that a column categorizes one text of a pair, rather than saying how similar they are."""
+    return option(f"it is a category of {text!r}", "labelled_texts", (text,), target)
+
+
+def ask_columns(table: Table, candidates: Sequence[Sequence[str]], why: str, *, is_favored: bool) -> Question:
+    """Ask which text columns are meant, and in which order; the first are used if nobody answers.
+
+    Args:
+        is_favored: something speaks for the first, and nothing against it.
+    """
+    options = tuple(option(" and ".join(names), columns=names) for names in candidates)
+    every = list(dict.fromkeys(name for names in candidates for name in names))
+    rows = example_rows(table, every, spread_rows(table, every, 2))
+    return Question("columns", "Which columns contain the two texts?", options, why, rows, 0 if is_favored else None)
+
+
+def ask_kind(
+    table: Table, roles: Roles, others: Sequence[Reading], text: str, why: str, columns: Sequence[str] = (), *, is_favored: bool
+) -> Question:
+    """Ask what the rows are.
+
+    Args:
+        roles: what is used if nobody answers; the first answer.
+        others: what they may be instead.
+        text: the question.
+        columns: the text columns whose rows are displayed; none: those of the roles.
+        is_favored: something speaks for the roles, and nothing against them.
+    """
+    readings: list[Reading] = [(roles.kind, roles.texts, roles.target), *others]
+    kinds = [kind for kind, _, _ in readings]
+    options = []
+    for kind, texts, target in readings:
+        answer = _KINDS[kind]
+        if kinds.count(kind) > 1:
+            answer = f"{answer}: {format_names(texts)}"
+        elif text.endswith("be similar?") and kind == "labelled_texts":
+            answer = "yes"
+        options.append(option(answer, kind, texts, target))
+    target = next((name for _, _, name in readings if name), None)
+    rows = example_rows(table, columns or roles.texts, spread_rows(table, columns or roles.texts), target)
+    return Question("kind", text, tuple(options), why, rows, 0 if is_favored else None)
+
+
+def example_rows(
+    table: Table, texts: Sequence[str], indices: Sequence[int], target: str | None = None, read_as: str = ""
+) -> tuple[ExampleRow, ...]:
+    """Return rows of the table for a question, their texts shortened."""
+    part = table.select(list(indices))
+    values = part.column(target) if target else [""] * len(part)
+    rows = zip(*(part.column(name) for name in texts), strict=True)
+    cut = [tuple(text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 1]}…" for text in row) for row in rows]
+    return tuple(
+        ExampleRow(int(line), row, value[:_LONGEST_TEXT], read_as) for line, row, value in zip(part.lines, cut, values, strict=True)
+    )
+
+
+def complete_rows(table: Table, names: Sequence[str]) -> list[int]:
+    """Return the places of the rows with a text in each of the columns; of all rows if there are none."""
+    columns = [table.column(name) for name in names]
+    return [place for place in range(len(table)) if all(column[place].strip() for column in columns)] or list(range(len(table)))
+
+
+def spread_rows(table: Table, names: Sequence[str], most: int = 3) -> list[int]:
+    """Return the places of a few of :func:`complete_rows`, at even distances."""
+    places = complete_rows(table, names)
+    return [places[at] for at in np.linspace(0, len(places) - 1, min(most, len(places))).astype(int).tolist()]
+
+
+def rows_with_values(table: Table, texts: Sequence[str], names: Sequence[str]) -> tuple[ExampleRow, ...]:
+    """Return example rows with the values of several columns."""
+    places = spread_rows(table, texts)
+    columns = {name: table.column(name) for name in names}
+    values = [", ".join(f"{name}: {column[place]}" for name, column in columns.items()) for place in places]
+    return tuple(replace(row, value=value) for row, value in zip(example_rows(table, texts, places), values, strict=True))

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from ...errors import StudioError
+from ..questions import Question
+from .content import is_code, profile_table
 from .evidence import Evidence, SimilarityFunction
-from .hypotheses import Hypothesis, SchemaContext
-from .overrides import SchemaOverrides
-from .pairs import pair_hypotheses, specified_pairs
-from .profile import profile_table
-from .roles import InferredSchema, Kind, Roles, require_kind
+from .hypotheses import ACCEPT, ASK, EXPLICIT, TEXTS, Hypothesis, Reading, SchemaContext, ask_kind, option, rows_with_values
+from .names import FINAL_LABEL, FIRST, SPLIT_DEV, SPLIT_TEST, TITLE, split_words
+from .pairs import NAMED, SIDES, find_pairs, find_targets, pair_hypotheses, specified_pairs, specified_triplets, triplet_hypotheses
+from .roles import InferredSchema, Kind, Roles, SchemaOverrides, require_kind
 from .scored_pairs import with_scale
-from .texts import specified_labelled_texts, specified_sentences, text_hypotheses
-from .triplets import specified_triplets, triplet_hypotheses
+from .targets import CategoryTarget, find_categories
 
 if TYPE_CHECKING:
     from ..loading.table import Table
+
+SplitPart = Literal["train", "dev", "test"]
 
 _WITH_TARGET = ("scored_pairs", "labelled_pairs")
 
@@ -78,13 +81,13 @@ def infer_columns(
     if kind is None and columns is None and target is None:
         best = _best_hypothesis(context)
     elif kind == "labelled_texts":
-        best = specified_labelled_texts(context, columns, target)
+        best = _specified_labelled_texts(context, columns, target)
     elif kind == "sentences":
-        best = specified_sentences(context, columns, target)
+        best = _specified_sentences(context, columns, target)
     elif kind == "triplets":
         best = specified_triplets(context, columns)
     elif kind is None and columns is None and target is not None and len([text for text in context.texts if text.name != target]) < 2:
-        best = specified_labelled_texts(context, None, target)
+        best = _specified_labelled_texts(context, None, target)
     else:
         best = specified_pairs(context, columns, kind, target)
     roles = replace(best.roles, split=context.find_split((*best.roles.texts, best.roles.target, best.roles.group)))
@@ -103,15 +106,28 @@ def infer_roles(
     return infer_columns(table, kind, columns, target, similar=similar).roles
 
 
+def tables_by_split(table: Table, column: str) -> dict[SplitPart, Table]:
+    """Return the rows of each part that a split column (:attr:`~.roles.Roles.split`) names; parts without a row are left out.
+
+    ``validation``, ``valid``, ``eval``, ``trial`` and the like are ``dev``; rows of no part are ``train``.
+    """
+    cells = [cell.strip().casefold() for cell in table.column(column)]
+    places: dict[SplitPart, list[int]] = {"train": [], "dev": [], "test": []}
+    for place, cell in enumerate(cells):
+        places["dev" if cell in SPLIT_DEV else "test" if cell in SPLIT_TEST else "train"].append(place)
+    return {part: table.select(rows) for part, rows in places.items() if rows}
+
+
 def _best_hypothesis(context: SchemaContext) -> Hypothesis:
-    found = [*triplet_hypotheses(context), *pair_hypotheses(context)]
-    return max(found or text_hypotheses(context), key=lambda one: one.score)
+    pairs = pair_hypotheses(context)
+    if pairs and (category := _category_hypothesis(context)):
+        pairs = [category]
+    return max([*triplet_hypotheses(context), *pairs] or _text_hypotheses(context), key=lambda one: one.score)
 
 
 def _with_target_of_kinds(
     table: Table, overrides: SchemaOverrides, schema: InferredSchema, kinds: Sequence[Kind], similar: SimilarityFunction | None
 ) -> InferredSchema:
-    """Use labels in place of scores, or scores in place of labels, if the table has another column for them."""
     found = schema.roles
     for kind in kinds:
         if found.kind in _WITH_TARGET and kind in _WITH_TARGET:
@@ -132,3 +148,144 @@ def _with_group(table: Table, roles: Roles, group: str) -> Roles:
         if group in (*roles.texts, roles.target):
             raise StudioError(f"the column {group!r} has two roles", "choose a different column for the group")
     return replace(roles, group=group or None)
+
+
+# --- one text a row
+
+
+def _text_hypotheses(context: SchemaContext) -> list[Hypothesis]:
+    text = context.main_text()
+    found = [one for one in find_categories(context.profiles, text, context.evidence) if one.score >= ASK]
+    tags = next((one.name for one in context.profiles if one.is_tags and one.name != text and not one.is_entity), None)
+    if tags is not None and (not found or tags == found[0].column or found[0].score < ACCEPT):
+        return [_with_tags(context, text, tags, next((one for one in found if one.column == tags), None))]
+    if not found:
+        roles = _sentences(context, text)
+        return [Hypothesis(roles, TEXTS, context.describe_unused(roles))]
+    best, rest = _merge_equivalent(context, found)
+    if best.score < ACCEPT:
+        roles = Roles("sentences", (text,), group=best.column)
+        return [Hypothesis(roles, TEXTS, (best.describe(),), (_ask_category_kind(context, roles, best),))]
+    roles = _labelled_texts(context, text, best.column)
+    rivals = [one.column for one in rest if one.score > best.score - 0.6]
+    questions: tuple[Question, ...] = ()
+    if rivals:
+        names = [best.column, *rivals]
+        options = (*(option(name, target=name) for name in names), option("none of them: the texts have no category", "sentences"))
+        wording, why = "Which column contains the categories of the texts?", "more than one column may contain them"
+        questions = (Question("target", wording, options, why, rows_with_values(context.table, [text], names)),)
+    elif not best.is_certain:
+        questions = (_ask_category_kind(context, roles, best),)
+    return [Hypothesis(roles, best.score, (best.describe(), *context.describe_unused(roles)), questions, best.saturation)]
+
+
+def _specified_sentences(context: SchemaContext, columns: Sequence[str] | None, target: str | None) -> Hypothesis:
+    texts = tuple(columns) if columns else (context.main_text(target),)
+    return Hypothesis(Roles("sentences", texts, group=target or context.find_group(texts, or_labels=True)), EXPLICIT)
+
+
+def _specified_labelled_texts(context: SchemaContext, columns: Sequence[str] | None, target: str | None) -> Hypothesis:
+    text = columns[0] if columns else context.main_text(target)
+    if columns and len(columns) > 1:
+        Roles("labelled_texts", tuple(columns), target or "")  # raises
+    if target is None:
+        found = find_categories(context.profiles, text, context.evidence)
+        if not found:
+            raise StudioError(f"{context.table.name} has no column of categories", "name the column, or choose the kind sentences")
+        target = found[0].column
+    return Hypothesis(_labelled_texts(context, text, target), EXPLICIT)
+
+
+def _labelled_texts(context: SchemaContext, text: str, target: str) -> Roles:
+    counts = Counter(cell.strip() for cell in context.table.column(target) if cell.strip())
+    if len(counts) < 2:
+        raise StudioError(f"the column {target!r} has fewer than two categories", "choose another column or kind")
+    if max(counts.values()) < 2:
+        raise StudioError(f"every category of the column {target!r} has a single text", "choose another column or kind")
+    labels = tuple(sorted(counts, key=lambda name: (len(name), name) if name.isdigit() else (0, name)))
+    group = context.find_group((text, target))
+    return Roles("labelled_texts", (text,), target, labels=labels, group=group, note=f"{len(labels):,} categories", ordered=False)
+
+
+def _ask_category_kind(context: SchemaContext, roles: Roles, best: CategoryTarget, others: Sequence[Reading] = ()) -> Question:
+    is_used = roles.kind == "labelled_texts"
+    text = f"{best.classes:,} categories in the column {best.column!r}: should texts of one category be similar?"
+    others = others or [("sentences", roles.texts, None) if is_used else ("labelled_texts", roles.texts, best.column)]
+    return ask_kind(context.table, roles, others, text, best.describe(), is_favored=is_used and best.is_favored)
+
+
+def _sentences(context: SchemaContext, text: str) -> Roles:
+    return Roles("sentences", (text,), group=context.find_group((text,), or_labels=True))
+
+
+def _merge_equivalent(context: SchemaContext, candidates: list[CategoryTarget]) -> tuple[CategoryTarget, list[CategoryTarget]]:
+    """Return the column to use and the remaining candidates.
+
+    Of two columns with the same classes under other names, the one with words is used; of several annotators' columns, the final one.
+    """
+    best = candidates[0]
+    same = [one for one in candidates if one is best or _renames(context, best.column, one.column)]
+    worded = [one for one in same if not _holds_codes(context, one.column)]
+    rest = [one for one in candidates if one not in same]
+    if worded:
+        best = best if best in worded else worded[0]
+    final = [one for one in (best, *rest) if set(split_words(one.column)) & FINAL_LABEL and one.score > best.score - 1.0]
+    if len(final) == 1:
+        rest = [one for one in (best, *rest) if one is not final[0] and not _mostly_agree(context, final[0].column, one.column)]
+        best = final[0]
+    return best, rest
+
+
+def _holds_codes(context: SchemaContext, name: str) -> bool:
+    profile = context.profile(name)
+    return profile.is_number or all(map(is_code, profile.values))
+
+
+def _paired_cells(context: SchemaContext, one: str, other: str) -> list[tuple[str, str]]:
+    cells = zip(context.table.column(one), context.table.column(other), strict=True)
+    return [(a.strip(), b.strip()) for a, b in cells if a.strip() and b.strip()]
+
+
+def _renames(context: SchemaContext, one: str, other: str) -> bool:
+    both = set(_paired_cells(context, one, other))
+    return len({a for a, _ in both}) == len({b for _, b in both}) == len(both)
+
+
+def _mostly_agree(context: SchemaContext, one: str, other: str) -> bool:
+    cells = _paired_cells(context, one, other)
+    return bool(cells) and sum(a == b for a, b in cells) >= 0.5 * len(cells)
+
+
+def _with_tags(context: SchemaContext, text: str, tags: str, category: CategoryTarget | None) -> Hypothesis:
+    roles = Roles("sentences", (text,))
+    others: list[Reading] = [("positive_pairs", (text, tags), None)]
+    cells = Counter(cell.strip() for cell in context.table.column(tags) if cell.strip())
+    if len(cells) > 1 and cells.most_common(1)[0][1] > 1:
+        roles, others = _labelled_texts(context, text, tags), [("sentences", (text,), None), *others]
+    why = () if category is None else (category.describe(),)
+    reason = f"the column {tags!r} holds several tags in some cells; to use one tag per text, keep only that one in each cell"
+    question = f"The column {tags!r} contains tags, several in some cells: should texts with the same tags be similar?"
+    asked = ask_kind(context.table, roles, others, question, "; ".join((reason, *why)), (text,), is_favored=False)
+    return Hypothesis(roles, TEXTS if category is None else category.score, why, (asked,))
+
+
+def _category_hypothesis(context: SchemaContext) -> Hypothesis | None:
+    """Return texts with a category, if that is what a column beside a title and a text holds, rather than their similarity."""
+    if len(context.texts) < 2 or context.evidence.similar is None:
+        return None
+    pair = find_pairs(context)[0]
+    if pair.name_score >= SIDES:
+        return None
+    text = context.longest_text(pair.texts)
+    found = [one for one in find_categories(context.profiles, text, context.evidence) if one.score >= ACCEPT and one.rating == "certain"]
+    if not found or found[0].association is None or found[0].association.strength not in ("strong", "some"):
+        return None
+    best = found[0]
+    if any(one.model_score > 0 if one.column == best.column else one.score >= ACCEPT for one in find_targets(context, pair.texts)):
+        return None
+    first = context.profile(pair.texts[0]).key
+    if pair.name_score >= NAMED and first in FIRST and first not in TITLE:
+        return None  # a question and its answer, and what they are about
+    roles = _labelled_texts(context, text, best.column)
+    question = _ask_category_kind(context, roles, best, [("positive_pairs", pair.texts, None)])
+    return Hypothesis(roles, best.score, (best.describe(),), (question,))

@@ -9,9 +9,11 @@ from itertools import combinations, pairwise
 import numpy as np
 
 from ...errors import StudioError
+from ..questions import ExampleRow, Question
 from .evidence import ClassMean, ClassSeparation, Evidence
-from .hypotheses import EXPLICIT, Hypothesis, SchemaContext
+from .hypotheses import EXPLICIT, Hypothesis, SchemaContext, category_option, complete_rows, example_rows, option
 from .labels import (
+    BLANK,
     WordOrder,
     are_rising,
     class_index,
@@ -24,12 +26,10 @@ from .labels import (
 )
 from .names import explained_reversal, is_distance_name, is_similarity_name, rate_target_name
 from .numbers import numbers_of
-from .overrides import format_names
-from .questions import ask_order
-from .roles import Roles
+from .roles import Roles, format_names
 
 _INFERENCE_NAMES = ({"premise", "hypothesis"}, {"前提", "假设"}, {"前提", "假設"}, {"前提", "仮説"}, {"전제", "가설"})
-_MOST_ORDERED = 12
+_MOST_ORDERED, _MOST_NAMED = 12, 8
 _BY_CHANCE = 0.05
 _FAR = 0.3  # an effect against the words that is asked about
 _OVERWHELMING, _WITHOUT_NAME = 0.5, 0.4  # effects that decide against numbers, and if neither words nor names say anything
@@ -78,12 +78,34 @@ def labelled_pairs(context: SchemaContext, texts: tuple[str, str], target: str) 
     why = (f"{target}: {found.why}",) if found.why else ()
     if found.is_certain:
         return Hypothesis(roles, EXPLICIT, (*why, *context.describe_unused(roles)))
-    separation = context.evidence.class_separation(texts, target, classes)
-    is_unrelated = len(classes) > 2 and separation is not None and separation.strength in ("open", "none") and separation.p >= _BY_CHANCE
-    category_of = max(texts, key=lambda name: context.profile(name).words) if is_unrelated else None
-    orders = _alternative_orders(context, roles)
-    question = ask_order(context.table, roles, found.why, orders, category_of=category_of, is_favored=found.is_favored)
-    return Hypothesis(roles, EXPLICIT, why, (question,))
+    return Hypothesis(roles, EXPLICIT, why, (_ask_order(context, roles, target, found),))
+
+
+def _ask_order(context: SchemaContext, roles: Roles, target: str, label_order: LabelOrder) -> Question:
+    labels, texts, evidence = label_order.labels, roles.texts, context.evidence
+    quoted = {label: repr(label) if label else BLANK for label in labels}
+    names = ", ".join(list(quoted.values())[:_MOST_NAMED]) + (" …" if len(labels) > _MOST_NAMED else "")
+    text = f"Is this the order from least to most similar: {names}?"
+    if not roles.ordered:
+        text = f"Are the labels {names} without an order, as kinds of relations are?"
+    elif len(labels) == 2:
+        text = f"Are pairs labelled {quoted[labels[1]]} more similar than pairs labelled {quoted[labels[0]]}?"
+    options = [option("yes", order=labels), option("the other way round", order=labels[::-1])]
+    larger = evidence.larger.class_separation(texts, target, labels)  # two neighbours may differ by chance alone
+    for order in larger.alternative_orders if larger is not None and set(larger.order) == set(labels) else ():
+        if order not in (labels, labels[::-1]):
+            options.append(option(f"no, {' < '.join(quoted[label] for label in order)}", order=order))
+    options.insert(len(options) if roles.ordered else 0, option("they have no order", order=()))
+    separation = evidence.class_separation(texts, target, find_classes(context.table.column(target)))
+    if len(labels) > 2 and separation is not None and separation.strength in ("open", "none") and separation.p >= _BY_CHANCE:
+        options.append(category_option(context.longest_text(texts), target))
+    cells = context.table.column(target)
+    index = {cell: class_index(cell, labels) for cell in set(cells)}
+    rows: list[ExampleRow] = []
+    for wanted, read_as in ((len(labels) - 1, "most similar"), (0, "least similar")):
+        places = [row for row in complete_rows(context.table, texts) if index[cells[row]] == wanted][:1]
+        rows += example_rows(context.table, texts, places, target, read_as)
+    return Question("order", text, tuple(options), label_order.why, tuple(rows), 0 if label_order.is_favored else None)
 
 
 def are_inference_texts(context: SchemaContext, texts: Sequence[str]) -> bool:
@@ -110,7 +132,6 @@ def _order_of_column(evidence: Evidence, texts: tuple[str, str], target: str, cl
 
 
 def _specified_order(classes: Sequence[str], order: Sequence[str], target: str) -> LabelOrder:
-    """Return an override in the spelling of the file."""
     if not order:
         return LabelOrder(tuple(classes), False, True, "specified to have no order")
     places = [class_index(label, classes) for label in order]
@@ -179,7 +200,6 @@ def _order_inference_numbers(names: tuple[str, ...], evidence: ClassSeparation |
 
 
 def _confirms(order: Sequence[str], evidence: ClassSeparation | None, family: str) -> bool:
-    """Return True if the model finds the ends of an order apart, and no two classes reversed; of inference only the ends count."""
     if evidence is None or evidence.p >= 0.01:
         return False
     known = _known_means(order, evidence)
@@ -191,7 +211,6 @@ def _confirms(order: Sequence[str], evidence: ClassSeparation | None, family: st
 
 
 def _leans_against(order: Sequence[str], evidence: ClassSeparation | None) -> bool:
-    """Return True if the model, however faintly, finds the ends of an order reversed."""
     if evidence is None or evidence.p >= 0.1:
         return False
     known = _known_means(order, evidence)
@@ -223,13 +242,4 @@ def _known_means(order: Sequence[str], evidence: ClassSeparation) -> list[ClassM
 
 
 def _add_rare(order: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
-    """Put the classes of too few rows before those whose order was found."""
     return (*(name for name in names if name not in order), *order)
-
-
-def _alternative_orders(context: SchemaContext, roles: Roles) -> list[tuple[str, ...]]:
-    """Return orders with two neighbours exchanged that the model hardly distinguishes."""
-    assert roles.target is not None
-    found = context.evidence.larger.class_separation(roles.texts, roles.target, roles.labels)
-    orders = found.alternative_orders if found is not None and set(found.order) == set(roles.labels) else ()
-    return [order for order in orders if order not in (roles.labels, roles.labels[::-1])]

@@ -6,15 +6,14 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from typing import Literal
 
 from ...errors import StudioError
-from .content import CERTAINLY_MISSING_LABELS, MISSING_LABELS
+from .names import CJK, normalize, word_lists, word_set
 from .numbers import parse_number
-from .words import CJK, normalize, word_lists, word_set
 
 BLANK = "(blank)"
 """How a class without a label is shown."""
@@ -23,10 +22,11 @@ _MOST_CLASSES = 200
 _RARE = 0.1
 
 _LISTS = word_lists("labels")
+_CERTAINLY_MISSING, _MISSING_IF_RARE = (word_set(word_lists("cells")[key]) for key in ("missing_label", "rare_missing_label"))
 _ANSWERS = {key: word_set(words) for key, words in _LISTS["answers"].items()}
-_INFERENCE = {name: tuple(normalize(word) for word in words.split()) for name, words in _LISTS["inference"].items()}
-_FACT_CHECKING = {name: tuple(normalize(word) for word in words.split()) for name, words in _LISTS["fact_checking"].items()}
-_LETTERS = {"c": "contradiction", "n": "neutral", "e": "entailment"}
+_INFERENCE = {name: tuple(map(normalize, words.split())) for name, words in _LISTS["inference"].items()}
+_FACT_CHECKING = {name: tuple(map(normalize, words.split())) for name, words in _LISTS["fact_checking"].items()}
+_LETTERS = {"c": "contradiction", "n": "neutral", "e": "entailment", "unrelated": "neutral"}
 _DEGREES = {word: float(degree) for degree, words in _LISTS["degrees"].items() for word in words.split()}
 _DEGREE_SIGNS = [(row["degree"], row["signs"].split()) for row in _LISTS["degree_signs"]]
 _STRONGER, _DENIALS = (word_set(_LISTS["degree_modifiers"][key]) for key in ("stronger", "negation"))
@@ -53,7 +53,7 @@ def find_classes(cells: Sequence[str]) -> tuple[str, ...]:
     for cell, times in Counter(cells).items():
         if cell.strip():
             spellings.setdefault(label_key(cell), Counter())[cell.strip()] += times
-    total = sum(sum(found.values()) for found in spellings.values())
+    total = sum(found.total() for found in spellings.values())
     for key in list(spellings):
         if len(spellings) > 2 and _is_missing_label(key, spellings, total):
             del spellings[key]
@@ -64,9 +64,8 @@ def find_classes(cells: Sequence[str]) -> tuple[str, ...]:
             f"the label column has {len(spellings):,} different values, too many to be classes", "choose another column or kind"
         )
     names = sorted(found.most_common(1)[0][0] for found in spellings.values())
-    numbers = {name: parse_number(name) for name in names}
-    if not any(math.isnan(number) for number in numbers.values()):
-        names.sort(key=lambda name: numbers[name])
+    if not any(math.isnan(parse_number(name)) for name in names):
+        names.sort(key=parse_number)
     return ("", *names) if is_blank_class(cells) else tuple(names)
 
 
@@ -100,13 +99,13 @@ def describe_labels(labels: Sequence[str], ordered: bool = True) -> str:
     return f"labels {text}" if ordered else f"labels {text}, without an order"
 
 
-def _is_missing_label(key: str, spellings: dict[str, Counter[str]], total: int) -> bool:
-    if key in CERTAINLY_MISSING_LABELS:
+def _is_missing_label(key: str, spellings: Mapping[str, Counter[str]], total: int) -> bool:
+    if key in _CERTAINLY_MISSING:
         return True
-    if key not in MISSING_LABELS:
+    if key not in _MISSING_IF_RARE:
         return False
     others = [found.most_common(1)[0][0] for other, found in spellings.items() if other != key]
-    rows = sum(spellings[key].values())
+    rows = spellings[key].total()
     if key == "-1":
         numbers = {parse_number(name) for name in others}
         if any(math.isnan(number) or number < 0 for number in numbers):
@@ -124,8 +123,6 @@ def inference_class(label: str) -> str | None:
     word = normalize(label)
     if word in _LETTERS:
         return _LETTERS[word]
-    if word == "unrelated":
-        return "neutral"
     return next((name for name, beginnings in _INFERENCE.items() if word.startswith(beginnings)), None)
 
 
@@ -152,17 +149,15 @@ def degree_of(label: str) -> float | None:
     if key in _DEGREES:
         return _DEGREES[key]
     degrees = {_DEGREES[word] for word in words if word in _DEGREES}
-    denied = any(word in _DENIALS for word in words)
+    is_denied = not _DENIALS.isdisjoint(words)
     if not degrees and re.search(r"[\u3040-\u30ff\u3400-\u9fff]", label):
         return next((degree for degree, signs in _DEGREE_SIGNS if any(sign in key for sign in signs)), None)
     if len(degrees) != 1:
-        return 0.0 if denied and not degrees else None
-    if denied:
+        return 0.0 if is_denied and not degrees else None
+    if is_denied:
         return 0.05
     degree = degrees.pop()
-    if any(word in _STRONGER for word in words):
-        degree += 0.1 if degree > 0.5 else -0.1
-    return degree
+    return degree if _STRONGER.isdisjoint(words) else degree + (0.1 if degree > 0.5 else -0.1)
 
 
 def are_rising(labels: Sequence[str]) -> bool:
@@ -194,22 +189,29 @@ def order_by_words(labels: Sequence[str]) -> WordOrder | None:
     distinct = tuple(dict.fromkeys(labels))
     if len(distinct) < 2:
         return None
-    ways = (_inference, _fact_checking, _yes_and_no, _numbers, _negation, _leading_numbers, _steps, _degrees, _relations)
+    ways = [_order_inference, _order_fact_checking, _order_answers, _order_numbers, _order_negation]
+    ways += [_order_leading_numbers, _order_steps, _order_degrees, _order_relations]
     return next((found for way in ways if (found := way(distinct))), None)
 
 
-def _inference(labels: tuple[str, ...]) -> WordOrder | None:
-    classes = [inference_class(label) for label in labels]
-    if not all(classes) or len(set(classes)) < len(labels) or all(normalize(label) in "ne" for label in labels):
+def _sort(values: Mapping[str, float | None], family: Family, is_certain: bool = False) -> WordOrder | None:
+    """Order labels by their values; None if one has none, or two have the same."""
+    known = {label: value for label, value in values.items() if value is not None and not math.isnan(value)}
+    if len(known) < len(values) or len(set(known.values())) < len(values):
         return None
-    return WordOrder(tuple(sorted(labels, key=lambda label: INFERENCE_ORDER.index(str(inference_class(label))))), True, "nli")
+    return WordOrder(tuple(sorted(known, key=known.__getitem__)), is_certain, family)
 
 
-def _fact_checking(labels: tuple[str, ...]) -> WordOrder | None:
-    """Order three labels that can be read as the inference classes: refutes, not enough info, supports."""
-    if len(labels) != 3:
+def _order_inference(labels: tuple[str, ...]) -> WordOrder | None:
+    if all(normalize(label) in "ne" for label in labels):
         return None
-    orders = [order for order in permutations(labels) if all(map(_may_be_inference, order, INFERENCE_ORDER))]
+    classes = {label: inference_class(label) for label in labels}
+    return _sort({label: None if name is None else INFERENCE_ORDER.index(name) for label, name in classes.items()}, "nli", True)
+
+
+def _order_fact_checking(labels: tuple[str, ...]) -> WordOrder | None:
+    # Three labels that can be read as the inference classes: refutes, not enough info, supports.
+    orders = [order for order in permutations(labels) if all(map(_may_be_inference, order, INFERENCE_ORDER))] if len(labels) == 3 else []
     return WordOrder(orders[0], False, "nli") if len(orders) == 1 else None
 
 
@@ -218,78 +220,58 @@ def _may_be_inference(label: str, name: str) -> bool:
     return inference_class(label) == name or ((len(word) > 2 or not word.isascii()) and word.startswith(_FACT_CHECKING[name]))
 
 
-def _yes_and_no(labels: tuple[str, ...]) -> WordOrder | None:
-    if len(labels) != 2:
-        return None
-    no = [label for label in labels if is_no(label)]
-    yes = [label for label in labels if is_yes(label) and label not in no]
-    return WordOrder((no[0], yes[0]), True, "yes/no") if len(no) == len(yes) == 1 else None
+def _order_answers(labels: tuple[str, ...]) -> WordOrder | None:
+    values = {label: 0 if is_no(label) else 1 if is_yes(label) else None for label in labels}
+    return _sort(values, "yes/no", True)
 
 
-def _numbers(labels: tuple[str, ...]) -> WordOrder | None:
+def _order_numbers(labels: tuple[str, ...]) -> WordOrder | None:
     numbers = {label: parse_number(label) for label in labels}
-    if any(math.isnan(number) for number in numbers.values()):
-        return None
-    known = set(numbers.values()) in ({0.0, 1.0}, {-1.0, 1.0}) or len(labels) > 3
-    return WordOrder(tuple(sorted(labels, key=lambda label: numbers[label])), known, "numbers")
+    return _sort(numbers, "numbers", set(numbers.values()) in ({0.0, 1.0}, {-1.0, 1.0}) or len(labels) > 3)
 
 
-def _negation(labels: tuple[str, ...]) -> WordOrder | None:
-    if len(labels) != 2:
-        return None
-    for denied, plain in (labels, labels[::-1]):
+def _order_negation(labels: tuple[str, ...]) -> WordOrder | None:
+    for denied, plain in (labels, labels[::-1]) if len(labels) == 2 else ():
         if _negates(denied, plain):
-            if is_no(plain):
-                return WordOrder((plain, denied), True, "negation")
-            return WordOrder((denied, plain), is_yes(plain), "negation")
+            return WordOrder((plain, denied), True, "negation") if is_no(plain) else WordOrder((denied, plain), is_yes(plain), "negation")
     return None
 
 
 def _negates(denied: str, plain: str) -> bool:
-    """Return True if one label is the other with a negation before or after it: not_equivalent, mismatch, kein Treffer, 不同义."""
+    # One label is the other with a negation before or after it: not_equivalent, mismatch, kein Treffer, 不同义.
     long, short = normalize(denied), normalize(plain)
     if len(short) < 2 and not CJK.match(short):
         return False
-    if long.endswith(short) and (rest := long.removesuffix(short)) and rest in _ANSWERS["negation"]:
-        return True
-    behind = long.removeprefix(short) if long.startswith(short) else ""
-    return bool(behind) and behind in _ANSWERS["negation"] | _ANSWERS["negative_ending"]
+    before, after = long.removesuffix(short), long.removeprefix(short)
+    return (long.endswith(short) and before in _ANSWERS["negation"]) or (
+        long.startswith(short) and after in _ANSWERS["negation"] | _ANSWERS["negative_ending"]
+    )
 
 
-def _leading_numbers(labels: tuple[str, ...]) -> WordOrder | None:
-    """Order ``0 - nothing in common``, ``1 (related)``, ``2: the same``."""
-    numbers = {label: int(match[1]) for label in labels if (match := re.match(r"\W*(\d+)\W+\w", label))}
-    if len(numbers) < len(labels) or len(set(numbers.values())) < len(labels):
-        return None
-    return WordOrder(tuple(sorted(labels, key=lambda label: numbers[label])), False, "numbers")
+def _order_leading_numbers(labels: tuple[str, ...]) -> WordOrder | None:
+    # 0 - nothing in common, 1 (related), 2: the same
+    matches = {label: re.match(r"\W*(\d+)\W+\w", label) for label in labels}
+    return _sort({label: int(match[1]) if match else None for label, match in matches.items()}, "numbers")
 
 
-def _steps(labels: tuple[str, ...]) -> WordOrder | None:
-    """Order stars, Roman numerals, or one sign repeated."""
+def _order_steps(labels: tuple[str, ...]) -> WordOrder | None:
+    # Stars, Roman numerals, or one sign repeated.
     plain = {label: "".join(label.split()).casefold() for label in labels}
     if len(labels) < 3:
         return None
-    if all(_STARS.fullmatch(text) for text in plain.values()):
-        steps = {label: sum(text.count(sign) for sign in "★⭐*✮✯•●+") for label, text in plain.items()}
-    elif all(text in _ROMAN for text in plain.values()):
-        steps = {label: _ROMAN.index(text) for label, text in plain.items()}
-    elif len(set("".join(plain.values()))) == 1 and all(text and not text.isalnum() for text in plain.values()):
-        steps = {label: len(text) for label, text in plain.items()}
-    else:
-        return None
-    if len(set(steps.values())) < len(labels):
-        return None
-    return WordOrder(tuple(sorted(labels, key=lambda label: steps[label])), False, "steps")
+    if all(map(_STARS.fullmatch, plain.values())):
+        return _sort({label: sum(map(text.count, "★⭐*✮✯•●+")) for label, text in plain.items()}, "steps")
+    if all(text in _ROMAN for text in plain.values()):
+        return _sort({label: _ROMAN.index(text) for label, text in plain.items()}, "steps")
+    is_sign = len(set("".join(plain.values()))) == 1 and all(text and not text.isalnum() for text in plain.values())
+    return _sort({label: len(text) for label, text in plain.items()}, "steps") if is_sign else None
 
 
-def _degrees(labels: tuple[str, ...]) -> WordOrder | None:
-    degrees = {label: degree for label in labels if (degree := degree_of(label)) is not None}
-    if len(degrees) < len(labels) or len(set(degrees.values())) < len(labels):
-        return None
-    return WordOrder(tuple(sorted(labels, key=lambda label: degrees[label])), False, "degrees")
+def _order_degrees(labels: tuple[str, ...]) -> WordOrder | None:
+    return _sort({label: degree_of(label) for label in labels}, "degrees")
 
 
-def _relations(labels: tuple[str, ...]) -> WordOrder | None:
-    """Kinds of relations, such as cause and part-of, are not degrees of one thing."""
+def _order_relations(labels: tuple[str, ...]) -> WordOrder | None:
+    # Kinds of relations, such as cause and part-of, are not degrees of one thing.
     known = sum(normalize(label) in _RELATIONS for label in labels)
     return WordOrder(tuple(sorted(labels)), True, "relations") if len(labels) > 2 and known >= 2 / 3 * len(labels) else None

@@ -1,34 +1,85 @@
-"""Column names: which content they suggest (texts, scores, labels, categories, or something else)."""
+"""Word lists (the TOML files in ``words/``), and the content that column names suggest."""
 
 from __future__ import annotations
 
 import re
+import tomllib
 import unicodedata
-from typing import Literal
-
-from .words import BETWEEN_WORDS, CJK, normalize, split_words, word_lists, word_set
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
 
 NameRating = Literal["certain", "likely", "unknown", "mixed", "never"]
 
+# Vowels and tones that combine with a letter (of Devanagari to Khmer) are parts of words, though not letters themselves.
+_COMBINING = (
+    "\u0300-\u036f\u0900-\u0dff\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"
+    "\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ece\u0f18-\u0fbc\u102b-\u103e\u1056-\u109d\u17b4-\u17d3"
+)
+_VOWEL_POINTS = re.compile("[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u0610-\u061a\u0640\u064b-\u065f\u0670]")
+BETWEEN_WORDS = re.compile(rf"(?:(?![{_COMBINING}])[\W_])+")
+CJK = re.compile(r"[\u3040-\u9fff\uac00-\ud7a3]")
+"""A character of Chinese, Japanese or Korean."""
+
+
+@cache
+def word_lists(file: str) -> dict[str, Any]:
+    """Return the content of ``words/FILE.toml``."""
+    return tomllib.loads((Path(__file__).parent / "words" / f"{file}.toml").read_text(encoding="utf-8"))
+
+
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of one entry of a word list."""
+    return frozenset(text.split())
+
+
 _LISTS = word_lists("names")
-_SETS = {key: word_set(words) for key, words in _LISTS.items() if isinstance(words, str)}
-FIRST, SECOND, ANCHOR, POSITIVE, TEXT = (_SETS[key] for key in ("first", "second", "anchor", "positive", "text"))
-SCORE, LABEL, GROUP, CATEGORY, IDENTIFIER, SPLIT = (_SETS[key] for key in ("score", "label", "group", "category", "identifier", "split"))
-TITLE, KEYWORDS, FINAL_LABEL, COMBINED_RATING = (_SETS[key] for key in ("title", "keywords", "final_label", "combined_rating"))
+_WORDS = {key: word_set(words) for key, words in _LISTS.items() if isinstance(words, str)}
+FIRST, SECOND, ANCHOR, POSITIVE, TEXT = (_WORDS[key] for key in ("first", "second", "anchor", "positive", "text"))
+SCORE, LABEL, GROUP, CATEGORY, IDENTIFIER, SPLIT = (_WORDS[key] for key in ("score", "label", "group", "category", "identifier", "split"))
+SPLIT_DEV, SPLIT_TEST = _WORDS["split_dev"], _WORDS["split_test"]
+TITLE, KEYWORDS, FINAL_LABEL, COMBINED_RATING = (_WORDS[key] for key in ("title", "keywords", "final_label", "combined_rating"))
 NEGATIVE = re.compile(
     r"((hard)?neg(ative)?s?|dissimilar|irrelevant|distractor|contradiction|hardneg|negativ|négatif|negativo|rejected|wronganswer|"
     r"负例|负样本|反例|負例|難負例)\d*"
 )
 _KNOWN = FIRST | SECOND | ANCHOR | POSITIVE | TEXT | SCORE | LABEL | GROUP | CATEGORY | IDENTIFIER
+_SIDES = [side.split() for side in _LISTS["sides"]]
+_SIDE_MARKS = {mark for side in _SIDES for mark in side} | _WORDS["language"]
+
+
+def normalize(name: str) -> str:
+    """Return a column name or label without case, blanks and punctuation: ``Sentence_1`` and ``sentence 1`` are the same."""
+    return BETWEEN_WORDS.sub("", _fold(name)).casefold()
+
+
+def split_words(name: str) -> tuple[str, ...]:
+    """Return the words of a column name: ``humanScore_2`` gives ``human, score, 2``."""
+    text = re.sub(r"(?<=[a-zà-ÿ0-9])(?=[A-ZÀ-Þ])", " ", _fold(name))
+    text = re.sub(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])", " ", text)
+    words = [word.casefold() for word in BETWEEN_WORDS.split(text) if word]
+    return tuple(
+        part for word in words for part in ((word[:-2], "id") if word[:-2] in _WORDS["with_id"] and word.endswith("id") else (word,))
+    )
+
+
+def _fold(name: str) -> str:
+    text = unicodedata.normalize("NFKC", name)
+    return text if text.isascii() else _VOWEL_POINTS.sub("", text)  # Hebrew and Arabic may be written without them
+
+
+def _mentions(name: str, entry: str, *, within_words: bool = True) -> bool:
+    # Words of six letters or more also count within a word, signs of scripts without blanks anywhere.
+    key, parts, wanted = normalize(name), split_words(name), _WORDS[entry]
+    if set(parts) & wanted or any(sign in key for sign in _WORDS[f"{entry}_signs"]):
+        return True
+    return within_words and any(len(stem) >= 6 and stem in part for part in parts for stem in wanted)
 
 
 def is_known_name(name: str) -> bool:
     """Return True if ``name`` is a usual column name."""
     key = normalize(name)
     return key in _KNOWN or bool(NEGATIVE.fullmatch(key))
-
-
-# --- scores and labels
 
 
 def rate_target_name(name: str) -> NameRating:
@@ -38,11 +89,11 @@ def rate_target_name(name: str) -> NameRating:
     as in ``sim_std``. ``never``: its words name something else (an id, a date, a length, a person, a split).
     """
     key, words = normalize(name), set(split_words(name))
-    if key in _SETS["certain_target"]:
+    if key in _WORDS["certain_target"]:
         return "certain"
-    is_target = key in SCORE | LABEL or _mentions(name, "target_parts", "target_signs") or _mentions(name, "distance", "distance_signs")
-    is_computed = bool(words & _SETS["machine"])
-    if is_computed or _names_something_else(key, words):
+    is_target = key in SCORE | LABEL or _mentions(name, "target") or _mentions(name, "distance")
+    is_computed = bool(words & _WORDS["machine"])
+    if is_computed or {key, *words} & _WORDS["not_a_target"] or any(sign in key for sign in _WORDS["not_a_target_signs"]):
         return "mixed" if is_target or is_computed else "never"
     if words & GROUP and not is_target:
         return "never"
@@ -51,45 +102,47 @@ def rate_target_name(name: str) -> NameRating:
 
 def is_distance_name(name: str) -> bool:
     """Return True for the name of a distance or difference: its highest value means least similar."""
-    return _mentions(strip_explanation(name), "distance", "distance_signs")
+    return _mentions(strip_explanation(name), "distance")
 
 
 def is_similarity_name(name: str) -> bool:
     """Return True if a higher value must mean more similar (a similarity, a score, points), which is not so of a mark or a rank."""
     bare = strip_explanation(name)
-    return not _is_rank_name(bare) and _mentions(bare, "similarity", "similarity_signs")
+    return not _is_rank_name(bare) and _mentions(bare, "similarity")
 
 
 def has_open_direction(name: str) -> bool:
     """Return True for a mark, rank or grade, whose scale may begin at the best or at the worst."""
     bare = strip_explanation(name)
-    return _is_rank_name(bare) or (not is_similarity_name(bare) and bool({normalize(bare), *split_words(bare)} & _SETS["either_direction"]))
+    return _is_rank_name(bare) or (
+        not is_similarity_name(bare) and bool({normalize(bare), *split_words(bare)} & _WORDS["either_direction"])
+    )
+
+
+def _is_rank_name(name: str) -> bool:
+    key, ranks = normalize(name), _WORDS["rank"]
+    return bool({key, *split_words(name)} & ranks) or any(not sign.isascii() and sign in key for sign in ranks)
 
 
 def is_spread_name(name: str) -> bool:
     """Return True for a deviation or a confidence, as found beside a score."""
-    return bool(set(split_words(name)) & _SETS["spread"])
+    return bool(set(split_words(name)) & _WORDS["spread"])
 
 
 def is_numbering_name(name: str) -> bool:
     """Return True if the only objection to a column is that it is called an id, a key or a number."""
     words = set(split_words(name))
-    return bool(words & _SETS["numbering"]) and words & _SETS["not_a_target"] <= _SETS["numbering"]
-
-
-# --- categories
+    return bool(words & _WORDS["numbering"]) and words & _WORDS["not_a_target"] <= _WORDS["numbering"]
 
 
 def rate_category_name(name: str) -> NameRating:
     """Rate how much a column's name speaks for categories of texts."""
     key, words = normalize(name), set(split_words(name))
-    is_category = (
-        key in CATEGORY or bool(words & CATEGORY) or any(len(sign) > 1 and not sign.isascii() and sign in key for sign in CATEGORY)
-    )
-    signs = {sign for sign in _SETS["not_a_target_signs"] if sign in key}
-    if not words & _SETS["not_a_target"] and not signs:
+    is_category = bool({key, *words} & CATEGORY) or any(len(sign) > 1 and not sign.isascii() and sign in key for sign in CATEGORY)
+    objections = words & _WORDS["not_a_target"] | {sign for sign in _WORDS["not_a_target_signs"] if sign in key}
+    if not objections:
         return "certain" if is_category else "unknown"
-    if is_category and words & _SETS["not_a_target"] <= _SETS["numbering"] and signs <= _SETS["numbering"]:
+    if is_category and objections <= _WORDS["numbering"]:
         return "likely"  # class_id, 类别编号
     if key in CATEGORY:
         return "certain"
@@ -98,27 +151,18 @@ def rate_category_name(name: str) -> NameRating:
 
 def is_topic_name(name: str) -> bool:
     """Return True if a column beside pairs is called what they are about, rather than a label of theirs."""
-    ambiguous = _SETS["ambiguous_label"]
-    return rate_category_name(name) == "certain" and not set(split_words(name)) & ambiguous and normalize(name) not in ambiguous
-
-
-# --- texts
+    return rate_category_name(name) == "certain" and not {normalize(name), *split_words(name)} & _WORDS["ambiguous_label"]
 
 
 def is_comment_name(name: str) -> bool:
     """Return True for a text beside those that are meant: a comment, a source, an explanation."""
-    key, comments = normalize(name), _SETS["comment"]
-    return bool({key, *split_words(name)} & comments) or any(sign in key for sign in ("备注", "コメント", "비고"))
+    key = normalize(name)
+    return bool({key, *split_words(name)} & _WORDS["comment"]) or any(sign in key for sign in ("备注", "コメント", "비고"))
 
 
 def is_negative_name(name: str) -> bool:
     """Return True if a column is called a negative, as a whole or in one word: ``neg_passage``, ``hardNegative2``."""
     return any(NEGATIVE.fullmatch(part) for part in (normalize(name), *split_words(name)))
-
-
-def is_positive_name(name: str) -> bool:
-    """Return True if a column is called a positive, as a whole or in one word."""
-    return bool({normalize(name), *split_words(name)} & POSITIVE)
 
 
 def is_anchor_name(name: str) -> bool:
@@ -128,27 +172,28 @@ def is_anchor_name(name: str) -> bool:
 
 def is_bad_name(name: str) -> bool:
     """Return True for a text that the anchor does not resemble: negative, ``bad_2``, ``falsch``, ``干扰句``."""
-    return is_negative_name(name) or _mentions(name, "bad", "bad_signs", within_words=False)
+    return is_negative_name(name) or _mentions(name, "bad", within_words=False)
 
 
 def is_good_name(name: str) -> bool:
     """Return True for a text that the anchor resembles: positive, good, ``richtig``, ``同义改写``."""
-    return not is_bad_name(name) and (is_positive_name(name) or _mentions(name, "good", "good_signs", within_words=False))
+    is_positive = bool({normalize(name), *split_words(name)} & POSITIVE)
+    return not is_bad_name(name) and (is_positive or _mentions(name, "good", within_words=False))
 
 
 def are_sides(first: str, second: str) -> bool:
     """Return True for one name with the marks of two sides, in order: sentence1 and sentence2, ``text_a`` and ``text_b``."""
+    marks = ((mark, other) for stem, mark in _split_side(first) for rest, other in _split_side(second) if stem and stem == rest)
     return any(
-        stem and stem == other and _precedes(mark, against) for stem, mark in _side_marks(first) for other, against in _side_marks(second)
+        mark != other
+        if {mark, other} <= _WORDS["language"]
+        else any(mark in side and other in side and side.index(mark) < side.index(other) for side in _SIDES)
+        for mark, other in marks
     )
 
 
-_SIDES = [side.split() for side in _LISTS["sides"]]
-_SIDE_MARKS = {mark for side in _SIDES for mark in side} | _SETS["language"]
-
-
-def _side_marks(name: str) -> list[tuple[str, str]]:
-    """List every way to split a name into a stem and the mark of a side."""
+def _split_side(name: str) -> list[tuple[str, str]]:
+    # Every way to split a name into a stem and the mark of a side.
     words = list(split_words(name))
     found = [(" ".join(words[:at] + words[at + 1 :]) or "*", word) for at, word in enumerate(words) if word in _SIDE_MARKS]
     text = unicodedata.normalize("NFKC", name).casefold()
@@ -160,17 +205,12 @@ def _side_marks(name: str) -> list[tuple[str, str]]:
     return found
 
 
-def _precedes(mark: str, other: str) -> bool:
-    if mark in _SETS["language"] and other in _SETS["language"]:
-        return mark != other
-    return any(mark in side and other in side and side.index(mark) < side.index(other) for side in _SIDES)
-
-
 # --- explanations within a name: "How similar? (1 = completely different, 5 = the same)"
 
 _LINK = r"(?:=|:|→|->|-|–|—|is|means|meaning|ist|heißt|bedeutet|это|est|es|é|è|为|為|是|表示|は|が)?"
-_AFTER = re.compile(rf"(?<![\w.])(?<!\d,)(-?\d+(?:[.,]\d+)?)[\s(]*{_LINK}[\s(\"']*([^\d=;,，；、|/()\[\]（）–…→]{{1,60}})")
-_BEFORE = re.compile(r"([^\d=;,，；、|/()\[\]（）–…→]{2,60}?)\s*(?:[=:]\s*|\((?=\s*-?[\d.,]+\s*\))\s*)(-?\d+(?:[.,]\d+)?)")
+_WORDS_BETWEEN = r"[^\d=;,，；、|/()\[\]（）–…→]"
+_AFTER = re.compile(rf"(?<![\w.])(?<!\d,)(-?\d+(?:[.,]\d+)?)[\s(]*{_LINK}[\s(\"']*({_WORDS_BETWEEN}{{1,60}})")
+_BEFORE = re.compile(rf"({_WORDS_BETWEEN}{{2,60}}?)\s*(?:[=:]\s*|\((?=\s*-?[\d.,]+\s*\))\s*)(-?\d+(?:[.,]\d+)?)")
 _ASIDE = re.compile(r"\s*[(\[（【][^)\]）】]*\d[^)\]）】]*[)\]）】]?|[\s,;:]*-?\d+\s*[=:].*$|[\s,;:-]*\bvon \d.*$|[\s,;:-]*\bfrom \d.*$")
 
 
@@ -185,7 +225,7 @@ def explained_ends(name: str) -> tuple[float | None, float | None]:
     if not re.search(r"[(=:\[…]", text):
         return None, None
     pairs = [(match[1], match[2]) for match in _AFTER.finditer(text)]
-    if not any(_means_same(words) is not None for _, words in pairs):
+    if all(_means_same(words) is None for _, words in pairs):
         pairs = [(match[2], match[1]) for match in _BEFORE.finditer(text)]
     different, same = ([float(number.replace(",", ".")) for number, words in pairs if _means_same(words) is way] for way in (False, True))
     least = None if not different else different[0] if not same or different[0] < same[-1] else max(different)
@@ -213,24 +253,8 @@ def explained_scale(name: str, lowest: float, highest: float) -> tuple[float, fl
 
 
 def _means_same(words: str) -> bool | None:
-    found = set(BETWEEN_WORDS.split(words))
-    if found & _SETS["means_different"] or any(sign in words for sign in _SETS["means_different_signs"]):
-        return False
-    return True if found & _SETS["means_same"] or any(sign in words for sign in _SETS["means_same_signs"]) else None
-
-
-def _mentions(name: str, words: str, signs: str, *, within_words: bool = True) -> bool:
-    """Return True if a name holds one of the words, or one of the signs of scripts that do not separate words."""
-    key, parts, wanted = normalize(name), split_words(name), _SETS[words]
-    if set(parts) & wanted or any(sign in key for sign in _SETS[signs]):
-        return True
-    return within_words and any(len(stem) >= 6 and stem in part for part in parts for stem in wanted)
-
-
-def _names_something_else(key: str, words: set[str]) -> bool:
-    return bool({key, *words} & _SETS["not_a_target"]) or any(sign in key for sign in _SETS["not_a_target_signs"])
-
-
-def _is_rank_name(name: str) -> bool:
-    key, ranks = normalize(name), _SETS["rank"]
-    return bool({key, *split_words(name)} & ranks) or any(not sign.isascii() and sign in key for sign in ranks)
+    for meaning in (False, True):
+        entry = "means_same" if meaning else "means_different"
+        if set(BETWEEN_WORDS.split(words)) & _WORDS[entry] or any(sign in words for sign in _WORDS[f"{entry}_signs"]):
+            return meaning
+    return None

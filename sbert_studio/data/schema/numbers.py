@@ -1,4 +1,4 @@
-"""Numbers as people write them: in single cells, and across a column with units, percentages or thousands separators."""
+"""Numbers as people write them, the scales that they are on, and codes such as 99 that mean no answer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from .words import word_lists
+from .names import word_lists
 
 NumberForm = Literal["number", "percent", "fraction"]
 
@@ -33,7 +33,6 @@ _TO_ASCII = str.maketrans(
         **{"．": ".", "，": ",", "％": "%", "＋": "+", "／": "/", "٫": ".", "٬": "'", "٪": "%"},
     }
 )
-_PERCENT = ("%", "％", "٪")
 _MEASURE = re.compile(r"([^\d.,+-]{0,14}?)[\s:]*([+-]?\d+(?:[.,]\d+)?)\s*([^\d]{0,14})")
 _OUT_OF = re.compile(r"(\d+(?:[.,]\d+)?)\s*(?:/|[^\W\d]+(?:\s[^\W\d]+)?)\s*(\d+)(?:\s*[^\W\d]{1,10}\.?)?")
 _THOUSANDS = {sign: re.compile(rf"\d{{1,3}}({re.escape(sign)}\d{{3}})*") for sign in ",."}
@@ -64,13 +63,7 @@ def number_form(text: str) -> NumberForm | None:
 
 
 def numbers_of(cells: Sequence[str], *, as_written: bool = False) -> np.ndarray:
-    """Return (n,) float64, the number in each cell or NaN; see :func:`parse_column`."""
-    known = parse_column(cells, as_written=as_written)
-    return np.fromiter((known[cell] for cell in cells), dtype=np.float64, count=len(cells))
-
-
-def parse_column(cells: Iterable[str], *, as_written: bool = False) -> dict[str, float]:
-    """Return the number in each distinct cell of a column, or NaN; the cells together decide how they are read.
+    """Return (n,) float64, the number in each cell of a column or NaN; the cells together decide how they are read.
 
     - A unit in nearly every cell is dropped: ``3分``, ``4 Punkte``, ``Level 2``, ``5 pts``, ``★4``.
     - ``7 из 10`` and ``3 out of 5`` are fractions, as ``3/5`` is.
@@ -79,21 +72,22 @@ def parse_column(cells: Iterable[str], *, as_written: bool = False) -> dict[str,
     """
     known = {cell: parse_number(cell) for cell in dict.fromkeys(cells)}
     filled = {cell.strip(): value for cell, value in known.items() if cell.strip()}
-    if not filled:
-        return known
+    found: Mapping[str, float] = {}
     if sum(map(math.isnan, filled.values())) > 0.5 * len(filled):
-        found = _without_unit(filled) or _as_fractions(filled)
-    else:
-        found = _with_thousands(filled)
+        found = _parse_with_unit(filled) or _parse_as_fractions(filled)
+    elif filled:
+        found = _parse_with_thousands(filled)
         if not found and not as_written and mixes_percentages(filled):
             found = {cell: value / 100 if number_form(cell) == "percent" else value for cell, value in filled.items()}
-    return {cell: found.get(cell.strip(), math.nan) for cell in known} if found else known
+    if found:
+        known = {cell: found.get(cell.strip(), math.nan) for cell in known}
+    return np.fromiter((known[cell] for cell in cells), dtype=np.float64, count=len(cells))
 
 
 def mixes_percentages(cells: Iterable[str]) -> bool:
     """Return True if some cells are percentages and all others lie in [0, 1], so that both fit one scale: ``60%`` and ``0.85``."""
     distinct = dict.fromkeys(cell.strip() for cell in cells)
-    if not any(cell.endswith(_PERCENT) for cell in distinct):
+    if not any(cell.endswith(("%", "％", "٪")) for cell in distinct):
         return False
     known = [(form, parse_number(cell)) for cell in distinct if (form := number_form(cell)) is not None]
     percents = [value for form, value in known if form == "percent"]
@@ -105,55 +99,46 @@ def mixes_percentages(cells: Iterable[str]) -> bool:
 
 def _parse(text: str) -> tuple[float, NumberForm]:
     text = text.strip()
-    if NUMBER.fullmatch(text):
-        return _parse_plain(text)
+    if NUMBER.fullmatch(text):  # first, because most cells are
+        return _to_float(text.rstrip("%")), "percent" if text.endswith("%") else "number"
     if not text.isascii():
         text = text.translate(_TO_ASCII).strip()
         if text and unicodedata.category(text[-1]) == "No" and text[-1] not in _SUPERSCRIPTS:
             return _parse_vulgar_fraction(text)
     if text.endswith("%") and NUMBER.fullmatch(shorter := text[:-1].rstrip()) and not shorter.endswith("%"):
-        return _parse_plain(shorter)[0], "percent"
+        return _to_float(shorter), "percent"
     if found := _FRACTION.fullmatch(text):
-        upper, lower = _parse_plain(found[1])[0], _parse_plain(found[2])[0]
+        upper, lower = _to_float(found[1]), _to_float(found[2])
         return (upper / lower if lower > 0 and upper <= lower else math.nan), "fraction"
     for grouped, separators in _GROUPED.items():
         if grouped.fullmatch(text):
             text = re.sub(f"[{separators}]", "", text)
             break
-    return _parse_plain(text) if NUMBER.fullmatch(text) else (math.nan, "number")
+    return (_to_float(text) if NUMBER.fullmatch(text) else math.nan), "number"
 
 
-def _parse_plain(text: str) -> tuple[float, NumberForm]:
-    value = float(text.rstrip("%").replace(",", "."))
-    return (value if math.isfinite(value) else math.nan), ("percent" if text.endswith("%") else "number")
+def _to_float(text: str) -> float:
+    value = float(text.replace(",", "."))
+    return value if math.isfinite(value) else math.nan
 
 
 def _parse_vulgar_fraction(text: str) -> tuple[float, NumberForm]:
     # ½ and 3½; a circled or Roman figure is not a number.
     whole, value = text[:-1].rstrip(), unicodedata.numeric(text[-1], math.nan)
-    if not 0 < value < 1:
+    if not 0 < value < 1 or not re.fullmatch(r"\d*", whole):
         return math.nan, "fraction"
-    if not whole:
-        return value, "fraction"
-    return (float(whole) + value, "number") if re.fullmatch(r"\d+", whole) else (math.nan, "fraction")
+    return (float(whole) + value, "number") if whole else (value, "fraction")
 
 
-def _without_unit(cells: Mapping[str, float]) -> dict[str, float]:
-    found: dict[str, float] = {}
-    units = set()
-    for cell in cells:
-        if not (match := _MEASURE.fullmatch(_fold(cell))):
-            continue
-        before, after = (_unit(part) for part in (match[1], match[3]))
-        if before is None or after is None or not (before or after):
-            continue
-        units.add((before, after))
-        found[cell] = parse_number(match[2])
-    return found if len(units) == 1 and len(found) >= _NEARLY_ALL * len(cells) else {}
+def _parse_with_unit(cells: Iterable[str]) -> dict[str, float]:
+    matches = {cell: match for cell in cells if (match := _MEASURE.fullmatch(_fold(cell)))}
+    units = {cell: (_find_unit(match[1]), _find_unit(match[3])) for cell, match in matches.items()}
+    found = {cell: parse_number(matches[cell][2]) for cell, unit in units.items() if None not in unit and any(unit)}
+    return found if len({units[cell] for cell in found}) == 1 and len(found) >= _NEARLY_ALL * len(list(cells)) else {}
 
 
-def _unit(text: str) -> str | None:
-    """Return the stem of a unit, so that point and points are one; empty if there is none, None if it is unknown."""
+def _find_unit(text: str) -> str | None:
+    # The stem of a unit, so that point and points are one; empty if there is none, None if it is unknown.
     word = text.strip(" .()[]（）:")
     if not word:
         return ""
@@ -163,20 +148,15 @@ def _unit(text: str) -> str | None:
     return None
 
 
-def _as_fractions(cells: Mapping[str, float]) -> dict[str, float]:
-    found: dict[str, float] = {}
-    wholes = set()
-    for cell in cells:
-        if match := _OUT_OF.fullmatch(_fold(cell)):
-            upper, whole = parse_number(match[1]), parse_number(match[2])
-            if whole >= max(upper, 1):
-                found[cell] = upper / whole
-                wholes.add(whole)
-    return found if len(wholes) == 1 and len(found) >= _NEARLY_ALL * len(cells) else {}
+def _parse_as_fractions(cells: Iterable[str]) -> dict[str, float]:
+    matches = {cell: match for cell in cells if (match := _OUT_OF.fullmatch(_fold(cell)))}
+    parts = {cell: (parse_number(match[1]), parse_number(match[2])) for cell, match in matches.items()}
+    found = {cell: upper / whole for cell, (upper, whole) in parts.items() if whole >= max(upper, 1)}
+    return found if len({parts[cell][1] for cell in found}) == 1 and len(found) >= _NEARLY_ALL * len(list(cells)) else {}
 
 
-def _with_thousands(cells: Mapping[str, float]) -> dict[str, float]:
-    """Read a comma or point before the last three digits as a thousands separator if all numbers from 1000 on have one."""
+def _parse_with_thousands(cells: Mapping[str, float]) -> dict[str, float]:
+    # A comma or point before the last three digits is a thousands separator if all numbers from 1000 on have one.
     for sign, form in _THOUSANDS.items():
         wholes = {cell for cell in cells if form.fullmatch(cell)}
         grouped = [cell for cell in wholes if sign in cell]
@@ -191,3 +171,134 @@ def _with_thousands(cells: Mapping[str, float]) -> dict[str, float]:
 
 def _fold(cell: str) -> str:
     return unicodedata.normalize("NFKC", cell).casefold().strip()
+
+
+# --- scales
+
+MISSING_CODES = (
+    *(-9999.0, -999.0, -99.0, -98.0, -97.0, -9.0, -8.0, -2.0, -1.0),
+    *(8.0, 9.0, 77.0, 88.0, 97.0, 98.0, 99.0, 888.0, 998.0, 999.0, 9999.0),
+)
+"""What surveys and programs write where there is no answer."""
+SCALE_TOLERANCE = 1e-5
+"""The share of a scale by which a score may lie outside it, as a value once computed in 32 bits does."""
+
+_KNOWN_SCALES = ((0.0, 1.0), (-1.0, 1.0), (0.0, 5.0), (0.0, 10.0), (0.0, 20.0), (0.0, 100.0))
+_INSIDE = 0.98
+_FREQUENT = 0.04
+_FREQUENT_ROWS = 8  # fewer could agree by chance
+_MOST_STEPS = 30
+_MOST_OUTLIERS = 3  # distinct codes on one side: refused, do not know, not asked
+_MOST_OUTLIER_ROWS = 0.5
+_VARIED = 5  # distinct scores below which a distant one may be a rare step of the scale
+
+
+def detect_scale(scores: np.ndarray) -> tuple[float, float]:
+    """Return the lowest and the highest score that a scale allows.
+
+    The first of 0–1, −1–1, 0–5, 0–10, 0–20 and 0–100 that holds 98 % of the scores, so that a typing error does not stretch it;
+    1–5 (or 1–4, 1–7, …) if all are whole and none is below 1, 2–5 if 2 is common, 0–7 or 1–7 if scores with decimals often have
+    that end; else the lowest and the highest score there are. Codes for no answer and outliers do not count.
+
+    Args:
+        scores: (n,) finite numbers, n ≥ 1.
+    """
+    low, high = _fit_scale(_without_outliers(scores))
+    known = without_codes(scores)
+    return _fit_scale(known[(known >= low) & (known <= high)])
+
+
+def describe_scale(low: float, high: float) -> str:
+    """Describe a scale in words: ``scores 0–5, divided by 5``; if ``low`` is the higher number, reversed."""
+    if low > high:
+        return f"scores {high:g}–{low:g}, reversed: {low:g} is least similar and becomes 0, {high:g} is most similar and becomes 1"
+    span = f"scores {low:g}–{high:g}"
+    if (low, high) == (0.0, 1.0):
+        return f"{span}, taken as they are"
+    return f"{span}, divided by {high:g}" if low == 0.0 else f"{span}, rescaled so that {low:g} becomes 0 and {high:g} becomes 1"
+
+
+def find_outliers(scores: np.ndarray) -> np.ndarray:
+    """Return the distinct numbers of (n,) that would stretch the scale, so far from all others that they may stand for no answer."""
+    known = without_codes(scores)
+    low, high = detect_scale(known)
+    if (low, high) == _fit_scale(known):
+        return np.array([])
+    outliers = np.setdiff1d(known, _without_outliers(known))
+    return outliers[(outliers < low) | (outliers > high)]
+
+
+def off_scale(numbers: np.ndarray) -> np.ndarray:
+    """Return (n,) bool, which of some numbers (NaN where there is none) are codes for no answer or may be."""
+    good = numbers[~np.isnan(numbers)]
+    if not len(good):
+        return np.zeros(len(numbers), dtype=bool)
+    codes = np.setdiff1d(good, without_codes(good))
+    return np.isin(numbers, np.concatenate([codes, find_outliers(good)]))
+
+
+def without_codes(scores: np.ndarray) -> np.ndarray:
+    """Remove from (n,) finite numbers those that stand for no answer: usual codes, far from all other scores."""
+    values = np.unique(scores)
+    for code in values[np.isin(values, MISSING_CODES)][::-1]:
+        rest = values[values != code]
+        if len(rest) < 3 or np.ptp(rest) == 0:
+            continue
+        low, high = float(rest.min()), float(rest.max())
+        whole = bool((rest % 1 == 0).all())
+        above = code > high and (code >= 2 * high + 10 or (whole and code >= high + 2 and len(rest) >= 4 and code >= 8))
+        below = code < 0 <= low and (code < -1 or len(rest) > 3 or not whole)
+        if (above and len(rest) <= _MOST_STEPS) or (below and (scores == code).sum() > 1):
+            return without_codes(scores[scores != code])
+    return scores
+
+
+def is_usual_code(numbers: np.ndarray) -> bool:
+    """Return True if all numbers are usual codes for no answer."""
+    return bool(np.isin(numbers, MISSING_CODES).all())
+
+
+def _without_outliers(scores: np.ndarray) -> np.ndarray:
+    """Remove codes and numbers that may be codes: farther from all other scores than these are from each other.
+
+    Up to three distinct numbers on a side may be codes if each is a usual one or occurs more than once; a single one may be a typing
+    error as well. Whether they are is for the texts, or the owner, to decide.
+    """
+    scores = without_codes(scores)
+    values = np.unique(scores)
+    sizes = range(1, min(_MOST_OUTLIERS, len(values) - 1) + 1)
+    for outliers in (part for size in sizes for part in (values[-size:], values[:size])):
+        rest = np.setdiff1d(scores, outliers)
+        usual = is_usual_code(outliers)
+        if len(rest) < 2 or (not usual and np.isin(scores, outliers).sum() > _MOST_OUTLIER_ROWS * len(scores)):
+            continue
+        low, high = float(rest.min()), float(rest.max())
+        gap = outliers.min() - high if outliers[0] > high else low - outliers.max()
+        repeated = len(outliers) == 1 or all((scores == one).sum() > 1 for one in outliers)
+        negative = usual and len(rest) > 3 and outliers.max() < 0 <= low
+        if negative or ((usual or (len(rest) >= _VARIED and repeated)) and gap > high - low > 0):
+            return _without_outliers(scores[~np.isin(scores, outliers)])
+    return scores
+
+
+def _fit_scale(scores: np.ndarray) -> tuple[float, float]:
+    for low, high in _KNOWN_SCALES:
+        slack = SCALE_TOLERANCE * (high - low)
+        inside = scores[(scores >= low - slack) & (scores <= high + slack)].clip(low, high)
+        if len(inside) >= _INSIDE * len(scores):
+            return _narrow_scale(inside, low, high)
+    return float(scores.min()), float(scores.max())
+
+
+def _narrow_scale(inside: np.ndarray, low: float, high: float) -> tuple[float, float]:
+    top, bottom = float(inside.max()), float(inside.min())
+    whole = bool((inside % 1 == 0).all())
+    is_end = top % 1 == 0 and int((inside == top).sum()) >= max(_FREQUENT_ROWS, _FREQUENT * len(inside))
+    if high in (5.0, 10.0) and 2 <= top < high and (whole or (high > 5 and is_end)):
+        high = top  # 0–2, 0–3, 0–4, 1–6, 1–7
+    if high in (5.0, 10.0, top) and low == 0.0 and bottom == 1.0 and high > 1:
+        low = 1.0
+    elif whole and low == 0.0 and bottom > 1 and 3 <= high <= 7:
+        # Marks of 2 to 5 have no 1; if 2 is rare, a file of this size could merely lack 1.
+        low = bottom if bottom == 2 and (inside == bottom).sum() >= max(20, _FREQUENT * len(inside)) else 1.0
+    return low, high

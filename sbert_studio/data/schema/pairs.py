@@ -1,45 +1,76 @@
-"""Hypotheses of two texts a row: which columns belong together, and whether a third column holds a score or a label."""
+"""Hypotheses of two or three texts a row: which columns belong together, what a further one holds, and which text is a negative."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import permutations
+from itertools import combinations, permutations
 
 from ...errors import StudioError
 from ..questions import Question
-from .content import is_code
+from .content import WORDS_OF_A_NAME, ColumnProfile, is_code
 from .evidence import Evidence
-from .hypotheses import ACCEPT, ASK, PAIRS, Hypothesis, SchemaContext
+from .hypotheses import (
+    ACCEPT,
+    ASK,
+    BY_EVIDENCE,
+    EXPLICIT,
+    PAIRS,
+    Hypothesis,
+    Reading,
+    SchemaContext,
+    ask_columns,
+    ask_kind,
+    category_option,
+    option,
+    rows_with_values,
+)
 from .labelled_pairs import are_inference_texts, labelled_pairs
 from .labels import is_blank_class
-from .names import FIRST, KEYWORDS, POSITIVE, SECOND, TITLE, are_sides, is_comment_name, is_negative_name, is_topic_name, rate_target_name
-from .profile import WORDS_OF_A_NAME, ColumnProfile
-from .questions import Reading, ask_columns, ask_kind, ask_target
+from .names import (
+    ANCHOR,
+    CJK,
+    FIRST,
+    KEYWORDS,
+    POSITIVE,
+    SECOND,
+    are_sides,
+    is_anchor_name,
+    is_bad_name,
+    is_comment_name,
+    is_good_name,
+    is_negative_name,
+    is_topic_name,
+    normalize,
+    rate_target_name,
+    split_words,
+)
 from .roles import Kind, Roles
 from .scored_pairs import scored_pairs
-from .targets import CategoryTarget, PairTarget, find_categories, find_pair_targets, reads_as_scores
-from .texts import ask_category_kind, labelled_texts, main_text
-from .triplets import are_comparable, ask_third_text
-from .words import split_words
+from .targets import PairTarget, find_pair_targets, reads_as_scores
 
-NAMED = 2.0
-"""The name score from which two columns are meant as a pair."""
-_SIDES = 3.0
+NAMED, SIDES = 2.0, 3.0
+"""Name scores from which two columns are meant as a pair, and of two sides such as sentence1 and sentence2."""
 _AT_CHANCE = 0.6  # an alignment below which two texts of a row are no more similar than others
 _MOST_PAIRS = 6
 _MOST_LABELS = 30
-_CLOSE = 0.3
-_CLOSE_DESPITE_NAME = 0.5
+_CLOSE, _CLOSE_DESPITE_NAME = 0.3, 0.5
+
+_CLEAR = 0.7  # the share of rows in which a negative must be less similar than the positive
+_ALIGNED = 0.8
+_MOST_TEXTS = 8
+_LENGTH_RATIO = 2.5
+_SHARED = 0.2
 
 
 @dataclass(frozen=True)
-class TextPair:
+class ColumnPair:
     """Two text columns.
 
     Attributes:
         texts: their names, in the order of their parts.
-        name_score: points for their names; from :data:`NAMED` on they are meant as a pair.
+        name_score: points for their names.
         alignment: how much more similar they are row by row than shuffled (AUC); None if that was not examined.
     """
 
@@ -54,13 +85,8 @@ def pair_hypotheses(context: SchemaContext) -> list[Hypothesis]:
     if len(texts) < 2 or _are_name_and_text(context, texts):
         return []
     pairs = find_pairs(context)
-    question = _ask_columns(context, pairs)
-    targets = _find_targets(context, pairs[0].texts)
-    category = _category_instead(context, pairs[0], targets)
-    if category is not None:
-        return [category]
-    found = _with_best_target(context, pairs[0], targets)
-    return [found if question is None else replace(found, questions=(question, *found.questions))]
+    targets = find_targets(context, pairs[0].texts)
+    return [_with_question(_ask_which_pair(context, pairs), _with_best_target(context, pairs[0], targets))]
 
 
 def specified_pairs(context: SchemaContext, columns: Sequence[str] | None, kind: Kind | None, target: str | None) -> Hypothesis:
@@ -71,27 +97,27 @@ def specified_pairs(context: SchemaContext, columns: Sequence[str] | None, kind:
     """
     question: Question | None = None
     if columns:
-        pair = TextPair((columns[0], columns[1]), NAMED)
+        pair = ColumnPair((columns[0], columns[1]), NAMED)
     else:
         pairs = find_pairs(context, kind, target)
-        pair, question = pairs[0], _ask_columns(context, pairs)
+        pair, question = pairs[0], _ask_which_pair(context, pairs)
     if kind == "positive_pairs":
         roles = _positive_pairs(context, pair.texts)
         found = Hypothesis(roles, PAIRS, context.describe_unused(roles))
-    elif target is not None:
-        found = with_target(context, pair.texts, target, kind)
-    elif kind is not None:
-        found = with_target(context, pair.texts, _target_of_kind(context, pair.texts, kind), kind)
+    elif target is None and kind is None:
+        found = _with_best_target(context, pair, find_targets(context, pair.texts))
     else:
-        found = _with_best_target(context, pair, _find_targets(context, pair.texts))
-    return found if question is None else replace(found, questions=(question, *found.questions))
+        found = _with_target(context, pair.texts, target or _target_of_kind(context, pair.texts, kind), kind)
+    return _with_question(question, found)
 
 
-def with_target(context: SchemaContext, texts: tuple[str, str], target: str, kind: Kind | None = None) -> Hypothesis:
-    """Return pairs with the scores or labels of a column, depending on its values unless ``kind`` is given."""
-    if kind is not None:
-        is_scored = kind == "scored_pairs"
-    else:
+def _with_question(question: Question | None, hypothesis: Hypothesis) -> Hypothesis:
+    return hypothesis if question is None else replace(hypothesis, questions=(question, *hypothesis.questions))
+
+
+def _with_target(context: SchemaContext, texts: tuple[str, str], target: str, kind: Kind | None = None) -> Hypothesis:
+    is_scored = kind == "scored_pairs"
+    if kind is None:
         is_scored = reads_as_scores(context.profile(target), are_inference_texts(context, texts))
         is_scored = is_scored and not is_blank_class(context.table.column(target))
     return scored_pairs(context, texts, target) if is_scored else labelled_pairs(context, texts, target)
@@ -100,12 +126,8 @@ def with_target(context: SchemaContext, texts: tuple[str, str], target: str, kin
 # --- which columns
 
 
-def find_pairs(context: SchemaContext, kind: Kind | None = None, target: str | None = None) -> list[TextPair]:
-    """Return all pairs of text columns, each in the better order of its two, the likeliest first.
-
-    Raises:
-        StudioError: there are fewer than two.
-    """
+def find_pairs(context: SchemaContext, kind: Kind | None = None, target: str | None = None) -> list[ColumnPair]:
+    """Return all pairs of text columns, each in the better order of its two, the likeliest first."""
     texts = [text for text in context.texts if text.name != target]
     if len(texts) < 2:
         found = f"one column of text ({texts[0].name!r})" if texts else "no column of text"
@@ -128,36 +150,29 @@ def find_pairs(context: SchemaContext, kind: Kind | None = None, target: str | N
     return _rank_by_evidence(_rank_by_name(texts), context.evidence, effect)
 
 
-def _rank_by_name(texts: Sequence[ColumnProfile]) -> list[TextPair]:
-    places = {profile.name: place for place, profile in enumerate(texts)}
-    found: dict[frozenset[str], TextPair] = {}
-    for first, second in permutations(texts, 2):
-        pair = TextPair((first.name, second.name), _rate_names(first, second))
-        known = found.get(frozenset(pair.texts))
-        if known is None or pair.name_score > known.name_score:
-            found[frozenset(pair.texts)] = pair
-    return sorted(found.values(), key=lambda pair: (-pair.name_score, *sorted(places[name] for name in pair.texts)))
+def _rank_by_name(texts: Sequence[ColumnProfile]) -> list[ColumnPair]:
+    found = []
+    for one, other in combinations(texts, 2):
+        orders = [ColumnPair((a.name, b.name), _rate_names(a, b)) for a, b in permutations((one, other))]
+        found.append(max(orders, key=lambda pair: pair.name_score))
+    return sorted(found, key=lambda pair: -pair.name_score)
 
 
-def _rank_by_evidence(pairs: list[TextPair], evidence: Evidence, effect: Callable[[tuple[str, str]], float]) -> list[TextPair]:
-    """Rank pairs whose names leave it open by how well the model finds them aligned, and by the ``effect`` of their targets."""
+def _rank_by_evidence(pairs: list[ColumnPair], evidence: Evidence, effect: Callable[[tuple[str, str]], float]) -> list[ColumnPair]:
+    # Pairs whose names leave it open are ranked by how well the model finds them aligned, and by the effect of their targets.
     best = pairs[0].name_score
     rivals = [one for one in pairs if one.name_score > best - 1.0][:_MOST_PAIRS]
     if len(rivals) < 2 or evidence.similar is None or (best >= NAMED and rivals[1].name_score < best):
         return pairs
-    rated = []
-    for one in rivals:
-        alignment = evidence.alignment(*one.texts) or 0.5
-        rated.append((one.name_score + 3 * effect(one.texts) + 2 * (alignment - 0.5), replace(one, alignment=alignment)))
-    rated.sort(key=lambda item: -item[0])
-    return [one for _, one in rated]
+    rivals = [replace(one, alignment=evidence.alignment(*one.texts) or 0.5) for one in rivals]
+    return sorted(rivals, key=lambda one: -(one.name_score + 3 * effect(one.texts) + 2 * ((one.alignment or 0.5) - 0.5)))
 
 
 def _rate_names(first: ColumnProfile, second: ColumnProfile) -> float:
     bare_first, bare_second = (one.key.rstrip("0123456789") for one in (first, second))
     leads, follows = first.key in FIRST, second.key in SECOND or bare_second in POSITIVE
     if are_sides(first.name, second.name):
-        score = _SIDES + 0.5 * (leads and follows) - 1.0 * (bare_first in POSITIVE)
+        score = SIDES + 0.5 * (leads and follows) - 1.0 * (bare_first in POSITIVE)
     elif leads and follows:
         score = 2.5
     else:
@@ -179,31 +194,31 @@ def _are_name_and_text(context: SchemaContext, texts: Sequence[ColumnProfile]) -
     return alignment is not None and alignment < _AT_CHANCE
 
 
-def _ask_columns(context: SchemaContext, pairs: Sequence[TextPair]) -> Question | None:
+def _ask_which_pair(context: SchemaContext, pairs: Sequence[ColumnPair]) -> Question | None:
     """Return the question which columns are meant, if names and model leave it open."""
-    if len(pairs) < 2 or (pairs[0].name_score >= NAMED and pairs[1].name_score < pairs[0].name_score):
+    if len(pairs) < 2:
         return None
     first, second = pairs[:2]
-    if second.name_score < first.name_score - 1.0:
+    if second.name_score < (first.name_score if first.name_score >= NAMED else first.name_score - 1.0):
         return None
     one, other = (0.0 if pair.alignment is None else pair.alignment for pair in (first, second))
     has_evidence = first.alignment is not None and second.alignment is not None
     if has_evidence and one - other > 0.1:
         return None
     is_favored = (not has_evidence or one >= other) and (first.name_score > second.name_score or one > other)
-    why = "more than two columns contain texts"
-    return ask_columns(context.table, [pair.texts for pair in pairs[:3]], why, is_favored=is_favored)
+    return ask_columns(context.table, [pair.texts for pair in pairs[:3]], "more than two columns contain texts", is_favored=is_favored)
 
 
 # --- which target
 
 
-def _find_targets(context: SchemaContext, texts: tuple[str, str]) -> list[PairTarget]:
+def find_targets(context: SchemaContext, texts: tuple[str, str]) -> list[PairTarget]:
+    """Return :func:`~.targets.find_pair_targets` of two text columns."""
     return find_pair_targets(context.profiles, texts, context.evidence, is_inference=are_inference_texts(context, texts))
 
 
-def _target_of_kind(context: SchemaContext, texts: tuple[str, str], kind: Kind) -> str:
-    targets = [one for one in _find_targets(context, texts) if one.name_score > -2]
+def _target_of_kind(context: SchemaContext, texts: tuple[str, str], kind: Kind | None) -> str:
+    targets = [one for one in find_targets(context, texts) if one.name_score > -2]
     if kind == "scored_pairs":
         targets = [one for one in targets if context.profile(one.column).is_number]
     else:
@@ -214,27 +229,25 @@ def _target_of_kind(context: SchemaContext, texts: tuple[str, str], kind: Kind) 
     return targets[0].column
 
 
-def _with_best_target(context: SchemaContext, pair: TextPair, targets: Sequence[PairTarget]) -> Hypothesis:
+def _with_best_target(context: SchemaContext, pair: ColumnPair, targets: Sequence[PairTarget]) -> Hypothesis:
     if targets and targets[0].score >= ACCEPT:
         return _with_accepted_target(context, pair.texts, targets)
     doubtful = [one for one in targets if _is_worth_asking(context, one)]
     if not doubtful:
         return _without_target(context, pair)
-    why, names = _doubt(doubtful[0]), [one.column for one in doubtful[:3]]
+    why, names = _describe_doubt(doubtful[0]), [one.column for one in doubtful[:3]]
     if context.evidence.similar is None:
-        found = with_target(context, pair.texts, names[0])
-        question = ask_target(context.table, pair.texts, names, why, is_favored=False)
-        return replace(found, score=PAIRS, questions=(question, *found.questions))
-    is_favored = all(one.model_score < 0 for one in doubtful)
+        found = _with_target(context, pair.texts, names[0])
+        return replace(_with_question(_ask_target(context, pair.texts, names, why, is_favored=False), found), score=PAIRS)
     can_be_category = not doubtful[0].is_scores and context.profile(names[0]).distinct > 1
-    category_of = max(pair.texts, key=lambda name: context.profile(name).words) if can_be_category else None
-    question = ask_target(context.table, pair.texts, names, why, is_used=False, category_of=category_of, is_favored=is_favored)
+    is_favored = all(one.model_score < 0 for one in doubtful)
+    question = _ask_target(context, pair.texts, names, why, is_used=False, can_be_category=can_be_category, is_favored=is_favored)
     return Hypothesis(_positive_pairs(context, pair.texts), PAIRS, (why,), (question,))
 
 
 def _with_accepted_target(context: SchemaContext, texts: tuple[str, str], targets: Sequence[PairTarget]) -> Hypothesis:
     best, rest = targets[0], targets[1:]
-    found = replace(with_target(context, texts, best.column), score=best.score)
+    found = replace(_with_target(context, texts, best.column), score=best.score)
     rivals = [one for one in rest if one.score >= ACCEPT and one.score > best.score - 0.5 and one.is_scores == best.is_scores]
     if best.rating == "certain" and all(one.rating != "certain" for one in rivals):
         rivals = []
@@ -242,13 +255,13 @@ def _with_accepted_target(context: SchemaContext, texts: tuple[str, str], target
         rivals += [one for one in rest if one not in rivals and one.effect >= _CLOSE and one.score >= ASK]
     if not rivals and best.is_certain:
         return found
-    why = _doubt(best) if best.is_contradicted or not rivals else "more than one column may contain it"
+    why = _describe_doubt(best) if best.is_contradicted or not rivals else "more than one column may contain it"
     points = best.name_score + best.model_score
     is_favored = best.model_score >= 0 and best.name_score >= 0 and points > 0
     is_favored = is_favored and all(points > one.name_score + one.model_score and best.effect >= one.effect for one in rivals)
     names = [best.column, *(one.column for one in rivals[:3])]
-    question = ask_target(context.table, texts, names, why, is_favored=is_favored)
-    return replace(found, questions=(question, *found.questions), why=(why, *found.why))
+    found = _with_question(_ask_target(context, texts, names, why, is_favored=is_favored), found)
+    return replace(found, why=(why, *found.why))
 
 
 def _is_worth_asking(context: SchemaContext, one: PairTarget) -> bool:
@@ -266,31 +279,40 @@ def _is_worth_asking(context: SchemaContext, one: PairTarget) -> bool:
     return 2 <= profile.distinct <= _MOST_LABELS and profile.has_few_values and not all(map(is_code, profile.values))
 
 
-def _doubt(one: PairTarget) -> str:
+def _describe_doubt(one: PairTarget) -> str:
     evidence = f"; {one.association.describe()}" if one.association is not None else ""
     if one.rating == "unknown":
         return f"the column {one.column!r} does not have the name of a score or a label{evidence}"
     return f"the column {one.column!r} may be neither a score nor a label{evidence}"
 
 
-def _category_instead(context: SchemaContext, pair: TextPair, targets: Sequence[PairTarget]) -> Hypothesis | None:
-    """Return texts with a category, if that is what a column beside a title and a text holds, rather than their similarity."""
-    if pair.name_score >= _SIDES or context.evidence.similar is None:
-        return None
-    text = max(pair.texts, key=lambda name: context.profile(name).words)
-    found = [one for one in find_categories(context.profiles, text, context.evidence) if one.score >= ACCEPT and one.rating == "certain"]
-    if not found or found[0].association is None or found[0].association.strength not in ("strong", "some"):
-        return None
-    best: CategoryTarget = found[0]
-    if any(one.model_score > 0 if one.column == best.column else one.score >= ACCEPT for one in targets):
-        return None
-    first = context.profile(pair.texts[0]).key
-    if pair.name_score >= NAMED and first in FIRST and first not in TITLE:
-        return None  # a question and its answer, and what they are about
-    roles = labelled_texts(context, text, best.column)
-    others: list[Reading] = [("positive_pairs", pair.texts, None)]
-    question = ask_category_kind(context, roles, best, others)
-    return Hypothesis(roles, best.score, (best.describe(),), (question,))
+def _ask_target(
+    context: SchemaContext,
+    texts: tuple[str, str],
+    names: Sequence[str],
+    why: str,
+    *,
+    is_used: bool = True,
+    can_be_category: bool = False,
+    is_favored: bool,
+) -> Question:
+    """Ask which column holds the scores or labels of pairs.
+
+    Args:
+        names: the columns to choose from, the likeliest first.
+        is_used: the first is used if nobody answers; else none, and the texts of a row belong together.
+        can_be_category: the first may be a category of the longer text instead.
+        is_favored: name and evidence speak for what is used, and nothing against it.
+    """
+    options = [option(name, target=name) for name in names]
+    options.insert(len(options) if is_used else 0, option("none of them: the two texts of a row belong together", "positive_pairs"))
+    if can_be_category:
+        options.append(category_option(context.longest_text(texts), names[0]))
+    text = "Which column contains the score or the label?"
+    if len(names) == 1:
+        text = f"Does the column {names[0]!r} say how similar the two texts are?"
+    rows = rows_with_values(context.table, texts, names)
+    return Question("target", text, tuple(options), why, rows, 0 if is_favored else None)
 
 
 # --- pairs that belong together
@@ -300,7 +322,7 @@ def _positive_pairs(context: SchemaContext, texts: tuple[str, str]) -> Roles:
     return Roles("positive_pairs", texts, group=context.find_group(texts))
 
 
-def _doubt_of_pairs(context: SchemaContext, texts: tuple[str, str], alignment: float | None) -> str:
+def _doubt_pairs(context: SchemaContext, texts: tuple[str, str], alignment: float | None) -> str:
     """Return why the two texts of a row may not belong together; empty if nothing speaks against it."""
     named = [one for one in context.profiles if rate_target_name(one.name) in ("certain", "likely")]
     if empty := [one.name for one in named if not one.filled]:
@@ -316,23 +338,200 @@ def _doubt_of_pairs(context: SchemaContext, texts: tuple[str, str], alignment: f
     return ""
 
 
-def _without_target(context: SchemaContext, pair: TextPair) -> Hypothesis:
+def _without_target(context: SchemaContext, pair: ColumnPair) -> Hypothesis:
     texts = pair.texts
     roles = _positive_pairs(context, texts)
     alignment = context.evidence.alignment(*texts)
-    if doubt := _doubt_of_pairs(context, texts, alignment):
-        text = main_text(context)
+    if doubt := _doubt_pairs(context, texts, alignment):
+        text = context.main_text()
         others: list[Reading] = [("sentences", (text,), None)]
         category = next((name for name in texts if context.profile(name).is_category and name != text), None)
         if category is not None:
             others.insert(0, ("labelled_texts", (text,), category))
         question = ask_kind(context.table, roles, others, "Do the two texts of a row belong together?", doubt, is_favored=False)
         return Hypothesis(roles, PAIRS, (doubt,), (question,))
-    third = next((one.name for one in context.texts if one.name not in texts and are_comparable(context, one, texts)), None)
+    third = next((one.name for one in context.texts if one.name not in texts and _are_comparable(context, one, texts)), None)
     if third is not None:
-        question = ask_third_text(context, roles, third)
+        question = _ask_third_text(context, roles, third)
         return Hypothesis(roles, PAIRS, (question.why,), (question,))
     why = context.describe_unused(roles)
     if alignment is not None:
         why = (f"the two texts of a row are more similar than texts of different rows in {alignment:.0%} of comparisons", *why)
     return Hypothesis(roles, PAIRS, why)
+
+
+def _are_comparable(context: SchemaContext, third: ColumnProfile, texts: Sequence[str]) -> bool:
+    """Return True if a further column holds texts like the two: of such length, as many, and of their words or similar."""
+    pair = [context.profile(name) for name in texts]
+    if is_comment_name(third.name) or third.distinct < 0.3 * min(text.distinct for text in pair):
+        return False
+    if not any(1 / _LENGTH_RATIO <= (third.words + 1) / (text.words + 1) <= _LENGTH_RATIO for text in pair):
+        return False
+    own = _vocabulary(context, [third.name])
+    if len(own & _vocabulary(context, texts)) >= 0.3 * len(own):
+        return True
+    alignments = [context.evidence.alignment(name, third.name) for name in texts]
+    return any(one is None or one > 0.6 for one in alignments)
+
+
+def _vocabulary(context: SchemaContext, names: Sequence[str]) -> set[str]:
+    """Return the words of some columns in the sample; of scripts without blanks their characters."""
+    text = " ".join(cell for name in names for cell in context.evidence.cells(name)).casefold()
+    words = set(re.findall(r"[^\W_]+", text))
+    return {sign for word in words for sign in word} if sum(map(len, words)) > 12 * max(1, len(words)) or CJK.search(text) else words
+
+
+def _ask_third_text(context: SchemaContext, roles: Roles, third: str) -> Question:
+    texts = roles.texts
+    every = tuple(one.name for one in context.texts if one.name in texts or _are_comparable(context, one, texts))
+    negatives = (*texts, third) if set(every) == {*texts, third} else every
+    text = f"Is {third!r} a negative of {texts[0]!r}, or should it be ignored?"
+    why = f"{third!r} contains similar texts, and nothing tells their role"
+    return ask_kind(context.table, roles, [("triplets", negatives, None)], text, why, (*texts, third), is_favored=False)
+
+
+# --- triplets
+
+
+def triplet_hypotheses(context: SchemaContext) -> list[Hypothesis]:
+    """Return what the rows may be as triplets."""
+    texts = context.texts
+    if named := _triplet_by_names(texts):
+        found = _check_names(context, named)
+    elif len(texts) == 3 and len({text.key.rstrip("0123456789") for text in texts}) == 1:
+        found = _check_numbered(context, tuple(text.name for text in texts))
+    else:
+        found = _triplet_by_evidence(context)
+    return [] if found is None else [found]
+
+
+def specified_triplets(context: SchemaContext, columns: Sequence[str] | None) -> Hypothesis:
+    """Return triplets of columns that are specified, or else named so, or else the first three.
+
+    Raises:
+        StudioError: there are fewer than three text columns.
+    """
+    texts = tuple(columns) if columns else _triplet_by_names(context.texts)
+    if not texts:
+        found = [text.name for text in context.texts if not is_comment_name(text.name)] or [text.name for text in context.texts]
+        if len(found) < 3:
+            raise StudioError(
+                f"{context.table.name} has {len(context.texts)} columns of text; triplets need anchor, positive and negative",
+                "name three columns, or convert pairs or entailment labels to triplets",
+            )
+        texts = tuple(found[:3])
+    return Hypothesis(_triplets(context, texts), EXPLICIT)
+
+
+def _triplets(context: SchemaContext, texts: tuple[str, ...]) -> Roles:
+    return Roles("triplets", texts, group=context.find_group(texts))
+
+
+def _triplet_by_names(texts: Sequence[ColumnProfile]) -> tuple[str, ...]:
+    """Return anchor, positive and negatives if a column is called negative, or bad beside a good one."""
+    negatives = [text for text in texts if is_negative_name(text.name)]
+    if not negatives and any(is_good_name(text.name) for text in texts):
+        negatives = [text for text in texts if is_bad_name(text.name)]
+    rest = [text for text in texts if text not in negatives]
+    if not negatives or len(rest) < 2:
+        return ()
+    named = [text for text in rest if is_anchor_name(text.name) or is_good_name(text.name)]
+    rest = named if len(named) >= 2 else rest
+    plain = [text for text in rest if not is_good_name(text.name)]
+    anchors = [text for text in rest if text.key in ANCHOR] or [text for text in plain if is_anchor_name(text.name)] or plain or rest
+    others = [text for text in rest if text is not anchors[0]]
+    positive = next((text for text in others if is_good_name(text.name)), others[0])
+    return (anchors[0].name, positive.name, *(text.name for text in negatives))
+
+
+def _check_names(context: SchemaContext, named: tuple[str, ...]) -> Hypothesis | None:
+    share = context.evidence.positive_share(*named[:3])
+    roles = _triplets(context, named)
+    swapped = (named[0], named[2], named[1], *named[3:])
+    if not any(is_negative_name(name) for name in named[2:]) and (share is None or share < _CLEAR):
+        # Called good and bad, which may mean something else.
+        if (share is not None and share < 0.5) or _has_target(context, named):
+            return None
+        why = "the column names suggest triplets, and no model was used"
+        if share is not None:
+            why = f"the model agrees in only {share:.0%} of the sampled rows"
+        others: list[Reading] = [("triplets", (named[1], named[0], *named[2:]), None), ("positive_pairs", named[:2], None)]
+        return _ask_negative(context, roles, others, why, is_favored=share is not None)
+    if share is None or share > 0.35:
+        return Hypothesis(roles, EXPLICIT, ("a column is named as a negative", *context.describe_unused(roles)))
+    why = f"the anchor is more similar to {named[2]!r} than to {named[1]!r} in {1 - share:.0%} of the sampled rows"
+    return Hypothesis(roles, EXPLICIT, (why,), (ask_columns(context.table, [named, swapped], why, is_favored=False),))
+
+
+def _check_numbered(context: SchemaContext, names: tuple[str, ...]) -> Hypothesis | None:
+    # Three texts of one name but for a number, or without names of their own.
+    if _has_target(context, names):
+        return None
+    share = context.evidence.positive_share(*names[:3])
+    if share is not None and share >= _CLEAR:
+        why = f"{names[0]!r} is more similar to {names[1]!r} than to {names[2]!r} in {share:.0%} of the sampled rows"
+        return Hypothesis(_triplets(context, names), BY_EVIDENCE, (why,))
+    why = "nothing tells which text is the negative"
+    if share is not None:
+        why = f"the second text is more similar to the first than the third is in {share:.0%} of the sampled rows"
+    order, other = names, (names[0], names[2], names[1])
+    if share is not None and share <= 0.3:
+        order, other = other, order
+    others: list[Reading] = [("triplets", other, None), ("positive_pairs", names[:2], None)]
+    is_favored = share is not None and (share <= 0.3 or share >= 0.6)
+    return _ask_negative(context, _triplets(context, order), others, why, is_favored=is_favored)
+
+
+def _triplet_by_evidence(context: SchemaContext) -> Hypothesis | None:
+    """Find two columns that belong together row by row and others that do not, whatever they are called."""
+    texts = [text.name for text in context.texts if not is_comment_name(text.name)]
+    if not 3 <= len(texts) <= _MOST_TEXTS or context.evidence.similar is None:
+        return None
+    share, first, second, negatives = max((_split_texts(context, a, b, texts) for a, b in combinations(texts, 2)), key=lambda one: one[0])
+    alignment = context.evidence.alignment(first, second)
+    is_found = share >= _CLEAR and alignment is not None and alignment >= _ALIGNED
+    is_found = is_found and all(_are_comparable(context, context.profile(name), (first, second)) for name in negatives)
+    if not is_found or _has_target(context, (first, second, *negatives)):
+        return None
+    if _anchor_points(second) > _anchor_points(first):
+        first, second = second, first
+    names = (first, second, *negatives)
+    roles = _triplets(context, names)
+    quoted = " and ".join(map(repr, negatives))
+    why = f"{first!r} and {second!r} are more similar to each other than to {quoted} in {share:.0%} of the sampled rows"
+    is_shared = all(_shares_texts(context, name, texts) for name in negatives)
+    stems = {normalize(name).rstrip("0123456789abc") for name in negatives}
+    if is_shared or all(map(is_bad_name, negatives)) or (len(negatives) > 1 and len(stems) == 1):
+        reason = f"{why}, and its texts recur in the other columns" if is_shared else why
+        return Hypothesis(roles, BY_EVIDENCE, (reason, *context.describe_unused(roles)))
+    others: list[Reading] = [("positive_pairs", (first, second), None), ("triplets", (second, first, *negatives), None)]
+    return _ask_negative(context, roles, others, why, is_favored=True)
+
+
+def _ask_negative(context: SchemaContext, roles: Roles, others: Sequence[Reading], why: str, *, is_favored: bool) -> Hypothesis:
+    anchor, positive, *negatives = roles.texts
+    text = f"Is {positive!r} similar to {anchor!r}, and {' and '.join(map(repr, negatives))} not?"
+    return Hypothesis(roles, BY_EVIDENCE, (why,), (ask_kind(context.table, roles, others, text, why, is_favored=is_favored),))
+
+
+def _has_target(context: SchemaContext, names: tuple[str, ...]) -> bool:
+    targets = find_pair_targets(context.profiles, (names[0], names[1]), context.evidence)
+    return any(one.score >= ACCEPT for one in targets if one.column not in names)
+
+
+def _split_texts(context: SchemaContext, a: str, b: str, texts: Sequence[str]) -> tuple[float, str, str, tuple[str, ...]]:
+    """Return the least share of rows in which ``a`` and ``b`` are more similar than each other text is to them, and the parts."""
+    others = tuple(name for name in texts if name not in (a, b))
+    shares = [context.evidence.positive_share(one, two, other) for other in others for one, two in ((a, b), (b, a))]
+    return min((share for share in shares if share is not None), default=0.0), a, b, others
+
+
+def _shares_texts(context: SchemaContext, name: str, texts: Sequence[str]) -> bool:
+    # Many texts of a column also occur in the other columns, as negatives drawn from the same pool do.
+    own = set(context.table.column(name))
+    others = {cell for other in texts if other != name for cell in context.table.column(other)}
+    return len(own & others) >= _SHARED * len(own)
+
+
+def _anchor_points(name: str) -> int:
+    return 2 * is_anchor_name(name) + (normalize(name) in FIRST) - 2 * is_good_name(name)

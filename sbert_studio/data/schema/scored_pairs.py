@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ...errors import StudioError
-from ..questions import Question
+from ..questions import ExampleRow, Option, Question
 from .evidence import Evidence, RankCorrelation
-from .hypotheses import EXPLICIT, Hypothesis, SchemaContext
+from .hypotheses import EXPLICIT, Hypothesis, SchemaContext, complete_rows, example_rows, option
 from .labels import find_classes
 from .names import explained_reversal, explained_scale, has_open_direction, is_distance_name, is_similarity_name, rate_target_name
-from .numbers import mixes_percentages, number_form, numbers_of, parse_number
-from .questions import ask_direction, ask_missing_code, ask_percentages, ask_zero
+from .numbers import (
+    describe_scale,
+    detect_scale,
+    find_outliers,
+    is_usual_code,
+    mixes_percentages,
+    number_form,
+    numbers_of,
+    parse_number,
+    without_codes,
+)
 from .roles import Roles
-from .scales import describe_scale, detect_scale, find_outliers, is_usual_code, without_codes
 from .targets import find_means
 
 _BY_CHANCE = 0.05
@@ -49,6 +57,7 @@ def scored_pairs(context: SchemaContext, texts: tuple[str, str], target: str) ->
         low, high = high, low
     group = context.find_group((*texts, target))
     roles = Roles("scored_pairs", texts, target, low, high, group=group, note=describe_scale(low, high))
+    check = _ScaleCheck(context, roles, target, low, high, scores, found)
     why: tuple[str, ...] = ()
     if rate_target_name(target) in ("certain", "likely"):
         why = (f"{target!r} is the name of a {'distance' if is_distance_name(target) else 'score'}",)
@@ -57,157 +66,16 @@ def scored_pairs(context: SchemaContext, texts: tuple[str, str], target: str) ->
     question = None
     if context.scale is None:
         if mixes_percentages(context.table.column(target)):
-            question, reason = _check_percentages(context, roles, found)
+            question, reason = check.ask_percentages()
             why = (*why, reason)
         if question is None and named_scale is None and len(outliers):
-            question, reason = _check_outliers(context, roles, scores, outliers, found)
+            question, reason = check.ask_outliers(outliers)
             why = (*why, reason)
         if question is None:
-            question = _check_direction(context, roles, found) or _check_zero(context, roles, good)
+            question = check.ask_direction() or check.ask_zero()
     if question is None:
         return Hypothesis(roles, EXPLICIT, (*why, *context.describe_unused(roles)))
     return Hypothesis(roles, EXPLICIT, why, (question,))
-
-
-def _ratings_behind(context: SchemaContext, target: str, scores: np.ndarray) -> np.ndarray:
-    """Return the ratings that the scores are the means of, whose scale is theirs; the scores themselves if there are none."""
-    columns = {one.name: numbers_of(context.table.column(one.name)) for one in context.profiles if one.is_number}
-    parts = find_means(columns).get(target, ()) if 2 < len(columns) <= _MOST_RATERS else ()
-    return np.concatenate([columns[part][~np.isnan(columns[part])] for part in parts]) if parts else scores
-
-
-def _is_reversed(target: str, low: float, high: float, found: RankCorrelation | None) -> bool:
-    if (explained := explained_reversal(target, low, high)) is not None:
-        return explained
-    # The name leaves the direction open, and the model is very sure.
-    is_negative = found is not None and found.strength == "strong" and found.rho <= -_OVERWHELMING
-    return is_distance_name(target) or (is_negative and not is_similarity_name(target))
-
-
-def _check_direction(context: SchemaContext, roles: Roles, found: RankCorrelation | None) -> Question | None:
-    why = _doubt_of_direction(context.evidence, roles, found)
-    return ask_direction(context.table, roles, why, _favored_direction(found, roles)) if why else None
-
-
-def _doubt_of_direction(evidence: Evidence, roles: Roles, found: RankCorrelation | None) -> str:
-    assert roles.target is not None and roles.low is not None and roles.high is not None
-    target, is_reversed = roles.target, roles.low > roles.high
-    if found is None:
-        return _doubt_without_model(target, is_reversed) if evidence.similar is None else ""
-    is_opposite = (found.rho < 0) != is_reversed
-    if explained_reversal(target, min(roles.low, roles.high), max(roles.low, roles.high)) is not None:
-        return f"its name explains the scale, but {found.describe()}" if found.strength == "strong" and is_opposite else ""
-    if (found.is_faint or found.strength in ("strong", "some")) and is_opposite:
-        return f"higher scores belong to {'more' if is_reversed else 'less'} similar texts: {found.describe()}"
-    is_unconfirmed = is_reversed and is_distance_name(target) and found.rho > -0.15
-    return f"{target!r} is the name of a distance, and the model does not confirm it" if is_unconfirmed else ""
-
-
-def _doubt_without_model(target: str, is_reversed: bool) -> str:
-    if has_open_direction(target):
-        return f"{target!r} may begin at the best or at the worst, and no model was used"
-    return f"{target!r} is the name of a distance, and no model was used" if is_reversed else ""
-
-
-def _favored_direction(found: RankCorrelation | None, roles: Roles) -> int | None:
-    """Return 0 for the direction of the roles, 1 for the opposite, None if name and model contradict each other."""
-    assert roles.target is not None and roles.low is not None and roles.high is not None
-    is_negative = None if found is None or found.p >= _BY_CHANCE else found.rho < 0
-    if roles.low > roles.high:  # by its name alone
-        return 0 if is_negative in (None, True) else None
-    return 1 if is_negative and not is_similarity_name(roles.target) else None
-
-
-def _check_percentages(context: SchemaContext, roles: Roles, found: RankCorrelation | None) -> tuple[Question | None, str]:
-    """Return the question whether 0.6 is 60% or 0.6%, unless values or model decide it; and how the scores are read."""
-    assert roles.target is not None
-    cells = context.table.column(roles.target)
-    reason = f"{roles.target}: percentages and fractions are read on one scale: 60% as 0.6"
-    as_written = context.evidence.rank_correlation(roles.texts, roles.target, as_written=True)
-    if found is None or as_written is None:
-        is_clear = any(number_form(cell) == "number" and 0 < parse_number(cell) < 1 for cell in set(cells))
-        why = "some are written as percentages, others as plain 0 or 1"
-        return (None if is_clear else ask_percentages(context.table, roles, why)), reason
-    why = f"read so, the rank correlation with the similarity by {found.model} is {found.rho:.2f}, as they are written {as_written.rho:.2f}"
-    if found.effect > as_written.effect:
-        return None, f"{reason}; {why}"
-    return ask_percentages(context.table, roles, why), reason
-
-
-def _check_zero(context: SchemaContext, roles: Roles, scores: np.ndarray) -> Question | None:
-    """Return the question whether 0 means "do not know", if pairs of 0 among whole marks are far more similar than those of 1."""
-    values = set(np.unique(scores).tolist())
-    is_mark = all(value % 1 == 0 for value in values) and {0.0, 1.0} <= values
-    if roles.target is None or roles.low != 0 or roles.high is None or not 3 <= roles.high <= 10 or not is_mark:
-        return None
-    found = context.evidence.class_separation(roles.texts, roles.target, find_classes(context.table.column(roles.target)))
-    means = {} if found is None else {float(numbers_of([one.label])[0]): one for one in found.means}
-    zero, one = means.get(0.0), means.get(1.0)
-    if zero is None or one is None or not zero.exceeds(one, _ERRORS):
-        return None
-    why = f"pairs of 0 are more similar than pairs of 1: {zero.mean:.2f} and {one.mean:.2f} by {context.evidence.model}"
-    return ask_zero(context.table, roles, why)
-
-
-def _check_outliers(
-    context: SchemaContext, roles: Roles, scores: np.ndarray, outliers: np.ndarray, found: RankCorrelation | None
-) -> tuple[Question | None, str]:
-    """Return the question whether numbers far beyond all others are scores, unless the texts rule it out; and the reason."""
-    others = scores[~np.isnan(scores) & ~np.isin(scores, outliers)]
-    sides = [side for side in (outliers[outliers > others.max()], outliers[outliers < others.min()]) if len(side)]
-    contradictions = [_contradict_scale_end(context.evidence, roles.texts, scores, side, found) for side in sides]
-    numbers = " and ".join(f"{one:g}" for one in outliers)
-    if all(contradictions):
-        return None, f"{roles.target}: {numbers} means no answer; {', '.join(contradictions)}"
-    why = f"{numbers} is far outside all other scores, {others.min():g} to {others.max():g}"
-    is_open = bool(_doubt_of_direction(context.evidence, roles, found))
-    return (
-        ask_missing_code(context.table, roles, outliers, why, is_direction_open=is_open, is_favored=is_usual_code(outliers)),
-        why,
-    )
-
-
-def _contradict_scale_end(
-    evidence: Evidence, texts: Sequence[str], scores: np.ndarray, outliers: np.ndarray, found: RankCorrelation | None
-) -> str:
-    """Return why rows with a number are not as similar as its place on the scale would have them, if so.
-
-    If the number were the highest score of scores that rise with the similarity, its pairs would be as similar as those of the
-    highest fifth of the others, or more (a one-sided Mann–Whitney test).
-
-    Args:
-        outliers: the numbers, all on one side of the others.
-        found: how the other scores follow the similarity.
-    """
-    if evidence.similar is None or found is None or found.strength not in ("strong", "some"):
-        return ""
-    is_outlier = np.isin(scores, outliers)
-    rest = np.flatnonzero(~is_outlier & ~np.isnan(scores))
-    is_above = outliers.min() > scores[rest].max()
-    if not is_above and outliers.max() > scores[rest].min():
-        return ""
-    by_score = rest[np.argsort(scores[rest], kind="stable")]
-    size = max(_LEAST_OUTLIER_ROWS, round(_SCALE_END * len(rest)))
-    odd, end = (
-        _similarities(evidence, texts, places) for places in (np.flatnonzero(is_outlier), by_score[-size:] if is_above else by_score[:size])
-    )
-    if min(len(odd), len(end)) < _LEAST_OUTLIER_ROWS:
-        return ""
-    from scipy.stats import mannwhitneyu
-
-    is_most_similar = is_above == (found.rho > 0)
-    if mannwhitneyu(odd, end, alternative="less" if is_most_similar else "greater").pvalue >= 0.01:
-        return ""
-    which = "highest" if is_above else "lowest"
-    return f"mean similarity of its pairs {odd.mean():.2f}, of pairs with the {which} other scores {end.mean():.2f}"
-
-
-def _similarities(evidence: Evidence, texts: Sequence[str], places: np.ndarray) -> np.ndarray:
-    some = places[np.linspace(0, len(places) - 1, min(_OUTLIER_ROWS, len(places))).astype(np.int64)]
-    part = evidence.table.select(some)
-    found = evidence.compare(*([cell.strip() for cell in part.column(name)] for name in texts))
-    known: np.ndarray = found[~np.isnan(found)]
-    return known
 
 
 def with_scale(roles: Roles, scale: tuple[float, float]) -> Roles:
@@ -219,3 +87,170 @@ def with_scale(roles: Roles, scale: tuple[float, float]) -> Roles:
     if roles.kind != "scored_pairs":
         raise StudioError(f"{roles.kind.replace('_', ' ')} have no scale", "remove the scale, or choose the kind scored_pairs")
     return replace(roles, low=scale[0], high=scale[1], note=describe_scale(*scale))
+
+
+def _ratings_behind(context: SchemaContext, target: str, scores: np.ndarray) -> np.ndarray:
+    # The ratings that the scores are the means of, whose scale is theirs; the scores themselves if there are none.
+    columns = {one.name: numbers_of(context.table.column(one.name)) for one in context.profiles if one.is_number}
+    parts = find_means(columns).get(target, ()) if 2 < len(columns) <= _MOST_RATERS else ()
+    return np.concatenate([columns[part][~np.isnan(columns[part])] for part in parts]) if parts else scores
+
+
+def _is_reversed(target: str, low: float, high: float, correlation: RankCorrelation | None) -> bool:
+    if (explained := explained_reversal(target, low, high)) is not None:
+        return explained
+    # The name leaves the direction open, and the model is very sure.
+    is_negative = correlation is not None and correlation.strength == "strong" and correlation.rho <= -_OVERWHELMING
+    return is_distance_name(target) or (is_negative and not is_similarity_name(target))
+
+
+@dataclass(frozen=True)
+class _ScaleCheck:
+    """Questions about the scale of pairs; ``found``: how the scores follow the similarity, None if that was not examined."""
+
+    context: SchemaContext
+    roles: Roles
+    target: str
+    low: float
+    high: float
+    scores: np.ndarray
+    found: RankCorrelation | None
+
+    @property
+    def evidence(self) -> Evidence:
+        return self.context.evidence
+
+    def ask_direction(self) -> Question | None:
+        if not (why := self._doubt_direction()):
+            return None
+        is_negative = None if self.found is None or self.found.p >= _BY_CHANCE else self.found.rho < 0
+        proposed = 1 if is_negative and not is_similarity_name(self.target) else None
+        if self.low > self.high:  # by its name alone
+            proposed = 0 if is_negative in (None, True) else None
+        places = np.array([place for place in complete_rows(self.context.table, self.roles.texts) if not np.isnan(self.scores[place])], int)
+        by_score = places[np.argsort(self.scores[places] * (1 if self.high > self.low else -1), kind="stable")].tolist()
+        rows = (*self._rows(by_score[-1:], "most similar"), *self._rows(by_score[:1], "least similar"))
+        options = (
+            option("yes", scale=(self.low, self.high)),
+            option("the other way round", scale=(self.high, self.low)),
+        )
+        text = f"Does a {self.target} of {self.high:g} mean most similar, and one of {self.low:g} least similar?"
+        return Question("scale", text, options, why, rows, proposed)
+
+    def _doubt_direction(self) -> str:
+        """Return why the direction of the scale is uncertain; empty if it is not."""
+        target, found, is_reversed = self.target, self.found, self.low > self.high
+        if found is None:
+            if self.evidence.similar is not None:
+                return ""
+            if has_open_direction(target):
+                return f"{target!r} may begin at the best or at the worst, and no model was used"
+            return f"{target!r} is the name of a distance, and no model was used" if is_reversed else ""
+        is_opposite = (found.rho < 0) != is_reversed
+        if explained_reversal(target, min(self.low, self.high), max(self.low, self.high)) is not None:
+            return f"its name explains the scale, but {found.describe()}" if found.strength == "strong" and is_opposite else ""
+        if (found.is_faint or found.strength in ("strong", "some")) and is_opposite:
+            return f"higher scores belong to {'more' if is_reversed else 'less'} similar texts: {found.describe()}"
+        is_unconfirmed = is_reversed and is_distance_name(target) and found.rho > -0.15
+        return f"{target!r} is the name of a distance, and the model does not confirm it" if is_unconfirmed else ""
+
+    def ask_percentages(self) -> tuple[Question | None, str]:
+        """Ask whether 0.6 beside percentages is 60% or 0.6%, unless values or model decide it; and return how the scores are read."""
+        cells, table = self.context.table.column(self.target), self.context.table
+        reason = f"{self.target}: percentages and fractions are read on one scale: 60% as 0.6"
+        as_written = self.evidence.rank_correlation(self.roles.texts, self.target, as_written=True)
+        if self.found is None or as_written is None:
+            if any(number_form(cell) == "number" and 0 < parse_number(cell) < 1 for cell in set(cells)):
+                return None, reason
+            why = "some are written as percentages, others as plain 0 or 1"
+        else:
+            rho, model = self.found.rho, self.found.model
+            why = f"read so, the rank correlation with the similarity by {model} is {rho:.2f}, as they are written {as_written.rho:.2f}"
+            if self.found.effect > as_written.effect:
+                return None, f"{reason}; {why}"
+        complete = complete_rows(table, self.roles.texts)
+        plain = [place for place in complete if number_form(cells[place]) == "number" and parse_number(cells[place])]
+        percents = [place for place in complete if number_form(cells[place]) == "percent"]
+        example = cells[plain[0]].strip() if plain else "1"
+        share = 100 * parse_number(example)
+        options = (
+            option(f"{example} is {share:g}%", scale=(self.low, self.high)),
+            option(f"{example} is {example}%", scale=(100 * self.low, 100 * self.high)),
+        )
+        text = f"Is a {self.target} of {example}, beside percentages, {share:g}%?"
+        return Question("scale", text, options, why, self._rows([*plain[:2], *percents[:1]])), reason
+
+    def ask_zero(self) -> Question | None:
+        """Ask whether 0 means "do not know", if pairs of 0 among whole marks are far more similar than those of 1."""
+        values = set(np.unique(self.scores[~np.isnan(self.scores)]).tolist())
+        if self.low != 0 or not 3 <= self.high <= 10 or not {0.0, 1.0} <= values or any(value % 1 for value in values):
+            return None
+        found = self.evidence.class_separation(self.roles.texts, self.target, find_classes(self.context.table.column(self.target)))
+        means = {} if found is None else {float(numbers_of([one.label])[0]): one for one in found.means}
+        zero, one = means.get(0.0), means.get(1.0)
+        if zero is None or one is None or not zero.exceeds(one, _ERRORS):
+            return None
+        why = f"pairs of 0 are more similar than pairs of 1: {zero.mean:.2f} and {one.mean:.2f} by {self.evidence.model}"
+        options = (option("yes, skip these rows", scale=(1.0, self.high)), option("no, it is the lowest score", scale=(0.0, self.high)))
+        return self._ask_missing([0.0], options, why, None)
+
+    def ask_outliers(self, outliers: np.ndarray) -> tuple[Question | None, str]:
+        """Ask whether numbers far beyond all others are scores or stand for no answer, unless the texts rule it out; and the reason."""
+        others = self.scores[~np.isnan(self.scores) & ~np.isin(self.scores, outliers)]
+        sides = [side for side in (outliers[outliers > others.max()], outliers[outliers < others.min()]) if len(side)]
+        contradictions = list(map(self._contradict_scale_end, sides))
+        numbers = " and ".join(f"{one:g}" for one in outliers)
+        if all(contradictions):
+            return None, f"{self.target}: {numbers} means no answer; {', '.join(contradictions)}"
+        why = f"{numbers} is far outside all other scores, {others.min():g} to {others.max():g}"
+        is_direction_open, is_reversed = bool(self._doubt_direction()), self.low > self.high
+        least, most = sorted((self.low, self.high))
+        wide = (min(least, float(outliers.min())), max(most, float(outliers.max())))
+        options = []
+        for answer, ends in (("no answer: skip the rows", (least, most)), ("an ordinary score", wide)):
+            for backwards in (is_reversed, not is_reversed)[: 2 if is_direction_open else 1]:
+                low, high = ends[::-1] if backwards else ends
+                options.append(option(f"{answer}; {high:g} is most similar" if is_direction_open else answer, scale=(low, high)))
+        return self._ask_missing(outliers, tuple(options), why, 0 if is_usual_code(outliers) else None), why
+
+    def _contradict_scale_end(self, outliers: np.ndarray) -> str:
+        """Return why rows with some numbers, all on one side, are not as similar as their place on the scale would have them, if so.
+
+        If a number were the highest score of scores that rise with the similarity, its pairs would be as similar as those of the
+        highest fifth of the others, or more (a one-sided Mann–Whitney test).
+        """
+        scores, found = self.scores, self.found
+        if self.evidence.similar is None or found is None or found.strength not in ("strong", "some"):
+            return ""
+        is_outlier = np.isin(scores, outliers)
+        rest = np.flatnonzero(~is_outlier & ~np.isnan(scores))
+        is_above = outliers.min() > scores[rest].max()
+        if not is_above and outliers.max() > scores[rest].min():
+            return ""
+        by_score = rest[np.argsort(scores[rest], kind="stable")]
+        size = max(_LEAST_OUTLIER_ROWS, round(_SCALE_END * len(rest)))
+        odd, end = map(self._similarities, (np.flatnonzero(is_outlier), by_score[-size:] if is_above else by_score[:size]))
+        if min(len(odd), len(end)) < _LEAST_OUTLIER_ROWS:
+            return ""
+        from scipy.stats import mannwhitneyu
+
+        is_most_similar = is_above == (found.rho > 0)
+        if mannwhitneyu(odd, end, alternative="less" if is_most_similar else "greater").pvalue >= 0.01:
+            return ""
+        which = "highest" if is_above else "lowest"
+        return f"mean similarity of its pairs {odd.mean():.2f}, of pairs with the {which} other scores {end.mean():.2f}"
+
+    def _similarities(self, rows: np.ndarray) -> np.ndarray:
+        some = rows[np.linspace(0, len(rows) - 1, min(_OUTLIER_ROWS, len(rows))).astype(np.int64)]
+        part = self.context.table.select(some)
+        cosines = self.evidence.compare(*([cell.strip() for cell in part.column(name)] for name in self.roles.texts))
+        known: np.ndarray = cosines[~np.isnan(cosines)]
+        return known
+
+    def _ask_missing(self, numbers: Sequence[float] | np.ndarray, options: tuple[Option, ...], why: str, proposed: int | None) -> Question:
+        text = f"Does a {self.target} of {' or '.join(f'{one:g}' for one in numbers)} mean that there is no answer?"
+        places = [place for place in complete_rows(self.context.table, self.roles.texts) if self.scores[place] in numbers][:3]
+        return Question("scale", text, options, why, self._rows(places), proposed)
+
+    def _rows(self, indices: Sequence[int], read_as: str = "") -> tuple[ExampleRow, ...]:
+        return example_rows(self.context.table, self.roles.texts, indices, self.target, read_as)

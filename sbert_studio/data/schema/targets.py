@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...errors import StudioError
-from .evidence import UNNAMED_MODEL, ClassSeparation, Evidence, NeighborAgreement, RankCorrelation
-from .hypotheses import NAME_SCORES, ColumnHypothesis
+from .content import ColumnProfile
+from .evidence import UNNAMED_MODEL, Association, ClassSeparation, Evidence, NeighborAgreement, RankCorrelation
 from .labels import find_classes, is_blank_class, order_by_words
 from .names import (
     COMBINED_RATING,
@@ -24,11 +24,11 @@ from .names import (
     is_topic_name,
     rate_category_name,
     rate_target_name,
+    split_words,
 )
 from .numbers import numbers_of
-from .profile import ColumnProfile
-from .words import split_words
 
+_NAME_SCORES: dict[NameRating, float] = {"certain": 3.0, "likely": 2.0, "unknown": 0.0, "mixed": -1.0, "never": -4.0}
 _PAIR_EVIDENCE = {"strong": 3.0, "some": 1.5, "open": 0.0, "none": -1.5}
 _CATEGORY_EVIDENCE = {"strong": 3.0, "some": 1.5, "open": 0.0, "none": -0.5}
 _CLASSES = 12
@@ -39,6 +39,33 @@ _FEW_NUMBERS = 30
 _LEAST_ROWS = 20  # fewer could agree by chance
 _SAME, _CORRELATED = 0.98, 0.99
 _ROUNDING = 0.011  # of the span: marks of 0 to 5, their mean written with one decimal
+
+
+@dataclass(frozen=True)
+class ColumnHypothesis:
+    """A column that may hold the scores, labels or categories of given texts.
+
+    Attributes:
+        column: its name.
+        rating: the rating of its name.
+        name_score, value_score, model_score: points for its name, its values, and the model's evidence.
+        association: how closely it is associated with the similarity of the texts; None if that was not examined.
+    """
+
+    column: str
+    rating: NameRating
+    name_score: float
+    value_score: float
+    model_score: float
+    association: Association | None
+
+    @property
+    def score(self) -> float:
+        return self.name_score + self.value_score + self.model_score
+
+    @property
+    def effect(self) -> float:
+        return 0.0 if self.association is None else self.association.effect
 
 
 # --- scores and labels of pairs
@@ -57,7 +84,6 @@ class PairTarget(ColumnHypothesis):
 
     @property
     def is_certain(self) -> bool:
-        """No question is needed."""
         if self.rating == "certain":
             return not self.is_contradicted
         if self.rating == "likely":
@@ -113,7 +139,7 @@ def _rate_pair_target(profile: ColumnProfile, texts: tuple[str, str], evidence: 
     name_score, found = target.name_score, target.association
     model_score = 0.0 if found is None else _PAIR_EVIDENCE[found.strength]
     if target.rating == "never" and found is not None and found.strength == "strong" and found.effect >= _CLOSE:
-        name_score = NAME_SCORES["never"] / 2  # enough to be asked about, never to be used
+        name_score = _NAME_SCORES["never"] / 2  # enough to be asked about, never to be used
     if profile.is_named_text and not profile.is_number and not profile.is_inference:
         name_score -= 1.0
     if target.is_scores and target.rating in ("certain", "likely"):
@@ -124,7 +150,7 @@ def _rate_pair_target(profile: ColumnProfile, texts: tuple[str, str], evidence: 
 def _rate_name(profile: ColumnProfile, rating: NameRating, evidence: Evidence) -> float:
     is_exact = profile.key in SCORE | LABEL
     is_spread = is_spread_name(profile.name)
-    score = NAME_SCORES[rating] - 1.0 * (is_spread and rating == "mixed")
+    score = _NAME_SCORES[rating] - 1.0 * (is_spread and rating == "mixed")
     if rating == "mixed" and evidence.similar is None and not is_spread:
         score = 0.0  # no model can tell, so that the owner is asked
     if rating == "likely":
@@ -141,7 +167,7 @@ def _rate_numbers(
     if target.rating != "certain":
         cells = evidence.cells
         if _follows_lengths(cells(texts[0]), cells(texts[1]), numbers_of(cells(profile.name))):
-            target, found = replace(target, name_score=NAME_SCORES["never"]), None
+            target, found = replace(target, name_score=_NAME_SCORES["never"]), None
     is_close = found is not None and found.strength == "strong" and found.effect >= _CLOSE
     is_numbering = profile.is_consecutive and target.rating != "certain" and not has_open_direction(profile.name)
     if is_numbering or (profile.is_sequence and profile.filled > 30 and not is_close):
@@ -160,7 +186,6 @@ def _rate_numbers(
 
 
 def _rate_number_values(profile: ColumnProfile) -> float:
-    """Scores lie on a scale; years, counts and times do not."""
     if profile.least == profile.most or profile.is_year:
         return -2.0
     tops = [float(re.sub(r"[.,' ]", "", number)) for number in re.findall(r"\d{1,3}(?:[.,' ]?000)+|\d+", profile.name)]
@@ -195,19 +220,14 @@ def _separation(name: str, texts: tuple[str, str], evidence: Evidence) -> ClassS
 
 
 def find_means(columns: Mapping[str, np.ndarray]) -> dict[str, tuple[str, ...]]:
-    """Find the columns that are the mean, the median or the sum of two others or more; map them to these.
-
-    Args:
-        columns: the numbers of each column, (n,) each.
-    """
+    """Map the columns that are the mean, the median or the sum of two others or more to these; each column is (n,) numbers."""
     found: dict[str, tuple[str, ...]] = {}
     for name, numbers in columns.items():
-        for parts in _rater_groups([other for other in columns if other != name]):
-            with np.errstate(all="ignore"):
-                ratings = np.stack([columns[part] for part in parts])
-                good = ~np.isnan(ratings).any(axis=0) & ~np.isnan(numbers)
-                if name not in found and good.sum() >= _LEAST_ROWS and _is_mean(numbers[good], ratings[:, good]):
-                    found[name] = parts
+        for parts in _group_raters([other for other in columns if other != name]):
+            ratings = np.stack([columns[part] for part in parts])
+            good = ~np.isnan(ratings).any(axis=0) & ~np.isnan(numbers)
+            if name not in found and good.sum() >= _LEAST_ROWS and _is_mean(numbers[good], ratings[:, good]):
+                found[name] = parts
     return found
 
 
@@ -222,27 +242,24 @@ def _is_mean(numbers: np.ndarray, ratings: np.ndarray) -> bool:
     )
 
 
-def _prefer_means(found: list[PairTarget], evidence: Evidence) -> list[PairTarget]:
-    """Put a column that is the mean of several others before them, whatever it is called."""
-    scores = {one.column: numbers_of(evidence.cells(one.column)) for one in found if one.is_scores and one.rating != "never"}
+def _prefer_means(targets: list[PairTarget], evidence: Evidence) -> list[PairTarget]:
+    # A column that is the mean of several others comes before them, whatever it is called.
+    scores = {one.column: numbers_of(evidence.cells(one.column)) for one in targets if one.is_scores and one.rating != "never"}
     means = find_means(scores) if len(scores) > 2 else {}
-    known = {one.column: one for one in found}
-    parts = {part for name in means for part in means[name]}
-
-    def adjust(one: PairTarget) -> PairTarget:
+    ratings = {part: one for one in targets for part in [one.column] if any(part in parts for parts in means.values())}
+    for place, one in enumerate(targets):
         if one.column in means:
-            ratings = [known[part] for part in means[one.column]]
-            if one.rating == "unknown" and all(rating.rating == "likely" for rating in ratings):
-                best = max(rating.name_score for rating in ratings)
-                return replace(one, rating="likely", name_score=max(one.name_score, best) + _COMBINED)
-            return replace(one, name_score=one.name_score + _COMBINED)
-        return replace(one, name_score=one.name_score - _COMBINED) if one.column in parts else one
-
-    return [adjust(one) for one in found]
+            own, rating, score = [ratings[part] for part in means[one.column]], one.rating, one.name_score
+            if rating == "unknown" and all(rater.rating == "likely" for rater in own):
+                rating, score = "likely", max(score, *(rater.name_score for rater in own))
+            targets[place] = replace(one, rating=rating, name_score=score + _COMBINED)
+        elif one.column in ratings:
+            targets[place] = replace(one, name_score=one.name_score - _COMBINED)
+    return targets
 
 
 def _follows_lengths(first: Sequence[str], second: Sequence[str], numbers: np.ndarray) -> bool:
-    """Return True if numbers follow the lengths of a row's texts: their characters or words, added, subtracted or divided."""
+    # Numbers follow the lengths of a row's texts: their characters or words, added, subtracted or divided.
     good = ~np.isnan(numbers)
     if good.sum() < _LEAST_ROWS or np.ptp(numbers[good]) == 0:
         return False
@@ -258,13 +275,12 @@ def _follows_lengths(first: Sequence[str], second: Sequence[str], numbers: np.nd
     return False
 
 
-def _rater_groups(names: Sequence[str]) -> list[tuple[str, ...]]:
-    """Group names that differ only in their end (``rater_1, rater_2``), and add a group of all."""
+def _group_raters(names: Sequence[str]) -> list[tuple[str, ...]]:
+    # Names that differ only in their end (rater_1, rater_2), and all names.
     stems: dict[str, list[str]] = {}
     for name in names:
         stems.setdefault(name.rstrip("0123456789").rstrip("ABCDEFabcdef _-.#").casefold() or name, []).append(name)
-    groups = [tuple(group) for group in stems.values() if len(group) > 1]
-    return list(dict.fromkeys([*groups, tuple(names)])) if len(names) > 1 else groups
+    return list(dict.fromkeys(tuple(group) for group in (*stems.values(), names) if len(group) > 1))
 
 
 def _share_equal(a: np.ndarray, b: np.ndarray) -> float:
@@ -317,7 +333,6 @@ class CategoryTarget(ColumnHypothesis):
         return self.is_cohesive and self.association.p < 0.01 and self.rating != "mixed"
 
     def describe(self) -> str:
-        """Return the model's evidence in words."""
         if not isinstance(self.association, ClassSeparation):
             return f"{self.column}: no model was used"
         if self.neighbors is not None and self.neighbors.is_clear:
@@ -335,9 +350,9 @@ class CategoryTarget(ColumnHypothesis):
             return ""
         share, rows = self.neighbors.share, self.neighbors.rows
         return (
-            f"the categories of {self.column!r} are told apart already by {self.model} ({share:.0%} of {rows} texts lie next to one of "
-            "their own), so training on them can hardly gain: teach it what it mixes up, such as categories that lie on top of each other "
-            "on the map"
+            f"{self.model} already separates the categories of {self.column!r} (for {share:.0%} of {rows} texts the nearest neighbor is of "
+            "the same category), so training on them can hardly improve it: train on examples that it confuses, such as categories that "
+            "overlap on the map"
         )
 
 
@@ -371,16 +386,15 @@ def _rate_category(profile: ColumnProfile, text: str, evidence: Evidence) -> Cat
         model_score = _CATEGORY_EVIDENCE["strong"]
     elif found is not None:
         model_score = _CATEGORY_EVIDENCE[found.strength] if found.order[-1] == "same" else -1.5
-    name_score, value_score = NAME_SCORES[rating], 0.5
+    name_score, value_score = _NAME_SCORES[rating], 0.5
     if rating == "unknown" and (found is None or found.strength == "open"):
         value_score += 0.9  # nothing speaks against it
     if rating == "never":
-        name_score, value_score = NAME_SCORES["never"] / 2, 0.0  # enough to be asked about, never to be used
+        name_score, value_score = _NAME_SCORES["never"] / 2, 0.0  # enough to be asked about, never to be used
     return CategoryTarget(profile.name, rating, name_score, value_score, model_score, found, profile.distinct, neighbors, evidence.model)
 
 
 def _can_be_categories(profile: ColumnProfile, rating: NameRating) -> bool:
-    """Return True for few distinct values, each of several rows."""
     if profile.is_split or profile.is_language or profile.is_sequence or profile.is_year:
         return False
     if not 2 <= profile.distinct <= profile.filled / 2:

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ...data.cells import write_csv
-from ...data.schema.overrides import NO_ORDER, format_names, format_scale
-from ...data.schema.roles import Roles
+from ...data.schema.roles import NO_ORDER, Roles, format_names, format_scale
 from ...errors import StudioError
 from ...models.card import FOLDER_PLACEHOLDER, escape_markdown, is_sentence_transformers_folder
 from ...models.io.backbone import read_json

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable
 from pathlib import Path
 
-from ...data.schema.overrides import SchemaOverrides, parse_overrides
+from ...data.schema.roles import SchemaOverrides, parse_overrides
 from ...errors import StudioError
 from ...services.questions import OpenQuestionsError, describe_answers
 from ...services.questions import parse_overrides as typed

@@ -13,7 +13,7 @@ from ...services.training_plan import TrainRequest
 from .arguments import require_file, with_schema_arguments
 
 if TYPE_CHECKING:
-    from ...data.schema.overrides import SchemaOverrides
+    from ...data.schema.roles import SchemaOverrides
     from ...services import Studio
     from ..page import Page
 

@@ -10,8 +10,7 @@ from sbert_studio.data.dev_file import build_dev_examples
 from sbert_studio.data.doctor.diagnosis import diagnose
 from sbert_studio.data.loading.table import Table
 from sbert_studio.data.schema.inference import infer_schema
-from sbert_studio.data.schema.overrides import SchemaOverrides
-from sbert_studio.data.schema.roles import Roles
+from sbert_studio.data.schema.roles import Roles, SchemaOverrides
 from sbert_studio.errors import StudioError
 
 ROWS = 120

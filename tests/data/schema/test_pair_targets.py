@@ -11,8 +11,7 @@ from data.schema.synthetic import graded, make_table, overlap, pair_table, pairs
 from sbert_studio.data.examples import build_examples
 from sbert_studio.data.loading.table import Table
 from sbert_studio.data.schema.inference import infer_roles, infer_schema
-from sbert_studio.data.schema.overrides import SchemaOverrides
-from sbert_studio.data.schema.roles import InferredSchema
+from sbert_studio.data.schema.roles import InferredSchema, SchemaOverrides
 
 ROWS = 200
 SHARE = pairs(None, ROWS)[1]
@@ -104,13 +103,10 @@ def test_the_mean_of_several_ratings_is_the_score_on_their_scale() -> None:
     assert (close.roles.target, close.questions) == ("Media", ())
 
 
-@pytest.mark.parametrize("name", ["nr", "column_3", "weight", "page", "confidence of score"])
-def test_numbers_that_follow_the_similarity_are_never_passed_over(name: str) -> None:
-    schema = infer_schema(pair_table(name, scores(3000, 0)), similar=overlap)
-    assert schema.questions or schema.roles.target == name
-
-
-def test_a_score_unrelated_to_the_similarity_is_asked_about() -> None:
+def test_a_score_unrelated_to_the_similarity_is_asked_about_and_numbers_that_follow_it_under_any_name() -> None:
+    for name in ("nr", "weight", "confidence of score"):
+        schema = infer_schema(pair_table(name, scores(3000, 0)), similar=overlap)
+        assert schema.questions or schema.roles.target == name
     shuffled = [f"{one:.0f}" for one in np.random.default_rng(8).permutation(100 * SHARE)]
     beside = infer_schema(pair_table("score", shuffled, rater_1=scores(5, 0)), similar=overlap)
     assert [option.choice.get("target") for option in beside.questions[0].options][:2] == ["score", "rater_1"]
@@ -133,10 +129,7 @@ def test_few_answers_in_a_column_called_key_are_labels_even_without_a_model(mark
     assert schema.questions or schema.roles.target == "key"
 
 
-@pytest.mark.parametrize(
-    "labels",
-    [("ต่างกัน", "เหมือนกัน"), ("ຄືກັນ", "ແຕກຕ່າງກັນ"), ("မတူပါဘူး", "တူတယ်"), ("अलग-अलग", "एक जैसे"), ("مُخْتَلِف", "مُتَطَابِق")],
-)
+@pytest.mark.parametrize("labels", [("ต่างกัน", "เหมือนกัน"), ("မတူပါဘူး", "တူတယ်"), ("अलग-अलग", "एक जैसे"), ("مُخْتَلِف", "مُتَطَابِق")])
 def test_labels_of_scripts_with_combining_marks_are_not_passed_over(labels: tuple[str, str]) -> None:
     table = pair_table("ผล", [labels[int(one > 0.5)] for one in SHARE])
     assert infer_roles(table, similar=overlap).labels == labels or infer_schema(table, similar=overlap).questions

@@ -16,7 +16,7 @@ from waiting import wait_until
 
 from sbert_studio.cli.main import run as run_command
 from sbert_studio.data.samples import get_sample, list_samples
-from sbert_studio.data.schema.overrides import SchemaOverrides
+from sbert_studio.data.schema.roles import SchemaOverrides
 from sbert_studio.errors import StudioError
 from sbert_studio.evaluation.tasks import all_tasks
 from sbert_studio.progress import checkpoint

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ....data.loading.hub import parse_hub_address
 from ....data.samples import default_sample
-from ....data.schema.overrides import SchemaOverrides
+from ....data.schema.roles import SchemaOverrides
 from ....errors import StudioError
 from ....evaluation.tasks import SCORED_KINDS, TASKS, get_task
 from ....services.jobs import BeginPhase

@@ -9,7 +9,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ....data.schema.overrides import SchemaOverrides, format_names, format_scale
+from ....data.schema.roles import SchemaOverrides, format_names, format_scale
 from ....errors import StudioError, describe_rows
 from ....services.questions import apply_answer, format_value
 from ....services.training_plan import FIRST_STAGE_PREFIX, AnsweredQuestion, TrainRequest

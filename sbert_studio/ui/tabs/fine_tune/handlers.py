@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import gradio as gr
 
-from ....data.schema.overrides import SchemaOverrides
+from ....data.schema.roles import SchemaOverrides
 from ....errors import StudioError
 from ....training.pins import MAX_CHARACTERS, MAX_PAIRS, TrackedExamples
 from ...components import samples_of

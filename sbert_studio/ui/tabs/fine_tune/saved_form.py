@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ....data.samples import list_samples
-from ....data.schema.overrides import SchemaOverrides
+from ....data.schema.roles import SchemaOverrides
 from ....errors import StudioError
 from ...sessions.file_store import StoredFile
 from ...views import Value, to_json

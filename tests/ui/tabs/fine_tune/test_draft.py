@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tiny_studio import write_pairs
 
-from sbert_studio.data.schema.overrides import SchemaOverrides
+from sbert_studio.data.schema.roles import SchemaOverrides
 from sbert_studio.errors import StudioError
 from sbert_studio.services import TrainRequest
 from sbert_studio.ui.page import Page

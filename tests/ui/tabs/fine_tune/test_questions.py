@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tiny_studio import quick, write_doubtful, write_pairs
 
-from sbert_studio.data.schema.overrides import SchemaOverrides
+from sbert_studio.data.schema.roles import SchemaOverrides
 from sbert_studio.errors import StudioError
 from sbert_studio.services import TrainRequest
 from sbert_studio.ui.api import verbs as api
@@ -208,7 +208,7 @@ def test_a_question_in_a_sentence_ends_in_its_own_mark(page: Page, doubtful: Pat
 def test_the_line_for_a_terminal_takes_the_proposed_answer_and_works(page: Page, tmp_path: Path) -> None:
     import shlex
 
-    from sbert_studio.data.schema.overrides import parse_scale
+    from sbert_studio.data.schema.roles import parse_scale
 
     lines = write_pairs(tmp_path / "pairs.csv").read_text(encoding="utf-8").splitlines()
     path = tmp_path / "turned.csv"

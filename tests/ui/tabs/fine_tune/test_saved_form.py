@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tiny_studio import write_pairs
 
-from sbert_studio.data.schema.overrides import SchemaOverrides
+from sbert_studio.data.schema.roles import SchemaOverrides
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.tabs.fine_tune import draft as drafts
 from sbert_studio.ui.tabs.fine_tune.handlers import samples
