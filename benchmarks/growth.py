@@ -73,8 +73,7 @@ def search(_data: Path, vectors: Path, rows: int) -> Point:
 
 def mine(_data: Path, vectors: Path, rows: int) -> Point:
     """Find the ten most similar pairs as the program does: exactly, or of very many rows approximately."""
-    from sbert_studio.explore.approximate_mining import EXACT_BELOW, approximate_paraphrase_mining
-    from sbert_studio.explore.paraphrase_mining import paraphrase_mining
+    from sbert_studio.explore.paraphrase_mining import EXACT_BELOW, approximate_paraphrase_mining, paraphrase_mining
 
     found = np.load(vectors, mmap_mode="r")[:rows]
     paraphrase_mining(found[:1000])

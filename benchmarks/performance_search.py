@@ -17,14 +17,12 @@ from timing import compare, import_peer, seconds
 
 from sbert_studio.data.loading.table import read_table
 from sbert_studio.explore.bm25 import LexicalStore
-from sbert_studio.explore.exact_search import reciprocal_rank_fusion
 from sbert_studio.explore.index import IVFIndexStore
-from sbert_studio.explore.neighbors import NeighborGraphCache
 from sbert_studio.explore.paraphrase_mining import paraphrase_mining
 from sbert_studio.explore.products import int8_is_fast
 from sbert_studio.explore.projection import ProjectionParams, project, warm_up
-from sbert_studio.explore.search import SemanticIndex
-from sbert_studio.explore.umap import EPOCHS, LARGE_EPOCHS, LARGE_ROWS
+from sbert_studio.explore.search import SemanticIndex, reciprocal_rank_fusion
+from sbert_studio.explore.umap import EPOCHS, LARGE_EPOCHS, LARGE_ROWS, NeighborGraphCache
 from sbert_studio.models.similarity import unit
 from sbert_studio.services.resources import Resources
 from sbert_studio.workspace import Workspace, digest_texts

@@ -23,7 +23,7 @@ from sbert_studio.evaluation.report import (
     format_points,
     natural_frequencies,
 )
-from sbert_studio.explore.approximate_mining import PairRecall
+from sbert_studio.explore.paraphrase_mining import PairRecall
 from sbert_studio.runs.run import Run
 from sbert_studio.services import search
 from sbert_studio.services.limits import require_within_limits

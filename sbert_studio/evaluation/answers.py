@@ -17,13 +17,11 @@ def average_ranks(values: np.ndarray) -> np.ndarray:
 
 
 def rank_differences(scores: np.ndarray, gold: np.ndarray) -> np.ndarray:
-    """Return the rank difference of each pair between model and gold scores, as a share of all ranks: (n,) float64 in [-1, 1].
+    """Return the rank difference of each pair between (n,) model and gold scores, as a share of all ranks: (n,) float64 in [-1, 1].
 
     Positive values mean that the model ranks the pair higher than the gold scores do. Spearman's ρ is 1 − 6 Σ d² / (n (n² − 1))
     for untied ranks d.
 
-    Args:
-        scores, gold: (n,) scores on any two scales; larger means more similar.
     """
     return np.asarray((average_ranks(scores) - average_ranks(gold)) / max(1, len(scores) - 1))
 
@@ -65,14 +63,14 @@ class Predictions:
 
     def describe(self, place: int) -> str:
         """Describe prediction ``place``: ``0.83, above 61% of pairs``, ``rank 3``, ``card lost``, ``wrong by 0.04``."""
-        said = self.values[place]
+        value = self.values[place]
         if self.kind == "class":
-            return self.names[int(said)] if said >= 0 else "nothing"
+            return self.names[int(value)] if value >= 0 else "nothing"
         if self.kind == "rank":
-            return f"rank {int(said):,}"
+            return f"rank {int(value):,}"
         if self.kind == "margin":
-            return f"{'right' if self.credit[place] else 'wrong'} by {abs(said):.2f}"
-        score = f"{said:.2f}".replace("-", "−")
+            return f"{'right' if self.credit[place] else 'wrong'} by {abs(value):.2f}"
+        score = f"{value:.2f}".replace("-", "−")
         return score if self.percentiles is None else f"{score}, above {self.percentiles[place]:.0%} of pairs"
 
 
@@ -81,13 +79,13 @@ def prediction_kind(similarity: str) -> PredictionKind:
     return "cosine" if similarity == "cosine" else "score"
 
 
-def predictions_from_scores(scores: np.ndarray, gold: np.ndarray, what: PredictionKind = "cosine") -> Predictions:
+def predictions_from_scores(scores: np.ndarray, gold: np.ndarray, kind: PredictionKind = "cosine") -> Predictions:
     """Return predictions for (n,) pair scores; the credit is 1 minus the rank difference to the (n,) gold scores."""
     places, people = ((average_ranks(np.asarray(one)) - 1) / max(1, len(gold) - 1) for one in (scores, gold))
-    return Predictions(1 - np.abs(places - people), np.asarray(scores, np.float64), what, percentiles=places, gold_percentiles=people)
+    return Predictions(1 - np.abs(places - people), np.asarray(scores, np.float64), kind, percentiles=places, gold_percentiles=people)
 
 
-def predictions_from_labels(scores: np.ndarray, labels: np.ndarray, what: PredictionKind = "cosine") -> Predictions:
+def predictions_from_labels(scores: np.ndarray, labels: np.ndarray, kind: PredictionKind = "cosine") -> Predictions:
     """Return predictions for (n,) pair scores with 0/1 labels; the credit is the share of opposite pairs ranked correctly (ties half)."""
     scores, yes = np.asarray(scores, np.float64), np.asarray(labels) == 1
     credit = np.zeros(len(scores))
@@ -96,13 +94,13 @@ def predictions_from_labels(scores: np.ndarray, labels: np.ndarray, what: Predic
         mine = sign * scores[own]
         below, upto = (np.searchsorted(others, mine, side) for side in ("left", "right"))
         credit[own] = (below + upto) / (2 * max(1, len(others)))
-    return Predictions(credit, scores, what)
+    return Predictions(credit, scores, kind)
 
 
 def predictions_from_classes(predicted: np.ndarray, truth: np.ndarray) -> Predictions:
     """Return predictions for (n,) predicted class names with the true ones."""
-    names, said = np.unique(np.asarray(predicted), return_inverse=True)
-    return Predictions((np.asarray(predicted) == np.asarray(truth)).astype(np.float64), said, "class", tuple(str(name) for name in names))
+    names, ids = np.unique(np.asarray(predicted), return_inverse=True)
+    return Predictions((np.asarray(predicted) == np.asarray(truth)).astype(np.float64), ids, "class", tuple(str(name) for name in names))
 
 
 def predictions_from_class_ids(predicted: np.ndarray, truth: np.ndarray, names: Sequence[str]) -> Predictions:
@@ -120,18 +118,12 @@ def predictions_from_ranks(ranks: np.ndarray, rows: Sequence[int]) -> Prediction
     return Predictions(1 / np.asarray(ranks, np.float64), np.asarray(ranks), "rank", rows=np.asarray(rows, np.int64))
 
 
-_LEAST = 0.02  # of a credit between 0 and 1: less is no difference that anybody would look at
+_MIN_GAP = 0.02  # smaller differences of credit are not listed
 
 
 @dataclass(frozen=True)
 class Disagreement:
-    """A row on which two models differ.
-
-    Attributes:
-        row: row of the examples.
-        descriptions: the predictions of both models in words.
-        credits: the credit of both models.
-    """
+    """Example row on which two models differ, with the predictions of both in words, and their credits."""
 
     row: int
     descriptions: tuple[str, str]
@@ -144,7 +136,6 @@ class Disagreement:
 
     @property
     def gap(self) -> float:
-        """Difference of the two credits."""
         return abs(self.credits[1] - self.credits[0])
 
 
@@ -159,7 +150,6 @@ class AgreementCounts:
 
     @property
     def total(self) -> int:
-        """Number of questions."""
         return self.both + self.only_first + self.only_second + self.neither
 
 
@@ -172,17 +162,13 @@ def find_disagreements(first: Predictions, second: Predictions, top: int = 20) -
     """Return the ``top`` rows on which two models differ most, half of them where the first is better if there are enough."""
     gains = second.credit - first.credit
     order = np.argsort(-np.abs(gains), kind="stable")
-    sides = [[int(place) for place in order if sign * gains[place] > _LEAST] for sign in (-1, 1)]
+    sides = [[int(place) for place in order if sign * gains[place] > _MIN_GAP] for sign in (-1, 1)]
     half = [top - min(len(sides[1]), top // 2), top - min(len(sides[0]), top // 2)]
     chosen = [place for side, most in zip(sides, half, strict=True) for place in side[:most]]
     chosen.sort(key=lambda place: (-abs(gains[place]), place))
     return [
-        Disagreement(
-            first.row(place),
-            (first.describe(place), second.describe(place)),
-            (float(first.credit[place]), float(second.credit[place])),
-        )
-        for place in chosen[:top]
+        Disagreement(first.row(at), (first.describe(at), second.describe(at)), (float(first.credit[at]), float(second.credit[at])))
+        for at in chosen[:top]
     ]
 
 

@@ -19,19 +19,20 @@ _CELLS = 20_000_000  # of all resamples of a large set, whose interval is narrow
 _SEED = 12
 _Z = 1.959964
 MAX_BOOTSTRAP_ROWS = 1_000_000
-"""Of more rows chance moves a score by less than a thousandth, and every resample would take seconds."""
+"""With more rows, sampling error is below a thousandth, and every resample would take seconds."""
 MAX_UNDEFINED_SHARE = 0.1
-"""The share of undefined resamples above which the rows are too few of a kind to tell a gain from chance: one or two of the rarer label.
+"""Largest share of undefined resamples, which occur if the rarer label has one or two rows.
 
-Of models that are as good as each other the 95% interval then excludes zero in a half (one row) or a sixth of the cases (two), as
-simulated with 60 rows; with three rows it does in 3 to 7%, as with any more.
+Simulated with 60 rows and equally good models, the 95 % interval excludes zero in a half (one row) or a sixth of the cases (two), but with
+three or more rows in 3 to 7 %.
 """
 MIN_CLUSTERS = 5
-"""Of fewer rows, or clusters of rows that share a text, no resample tells anything: of models that are as good as each other the 95%
-interval excludes zero in 13 to 18% of the cases with two to four, as simulated; with a single one it always does. Clusters as few as
-that are copies of rows: others, which hold more than a fifth of the rows each, are parted (see ``hanging_together``)."""
+"""Fewest rows, or clusters of rows that share a text, of which resamples are informative.
+
+Simulated with equally good models, the 95 % interval excludes zero in 13 to 18 % of the cases with two to four, and always with one.
+"""
 _CLUSTERS: ContextVar[np.ndarray | None] = ContextVar("the cluster of each row", default=None)
-_TOTAL_CLUSTERS: ContextVar[int] = ContextVar("how many rows or clusters there are in all, where some of them are drawn", default=0)
+_TOTAL_CLUSTERS: ContextVar[int] = ContextVar("rows or clusters in all, where a subset is drawn", default=0)
 
 
 @contextmanager
@@ -62,12 +63,12 @@ def resample_subset(rows: np.ndarray) -> Iterator[None]:
     cluster = _CLUSTERS.get()
     known = cluster is not None and len(cluster) == len(rows)
     token = _CLUSTERS.set(np.unique(cluster[rows], return_inverse=True)[1] if known and cluster is not None else None)
-    whole = _TOTAL_CLUSTERS.set(int(cluster.max()) + 1 if known and cluster is not None else len(rows))
+    total = _TOTAL_CLUSTERS.set(int(cluster.max()) + 1 if known and cluster is not None else len(rows))
     try:
         yield
     finally:
         _CLUSTERS.reset(token)
-        _TOTAL_CLUSTERS.reset(whole)
+        _TOTAL_CLUSTERS.reset(total)
 
 
 def count_clusters(*texts: Sequence[str]) -> int:
@@ -87,11 +88,9 @@ def resample_weights(rows: int, *, seed: int = _SEED) -> Iterator[np.ndarray]:
     :func:`resample_clusters` whole clusters are drawn, and the size of a resample varies.
     """
     cluster = _row_clusters(rows)
-    if cluster is not None:
-        for block in _draw(int(cluster.max()) + 1, resample_count(rows), max(1, _BLOCK // rows), seed):
-            yield block[:, cluster]
-    else:
-        yield from _draw(rows, resample_count(rows), max(1, _BLOCK // rows), seed)
+    drawn = rows if cluster is None else int(cluster.max()) + 1
+    for block in _draw(drawn, resample_count(rows), max(1, _BLOCK // rows), seed):
+        yield block if cluster is None else block[:, cluster]
 
 
 def _row_clusters(rows: int) -> np.ndarray | None:
@@ -198,12 +197,9 @@ def paired_gain(base: np.ndarray | None, tuned: np.ndarray | None) -> dict[str, 
     return {} if np.isnan(found).mean() > MAX_UNDEFINED_SHARE else {"gain_interval": percentile_interval(found)}
 
 
+# Standard deviations of the resampled difference from which on a candidate was no contender. Simulated with ten equally good candidates on
+# 30 to 300 rows, 2.3 to 2.9 % of the intervals then lie above the true gain, as with all ten; from two deviations on 3.1 to 3.9 % do.
 _CLEARLY_WORSE = 3.0
-"""Standard deviations of the resampled difference: a candidate so much worse was not in the running.
-
-Of ten equally good independent candidates on 30 to 300 rows 2.3 to 2.9% of the intervals then lie above the true gain, as with all ten in
-the running; from two standard deviations on 3.1 to 3.9% do, as simulated.
-"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,7 +230,7 @@ def selected_model_gain(base: np.ndarray | None, selected: ScoredModel, others: 
     if base is None or not plain:
         return {}
     low, high = plain["gain_interval"]
-    luck = np.zeros(len(selected.resampled))  # by how much the least fortunate candidate's error is below that of the chosen one
+    luck = np.zeros(len(selected.resampled))  # by how much the lowest error of a candidate is below that of the selected one
     for other in others:
         if len(other.resampled) != len(luck) or not np.isfinite(other.score):
             continue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal
@@ -49,7 +49,6 @@ class Comparison:
 
     @property
     def difference(self) -> float:
-        """Second score minus first score."""
         return self.scores[1] - self.scores[0]
 
     @property
@@ -68,20 +67,9 @@ class Comparison:
         return "no difference beyond chance" if self.better is None else f"better beyond chance: {self.better}"
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data for JSON."""
-        return {
-            "of": self.subject,
-            "by": self.level,
-            "task": self.task,
-            "metric": self.metric,
-            "models": list(self.models),
-            "scores": list(self.scores),
-            "difference": self.difference,
-            "interval": None if self.interval is None else list(self.interval),
-            "chance": self.chance,
-            "better": self.better,
-            "words": self.describe(),
-        }
+        plain = {name: getattr(self, name) for name in ("task", "metric", "models", "scores", "difference", "interval", "chance", "better")}
+        found = {"of": self.subject, "by": self.level, **plain, "words": self.describe()}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
 
 
 def paired_difference(
@@ -98,21 +86,18 @@ def paired_difference(
         return None, None
     differences = resampled[1] - resampled[0]
     differences = differences[~np.isnan(differences)]
-    way = np.sign(scores[1] - scores[0])
-    turned = float((np.sign(differences) != way).mean()) if way else 1.0
-    return (float(found[0]), float(found[1])), turned
+    sign = np.sign(scores[1] - scores[0])
+    reversed_share = float((np.sign(differences) != sign).mean()) if sign else 1.0
+    return (float(found[0]), float(found[1])), reversed_share
 
 
 @dataclass(frozen=True, eq=False)
 class FileGroup:
-    """Files reported together.
+    """Files reported together: those at ``members`` of all files.
 
     Attributes:
-        name: such as ``STS12``.
-        task: the common task.
-        members: indices into all files.
-        pooled: all rows as one set; ``None`` if the task does not pool, or scales or labels differ.
-        pooling_note: reason why the rows are not pooled.
+        pooled: all rows as one set; ``None`` if the task does not pool, or for the reason in ``pooling_note``.
+
     """
 
     name: str
@@ -149,20 +134,18 @@ class GroupScores:
 
 def build_group(name: str, task: Task, members: Sequence[int], rows: Sequence[TaskData]) -> FileGroup:
     """Return the files at ``members`` as a group; ``rows`` holds the data of all files."""
-    parts = [rows[place] for place in members]
+    parts, group = [rows[place] for place in members], FileGroup(name, task, tuple(members))
     if not task.pools:
-        return FileGroup(name, task, tuple(members))
+        return group
     if len({part.scale for part in parts}) > 1:
         scales = ", ".join(dict.fromkeys(f"{part.scale[0]:g}–{part.scale[1]:g}" for part in parts if part.scale is not None))
-        return FileGroup(
-            name, task, tuple(members), pooling_note=f"the scores have different scales ({scales}), so their rows are not one set"
-        )
+        return replace(group, pooling_note=f"the scores have different scales ({scales}), so their rows are not one set")
     if len({(part.examples.kind, part.examples.labels) for part in parts}) > 1:
-        return FileGroup(name, task, tuple(members), pooling_note="the labels differ, so their rows are not one set")
-    return FileGroup(name, task, tuple(members), concatenate_examples(name, [part.examples for part in parts]))
+        return replace(group, pooling_note="the labels differ, so their rows are not one set")
+    return replace(group, pooled=concatenate_examples([part.examples for part in parts]))
 
 
-def concatenate_examples(name: str, parts: Sequence[Examples]) -> Examples:
+def concatenate_examples(parts: Sequence[Examples]) -> Examples:
     """Concatenate examples of one kind and scale; their groups are dropped."""
     first = parts[0]
     return Examples(
@@ -178,24 +161,25 @@ def concatenate_examples(name: str, parts: Sequence[Examples]) -> Examples:
 
 def score_group(group: FileGroup, reports: Sequence[Report], pooled: Report | None) -> GroupScores:
     """Return the scores of one model on a group from its reports on the group's files and on the pooled rows."""
-    told = [group.task.averaged(report.scores) for report in reports]
-    sizes = [float(report.rows) for report in reports]
-    mean = weighted_mean(told, [1.0] * len(told))
-    main = float(np.mean([main_score(report)[1] for report in reports]))
-    draws = average_bootstraps([report.resampled for report in reports])
-    return GroupScores(group.task.name, main_score(reports[0])[0], mean, weighted_mean(told, sizes), pooled, draws, main)
+    scores, mains = [group.task.averaged(report.scores) for report in reports], [main_score(report) for report in reports]
+    return GroupScores(
+        group.task.name,
+        mains[0][0],
+        weighted_mean(scores, [1.0] * len(scores)),
+        weighted_mean(scores, [float(report.rows) for report in reports]),
+        pooled,
+        average_bootstraps([report.resampled for report in reports]),
+        float(np.mean([score for _, score in mains])),
+    )
 
 
 def weighted_mean(parts: Sequence[Mapping[str, Any]], weights: Sequence[float]) -> dict[str, Any]:
     """Return the weighted mean of each number that all (nested) parts share."""
-    shared = [name for name in parts[0] if all(name in part for part in parts)]
     found: dict[str, Any] = {}
-    for name in shared:
+    for name in (name for name in parts[0] if all(name in part for part in parts)):
         values = [part[name] for part in parts]
-        if isinstance(values[0], Mapping):
-            found[name] = weighted_mean(values, weights)
-        else:
-            found[name] = float(np.average(values, weights=weights))
+        is_nested = isinstance(values[0], Mapping)
+        found[name] = weighted_mean(values, weights) if is_nested else float(np.average(values, weights=weights))
     return found
 
 
@@ -204,13 +188,11 @@ class EvaluationFile:
     """A file to evaluate models on.
 
     Attributes:
-        name: display name.
-        rows: its data.
-        task: its task.
         automatic: True if pair scorers may be evaluated by another fitting task.
         suite: its suite, if any.
         notes: remarks for the user.
         public: True for bundled samples, installed suites and sets of the Hub.
+
     """
 
     name: str
@@ -248,13 +230,7 @@ class ModelScores:
 
 @dataclass(frozen=True)
 class SuiteAverage:
-    """Suites averaged as in the last column of the literature's tables, each by the score of all its rows.
-
-    Attributes:
-        name: such as ``STS``.
-        suites: available suites.
-        wanted: number of suites that the full average has.
-    """
+    """Average of the available ``suites``, each by the score of all its rows; the literature's has ``wanted`` suites."""
 
     name: str
     suites: tuple[str, ...]
@@ -286,15 +262,15 @@ def evaluate_model(
     scorer, began = isinstance(model, PairScorer), time.perf_counter()
     tasks = [fitting_task(model, file.rows.examples) if file.automatic and scorer else file.task for file in files]
     sets = [EvaluationSet(file.rows.examples, task, file.rows.reference, file.rows.dev) for file, task in zip(files, tasks, strict=True)]
-    judged = [group for group in groups if all(tasks[place].name == group.task.name for place in group.members)]
-    sets += [EvaluationSet(group.pooled, group.task) for group in judged if group.pooled is not None]
+    fitting = [group for group in groups if all(tasks[place].name == group.task.name for place in group.members)]
+    sets += [EvaluationSet(group.pooled, group.task) for group in fitting if group.pooled is not None]
     pace = EncodingSpeed()
     reports = evaluate_sets(model, sets, progress, pace=pace)
     if isinstance(model, CachingEncoder):
-        pace = model.speed  # what it was shown before counts too
+        pace = model.speed  # counts earlier texts too
     of_pools = iter(reports[len(files) :])
     scores: dict[int, GroupScores] = {}
-    for group in judged:
+    for group in fitting:
         own = [reports[place] for place in group.members]
         scores[id(group)] = score_group(group, own, next(of_pools) if group.pooled is not None else None)
     found = ModelScores(name, tuple(reports[: len(files)]), tuple(scores.get(id(group)) for group in groups))
@@ -323,33 +299,37 @@ def compare_models(
     files: Sequence[EvaluationFile], groups: Sequence[FileGroup], averages: Sequence[SuiteAverage], models: Sequence[ModelScores]
 ) -> list[Comparison]:
     """Compare every two models on every file, group and average that they share a task on."""
-    return [found for one, other in combinations(models, 2) for found in _compare_pair(files, groups, averages, one, other)]
+    names = disambiguate_names([(file.suite, file.name) for file in files])
+    found: list[Comparison] = []
+    for one, other in combinations(models, 2):
+        both = (one.model, other.model)
+        for name, first, second in zip(names, one.reports, other.reports, strict=True):
+            if first.task == second.task:
+                found.append(_compare_reports(name, "file", both, first, second))
+        for group, mine, theirs in zip(groups, one.groups, other.groups, strict=True):
+            if mine is not None and theirs is not None:
+                found.append(_compare_means(group.name, "mean", both, mine, theirs))
+                if mine.pooled is not None and theirs.pooled is not None:
+                    found.append(_compare_reports(group.name, "all", both, mine.pooled, theirs.pooled))
+        for average, mine, theirs in zip(averages, one.averages, other.averages, strict=True):
+            if mine is not None and theirs is not None:
+                found.append(_compare_means(average.name, "average", both, mine, theirs))
+    return found
 
 
-def _compare_pair(
-    files: Sequence[EvaluationFile], groups: Sequence[FileGroup], averages: Sequence[SuiteAverage], one: ModelScores, other: ModelScores
-) -> Iterator[Comparison]:
-    names = (one.model, other.model)
-    for of, first, second in zip(disambiguate_names([(file.suite, file.name) for file in files]), one.reports, other.reports, strict=True):
-        if first.task == second.task:
-            yield _compare_reports(of, "file", names, first, second)
-    for group, mine, theirs in zip(groups, one.groups, other.groups, strict=True):
-        if mine is not None and theirs is not None:
-            yield _compare_means(group.name, "mean", names, mine, theirs)
-            if mine.pooled is not None and theirs.pooled is not None:
-                yield _compare_reports(group.name, "all", names, mine.pooled, theirs.pooled)
-    for average, mine, theirs in zip(averages, one.averages, other.averages, strict=True):
-        if mine is not None and theirs is not None:
-            yield _compare_means(average.name, "average", names, mine, theirs)
+def _compare_means(subject: str, level: Any, models: tuple[str, str], first: GroupScores, second: GroupScores) -> Comparison:
+    resampled = first.resampled, second.resampled
+    return _comparison((subject, level, first.task, first.metric, models), (first.main, second.main), resampled)
 
 
-def _compare_means(of: str, by: Any, names: tuple[str, str], mine: GroupScores, theirs: GroupScores) -> Comparison:
-    scores = (mine.main, theirs.main)
-    apart = paired_difference(scores, (mine.resampled, theirs.resampled))
-    return Comparison(of, by, mine.task, mine.metric, names, scores, *apart, get_task(mine.task).lower_is_better)
-
-
-def _compare_reports(of: str, by: Any, names: tuple[str, str], first: Report, second: Report) -> Comparison:
+def _compare_reports(subject: str, level: Any, models: tuple[str, str], first: Report, second: Report) -> Comparison:
     (metric, one), (_, other) = main_score(first), main_score(second)
-    apart = paired_difference((one, other), (first.resampled, second.resampled))
-    return Comparison(of, by, first.task, metric, names, (one, other), *apart, get_task(first.task).lower_is_better)
+    return _comparison((subject, level, first.task, metric, models), (one, other), (first.resampled, second.resampled))
+
+
+def _comparison(
+    subject: tuple[str, Any, str, str, tuple[str, str]],
+    scores: tuple[float, float],
+    resampled: tuple[np.ndarray | None, np.ndarray | None],
+) -> Comparison:
+    return Comparison(*subject, scores, *paired_difference(scores, resampled), get_task(subject[2]).lower_is_better)

@@ -23,12 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class EncodingSpeed:
-    """Number of sentences a model has read, and the time this took.
-
-    Attributes:
-        sentences: number of sentences; a pair counts as two.
-        seconds: encoding time only.
-    """
+    """Number of sentences a model has encoded, and the seconds this took; a pair counts as two."""
 
     sentences: int = 0
     seconds: float = 0.0
@@ -40,12 +35,7 @@ class EncodingSpeed:
 
     @contextmanager
     def measure(self, progress: Progress | None, each: int = 1) -> Iterator[Progress]:
-        """Count what is read within this context from the reader's progress calls.
-
-        Args:
-            progress: is forwarded the same calls.
-            each: sentences per unit of progress: 1 for texts, 2 for pairs.
-        """
+        """Count what is encoded within this context from progress calls, which are forwarded; ``each`` sentences per unit of progress."""
         read, began = 0, time.perf_counter()
 
         def show(done: int, total: int) -> None:
@@ -60,14 +50,7 @@ class EncodingSpeed:
 
 
 class CachingEncoder(Encoder):
-    """Encoder that caches the vector of each text, for work in several steps on the same texts.
-
-    Args:
-        encoder: the wrapped encoder.
-
-    Attributes:
-        speed: speed of the wrapped encoder.
-    """
+    """Encoder that caches the vector of each text; ``speed`` is that of the wrapped encoder."""
 
     def __init__(self, encoder: Encoder) -> None:
         self.encoder, self.speed = encoder, EncodingSpeed()
@@ -101,7 +84,6 @@ class CachingEncoder(Encoder):
         return found
 
     def encode(self, texts: Sequence[str], *, progress: Progress | None = None, should_stop: ShouldStop | None = None) -> np.ndarray:
-        """See :meth:`~sbert_studio.models.base.Encoder.encode`; progress counts uncached texts only."""
         new = [text for text in dict.fromkeys(texts) if text not in self._known]
         if new:
             with self.speed.measure(progress) as show:
@@ -114,7 +96,7 @@ class CachingEncoder(Encoder):
 
 MEASURES = SIMILARITIES
 TIE = 1e-6
-"""Cosines of float32 vectors that differ by no more are the same: products of equal vectors differ by where in a block they stand."""
+"""Cosines that differ by less are ties: float32 products of equal vectors depend on their position in a block."""
 _DISTANCES = ("euclidean", "manhattan")
 _SYMMETRIC: Role = "symmetric"
 _BLOCK = 8192  # rows at a time: the temporary stays at 25 MB for 384 dimensions
@@ -146,20 +128,19 @@ def pairwise_measures(left: np.ndarray, right: np.ndarray) -> dict[str, np.ndarr
 
 
 def similarities(left: np.ndarray, right: np.ndarray) -> dict[str, np.ndarray]:
-    """:func:`measures` with the distances negated, so that larger always means more alike."""
+    """Return :func:`pairwise_measures` with the distances negated, so that larger always means more similar."""
     return {name: -values if name in _DISTANCES else values for name, values in pairwise_measures(left, right).items()}
 
 
 class EncodedColumns:
-    """The vectors of the texts of many columns, each distinct text encoded once with each prompt that it is read with.
+    """Vectors of many columns of texts; each distinct text is encoded once with each prompt.
 
     Args:
-        columns: all texts that will be asked for.
-        progress: told how many texts are encoded.
-        roles: of the columns, for a model with prompts; none: all are texts to be compared.
+        columns: all texts that will be needed.
+        roles: prompt roles of the columns; all are symmetric if not given.
 
     Raises:
-        StudioError: a vector holds NaN or infinity, as those of a diverged model do.
+        StudioError: a vector is not finite, as for a diverged model.
     """
 
     def __init__(
@@ -178,8 +159,8 @@ class EncodedColumns:
         self._vectors: dict[str, np.ndarray] = {}
         done = 0
         for prompt, places in self._places.items():
-            told = _offset_progress(progress, done, total) if progress and len(readers) > 1 else progress
-            self._vectors[prompt] = require_finite_vectors(readers[prompt].encode(list(places), progress=told))
+            report = _offset_progress(progress, done, total) if progress and len(readers) > 1 else progress
+            self._vectors[prompt] = require_finite_vectors(readers[prompt].encode(list(places), progress=report))
             done += len(places)
 
     def of(self, column: Sequence[str], role: Role = "symmetric") -> np.ndarray:
@@ -215,7 +196,7 @@ def pair_similarities(
     """
     if isinstance(model, PairScorer):
         return np.asarray(model.predict(list(zip(left, right, strict=True))), np.float64)
-    vectors = encode_columns(cast("Encoder", model), [left, right], roles=roles)  # whatever learns gives vectors, or scores
+    vectors = encode_columns(cast("Encoder", model), [left, right], roles=roles)
     return similarities(*vectors)[cast("Encoder", model).similarity_name]
 
 

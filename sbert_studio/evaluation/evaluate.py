@@ -17,8 +17,7 @@ from ..models.prompts import column_roles
 from .bootstrap import resample_clusters
 from .encoding import EncodedColumns, EncodingSpeed, require_finite
 from .tasks import SCORED_KINDS, TASKS, DataShape, EncodedExamples, Task, TaskData, all_tasks, find_task, get_task, main_score, task_kinds
-from .tasks.base import ClassRoles, category_names, class_roles, class_roles_from
-from .tasks.categories import ReferenceTexts
+from .tasks.base import ClassRoles, class_roles, class_roles_from
 
 if TYPE_CHECKING:
     from ..data.loading.table import Table
@@ -28,10 +27,9 @@ if TYPE_CHECKING:
     from .report import Report
 
 
-# What can be judged on examples: whatever gives vectors or scores. A model in training is one of the two, which its type does not say.
+# A model in training is one of the other two, which its type does not say.
 EvaluatedModel: TypeAlias = "Encoder | PairScorer | Trainable"
-# Texts that new ones are laid beside: more of them change no figure that is shown.
-MAX_REFERENCE_TEXTS = 5_000
+MAX_REFERENCE_TEXTS = 5_000  # more change no figure that is reported
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,10 +60,9 @@ def evaluate_sets(
     reference: Examples | None = None,
     pace: EncodingSpeed | None = None,
 ) -> list[Report]:
-    """Evaluate a model on each set by its task; texts (or pairs) that occur in several sets are read once.
+    """Evaluate a model on each set by its task; texts (or pairs) in several sets are encoded once.
 
     Args:
-        progress: called with the number of texts or pairs done.
         reference: labelled texts; a sample of them is the reference of tasks with ``uses_reference``.
         pace: accumulates the encoding speed.
 
@@ -74,11 +71,10 @@ def evaluate_sets(
     """
     if not all(len(one.examples) for one in sets):
         raise StudioError("there are no rows to judge the model on", "give a larger set")
+    pace = pace or EncodingSpeed()
     if isinstance(model, PairScorer):
-        return _evaluate_scores(model, sets, progress, pace or EncodingSpeed())
-    return _evaluate_vectors(
-        cast("Encoder", model), sets, progress, reference, pace or EncodingSpeed()
-    )  # whatever learns gives vectors, or scores
+        return _evaluate_scores(model, sets, progress, pace)
+    return _evaluate_vectors(cast("Encoder", model), sets, progress, reference, pace)
 
 
 def fitting_task(model: EvaluatedModel, examples: Examples) -> Task:
@@ -103,65 +99,46 @@ def sample_reference(examples: Examples) -> Examples:
 def _evaluate_vectors(
     encoder: Encoder, sets: Sequence[EvaluationSet], progress: Progress | None, reference: Examples | None, pace: EncodingSpeed
 ) -> list[Report]:
-    wanted = reference is not None and len(reference) > 0 and any(one.task.uses_reference for one in sets)
-    beside = sample_reference(reference) if wanted and reference is not None else None
+    shared = sample_reference(reference) if reference and any(one.task.uses_reference for one in sets) else None
     columns = [both for one in sets for both in one.columns]
-    columns += [] if beside is None else [(beside.texts[0], "symmetric")]
+    columns += [] if shared is None else [(shared.texts[0], "symmetric")]
     with pace.measure(progress) as show:
         vectors = EncodedColumns(encoder, [column for column, _ in columns], show, [role for _, role in columns])
-    laid = None if beside is None else _as_reference(_encoded_examples(vectors, beside))
+
+    def encoded(examples: Examples) -> EncodedExamples:
+        roles = column_roles(examples.kind, len(examples.texts))
+        return EncodedExamples(examples, [vectors.of(column, role) for column, role in zip(examples.texts, roles, strict=True)])
+
+    encoded_shared = None if shared is None else encoded(shared)
     reports = []
     for one in sets:
-        evaluated = _encoded_examples(vectors, one.examples)
-        others = None if one.reference is None else _encoded_examples(vectors, one.reference)
+        own = None if one.reference is None else encoded(one.reference)
         with resample_clusters(*one.examples.texts):
-            if others is not None and one.task.learns:
-                dev = None if one.dev is None else _encoded_examples(vectors, one.dev)
-                reports.append(one.task.train_and_evaluate(evaluated, others, dev))
+            if own is not None and one.task.learns:
+                dev = None if one.dev is None else encoded(one.dev)
+                reports.append(one.task.train_and_evaluate(encoded(one.examples), own, dev))
             else:
-                beside_it = laid if others is None else _as_reference(others)
-                reports.append(one.task.evaluate_vectors(one.examples, evaluated.vectors, beside_it, encoder.similarity_name))
+                reports.append(one.task.evaluate_vectors(encoded(one.examples), own or encoded_shared, encoder.similarity_name))
     return reports
-
-
-def _encoded_examples(vectors: EncodedColumns, examples: Examples) -> EncodedExamples:
-    roles = column_roles(examples.kind, len(examples.texts))
-    return EncodedExamples(examples, [vectors.of(column, role) for column, role in zip(examples.texts, roles, strict=True)])
-
-
-def _as_reference(reference: EncodedExamples) -> ReferenceTexts:
-    return ReferenceTexts(reference.vectors[0], category_names(reference.examples), reference.examples.texts[0])
 
 
 def _evaluate_scores(model: PairScorer, sets: Sequence[EvaluationSet], progress: Progress | None, pace: EncodingSpeed) -> list[Report]:
     for one in sets:
         one.task.require_scorer(model)
-    asked = [[] if one.task.ranks_candidates else one.task.pairs(one.examples) for one in sets]
-    places: dict[tuple[str, str], int] = {}
-    for pair in (pair for pairs in asked for pair in pairs):
-        places.setdefault(pair, len(places))
-    # One that reads pairs whole tells how many of them are done; a poly-encoder how many queries and candidates, each read once.
+    needed = [[] if one.task.ranks_candidates else one.task.pairs(one.examples) for one in sets]
+    places = {pair: place for place, pair in enumerate(dict.fromkeys(pair for pairs in needed for pair in pairs))}
+    # A cross-encoder reports progress in pairs; a poly-encoder in queries and candidates, each read once.
     with pace.measure(progress, 2 if model.candidate_encoder is None else 1) as show:
         scores = require_finite(model.predict(list(places), progress=show)) if places else np.empty(0, np.float32)
     reports = []
-    for one, pairs in zip(sets, asked, strict=True):
-        examples, task = one.examples, one.task
-        own = scores[np.fromiter((places[pair] for pair in pairs), np.int64, len(pairs))]
-        with resample_clusters(*examples.texts):
-            ranked = task.ranks_candidates
-            reports.append(
-                task.evaluate_ranking(examples, model, progress) if ranked else task.evaluate_pair_scores(examples, own, model.class_names)
-            )
+    for one, pairs in zip(sets, needed, strict=True):
+        with resample_clusters(*one.examples.texts):
+            if one.task.ranks_candidates:
+                reports.append(one.task.evaluate_ranking(one.examples, model, progress))
+            else:
+                own = scores[np.fromiter((places[pair] for pair in pairs), np.int64, len(pairs))]
+                reports.append(one.task.evaluate_pair_scores(one.examples, own, model.class_names))
     return reports
-
-
-def detect_task(table: Table) -> str:
-    """Return the name of the task that fits a table, one of :data:`TASKS`.
-
-    Raises:
-        StudioError: the table has neither pairs, triplets, nor labelled texts.
-    """
-    return _detect(table, None)[0].name
 
 
 def evaluate(
@@ -177,7 +154,6 @@ def evaluate(
 
     Args:
         task: one of :data:`TASKS`, or ``auto`` to detect it from the columns.
-        progress: called with the number of encoded texts.
         roles: column roles; detected if not given.
         reference, dev: see :func:`with_reference`.
 
@@ -233,7 +209,15 @@ def choose_task(table: Table, task: str, roles: Roles | None) -> tuple[Task, Rol
     Raises:
         StudioError: the task is unknown, or none fits the table.
     """
-    return _detect(table, roles) if task == "auto" else (get_task(task), roles)
+    if task != "auto":
+        return get_task(task), roles
+    try:
+        roles = roles or infer_roles(table)
+    except StudioError:
+        return find_task(DataShape("sentences", classed=True)), class_roles(table)
+    if roles.kind in ("labelled_texts", "sentences"):
+        return find_task(DataShape(roles.kind, classed=True)), class_roles_from(roles) or class_roles(table)
+    return find_task(DataShape(roles.kind, len(roles.labels), roles.ordered)), roles
 
 
 def evaluate_examples(
@@ -252,25 +236,5 @@ def evaluate_examples(
     return report
 
 
-def _detect(table: Table, roles: Roles | None) -> tuple[Task, Roles | ClassRoles]:
-    try:
-        roles = roles or infer_roles(table)
-    except StudioError:
-        return find_task(DataShape("sentences", classed=True)), class_roles(table)
-    if roles.kind in ("labelled_texts", "sentences"):
-        return find_task(DataShape(roles.kind, classed=True)), class_roles_from(roles) or class_roles(table)
-    return find_task(DataShape(roles.kind, len(roles.labels), roles.ordered)), roles
-
-
-__all__ = [
-    "SCORED_KINDS",
-    "TASKS",
-    "choose_task",
-    "detect_task",
-    "evaluate",
-    "evaluate_examples",
-    "main_score",
-    "sample_reference",
-    "task_kinds",
-    "with_reference",
-]
+__all__ = ["SCORED_KINDS", "TASKS", "choose_task", "evaluate", "evaluate_examples", "main_score"]
+__all__ += ["sample_reference", "task_kinds", "with_reference"]

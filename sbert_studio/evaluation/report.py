@@ -14,9 +14,7 @@ if TYPE_CHECKING:
 
 
 _UNTUNED_CHOSEN = "the untuned model, as you chose: nothing of the tuning is in it"
-
-
-# Of a task whose score is a share of what is right: what is counted, and what the model does with it.
+# Tasks whose score is a share of correct rows: the noun, the verb and its complement.
 _COUNTED_TASKS = {"categories": ("texts", "puts", "in the right category"), "triplets": ("triplets", "gets", "right")}
 
 
@@ -40,17 +38,12 @@ def describe_score(scores: Mapping[str, Any]) -> str:
 
 
 def describe_accuracy(scores: Mapping[str, Any], before: Mapping[str, Any] | None = None) -> str:
-    """Describe an accuracy as natural frequencies: ``of 100 new texts it now puts 91 in the right category instead of 85``.
-
-    Args:
-        scores: stored scores of a ``categories`` or ``triplets`` report; other tasks give an empty string.
-        before: the same of the base model.
-    """
+    """Describe an accuracy as natural frequencies (``of 100 new texts it now puts 91 in the right category instead of 85``); else ""."""
     after = scores.get("score")
     if scores.get("task") not in _COUNTED_TASKS or after is None:
         return ""
     what, does, rest = _COUNTED_TASKS[str(scores["task"])]
-    known = None if not before else before.get("score")
+    known = before.get("score") if before else None
     of, right, *then = natural_frequencies(after) if known is None else natural_frequencies(after, known)
     if not then:
         return f"of {of:,} new {what} it {does} {right:,} {rest}"
@@ -60,7 +53,7 @@ def describe_accuracy(scores: Mapping[str, Any], before: Mapping[str, Any] | Non
 
 
 def natural_frequencies(*shares: float) -> tuple[int, ...]:
-    """Return a base (100, or 1,000 if 100 would hide a difference) and each share as a count of it."""
+    """Return a base (100, or 1,000 if 100 would hide a difference) and each share as a count."""
     counts: list[int] = []
     for of in (100, 1_000):
         counts = [of, *(int(of * share + 0.5) for share in shares)]
@@ -90,8 +83,8 @@ def describe_gain(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     """Describe the improvement over the base model with its interval and verdict; empty if none was measured."""
     if before and "score" in before and "chosen" in after:
         own = describe_gain(before, after["chosen"])
-        told = _UNTUNED_CHOSEN if after.get("strength") == 0 else _manual_strength(after)
-        return f"{told}; {_training_choice(after, own)}" if own else told
+        choice = _UNTUNED_CHOSEN if after.get("strength") == 0 else _manual_strength(after)
+        return f"{choice}; {_training_choice(after, own)}" if own else choice
     low, high = after.get("gain_interval") or (None, None)
     if low is None or high is None or not before:
         return ""
@@ -134,12 +127,12 @@ def describe_kept_model(after: Mapping[str, Any]) -> str:
     return _describe_best_strength(float(strength), known)
 
 
-def _describe_best_strength(strength: float, known: Mapping[float, float]) -> str:
-    tuned = f" {known[1.0]:.4f}" if 1.0 in known else ""
+def _describe_best_strength(strength: float, scores: Mapping[float, float]) -> str:
+    tuned = f" {scores[1.0]:.4f}" if 1.0 in scores else ""
     if strength == 0:
         return f"neither the tuned model{tuned} nor a blend does better on the held-out rows"
     if strength == 1:
-        return "the tuned model is kept: no blend with the untuned one does better" if len(known) > 2 else ""
+        return "the tuned model is kept: no blend with the untuned one does better" if len(scores) > 2 else ""
     return f"a blend is kept, {strength:.0%} of the way to the tuned weights: it does better than the tuned model{tuned}"
 
 
@@ -158,10 +151,10 @@ def format_points(change: float) -> str:
 
 
 def describe_outcome(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
-    """Describe the outcome of a training; empty if the held-out rows did not score both models.
+    """Describe the outcome of a training, or return an empty string if the held-out rows did not score both models.
 
-    ``better: 0.81 → 0.85 on rows it had not seen (gain +0.04, between +0.02 and +0.06)``, or for categories
-    ``better: of 100 new texts it now puts …``.
+    ``better: 0.81 → 0.85 on rows it had not seen (gain +0.04, between +0.02 and +0.06)``, or in natural frequencies for categories.
+
     """
     if "score" not in before or "score" not in after:
         return ""
@@ -247,11 +240,9 @@ SHARE_METRICS = (
     *("accuracy", "nearest_neighbour_accuracy", "cosine_accuracy", "dot_accuracy", "euclidean_accuracy", "manhattan_accuracy"),
     "pair_accuracy",
 )
-"""The main scores that are a share of rows: of those that a model gets right."""
-
-
+"""Main scores that are a share of correct rows."""
 SIMILARITY_KEY = "similarity_fn_name"
-"""The score that names the measure of the main one, where that is not the cosine."""
+"""Score entry that names the similarity function of the main score if it is not the cosine."""
 
 
 def similarity_entry(name: str) -> dict[str, str]:

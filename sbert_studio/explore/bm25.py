@@ -14,7 +14,7 @@ import numpy as np
 
 from ..caches import estimate_bytes
 from ..progress import KeyLocks, checkpoint
-from .exact_search import Hit, require_positive, to_hits
+from .search import Hit, require_positive, to_hits
 from .vector_store import evict_files, load_array, store_array
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ _UNSPACED = (
     r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
 
-# The commonest words of English, which say nothing about a topic.
 _STOP_WORDS = """
 a about after again all also am an and any are aren't as at be because been before being but by can can't cannot could couldn't
 did didn't do does doesn't doing don't down each else even ever few for from further get gets getting give go goes going got had
@@ -42,7 +41,7 @@ will with won't would wouldn't yes yet you you'd you're you've your yours
 
 @lru_cache(maxsize=1)
 def stop_words() -> frozenset[str]:
-    """Return about 170 English stop words, which are left out of topic labels."""
+    """Return the most frequent English words, which are left out of topic labels."""
     return frozenset(_STOP_WORDS.split())
 
 
@@ -98,21 +97,13 @@ def highlight(text: str, query: str) -> list[str]:
 
 
 _K1, _B = 1.5, 0.75
-_PROGRESS_ROWS = 2048  # texts between two words of progress
-_BATCH_ROWS = 1 << 16  # texts of which the words are counted at once
+_PROGRESS_ROWS = 2048  # texts between progress reports
+_BATCH_ROWS = 1 << 16  # texts whose words are counted at once
 
 
 @dataclass(frozen=True)
 class Postings:
-    """Inverted index: rows and weights of word w are at ``starts[w]:starts[w + 1]``, in ascending row order.
-
-    Attributes:
-        rows: number of texts.
-        vocabulary: word → w.
-        starts: (words + 1,) int64.
-        at: (p,) int32 rows.
-        weights: (p,) float32.
-    """
+    """Inverted index of texts: rows (p,) and weights (p,) of word w are at ``starts[w]:starts[w + 1]``, in ascending row order."""
 
     rows: int
     vocabulary: dict[str, int]
@@ -126,10 +117,6 @@ def build_postings(texts: Sequence[str], progress: Progress | None = None) -> Po
 
     Source: Robertson & Zaragoza 2009; Kamphuis et al. 2020 compare the variants. The weights equal those of bm25s in single precision; this
     implementation can be stopped, reports progress, and does not hold the words of all texts in memory.
-
-    Args:
-        texts: n texts.
-        progress: called with the number of texts done.
     """
     vocabulary: dict[str, int] = {}
     lengths = np.zeros(len(texts), np.int64)
@@ -148,19 +135,19 @@ def build_postings(texts: Sequence[str], progress: Progress | None = None) -> Po
         cells, counts = np.unique(np.frombuffer(found, np.int64) << 32 | rows, return_counts=True)
         parts.append(((cells >> 32).astype(np.int32), (cells & 0xFFFFFFFF).astype(np.int32), counts.astype(np.int32)))
     checkpoint()
-    having = np.zeros(len(vocabulary), np.int64)
-    for of, _, _ in parts:
-        having += np.bincount(of, minlength=len(vocabulary))
-    starts = np.concatenate([[0], np.cumsum(having)])
-    rare = np.log(1 + (len(texts) - having + 0.5) / (having + 0.5))
-    usual = _K1 * (1 - _B + _B * lengths / max(lengths.mean(), 1e-9)) if len(texts) else np.zeros(0)
+    frequency = np.zeros(len(vocabulary), np.int64)
+    for words, _, _ in parts:
+        frequency += np.bincount(words, minlength=len(vocabulary))
+    starts = np.concatenate([[0], np.cumsum(frequency)])
+    idf = np.log(1 + (len(texts) - frequency + 0.5) / (frequency + 0.5))
+    norm = _K1 * (1 - _B + _B * lengths / max(lengths.mean(), 1e-9)) if len(texts) else np.zeros(0)
     at, weights = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.float32)
     free = starts[:-1].copy()
-    for of, held, times in parts:  # by word, then row; and parts by rising rows
+    for words, held, times in parts:  # by word, then row; and parts by rising rows
         checkpoint()
-        of_word = np.bincount(of, minlength=len(vocabulary))
-        place = np.arange(len(of)) - np.repeat(np.cumsum(of_word) - of_word, of_word) + np.repeat(free, of_word)
-        at[place], weights[place] = held, rare[of] * times / (times + usual[held])
+        of_word = np.bincount(words, minlength=len(vocabulary))
+        place = np.arange(len(words)) - np.repeat(np.cumsum(of_word) - of_word, of_word) + np.repeat(free, of_word)
+        at[place], weights[place] = held, idf[words] * times / (times + norm[held])
         free += of_word
     if progress is not None:
         progress(len(texts), len(texts))
@@ -168,12 +155,7 @@ def build_postings(texts: Sequence[str], progress: Progress | None = None) -> Po
 
 
 class LexicalIndex:
-    """BM25 index (Lucene's variant, k₁ = 1.5, b = 0.75) over words of any script.
-
-    Args:
-        texts: n texts, or their :class:`Postings`.
-        progress: called with the number of texts done.
-    """
+    """BM25 index (Lucene's variant, k₁ = 1.5, b = 0.75) of n texts, or of their :class:`Postings`, over words of any script."""
 
     def __init__(self, texts: Sequence[str] | Postings, progress: Progress | None = None) -> None:
         self._index = texts if isinstance(texts, Postings) else build_postings(texts, progress)
@@ -183,7 +165,6 @@ class LexicalIndex:
 
     @property
     def bytes(self) -> int:
-        """Approximate memory in bytes, without memory-mapped arrays."""
         found = self._index
         return estimate_bytes([found.starts, found.at, found.weights, found.vocabulary])
 
@@ -204,32 +185,18 @@ class LexicalIndex:
         for word in known:
             part = slice(index.starts[word], index.starts[word + 1])
             scores[index.at[part]] += index.weights[part]
-        if row_ids is not None:
-            rows = np.asarray(row_ids, np.int64)
-            found = scores[rows]
-        elif k < len(scores):  # only rows that reach the k-th score are put in order, all that tie with it among them
-            rows = np.flatnonzero(scores >= max(_kth_largest(scores, k), np.finfo(np.float32).tiny))
-            found = scores[rows]
-        else:
-            rows, found = np.arange(len(scores)), scores
-        rows, found = rows[found > 0], found[found > 0]
-        if len(rows) > k:
-            enough = found >= _kth_largest(found, k)
-            rows, found = rows[enough], found[enough]
-        return _top_hits(rows, found, k)
-
-
-def _top_hits(rows: np.ndarray, scores: np.ndarray, k: int) -> list[Hit]:
-    order = np.lexsort((rows, -scores))[:k]
-    return to_hits(rows[order], scores[order])
+        found = scores if row_ids is None else scores[np.asarray(row_ids, np.int64)]
+        # Only rows that reach the k-th score, with all that tie with it, are sorted.
+        enough = np.flatnonzero(found >= max(_kth_largest(found, k) if k < len(found) else 0, np.finfo(np.float32).tiny))
+        return to_hits(enough if row_ids is None else np.asarray(row_ids, np.int64)[enough], found[enough], k)
 
 
 def _kth_largest(scores: np.ndarray, k: int) -> np.float32:
     return np.float32(np.partition(scores, len(scores) - k)[len(scores) - k])
 
 
-_VERSION = 1  # of the file, of how texts are read as words, and of the weights: another one is made anew
-_MIN_STORED_ROWS = 20_000  # texts below which an index is made as fast as it is read
+_VERSION = 1  # of the file format, the tokenizer and the weights
+_MIN_STORED_ROWS = 20_000  # smaller indexes are built as fast as they are read
 _HEAD = 4
 
 
@@ -237,7 +204,6 @@ class LexicalStore:
     """Lexical indexes on disk, one per corpus.
 
     Args:
-        workspace: location of the files.
         max_bytes: disk budget; least recently used files are evicted.
     """
 
@@ -250,7 +216,6 @@ class LexicalStore:
 
         Args:
             digest: the texts' :func:`~sbert_studio.workspace.digest_texts`.
-            progress: called with the number of texts done.
         """
         if len(texts) < _MIN_STORED_ROWS:
             return LexicalIndex(texts, progress)
@@ -275,8 +240,8 @@ def _serialize(index: Postings) -> np.ndarray:
 def _deserialize(data: np.ndarray | None, rows: int) -> Postings | None:
     if data is None or data.ndim != 1 or len(data) < _HEAD * 8:
         return None
-    version, of, words, count = data[: _HEAD * 8].view(np.int64).tolist()
-    if version != _VERSION or of != rows:
+    version, total, words, count = data[: _HEAD * 8].view(np.int64).tolist()
+    if version != _VERSION or total != rows:
         return None
     ends = np.cumsum([_HEAD * 8, (words + 1) * 8, count * 4, count * 4]).tolist()
     starts, at, weights = (

@@ -1,7 +1,10 @@
-"""Clustering: HDBSCAN, spherical k-means and average linkage."""
+"""Clustering by HDBSCAN, spherical k-means and average linkage; topic labels and colours."""
 
 from __future__ import annotations
 
+import itertools
+import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,17 +17,17 @@ from ..models.similarity import unit
 from ..progress import KeyLocks, checkpoint
 from ..registry import KeyedSettings, setting
 from ..workspace import Workspace
+from .bm25 import stop_words, tokenize
 from .products import upper_blocks
-from .topics import label_clusters
-from .umap import METHOD, umap_layout
+from .umap import METHOD, LayoutSettings, umap_layout
 from .vector_store import load_array, store_array
 
 if TYPE_CHECKING:
     from ..progress import Progress
-    from .neighbors import NeighborProvider
+    from .umap import NeighborProvider
 
 
-SPACE = 5  # dimensions in which HDBSCAN looks for density
+SPACE = 5  # dimensions for HDBSCAN
 _NEIGHBOURS = 15
 _SAMPLE_SEED = 12
 _DENSITY_ROWS = 30_000  # HDBSCAN's time grows with the square of the rows
@@ -35,7 +38,7 @@ def project_for_density(
     vectors: np.ndarray, cache: Path, seed: int = -1, progress: Progress | None = None, near: NeighborProvider | None = None
 ) -> np.ndarray:
     """Return (n, 5) float32: a UMAP projection with min_dist 0 in which density is meaningful."""
-    return umap_layout(vectors, cache, dimensions=SPACE, n_neighbors=_NEIGHBOURS, min_dist=0.0, seed=seed, near=near, progress=progress)
+    return umap_layout(vectors, cache, LayoutSettings(SPACE, _NEIGHBOURS, min_dist=0.0, seed=seed), near=near, progress=progress)
 
 
 def hdbscan(points: np.ndarray, min_size: int) -> np.ndarray:
@@ -59,12 +62,7 @@ def hdbscan(points: np.ndarray, min_size: int) -> np.ndarray:
     return np.asarray(found[index.search(np.ascontiguousarray(points), 1)[1][:, 0]])
 
 
-def require_linkage_size(rows: int) -> None:
-    """Check the limit of average linkage.
-
-    Raises:
-        StudioError: more than 20,000 rows.
-    """
+def _require_linkage_size(rows: int) -> None:
     if rows > _LINKAGE_ROWS:
         raise StudioError(
             f"agglomerative clustering compares every pair of texts, too many for {rows:,} texts",
@@ -81,7 +79,7 @@ def average_linkage(vectors: np.ndarray, progress: Progress | None = None) -> np
     from scipy.cluster.hierarchy import linkage
 
     count = len(vectors)
-    require_linkage_size(count)
+    _require_linkage_size(count)
     distances = np.empty(count * (count - 1) // 2)
     filled = 0
     for start, products in upper_blocks(unit(vectors)):
@@ -118,11 +116,9 @@ def spherical_k_means(vectors: np.ndarray, count: int, seed: int = -1) -> np.nda
     """
     rows = unit(vectors)
     rng = np.random.default_rng(seed if seed >= 0 else _DEFAULT_SEED)
-    # Small sets are cheap to start again, and are the ones that a bad start spoils.
-    tried = [
-        _iterate(rows, rows[_init_centroids(rows, count, rng)]) for _ in range(_RESTARTS if len(rows) * count <= _RESTART_CELLS else 1)
-    ]
-    return max(tried, key=lambda found: found[1])[0]
+    # Small sets are cheap to restart, and suffer most from bad initial centroids.
+    restarts = _RESTARTS if len(rows) * count <= _RESTART_CELLS else 1
+    return max((_iterate(rows, rows[_init_centroids(rows, count, rng)]) for _ in range(restarts)), key=lambda found: found[1])[0]
 
 
 def _iterate(rows: np.ndarray, centres: np.ndarray) -> tuple[np.ndarray, float]:
@@ -170,26 +166,21 @@ _METHODS = ("auto", "hdbscan", "kmeans", "agglomerative")
 
 
 MAX_CLUSTERS = 1000
-"""As many may be asked for."""
 
 
 @dataclass(frozen=True)
 class ClusterParams(KeyedSettings):
-    """Clustering parameters.
-
-    Raises:
-        StudioError: a value is out of bounds.
-    """
+    """Clustering parameters, checked against their bounds."""
 
     method: str = setting(
         "auto",
-        "hdbscan finds the number by itself and leaves odd ones out; kmeans makes a given number; agglomerative joins while alike",
+        "hdbscan finds the number of clusters and leaves outliers out; kmeans makes a given number; agglomerative merges similar texts",
         choices=_METHODS,
     )
-    count: int = setting(0, "the number of clusters; 0 leaves it to the method", min=0, max=MAX_CLUSTERS, step=1)
-    min_size: int = setting(0, "fewer texts than this are no cluster; 0 chooses by the size of the corpus", min=0, max=10_000, step=1)
-    threshold: float = setting(0.5, "agglomerative: join while the mean cosine is at least this", min=0.0, max=1.0, step=0.01)
-    seed: int = setting(-1, "-1 uses all processors; 0 and more make the same clusters again", min=-1, step=1)
+    count: int = setting(0, "number of clusters; 0 lets the method choose", min=0, max=MAX_CLUSTERS, step=1)
+    min_size: int = setting(0, "minimum texts in a cluster; 0 chooses by the size of the corpus", min=0, max=10_000, step=1)
+    threshold: float = setting(0.5, "agglomerative: merge while the mean cosine is at least this", min=0.0, max=1.0, step=0.01)
+    seed: int = setting(-1, "-1 uses all processors; 0 or more gives reproducible clusters", min=-1, step=1)
 
 
 @dataclass(frozen=True)
@@ -208,7 +199,6 @@ class Clusters:
 
     @property
     def noise(self) -> int:
-        """Number of texts without a cluster."""
         return int((self.ids < 0).sum())
 
 
@@ -255,25 +245,16 @@ def require_clusters(params: ClusterParams, texts: int) -> None:
     if params.count > texts:
         raise StudioError(f"{params.count} clusters of {texts} texts", "choose fewer clusters")
     if params.method == "agglomerative":
-        require_linkage_size(texts)
+        _require_linkage_size(texts)
 
 
 def split_clusters(vectors: np.ndarray, texts: Sequence[str], params: ClusterParams) -> Clusters:
-    """Cluster texts by k-means into at most ``params.count`` clusters, without caching.
-
-    Args:
-        vectors: (n, d).
-        texts: the n texts, for the labels.
-    """
+    """Cluster n texts with (n, d) vectors by k-means into at most ``params.count`` clusters, without caching."""
     return _with_labels(texts, _renumber_by_size(spherical_k_means(vectors, params.count, params.seed)))
 
 
 def select_rows(clusters: Clusters, rows: np.ndarray) -> Clusters:
-    """Return the clusters of selected rows, renumbered by size.
-
-    Args:
-        rows: (n,) row of the original clustering for each selected row.
-    """
+    """Return the clusters of (n,) selected rows, renumbered by size."""
     ids = clusters.ids[rows]
     sizes = np.bincount(ids[ids >= 0], minlength=len(clusters.labels))
     order = np.argsort(-sizes, kind="stable")
@@ -318,7 +299,7 @@ def _group(
 def _agglomerative(
     vectors: np.ndarray, params: ClusterParams, key_base: str, workspace: Workspace, progress: Progress | None
 ) -> np.ndarray:
-    # The tree is kept, so that moving the threshold or the number cuts it elsewhere and joins nothing again.
+    # The tree is cached, so that another threshold or number only cuts it elsewhere.
     path = workspace.projection(f"{key_base}-tree")
     with _LOCKS[str(path)]:
         tree = load_array(path, (len(vectors) - 1, 4), np.float64)
@@ -339,3 +320,110 @@ def _renumber_by_size(ids: np.ndarray) -> np.ndarray:
     order = sorted((place for place in range(len(names)) if names[place] >= 0), key=lambda place: (-sizes[place], first[place]))
     numbers = {int(names[place]): number for number, place in enumerate(order)}
     return np.array([numbers.get(int(name), -1) for name in ids], np.int64)
+
+
+MAX_HUES = 12
+
+
+def assign_hues(points: np.ndarray, groups: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the hue and lightness of each category.
+
+    Categories are merged by average linkage of their median points into at most :data:`MAX_HUES` hues, which follow the angle around the
+    map's center, so that neighbors on the map are neighbors on the color wheel.
+
+    Args:
+        points: (n, 2) or (n, 3) map positions.
+        groups: (n,) category ids from 0 to ``count`` - 1; negative for none.
+        count: number of categories, each with at least one point.
+
+    Returns:
+        (count,) int64 hues from 0, and (count,) float64 lightness in [0, 1], 0 the darkest.
+    """
+    from scipy.cluster.hierarchy import fcluster, linkage
+
+    middles = np.stack([np.median(points[groups == group], axis=0) for group in range(count)])
+    joined = fcluster(linkage(middles, "average"), MAX_HUES, "maxclust") - 1 if count > MAX_HUES else np.arange(count)
+    centre = points.mean(axis=0)
+    centers = np.stack([middles[joined == hue].mean(axis=0) - centre for hue in range(joined.max() + 1)])
+    order = np.argsort(np.arctan2(centers[:, 1], centers[:, 0]), kind="stable")
+    hues = np.argsort(order)[joined]
+    shades = np.full(count, 0.5)
+    for hue in range(len(order)):
+        members = np.flatnonzero(hues == hue)
+        # Light and dark alternate, so that neighbours within a hue differ.
+        ranked = members[np.lexsort((middles[members, 1], middles[members, 0]))]
+        steps = np.linspace(0, 1, len(ranked)) if len(ranked) > 1 else np.array([0.5])
+        shades[ranked] = np.concatenate([steps[::2], steps[1::2]])
+    return hues, shades
+
+
+_JOIN = " · "
+
+
+def label_clusters(texts: Sequence[str], ids: np.ndarray, top: int = 3) -> tuple[str, ...]:
+    """Return a distinct label for each cluster: its ``top`` most characteristic words.
+
+    Args:
+        texts: n texts.
+        ids: (n,) clusters 0 … k-1; negative for noise.
+
+    Returns:
+        k labels; a cluster without words is labelled by its number.
+    """
+    terms = c_tf_idf(texts, ids, top + 3)
+    used: set[str] = set()
+    labels = []
+    for cluster, ranked in enumerate(terms):
+        label = _unique_label(ranked, top, used) or f"cluster {cluster + 1}"
+        used.add(label)
+        labels.append(label)
+    return tuple(labels)
+
+
+def c_tf_idf(texts: Sequence[str], ids: np.ndarray, top: int = 10) -> list[list[str]]:
+    """Return the ``top`` words of each cluster by tf · log(1 + A / f), best first, ties alphabetical.
+
+    tf is a word's share of its cluster's words, f its total count, A the mean number of words per cluster. English stop words and numbers
+    are left out unless a cluster has nothing else. Of overlapping character bigrams (重置, 置密, 密码) only the strongest are kept.
+    """
+    clusters = int(ids.max(initial=-1)) + 1
+    counts: list[Counter[str]] = [Counter() for _ in range(clusters)]
+    for text, cluster in zip(texts, ids.tolist(), strict=True):
+        if cluster >= 0:
+            counts[cluster].update(tokenize(text))
+    counts = [_informative_words(count) for count in counts]
+    overall: Counter[str] = Counter()
+    for count in counts:
+        overall.update(count)
+    average = overall.total() / max(clusters, 1)
+    ranked = []
+    for count in counts:
+        weight = {word: number * math.log(1 + average / overall[word]) for word, number in count.items()}
+        ranked.append(_distinct_words(sorted(weight, key=lambda word: (-weight[word], word)), top))
+    return ranked
+
+
+def _informative_words(count: Counter[str]) -> Counter[str]:
+    kept = Counter({word: number for word, number in count.items() if word not in stop_words() and not word.isdecimal()})
+    return Counter({word: number for word, number in kept.items() if len(word) > 1}) or kept or count
+
+
+def _distinct_words(ranked: list[str], top: int) -> list[str]:
+    taken: list[str] = []
+    for word in ranked:
+        if len(taken) < top and not any(_overlap(word, other) for other in taken):
+            taken.append(word)
+    return taken
+
+
+def _overlap(word: str, other: str) -> bool:
+    if len(word) == len(other) == 2 and not word.isascii():
+        return word[0] == other[1] or word[1] == other[0]
+    return word in (other + "s", other + "es") or other in (word + "s", word + "es")
+
+
+def _unique_label(ranked: list[str], top: int, used: set[str]) -> str:
+    best = _JOIN.join(ranked[:top])
+    with_spare = (_JOIN.join([*ranked[: top - 1], spare]) for spare in ranked[top:])
+    labels = itertools.chain([best], with_spare, (f"{best} ({number})" for number in itertools.count(2)))
+    return next(label for label in labels if label not in used)

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 MIN_THRESHOLD = 0.8
-"""The lowest cosine of which a tree is kept: below it texts are related and not alike."""
+"""Lowest threshold of a tree; texts with lower cosines are related, not near-duplicates."""
 _BLOCK = 256
-_MARGIN = 2e-5  # more than single precision loses on a product of unit vectors
+_MARGIN = 2e-5  # bound of the float32 error of a product of unit vectors
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ class DuplicateTree:
 
         if not self.least <= threshold <= 1:
             raise StudioError(f"the threshold is {threshold:g}", f"choose a cosine between {self.least:g} and 1")
-        some = self._reach(threshold)
-        graph = coo_array((np.ones(some, np.int8), (self.a[:some], self.b[:some])), shape=(self.rows, self.rows))
+        edges = self._count_edges(threshold)
+        graph = coo_array((np.ones(edges, np.int8), (self.a[:edges], self.b[:edges])), shape=(self.rows, self.rows))
         group = connected_components(graph, directed=False)[1]
         order = np.argsort(group, kind="stable")
         parts = np.split(order, np.flatnonzero(np.diff(group[order])) + 1) if self.rows else []
@@ -63,9 +63,9 @@ class DuplicateTree:
     def counts(self, thresholds: Sequence[float]) -> list[tuple[int, int]]:
         """Return (groups, rows removed if one row of each group is kept) at each of ``thresholds``."""
         groups = self._groups_by_edges()
-        return [(int(groups[some]), some) for some in map(self._reach, thresholds)]
+        return [(int(groups[edges]), edges) for edges in map(self._count_edges, thresholds)]
 
-    def _reach(self, threshold: float) -> int:
+    def _count_edges(self, threshold: float) -> int:
         return int(np.searchsorted(-self.scores, -threshold + 1e-12, side="right"))
 
     def _groups_by_edges(self) -> np.ndarray:
@@ -80,7 +80,7 @@ class DuplicateTree:
         size, found = [1] * self.rows, [0]
         for a, b in zip(self.a.tolist(), self.b.tolist(), strict=True):
             one, other = root(a), root(b)
-            # Two single rows make a group; two groups become one; a row that joins a group changes nothing.
+            # Two single rows form a group, two groups merge, and a row that joins a group leaves their number.
             found.append(found[-1] + (1 if size[one] == size[other] == 1 else -1 if size[one] > 1 and size[other] > 1 else 0))
             parent[one] = other
             size[other] += size[one]
@@ -171,10 +171,10 @@ class _SpanningForest:
         if not len(a):
             return
         a, b, scores = np.concatenate([self.a, a]), np.concatenate([self.b, b]), np.concatenate([self.scores, scores])
-        # An edge of weight 0 is none: the place of a score among all, from 1, is weighed in its stead, so that nothing is rounded.
-        place = np.unique(-scores, return_inverse=True)[1] + 1
+        # Weights are the ranks of the scores, from 1: exact, and never 0, which would mean no edge.
+        known, place = np.unique(-scores, return_inverse=True)
+        place += 1
         tree = minimum_spanning_tree(coo_array((place.astype(np.float64), (a, b)), shape=(self._rows, self._rows)).tocsr()).tocoo()
-        known = np.unique(-scores)
         self.a, self.b = tree.row.astype(np.int64), tree.col.astype(np.int64)
         self.scores = -known[tree.data.astype(np.int64) - 1]
 

@@ -19,13 +19,14 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True)
 class WordAlignment:
-    """Alignment of the n words of one text with the m words of another.
+    """Word alignment of two texts with n and m words.
 
     Attributes:
         words: spans of the words in both texts.
         alike: (n, m) float32 cosines of contextual word vectors (means over tokens).
         parts: (n, m) float64 contributions to the cosine of the texts; ``None`` if it is not a sum over words.
         rest: contribution of tokens outside words; parts and rest sum to the cosine.
+
     """
 
     words: tuple[tuple[Span, ...], tuple[Span, ...]]
@@ -35,7 +36,6 @@ class WordAlignment:
 
     @property
     def cosine(self) -> float | None:
-        """Cosine of the two texts as the sum of its parts."""
         return None if self.parts is None else float(self.parts.sum() + self.rest)
 
     @property
@@ -45,10 +45,7 @@ class WordAlignment:
 
     @property
     def match(self) -> tuple[float, float, float]:
-        """Recall, precision and F₁ of BERTScore (Zhang et al.
-
-        2020, section 3) over words, without IDF weights; the first text is the reference.
-        """
+        """Recall, precision and F₁ of BERTScore over words, without IDF weights; the first text is the reference (Zhang et al. 2020)."""
         recall, precision = float(self.alike.max(axis=1).mean()), float(self.alike.max(axis=0).mean())
         together = recall + precision
         return recall, precision, 2 * recall * precision / together if together > 0 else 0.0
@@ -93,22 +90,16 @@ _STEPS = (100, 1_000, 10_000)
 
 @dataclass(frozen=True)
 class ScoreDistribution:
-    """Cosines of random pairs.
-
-    Attributes:
-        cosines: (pairs,) float32, ascending.
-        of: origin of the texts.
-    """
+    """Ascending cosines of random pairs, (pairs,) float32, of texts from ``of``."""
 
     cosines: np.ndarray
     of: str
 
     def share(self, cosine: float) -> float:
         """Return the share of random pairs below ``cosine``, in [0, 1]."""
-        return float(np.searchsorted(self.cosines, np.float32(cosine), side="left") / len(self.cosines))
+        return float(self.shares(np.asarray(cosine)))
 
     def shares(self, cosines: np.ndarray) -> np.ndarray:
-        """Return :meth:`share` for each element of an array."""
         return np.asarray(np.searchsorted(self.cosines, np.asarray(cosines, np.float32), side="left") / len(self.cosines))
 
     def quantile(self, share: float) -> float:
@@ -120,8 +111,8 @@ class ScoreDistribution:
         share = self.share(cosine)
         if share >= 1:
             return f"all {len(self.cosines):,}"
-        of = next((step for step in _STEPS if share * step <= step - 1), _STEPS[-1])
-        return f"{int(share * of + 1e-9):,} of {of:,}"
+        base = next((step for step in _STEPS if share * step <= step - 1), _STEPS[-1])
+        return f"{int(share * base + 1e-9):,} of {base:,}"
 
     def bins(self, low: float, high: float, count: int) -> list[float]:
         """Return a histogram of ``count`` bins from ``low`` to ``high``, relative to its highest bin."""

@@ -17,11 +17,11 @@ import numpy as np
 from ..models.similarity import unit
 from ..progress import StoppedError, checkpoint, stoppable
 from ..workspace import Workspace, atomic_file
-from .exact_search import ExactSearch, Hit
-from .vector_store import TextKeys, append_digest, content_length, evict_files, find_keys, is_intact, mark_used
+from .search import ExactSearch, Hit
+from .vector_store import TextKeys, append_digest, content_length, evict_files, find_keys, is_intact, latest_files, mark_used
 
 log = logging.getLogger(__name__)
-_IDLE_SECONDS = 5.0  # seconds that closing waits for the work's next step
+_JOIN_SECONDS = 5.0
 
 
 class BackgroundJobs:
@@ -29,11 +29,11 @@ class BackgroundJobs:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._seen: set[str] = set()
-        self._to_come: set[str] = set()
+        self._scheduled: set[str] = set()
+        self._pending: set[str] = set()
         self._waiting: queue.SimpleQueue[tuple[str, Callable[[], None]] | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
-        self._ending = threading.Event()
+        self._closing = threading.Event()
 
     def want(self, key: str, work: Callable[[], None]) -> bool:
         """Schedule ``work`` unless its key was scheduled before.
@@ -42,10 +42,10 @@ class BackgroundJobs:
             True if it is pending or running.
         """
         with self._lock:
-            if key in self._seen or self._ending.is_set():
-                return key in self._to_come
-            self._seen.add(key)
-            self._to_come.add(key)
+            if key in self._scheduled or self._closing.is_set():
+                return key in self._pending
+            self._scheduled.add(key)
+            self._pending.add(key)
             self._waiting.put((key, work))
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="indexes", daemon=True)
@@ -53,24 +53,23 @@ class BackgroundJobs:
             return True
 
     def forget(self, key: str) -> None:
-        """Allow this key to be scheduled again."""
         with self._lock:
-            self._seen.discard(key)
+            self._scheduled.discard(key)
 
     def close(self) -> None:
         """Stop the running job at its next checkpoint and start no other."""
         with self._lock:
-            self._ending.set()
+            self._closing.set()
             thread = self._thread
         self._waiting.put(None)
         if thread is not None:
-            thread.join(_IDLE_SECONDS)
+            thread.join(_JOIN_SECONDS)
 
     def _run(self) -> None:
-        while (wanted := self._waiting.get()) is not None and not self._ending.is_set():
-            key, work = wanted
+        while (job := self._waiting.get()) is not None and not self._closing.is_set():
+            key, work = job
             try:
-                with stoppable(self._ending.is_set):
+                with stoppable(self._closing.is_set):
                     work()
             except StoppedError:
                 return
@@ -78,7 +77,7 @@ class BackgroundJobs:
                 log.exception("an index could not be built; search stays exact")
             finally:
                 with self._lock:
-                    self._to_come.discard(key)
+                    self._pending.discard(key)
 
 
 _CENTROID_BLOCK = 4096
@@ -86,11 +85,7 @@ _ROUNDS = 8
 
 
 def train_centroids(sample: np.ndarray, count: int, seed: int = 12) -> np.ndarray:
-    """Return (count, d) unit centroids of (m, d) unit vectors (spherical k-means); an empty cluster takes a member of the largest one.
-
-    Raises:
-        StoppedError: the work was stopped.
-    """
+    """Return (count, d) unit centroids of (m, d) unit vectors (spherical k-means); an empty cluster takes a member of the largest one."""
     rng = np.random.default_rng(seed)
     found = sample[rng.choice(len(sample), count, replace=False)].astype(np.float32)
     for _ in range(_ROUNDS):
@@ -109,11 +104,7 @@ def train_centroids(sample: np.ndarray, count: int, seed: int = 12) -> np.ndarra
 
 
 def assign_to_centroids(rows: np.ndarray, centres: np.ndarray) -> np.ndarray:
-    """Return the nearest centroid of each of (n, d) rows, (n,) int64.
-
-    Raises:
-        StoppedError: the work was stopped.
-    """
+    """Return the nearest centroid of each of (n, d) rows, (n,) int64."""
     found = np.empty(len(rows), np.int64)
     for start in range(0, len(rows), _CENTROID_BLOCK):
         checkpoint()
@@ -122,10 +113,10 @@ def assign_to_centroids(rows: np.ndarray, centres: np.ndarray) -> np.ndarray:
 
 
 _BLOCK = 8192
-_PER_CELL = 40  # rows of the sample for each cell
-_ROWS_A_CELL = 4  # times the root of the rows: as many cells
+_TRAINING_ROWS = 40  # per list
+_LISTS = 4  # times √n
 _SEED = 12
-_BY_CELLS = 1  # the cells of one query are shared out among the threads, where FAISS by itself shares out queries
+_PARALLEL_LISTS = 1  # FAISS splits the lists of one query among threads, not the queries
 
 
 @dataclass(frozen=True)
@@ -145,31 +136,26 @@ class IVFIndex:
 
     @property
     def count(self) -> int:
-        """Number of inverted lists."""
         return int(self.index.nlist)
 
     def candidates(self, queries: np.ndarray, count: int, probes: int) -> np.ndarray:
         """Return about the nearest ``count`` rows of each of (q, d) queries, (q, count) int64, from ``probes`` lists; padded with -1."""
         import faiss
 
-        asked: Any = faiss.SearchParametersIVF()
-        asked.nprobe = probes
-        found: np.ndarray = self.index.search(unit(queries), count, params=asked)[1]
+        params: Any = faiss.SearchParametersIVF()
+        params.nprobe = probes
+        found: np.ndarray = self.index.search(unit(queries), count, params=params)[1]
         return found
 
     @classmethod
     def build(cls, vectors: np.ndarray) -> IVFIndex:
-        """Build the index of (n, d) vectors of any length, n at least 10,000.
-
-        Raises:
-            StoppedError: the work was stopped.
-        """
+        """Build the index of (n, d) vectors of any length, n at least 10,000."""
         rows = len(vectors)
-        count = 1 << round(np.log2(_ROWS_A_CELL * rows**0.5))
-        chosen = np.sort(np.random.default_rng(_SEED).permutation(rows)[: count * _PER_CELL])
+        count = 1 << round(np.log2(_LISTS * rows**0.5))
+        chosen = np.sort(np.random.default_rng(_SEED).permutation(rows)[: count * _TRAINING_ROWS])
         sample = unit(vectors[chosen])
         index = _empty(train_centroids(sample, count))
-        index.train(sample[:: max(1, len(sample) // 50_000)])  # the centres are there; the range of each of the numbers is left to learn
+        index.train(sample[:: max(1, len(sample) // 50_000)])  # the centroids are given; this learns the range of each component
         found = cls(index, rows)
         found._take(vectors, np.arange(rows))
         return found
@@ -224,7 +210,7 @@ class IVFIndex:
         import faiss
 
         index: Any = faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC)
-        index.parallel_mode = _BY_CELLS
+        index.parallel_mode = _PARALLEL_LISTS
         return cls(index, trained)
 
     def _take(self, vectors: np.ndarray, rows: np.ndarray) -> None:
@@ -241,21 +227,21 @@ def _empty(centres: np.ndarray) -> Any:
     quantizer: Any = faiss.IndexFlatIP(width)
     quantizer.add(centres)
     index: Any = faiss.IndexIVFScalarQuantizer(quantizer, width, count, faiss.ScalarQuantizer.QT_8bit, faiss.METRIC_INNER_PRODUCT)
-    index.own_fields, index.parallel_mode = True, _BY_CELLS
+    index.own_fields, index.parallel_mode = True, _PARALLEL_LISTS
     quantizer.this.disown()
     return index
 
 
 TARGET, LEAST = 0.98, 0.95
-"""The share of the nearest rows that is to be found, and that which will do where more would be read than :data:`_READ` rows."""
+"""Target recall, and the recall that suffices if more than :data:`_READ` rows would be read."""
 BANDS = (10, 100)
-"""How many nearest rows a reach is good for. Who asks for more than the last is answered exactly."""
+"""Numbers of neighbours that depths are measured for; more than the last are searched exactly."""
 _SAMPLE = 1000
 _Z_95 = 1.645  # standard errors below the mean
-_MAX_PROBE_SHARE = 4  # of the cells are read one in so many at most: else brute force is as good
+_MAX_PROBE_SHARE = 4  # at most one list in so many is read, beyond which brute force is as fast
 _READ = 60_000
-_ALIKE = 1e-6  # what single precision loses
-_AT_ONCE = 100  # queries
+_TIE = 1e-6  # float32 rounding error
+_QUERY_BLOCK = 100
 _RECALL_SEED = 7
 
 
@@ -293,9 +279,6 @@ def measure_recall(cells: IVFIndex, exact: ExactSearch, target: float = TARGET, 
     """Find the number of lists that reaches the target recall on sampled rows.
 
     Half of the sample chooses the number of lists, the other half measures recall.
-
-    Raises:
-        StoppedError: the work was stopped.
     """
     rows = np.random.default_rng(_RECALL_SEED).choice(len(exact), min(sample, len(exact)), replace=False)
     queries = exact.vectors[np.sort(rows)]
@@ -306,15 +289,12 @@ def measure_recall(cells: IVFIndex, exact: ExactSearch, target: float = TARGET, 
     for k in BANDS:
         enough: SearchDepth | None = None
         while probes * _MAX_PROBE_SHARE <= cells.count:
-            shares = _shares(cells, exact, queries, rows, truth, k, probes)
-            choosing, telling = shares[::2], shares[1::2]
-            sure = choosing.mean() - _Z_95 * choosing.std() / np.sqrt(len(choosing))
-            if enough is None and sure >= min(target, LEAST):
-                enough = SearchDepth(k, probes, float(telling.mean()))
-            if sure >= target:
-                enough = SearchDepth(k, probes, float(telling.mean()))
-                break
-            if enough is not None and probes * len(cells) > _READ * cells.count:
+            shares = _recall_by_query(cells, exact, queries, rows, truth, k, probes)
+            choosing, measuring = shares[::2], shares[1::2]
+            lower = choosing.mean() - _Z_95 * choosing.std() / np.sqrt(len(choosing))
+            if lower >= target or (enough is None and lower >= min(target, LEAST)):
+                enough = SearchDepth(k, probes, float(measuring.mean()))
+            if lower >= target or (enough is not None and probes * len(cells) > _READ * cells.count):
                 break
             probes = max(probes + 1, probes * 5 // 4)
         if enough is None:
@@ -324,22 +304,22 @@ def measure_recall(cells: IVFIndex, exact: ExactSearch, target: float = TARGET, 
     return ApproximateSearch(cells, tuple(reaches))
 
 
-def _shares(
+def _recall_by_query(
     cells: IVFIndex, exact: ExactSearch, queries: np.ndarray, rows: np.ndarray, truth: list[list[Hit]], k: int, probes: int
 ) -> np.ndarray:
     shares = np.empty(len(rows))
-    for start in range(0, len(rows), _AT_ONCE):
+    for start in range(0, len(rows), _QUERY_BLOCK):
         checkpoint()
-        part = slice(start, start + _AT_ONCE)
-        asked = unit(queries[part])
-        found = cells.candidates(asked, _search_depth(k) + 1, probes)
+        part = slice(start, start + _QUERY_BLOCK)
+        block = unit(queries[part])
+        found = cells.candidates(block, _search_depth(k) + 1, probes)
         near = unit(exact.vectors[found.ravel()]).reshape(*found.shape, -1)
-        cosines = np.einsum("scd,sd->sc", near, asked)
+        cosines = np.einsum("scd,sd->sc", near, block)
         cosines[(found < 0) | (found == rows[part, None])] = -np.inf
         for place, hits in enumerate(truth[part]):
-            most = min(k, len(hits))
-            reached = int((cosines[place] >= hits[most - 1].score - _ALIKE).sum())
-            shares[start + place] = min(reached, most) / most
+            wanted = min(k, len(hits))
+            reached = int((cosines[place] >= hits[wanted - 1].score - _TIE).sum())
+            shares[start + place] = min(reached, wanted) / wanted
     return shares
 
 
@@ -353,23 +333,17 @@ def _search_depth(k: int) -> int:
 
 
 _SUFFIX = ".cells"
-_LENGTH = 8  # bytes that say how long what stands before them is
-_PARENTS = 4  # indexes that are looked at, the latest first
-_SHARED, _NEW, _GROWTH = 0.5, 0.25, 2.0  # of its parent, of itself, beyond what the cells were made for
+_LENGTH = 8  # bytes of the length of the metadata before them
+_PARENTS = 4  # latest indexes considered for adaptation
+_MIN_SHARED, _MAX_NEW, _MAX_GROWTH = 0.5, 0.25, 2.0  # shares of the parent's rows and of the new rows; growth since training
 _VERSION = 1
 
 
 class IVFIndexStore:
-    """Indexes on disk, one file per corpus and encoder.
-
-    Args:
-        workspace: location of the files.
-        max_bytes: disk budget; least recently used files are evicted.
-    """
+    """Indexes on disk, one file per corpus and encoder; least recently used files are evicted beyond ``max_bytes``."""
 
     def __init__(self, workspace: Workspace, max_bytes: int) -> None:
-        self._workspace = workspace
-        self._max_bytes = max_bytes
+        self._workspace, self._max_bytes = workspace, max_bytes
         self._keys = TextKeys(workspace)
 
     def load(self, digest: str, fingerprint: str, rows: int, width: int) -> ApproximateSearch | None:
@@ -382,11 +356,7 @@ class IVFIndexStore:
         return found
 
     def make(self, digest: str, fingerprint: str, texts: Sequence[str], exact: ExactSearch) -> ApproximateSearch | None:
-        """Build the index, or adapt that of a similar corpus; None if the disk is full.
-
-        Raises:
-            StoppedError: the work was stopped.
-        """
+        """Build the index, or adapt that of a similar corpus; None if the disk is full."""
         cells = self._from_another(digest, fingerprint, texts, exact.vectors) or IVFIndex.build(exact.vectors)
         found = measure_recall(cells, exact)
         path = self._workspace.cells(digest, fingerprint)
@@ -398,42 +368,27 @@ class IVFIndexStore:
     def _from_another(self, digest: str, fingerprint: str, texts: Sequence[str], vectors: np.ndarray) -> IVFIndex | None:
         keys = self._keys.get(texts, digest)
         folder = self._workspace.cells(digest, fingerprint).parent
-        for path in _latest(folder, f"*-{fingerprint}{_SUFFIX}")[:_PARENTS]:
+        for path in latest_files(folder, f"*-{fingerprint}{_SUFFIX}")[:_PARENTS]:
             before = self._keys.load(path.name.split("-")[0])
             if before is None or not len(before):
                 continue
             came = find_keys(keys, before)
-            once = np.unique(came[came >= 0], return_index=True)[1]
-            first = np.flatnonzero(came >= 0)[once]
+            first = np.flatnonzero(came >= 0)[np.unique(came[came >= 0], return_index=True)[1]]
             single = np.full(len(came), -1, np.int64)
             single[first] = came[first]
             shared = len(first)
-            if shared < _SHARED * len(before) or shared < (1 - _NEW) * len(keys):
+            if shared < _MIN_SHARED * len(before) or shared < (1 - _MAX_NEW) * len(keys):
                 continue
             parent = _read(path)
-            if parent is None or len(parent.cells) != len(before) or not 1 / _GROWTH <= len(keys) / parent.cells.trained <= _GROWTH:
+            if parent is None or len(parent.cells) != len(before) or not 1 / _MAX_GROWTH <= len(keys) / parent.cells.trained <= _MAX_GROWTH:
                 continue
             return parent.cells.extend(vectors, single)
         return None
 
 
-def _latest(folder: Path, pattern: str) -> list[Path]:
-    def age(path: Path) -> float:
-        try:
-            return -path.stat().st_mtime
-        except OSError:
-            return 0.0
-
-    return sorted((path for path in folder.glob(pattern) if not path.name.startswith(".")), key=age)
-
-
 def _write(path: Path, search: ApproximateSearch) -> bool:
-    told = {
-        "version": _VERSION,
-        "trained": search.cells.trained,
-        "reaches": [[reach.k, reach.probes, reach.recall] for reach in search.reaches],
-    }
-    raw = json.dumps(told).encode()
+    reaches = [[reach.k, reach.probes, reach.recall] for reach in search.reaches]
+    raw = json.dumps({"version": _VERSION, "trained": search.cells.trained, "reaches": reaches}).encode()
     try:
         with atomic_file(path) as part:
             search.cells.write(part)
@@ -456,9 +411,9 @@ def _read(path: Path) -> ApproximateSearch | None:
             source.seek(end)
             length = int.from_bytes(source.read(_LENGTH), "little")
             source.seek(end - length)
-            told = json.loads(source.read(length))
-        if told["version"] != _VERSION:
+            meta = json.loads(source.read(length))
+        if meta["version"] != _VERSION:
             return None
-        return ApproximateSearch(IVFIndex.read(path, int(told["trained"])), tuple(SearchDepth(*reach) for reach in told["reaches"]))
+        return ApproximateSearch(IVFIndex.read(path, int(meta["trained"])), tuple(SearchDepth(*reach) for reach in meta["reaches"]))
     except (OSError, ValueError, KeyError, TypeError, RuntimeError):
         return None

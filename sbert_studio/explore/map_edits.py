@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,7 +15,7 @@ from ..errors import StudioError
 MAX_EDITS = 1000
 MAX_NAME_LENGTH = 80
 NO_CLUSTER = "no cluster"
-"""What texts of no cluster are called: the one name that is neither a visitor's nor made of texts."""
+"""Name of the texts without a cluster."""
 # Control characters (C0, C1), embeddings, overrides and isolates of the direction of writing, and halves of surrogate pairs.
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -43,10 +43,10 @@ class MapState:
 
     def labelled(self) -> list[tuple[str, np.ndarray]]:
         """Return (label, remaining rows) of each label in order of first occurrence."""
-        left = [row for row in np.flatnonzero(~self.removed).tolist() if self.labels[row]]
         found: dict[str, list[int]] = {}
-        for row in left:
-            found.setdefault(self.labels[row], []).append(row)
+        for row in np.flatnonzero(~self.removed).tolist():
+            if self.labels[row]:
+                found.setdefault(self.labels[row], []).append(row)
         return [(label, np.asarray(rows)) for label, rows in found.items()]
 
     def rows_of(self, cluster: int) -> np.ndarray:
@@ -57,20 +57,15 @@ class MapState:
         """
         rows = np.flatnonzero((self.ids == cluster) & ~self.removed)
         if cluster < 0 or not len(rows):
-            raise StudioError("there is no such cluster any more", "choose one of the legend")
+            raise StudioError("this cluster no longer exists", "choose one of the legend")
         return rows
 
 
 class MapEdit(Protocol):
     """One edit of a map."""
 
-    def apply(self, now: MapState) -> MapState:
-        """Return the state after the edit."""
-        ...
-
-    def describe(self) -> str:
-        """Describe the edit."""
-        ...
+    def apply(self, now: MapState) -> MapState: ...
+    def describe(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -106,7 +101,7 @@ class RenameEdit:
 
     def apply(self, now: MapState) -> MapState:
         now.rows_of(self.cluster)
-        if any(name == self.name and one != self.cluster for one, name, _ in now.clusters()):
+        if any(name == self.name and cluster != self.cluster for cluster, name, _ in now.clusters()):
             raise StudioError(f"another cluster is called {self.name!r}", "choose another name, or merge the two")
         return replace(now, names={**now.names, self.cluster: self.name})
 
@@ -122,7 +117,7 @@ class MergeEdit:
 
     def __post_init__(self) -> None:
         if len(set(self.clusters)) < 2:
-            raise StudioError("a cluster is merged with another one", "choose two")
+            raise StudioError("only one cluster was selected", "choose two")
 
     def apply(self, now: MapState) -> MapState:
         for cluster in self.clusters:
@@ -152,7 +147,7 @@ class SplitEdit:
         if len(parts) < 2 or not all(parts) or sum(map(len, parts)) != len(whole) or set().union(*parts) != whole:
             raise StudioError("these are not the parts of this cluster", "split it again")
         ids, names = now.ids.copy(), dict(now.names)
-        taken = {name for one, name, _ in now.clusters() if one != self.cluster}
+        taken = {name for cluster, name, _ in now.clusters() if cluster != self.cluster}
         for place, (part, name) in enumerate(zip(self.parts, self.names, strict=True)):
             number = self.cluster if place == 0 else max(names) + 1
             ids[list(part)] = number
@@ -218,11 +213,7 @@ class EditHistory:
         return made
 
     def undo(self) -> EditHistory:
-        """Return the history without the last edit.
-
-        Raises:
-            StudioError: there is none.
-        """
+        """Return the history without the last edit, or raise a StudioError if there is none."""
         if not self.steps:
             raise StudioError("there is nothing to undo", "label or remove something first")
         return EditHistory(self.start, self.steps[:-1])
@@ -237,7 +228,7 @@ def clean_name(name: str) -> str:
     short = " ".join(_CONTROLS.sub("", " ".join(name.split())).split())
     seen = any(letter.isprintable() and letter != " " for letter in short)
     if not seen or len(short) > MAX_NAME_LENGTH:
-        raise StudioError("a name has a letter at least, and 80 at most", "type a shorter one" if seen else "type one")
+        raise StudioError("a name has 1 to 80 visible characters", "type a shorter one" if seen else "type one")
     return short
 
 
@@ -260,13 +251,17 @@ def _unique_name(name: str, used: set[str]) -> str:
 CLUSTER_EDITS = (RenameEdit, MergeEdit, SplitEdit)
 
 
-def edits_to_json(steps: Sequence[MapEdit]) -> list[dict[str, Any]]:
-    """Return edits as JSON values.
+_EDITS: dict[str, type[Any]] = {"label": LabelEdit, "remove": RemoveEdit, "rename": RenameEdit, "merge": MergeEdit, "split": SplitEdit}
 
-    Raises:
-        TypeError: an edit of unknown type.
-    """
-    return [_to_json(step) for step in steps]
+
+def edits_to_json(steps: Sequence[MapEdit]) -> list[dict[str, Any]]:
+    """Return edits as JSON values."""
+    kinds = {kind: name for name, kind in _EDITS.items()}
+    values: list[dict[str, Any]] = []
+    for step in steps:
+        kind: Any = type(step)
+        values.append({"do": kinds[kind], **{field.name: _to_lists(getattr(step, field.name)) for field in fields(kind)}})
+    return values
 
 
 def edits_from_json(value: Any, total: int) -> tuple[MapEdit, ...]:
@@ -280,45 +275,40 @@ def edits_from_json(value: Any, total: int) -> tuple[MapEdit, ...]:
     return tuple(_from_json(one, total) for one in value)
 
 
-def _to_json(step: MapEdit) -> dict[str, Any]:
-    if isinstance(step, LabelEdit):
-        return {"do": "label", "rows": list(step.rows), "name": step.name}
-    if isinstance(step, RemoveEdit):
-        return {"do": "remove", "rows": list(step.rows)}
-    if isinstance(step, RenameEdit):
-        return {"do": "rename", "cluster": step.cluster, "name": step.name}
-    if isinstance(step, MergeEdit):
-        return {"do": "merge", "clusters": list(step.clusters)}
-    if isinstance(step, SplitEdit):
-        return {"do": "split", "cluster": step.cluster, "parts": [list(part) for part in step.parts], "names": list(step.names)}
-    raise TypeError(type(step).__name__)
+def _to_lists(value: Any) -> Any:
+    return [_to_lists(one) for one in value] if isinstance(value, tuple) else value
 
 
 def _from_json(value: Any, total: int) -> MapEdit:
-    given = value if isinstance(value, Mapping) else {}
-    what = given.get("do")
-    if what == "label":
-        return LabelEdit(_numbers(given.get("rows"), total), _name(given.get("name")))
-    if what == "remove":
-        return RemoveEdit(_numbers(given.get("rows"), total))
-    if what == "rename":
-        return RenameEdit(_numbers([given.get("cluster")])[0], _name(given.get("name")))
-    if what == "merge":
-        return MergeEdit(_numbers(given.get("clusters")))
-    if what == "split":
-        parts, names = given.get("parts"), given.get("names")
-        if isinstance(parts, list) and isinstance(names, list) and len(parts) == len(names):
-            rows = tuple(_numbers(part, total) for part in parts)
-            return SplitEdit(_numbers([given.get("cluster")])[0], rows, tuple(_name(name) for name in names))
-    raise _invalid()
+    kind = _EDITS.get(str(value.get("do"))) if isinstance(value, Mapping) else None
+    if kind is None:
+        raise _invalid()
+    readers: dict[str, Callable[[Any], Any]] = {
+        "rows": lambda rows: _numbers(rows, total),
+        "cluster": lambda cluster: _numbers([cluster])[0],
+        "clusters": _numbers,
+        "name": _name,
+        "names": lambda names: tuple(map(_name, _list(names))),
+        "parts": lambda parts: tuple(_numbers(part, total) for part in _list(parts)),
+    }
+    read = {field.name: readers[field.name](value.get(field.name)) for field in fields(kind)}
+    if len(read.get("parts", ())) != len(read.get("names", ())):
+        raise _invalid()
+    edit: MapEdit = kind(**read)
+    return edit
 
 
 def _numbers(value: Any, below: int | None = None) -> tuple[int, ...]:
-    if not isinstance(value, list) or any(isinstance(one, bool) or not isinstance(one, int) or one < 0 for one in value):
-        raise _invalid()
-    if below is not None and any(one >= below for one in value):
-        raise _invalid()
+    for one in _list(value):
+        if isinstance(one, bool) or not isinstance(one, int) or one < 0 or (below is not None and one >= below):
+            raise _invalid()
     return tuple(value)
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise _invalid()
+    return value
 
 
 def _name(value: Any) -> str:
@@ -328,4 +318,4 @@ def _name(value: Any) -> str:
 
 
 def _invalid() -> StudioError:
-    return StudioError("this is no list of steps", "draw the map again")
+    return StudioError("this is not a list of map edits", "draw the map again")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -32,7 +32,7 @@ def align_points(points: np.ndarray, other: np.ndarray) -> np.ndarray:
     centre = there.mean(axis=0)
     here, there = here - here.mean(axis=0), there - centre
     sizes = [float(np.linalg.norm(found)) for found in (here, there)]
-    if not all(sizes):  # all in one place: nothing to turn
+    if not all(sizes):  # all points coincide
         return np.asarray(here + centre, np.float32)
     left, _, right = np.linalg.svd(here.T @ there)
     return np.asarray(here @ (left @ right) * (sizes[1] / sizes[0]) + centre, np.float32)
@@ -40,12 +40,12 @@ def align_points(points: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class ConfusionChange:
-    """Change of the confusions between two categories.
+    """Texts of two categories whose nearest text is of the other category.
 
     Attributes:
-        categories: the two categories.
-        before, after: number of texts of either whose nearest text is of the other.
+        before, after: number of such texts.
         mended: rows no longer confused; broken: rows newly confused.
+
     """
 
     categories: tuple[str, str]
@@ -80,7 +80,7 @@ def _confused_pairs(truth: np.ndarray, predicted: np.ndarray) -> dict[tuple[int,
 
 NEIGHBORS = 10
 _AT_ONCE = 1024
-_MARGIN = 1e-5  # cosines that lie as close are a tie: single precision does not tell them apart
+_MARGIN = 1e-5  # float32 cosines that differ by less are ties
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,6 @@ def compare_neighbors(before: np.ndarray, after: np.ndarray, k: int = NEIGHBORS,
     Args:
         before, after: (n, d) and (n, e) vectors of the same texts, n at least 2.
         k: number of neighbors, at most n - 1.
-        progress: called with the texts done in both spaces, and twice their number.
     """
     k = min(k, len(before) - 1)
     spaces = [unit(np.asarray(found)) for found in (before, after)]
@@ -131,7 +130,7 @@ def _nearest(rows: np.ndarray, k: int, place: int, progress: Progress | None) ->
         checkpoint()
         own = np.arange(start, min(start + _AT_ONCE, total))
         cosines, near = index.search(rows[own], k + 1)
-        # Among copies another may come first, and the row itself not at all: then the last one goes.
+        # With many copies the row itself may be missing; then the last one is dropped.
         others = near != own[:, None]
         others[others.all(axis=1), k] = False
         found[own], least[own] = near[others].reshape(-1, k), cosines[others].reshape(-1, k)[:, -1]
@@ -150,9 +149,9 @@ def _moved_away(rows: np.ndarray, near: np.ndarray, least: np.ndarray) -> np.nda
     return found
 
 
-_AMONG = 2_000  # the pairs that changed most, of which those are shown that repeat no text too often
+_AMONG = 2_000  # candidate pairs, from which those that repeat a text too often are removed
 _MAX_PAIRS_PER_TEXT = 2
-_PAIR_MARGIN = 5e-5  # more than single precision loses on the difference of two products of unit vectors
+_PAIR_MARGIN = 5e-5  # bound of the float32 error of a difference of two products of unit vectors
 
 
 @dataclass(frozen=True)
@@ -166,7 +165,6 @@ class PairChange:
 
     @property
     def change(self) -> float:
-        """Increase of the cosine."""
         return self.after - self.before
 
 
@@ -182,30 +180,27 @@ def most_changed_pairs(
         before, after: (n, d) and (n, e) vectors of the same texts.
     """
     then, now = (unit(np.asarray(found)) for found in (before, after))
-    whole, turned = np.hstack([now, then]), np.hstack([now, -then])
+    left, right = np.hstack([now, then]), np.hstack([now, -then])
     found = []
     for place, sign in enumerate((1, -1)):
 
-        def exact(a: np.ndarray, b: np.ndarray, sign: int = sign) -> np.ndarray:
-            return np.asarray(sign * (exact_products(after, a, b) - exact_products(before, a, b)))
-
-        def told(done: int, total: int, place: int = place) -> None:
+        def report(done: int, total: int, place: int = place) -> None:
             if progress is not None:
                 progress(place * total + done, 2 * total)
 
         chosen, seen, rows = list[tuple[int, int]](), Counter[int](), np.arange(len(now))
         while len(rows) > 1 and len(chosen) < top:
 
-            def of_rows(a: np.ndarray, b: np.ndarray, rows: np.ndarray = rows, exact: Any = exact) -> np.ndarray:
-                return np.asarray(exact(rows[a], rows[b]))
+            def change(a: np.ndarray, b: np.ndarray, rows: np.ndarray = rows, sign: int = sign) -> np.ndarray:
+                return np.asarray(sign * (exact_products(after, rows[a], rows[b]) - exact_products(before, rows[a], rows[b])))
 
-            best = top_pairs(whole[rows], sign * turned[rows], of_rows, _AMONG, told, margin=_PAIR_MARGIN, highest=2.0)
-            moved = [(int(rows[pair.a]), int(rows[pair.b])) for pair in best if pair.score > _PAIR_MARGIN]
-            fresh = _limit_repeats([pair for pair in moved if pair not in chosen], top - len(chosen), seen)
+            best = top_pairs(left[rows], sign * right[rows], change, _AMONG, report, margin=_PAIR_MARGIN, highest=2.0)
+            changed = [(int(rows[pair.a]), int(rows[pair.b])) for pair in best if pair.score > _PAIR_MARGIN]
+            fresh = _limit_repeats([pair for pair in changed if pair not in chosen], top - len(chosen), seen)
             chosen += fresh
-            if len(moved) < _AMONG or not fresh:
+            if len(changed) < _AMONG or not fresh:
                 break
-            # One text that moved far fills all of them with its pairs: the rest is looked at without those that have had their turn.
+            # One text that changed a lot fills the list with its pairs: search again without the texts that are listed often enough.
             rows = rows[[seen[row] < _MAX_PAIRS_PER_TEXT for row in rows.tolist()]]
         a, b = (np.array([pair[side] for pair in chosen], np.int64) for side in (0, 1))
         cosines = zip(exact_products(before, a, b).tolist(), exact_products(after, a, b).tolist(), strict=True)

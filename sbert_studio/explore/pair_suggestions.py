@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 MAX_ROWS = 3_000
 _SEED = 12
-_EACH = 2  # pairs in which one text may stand
-_DEPTH = 40  # candidates for each pair that is asked for
+_MAX_PAIRS_PER_ROW = 2
+_DEPTH = 40  # candidates per requested pair
 
 SuggestedPair = tuple[int, int, float]
-# Products of some rows with those from the first of them on, and that first one's place → what the pairs are worth.
 PairScorerFn = Callable[[np.ndarray, int], np.ndarray]
+"""A block of :func:`~.products.upper_blocks` and its start → the value of each pair."""
 
 
 def sample_rows(texts: Sequence[str], most: int = MAX_ROWS) -> np.ndarray:
-    """Return the first row of each distinct text, or a fixed random sample of them; ascending int64."""
+    """Return the first row of each distinct text, ascending int64; a fixed random sample of more than ``most`` texts."""
     first: dict[str, int] = {}
     for row, text in enumerate(texts):
         first.setdefault(" ".join(text.casefold().split()), row)
@@ -39,14 +39,14 @@ def decision_boundary(cosines: np.ndarray, is_positive: np.ndarray) -> float | N
 
     Args:
         cosines: (n,) of pairs.
-        together: (n,) bool labels.
+        is_positive: (n,) bool labels.
     """
     if min(is_positive.sum(), (~is_positive).sum()) < 4:
         return None
     order = np.argsort(cosines, kind="stable")
-    sorted_cosines, said = cosines[order], is_positive[order]
-    # Before place k all are held apart, from there on together.
-    right = np.concatenate([[0], np.cumsum(~said)]) + np.concatenate([np.cumsum(said[::-1])[::-1], [0]])
+    sorted_cosines, labels = cosines[order], is_positive[order]
+    # Correct predictions if pairs before place k are negative and all others positive.
+    right = np.concatenate([[0], np.cumsum(~labels)]) + np.concatenate([np.cumsum(labels[::-1])[::-1], [0]])
     best = int(np.argmax(right[1:-1])) + 1
     return float((sorted_cosines[best - 1] + sorted_cosines[best]) / 2)
 
@@ -63,11 +63,7 @@ def uncertain_pairs(
     Returns:
         (a, b, cosine), closest first.
     """
-
-    def distance(rows: np.ndarray) -> PairScorerFn:
-        return lambda products, _: -np.abs(products - threshold)
-
-    return _select_pairs(vectors, distance, count, exclude, progress)
+    return _select_pairs(vectors, lambda _: lambda products, _: -np.abs(products - threshold), count, exclude, progress)
 
 
 def disputed_pairs(
@@ -132,12 +128,12 @@ def _select_pairs(
             a, b = int(rows[left]), int(rows[right])
             if len(picked) == count:
                 break
-            if (a, b) in exclude or max(seen[a], seen[b]) >= _EACH or any(pair[:2] == (a, b) for pair in picked):
+            if (a, b) in exclude or max(seen[a], seen[b]) >= _MAX_PAIRS_PER_ROW or any(pair[:2] == (a, b) for pair in picked):
                 continue
             seen.update((a, b))
             picked.append((a, b, cosine))
         if len(picked) == before or len(rows) * (len(rows) - 1) // 2 <= depth:
             break
-        # One text of which all is uncertain fills the depth with its pairs: the rest is looked at without those that have had their turn.
-        rows = rows[[seen[row] < _EACH for row in rows.tolist()]]
+        # One text with many uncertain pairs fills the depth: search again without the texts that are listed often enough.
+        rows = rows[[seen[row] < _MAX_PAIRS_PER_ROW for row in rows.tolist()]]
     return picked

@@ -1,4 +1,4 @@
-"""Paraphrase mining: the most similar pairs of a corpus, exact, in bounded memory (SBERT paper, section 1)."""
+"""Paraphrase mining: the most similar pairs of a corpus, exact in bounded memory (SBERT paper, section 1), or approximate."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import numpy as np
 from ..errors import StudioError
 from ..models.similarity import TITLES, similarity, unit
 from ..progress import checkpoint
+from .index import train_centroids
 from .products import At, Float32Products, Int8Products, RowSource, UnitRows, exact_products, int8_is_fast
 
 if TYPE_CHECKING:
@@ -48,7 +49,6 @@ class TopPairs:
 
     @property
     def full(self) -> bool:
-        """True if there are ``count`` pairs."""
         return len(self._scores) == self.count
 
     @property
@@ -76,7 +76,6 @@ class TopPairs:
         self._a, self._b, self._scores = a[order], b[order], scores[order]
 
     def pairs(self) -> list[ScoredPair]:
-        """Return all pairs, best first."""
         return [ScoredPair(int(a), int(b), float(score)) for a, b, score in zip(*self.columns(), strict=True)]
 
     def columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -85,17 +84,17 @@ class TopPairs:
 
 
 ExactScores = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""Rows a and b, (m,) each → what ranks them, (m,) in double precision."""
+"""Rows a and b, (m,) each → exact scores, (m,) float64."""
 
 T = TypeVar("T", bound=At)
 _Candidates = tuple[tuple[np.ndarray, np.ndarray], bool]
-"""Places in a tile, (m,) each, and whether they are many."""
+"""Places in a tile, (m,) each, and True if they are many."""
 
-MARGIN = 2e-5  # more than single precision loses on a product of unit vectors
-TILE = 1024  # rows and columns of a tile: what the processor's caches hold
-_AT_ONCE = 65_536  # candidates scored in double precision at once
-_MANY = 256  # where more than one cell in so many is a candidate, single precision is asked before double
-_FEW = 2048  # rows below which eight bits do not pay
+MARGIN = 2e-5  # bound of the float32 error of a product of unit vectors
+TILE = 1024  # rows and columns of a tile that fits the processor's caches
+_AT_ONCE = 65_536  # candidates scored in float64 at once
+_MANY = 256  # if more than one cell in so many is an int8 candidate, float32 filters them before float64
+_FEW = 2048  # rows below which int8 and threads do not pay
 
 
 def top_pairs(
@@ -115,15 +114,14 @@ def top_pairs(
 
     Args:
         rows, others: (n, d) float32; ``None``: the rows themselves.
-        progress: called with the number of pairs.
         margin: upper bound of the float32 rounding error.
         highest: upper bound of all scores.
         use_int8: find candidates in int8; by default if it is faster. The result is the same.
     """
     scan = PairScan(rows, others, exact, TopPairs(top, highest), margin=margin, eight=use_int8)
     total, done = len(rows) * (len(rows) - 1) // 2, 0
-    with closing(scan.over(triangle_tiles(len(rows)))) as looked:
-        for left, right in looked:
+    with closing(scan.over(triangle_tiles(len(rows)))) as scanned:
+        for left, right in scanned:
             if right.stop < len(rows):
                 continue
             done += (left.stop - left.start) * (2 * len(rows) - left.start - left.stop - 1) // 2
@@ -180,23 +178,26 @@ class PairScan:
     def over(self, tiles: Iterable[tuple[T, T]]) -> Generator[tuple[T, T], None, None]:
         """Compare the rows ``left`` with the rows ``right`` of each tile; on diagonal tiles only earlier with later rows.
 
-        Each tile is multiplied by one thread: threads that share a product wait for each other, which took forty times as long with another
-        program on one of two cores.
+        Each tile is multiplied by one thread: threads that share a product wait for each other, forty times as long if another program uses
+        one of two cores.
 
         Args:
             tiles: slices or ascending row numbers, equal or all of ``left`` before all of ``right``.
 
         Yields:
             Each tile in order, once its pairs are added.
-
-        Raises:
-            StoppedError: the work was stopped.
         """
         import torch
 
         waiting: deque[tuple[tuple[T, T], Future[_Candidates]]] = deque()
         threads = torch.get_num_threads()
-        with ThreadPoolExecutor(threads, "tiles", _use_one_thread) if len(self) >= _FEW else nullcontext() as pool:
+
+        def take_next() -> tuple[T, T]:
+            tile, work = waiting.popleft()
+            self._take(tile, work.result())
+            return tile
+
+        with ThreadPoolExecutor(threads, "tiles", _use_one_thread) if self._count >= _FEW else nullcontext() as pool:
             try:
                 for tile in tiles:
                     checkpoint()
@@ -206,21 +207,13 @@ class PairScan:
                         continue
                     waiting.append((tile, pool.submit(self._candidates, self._coarse, *tile)))
                     if len(waiting) > 2 * threads:
-                        yield self._next(waiting)
+                        yield take_next()
                 while waiting:
                     checkpoint()
-                    yield self._next(waiting)
+                    yield take_next()
             finally:
                 for _, work in waiting:
                     work.cancel()
-
-    def __len__(self) -> int:
-        return self._count
-
-    def _next(self, waiting: deque[tuple[tuple[T, T], Future[_Candidates]]]) -> tuple[T, T]:
-        tile, work = waiting.popleft()
-        self._take(tile, work.result())
-        return tile
 
     def _take(self, tile: tuple[At, At], candidates: _Candidates) -> None:
         left, right = tile
@@ -272,7 +265,7 @@ def _use_one_thread() -> None:
     import torch
     from threadpoolctl import threadpool_limits
 
-    torch.get_num_threads()  # sets its own number in a thread that is new to it
+    torch.get_num_threads()  # initialises torch in a new thread
     threadpool_limits(1, user_api="openmp")
 
 
@@ -281,7 +274,7 @@ def _numbers(at: At) -> np.ndarray:
 
 
 _MAX_TOP = 100_000
-_WHOLE = 1 << 28  # bytes of rows that may stand in memory a second time, at length one
+_WHOLE = 1 << 28  # bytes up to which normalised rows are held in memory
 
 
 def paraphrase_mining(
@@ -292,7 +285,6 @@ def paraphrase_mining(
     Args:
         vectors: (n, d), of any length.
         top: number of pairs.
-        progress: called with the number of pairs.
         use_int8: see :func:`top_pairs`.
 
     Raises:
@@ -318,7 +310,7 @@ def require_top(top: int) -> None:
 
 
 MAX_ROWS_BY_SIMILARITY = 50_000
-"""Rows of which all pairs are compared: by the Manhattan distance of 384 components that takes some ten minutes."""
+"""Comparing all their pairs by the Manhattan distance of 384 components takes some ten minutes."""
 _HEIGHT, _WIDTH = 256, 4_096
 
 
@@ -328,7 +320,6 @@ def paraphrase_mining_by(vectors: np.ndarray, name: str, top: int = 10, progress
     Args:
         vectors: (n, d).
         name: one of :data:`~sbert_studio.models.similarity.SIMILARITIES`.
-        progress: called with the number of pairs.
 
     Raises:
         StudioError: ``top`` is not between 1 and 100,000, or there are more than :data:`MAX_ROWS_BY_SIMILARITY` rows.
@@ -354,3 +345,111 @@ def paraphrase_mining_by(vectors: np.ndarray, name: str, top: int = 10, progress
         if progress is not None:
             progress(done, total)
     return best.pairs()
+
+
+EXACT_BELOW = 200_000
+"""Fewer rows are mined exactly unless otherwise requested."""
+_LISTS_PER_ROW = 4
+_TRAINING_ROWS = 48  # per list
+_BLOCK = 8192
+_SAMPLE, _NEAR, _PAIRS = 1000, 4, 1000  # sampled rows, neighbours of each, and pairs that recall is measured on
+_SEED = 12
+
+
+@dataclass(frozen=True)
+class PairRecall:
+    """Share of the pairs of exact search that share a list.
+
+    Attributes:
+        share: recall of ``pairs``, between 0 and 1.
+        pairs: the closest pairs of ``rows`` sampled rows with any row.
+        cosine: the lowest cosine among them; closer pairs are missed less often.
+    """
+
+    share: float
+    pairs: int
+    rows: int
+    cosine: float
+
+
+def approximate_paraphrase_mining(
+    vectors: np.ndarray, top: int = 10, progress: Progress | None = None
+) -> tuple[list[ScoredPair], PairRecall]:
+    """Find most of the pairs of :func:`paraphrase_mining`, and measure how many such pairs are found.
+
+    Rows are assigned to about √n lists, each to the few lists with the nearest centroids (an inverted file; Jégou, Douze & Schmid 2011),
+    and the pairs within each list are compared exactly. A pair is missed only if its rows share no list.
+
+    Args:
+        vectors: (n, d), of any length, n at least 2.
+        progress: called with the number of compared pairs: rows with centroids, rows within lists (estimated at first), and the sample.
+
+    Raises:
+        StudioError: ``top`` is not between 1 and 100,000.
+    """
+    require_top(top)
+    rows, count = UnitRows(vectors), max(1, round(len(vectors) ** 0.5))
+    per_row = min(_LISTS_PER_ROW, max(1, count // 2))
+    stages = [len(rows) * count, (len(rows) * per_row) ** 2 // (2 * count), len(rows) * min(_SAMPLE, len(rows))]
+
+    def report(stage: int) -> Progress:
+        return lambda done, _: None if progress is None else progress(sum(stages[:stage]) + done, sum(stages))
+
+    lists = _assign_lists(rows, count, per_row, report(0))
+    scan = PairScan(rows, None, lambda a, b: exact_products(vectors, a, b), TopPairs(top, 1.0, once=per_row > 1), margin=MARGIN)
+    order = np.argsort(lists.ravel(), kind="stable") // per_row
+    sizes = np.bincount(lists.ravel())
+    ends, done = np.cumsum(sizes), 0
+    stages[1] = int((sizes * (sizes - 1) // 2).sum())
+    with closing(scan.over(_list_tiles(order, (ends - sizes).tolist(), ends.tolist()))) as scanned:
+        for left, right in scanned:
+            done += len(left) * (len(left) - 1) // 2 if left[0] == right[0] else len(left) * len(right)
+            report(1)(done, stages[1])
+    return scan.best.pairs(), _recall(rows, lists, report(2))
+
+
+def _list_tiles(order: np.ndarray, starts: list[int], ends: list[int]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    for start, end in zip(starts, ends, strict=True):
+        members = np.sort(order[start:end])
+        parts = [members[at : at + TILE] for at in range(0, len(members), TILE)]
+        for place, left in enumerate(parts):
+            for right in parts[place:]:
+                yield left, right
+
+
+def _assign_lists(rows: UnitRows, count: int, per_row: int, progress: Progress) -> np.ndarray:
+    import torch
+
+    sample = np.sort(np.random.default_rng(_SEED).choice(len(rows), min(len(rows), count * _TRAINING_ROWS), replace=False))
+    nearest = torch.from_numpy(train_centroids(np.ascontiguousarray(rows[sample]), count, _SEED)).T.contiguous()
+    found = np.empty((len(rows), per_row), np.int32)
+    for start in range(0, len(rows), _BLOCK):
+        checkpoint()
+        near = torch.from_numpy(rows[start : start + _BLOCK]) @ nearest
+        found[start : start + _BLOCK] = torch.topk(near, per_row, dim=1).indices.numpy()
+        progress(min(start + _BLOCK, len(rows)) * count, len(rows) * count)
+    return found
+
+
+def _recall(rows: UnitRows, lists: np.ndarray, progress: Progress) -> PairRecall:
+    import torch
+
+    sample = np.sort(np.random.default_rng(_SEED + 1).choice(len(rows), min(_SAMPLE, len(rows)), replace=False))
+    queries, k = torch.from_numpy(rows[sample]), min(_NEAR + 1, len(rows))
+    cosines, others = torch.full((len(sample), 0), -2.0), torch.zeros((len(sample), 0), dtype=torch.int64)
+    for start in range(0, len(rows), _BLOCK):
+        checkpoint()
+        part = queries @ torch.from_numpy(rows[start : start + _BLOCK]).T
+        near = torch.topk(part, min(k, part.shape[1]), dim=1)
+        cosines, others = torch.cat([cosines, near.values], 1), torch.cat([others, near.indices + start], 1)
+        best = torch.topk(cosines, min(k, cosines.shape[1]), dim=1)
+        cosines, others = best.values, others.gather(1, best.indices)
+        progress(min(start + _BLOCK, len(rows)) * len(sample), len(rows) * len(sample))
+    a, b, score = np.repeat(sample, k), others.numpy().ravel(), cosines.numpy().ravel()
+    a, b = np.minimum(a, b), np.maximum(a, b)
+    once = np.unique((a * len(rows) + b)[a != b], return_index=True)[1]  # each of two rows may be near the other
+    a, b, score = (column[a != b][once] for column in (a, b, score))
+    closest = np.argsort(-score, kind="stable")[:_PAIRS]
+    a, b, score = a[closest], b[closest], score[closest]
+    together = (lists[a][:, :, None] == lists[b][:, None, :]).any((1, 2))
+    return PairRecall(float(together.mean()), len(a), len(sample), float(score[-1]))

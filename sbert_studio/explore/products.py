@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     import torch
 
 
-_BLOCK = 8192  # rows turned into eight bits at once
+_BLOCK = 8192
 _STEPS = 127
-_MAX_SPREAD = 9.0  # the largest component of a unit vector, times √d, from which a rotation pays
+_MAX_SPREAD = 9.0  # largest component of a unit vector, times √d, from which on a rotation pays
 _SEED = 12
 
 At = slice | np.ndarray
@@ -67,7 +67,7 @@ class Float32Products:
         """Return (l, r) products, owned by the caller."""
         import torch
 
-        # By torch rather than NumPy, whose threads would stand in the way of those that look at the products.
+        # Torch, since NumPy's threads would compete with those that scan the products.
         return torch.from_numpy(self._rows[left]) @ torch.from_numpy(self._others[right]).T
 
     def least(self, product: float) -> float:
@@ -91,12 +91,12 @@ class Int8Products:
     """
 
     def __init__(self, rows: RowSource, others: RowSource, margin: float) -> None:
-        self._turn: np.ndarray | None = None
+        self._rotation_matrix: np.ndarray | None = None
         sides = [rows] if others is rows else [rows, others]
         largest = [_largest(side) for side in sides]
         if any(most * np.sqrt(side.shape[1]) > _MAX_SPREAD * longest for (most, longest), side in zip(largest, sides, strict=True)):
-            self._turn = _rotation(rows.shape[1])
-            largest = [_largest(side, self._turn) for side in sides]
+            self._rotation_matrix = _rotation(rows.shape[1])
+            largest = [_largest(side, self._rotation_matrix) for side in sides]
         found = [self._small(side, most / _STEPS or 1.0) for (most, _), side in zip(largest, sides, strict=True)]
         (self._q, self._s, lost, length), (self._r, self._t, gone, _) = found[0], found[-1]
         longest = largest[-1][1]
@@ -108,7 +108,7 @@ class Int8Products:
         whole, lost, kept = torch.empty(rows.shape, dtype=torch.int8), 0.0, 0.0
         for start in range(0, len(rows), _BLOCK):
             checkpoint()
-            part = _rotate(rows[start : start + _BLOCK], self._turn)
+            part = _rotate(rows[start : start + _BLOCK], self._rotation_matrix)
             near = torch.from_numpy(part).mul(1 / step).round_().clamp_(-_STEPS, _STEPS)
             whole[start : start + _BLOCK] = near
             near.mul_(step)
@@ -131,17 +131,17 @@ class Int8Products:
         return cell * self._s * self._t - self._error
 
 
-def _rotate(rows: np.ndarray, turn: np.ndarray | None) -> np.ndarray:
-    return np.ascontiguousarray(rows if turn is None else rows @ turn, np.float32)
+def _rotate(rows: np.ndarray, rotation: np.ndarray | None) -> np.ndarray:
+    return np.ascontiguousarray(rows if rotation is None else rows @ rotation, np.float32)
 
 
-def _largest(rows: RowSource, turn: np.ndarray | None = None) -> tuple[float, float]:
+def _largest(rows: RowSource, rotation: np.ndarray | None = None) -> tuple[float, float]:
     import torch
 
     most = longest = 0.0
     for start in range(0, len(rows), _BLOCK):
         checkpoint()
-        part = torch.from_numpy(_rotate(rows[start : start + _BLOCK], turn))
+        part = torch.from_numpy(_rotate(rows[start : start + _BLOCK], rotation))
         most = max(most, float(torch.linalg.vector_norm(part, torch.inf)))
         longest = max(longest, float(torch.linalg.vector_norm(part, dim=1).max()))
     return most, longest
@@ -149,8 +149,7 @@ def _largest(rows: RowSource, turn: np.ndarray | None = None) -> tuple[float, fl
 
 @lru_cache(maxsize=2)
 def _rotation(width: int) -> np.ndarray:
-    turn = np.linalg.qr(np.random.default_rng(_SEED).standard_normal((width, width)))[0]
-    return np.ascontiguousarray(turn, np.float32)
+    return np.ascontiguousarray(np.linalg.qr(np.random.default_rng(_SEED).standard_normal((width, width)))[0], np.float32)
 
 
 @lru_cache(maxsize=1)

@@ -9,34 +9,43 @@ import re
 import threading
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import StudioError
-from ..models.similarity import unit
 from ..progress import KeyLocks, checkpoint
 from ..registry import KeyedSettings, setting
 from ..workspace import Workspace, digest_texts
 from . import umap
-from .neighbors import principal_components
-from .umap import LARGE_EPOCHS, MIN_ROWS, configure_numba_cache, membership_strengths, optimize_layout
+from .umap import (
+    LARGE_EPOCHS,
+    MIN_ROWS,
+    LayoutSettings,
+    configure_numba_cache,
+    membership_strengths,
+    metric_space,
+    optimize_layout,
+    principal_components,
+)
 from .vector_store import evict_files, load_array, store_array
 
 if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
     from ..progress import Progress
-    from .neighbors import NeighborGraphCache
+    from .umap import NeighborGraphCache
 
 
-_MOST_NEW = 0.1  # of what stands: more of them would deserve a map of their own
-_RATE = 0.25  # of UMAP's transform
-_PART = 0.5  # of the epochs
-_SAME = 1e-3  # nearer than this is a copy
-_ASKED = 1024
+_MAX_NEW = 0.1  # share of new points; with more, the map is drawn again
+_RATE = 0.25  # learning rate of UMAP's transform
+_EPOCH_SHARE = 0.5
+_SAME = 1e-3  # distance below which a point is a copy
+_QUERY_BLOCK = 1024
 
 
 @dataclass(frozen=True)
@@ -56,12 +65,12 @@ class PlacedPoints:
 
 
 def match_earlier_rows(texts: Sequence[str], earlier: Sequence[str]) -> np.ndarray | None:
-    """Return the earlier row of each text, (n,), -1 for new ones; ``None`` if an earlier text is missing.
+    """Return the earlier row of each text, (n,), -1 for new ones.
 
-    Or none or more than a tenth are new.
+    ``None`` if an earlier text is missing, no text is new, or more than a tenth are.
     """
     count = len(texts) - len(earlier)
-    if len(earlier) < MIN_ROWS or not 0 < count <= _MOST_NEW * len(earlier):
+    if len(earlier) < MIN_ROWS or not 0 < count <= _MAX_NEW * len(earlier):
         return None
     places = defaultdict(list)
     for row in range(len(earlier) - 1, -1, -1):
@@ -83,95 +92,71 @@ def place_new_points(
     old, new = np.flatnonzero(earlier >= 0), np.flatnonzero(earlier < 0)
     rows, distances = _nearest(vectors, old, new, min(params.n_neighbors, len(old)), params.metric)
     weights = membership_strengths(distances, cache)
-    standing = xy[earlier[old]]
-    begun = np.einsum("mk,mkd->md", weights / weights.sum(axis=1, keepdims=True), standing[rows])
+    fixed = xy[earlier[old]]
+    initial = np.einsum("mk,mkd->md", weights / weights.sum(axis=1, keepdims=True), fixed[rows])
     copies = distances[:, 0] < _SAME
-    begun[copies] = standing[rows[copies, 0]]
+    initial[copies] = fixed[rows[copies, 0]]
     made = np.empty((len(vectors), xy.shape[1]), np.float32)
-    made[old], made[new] = standing, begun
+    made[old], made[new] = fixed, initial
     free = np.flatnonzero(~copies)
     if len(free):
-        made[new[free]] = _optimize_new_points(standing, begun[free], rows[free], weights[free], params, cache, progress)
+        graph = _graph_of_new(len(fixed), rows[free], weights[free])
+        points = np.concatenate([fixed, initial[free]])
+        found = optimize_layout(
+            points,
+            graph,
+            cache,
+            min_dist=params.min_dist,
+            epochs=round(LARGE_EPOCHS * _EPOCH_SHARE),
+            rate=_RATE,
+            seed=max(params.seed, 0),
+            first=len(fixed),
+            progress=progress,
+        )
+        made[new[free]] = np.where(np.isfinite(found), found, points)[len(fixed) :]
     return PlacedPoints(made, new, earlier[old][rows], weights)
 
 
-def _optimize_new_points(
-    standing: np.ndarray,
-    begun: np.ndarray,
-    rows: np.ndarray,
-    weights: np.ndarray,
-    params: ProjectionParams,
-    cache: Path,
-    progress: Progress | None,
-) -> np.ndarray:
+def _graph_of_new(fixed: int, rows: np.ndarray, weights: np.ndarray) -> csr_matrix:
     from scipy.sparse import csr_matrix
 
-    first, total = len(standing), len(standing) + len(begun)
-    starts = np.concatenate([np.zeros(first, np.int64), np.arange(0, rows.size + 1, rows.shape[1])])
-    graph = csr_matrix((weights.ravel(), rows.ravel(), starts), shape=(total, total))
-    found = optimize_layout(
-        np.concatenate([standing, begun]),
-        graph,
-        cache,
-        min_dist=params.min_dist,
-        epochs=round(LARGE_EPOCHS * _PART),
-        rate=_RATE,
-        seed=max(params.seed, 0),
-        first=first,
-        progress=progress,
-    )[first:]
-    return np.where(np.isfinite(found), found, begun)
+    starts = np.concatenate([np.zeros(fixed, np.int64), np.arange(0, rows.size + 1, rows.shape[1])])
+    return csr_matrix((weights.ravel(), rows.ravel(), starts), shape=(fixed + len(rows), fixed + len(rows)))
 
 
 def _nearest(vectors: np.ndarray, old: np.ndarray, new: np.ndarray, k: int, metric: str) -> tuple[np.ndarray, np.ndarray]:
     import faiss
 
-    space = unit(vectors) if metric == "cosine" else np.ascontiguousarray(vectors, np.float32)
+    space = metric_space(vectors, metric)
     index = faiss.IndexFlatL2(space.shape[1])
     index.add(space[old])
     found = []
-    for start in range(0, len(new), _ASKED):
+    for start in range(0, len(new), _QUERY_BLOCK):
         checkpoint()
-        found.append(index.search(space[new[start : start + _ASKED]], k))
+        found.append(index.search(space[new[start : start + _QUERY_BLOCK]], k))
     squares, rows = (np.concatenate(parts) for parts in zip(*found, strict=True))
     return rows, np.sqrt(np.maximum(squares, 0))
 
 
-_ONE_AT_A_TIME = threading.Lock()  # the threads of numba that umap-learn uses must not be asked by two
-_PATIENCE = 0.2
+_ONE_AT_A_TIME = threading.Lock()  # numba's thread pool, which umap-learn uses, must not be entered twice
+_POLL_SECONDS = 0.2
 
 
 def umap_learn_layout(
-    vectors: np.ndarray,
-    cache: Path,
-    *,
-    dimensions: int,
-    n_neighbors: int,
-    min_dist: float,
-    metric: str = "cosine",
-    seed: int = -1,
-    start: np.ndarray | None = None,
-    progress: Progress | None = None,
+    vectors: np.ndarray, cache: Path, settings: LayoutSettings, *, start: np.ndarray | None = None, progress: Progress | None = None
 ) -> np.ndarray:
-    """Return a layout by ``umap.UMAP``, (n, dimensions) float32, finite.
-
-    Fewer than 12 rows are laid out by principal components, coinciding rows at the origin. Stoppable between epochs.
+    """Return a layout by ``umap.UMAP``, stoppable between epochs; arguments and result as for :func:`~.umap.umap_layout`.
 
     Args:
-        vectors: (n, d).
-        cache: folder for compiled code if umap-learn's own is not writable.
-        n_neighbors: neighbors of each point, at most n - 1.
-        metric: ``cosine`` or ``euclidean``.
-        seed: negative for a random layout on all cores; otherwise reproducible on one.
         start: (n, dimensions) initial layout; spectral if not given.
-        progress: called with the epochs done and their number.
     """
-    space = unit(vectors) if metric == "cosine" else np.asarray(vectors, np.float32)
+    dimensions, seed = settings.dimensions, settings.seed
+    space = metric_space(vectors, settings.metric)
     if len(space) < MIN_ROWS:
-        return np.ascontiguousarray(principal_components(space, dimensions))
+        return principal_components(space, dimensions)
     if np.ptp(space, axis=0).max() < 1e-6:
         return np.zeros((len(space), dimensions), np.float32)
-    while not _ONE_AT_A_TIME.acquire(timeout=_PATIENCE):
+    while not _ONE_AT_A_TIME.acquire(timeout=_POLL_SECONDS):
         checkpoint()
     try:
         configure_numba_cache(cache, "umap", "pynndescent")
@@ -181,37 +166,30 @@ def umap_learn_layout(
             how = "run: pip install 'sbert-studio[umap]'; or leave the layout as it is"
             raise StudioError("this layout needs umap-learn, which is not installed", how) from error
 
+        progress_bar = {"file": _EpochStream(progress), "disable": False, "mininterval": 0.2, "bar_format": "{n_fmt}/{total_fmt}"}
+
         def fit() -> np.ndarray:
             with _release_progress_bars(), warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # what umap-learn falls back to, it says to programmers
+                warnings.simplefilter("ignore")  # about umap-learn's fallbacks
                 checkpoint()
                 return np.asarray(
                     UMAP(
-                        n_neighbors=min(n_neighbors, len(space) - 1),
+                        n_neighbors=min(settings.n_neighbors, len(space) - 1),
                         n_components=dimensions,
-                        min_dist=min_dist,
-                        metric=metric,
+                        min_dist=settings.min_dist,
+                        metric=settings.metric,
                         init="spectral" if start is None or not np.ptp(start) else np.array(start, np.float32),
                         random_state=seed if seed >= 0 else None,
                         n_jobs=1 if seed >= 0 else -1,
-                        tqdm_kwds={
-                            "file": _EpochStream(progress),
-                            "disable": False,
-                            "mininterval": 0.2,
-                            "bar_format": "{n_fmt}/{total_fmt}",
-                        },
+                        tqdm_kwds=progress_bar,
                     ).fit_transform(space)
                 )
 
-        made = _run_in_thread(fit)
+        with ThreadPoolExecutor(1, "umap-learn") as pool:
+            made = pool.submit(contextvars.copy_context().run, fit).result()
     finally:
         _ONE_AT_A_TIME.release()
     return np.ascontiguousarray(made if np.isfinite(made).all() else principal_components(space, dimensions), np.float32)
-
-
-def _run_in_thread(work: Callable[[], np.ndarray]) -> np.ndarray:
-    with ThreadPoolExecutor(1, "umap-learn") as pool:
-        return pool.submit(contextvars.copy_context().run, work).result()
 
 
 @contextlib.contextmanager
@@ -246,18 +224,16 @@ LAYOUTS = ("studio", "umap-learn")
 
 @dataclass(frozen=True)
 class ProjectionParams(KeyedSettings):
-    """Projection parameters.
+    """Projection parameters, checked against their bounds."""
 
-    Raises:
-        StudioError: a value is out of bounds.
-    """
-
-    dimensions: int = setting(2, "2 draws a flat map, 3 a cloud that can be turned", min=2, max=3, step=1)
-    n_neighbors: int = setting(15, "few neighbours show fine detail, many show the whole", min=2, max=200, step=1)
-    min_dist: float = setting(0.1, "how close points may lie: small packs alike texts tightly", min=0.0, max=0.99, step=0.01)
-    metric: str = setting("cosine", "what near means: cosine compares directions only", choices=("cosine", "euclidean"))
-    seed: int = setting(-1, "-1 draws another map each time; 0 and more make the same map again", min=-1, step=1)
-    layout: str = setting("studio", "who lays it out: studio is faster, umap-learn is the library of UMAP's authors", choices=LAYOUTS)
+    dimensions: int = setting(2, "2 draws a flat map, 3 a cloud that can be rotated", min=2, max=3, step=1)
+    n_neighbors: int = setting(15, "few neighbours show local detail, many the global structure", min=2, max=200, step=1)
+    min_dist: float = setting(
+        0.1, "minimum distance of points on the map; small values pack similar texts tightly", min=0.0, max=0.99, step=0.01
+    )
+    metric: str = setting("cosine", "distance metric; cosine compares directions only", choices=("cosine", "euclidean"))
+    seed: int = setting(-1, "-1 draws a different map each time; 0 or more gives a reproducible map", min=-1, step=1)
+    layout: str = setting("studio", "layout engine: studio is faster; umap-learn is the library of UMAP's authors", choices=LAYOUTS)
 
 
 _DEFAULTS = ProjectionParams()
@@ -295,7 +271,6 @@ def project(
     Args:
         vectors: (n, d).
         key_base: cache key of the vectors: ``<text digest>-<encoder fingerprint>``.
-        progress: called with the epochs done and their number.
         start: another map of the same texts to start from.
         graphs: cache of neighbor graphs.
     """
@@ -309,20 +284,13 @@ def project(
             usual = replace(params, n_neighbors=_DEFAULTS.n_neighbors, min_dist=_DEFAULTS.min_dist)
             if own and start is None and params != usual and params.seed >= 0:
                 start = project(vectors, usual, key_base, workspace, progress, graphs=graphs)
-            asked: dict[str, Any] = {
-                "dimensions": params.dimensions,
-                "n_neighbors": params.n_neighbors,
-                "min_dist": params.min_dist,
-                "metric": params.metric,
-                "seed": params.seed,
-                "start": None if start is None else start.xy,
-                "progress": progress,
-            }
+            settings = LayoutSettings(params.dimensions, params.n_neighbors, params.min_dist, params.metric, params.seed)
+            cache, initial = workspace.cache("numba"), None if start is None else start.xy
             if own:
                 near = None if graphs is None else graphs.of(vectors, key_base, params.metric)
-                xy = umap.umap_layout(vectors, workspace.cache("numba"), near=near, **asked)
+                xy = umap.umap_layout(vectors, cache, settings, start=initial, near=near, progress=progress)
             else:
-                xy = umap_learn_layout(vectors, workspace.cache("numba"), **asked)
+                xy = umap_learn_layout(vectors, cache, settings, start=initial, progress=progress)
             xy.flags.writeable = False
             if store_array(path, xy):
                 evict_files(path.parent, _MAX_BYTES, path)

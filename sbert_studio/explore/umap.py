@@ -1,4 +1,4 @@
-"""UMAP (McInnes et al. 2018): the fuzzy graph and its layout by stochastic gradient descent."""
+"""UMAP (McInnes et al. 2018): the neighbour graph, and its layout by stochastic gradient descent."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import os
 import secrets
 import tempfile
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,23 +18,178 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..caches import LruCache
 from ..models.similarity import unit
 from ..progress import checkpoint
-from .neighbors import build_neighbor_graph, principal_components
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
     from ..progress import Progress
-    from .neighbors import NeighborProvider
+
+_BLOCK = 16_384
+_QUERY_BLOCK = 4096
+_EXACT_ROWS = 20_000  # larger corpora are searched through an inverted file
+_LISTS = 4  # times √n
+_PROBES = 8  # lists at first; doubled until the recall is reached
+_SAMPLE = 256  # rows that the recall is measured on
+_RECALL = 0.98
+_TRAINING_ROWS = 64  # per list
+
+
+def principal_components(vectors: np.ndarray, count: int) -> np.ndarray:
+    """Return the first ``count`` principal component scores, (n, count) float32, padded with zeros.
+
+    Exact, from the (d, d) covariance in float64. Signs are fixed so that equal vectors give equal scores.
+    """
+    rows, dim = vectors.shape
+    centre = np.zeros(dim) if rows == 0 else vectors.mean(axis=0, dtype=np.float64)
+    covariance = np.zeros((dim, dim))
+    for start in range(0, rows, _BLOCK):
+        block = vectors[start : start + _BLOCK] - centre
+        covariance += block.T @ block
+    _, axes = np.linalg.eigh(covariance)
+    axes = axes[:, ::-1][:, :count]
+    axes = axes * np.where(axes[np.abs(axes).argmax(axis=0), np.arange(axes.shape[1])] < 0, -1, 1)
+    scores = np.zeros((rows, count), np.float32)
+    for start in range(0, rows, _BLOCK):
+        scores[start : start + _BLOCK, : axes.shape[1]] = (vectors[start : start + _BLOCK] - centre) @ axes
+    return scores
+
+
+def nearest_neighbors(points: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ``k`` nearest rows of each row, itself first: (n, k) int32 rows and float32 Euclidean distances."""
+    import faiss
+
+    index = faiss.IndexFlatL2(points.shape[1])
+    index.add(points)
+    return _query_index(index, points, k)
+
+
+def approximate_neighbors(points: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return :func:`nearest_neighbors` and the measured recall: exact up to 20,000 rows, otherwise at least 0.98.
+
+    Large inputs use a FAISS inverted file; the number of probed lists is doubled until a sample reaches the recall.
+    """
+    import faiss
+
+    count, width = points.shape
+    if count <= _EXACT_ROWS:
+        return *nearest_neighbors(points, k), 1.0
+    exact = faiss.IndexFlatL2(width)
+    index = faiss.IndexIVFFlat(exact, width, round(_LISTS * count**0.5))
+    index.cp.max_points_per_centroid = _TRAINING_ROWS
+    index.train(points)
+    checkpoint()
+    index.add(points)
+    sample = np.linspace(0, count - 1, _SAMPLE).astype(np.int64)
+    whole = faiss.IndexFlatL2(width)
+    whole.add(points)
+    truth = whole.search(points[sample], k)[1]
+    recall, index.nprobe = 0.0, _PROBES
+    while True:
+        found = index.search(points[sample], k)[1]
+        recall = float(np.mean([len(np.intersect1d(*pair)) / k for pair in zip(found, truth, strict=True)]))
+        if recall >= _RECALL or index.nprobe >= index.nlist:
+            break
+        index.nprobe = min(2 * index.nprobe, index.nlist)
+    return *_query_index(index, points, k), recall
+
+
+def _query_index(index: Any, points: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    rows, distances = np.empty((len(points), k), np.int32), np.empty((len(points), k), np.float32)
+    for start in range(0, len(points), _QUERY_BLOCK):
+        checkpoint()
+        part = slice(start, start + _QUERY_BLOCK)
+        squares, found = index.search(points[part], k)
+        rows[part], distances[part] = _self_first(squares, found, start)
+    return rows, distances
+
+
+def _self_first(squares: np.ndarray, rows: np.ndarray, start: int) -> tuple[np.ndarray, np.ndarray]:
+    own = start + np.arange(len(rows))[:, None]
+    place = np.where((rows == own).any(axis=1), (rows == own).argmax(axis=1), rows.shape[1] - 1)
+    at = np.arange(len(rows))
+    rows[at, place] = rows[:, 0]
+    squares[at, place] = squares[:, 0]
+    rows[:, 0], squares[:, 0] = own[:, 0], 0
+    missing = rows < 0
+    rows, squares = np.where(missing, own, rows), np.where(missing, 0, squares)
+    order = np.argsort(squares, axis=1, kind="stable")
+    return np.take_along_axis(rows, order, 1), np.sqrt(np.maximum(np.take_along_axis(squares, order, 1), 0))
+
+
+COMPONENTS = 50
+"""Dimensions in which neighbours are searched."""
+_CACHED_COUNTS = 32, 100  # neighbours in a cached graph: enough for common settings, and for the page's slider
+_BUDGET = 64 << 20
+
+
+@dataclass(frozen=True)
+class NeighborGraph:
+    """Principal components of a corpus and the neighbors of each row.
+
+    Attributes:
+        points: (n, 50) float32.
+        rows, distances: (n, k) int32 and float32, nearest first, including the row itself.
+        recall: measured recall; 1 for exact search.
+    """
+
+    points: np.ndarray
+    rows: np.ndarray
+    distances: np.ndarray
+    recall: float
+
+    @property
+    def nbytes(self) -> int:
+        return self.points.nbytes + self.rows.nbytes + self.distances.nbytes
+
+
+def build_neighbor_graph(vectors: np.ndarray, metric: str, count: int) -> NeighborGraph:
+    """Return the graph of the ``count`` nearest neighbors of (n, d) ``vectors``."""
+    checkpoint()
+    points = principal_components(metric_space(vectors, metric), COMPONENTS)
+    return NeighborGraph(points, *approximate_neighbors(points, min(count, len(points))))
+
+
+def metric_space(vectors: np.ndarray, metric: str) -> np.ndarray:
+    """Return float32 vectors whose Euclidean distances rank like the metric, ``cosine`` or ``euclidean``."""
+    return unit(vectors) if metric == "cosine" else np.ascontiguousarray(vectors, np.float32)
+
+
+NeighborProvider = Callable[[int], NeighborGraph]
+"""Number of neighbours → a graph of at least as many."""
+
+
+class NeighborGraphCache:
+    """Neighbor graphs of recently drawn corpora, within a memory budget in bytes."""
+
+    def __init__(self, budget: int = _BUDGET) -> None:
+        self._kept: LruCache[NeighborGraph] = LruCache(budget, lambda value: value.nbytes)
+
+    @property
+    def bytes(self) -> int:
+        return self._kept.bytes
+
+    def evict_unused(self, seconds: float) -> None:
+        self._kept.evict_unused(seconds)
+
+    def of(self, vectors: np.ndarray, key: str, metric: str = "cosine") -> NeighborProvider:
+        """Return a provider of at least that many neighbors of each row of ``vectors``, cached under ``key``."""
+
+        def get(count: int) -> NeighborGraph:
+            size = next((size for size in _CACHED_COUNTS if count <= size), count)
+            return self._kept.get((key, metric, size), lambda: build_neighbor_graph(vectors, metric, size), checkpoint)
+
+        return get
 
 
 def load_kernels(cache: Path) -> Any:
     """Return the module of the compiled kernels, with numba's cache beside it or in ``cache``."""
     configure_numba_cache(cache)
-    from . import umap_kernels as found
+    from . import umap_kernels
 
-    return found
+    return umap_kernels
 
 
 def configure_numba_cache(cache: Path, *packages: str) -> None:
@@ -63,7 +219,7 @@ def _ignore_cache_errors() -> None:
     def load_or_none(self: Any, key: Any) -> Any:
         try:
             return load(self, key)
-        except Exception:  # whatever unpickling comes to
+        except Exception:  # unpickling a damaged file may raise anything
             with contextlib.suppress(OSError):
                 self.flush()
             return None
@@ -75,10 +231,10 @@ def _ignore_cache_errors() -> None:
     IndexDataCacheFile.load, IndexDataCacheFile.save = load_or_none, save_or_not
 
 
-SHIFT = 17  # of a float's 32 bits those of exponent and 6 of the fraction are left: 64 steps an octave, within 0.6 % of the curve
+SHIFT = 17  # keeps a float's exponent and 6 bits of its fraction: 64 steps an octave, within 0.6 % of the curve
 _NEAREST, _FARTHEST = 2.0**-24, 2.0**24  # squares of distances
 _SPREAD = 1.0
-_APART = 0.001  # keeps what pushes finite
+_MIN_SQUARE = 0.001  # keeps repulsion finite
 
 
 @dataclass(frozen=True)
@@ -109,13 +265,13 @@ def force_tables(min_dist: float) -> ForceTables:
     bits = (np.arange(lowest, highest + 1, dtype=np.int64) << SHIFT) + (1 << (SHIFT - 1))
     square = bits.astype(np.int32).view(np.float32).astype(np.float64)
     pull = -2 * a * b * square ** (b - 1) / (1 + a * square**b)
-    push = 2 * b / ((_APART + square) * (1 + a * square**b))
+    push = 2 * b / ((_MIN_SQUARE + square) * (1 + a * square**b))
     push[0] = 0
     return ForceTables(pull.astype(np.float32), push.astype(np.float32), lowest)
 
 
-_ROWS_OF_A_BLOCK, _MOST_BLOCKS = 1000, 16  # by the rows alone, so that the processors make no difference
-_TELL = 0.2  # seconds between two words of progress
+_BLOCK_ROWS, _MAX_BLOCKS = 1000, 16  # by the rows alone, so that results do not depend on the number of processors
+_PROGRESS_SECONDS = 0.2
 
 
 def optimize_layout(
@@ -138,18 +294,17 @@ def optimize_layout(
         rate: initial learning rate; decays to 0.
         seed: negative for a random layout.
         first: rows before it are fixed.
-        progress: called with the epochs done and their number.
     """
     run = load_kernels(cache).run_epoch
     now = np.array(positions, np.float32, order="C")
     before = now.copy()
-    starts, others, period = _schedule(graph, epochs)
-    due = period.copy()
-    tables = force_tables(min_dist)
-    sown = np.uint64(seed if seed >= 0 else secrets.randbits(32))
+    starts, others, period = _sampling_schedule(graph, epochs)
+    edges, tables = (starts, others, period, period.copy()), force_tables(min_dist)
+    forces = tables.pull, tables.push, SHIFT, tables.lowest
+    state = np.uint64(seed if seed >= 0 else secrets.randbits(32))
     count = len(now) - first
-    cuts = first + np.linspace(0, count, max(1, min(_MOST_BLOCKS, count // _ROWS_OF_A_BLOCK)) + 1).astype(np.int64)
-    told = 0.0
+    cuts = first + np.linspace(0, count, max(1, min(_MAX_BLOCKS, count // _BLOCK_ROWS)) + 1).astype(np.int64)
+    reported = 0.0
     with ThreadPoolExecutor(min(_processors(), len(cuts) - 1)) as pool:
         for number in range(epochs):
             checkpoint()
@@ -157,17 +312,16 @@ def optimize_layout(
             speed = np.float32(rate * (1 - max(0, number - 1) / epochs))
 
             def step(block: int, number: int = number, speed: np.float32 = speed) -> None:
-                span = int(cuts[block]), int(cuts[block + 1])
-                run(now, before, *span, starts, others, period, due, tables.pull, tables.push, SHIFT, tables.lowest, speed, number, sown)
+                run(now, before, (int(cuts[block]), int(cuts[block + 1])), edges, forces, speed, number, state)
 
             list(pool.map(step, range(len(cuts) - 1)))
-            if progress is not None and (number + 1 == epochs or time.monotonic() - told > _TELL):
-                told = time.monotonic()
+            if progress is not None and (number + 1 == epochs or time.monotonic() - reported > _PROGRESS_SECONDS):
+                reported = time.monotonic()
                 progress(number + 1, epochs)
     return now
 
 
-def _schedule(graph: csr_matrix, epochs: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _sampling_schedule(graph: csr_matrix, epochs: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     kept = graph.copy()
     heaviest = kept.data.max(initial=np.float32(0))
     kept.data[kept.data < heaviest / epochs] = 0
@@ -205,23 +359,36 @@ def fuzzy_union(rows: np.ndarray, distances: np.ndarray, cache: Path) -> csr_mat
     return (directed + back - directed.multiply(back)).tocsr()
 
 
-METHOD = 2  # of laying out: what another made, and is kept, is not taken for it
-MIN_ROWS = 12  # rows below which a neighbourhood graph says nothing
-LARGE_ROWS = 20_000  # rows from which on fewer epochs do
+METHOD = 2  # version of the layout, part of the keys of cached maps
+MIN_ROWS = 12  # fewer rows are laid out by principal components
+LARGE_ROWS = 20_000  # more rows need fewer epochs
 EPOCHS, LARGE_EPOCHS = 300, 200
-_RESUME_RATE = 0.5  # the rate, and the part of the epochs, of a layout that grows out of another
-_SIDE, _NOISE = 10.0, 1e-3  # of the square in which points begin
+_RESUME_RATE = 0.5  # learning rate and share of the epochs of a layout that starts from another
+_SIDE, _NOISE = 10.0, 1e-3  # of the initial square
+
+
+@dataclass(frozen=True)
+class LayoutSettings:
+    """Settings of a layout.
+
+    Attributes:
+        n_neighbors: neighbors of each point including itself, at most n - 1.
+        metric: ``cosine`` or ``euclidean``.
+        seed: negative for a random layout; otherwise reproducible.
+    """
+
+    dimensions: int
+    n_neighbors: int
+    min_dist: float
+    metric: str = "cosine"
+    seed: int = -1
 
 
 def umap_layout(
     vectors: np.ndarray,
     cache: Path,
+    settings: LayoutSettings,
     *,
-    dimensions: int,
-    n_neighbors: int,
-    min_dist: float,
-    metric: str = "cosine",
-    seed: int = -1,
     start: np.ndarray | None = None,
     near: NeighborProvider | None = None,
     progress: Progress | None = None,
@@ -233,30 +400,25 @@ def umap_layout(
     Args:
         vectors: (n, d).
         cache: folder for compiled code if the package is not writable.
-        n_neighbors: neighbors of each point including itself, at most n - 1.
-        metric: ``cosine`` or ``euclidean``.
-        seed: negative for a random layout; otherwise reproducible.
         start: (n, dimensions) initial layout; principal components if not given.
         near: provider of cached neighbors.
-        progress: called with the epochs done and their number.
     """
-    rows = len(vectors)
+    rows, dimensions, seed = len(vectors), settings.dimensions, settings.seed
     if rows < MIN_ROWS:
-        plain = principal_components(unit(vectors) if metric == "cosine" else np.asarray(vectors, np.float32), dimensions)
-        return np.ascontiguousarray(plain)
-    count = min(n_neighbors, rows - 1)
-    found = near(count) if near is not None else build_neighbor_graph(vectors, metric, count)
+        return principal_components(metric_space(vectors, settings.metric), dimensions)
+    count = min(settings.n_neighbors, rows - 1)
+    found = near(count) if near is not None else build_neighbor_graph(vectors, settings.metric, count)
     plain = found.points[:, :dimensions]
     if np.ptp(found.points, axis=0).max() < 1e-6:
         return np.zeros((rows, dimensions), np.float32)
-    epochs, grown = EPOCHS if rows <= LARGE_ROWS else LARGE_EPOCHS, start is not None and bool(np.ptp(start))
+    epochs, resumed = EPOCHS if rows <= LARGE_ROWS else LARGE_EPOCHS, start is not None and bool(np.ptp(start))
     made = optimize_layout(
-        np.asarray(start) if grown else _initial_layout(plain, max(seed, 0)),
+        np.asarray(start) if resumed else _initial_layout(plain, max(seed, 0)),
         fuzzy_union(found.rows[:, :count], found.distances[:, :count], cache),
         cache,
-        min_dist=min_dist,
-        epochs=round(epochs * _RESUME_RATE) if grown else epochs,
-        rate=_RESUME_RATE if grown else 1.0,
+        min_dist=settings.min_dist,
+        epochs=round(epochs * _RESUME_RATE) if resumed else epochs,
+        rate=_RESUME_RATE if resumed else 1.0,
         seed=seed,
         progress=progress,
     )
@@ -264,8 +426,8 @@ def umap_layout(
 
 
 def warm_up(cache: Path) -> None:
-    """Compile the kernels by laying out a few random points, in a background thread."""
-    umap_layout(np.random.default_rng(0).normal(size=(64, 8)), cache, dimensions=2, n_neighbors=5, min_dist=0.1)
+    """Compile the kernels by laying out a few random points."""
+    umap_layout(np.random.default_rng(0).normal(size=(64, 8)), cache, LayoutSettings(2, 5, 0.1))
 
 
 def _initial_layout(plain: np.ndarray, seed: int) -> np.ndarray:

@@ -56,34 +56,19 @@ def smooth_distances(distances: Any, widths: Any, nearest: Any) -> None:
 
 
 @_compiled  # type: ignore[untyped-decorator]
-def run_epoch(
-    positions: Any,
-    before: Any,
-    first: int,
-    last: int,
-    starts: Any,
-    others: Any,
-    period: Any,
-    due: Any,
-    pull: Any,
-    push: Any,
-    shift: int,
-    lowest: int,
-    rate: Any,
-    number: int,
-    seed: Any,
-) -> None:
-    """Run one epoch for the rows ``first`` to ``last``: attract due neighbors, repel random rows.
+def run_epoch(positions: Any, before: Any, span: Any, edges: Any, forces: Any, rate: Any, number: int, seed: Any) -> None:
+    """Run one epoch for the rows ``span[0]`` to ``span[1]``: attract due neighbors, repel random rows.
 
     Rows of this block are read at their current position and all others at that of the epoch's start, so that blocks run in parallel with
     a result independent of their order.
 
     Args:
-        positions, before: (n, d) float32; ``positions[first:last]`` is written.
-        starts, others, period, due: the graph in CSR form: which rows attract, every how many epochs, and when next.
-        pull, push: forces over the squared distance, indexed by its leading bits (``bits >> shift``) from ``lowest``.
+        positions, before: (n, d) float32; the rows of the span are written to ``positions``.
+        edges: the graph in CSR form: row starts, which rows attract, every how many epochs, and when next.
+        forces: attraction and repulsion over the squared distance, indexed by its bits ``>> shift`` less the lowest; the shift; the lowest.
         rate: learning rate; number: of the epoch; seed: of the random rows.
     """
+    (first, last), (starts, others, period, due), (pull, push, shift, lowest) = span, edges, forces
     rows, axes = positions.shape
     end = len(pull) - 1
     here = np.empty(axes, np.float32)

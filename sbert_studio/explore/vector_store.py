@@ -28,8 +28,8 @@ log = logging.getLogger(__name__)
 _MARK = b"sha256::"
 _TRAILER = len(_MARK) + 32
 _BLOCK = 1 << 20
-_verified: dict[Path, tuple[int, int, int]] = {}  # files whose digest was right, by size, time and inode
-_STALE = 24 * 3600  # seconds after which a half-written file belongs to a process that died
+_verified: dict[Path, tuple[int, int, int]] = {}  # files with a valid digest, by size, time and inode
+_STALE = 24 * 3600  # seconds after which an unfinished file is deleted
 
 
 def load_array(path: Path, shape: tuple[int, ...] | None, dtype: DTypeLike = np.float32, *, mapped: bool = False) -> np.ndarray | None:
@@ -79,8 +79,7 @@ def append_digest(target: BinaryIO) -> None:
     """Append to an open file the digest of its content."""
     target.flush()
     target.seek(0)
-    digest = _digest(target).digest()
-    target.write(_MARK + digest)
+    target.write(_MARK + _digest(target))
 
 
 def content_length(path: Path) -> int:
@@ -104,18 +103,18 @@ def is_intact(path: Path) -> bool:
         source.seek(0)
         if len(trailer) < _TRAILER or not trailer.startswith(_MARK):
             return False
-        whole = _digest(source, state.st_size - _TRAILER).digest() == trailer[len(_MARK) :]
+        whole = _digest(source, state.st_size - _TRAILER) == trailer[len(_MARK) :]
     if whole:
         _verified[path] = known
     return whole
 
 
-def _digest(source: BinaryIO, length: int = -1) -> hashlib._Hash:
-    found = hashlib.sha256()
-    while block := source.read(_BLOCK if length < 0 else min(_BLOCK, length)):
+def _digest(source: BinaryIO, length: int | None = None) -> bytes:
+    found, left = hashlib.sha256(), float("inf") if length is None else length
+    while block := source.read(int(min(_BLOCK, left))):
         found.update(block)
-        length -= len(block) if length > 0 else 0
-    return found
+        left -= len(block)
+    return found.digest()
 
 
 def mark_used(path: Path) -> None:
@@ -124,6 +123,16 @@ def mark_used(path: Path) -> None:
         os.utime(path)
         state = path.stat()
         _verified[path] = (state.st_size, state.st_mtime_ns, state.st_ino)
+
+
+def latest_files(folder: Path, pattern: str) -> list[Path]:
+    """Return the visible files of ``folder`` that match, the last used first."""
+    ages = []
+    for path in folder.glob(pattern):
+        with contextlib.suppress(OSError):
+            if not path.name.startswith("."):
+                ages.append((-path.stat().st_mtime, path))
+    return [path for _, path in sorted(ages)]
 
 
 def evict_files(folder: Path, max_bytes: int, keep: Path, pattern: str = "*.npy") -> list[Path]:
@@ -180,11 +189,7 @@ def find_keys(wanted: np.ndarray, have: np.ndarray) -> np.ndarray:
 
 
 class TextKeys:
-    """Text keys of corpora on disk, by corpus digest.
-
-    Args:
-        workspace: location of the files.
-    """
+    """Text keys of corpora on disk, by corpus digest."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
@@ -215,22 +220,15 @@ class TextKeys:
 
 
 _VECTOR_BYTES = 8 << 30
-_MAX_OTHER_FILES = 8  # other corpora whose texts are looked through, those used last
+_MAX_OTHER_FILES = 8  # last used corpora that are searched for known texts
 
 
 class VectorStore:
-    """Embeddings on disk, shared by all tabs, processes and restarts.
-
-    Args:
-        workspace: location of the files.
-        max_bytes: disk budget; least recently used files are evicted.
-    """
+    """Embeddings on disk, shared by all processes; least recently used files are evicted beyond ``max_bytes``."""
 
     def __init__(self, workspace: Workspace, max_bytes: int = _VECTOR_BYTES) -> None:
-        self._workspace = workspace
-        self._max_bytes = max_bytes
-        self._locks = KeyLocks()
-        self._keys = TextKeys(workspace)
+        self._workspace, self._max_bytes = workspace, max_bytes
+        self._locks, self._keys = KeyLocks(), TextKeys(workspace)
 
     def get(
         self,
@@ -272,22 +270,21 @@ class VectorStore:
     def _compute(
         self, texts: Sequence[str], digest: str, encoder: Encoder, progress: Progress | None, should_stop: ShouldStop | None
     ) -> np.ndarray:
-        vectors = self._find_known(texts, digest, encoder)
-        if vectors is None:
-            return require_finite_vectors(encoder.encode(texts, progress=progress, should_stop=should_stop)).astype(np.float32, copy=False)
-        known, found = vectors
+        known, found = self._find_known(texts, digest, encoder)
         new = np.flatnonzero(~known)
         if len(new):
-            found[new] = require_finite_vectors(
-                encoder.encode([texts[row] for row in new.tolist()], progress=progress, should_stop=should_stop)
-            )
+            missing = [texts[row] for row in new.tolist()]
+            vectors = require_finite_vectors(encoder.encode(missing, progress=progress, should_stop=should_stop))
+            if len(new) == len(texts):
+                return vectors.astype(np.float32, copy=False)
+            found[new] = vectors
         return found
 
-    def _find_known(self, texts: Sequence[str], digest: str, encoder: Encoder) -> tuple[np.ndarray, np.ndarray] | None:
-        keys = self._keys.get(texts, digest)
-        found: np.ndarray | None = None
-        known = np.zeros(len(texts), bool)
-        for path in self._others(encoder.fingerprint):
+    def _find_known(self, texts: Sequence[str], digest: str, encoder: Encoder) -> tuple[np.ndarray, np.ndarray]:
+        keys, known = self._keys.get(texts, digest), np.zeros(len(texts), bool)
+        found = np.empty((len(texts), encoder.dim), np.float32)
+        folder = self._workspace.vectors(digest, encoder.fingerprint).parent
+        for path in latest_files(folder, f"*-{encoder.fingerprint}.npy")[:_MAX_OTHER_FILES]:
             if known.all():
                 break
             have = self._keys.load(path.name.split("-")[0])
@@ -300,16 +297,7 @@ class VectorStore:
             others = load_array(path, (len(have), encoder.dim), mapped=True)
             if others is None:
                 continue
-            found = np.empty((len(texts), encoder.dim), np.float32) if found is None else found
             rows = left[places >= 0]
             found[rows] = others[places[places >= 0]]
             known[rows] = True
-        return None if found is None else (known, found)
-
-    def _others(self, fingerprint: str) -> list[Path]:
-        ages = []
-        for path in self._workspace.vectors("0", fingerprint).parent.glob(f"*-{fingerprint}.npy"):
-            with contextlib.suppress(OSError):
-                if not path.name.startswith("."):
-                    ages.append((-path.stat().st_mtime, path))
-        return [path for _, path in sorted(ages)][:_MAX_OTHER_FILES]
+        return known, found

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from ..explore.bm25 import LexicalIndex, LexicalStore
     from ..explore.explain import ScoreDistribution
     from ..explore.index import BackgroundJobs, IVFIndexStore
-    from ..explore.neighbors import NeighborGraphCache
     from ..explore.search import SemanticIndex
+    from ..explore.umap import NeighborGraphCache
     from ..explore.vector_store import VectorStore
     from ..models.catalog import Catalog
     from ..models.static.tokens import Coverage
@@ -148,7 +148,7 @@ class Resources:
     @_Lazy
     def neighbourhoods(self) -> NeighborGraphCache:
         """Nearest neighbors of recently mapped corpora."""
-        from ..explore.neighbors import NeighborGraphCache
+        from ..explore.umap import NeighborGraphCache
 
         return NeighborGraphCache(self._memory(_NEIGHBORS))
 

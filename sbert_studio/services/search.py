@@ -18,10 +18,9 @@ from .similarity import require_text
 
 if TYPE_CHECKING:
     from ..data.corpus import Corpus
-    from ..explore.approximate_mining import PairRecall
     from ..explore.bm25 import LexicalIndex
-    from ..explore.exact_search import Hit
-    from ..explore.search import SemanticIndex
+    from ..explore.paraphrase_mining import PairRecall
+    from ..explore.search import Hit, SemanticIndex
     from ..models.base import Encoder
     from ..models.prompts import Role, SearchSettings
     from ..progress import Progress
@@ -70,7 +69,7 @@ class SearchService(Service):
                 poly-encoder reads the corpus once and then only the query.
             settings: prompts and vector length that replace the model's own.
         """
-        from ..explore.exact_search import reciprocal_rank_fusion
+        from ..explore.search import reciprocal_rank_fusion
 
         query, k = require_text(query, "query"), _require_positive(k, "k")
         if mode not in MODES:
@@ -138,8 +137,13 @@ class SearchService(Service):
             progress: called with the texts encoded.
             pair_progress: called with the pairs compared. An approximate search first estimates their number.
         """
-        from ..explore.approximate_mining import EXACT_BELOW, approximate_paraphrase_mining
-        from ..explore.paraphrase_mining import paraphrase_mining, paraphrase_mining_by, require_top
+        from ..explore.paraphrase_mining import (
+            EXACT_BELOW,
+            approximate_paraphrase_mining,
+            paraphrase_mining,
+            paraphrase_mining_by,
+            require_top,
+        )
 
         _require_two_texts(corpus)
         require_top(top)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import StudioError
-from ..explore.exact_search import ExactSimilaritySearch, Hit
+from ..explore.search import ExactSimilaritySearch, Hit
 from ..models.io.digests import cached_digest
 from ..models.similarity import unit
 from ..progress import checkpoint

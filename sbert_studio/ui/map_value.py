@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..explore.topics import assign_hues
+from ..explore.clusters import assign_hues
 from .html_export import to_base64, write_html
 from .views import Value
 

@@ -19,11 +19,10 @@ from sbert_studio.evaluation.answers import (
     predictions_from_scores,
 )
 from sbert_studio.evaluation.tasks.categories import evaluate_categories
-from sbert_studio.evaluation.tasks.pairs import evaluate_pairs, threshold_scores
+from sbert_studio.evaluation.tasks.pairs import evaluate_pairs, evaluate_triplets, threshold_scores
 from sbert_studio.evaluation.tasks.retrieval import evaluate_retrieval
 from sbert_studio.evaluation.tasks.sts import evaluate_scores, evaluate_sts
-from sbert_studio.evaluation.tasks.transfer import cross_validated
-from sbert_studio.evaluation.tasks.triplets import evaluate_triplets
+from sbert_studio.evaluation.tasks.transfer import evaluate_transfer
 
 
 @pytest.fixture
@@ -77,7 +76,7 @@ def test_answers_agree_with_the_scores_of_their_reports(vectors: tuple[np.ndarra
     assert answers(categories).credit.mean() == pytest.approx(categories.scores["nearest_neighbour_accuracy"])
     place = int(np.argmax(answers(categories).credit))
     assert answers(categories).describe(place) == labels[place]
-    transfer = cross_validated(left, labels)
+    transfer = evaluate_transfer(left, labels)
     assert answers(transfer).credit.mean() == pytest.approx(transfer.scores["accuracy"])
     triplets = evaluate_triplets(left, right, [right[::-1].copy(), left[::-1].copy()])
     assert answers(triplets).credit.mean() == pytest.approx(triplets.scores["accuracy"])

@@ -16,9 +16,11 @@ from sbert_studio.evaluation.tasks import TASKS, categories, main_score
 from sbert_studio.evaluation.tasks import categories as task
 from sbert_studio.evaluation.tasks.categories import ReferenceTexts, evaluate_categories
 
-from .test_suite import table
+from .test_evaluate import table
 
 RANDOM = np.random.default_rng(0)
+
+
 NAMES = ["card", "fee", "loan", "pin"]
 
 
@@ -66,20 +68,14 @@ def test_a_repeat_of_the_text_itself_is_no_neighbour() -> None:
     assert evaluate_categories(vectors[:1], ["a"], texts[:1], known).scores["nearest_neighbour_accuracy"] == 0
 
 
-def test_vectors_that_all_coincide_find_nothing() -> None:
-    same, labels = np.ones((12, 4), np.float32), ["a", "b"] * 6
-    report = evaluate_categories(same, labels, [str(place) for place in range(12)])
-    assert report.scores["nearest_neighbour_accuracy"] == report.scores["centroid_accuracy"] == 0
-    zeros = evaluate_categories(same * 0, labels, [str(place) for place in range(12)])
-    assert zeros.scores["nearest_neighbour_accuracy"] == 0
-
-
 def test_vectors_that_all_coincide_find_nothing_however_their_products_are_rounded() -> None:
     one = np.random.default_rng(0).normal(size=(1, 384)).astype(np.float32)
     for rows in (301, 1003):
         labels = [str(row % 3) for row in range(rows)]
         report = evaluate_categories(np.repeat(one, rows, axis=0), labels, [str(row) for row in range(rows)])
         assert report.scores["nearest_neighbour_accuracy"] == report.scores["centroid_accuracy"] == 0
+    zeros = evaluate_categories(np.zeros((12, 4), np.float32), ["a", "b"] * 6, [str(row) for row in range(12)])
+    assert zeros.scores["nearest_neighbour_accuracy"] == 0
 
 
 def test_vectors_closer_than_products_are_rounded_tie() -> None:

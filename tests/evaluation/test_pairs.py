@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, average_precision_score, f1_score
 
-from sbert_studio.evaluation.tasks.pairs import evaluate_pairs, threshold_scores
+from sbert_studio.evaluation.tasks.pairs import evaluate_pairs, evaluate_triplets, threshold_scores
 
 rows = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 1)), min_size=1, max_size=30)
 
@@ -36,3 +36,25 @@ def test_pairs_that_are_alike_exactly_when_labelled_so_score_one() -> None:
     for name in ("cosine", "dot", "euclidean", "manhattan"):
         assert report.scores[name]["average_precision"] == report.scores[name]["accuracy"] == report.scores[name]["f1"] == 1
     assert 0 < report.scores["cosine"]["threshold"] < 1
+
+
+def test_accuracy_equals_a_loop_over_rows_and_negatives() -> None:
+    rng = np.random.default_rng(0)
+    anchor, positive, first, second = rng.normal(size=(4, 50, 3)).astype(np.float32)
+    found = evaluate_triplets(anchor, positive, [first, second])
+
+    def cosine(u: np.ndarray, v: np.ndarray) -> float:
+        return float(u @ v / np.linalg.norm(u) / np.linalg.norm(v))
+
+    cosines = [cosine(a, p) > max(cosine(a, m), cosine(a, n)) for a, p, m, n in zip(anchor, positive, first, second, strict=True)]
+    distances = [
+        np.abs(a - p).sum() < min(np.abs(a - m).sum(), np.abs(a - n).sum())
+        for a, p, m, n in zip(anchor, positive, first, second, strict=True)
+    ]
+    assert found.scores["accuracy"] == found.scores["cosine"]["accuracy"] == np.mean(cosines)
+    assert found.scores["manhattan"]["accuracy"] == np.mean(distances)
+
+
+def test_vectors_that_all_coincide_win_no_triplet() -> None:
+    same = np.ones((5, 3), np.float32)
+    assert evaluate_triplets(same, same, [same]).scores["accuracy"] == 0

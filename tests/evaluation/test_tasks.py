@@ -62,11 +62,8 @@ from ..report import Report
 class Odd(Task):
     order, title, help, kinds, main = 99, "Odd ones", "How odd they are.", ("labelled_pairs",), ("oddness",)
 
-    def fits(self, shape):
-        return False
-
-    def evaluate_vectors(self, examples, vectors, reference=None, by="cosine"):
-        return Report("odd", len(examples), {"oddness": 0.5})
+    def evaluate_vectors(self, encoded, reference=None, by="cosine"):
+        return Report("odd", len(encoded.examples), {"oddness": 0.5})
 '''
 
 USE = """

@@ -15,11 +15,11 @@ from sklearn.manifold import trustworthiness
 from sklearn.neighbors import NearestNeighbors
 
 from sbert_studio.errors import StudioError
-from sbert_studio.explore import neighbors, umap, umap_kernels
-from sbert_studio.explore.neighbors import NeighborGraphCache, approximate_neighbors, nearest_neighbors, principal_components
-from sbert_studio.explore.projection import ProjectionParams, project
+from sbert_studio.explore import umap, umap_kernels
+from sbert_studio.explore.projection import ProjectionParams, match_earlier_rows, place_new_points, project
+from sbert_studio.explore.umap import LayoutSettings, NeighborGraphCache, approximate_neighbors, nearest_neighbors, principal_components
 from sbert_studio.progress import StoppedError, stoppable
-from sbert_studio.registry import fields_of, parse_params
+from sbert_studio.registry import parse_params
 from sbert_studio.workspace import Workspace
 
 BASE = f"{'a' * 32}-{'b' * 16}"
@@ -94,10 +94,10 @@ def test_the_processors_make_no_difference(bank: np.ndarray, monkeypatch: pytest
     wide, made = np.tile(bank, (3, 1)) + np.random.default_rng(0).normal(scale=0.05, size=(3 * len(bank), bank.shape[1])), []
     for processors in (1, 2, 5):
         monkeypatch.setattr(umap, "_processors", lambda number=processors: number)
-        made.append(umap.umap_layout(wide, Path(), dimensions=2, n_neighbors=10, min_dist=0.1, seed=5))
-    assert len(wide) > 2 * umap._ROWS_OF_A_BLOCK  # several blocks
+        made.append(umap.umap_layout(wide, Path(), LayoutSettings(2, 10, 0.1, seed=5)))
+    assert len(wide) > 2 * umap._BLOCK_ROWS  # several blocks
     assert np.array_equal(made[0], made[1]) and np.array_equal(made[0], made[2])
-    assert not np.array_equal(umap.umap_layout(wide, Path(), dimensions=2, n_neighbors=10, min_dist=0.1), made[0])
+    assert not np.array_equal(umap.umap_layout(wide, Path(), LayoutSettings(2, 10, 0.1)), made[0])
 
 
 def test_many_rows_are_looked_up_nearly_all(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,7 +105,7 @@ def test_many_rows_are_looked_up_nearly_all(monkeypatch: pytest.MonkeyPatch) -> 
     points = (rng.normal(size=(40, 20))[rng.integers(0, 40, 6000)] + rng.normal(scale=0.4, size=(6000, 20))).astype(np.float32)
     truth, _, whole = approximate_neighbors(points, 15)
     assert whole == 1
-    monkeypatch.setattr(neighbors, "_EXACT_ROWS", 1000)
+    monkeypatch.setattr(umap, "_EXACT_ROWS", 1000)
     rows, distances, recall = approximate_neighbors(points, 15)
     found = np.mean([len(np.intersect1d(*pair)) / 15 for pair in zip(rows, truth, strict=True)])
     assert 0.98 <= recall < 1 and abs(found - recall) < 0.02
@@ -114,8 +114,8 @@ def test_many_rows_are_looked_up_nearly_all(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_neighbours_are_looked_for_once_a_corpus(blobs, workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    vectors, asked, original = blobs[0], list[int](), neighbors.approximate_neighbors
-    monkeypatch.setattr(neighbors, "approximate_neighbors", lambda points, k: asked.append(k) or original(points, k))
+    vectors, asked, original = blobs[0], list[int](), umap.approximate_neighbors
+    monkeypatch.setattr(umap, "approximate_neighbors", lambda points, k: asked.append(k) or original(points, k))
     kept = NeighborGraphCache()
     for params in (ProjectionParams(seed=1), ProjectionParams(min_dist=0.4, seed=1), ProjectionParams(n_neighbors=25, seed=1)):
         alone = project(vectors, params, BASE, Workspace(workspace.home / f"{params.key}"))
@@ -232,6 +232,40 @@ def test_settings_out_of_bounds_are_refused(bad: dict[str, object]) -> None:
         parse_params(ProjectionParams, bad)
 
 
-def test_every_setting_describes_itself() -> None:
-    assert all(field.help for field in fields_of(ProjectionParams))
-    assert ProjectionParams(n_neighbors=20.0).key == ProjectionParams(n_neighbors=20).key  # type: ignore[arg-type]
+BASE = f"{'a' * 32}-{'b' * 16}"
+
+
+def test_rows_are_matched_by_their_texts() -> None:
+    earlier = [f"text {row}" for row in range(30)] + ["again", "again"]
+    texts = ["new", *earlier[:10], "again", *earlier[10:]]
+    found = match_earlier_rows(texts, earlier)
+    assert found is not None and found[0] == -1 and found[1] == 0 and (found < 0).sum() == 2
+    assert sorted(found[found >= 0]) == list(range(32))
+    assert match_earlier_rows(earlier, earlier) is None  # nothing is new
+    assert match_earlier_rows(["other", "new", *texts[2:]], earlier) is None  # a text is gone
+    assert match_earlier_rows([*earlier, "a", "b", "c", "d"], earlier) is None  # more than a tenth
+    assert match_earlier_rows(["a", "b"], ["a"]) is None
+
+
+@pytest.mark.parametrize("dimensions", [2, 3])
+def test_new_points_lie_among_their_neighbours_and_copies_on_their_twins(
+    dimensions: int, blobs: tuple[np.ndarray, np.ndarray, list[str]], workspace: Workspace
+) -> None:
+    vectors, truth, _ = blobs
+    params = ProjectionParams(dimensions=dimensions, seed=3)
+    old = np.arange(120) >= 10
+    standing = project(vectors[old], params, BASE, workspace).xy
+    added = np.concatenate([vectors, vectors[20:22] * 3])  # ten that were left out come first, two copies last; a length does not matter
+    known = np.concatenate([np.full(10, -1), np.arange(110), [-1, -1]])
+    made = place_new_points(added, known, standing, params, Path())
+    assert np.array_equal(made.xy[known >= 0], standing)
+    assert made.xy.shape == (122, dimensions) and np.isfinite(made.xy).all()
+    assert np.array_equal(made.xy[120:], made.xy[20:22])
+    centres = np.stack([standing[truth[old] == group].mean(axis=0) for group in range(4)])
+    assert np.array_equal(np.linalg.norm(made.xy[:10, None] - centres, axis=2).argmin(axis=1), truth[:10])
+    assert np.array_equal(place_new_points(added, known, standing, params, Path()).xy, made.xy)
+    # The same rows in another order: what is near is told by the rows of the map that stands.
+    order = np.random.default_rng(0).permutation(122)
+    mixed = place_new_points(added[order], known[order], standing, params, Path())
+    of_row = dict(zip(made.new.tolist(), made.near.tolist(), strict=True))
+    assert [sorted(near) for near in mixed.near.tolist()] == [sorted(of_row[row]) for row in order[mixed.new].tolist()]

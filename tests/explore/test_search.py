@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from sbert_studio.errors import StudioError
-from sbert_studio.explore.exact_search import Hit, reciprocal_rank_fusion
-from sbert_studio.explore.search import SemanticIndex
+from sbert_studio.explore.search import Hit, SemanticIndex, reciprocal_rank_fusion
 from sbert_studio.models.similarity import unit
 
 
@@ -25,16 +24,17 @@ def test_semantic_hits_equal_brute_force_cosines(k: int) -> None:
         assert [hit.row for hit in index.search(queries[row], k)] == [hit.row for hit in hits]
 
 
-def test_equal_vectors_come_in_the_order_of_their_rows_and_no_cosine_passes_one() -> None:
-    vectors = np.repeat(np.random.default_rng(0).normal(size=(1, 9)).astype(np.float32), 6, axis=0)
+@pytest.mark.parametrize("rows", [6, 40_000])
+def test_equal_vectors_come_in_the_order_of_their_rows_and_no_cosine_passes_one(rows: int) -> None:
+    vectors = np.repeat(np.random.default_rng(0).normal(size=(1, 24)).astype(np.float32), rows, axis=0)
     hits = SemanticIndex(vectors).search(vectors[0] * 3, 6)
-    assert [hit.row for hit in hits] == list(range(6))
-    assert all(hit.score <= 1 for hit in hits)
+    assert [hit.row for hit in hits] == list(range(6)) and all(hit.score <= 1 for hit in hits)
 
 
 def test_an_empty_index_finds_nothing_and_k_must_be_positive() -> None:
     index = SemanticIndex(np.empty((0, 4), np.float32))
     assert index.search(np.ones(4, np.float32), 3) == []
+    assert SemanticIndex(np.ones((3, 4), np.float32)).search(np.ones(4, np.float32), 3, np.empty(0, np.int64)) == []
     for bad in (0, -1):
         with pytest.raises(StudioError, match="k is"):
             index.search(np.ones(4, np.float32), bad)
@@ -51,18 +51,6 @@ def test_fusion_adds_reciprocal_ranks_and_breaks_ties_by_row() -> None:
     assert reciprocal_rank_fusion([]) == reciprocal_rank_fusion([[], []]) == []
 
 
-def test_a_search_among_some_rows_is_the_search_of_these_alone() -> None:
-    random = np.random.default_rng(3)
-    vectors, query = random.normal(size=(200, 8)).astype(np.float32), random.normal(size=8).astype(np.float32)
-    index, among = SemanticIndex(vectors), np.sort(random.choice(200, 40, replace=False))
-    alone = SemanticIndex(vectors[among])
-    for k in (1, 7, 100):
-        found = index.search(query, k, among)
-        assert [hit.row for hit in found] == [int(among[hit.row]) for hit in alone.search(query, k)]
-        assert [hit.score for hit in found] == pytest.approx([hit.score for hit in alone.search(query, k)], abs=1e-6)
-    assert index.search(query, 3, np.empty(0, np.int64)) == []
-
-
 def brute_force(vectors: np.ndarray, query: np.ndarray, k: int, among: np.ndarray) -> list[int]:
     wide, asked = vectors.astype(np.float64), query.astype(np.float64)
     lengths = np.linalg.norm(wide, axis=1)
@@ -75,8 +63,8 @@ def brute_force(vectors: np.ndarray, query: np.ndarray, k: int, among: np.ndarra
 def test_many_blocks_of_rows_with_ties_are_searched_as_brute_force_does(
     lengths: str, share: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sbert_studio.explore.exact_search._BLOCK", 1000)
-    monkeypatch.setattr("sbert_studio.explore.exact_search._CELLS", 4000)
+    monkeypatch.setattr("sbert_studio.explore.search._BLOCK", 1000)
+    monkeypatch.setattr("sbert_studio.explore.search._CELLS", 4000)
     rng = np.random.default_rng(5)
     vectors = unit(rng.normal(size=(300, 16)).astype(np.float32))[rng.integers(300, size=9000)]  # each thirty times
     vectors[17] = 0
@@ -88,11 +76,6 @@ def test_many_blocks_of_rows_with_ties_are_searched_as_brute_force_does(
         expected = [brute_force(vectors, query, k, among) for query in queries]
         assert [[hit.row for hit in hits] for hits in index.search_many(queries, k, only)] == expected
         assert [[hit.row for hit in index.search(query, k, only)] for query in queries] == expected
-
-
-def test_all_rows_alike_are_the_first_rows() -> None:
-    vectors = np.repeat(unit(np.random.default_rng(1).normal(size=(1, 24)).astype(np.float32)), 40_000, axis=0)
-    assert [hit.row for hit in SemanticIndex(vectors).search(vectors[0], 10)] == list(range(10))
 
 
 def test_bytes_are_what_is_in_memory(tmp_path: Path) -> None:

@@ -21,8 +21,8 @@ from sbert_studio.data.loading.table import table_from_columns
 from sbert_studio.errors import StudioError
 from sbert_studio.evaluation.evaluate import evaluate
 from sbert_studio.evaluation.tasks import main_score
-from sbert_studio.explore import exact_search as nearest
 from sbert_studio.explore import paraphrase_mining as mining
+from sbert_studio.explore import search as nearest
 from sbert_studio.explore.search import SemanticIndex
 from sbert_studio.models.io.load import load_folder
 from sbert_studio.models.io.settings import EncoderConfig

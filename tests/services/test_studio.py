@@ -169,10 +169,10 @@ def test_neighbours_leave_the_text_itself_out(studio: Studio, corpus: Corpus) ->
 def test_mining_very_many_texts_is_approximate_and_says_so_unless_all_are_asked_for(
     studio: Studio, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from sbert_studio.explore import approximate_mining
+    from sbert_studio.explore import paraphrase_mining
 
     exact = studio.search.mine(corpus, 3)
-    monkeypatch.setattr(approximate_mining, "EXACT_BELOW", 2)
+    monkeypatch.setattr(paraphrase_mining, "EXACT_BELOW", 2)
     found = studio.search.mine(corpus, 3)
     assert found.to_json()["exact"] is False and 0 <= found.to_json()["recall"] <= 1
     assert found.notes[0].startswith("Approximate:") and f"{found.to_json()['recall']:.1%}" in found.notes[0]

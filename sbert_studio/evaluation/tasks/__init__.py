@@ -1,10 +1,12 @@
-"""Evaluation tasks, one per file; every module of this folder is imported, so that adding a task is adding a file."""
+"""Evaluation tasks; every module of this folder is imported, so that adding a task is adding a file."""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
-from typing import TYPE_CHECKING, Any
+from functools import reduce
+from operator import getitem
+from typing import TYPE_CHECKING
 
 from ...data.schema.roles import KINDS, Kind
 from ...errors import StudioError
@@ -21,7 +23,7 @@ _TASKS: dict[str, Task] = {
 }
 TASKS: tuple[str, ...] = tuple(_TASKS)
 SCORED_KINDS: tuple[Kind, ...] = tuple(kind for kind in KINDS if any(task.fits(DataShape(kind, 2)) for task in _TASKS.values()))
-"""The kinds that have a task which tells a good model from a bad one; bare sentences have none."""
+"""Kinds of examples that have a default task; bare sentences have none."""
 
 
 def all_tasks() -> tuple[Task, ...]:
@@ -65,23 +67,9 @@ def main_score(report: Report) -> tuple[str, float]:
     """Return name and value of the main score of a report, which selects the best checkpoint."""
     if report.task not in _TASKS:
         raise StudioError(f"a report of {report.task!r} has no main score", f"known: {', '.join(TASKS)}")
-    place = _TASKS[report.task].main_path(report.scores)
-    value: Any = report.scores
-    for step in place:
-        value = value[step]
-    return "_".join(step for step in place if step != "pair"), float(value)
+    path = _TASKS[report.task].main_path(report.scores)
+    return "_".join(step for step in path if step != "pair"), float(reduce(getitem, path, report.scores))  # type: ignore[arg-type]
 
 
-__all__ = [
-    "SCORED_KINDS",
-    "TASKS",
-    "DataShape",
-    "EncodedExamples",
-    "Task",
-    "TaskData",
-    "all_tasks",
-    "find_task",
-    "get_task",
-    "main_score",
-    "task_kinds",
-]
+__all__ = ["SCORED_KINDS", "TASKS", "DataShape", "EncodedExamples", "Task", "TaskData", "all_tasks"]
+__all__ += ["find_task", "get_task", "main_score", "task_kinds"]

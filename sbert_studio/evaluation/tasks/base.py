@@ -6,10 +6,13 @@ import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import getitem
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from ...data.examples import Examples, build_examples
 from ...data.findings import Finding
 from ...data.row_report import RowReport, report_rows
 from ...data.schema.content import blank_missing
@@ -20,14 +23,10 @@ from ...registry import Registry
 from ..report import SIMILARITY_KEY
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    from ...data.examples import Examples
     from ...data.loading.table import Table
     from ...models.base import PairScorer
     from ...progress import Progress
     from ..report import Report
-    from .categories import ReferenceTexts
 
 
 @dataclass(frozen=True)
@@ -64,31 +63,31 @@ def class_roles_from(roles: Roles) -> ClassRoles | None:
 
 
 def class_row_report(table: Table, roles: ClassRoles) -> RowReport:
-    """What became of the rows: those with a text and a class are judged."""
-    both = zip(blank_missing(table.column(roles.text)), table.column(roles.label), strict=True)
-    blank = [not (text.strip() and label.strip()) for text, label in both]
-    rows = tuple(table.lines[np.array(blank, dtype=bool)].tolist())
-    left = [Finding("warning", "left out", rows, skip_reason="no text or no class")] if rows else []
-    return report_rows(table, left, np.setdiff1d(table.lines, rows))
+    """Report the use of every row: rows with a text and a class are evaluated."""
+    used = _class_columns(table, roles)[2]
+    blank = tuple(table.lines[~used].tolist())
+    return report_rows(
+        table, [Finding("warning", "left out", blank, skip_reason="no text or no class")] if blank else [], table.lines[used]
+    )
 
 
 def labelled_texts(table: Table, roles: ClassRoles) -> tuple[list[str], list[str], tuple[str, ...]]:
-    """The texts, their classes, and a note on the rows left out because one of the two is blank.
+    """Return the texts, their classes, and a note on rows skipped for a blank text or class.
 
     Raises:
         StudioError: fewer than two classes are left.
     """
-    texts, labels, blank = [], [], []
-    for text, label, line in zip(blank_missing(table.column(roles.text)), table.column(roles.label), table.lines, strict=True):
-        if text.strip() and label.strip():
-            texts.append(text)
-            labels.append(label.strip())
-        else:
-            blank.append(int(line))
-    if len(set(labels)) < 2:
+    texts, labels, used = _class_columns(table, roles)
+    rows = np.flatnonzero(used).tolist()
+    if len({labels[row] for row in rows}) < 2:
         raise StudioError(f"the column {roles.label!r} holds a single class", "give texts of at least two classes")
-    notes = (f"left out for a blank text or class: {describe_rows(blank)}",) if blank else ()
-    return texts, labels, notes
+    notes = () if used.all() else (f"left out for a blank text or class: {describe_rows(table.lines[~used].tolist())}",)
+    return [texts[row] for row in rows], [labels[row] for row in rows], notes
+
+
+def _class_columns(table: Table, roles: ClassRoles) -> tuple[Sequence[str], list[str], np.ndarray]:
+    texts, labels = blank_missing(table.column(roles.text)), [label.strip() for label in table.column(roles.label)]
+    return texts, labels, np.array([bool(text.strip() and label) for text, label in zip(texts, labels, strict=True)], bool)
 
 
 @dataclass(frozen=True)
@@ -138,6 +137,12 @@ class EncodedExamples:
     examples: Examples
     vectors: Sequence[np.ndarray]
 
+    @property
+    def targets(self) -> np.ndarray:
+        """(n,) targets of labelled or scored examples."""
+        assert self.examples.targets is not None
+        return self.examples.targets
+
 
 class Task(ABC):
     """One way to evaluate a model.
@@ -179,15 +184,13 @@ class Task(ABC):
         """True if labelled rows besides the evaluated ones are of use."""
         return self.learns or self.uses_reference
 
-    @abstractmethod
     def fits(self, shape: DataShape) -> bool:
         """Return True if this is the default task for such data; no two tasks fit the same."""
+        return False
 
     @abstractmethod
-    def evaluate_vectors(
-        self, examples: Examples, vectors: Sequence[np.ndarray], reference: ReferenceTexts | None = None, by: str = "cosine"
-    ) -> Report:
-        """Evaluate a model by the (n, d) vectors of each text column.
+    def evaluate_vectors(self, encoded: EncodedExamples, reference: EncodedExamples | None = None, by: str = "cosine") -> Report:
+        """Evaluate a model by the vectors of each text column.
 
         Args:
             reference: labelled reference texts, for tasks with ``uses_reference``.
@@ -222,17 +225,14 @@ class Task(ABC):
 
     def averaged(self, scores: Mapping[str, Any]) -> dict[str, Any]:
         """Return the scores that are averaged over files, nested as in a report: the main score."""
-        place = self.main_path(scores)
-        value: Any = scores
-        for step in place:
-            value = value[step]
-        for step in reversed(place):
-            value = {step: value}
-        return dict(value)
+        path = self.main_path(scores)
+        return dict(reduce(lambda value, step: {step: value}, reversed(path), reduce(getitem, path, scores)))
 
     def require_pairs(self, model: PairScorer) -> None:
-        """Raises:
-        StudioError: the task compares vectors, which this model that scores pairs does not have.
+        """Check that a pair scorer can be evaluated.
+
+        Raises:
+            StudioError: the task needs vectors of single texts.
         """
         if self.needs_vectors and (model.candidate_encoder is None or not self.ranks_candidates):
             kind = (
@@ -243,8 +243,10 @@ class Task(ABC):
             raise StudioError(f"{self.name} needs a vector of each text, and {kind}", "judge it on pairs with a score or a label")
 
     def require_scorer(self, model: PairScorer) -> None:
-        """Raises:
-        StudioError: the model gives pairs a class where the task needs a score, or the other way round, or the task needs vectors.
+        """Check that the output of a pair scorer fits the task.
+
+        Raises:
+            StudioError: the model predicts classes where a score is needed, or a score where classes are, or the task needs vectors.
         """
         self.require_pairs(model)
         if model.labels > 1 and not self.sorts_pairs:
@@ -254,9 +256,11 @@ class Task(ABC):
         if model.labels == 1 and self.sorts_pairs:
             raise StudioError("this model gives a pair one score and knows no classes", "choose the task sts or pairs")
 
-    def require(self, roles: Roles) -> None:  # noqa: B027 (most tasks ask for nothing more than their kinds)
-        """Raises:
-        StudioError: columns of the right kind still do not fit, such as labels without an order.
+    def require(self, roles: Roles) -> None:  # noqa: B027 (most tasks need nothing beyond their kinds)
+        """Check columns of a supported kind.
+
+        Raises:
+            StudioError: they do not fit, such as labels without an order.
         """
 
     def read(self, table: Table, known_roles: Roles | ClassRoles | None = None) -> TaskData:
@@ -268,18 +272,11 @@ class Task(ABC):
         Raises:
             StudioError: the table lacks what the task needs, or all rows have the same target.
         """
-        import numpy as np
-
-        from ...data.examples import build_examples
-        from ...data.row_report import report_rows
-
         roles = self.roles_of(table, known_roles)
-        examples, findings = build_examples(table, roles)
-        if examples.targets is not None and len(np.unique(examples.targets)) < 2:
+        data = build_task_data(table, roles)
+        if data.examples.targets is not None and len(np.unique(data.examples.targets)) < 2:
             raise StudioError(f"every row of {table.name} has the same {roles.target}", "a model can only be judged where they differ")
-        account = report_rows(table, findings, examples.lines)
-        scale = None if roles.low is None or roles.high is None else (roles.low, roles.high)
-        return TaskData(examples, tuple(finding.describe() for finding in findings), account, scale)
+        return data
 
     def roles_of(self, table: Table, known_roles: Roles | ClassRoles | None = None) -> Roles:
         """Return the column roles of a table for this task.
@@ -287,13 +284,9 @@ class Task(ABC):
         Raises:
             StudioError: the table lacks what the task needs.
         """
-        from ...data.schema.inference import infer_roles
-        from ...data.schema.roles import Roles
-
-        said = known_roles if isinstance(known_roles, Roles) else None
-        roles = said or infer_roles(table)
+        roles = known_roles if isinstance(known_roles, Roles) else infer_roles(table)
         if roles.kind not in self.kinds:
-            if said is not None:
+            if roles is known_roles:
                 wanted = " or ".join(kind.replace("_", " ") for kind in self.kinds)
                 raise StudioError(
                     f"these rows are {roles.kind.replace('_', ' ')}, and {self.name} needs {wanted}", "choose another task or kind"
@@ -303,9 +296,18 @@ class Task(ABC):
         return roles
 
 
+def build_task_data(table: Table, roles: Roles) -> TaskData:
+    """Read the examples of a table with known column roles."""
+    examples, findings = build_examples(table, roles)
+    scale = None if roles.low is None or roles.high is None else (roles.low, roles.high)
+    return TaskData(examples, tuple(finding.describe() for finding in findings), report_rows(table, findings, examples.lines), scale)
+
+
 def require_order(roles: Roles) -> None:
-    """Raises:
-    StudioError: the labels have no order that a ranking could follow.
+    """Check that labels have an order.
+
+    Raises:
+        StudioError: a ranking cannot follow them.
     """
     if roles.kind == "labelled_pairs" and not roles.ordered:
         raise StudioError(f"the labels {', '.join(roles.labels[:6])} have no order that a ranking could follow", "choose classes")
@@ -322,20 +324,13 @@ class TextTask(Task):
 
     def read(self, table: Table, known_roles: Roles | ClassRoles | None = None) -> TaskData:
         """Read the texts that have a class; see :meth:`Task.read`."""
-        import numpy as np
-
-        from ...data.examples import Examples
-
-        found = known_roles if isinstance(known_roles, ClassRoles) else class_roles_from(known_roles) if known_roles is not None else None
-        roles = found or class_roles(table)
+        known = class_roles_from(known_roles) if isinstance(known_roles, Roles) else known_roles
+        roles = known or class_roles(table)
         texts, labels, notes = labelled_texts(table, roles)
-        account = class_row_report(table, roles)
-        names = tuple(sorted(set(labels)))
-        places = {name: place for place, name in enumerate(names)}
-        targets = np.fromiter((places[label] for label in labels), np.int64, len(labels))
-        left = [row for reason in account.reasons for row in reason.rows]
-        lines = table.lines[~np.isin(table.lines, left)]
-        return TaskData(Examples("labelled_texts", (tuple(texts),), targets, lines, names), notes, account)
+        names, targets = np.unique(np.array(labels, dtype=object), return_inverse=True)
+        lines = table.lines[_class_columns(table, roles)[2]]
+        examples = Examples("labelled_texts", (tuple(texts),), targets.astype(np.int64), lines, tuple(names.tolist()))
+        return TaskData(examples, notes, class_row_report(table, roles))
 
 
 def category_names(examples: Examples) -> list[str]:

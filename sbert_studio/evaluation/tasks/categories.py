@@ -1,4 +1,4 @@
-"""Categories: do a text's nearest neighbour and nearest class centroid have its category?"""
+"""Texts with categories: accuracy of the nearest neighbour and centroid, and V-measure of a clustering (Rosenberg & Hirschberg 2007)."""
 
 from __future__ import annotations
 
@@ -14,25 +14,22 @@ from ...data.split import normalize_text
 from ...models.similarity import unit
 from ...progress import checkpoint
 from ..answers import predictions_from_class_ids
-from ..bootstrap import bootstrap_mean, share_interval
+from ..bootstrap import bootstrap_mean, bootstrap_scores, percentile_interval, share_interval
 from ..encoding import TIE
 from ..report import Report
-from .base import TASK_REGISTRY, DataShape, TaskData, TextTask, category_names
-from .clustering import evaluate_clustering
+from .base import TASK_REGISTRY, ClassRoles, DataShape, EncodedExamples, TaskData, TextTask, category_names
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    from ...data.examples import Examples
     from ...data.loading.table import Table
     from ...data.schema.roles import Roles
-    from .base import ClassRoles
 
 
 _BLOCK = 4_000_000  # cells of a block of cosines: 16 MB
 _MAX_PAIRS = 5
 _EXAMPLE_TEXTS = 2
-_MAX_CHARACTERS = 200  # letters of a text that is shown
+_MAX_CHARACTERS = 200  # of a text in a report
+_MAX_TEXTS = 20_000  # in a table; more change no figure that is reported
+_MINI_BATCH_ROWS = 50_000  # full k-means would take minutes
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,9 +99,9 @@ def nearest_categories(vectors: np.ndarray, labels: Sequence[str], texts: Sequen
     names = sorted({label for label in labels if label.strip()})
     places = {name: place for place, name in enumerate(names)}
     truth = np.fromiter((places.get(label, -1) for label in labels), np.int64, len(labels))
-    told, found = np.flatnonzero(truth >= 0), np.full(len(truth), -1, np.int64)
-    rows, same = unit(vectors)[told], [normalize_text(texts[row]) for row in told.tolist()]
-    found[told] = _nearest(rows, truth[told], same, rows, truth[told], same)
+    labelled, found = np.flatnonzero(truth >= 0), np.full(len(truth), -1, np.int64)
+    rows, same = unit(vectors)[labelled], [normalize_text(texts[row]) for row in labelled.tolist()]
+    found[labelled] = _nearest(rows, truth[labelled], same, rows, truth[labelled], same)
     return truth, found, names
 
 
@@ -147,11 +144,11 @@ def _nearest_centroid(new: np.ndarray, truth: np.ndarray, old: np.ndarray, their
     return np.where(right, truth, other)
 
 
-def _confusions(truth: np.ndarray, found: np.ndarray, names: Sequence[str], texts: Sequence[str]) -> list[dict[str, Any]]:
-    missed = np.flatnonzero((found != truth) & (found >= 0))
+def _confusions(truth: np.ndarray, predicted: np.ndarray, names: Sequence[str], texts: Sequence[str]) -> list[dict[str, Any]]:
+    missed = np.flatnonzero((predicted != truth) & (predicted >= 0))
     pairs: dict[tuple[int, int], list[int]] = defaultdict(list)
     for place in missed.tolist():
-        one, two = sorted((int(truth[place]), int(found[place])))
+        one, two = sorted((int(truth[place]), int(predicted[place])))
         pairs[one, two].append(place)
     most = sorted(pairs.items(), key=lambda item: (-len(item[1]), item[0]))[:_MAX_PAIRS]
     return [
@@ -159,7 +156,7 @@ def _confusions(truth: np.ndarray, found: np.ndarray, names: Sequence[str], text
             "categories": [names[one], names[two]],
             "count": len(places),
             "texts": [
-                {"text": texts[place][:_MAX_CHARACTERS], "category": names[truth[place]], "found": names[found[place]]}
+                {"text": texts[place][:_MAX_CHARACTERS], "category": names[truth[place]], "found": names[predicted[place]]}
                 for place in places[:_EXAMPLE_TEXTS]
             ],
         }
@@ -177,8 +174,59 @@ def merge_confusions(parts: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict[
     return sorted(found.values(), key=lambda pair: (-pair["count"], pair["categories"]))[:_MAX_PAIRS]
 
 
-# Texts that are laid beside each other: more of them change no figure that is shown.
-_MAX_TEXTS = 20_000
+def evaluate_clustering(vectors: np.ndarray, labels: Sequence[str], *, seed: int = 12) -> Report:
+    """Cluster normalised vectors by k-means with as many clusters as classes.
+
+    Args:
+        vectors: (n, d).
+        labels: the n classes, at least two distinct ones.
+
+    Returns:
+        A ``clustering`` report: ``v_measure`` with its 95 % bootstrap ``interval`` over rows (clusters fixed), ``homogeneity``,
+        ``completeness``, ``clusters``.
+    """
+    from sklearn.cluster import KMeans, MiniBatchKMeans
+    from sklearn.metrics import homogeneity_completeness_v_measure
+
+    classes = len(set(labels))
+    if len(vectors) < _MINI_BATCH_ROWS:
+        model = KMeans(classes, n_init=1, random_state=seed)
+    else:
+        model = MiniBatchKMeans(classes, n_init=1, batch_size=4096, random_state=seed)
+    found = model.fit_predict(unit(vectors))
+    homogeneity, completeness, v_measure = (float(score) for score in homogeneity_completeness_v_measure(list(labels), found))
+    drawn = bootstrap_v_measure(np.unique(list(labels), return_inverse=True)[1], found)
+    scores: dict[str, Any] = {"v_measure": v_measure, "homogeneity": homogeneity, "completeness": completeness, "clusters": classes}
+    return Report("clustering", len(vectors), scores | {"interval": percentile_interval(drawn)}, resampled=drawn)
+
+
+def bootstrap_v_measure(truth: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+    """Return the V-measure of (n,) cluster ids with (n,) class ids in every resample, (resamples,); NaN for a single class.
+
+    V = 2 I(C; K) / (H(C) + H(K)), so only the counts of classes, clusters and their intersections are needed.
+    """
+    both = truth.astype(np.int64) * (int(predicted.max()) + 1) + predicted
+    parts = [_membership(ids) for ids in (truth, predicted, both)]
+
+    def v_measure(counts: np.ndarray) -> np.ndarray:
+        of_classes, of_clusters, of_both = (_entropy(part @ counts.T) for part in parts)
+        total = of_classes + of_clusters
+        shared = np.maximum(total - of_both, 0.0)
+        return np.asarray(np.divide(2 * shared, total, out=np.full_like(total, np.nan), where=of_classes > 0))
+
+    return bootstrap_scores(v_measure, len(truth))
+
+
+def _membership(ids: np.ndarray) -> Any:
+    from scipy.sparse import csr_matrix
+
+    _, group = np.unique(ids, return_inverse=True)
+    return csr_matrix((np.ones(len(ids)), (group, np.arange(len(ids)))))
+
+
+def _entropy(sizes: np.ndarray) -> np.ndarray:
+    shares = sizes / sizes.sum(axis=0)
+    return np.asarray(-np.sum(shares * np.log(shares, out=np.zeros_like(shares), where=shares > 0), axis=0))
 
 
 @TASK_REGISTRY.register("categories")
@@ -186,7 +234,7 @@ class CategoryTask(TextTask):
     """Category of the nearest neighbour."""
 
     order = 6
-    title = "Texts with a category: the nearest neighbour's"
+    title = "Texts with a category: nearest neighbour"
     help = "The share of texts whose nearest neighbour, or nearest centre of a category, is of their own category."
     main = ("nearest_neighbour_accuracy",)
     uses_reference = True
@@ -197,8 +245,6 @@ class CategoryTask(TextTask):
 
     def read(self, table: Table, known_roles: Roles | ClassRoles | None = None) -> TaskData:
         """Read the labelled texts, or a sample of a very large table."""
-        import numpy as np
-
         rows = super().read(table, known_roles)
         examples, notes = rows.examples, rows.notes
         if len(examples) > _MAX_TEXTS:
@@ -209,7 +255,22 @@ class CategoryTask(TextTask):
             notes = (*notes, f"the only text of its category counts as wrong: {single:,} of {len(examples):,}")
         return replace(rows, examples=examples, notes=notes)
 
-    def evaluate_vectors(
-        self, examples: Examples, vectors: Sequence[np.ndarray], reference: ReferenceTexts | None = None, by: str = "cosine"
-    ) -> Report:
-        return evaluate_categories(vectors[0], category_names(examples), examples.texts[0], reference)
+    def evaluate_vectors(self, encoded: EncodedExamples, reference: EncodedExamples | None = None, by: str = "cosine") -> Report:
+        return evaluate_categories(*_columns(encoded), None if reference is None else ReferenceTexts(*_columns(reference)))
+
+
+def _columns(encoded: EncodedExamples) -> tuple[np.ndarray, list[str], tuple[str, ...]]:
+    return encoded.vectors[0], category_names(encoded.examples), encoded.examples.texts[0]
+
+
+@TASK_REGISTRY.register("clustering")
+class ClusteringTask(TextTask):
+    """K-means against the classes."""
+
+    order = 8
+    title = "Texts with a category: clustering"
+    help = "V-measure of k-means, with as many clusters as there are classes."
+    main = ("v_measure",)
+
+    def evaluate_vectors(self, encoded: EncodedExamples, reference: EncodedExamples | None = None, by: str = "cosine") -> Report:
+        return evaluate_clustering(encoded.vectors[0], category_names(encoded.examples))

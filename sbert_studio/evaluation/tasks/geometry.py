@@ -3,32 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...data.schema.roles import KINDS
+from ...data.schema.inference import infer_roles
+from ...data.schema.roles import KINDS, Roles
 from ...errors import StudioError
 from ...models.similarity import unit
 from ...progress import checkpoint
 from ..bootstrap import bootstrap_scores, percentile_interval, resample_clusters
 from ..report import Report
-from .base import TASK_REGISTRY, DataShape, Task, TaskData
+from .base import TASK_REGISTRY, ClassRoles, EncodedExamples, Task, TaskData, build_task_data
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from ...data.examples import Examples
     from ...data.loading.table import Table
-    from ...data.schema.roles import Roles
-    from .base import ClassRoles
-    from .categories import ReferenceTexts
 
 
-MOST_ROWS = 5_000
-"""Of larger sets uniformity is that of a sample of so many rows: twelve million pairs."""
+_MAX_ROWS = 5_000  # twelve million pairs; uniformity of a larger set is that of a sample
 _T = 2.0
 _BLOCK = 4_000_000  # cells of a block of cosines: 16 MB
 
@@ -75,16 +69,16 @@ def evaluate_geometry(vectors: np.ndarray, pairs: tuple[np.ndarray, np.ndarray] 
 
 def resampled_anisotropy(vectors: np.ndarray) -> np.ndarray:
     """Return the anisotropy of every bootstrap resample, (resamples,); a row drawn twice is not paired with itself."""
-    unit = _directed(vectors).astype(np.float64)
+    rows = _unit_rows(vectors).astype(np.float64)
 
     def score(block: np.ndarray) -> np.ndarray:
-        total = block @ unit
+        total = block @ rows
         own = np.square(block).sum(axis=1)
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray((np.einsum("rd,rd->r", total, total) - own) / (np.square(block.sum(axis=1)) - own))
 
     with resample_clusters():
-        return bootstrap_scores(score, len(unit))
+        return bootstrap_scores(score, len(rows))
 
 
 def anisotropy(vectors: np.ndarray) -> GeometrySample:
@@ -98,14 +92,13 @@ def anisotropy(vectors: np.ndarray) -> GeometrySample:
     Raises:
         StudioError: fewer than two nonzero rows.
     """
-    unit = _directed(vectors)
-    rows = len(unit)
-    total = unit.sum(axis=0, dtype=np.float64)
-    own = float(np.einsum("nd,nd->", unit, unit, dtype=np.float64))
-    return GeometrySample(float((total @ total - own) / (rows * (rows - 1))), rows * (rows - 1) // 2, rows)
+    rows = _unit_rows(vectors)
+    count, total = len(rows), rows.sum(axis=0, dtype=np.float64)
+    own = float(np.einsum("nd,nd->", rows, rows, dtype=np.float64))
+    return GeometrySample(float((total @ total - own) / (count * (count - 1))), count * (count - 1) // 2, count)
 
 
-def uniformity(vectors: np.ndarray, *, most: int = MOST_ROWS, seed: int = 12) -> GeometrySample:
+def uniformity(vectors: np.ndarray, *, most: int = _MAX_ROWS, seed: int = 12) -> GeometrySample:
     """Return log E exp(−2 ‖x − y‖²) over pairs of different rows, at most 0, lower is more uniform (Wang & Isola 2020, equation 2).
 
     Args:
@@ -116,19 +109,19 @@ def uniformity(vectors: np.ndarray, *, most: int = MOST_ROWS, seed: int = 12) ->
     Raises:
         StudioError: fewer than two nonzero rows.
     """
-    unit = _directed(vectors)
-    exact = len(unit) <= most
+    rows = _unit_rows(vectors)
+    exact = len(rows) <= most
     if not exact:
-        unit = unit[np.sort(np.random.default_rng(seed).permutation(len(unit))[:most])]
-    rows, total = len(unit), 0.0
-    at_once = max(1, _BLOCK // rows)
-    for start in range(0, rows, at_once):
+        rows = rows[np.sort(np.random.default_rng(seed).permutation(len(rows))[:most])]
+    count, total = len(rows), 0.0
+    at_once = max(1, _BLOCK // count)
+    for start in range(0, count, at_once):
         checkpoint()
-        block = unit[start : start + at_once] @ unit.T
+        block = rows[start : start + at_once] @ rows.T
         near = np.exp(2 * _T * (block - 1))
         near[np.arange(len(block)), np.arange(start, start + len(block))] = 0
         total += float(near.sum(dtype=np.float64))
-    return GeometrySample(math.log(total / (rows * (rows - 1))), rows * (rows - 1) // 2, rows, exact)
+    return GeometrySample(math.log(total / (count * (count - 1))), count * (count - 1) // 2, count, exact)
 
 
 def alignment(left: np.ndarray, right: np.ndarray) -> GeometrySample:
@@ -148,7 +141,7 @@ def alignment(left: np.ndarray, right: np.ndarray) -> GeometrySample:
     return GeometrySample(float(distances.mean()), int(both.sum()), int(both.sum()))
 
 
-def _directed(vectors: np.ndarray) -> np.ndarray:
+def _unit_rows(vectors: np.ndarray) -> np.ndarray:
     rows = unit(vectors)
     rows = rows[rows.any(axis=1)]
     if len(rows) < 2:
@@ -156,7 +149,7 @@ def _directed(vectors: np.ndarray) -> np.ndarray:
     return rows
 
 
-_ALIKE = 0.8
+_POSITIVE_SCORE = 0.8
 """From this score on, on the scale from 0 to 1, a pair counts as positive: 4 of 5, as in SimCSE (Gao et al. 2021)."""
 
 
@@ -165,52 +158,38 @@ class GeometryTask(Task):
     """Anisotropy, uniformity and alignment. Anisotropy is the main score: it is exact and defined for any texts."""
 
     order = 11
-    title = "Any texts: how their vectors lie"
+    title = "Any texts: geometry of the vectors"
     help = "Anisotropy (the mean cosine of two texts), uniformity, and alignment where pairs are alike; of all three less is better."
     kinds = KINDS
     main = ("anisotropy",)
     needs_vectors = True
     lower_is_better = True
 
-    def fits(self, shape: DataShape) -> bool:
-        return False
-
     def read(self, table: Table, known_roles: Roles | ClassRoles | None = None) -> TaskData:
         """Read any rows; a table without pairs or classes is read as sentences."""
-        from ...data.examples import build_examples
-        from ...data.row_report import report_rows
-        from ...data.schema.inference import infer_roles
-        from ...data.schema.roles import Roles
+        if isinstance(known_roles, Roles):
+            return build_task_data(table, known_roles)
+        try:
+            roles = infer_roles(table)
+        except StudioError:
+            roles = infer_roles(table, "sentences")
+        return build_task_data(table, roles)
 
-        roles = known_roles if isinstance(known_roles, Roles) else None
-        if roles is None:
-            try:
-                roles = infer_roles(table)
-            except StudioError:
-                roles = infer_roles(table, "sentences")
-        examples, findings = build_examples(table, roles)
-        return TaskData(examples, tuple(finding.describe() for finding in findings), report_rows(table, findings, examples.lines))
-
-    def evaluate_vectors(
-        self, examples: Examples, vectors: Sequence[np.ndarray], reference: ReferenceTexts | None = None, by: str = "cosine"
-    ) -> Report:
-        import numpy as np
-
+    def evaluate_vectors(self, encoded: EncodedExamples, reference: EncodedExamples | None = None, by: str = "cosine") -> Report:
+        examples, vectors = encoded.examples, encoded.vectors
         texts = [text for column in examples.texts for text in column]
         first = {text: place for place, text in reversed(list(enumerate(texts)))}
         distinct = np.concatenate(vectors)[sorted(first.values())]
-        values = _alike(examples)
-        pairs = (vectors[0][values], vectors[1][values]) if values.any() else None
+        positive = _positive_pairs(examples)
+        pairs = (vectors[0][positive], vectors[1][positive]) if positive.any() else None
         return replace(evaluate_geometry(distinct, pairs), rows=len(examples))
 
 
-def _alike(examples: Examples) -> np.ndarray:
-    import numpy as np
-
+def _positive_pairs(examples: Examples) -> np.ndarray:
     if examples.kind in ("positive_pairs", "triplets"):
         return np.ones(len(examples), bool)
     if examples.kind == "scored_pairs" and examples.targets is not None:
-        return np.asarray(examples.targets >= _ALIKE)
+        return np.asarray(examples.targets >= _POSITIVE_SCORE)
     if examples.kind == "labelled_pairs" and examples.targets is not None and examples.ordered:
         return np.asarray(examples.targets == len(examples.labels) - 1)
     return np.zeros(len(examples), bool)

@@ -1,25 +1,22 @@
-"""Binary pairs (paraphrase or not): ranking, and the best decision threshold."""
+"""Labelled pairs (paraphrase or not) by ranking and decision threshold, and triplets by accuracy (SBERT paper, section 4.4)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...errors import StudioError
-from ..answers import prediction_kind, predictions_from_labels
-from ..bootstrap import MAX_BOOTSTRAP_ROWS, bootstrap_scores, percentile_interval
-from ..encoding import similarities
+from ..answers import prediction_kind, predictions_from_labels, predictions_from_margins
+from ..bootstrap import MAX_BOOTSTRAP_ROWS, bootstrap_mean, bootstrap_scores, percentile_interval, share_interval
+from ..encoding import MEASURES, similarities
 from ..report import Report, similarity_entry
-from .base import TASK_REGISTRY, DataShape, Task, require_order
+from .base import TASK_REGISTRY, DataShape, EncodedExamples, Task, require_order
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from ...data.examples import Examples
     from ...data.schema.roles import Roles
-    from .categories import ReferenceTexts
 
 
 def evaluate_pairs(left: np.ndarray, right: np.ndarray, labels: np.ndarray, by: str = "cosine") -> Report:
@@ -46,26 +43,36 @@ def evaluate_pair_similarities(values: Mapping[str, np.ndarray], labels: np.ndar
     return Report("pairs", len(labels), scores, resampled=drawn, answers=predictions_from_labels(values[by], labels, prediction_kind(by)))
 
 
+def evaluate_labels(scores: np.ndarray, labels: np.ndarray) -> Report:
+    """Compute average precision, best accuracy and best F1 of (n,) scores for 0/1 labels, each with its 95 % bootstrap interval.
+
+    Returns:
+        A ``pairs`` report: ``pair`` holds :func:`threshold_scores` and ``intervals``; ``interval`` is that of the average precision.
+    """
+    drawn, decisions = bootstrap_average_precision(scores, labels), bootstrap_decisions(scores, labels)
+    every = {"average_precision": drawn, "accuracy": decisions[:, 0], "f1": decisions[:, 1]}
+    intervals = {name: percentile_interval(values) for name, values in every.items()}
+    found = {"pair": {**threshold_scores(scores, labels), "intervals": intervals}, "interval": intervals["average_precision"]}
+    return Report("pairs", len(labels), found, resampled=drawn, answers=predictions_from_labels(scores, labels, "score"))
+
+
 def threshold_scores(scores: np.ndarray, labels: np.ndarray) -> dict[str, float]:
     """Compute average precision, and the best accuracy and F1 over all distinct thresholds.
 
     Average precision is Σ (Rₖ − Rₖ₋₁) Pₖ over descending thresholds, ties taken together; 0 without a positive label.
     """
-    order = np.argsort(-scores, kind="stable")
-    ranked, truth = scores[order], np.asarray(labels)[order] == 1
-    last = np.flatnonzero(np.diff(ranked, append=-np.inf))  # the last row of each run of equal scores
-    hits = np.cumsum(truth)[last]
-    called = last + 1
-    positives = int(truth.sum())
-    precision = hits / called
+    order, last = _ranking(scores)
+    truth = np.asarray(labels)[order] == 1
+    hits, called, positives = np.cumsum(truth)[last], last + 1, int(truth.sum())
     recall = hits / positives if positives else np.zeros(len(last))
-    # "called the same" from none (before the first threshold) to all
+    # From no pair called the same, before the first threshold, to all of them.
     right = np.concatenate([[0], 2 * hits - called]) + (len(truth) - positives)
     f1 = 2 * hits / (called + positives)
-    cuts = _thresholds(ranked, last)
+    values = scores[order][last]
+    cuts = np.concatenate([[np.nextafter(values[0], np.inf)], (values[:-1] + values[1:]) / 2, values[-1:]])
     best, best_f1 = int(right.argmax()), int(f1.argmax())
     return {
-        "average_precision": float(np.sum(np.diff(recall, prepend=0) * precision)),
+        "average_precision": float(np.sum(np.diff(recall, prepend=0) * (hits / called))),
         "accuracy": float(right[best] / len(truth)),
         "threshold": float(cuts[best]),
         "f1": float(f1[best_f1]),
@@ -75,68 +82,43 @@ def threshold_scores(scores: np.ndarray, labels: np.ndarray) -> dict[str, float]
 
 def bootstrap_average_precision(scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Return the average precision of (n,) scores in every resample, (resamples,); NaN if a resample has a single label."""
-    order = np.argsort(-scores, kind="stable")
-    ranked, truth = scores[order], (np.asarray(labels)[order] == 1).astype(np.float64)
-    last = np.flatnonzero(np.diff(ranked, append=-np.inf))
 
-    def average_precision(counts: np.ndarray) -> np.ndarray:
-        drawn = counts[:, order]
-        hits = np.cumsum(drawn * truth, axis=1)[:, last]
-        called = np.cumsum(drawn, axis=1)[:, last]
+    def average_precision(hits: np.ndarray, called: np.ndarray) -> np.ndarray:
         found = np.sum(np.diff(hits, prepend=0.0, axis=1) * hits / np.maximum(called, 1), axis=1)
-        return _where_both_labels(found / np.maximum(hits[:, -1], 1), hits[:, -1], called[:, -1])
+        return np.asarray(found / np.maximum(hits[:, -1], 1))
 
-    return bootstrap_scores(average_precision, len(scores))
+    return _bootstrap_thresholds(average_precision, scores, labels)
 
 
 def bootstrap_decisions(scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Return the best accuracy and best F1 of (n,) scores in every resample, (resamples, 2), with thresholds chosen anew; NaN as above."""
-    order = np.argsort(-scores, kind="stable")
-    ranked, truth = scores[order], (np.asarray(labels)[order] == 1).astype(np.float64)
-    last = np.flatnonzero(np.diff(ranked, append=-np.inf))
 
-    def best(counts: np.ndarray) -> np.ndarray:
+    def best(hits: np.ndarray, called: np.ndarray) -> np.ndarray:
+        positives, total = hits[:, -1:], called[:, -1]
+        right = np.maximum((2 * hits - called).max(axis=1), 0) + total - positives[:, 0]
+        return np.stack([right / total, (2 * hits / np.maximum(called + positives, 1)).max(axis=1)], axis=1)
+
+    return _bootstrap_thresholds(best, scores, labels)
+
+
+def _bootstrap_thresholds(score: Callable[[np.ndarray, np.ndarray], np.ndarray], scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    order, last = _ranking(scores)
+    truth = (np.asarray(labels)[order] == 1).astype(np.float64)
+
+    def score_block(counts: np.ndarray) -> np.ndarray:
         drawn = counts[:, order]
         hits, called = np.cumsum(drawn * truth, axis=1)[:, last], np.cumsum(drawn, axis=1)[:, last]
-        positives = hits[:, -1:]
-        total = called[:, -1]
-        right = np.maximum((2 * hits - called).max(axis=1), 0) + total - positives[:, 0]
-        found = np.stack([right / total, (2 * hits / np.maximum(called + positives, 1)).max(axis=1)], axis=1)
-        return _where_both_labels(found, positives, total[:, None])
+        found = score(hits, called)
+        found[(hits[:, -1] <= 0) | (hits[:, -1] >= called[:, -1])] = np.nan
+        return found
 
-    return bootstrap_scores(best, len(scores))
+    return bootstrap_scores(score_block, len(scores))
 
 
-def _where_both_labels(found: np.ndarray, positives: np.ndarray, total: np.ndarray) -> np.ndarray:
-    return np.where((positives > 0) & (positives < total), found, np.nan)
-
-
-def _thresholds(ranked: np.ndarray, last: np.ndarray) -> np.ndarray:
-    values = ranked[last]
-    halfway = (values[:-1] + values[1:]) / 2
-    return np.concatenate([[np.nextafter(values[0], np.inf)], halfway, values[-1:]])
-
-
-def evaluate_labels(scores: np.ndarray, labels: np.ndarray) -> Report:
-    """Compute average precision, best accuracy and best F1 of (n,) scores for 0/1 labels, each with its 95 % bootstrap interval.
-
-    Returns:
-        A ``pairs`` report: ``pair`` holds :func:`threshold_scores` and ``intervals``; ``interval`` is that of the average precision.
-    """
-    found: dict[str, Any] = threshold_scores(scores, labels)
-    drawn, decisions = bootstrap_average_precision(scores, labels), bootstrap_decisions(scores, labels)
-    intervals = {
-        "average_precision": percentile_interval(drawn),
-        "accuracy": percentile_interval(decisions[:, 0]),
-        "f1": percentile_interval(decisions[:, 1]),
-    }
-    return Report(
-        "pairs",
-        len(labels),
-        {"pair": {**found, "intervals": intervals}, "interval": percentile_interval(drawn)},
-        resampled=drawn,
-        answers=predictions_from_labels(scores, labels, "score"),
-    )
+def _ranking(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the order of descending scores, and the last place of each run of equal scores."""
+    order = np.argsort(-scores, kind="stable")
+    return order, np.flatnonzero(np.diff(scores[order], append=-np.inf))
 
 
 @TASK_REGISTRY.register("pairs")
@@ -144,7 +126,7 @@ class PairTask(Task):
     """Ranking and best threshold."""
 
     order = 2
-    title = "Pairs with yes or no"
+    title = "Pairs with labels yes and no"
     help = "Average precision of each similarity, and the accuracy and F1 of the threshold that is best on these rows."
     kinds = ("labelled_pairs",)
     main = ("cosine", "average_precision")
@@ -163,13 +145,69 @@ class PairTask(Task):
             )
         require_order(roles)
 
-    def evaluate_vectors(
-        self, examples: Examples, vectors: Sequence[np.ndarray], reference: ReferenceTexts | None = None, by: str = "cosine"
-    ) -> Report:
-        return evaluate_pairs(vectors[0], vectors[1], cast("np.ndarray", examples.targets), by)
+    def evaluate_vectors(self, encoded: EncodedExamples, reference: EncodedExamples | None = None, by: str = "cosine") -> Report:
+        return evaluate_pairs(encoded.vectors[0], encoded.vectors[1], encoded.targets, by)
 
     def evaluate_similarities(self, targets: np.ndarray, values: Mapping[str, np.ndarray], by: str = "cosine") -> Report:
         return evaluate_pair_similarities(values, targets, by)
 
     def evaluate_pair_scores(self, examples: Examples, scores: np.ndarray, classes: tuple[str, ...]) -> Report:
-        return evaluate_labels(scores, cast("np.ndarray", examples.targets))
+        assert examples.targets is not None
+        return evaluate_labels(scores, examples.targets)
+
+
+def evaluate_triplets(anchor: np.ndarray, positive: np.ndarray, negatives: Sequence[np.ndarray], by: str = "cosine") -> Report:
+    """Compute the share of rows whose positive is strictly more similar to the anchor than each negative.
+
+    Args:
+        anchor, positive: (n, d) vectors.
+        negatives: at least one (n, d) array.
+        by: main similarity, that of the model.
+
+    Returns:
+        A ``triplets`` report: ``{accuracy}`` for each similarity, and the main ``accuracy`` with its 95 % bootstrap ``interval``.
+    """
+    near, far = similarities(anchor, positive), [similarities(anchor, negative) for negative in negatives]
+    won = {name: np.all([near[name] > other[name] for other in far], axis=0) for name in MEASURES}
+    margins = np.min([near[by] - other[by] for other in far], axis=0)
+    scores: dict[str, Any] = {name: {"accuracy": float(rows.mean())} for name, rows in won.items()}
+    drawn = bootstrap_mean(won[by])
+    scores = {"accuracy": scores[by]["accuracy"], **scores, "interval": share_interval(drawn, won[by]), **similarity_entry(by)}
+    return Report("triplets", len(anchor), scores, resampled=drawn, answers=predictions_from_margins(margins))
+
+
+def evaluate_triplet_scores(scores: np.ndarray) -> Report:
+    """Compute the share of triplets whose positive scores higher than each negative; ties count as errors.
+
+    Args:
+        scores: (columns, n): of each anchor with its positive, then with its negatives.
+    """
+    margins = scores[0] - scores[1:].max(axis=0)
+    right = (margins > 0).astype(np.float64)
+    drawn = bootstrap_mean(right)
+    found = {"pair": {"accuracy": float(right.mean())}, "interval": share_interval(drawn, right)}
+    return Report("triplets", len(right), found, resampled=drawn, answers=predictions_from_margins(margins))
+
+
+@TASK_REGISTRY.register("triplets")
+class TripletTask(Task):
+    """Triplet accuracy."""
+
+    order = 4
+    title = "Triplets"
+    help = "The share of anchors that are nearer to their positive than to every negative."
+    kinds = ("triplets",)
+    main = ("cosine", "accuracy")
+
+    def fits(self, shape: DataShape) -> bool:
+        return shape.kind == "triplets"
+
+    def evaluate_vectors(self, encoded: EncodedExamples, reference: EncodedExamples | None = None, by: str = "cosine") -> Report:
+        return evaluate_triplets(encoded.vectors[0], encoded.vectors[1], encoded.vectors[2:], by)
+
+    def pairs(self, examples: Examples) -> list[tuple[str, str]]:
+        """Return each anchor with its positive, then each with its first negative, and so on."""
+        return [pair for column in examples.texts[1:] for pair in zip(examples.texts[0], column, strict=True)]
+
+    def evaluate_pair_scores(self, examples: Examples, scores: np.ndarray, classes: tuple[str, ...]) -> Report:
+        return evaluate_triplet_scores(scores.reshape(len(examples.texts) - 1, -1))

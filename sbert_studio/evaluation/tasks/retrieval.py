@@ -7,25 +7,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...data.split import normalize_text
+from ...data.split import find_pair_classes, normalize_text
 from ...errors import StudioError
 from ...models.similarity import similarity, unit
 from ..answers import predictions_from_ranks
 from ..bootstrap import bootstrap_mean, percentile_interval
-from ..encoding import TIE
+from ..encoding import TIE, require_finite
 from ..report import Report
-from .base import TASK_REGISTRY, DataShape, Task, TaskData
+from .base import TASK_REGISTRY, ClassRoles, DataShape, EncodedExamples, Task, TaskData
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from ...data.examples import Examples
     from ...data.loading.table import Table
     from ...data.schema.roles import Roles
     from ...models.base import PairScorer
     from ...progress import Progress
-    from .base import ClassRoles
-    from .categories import ReferenceTexts
 
 
 _BLOCK = 4_000_000  # cells of a block of scores: 16 MB
@@ -80,51 +76,55 @@ def rank_candidates(
 
     Args:
         scorer: maps the rows of the queries (anchors) and of the candidates (positives) to a block scorer.
-        anchor_texts, positive_texts, classes: see :func:`evaluate_retrieval`.
     """
     anchor_texts, positive_texts = list(map(normalize_text, anchor_texts)), list(map(normalize_text, positive_texts))
     queries, query_rows = _distinct(anchor_texts)
     candidates, candidate_rows = _distinct(positive_texts)
-    wanted: list[set[int]] = [set() for _ in query_rows]
-    for anchor, positive in zip(anchor_texts, positive_texts, strict=True):
-        wanted[queries[anchor]].add(candidates[positive])
-        if positive in queries and anchor in candidates and anchor != positive:
-            wanted[queries[positive]].add(candidates[anchor])
-    if classes is not None:
-        of_class: dict[int, set[int]] = {}
-        for place, positive in zip(classes.tolist(), positive_texts, strict=True):
-            of_class.setdefault(place, set()).add(candidates[positive])
-        for place, anchor in zip(classes.tolist(), anchor_texts, strict=True):
-            wanted[queries[anchor]] |= of_class[place] - {candidates.get(anchor, -1)}
-    scored = scorer(query_rows, candidate_rows)
+    relevant = _relevant_candidates(anchor_texts, positive_texts, queries, candidates, classes)
+    score_block = scorer(query_rows, candidate_rows)
     texts = list(queries)
     ranks, gains = np.empty(len(texts), np.int64), np.empty(len(texts))
     at_once = max(1, _BLOCK // len(candidates))
     for start in range(0, len(texts), at_once):
-        for offset, row in enumerate(scored(slice(start, start + at_once))):
-            query = start + offset
-            right = list(wanted[query])
+        for query, row in enumerate(score_block(slice(start, start + at_once)), start):
+            right = list(relevant[query])
             found = np.sort(row[right])[::-1]
             row[right] = -np.inf
             own = candidates.get(texts[query])
             if own is not None:
                 row[own] = -np.inf
             ranks[query] = 1 + np.count_nonzero(row >= found[0] - TIE)
-            gains[query] = _gain(found, row)
-    reciprocal = np.where(ranks <= 10, 1 / ranks, 0)
+            gains[query] = _normalized_gain(found, row)
+    reciprocal = np.where(ranks <= _TOP, 1 / ranks, 0)
     drawn = bootstrap_mean(reciprocal)
     scores = {
         "mrr_at_10": float(reciprocal.mean()),
         "ndcg_at_10": float(gains.mean()),
         **{f"accuracy_at_{k}": float((ranks <= k).mean()) for k in _CUTS},
-        "recall_at_1": float((ranks <= 1).mean()),
-        "recall_at_10": float((ranks <= 10).mean()),
+        **{f"recall_at_{k}": float((ranks <= k).mean()) for k in (1, 10)},
         "interval": percentile_interval(drawn),
     }
     return Report("retrieval", len(anchor_texts), scores, resampled=drawn, answers=predictions_from_ranks(ranks, query_rows))
 
 
-def _gain(right: np.ndarray, wrong: np.ndarray) -> float:
+def _relevant_candidates(
+    anchors: list[str], positives: list[str], queries: dict[str, int], candidates: dict[str, int], classes: np.ndarray | None
+) -> list[set[int]]:
+    relevant: list[set[int]] = [set() for _ in queries]
+    for anchor, positive in zip(anchors, positives, strict=True):
+        relevant[queries[anchor]].add(candidates[positive])
+        if positive in queries and anchor in candidates and anchor != positive:
+            relevant[queries[positive]].add(candidates[anchor])
+    if classes is not None:
+        of_class: dict[int, set[int]] = {}
+        for place, positive in zip(classes.tolist(), positives, strict=True):
+            of_class.setdefault(place, set()).add(candidates[positive])
+        for place, anchor in zip(classes.tolist(), anchors, strict=True):
+            relevant[queries[anchor]] |= of_class[place] - {candidates.get(anchor, -1)}
+    return relevant
+
+
+def _normalized_gain(right: np.ndarray, wrong: np.ndarray) -> float:
     first = right[:_TOP]
     ranks = np.arange(1, len(first) + 1) + np.array([np.count_nonzero(wrong >= one - TIE) for one in first])
     gained = (1 / np.log2(ranks + 1))[ranks <= _TOP].sum()
@@ -146,7 +146,7 @@ class RetrievalTask(Task):
     """Retrieval of the matching text."""
 
     order = 5
-    title = "Retrieval of the other half"
+    title = "Retrieval of matching texts"
     help = "How far up a text finds its partner among all: mean reciprocal rank and nDCG within the first ten, accuracy at 1 to 10."
     kinds = ("positive_pairs",)
     main = ("mrr_at_10",)
@@ -167,19 +167,19 @@ class RetrievalTask(Task):
             raise StudioError(f"every row of {table.name} has the same second text", "partners are found among several: add rows")
         return rows
 
-    def evaluate_vectors(
-        self, examples: Examples, vectors: Sequence[np.ndarray], reference: ReferenceTexts | None = None, by: str = "cosine"
-    ) -> Report:
-        from ...data.split import find_pair_classes
-
-        return evaluate_retrieval(vectors[0], vectors[1], examples.texts[0], examples.texts[1], find_pair_classes(examples), by)
+    def evaluate_vectors(self, encoded: EncodedExamples, reference: EncodedExamples | None = None, by: str = "cosine") -> Report:
+        return evaluate_retrieval(
+            encoded.vectors[0],
+            encoded.vectors[1],
+            encoded.examples.texts[0],
+            encoded.examples.texts[1],
+            find_pair_classes(encoded.examples),
+            by,
+        )
 
     def evaluate_ranking(self, examples: Examples, model: PairScorer, progress: Progress | None) -> Report:
-        from ...data.split import find_pair_classes
-        from ..encoding import require_finite
-
         encoder = model.candidate_encoder
-        assert encoder is not None  # it was refused
+        assert encoder is not None  # see require_pairs
         left, right = examples.texts[:2]
 
         def scorer(queries: list[int], candidates: list[int]) -> BlockScorer:

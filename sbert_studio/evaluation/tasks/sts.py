@@ -1,24 +1,24 @@
-"""Semantic textual similarity: correlation of similarities with gold scores (SBERT paper, section 4)."""
+"""Semantic textual similarity: correlation of similarities with gold scores (SBERT paper, section 4), over all pairs or within groups."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...errors import StudioError
 from ..answers import average_ranks, prediction_kind, predictions_from_scores
-from ..bootstrap import MAX_BOOTSTRAP_ROWS, bootstrap_mean, bootstrap_scores, percentile_interval
+from ..bootstrap import MAX_BOOTSTRAP_ROWS, average_bootstraps, bootstrap_mean, bootstrap_scores, percentile_interval, resample_subset
 from ..encoding import similarities
 from ..report import Report, similarity_entry
-from .base import TASK_REGISTRY, DataShape, Task, require_order
+from .base import TASK_REGISTRY, DataShape, EncodedExamples, Task, require_order
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from ...data.examples import Examples
     from ...data.schema.roles import Roles
-    from .categories import ReferenceTexts
+
+_CORRELATIONS = ("spearman", "pearson")
 
 
 def evaluate_sts(left: np.ndarray, right: np.ndarray, gold: np.ndarray, by: str = "cosine") -> Report:
@@ -35,15 +35,38 @@ def evaluate_sts(left: np.ndarray, right: np.ndarray, gold: np.ndarray, by: str 
     return evaluate_sts_similarities(similarities(left, right), gold, by)
 
 
-def evaluate_sts_similarities(found: Mapping[str, np.ndarray], gold: np.ndarray, by: str = "cosine") -> Report:
+def evaluate_sts_similarities(values: Mapping[str, np.ndarray], gold: np.ndarray, by: str = "cosine") -> Report:
     """Compute :func:`evaluate_sts` from (n,) similarities of each measure; very large sets have no interval."""
-    scores: dict[str, Any] = {
-        name: {"spearman": spearman(values, gold), "pearson": pearson(values, gold)} for name, values in found.items()
-    }
-    drawn = bootstrap_spearman(found[by], gold) if len(gold) <= MAX_BOOTSTRAP_ROWS else np.empty(0)
-    scores["interval"] = percentile_interval(drawn)
-    answers = predictions_from_scores(found[by], gold, prediction_kind(by))
-    return Report("sts", len(gold), scores | similarity_entry(by), resampled=drawn, answers=answers)
+    scores: dict[str, Any] = {name: correlations(own, gold) for name, own in values.items()}
+    drawn = bootstrap_spearman(values[by], gold) if len(gold) <= MAX_BOOTSTRAP_ROWS else np.empty(0)
+    scores |= {"interval": percentile_interval(drawn), **similarity_entry(by)}
+    answers = predictions_from_scores(values[by], gold, prediction_kind(by))
+    return Report("sts", len(gold), scores, resampled=drawn, answers=answers)
+
+
+def evaluate_scores(scores: np.ndarray, gold: np.ndarray) -> Report:
+    """Compute Spearman, Pearson and mean squared error of (n,) scores with gold scores in 0..1, each with its 95 % bootstrap interval.
+
+    Returns:
+        An ``sts`` report: ``pair`` holds all three and their ``intervals``; ``interval`` is that of Spearman's ρ.
+    """
+    scores, gold = np.asarray(scores, np.float64), np.asarray(gold, np.float64)
+    errors = (scores - gold) ** 2
+    every = {"spearman": bootstrap_spearman(scores, gold), "pearson": bootstrap_pearson(scores, gold), "mse": bootstrap_mean(errors)}
+    intervals = {name: percentile_interval(drawn) for name, drawn in every.items()}
+    found = {**correlations(scores, gold), "mse": float(errors.mean()), "intervals": intervals}
+    return Report(
+        "sts",
+        len(scores),
+        {"pair": found, "interval": intervals["spearman"]},
+        resampled=every["spearman"],
+        answers=predictions_from_scores(scores, gold, "score"),
+    )
+
+
+def correlations(x: np.ndarray, y: np.ndarray) -> dict[str, float]:
+    """Return Spearman's ρ and Pearson's r of two (n,) arrays."""
+    return {"spearman": spearman(x, y), "pearson": pearson(x, y)}
 
 
 def pearson(x: np.ndarray, y: np.ndarray) -> float:
@@ -89,41 +112,16 @@ def _weighted_pearson(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.n
     same_x, same_y = (
         np.max(values, axis=1, where=drawn, initial=-np.inf) == np.min(values, axis=1, where=drawn, initial=np.inf) for values in (x, y)
     )
-    x = x - (weights * x).sum(axis=1, keepdims=True) / total
-    y = y - (weights * y).sum(axis=1, keepdims=True) / total
+    x, y = (values - (weights * values).sum(axis=1, keepdims=True) / total for values in (x, y))
     together, own_x, own_y = (np.einsum("bn,bn,bn->b", weights, a, b) for a, b in ((x, y), (x, x), (y, y)))
     scale = np.sqrt(own_x * own_y)
     found = np.divide(together, scale, out=np.zeros_like(scale), where=(scale > 0) & ~same_x)
     return np.where(same_y, np.nan, found)
 
 
-def evaluate_scores(scores: np.ndarray, gold: np.ndarray) -> Report:
-    """Compute Spearman, Pearson and mean squared error of (n,) scores with gold scores in 0..1, each with its 95 % bootstrap interval.
-
-    Returns:
-        An ``sts`` report: ``pair`` holds all three and their ``intervals``; ``interval`` is that of Spearman's ρ.
-    """
-    scores, gold = np.asarray(scores, np.float64), np.asarray(gold, np.float64)
-    errors = (scores - gold) ** 2
-    found: dict[str, Any] = {"spearman": spearman(scores, gold), "pearson": pearson(scores, gold), "mse": float(errors.mean())}
-    drawn = bootstrap_spearman(scores, gold)
-    intervals = {
-        "spearman": percentile_interval(drawn),
-        "pearson": percentile_interval(bootstrap_pearson(scores, gold)),
-        "mse": percentile_interval(bootstrap_mean(errors)),
-    }
-    return Report(
-        "sts",
-        len(scores),
-        {"pair": {**found, "intervals": intervals}, "interval": percentile_interval(drawn)},
-        resampled=drawn,
-        answers=predictions_from_scores(scores, gold, "score"),
-    )
-
-
 @TASK_REGISTRY.register("sts")
 class STSTask(Task):
-    """Rank and linear correlation with what people said."""
+    """Rank and linear correlation with human scores."""
 
     order = 1
     title = "Similarity with scores (STS)"
@@ -134,33 +132,86 @@ class STSTask(Task):
     by_similarity = True
 
     def fits(self, shape: DataShape) -> bool:
-        """Scores, and three or more classes that rise with similarity (contradiction, neutral, entailment)."""
+        """Fit scores, and three or more classes in order of similarity (contradiction, neutral, entailment)."""
         ranked = shape.kind == "labelled_pairs" and shape.ordered and shape.labels > 2 and shape.gives != "class"
         return shape.kind == "scored_pairs" or ranked
 
     def require(self, roles: Roles) -> None:
-        """Classes have an order."""
         require_order(roles)
 
     def averaged(self, scores: Mapping[str, Any]) -> dict[str, Any]:
-        """Both correlations of every similarity."""
-        correlations = ("spearman", "pearson")
-        return {name: {each: own[each] for each in correlations} for name, own in scores.items() if isinstance(own, Mapping)}
+        """Return both correlations of every similarity."""
+        return {name: {each: own[each] for each in _CORRELATIONS} for name, own in scores.items() if isinstance(own, Mapping)}
 
-    def evaluate_vectors(
-        self, examples: Examples, vectors: Sequence[np.ndarray], reference: ReferenceTexts | None = None, by: str = "cosine"
-    ) -> Report:
-        """See :func:`~sbert_studio.evaluation.tasks.sts.evaluate_sts`."""
-
-        return evaluate_sts(vectors[0], vectors[1], cast("np.ndarray", examples.targets), by)
+    def evaluate_vectors(self, encoded: EncodedExamples, reference: EncodedExamples | None = None, by: str = "cosine") -> Report:
+        return evaluate_sts(encoded.vectors[0], encoded.vectors[1], encoded.targets, by)
 
     def evaluate_similarities(self, targets: np.ndarray, values: Mapping[str, np.ndarray], by: str = "cosine") -> Report:
-        """See :func:`~sbert_studio.evaluation.tasks.sts.evaluate_sts`."""
-
         return evaluate_sts_similarities(values, targets, by)
 
     def evaluate_pair_scores(self, examples: Examples, scores: np.ndarray, classes: tuple[str, ...]) -> Report:
-        """See :func:`~sbert_studio.evaluation.crossing.evaluate_scores`; classes stand at equal distances from 0 to 1."""
-
-        targets = cast("np.ndarray", examples.targets)
+        """Evaluate (n,) scores; gold classes are spaced evenly from 0 to 1."""
+        targets = examples.targets
+        assert targets is not None
         return evaluate_scores(scores, targets if targets.dtype.kind == "f" else targets / max(1, len(examples.labels) - 1))
+
+
+def evaluate_by_group(scores: np.ndarray, gold: np.ndarray, groups: Sequence[str]) -> Report:
+    """Compute Pearson and Spearman of (n,) scores with gold scores within each group, their mean, and over all pairs.
+
+    Groups, such as topics of argument facets (SBERT paper, section 4.3), have equal weight in the mean. Groups with constant gold scores
+    are left out and listed in ``silent``.
+
+    Returns:
+        A ``topics`` report: ``groups`` (name → ``rows, pearson, spearman``), ``mean`` and ``all`` (``pearson, spearman``), ``silent``, and
+        ``interval``, the 95 % bootstrap interval of the mean Spearman with rows resampled within groups.
+
+    Raises:
+        StudioError: gold scores are constant within every group.
+    """
+    scores, gold = np.asarray(scores, np.float64), np.asarray(gold, np.float64)
+    names, places = np.unique(np.asarray(groups, dtype=object).astype(str), return_inverse=True)
+    found: dict[str, dict[str, Any]] = {}
+    silent, drawn = [], []
+    for place, name in enumerate(names.tolist()):
+        rows = places == place
+        own, theirs = scores[rows], gold[rows]
+        if len(np.unique(theirs)) < 2:
+            silent.append(name)
+            continue
+        found[name] = {"rows": int(rows.sum()), **correlations(own, theirs)}
+        with resample_subset(rows):
+            drawn.append(bootstrap_spearman(own, theirs))
+    if not found:
+        raise StudioError("within every group all gold scores are the same", "choose another column of groups, or judge all pairs together")
+    resampled = average_bootstraps(drawn)
+    report = {
+        "groups": found,
+        "mean": {name: float(np.mean([one[name] for one in found.values()])) for name in _CORRELATIONS},
+        "all": correlations(scores, gold),
+        "silent": silent,
+        "interval": percentile_interval(resampled) if resampled is not None else [],
+    }
+    return Report("topics", len(gold), report, resampled=resampled, answers=predictions_from_scores(scores, gold))
+
+
+@TASK_REGISTRY.register("topics")
+class TopicTask(Task):
+    """Correlations within groups of pairs."""
+
+    order = 10
+    title = "Similarity with scores, by topic"
+    help = "Spearman's and Pearson's correlation of the cosine with the scores within each group of pairs, their mean, and over all."
+    kinds = ("scored_pairs",)
+    main = ("mean", "spearman")
+
+    def require(self, roles: Roles) -> None:
+        if roles.group is None:
+            raise StudioError("no column says which topic a pair is of", "name it as the group: --group topic")
+
+    def evaluate_vectors(self, encoded: EncodedExamples, reference: EncodedExamples | None = None, by: str = "cosine") -> Report:
+        return evaluate_by_group(similarities(encoded.vectors[0], encoded.vectors[1])[by], encoded.targets, encoded.examples.groups)
+
+    def evaluate_pair_scores(self, examples: Examples, scores: np.ndarray, classes: tuple[str, ...]) -> Report:
+        assert examples.targets is not None
+        return evaluate_by_group(scores.ravel(), examples.targets, examples.groups)

@@ -42,12 +42,6 @@ def test_groups_at_any_threshold_are_the_components_of_all_pairs(seed: int, rows
     assert len(tree.scores) < max(1, rows) and (np.diff(tree.scores) <= 0).all()
 
 
-def test_counts_fall_as_the_threshold_rises() -> None:
-    counts = build_duplicate_tree(blobs(3, 200)).counts([0.8, 0.9, 0.95, 1.0])
-    assert [gone for _, gone in counts] == sorted((gone for _, gone in counts), reverse=True)
-    assert counts[0][1] > counts[2][1] > 0 == counts[3][1]
-
-
 def test_rows_of_one_text_are_joined_without_being_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     vectors, texts = blobs(5, 40), [f"text {row}" for row in range(40)]
     for row in (7, 30):

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import numpy as np
 import pytest
 
 from sbert_studio.errors import StudioError
-from sbert_studio.explore.map_edits import EditHistory, LabelEdit, MergeEdit, RemoveEdit, RenameEdit, SplitEdit
+from sbert_studio.explore.map_edits import (
+    EditHistory,
+    LabelEdit,
+    MergeEdit,
+    RemoveEdit,
+    RenameEdit,
+    SplitEdit,
+    edits_from_json,
+    edits_to_json,
+)
 
 IDS = np.array([0, 0, 0, 1, 1, -1])
 
@@ -58,11 +70,11 @@ def test_a_cluster_is_split_into_parts_with_names_of_their_own() -> None:
         (lambda: LabelEdit((0,), " \n "), "a name has"),
         (lambda: LabelEdit((0,), "x" * 81), "a name has"),
         (lambda: RemoveEdit((0, 1, 2, 3, 4, 5)), "no text would be left"),
-        (lambda: RenameEdit(7, "x"), "no such cluster"),
-        (lambda: RenameEdit(-1, "x"), "no such cluster"),
+        (lambda: RenameEdit(7, "x"), "no longer exists"),
+        (lambda: RenameEdit(-1, "x"), "no longer exists"),
         (lambda: RenameEdit(0, "bread"), "another cluster is called"),
-        (lambda: MergeEdit((0, 0)), "merged with another"),
-        (lambda: MergeEdit((0, 9)), "no such cluster"),
+        (lambda: MergeEdit((0, 0)), "only one cluster"),
+        (lambda: MergeEdit((0, 9)), "no longer exists"),
         (lambda: SplitEdit(0, ((0,), (1,)), ("a", "b")), "not the parts"),
         (lambda: SplitEdit(0, ((0, 1), (1, 2)), ("a", "b")), "not the parts"),
         (lambda: SplitEdit(0, ((0, 1, 2), ()), ("a", "b")), "not the parts"),
@@ -73,9 +85,30 @@ def test_a_step_that_makes_no_sense_is_refused_in_words(make, words: str) -> Non
         begun().then(make())
 
 
-def test_labels_that_were_given_before_are_there_from_the_beginning() -> None:
-    edits = EditHistory.create(IDS, {0: "a", 1: "b"}, ["x", "", "", "", "", ""])
-    assert edits.then(LabelEdit((1,), "y")).undo().now.labels[:2] == ("x", "")
+def test_edits_are_written_as_json_and_read_back() -> None:
+    steps = (LabelEdit((0, 1), "a"), RenameEdit(0, "b"), MergeEdit((0, 1)), SplitEdit(0, ((0,), (1, 2)), ("x", "y")), RemoveEdit((5,)))
+    values = edits_to_json(steps)
+    assert json.loads(json.dumps(values)) == values and edits_from_json(values, 6) == steps
+    assert values[3] == {"do": "split", "cluster": 0, "parts": [[0], [1, 2]], "names": ["x", "y"]}
+    assert EditHistory.create(IDS, {0: "a", 1: "b"}, ["x", *[""] * 5]).then(steps[0]).undo().now.labels[0] == "x"
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {},
+        ["x"],
+        [{"do": "jump"}],
+        [{"do": "label", "rows": [6], "name": "a"}],
+        [{"do": "label", "rows": [True], "name": "a"}],
+        [{"do": "label", "rows": [0], "name": 3}],
+        [{"do": "rename", "cluster": None, "name": "a"}],
+        [{"do": "split", "cluster": 0, "parts": [[0], [1]], "names": ["a"]}],
+    ],
+)
+def test_values_that_are_no_edits_are_refused(bad: Any) -> None:
+    with pytest.raises(StudioError, match="not a list of map edits"):
+        edits_from_json(bad, 6)
 
 
 def test_names_hold_no_control_characters_and_something_to_be_seen() -> None:
@@ -84,5 +117,5 @@ def test_names_hold_no_control_characters_and_something_to_be_seen() -> None:
     assert RenameEdit(0, f"{unseen} bank cards").name == "bank cards"
     assert LabelEdit((0,), "\u0646\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645").name.count("\u200c") == 1, "Persian is written with it"
     for nothing in (unseen, "\u200b", " \u2067 ", ""):
-        with pytest.raises(StudioError, match="a letter at least"):
+        with pytest.raises(StudioError, match="visible characters"):
             RenameEdit(0, nothing)

@@ -10,9 +10,55 @@ import pytest
 
 from sbert_studio.errors import StudioError
 from sbert_studio.explore import bm25 as module
-from sbert_studio.explore.bm25 import LexicalIndex, LexicalStore, tokenize
+from sbert_studio.explore.bm25 import LexicalIndex, LexicalStore, highlight, tokenize
 from sbert_studio.progress import StoppedError, stoppable
 from sbert_studio.workspace import Workspace, digest_texts
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("My card's LOST, isn’t it?", ["my", "card", "lost", "isn't", "it"]),
+        ("重置密码", ["重置", "置密", "密码"]),
+        ("卡 lost 了", ["卡", "lost", "了"]),
+        ("用iPhone支付", ["用", "iphone", "支付"]),
+        ("ＡＢＣ１２", ["abc12"]),
+        ("Straße naïve cafe\u0301", ["strasse", "naïve", "café"]),
+        ("हिन्दी में", ["हिन्दी", "में"]),
+        ("비밀번호를 잊었어요", ["비밀번호를", "잊었어요"]),
+        ("Привет, мир", ["привет", "мир"]),
+        ("مُحَمَّد", ["مُحَمَّد"]),
+        ("snake_case 3.5", ["snake", "case", "3", "5"]),
+        ("", []),
+        ("!? … 🙂", []),
+    ],
+)
+def test_words_of_any_script(text: str, expected: list[str]) -> None:
+    assert tokenize(text) == expected
+
+
+def test_single_characters_come_along_when_asked() -> None:
+    assert tokenize("密码", singles=True) == ["密", "码", "密码"]
+    assert tokenize("カード", singles=True)[-2:] == ["カー", "ード"]
+    assert tokenize("ลืมรหัส")[0] == "ลื"
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "hits"),
+    [
+        ("My CARD's lost: the card!", "card", ["CARD's", "card"]),
+        ("Ｃａｒｄ 卡", "card", ["Ｃａｒｄ"]),
+        ("我的银行卡什么时候到", "银行卡", ["银行卡"]),
+        ("今天天气很好", "气", ["气"]),
+        ("nothing here", "card", []),
+        ("", "card", []),
+        ("card", "", []),
+    ],
+)
+def test_the_words_of_a_query_are_marked_where_they_stand(text: str, query: str, hits: list[str]) -> None:
+    parts = highlight(text, query)
+    assert "".join(parts) == text
+    assert parts[1::2] == hits and len(parts) == 2 * len(hits) + 1
 
 
 def bm25(texts: list[str], query: str) -> list[float]:
@@ -58,20 +104,8 @@ def test_words_that_no_text_has_find_nothing() -> None:
     assert LexicalIndex(TEXTS).search("") == []
     assert LexicalIndex(["", "..."]).search("a") == []
     assert LexicalIndex([]).search("a") == []
-
-
-def test_a_search_by_words_among_some_rows_keeps_their_weights() -> None:
-    lexical = LexicalIndex(["cat dog", "cat", "moon", "cat moon", "dog dog cat"])
-    everywhere = {hit.row: hit.score for hit in lexical.search("cat dog", 5)}
-    among = lexical.search("cat dog", 5, np.array([4, 1, 2]))
-    assert {hit.row: hit.score for hit in among} == {row: everywhere[row] for row in (1, 4)}
-    assert [hit.score for hit in among] == sorted((hit.score for hit in among), reverse=True)
-
-
-def test_k_must_be_positive() -> None:
-    for bad in (0, -1):
-        with pytest.raises(StudioError, match="k is"):
-            LexicalIndex(["a"]).search("a", bad)
+    with pytest.raises(StudioError, match="k is"):
+        LexicalIndex(["a"]).search("a", 0)
 
 
 def many_texts(count: int, seed: int = 0) -> list[str]:

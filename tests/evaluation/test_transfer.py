@@ -1,9 +1,8 @@
-"""Transfer with a strength chosen unseen agrees with scikit-learn's own search, and never looks at what it is judged by."""
-
 from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,76 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_pre
 from sklearn.pipeline import make_pipeline
 
 from sbert_studio.errors import StudioError
-from sbert_studio.evaluation.tasks.senteval import GRID, cross_validated, pair_features, train_and_test
+from sbert_studio.evaluation.report import Report
+from sbert_studio.evaluation.tasks.categories import bootstrap_v_measure, evaluate_clustering
+from sbert_studio.evaluation.tasks.transfer import GRID, evaluate_senteval, evaluate_senteval_split, evaluate_transfer, pair_features
+
+
+@pytest.fixture
+def blobs() -> tuple[np.ndarray, list[str]]:
+    rng = np.random.default_rng(0)
+    centres = np.eye(4, 6)
+    labels = [f"class {row % 4}" for row in range(80)]
+    vectors = np.stack([centres[row % 4] for row in range(80)]) + rng.normal(scale=0.05, size=(80, 6))
+    return vectors.astype(np.float32), labels
+
+
+def test_separate_classes_are_found_and_shuffled_ones_are_not(blobs: tuple[np.ndarray, list[str]]) -> None:
+    vectors, labels = blobs
+    shuffled = list(np.random.default_rng(1).permutation(labels))
+    assert evaluate_clustering(vectors, labels).scores["v_measure"] == pytest.approx(1)
+    assert evaluate_clustering(vectors, shuffled).scores["v_measure"] < 0.4
+    assert evaluate_transfer(vectors, labels).scores["accuracy"] == 1
+    assert evaluate_transfer(vectors, shuffled).scores["accuracy"] < 0.6
+
+
+def test_clusters_do_not_depend_on_the_length_of_the_vectors(blobs: tuple[np.ndarray, list[str]]) -> None:
+    vectors, labels = blobs
+    lengths = np.random.default_rng(2).uniform(0.1, 50, (80, 1)).astype(np.float32)
+    assert evaluate_clustering(vectors * lengths, labels).scores["v_measure"] == pytest.approx(1)
+
+
+def test_transfer_does_not_depend_on_the_scale_or_the_origin(blobs: tuple[np.ndarray, list[str]]) -> None:
+    vectors, labels = blobs
+    noisy = vectors + np.random.default_rng(3).normal(scale=0.5, size=vectors.shape).astype(np.float32)
+    plain, moved = evaluate_transfer(noisy, labels), evaluate_transfer(noisy * 100 + 300, labels)
+    assert plain.scores["accuracy"] == pytest.approx(moved.scores["accuracy"], abs=0.03)
+    assert plain.scores["accuracy"] < 1
+
+
+@pytest.mark.parametrize("cross_validate", [evaluate_transfer, partial(evaluate_senteval, folds=5)])
+def test_no_row_is_predicted_by_a_model_that_saw_it(cross_validate: Callable[[np.ndarray, list[str]], Report]) -> None:
+    # twins of opposite classes: a model that saw a row would name it, one that did not sees only its twin
+    twins = np.repeat(np.random.default_rng(4).normal(size=(30, 40)), 2, axis=0).astype(np.float32)
+    assert cross_validate(twins, ["a", "b"] * 30).scores["accuracy"] < 0.5
+
+
+def test_small_classes_make_fewer_folds_and_single_rows_are_refused(blobs: tuple[np.ndarray, list[str]]) -> None:
+    vectors, labels = blobs
+    assert evaluate_transfer(vectors[:12], labels[:12]).scores["folds"] == 3
+    with pytest.raises(StudioError, match="single row"):
+        evaluate_transfer(vectors[:4], labels[:4])
+
+
+def test_resampled_v_measures_are_those_of_scikit_learn() -> None:
+    from sklearn.metrics import v_measure_score
+
+    from sbert_studio.evaluation.bootstrap import resample_weights
+
+    random = np.random.default_rng(6)
+    truth, found = random.integers(0, 4, 50), random.integers(0, 5, 50)
+    drawn = next(resample_weights(50))[:20].astype(int)
+    wanted = [v_measure_score(np.repeat(truth, row), np.repeat(found, row)) for row in drawn]
+    np.testing.assert_allclose(bootstrap_v_measure(truth, found)[:20], wanted, atol=1e-9)
+
+
+def test_transfer_and_clustering_tell_how_far_chance_may_have_moved_them(blobs: tuple[np.ndarray, list[str]]) -> None:
+    vectors, labels = blobs
+    noisy = vectors + np.random.default_rng(3).normal(scale=0.5, size=vectors.shape).astype(np.float32)
+    for report, name in ((evaluate_transfer(noisy, labels), "accuracy"), (evaluate_clustering(noisy, labels), "v_measure")):
+        low, high = report.scores["interval"]
+        assert 0 < low < report.scores[name] < high < 1 and report.resampled is not None
+
 
 POINT = 0.01
 
@@ -56,11 +124,11 @@ def searched() -> Any:
 def test_ten_folds_agree_with_scikit_learns_nested_search() -> None:
 
     vectors, labels = noisy(200, noise=0.7)
-    report = cross_validated(vectors, labels)
+    report = evaluate_senteval(vectors, labels)
     theirs = cross_val_predict(searched(), vectors, labels, cv=StratifiedKFold(10, shuffle=True, random_state=12))
     assert report.scores["accuracy"] == pytest.approx(np.mean(theirs == labels), abs=POINT)
     assert report.scores["folds"] == len(report.scores["strengths"]) == 10 and set(report.scores["strengths"]) <= set(GRID)
-    again = cross_validated(vectors, labels)
+    again = evaluate_senteval(vectors, labels)
     assert again.scores == report.scores
 
 
@@ -68,7 +136,7 @@ def test_each_strength_is_scikit_learns_own() -> None:
     (vectors, labels), (test, truth) = noisy(60, noise=0.8), noisy(400, seed=1, noise=0.8)
     ours, theirs = [], []
     for strength in (0.01, 0.1, 1.0, 100.0):
-        ours.append(train_and_test(vectors, labels, test, truth, grid=(strength,)).scores["accuracy"])
+        ours.append(evaluate_senteval_split((vectors, labels), (test, truth), grid=(strength,)).scores["accuracy"])
         theirs.append(learner(strength).fit(vectors, labels).score(test, truth))
     assert ours == pytest.approx(theirs, abs=2 / 400) and len({round(400 * score) for score in theirs}) == 4
 
@@ -76,8 +144,8 @@ def test_each_strength_is_scikit_learns_own() -> None:
 def test_the_strength_does_not_depend_on_the_rows_that_are_judged() -> None:
     vectors, labels = noisy(240)
     test, truth = noisy(80, seed=1)
-    report = train_and_test(vectors, labels, test, truth)
-    other = train_and_test(vectors, labels, test, np.random.default_rng(0).permutation(truth))
+    report = evaluate_senteval_split((vectors, labels), (test, truth))
+    other = evaluate_senteval_split((vectors, labels), (test, np.random.default_rng(0).permutation(truth)))
     assert other.scores["strengths"] == report.scores["strengths"] and other.scores["accuracy"] != report.scores["accuracy"]
     assert report.scores["train_rows"] == 240 and report.rows == 80
 
@@ -86,31 +154,25 @@ def test_a_dev_set_decides_where_there_is_one() -> None:
     """A dev set that repeats the noise of the training set asks for the weakest penalty, one of a single class for the strongest."""
     vectors, labels = noisy(60, noise=2.0)
     wide = (1e-3, 1e3)
-    by_itself = train_and_test(vectors, labels, vectors, labels, dev=vectors, dev_labels=labels, grid=wide)
+    by_itself = evaluate_senteval_split((vectors, labels), (vectors, labels), (vectors, labels), grid=wide)
     largest = max(set(labels.tolist()), key=labels.tolist().count)
-    one_class = train_and_test(vectors, labels, vectors, labels, dev=vectors, dev_labels=[largest] * 60, grid=wide)
+    one_class = evaluate_senteval_split((vectors, labels), (vectors, labels), (vectors, [largest] * 60), grid=wide)
     assert by_itself.scores["strengths"] == [1e3] and one_class.scores["strengths"] == [1e-3]
-
-
-def test_no_row_is_predicted_by_a_model_that_saw_it() -> None:
-    rng = np.random.default_rng(4)
-    twins = np.repeat(rng.normal(size=(30, 40)), 2, axis=0).astype(np.float32)
-    assert cross_validated(twins, ["a", "b"] * 30, folds=5).scores["accuracy"] < 0.5
 
 
 def test_the_f1_is_that_of_the_positive_class() -> None:
     vectors, labels = noisy(120)
     binary = np.where(labels == "0", "yes", "no")
-    report = train_and_test(vectors[:60], binary[:60], vectors[60:], binary[60:], positive="yes")
+    report = evaluate_senteval_split((vectors[:60], binary[:60]), (vectors[60:], binary[60:]), positive="yes")
     assert report.scores["f1"] < report.scores["accuracy"], "the rarer class is found less often"
-    assert "f1" not in train_and_test(vectors[:60], binary[:60], vectors[60:], binary[60:]).scores
+    assert "f1" not in evaluate_senteval_split((vectors[:60], binary[:60]), (vectors[60:], binary[60:])).scores
 
 
 def test_rare_classes_make_fewer_folds_and_single_rows_are_refused() -> None:
     vectors, _ = noisy(12)
-    assert cross_validated(vectors, ["a"] * 4 + ["b"] * 8, grid=(1.0,)).scores["folds"] == 8
+    assert evaluate_senteval(vectors, ["a"] * 4 + ["b"] * 8, grid=(1.0,)).scores["folds"] == 8
     with pytest.raises(StudioError, match="single row"):
-        cross_validated(vectors, [str(row) for row in range(12)])
+        evaluate_senteval(vectors, [str(row) for row in range(12)])
 
 
 def test_pairs_are_described_by_what_parts_and_what_joins_them() -> None:
@@ -139,11 +201,11 @@ def test_question_types_agree_with_scikit_learn(real_data: Path) -> None:
     (texts, labels), (others, truth) = (read(real_data / "trec" / f"{split}.csv", 500, "text", "label") for split in ("train", "test"))
     encode = latent_semantics(texts)
     train, test = encode(texts), encode(others)
-    ours = train_and_test(train, labels, test, truth).scores
+    ours = evaluate_senteval_split((train, labels), (test, truth)).scores
     assert ours["accuracy"] == pytest.approx(searched().fit(train, labels).score(test, truth), abs=POINT)
     assert ours["accuracy"] > ours["majority"] + 0.3
     theirs = cross_val_predict(searched(), train, labels, cv=StratifiedKFold(3, shuffle=True, random_state=12))
-    folded = cross_validated(train, labels, folds=3).scores
+    folded = evaluate_senteval(train, labels, folds=3).scores
     assert folded["accuracy"] == pytest.approx(np.mean(theirs == np.array(labels)), abs=POINT)
 
 
@@ -153,7 +215,7 @@ def test_paraphrases_agree_with_scikit_learn(real_data: Path) -> None:
     parts = [read(real_data / "mrpc" / f"{split}.csv", 190, "sentence1", "sentence2", "label") for split in ("train", "test")]
     encode = latent_semantics([*parts[0][0], *parts[0][1]])
     (train, labels), (test, truth) = ((pair_features(encode(one), encode(two)), np.array(label)) for one, two, label in parts)
-    ours = train_and_test(train, labels, test, truth, positive="1").scores
+    ours = evaluate_senteval_split((train, labels), (test, truth), positive="1").scores
     theirs = searched().fit(train, labels).predict(test)
     assert ours["accuracy"] == pytest.approx(np.mean(theirs == truth), abs=POINT)
     assert ours["f1"] == pytest.approx(f1_score(truth == "1", theirs == "1"), abs=POINT)

@@ -1,19 +1,30 @@
 from __future__ import annotations
 
+import math
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import pdist
-from sklearn.cluster import AgglomerativeClustering
+from sklearn.cluster import AgglomerativeClustering, KMeans
 from sklearn.metrics import adjusted_rand_score, v_measure_score
 
 from sbert_studio.data.loading.table import read_table
 from sbert_studio.errors import StudioError
 from sbert_studio.explore import clusters
 from sbert_studio.explore.bm25 import LexicalIndex
-from sbert_studio.explore.clusters import ClusterParams, Clusters, cluster
+from sbert_studio.explore.clusters import (
+    MAX_HUES,
+    ClusterParams,
+    Clusters,
+    assign_hues,
+    c_tf_idf,
+    cluster,
+    label_clusters,
+    spherical_k_means,
+)
 from sbert_studio.explore.paraphrase_mining import paraphrase_mining
 from sbert_studio.explore.projection import ProjectionParams, project
 from sbert_studio.explore.search import SemanticIndex
@@ -22,6 +33,8 @@ from sbert_studio.registry import fields_of
 from sbert_studio.workspace import Workspace, digest_texts
 
 BASE = f"{'a' * 32}-{'b' * 16}"
+
+
 Blobs = tuple[np.ndarray, np.ndarray, list[str]]
 
 
@@ -67,8 +80,7 @@ def test_every_method_finds_the_four_groups_and_names_them(
 
 def test_hdbscan_runs_in_the_space_of_umap(blobs: Blobs, workspace: Workspace) -> None:
     vectors, truth, texts = blobs
-    found = cluster(vectors, texts, ClusterParams("hdbscan"), BASE, workspace)
-    assert v_measure_score(truth, found.ids) > 0.9
+    assert v_measure_score(truth, cluster(vectors, texts, ClusterParams("hdbscan"), BASE, workspace).ids) > 0.9
 
 
 def test_the_tree_equals_scipy_and_its_cuts_equal_sklearn() -> None:
@@ -160,3 +172,101 @@ def test_real_requests_are_grouped_by_intent_and_found_by_words(real_data: Path,
     assert any("exchange" in label for label in found.labels)
     hits = LexicalIndex(texts).search("the machine swallowed my card", 10)
     assert sum(truth[hit.row] == "card_swallowed" for hit in hits) >= 8
+
+
+def mean_cosine(rows: np.ndarray, groups: np.ndarray) -> float:
+    return sum(float(np.linalg.norm(rows[groups == group].sum(axis=0))) for group in set(groups.tolist())) / len(rows)
+
+
+def test_groups_are_as_tight_as_those_of_sklearn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clusters, "_CELLS", 1000)
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(12, 16))[rng.integers(0, 12, 600)] + 0.6 * rng.normal(size=(600, 16))
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    peer = KMeans(12, n_init=10, random_state=0).fit_predict(rows)
+    assert mean_cosine(rows, spherical_k_means(rows.astype(np.float32), 12)) > 0.985 * mean_cosine(rows, peer)
+
+
+def test_no_row_is_nearer_to_another_centre() -> None:
+    rows = np.random.default_rng(1).normal(size=(200, 6)).astype(np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    groups = spherical_k_means(rows, 7, seed=4)
+    centres = np.stack([rows[groups == group].mean(axis=0) for group in range(7)])
+    centres /= np.linalg.norm(centres, axis=1, keepdims=True)
+    assert np.array_equal((rows @ centres.T).argmax(axis=1), groups)
+
+
+def test_length_does_not_matter_and_a_seed_repeats_the_groups() -> None:
+    rng = np.random.default_rng(2)
+    rows = rng.normal(size=(150, 5)).astype(np.float32)
+    lengths = rng.uniform(0.1, 20, (150, 1)).astype(np.float32)
+    assert adjusted_rand_score(spherical_k_means(rows, 5, seed=1), spherical_k_means(rows * lengths, 5, seed=1)) > 0.95
+    assert np.array_equal(spherical_k_means(rows, 5), spherical_k_means(rows, 5))
+
+
+@pytest.mark.parametrize("count", [1, 3, 30])
+def test_copies_zeros_and_as_many_groups_as_rows_are_fine(count: int) -> None:
+    assert len(set(spherical_k_means(np.ones((30, 4), np.float32), count).tolist())) == 1
+    assert set(spherical_k_means(np.zeros((30, 4), np.float32), count).tolist()) <= set(range(count))
+    assert len(set(spherical_k_means(np.eye(30, dtype=np.float32), count).tolist())) == count
+
+
+@pytest.mark.parametrize("dims", [2, 3])
+def test_categories_that_lie_together_share_a_hue_and_differ_in_lightness(dims: int) -> None:
+    rng = np.random.default_rng(0)
+    # Eight islands with ten categories each, five points a category.
+    islands = rng.normal(size=(8, dims)) * 100
+    groups = np.repeat(np.arange(80), 5)
+    points = (islands[groups // 10] + rng.normal(size=(400, dims))).astype(np.float32)
+    hues, shades = assign_hues(points, groups, 80)
+    assert len(set(hues.tolist())) <= MAX_HUES
+    for hue in set(hues.tolist()):
+        members = np.flatnonzero(hues == hue)
+        assert len({int(one) // 10 for one in members}) == 1, "no hue on two islands"
+        assert len(set(shades[members].tolist())) == len(members)
+    assert shades.min() >= 0 and shades.max() <= 1
+
+
+def test_few_categories_have_a_hue_each_and_a_group_of_none_is_left_out() -> None:
+    points = np.array([[0, 0], [0, 1], [5, 5], [9, 0]], np.float32)
+    hues, shades = assign_hues(points, np.array([0, 0, 1, -1]), 2)
+    assert sorted(hues.tolist()) == [0, 1] and shades.tolist() == [0.5, 0.5]
+
+
+def test_weights_equal_the_formula() -> None:
+    texts = ["apple pear apple", "apple grape", "river boat", "boat boat apple", "noise here"]
+    ids = np.array([0, 0, 1, 1, -1])
+    counts = [Counter(["apple", "pear", "apple", "apple", "grape"]), Counter(["river", "boat", "boat", "boat", "apple"])]
+    overall = counts[0] + counts[1]
+    average = sum(overall.values()) / 2
+    for count, ranked in zip(counts, c_tf_idf(texts, ids), strict=True):
+        weight = {word: number * math.log(1 + average / overall[word]) for word, number in count.items()}
+        assert ranked == sorted(weight, key=lambda word: (-weight[word], word))
+
+
+def test_labels_are_telling_and_free_of_filler() -> None:
+    texts = ["how do I reset my password", "reset the password please", "where is my card", "my card was stolen", "the card is lost"]
+    labels = label_clusters(texts, np.array([0, 0, 1, 1, 1]), top=2)
+    assert labels[0].split(" · ") == ["password", "reset"]
+    assert labels[1].startswith("card")
+
+
+def test_chinese_labels_do_not_chop_a_word_twice() -> None:
+    texts = ["如何重置密码", "密码忘记了", "重置我的密码", "信用卡丢失", "信用卡被盗", "我的信用卡"]
+    password, card = label_clusters(texts, np.array([0, 0, 0, 1, 1, 1]), top=2)
+    assert set(password.split(" · ")) == {"密码", "重置"}
+    assert "用卡" in card or "信用" in card
+    assert not {"用卡", "信用"} <= set(card.split(" · "))
+
+
+def test_no_two_clusters_share_a_label() -> None:
+    texts = ["same words here"] * 6 + ["..."] * 2
+    labels = label_clusters(texts, np.array([0, 0, 1, 1, 2, 2, 3, 4]))
+    assert len(set(labels)) == 5
+    assert labels[3:] == ("cluster 4", "cluster 5")
+
+
+def test_noise_has_no_label_and_none_is_fine() -> None:
+    assert label_clusters(["a b", "c d"], np.array([-1, -1])) == ()
+    assert label_clusters([], np.array([], np.int64)) == ()
+    assert label_clusters(["the of", "12 345"], np.array([0, 1]), top=1) == ("of", "12")

@@ -16,14 +16,20 @@ from sbert_studio.errors import StudioError
 from sbert_studio.evaluation.bootstrap import resample_weights
 from sbert_studio.evaluation.evaluate import evaluate, evaluate_examples
 from sbert_studio.evaluation.tasks import main_score
-from sbert_studio.evaluation.tasks.pair_classes import evaluate_classes
 from sbert_studio.evaluation.tasks.pairs import bootstrap_decisions, evaluate_labels
 from sbert_studio.evaluation.tasks.sts import bootstrap_pearson, evaluate_scores
+from sbert_studio.evaluation.tasks.transfer import evaluate_classes
 from sbert_studio.models.cross_encoder import CrossEncoder
 
 RNG = np.random.default_rng(4)
+
+
 GOLD = RNG.integers(0, 6, 120) / 5
+
+
 SCORES = np.round(GOLD + RNG.normal(0, 0.3, 120), 1).astype(np.float32)  # with ties
+
+
 LABELS = (GOLD > 0.5).astype(np.int64)
 
 
@@ -95,6 +101,8 @@ def table(**columns: list[str]) -> Table:
 
 
 LEFT = ["a cat sat", "a dog ran", "the moon", "red fish", "blue bird", "a stone"] * 4
+
+
 RIGHT = ["a cat sat", "a dog sat", "my bank card", "red fish", "blue sky", "the river"] * 4
 
 
@@ -154,11 +162,6 @@ def test_a_model_of_the_wrong_kind_or_other_classes_is_told_so() -> None:
         evaluate(Words(), labelled("x", "y"), "classes")
     with pytest.raises(StudioError, match="none of the model's classes"):
         evaluate(Words(("no", "yes")), labelled("x", "y"))
-
-
-def test_a_sentence_encoder_sorts_pairs_by_a_regression_on_its_vectors(encoder: Any) -> None:
-    report = evaluate(encoder, labelled("x", "y"), "classes")
-    assert report.task == "classes" and "folds" in report.scores
 
 
 def test_scores_that_are_no_numbers_are_said_to_have_diverged() -> None:

@@ -1,21 +1,135 @@
-"""The tasks that nobody finds from the columns: SentEval's regression, correlations by topic, and how vectors lie."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from sbert_studio.data.loading.table import Table, table_from_columns
+from sbert_studio.data.examples import build_examples
+from sbert_studio.data.loading.table import Table, read_table, table_from_columns
+from sbert_studio.data.schema.inference import infer_roles
 from sbert_studio.errors import StudioError
 from sbert_studio.evaluation.comparison import Comparison, EvaluationFile, compare_models, evaluate_model
-from sbert_studio.evaluation.evaluate import evaluate, main_score, with_reference
+from sbert_studio.evaluation.encoding import similarities
+from sbert_studio.evaluation.evaluate import SCORED_KINDS, choose_task, evaluate, evaluate_examples, main_score, with_reference
 from sbert_studio.evaluation.tasks import get_task
 from sbert_studio.evaluation.tasks.geometry import alignment, anisotropy, resampled_anisotropy, uniformity
-from sbert_studio.evaluation.tasks.senteval import cross_validated, pair_features, train_and_test
-from sbert_studio.evaluation.tasks.topics import evaluate_by_group
+from sbert_studio.evaluation.tasks.sts import evaluate_by_group
+from sbert_studio.evaluation.tasks.transfer import evaluate_senteval, evaluate_senteval_split, pair_features
 from sbert_studio.models.base import PairScorer
+
+LEFT = ["a red apple fell", "the cat sat down", "we paid the bill", "it rains a lot", "she reads old books", "he drove too fast"]
+
+
+RIGHT = ["a red apple fell down", "the cat sat", "snow is white", "it rains so hard today", "old dogs sleep", "nobody called back yet"]
+
+
+OTHER = ["blue whales sing", "taxes went up", "we paid the bill twice", "green tea", "the moon is full", "a quick nap"]
+
+
+def table(**columns: list[str]) -> Table:
+    return table_from_columns("set", columns)
+
+
+TABLES = {
+    "sts": table(sentence1=LEFT, sentence2=RIGHT, score=["4.8", "4.5", "0.2", "3.1", "1.0", "0.0"]),
+    "pairs": table(sentence1=LEFT, sentence2=RIGHT, label=["1", "1", "0", "1", "0", "0"]),
+    "triplets": table(anchor=LEFT, positive=RIGHT, negative=OTHER),
+    "retrieval": table(anchor=LEFT, positive=RIGHT),
+    "categories": table(text=[*LEFT, *RIGHT, *OTHER], category=["x", "y"] * 9),
+}
+
+
+@pytest.mark.parametrize("task", list(TABLES))
+def test_the_task_is_found_from_the_columns_and_scored(task: str, encoder) -> None:
+    assert choose_task(TABLES[task], "auto", None)[0].name == task
+    report = evaluate(encoder, TABLES[task])
+    assert report.task == task and report.rows == len(TABLES[task])
+    name, score = main_score(report)
+    assert 0 <= score <= 1 and name
+    assert len(encoder.calls) == 1
+    assert report.to_json().keys() >= {"task", "rows", *report.scores}
+
+
+def test_three_classes_are_ordered_by_similarity(encoder) -> None:
+    nli = table(premise=LEFT, hypothesis=RIGHT, label=["entailment", "entailment", "contradiction", "neutral", "neutral", "contradiction"])
+    report = evaluate(encoder, nli)
+    assert report.task == "sts"
+    assert report.scores["cosine"]["spearman"] > 0.8
+
+
+def test_clustering_is_chosen_by_name_and_uses_the_classes(encoder) -> None:
+    texts = [f"refund money card {place}" for place in range(8)] + [f"river boat water {place}" for place in range(8)]
+    report = evaluate(encoder, table(text=texts, topic=["a"] * 8 + ["b"] * 8), "clustering")
+    assert report.task == "clustering" and report.scores["v_measure"] == pytest.approx(1)
+
+
+def test_bare_sentences_cannot_judge_a_model(encoder) -> None:
+    sentences = table(text=LEFT)
+    examples, _ = build_examples(sentences, infer_roles(sentences))
+    assert examples.kind not in SCORED_KINDS
+    with pytest.raises(StudioError, match="sentences"):
+        evaluate_examples(encoder, examples)
+
+
+def test_rows_left_out_are_named_in_the_notes(encoder) -> None:
+    half = table(sentence1=[*LEFT, ""], sentence2=[*RIGHT, "x"], score=["4", "5", "0", "3", "1", "0", "2"])
+    report = evaluate(encoder, half)
+    assert report.rows == 6 and report.notes
+    classed = table(text=[*LEFT, *RIGHT], category=["x", "y"] * 5 + ["x", ""])
+    report = evaluate(encoder, classed, "transfer")
+    assert report.rows == 11 and "row 13" in report.to_json()["notes"][0]
+    account = report.account.to_json()
+    assert account == {"read": 12, "used": 11, "held_out": 0, "left_out": 1, "reasons": [{"why": "no text or no class", "rows": [13]}]}
+    account = evaluate(encoder, half).account
+    assert (account.read, account.used) == (7, 6) and account.reasons[0].rows == (8,)
+    assert evaluate(encoder, half).notes == ("1 row with text on one side only, skipped (row 8)",)
+
+
+@pytest.mark.parametrize(
+    ("task", "data", "said"),
+    [
+        ("nonsense", TABLES["sts"], "no evaluation"),
+        ("sts", TABLES["triplets"], "no column of scores"),
+        ("triplets", TABLES["retrieval"], "triplets"),
+        ("clustering", table(text=LEFT), "classes"),
+        ("auto", table(sentence1=LEFT, sentence2=RIGHT, score=["0.5"] * 6), "same score"),
+        ("transfer", table(text=LEFT, category=["x"] * 6), "class"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_a_reason(task: str, data: Table, said: str, encoder) -> None:
+    with pytest.raises(StudioError, match=said):
+        evaluate(encoder, data, task)
+    assert encoder.calls == []
+
+
+def test_real_sets_are_recognised(real_data: Path) -> None:
+    for path, task in (("stsb/dev.csv", "sts"), ("mrpc/test.csv", "pairs"), ("snli/test.csv", "sts"), ("trec/test.csv", "categories")):
+        data = read_table(real_data / path)
+        assert choose_task(data.select(np.arange(300)), "auto", None)[0].name == task, path
+
+
+def test_two_labels_without_an_order_are_never_ranked(encoder) -> None:
+    from dataclasses import replace
+
+    from sbert_studio.data.examples import build_examples
+    from sbert_studio.data.schema.inference import infer_schema
+    from sbert_studio.data.schema.roles import SchemaOverrides
+
+    labels = ["agrees", "quotes"] * 12
+    data = table(sentence1=[f"{text} {n}" for n, text in enumerate(LEFT * 4)], sentence2=RIGHT * 4, label=labels)
+    roles = infer_schema(data, SchemaOverrides(kind="labelled_pairs", target="label", order=())).roles
+    assert not roles.ordered
+    examples, _ = build_examples(data, roles)
+    report = evaluate_examples(encoder, examples)
+    assert report.task == "classes" and not any("spearman" in name or "average_precision" in name for name in report.scores)
+    assert evaluate(encoder, data, roles=roles).task == "classes"
+    for task in ("sts", "pairs"):
+        with pytest.raises(StudioError, match="no order"):
+            evaluate(encoder, data, task, roles=roles)
+    assert evaluate_examples(encoder, replace(examples, ordered=True)).task == "pairs"
+
 
 WORDS = [f"w{place}" for place in range(30)]
 
@@ -53,9 +167,9 @@ def test_texts_are_judged_in_ten_folds_or_by_what_was_learned_elsewhere(encoder)
     alone = evaluate(encoder, train, "senteval")
     vectors = encoder.encode(train.column("text"))
     assert (alone.task, alone.rows, main_score(alone)[0]) == ("senteval", 90, "accuracy")
-    assert alone.scores["accuracy"] == cross_validated(vectors, train.column("label")).scores["accuracy"] and alone.scores["folds"] == 10
+    assert alone.scores["accuracy"] == evaluate_senteval(vectors, train.column("label")).scores["accuracy"] and alone.scores["folds"] == 10
     taught = evaluate(encoder, test, "senteval", reference=train)
-    wanted = train_and_test(vectors, train.column("label"), encoder.encode(test.column("text")), test.column("label"))
+    wanted = evaluate_senteval_split((vectors, train.column("label")), (encoder.encode(test.column("text")), test.column("label")))
     assert taught.scores == wanted.scores and (taught.rows, taught.scores["train_rows"]) == (40, 90)
     assert "learned from the 90 rows of 0.csv" in taught.notes
 
@@ -64,7 +178,7 @@ def test_the_dev_split_chooses_the_penalty(encoder) -> None:
     train, dev, test = questions(60), questions(30, 2), questions(30, 1)
     found = evaluate(encoder, test, "senteval", reference=train, dev=dev)
     columns = [(encoder.encode(one.column("text")), one.column("label")) for one in (train, test, dev)]
-    wanted = train_and_test(*columns[0], *columns[1], dev=columns[2][0], dev_labels=columns[2][1])
+    wanted = evaluate_senteval_split(*columns)
     assert found.scores == wanted.scores
 
 
@@ -73,8 +187,8 @@ def test_pairs_are_judged_by_what_parts_and_what_joins_them(encoder) -> None:
     found = evaluate(encoder, test, "senteval", reference=train)
     parts = []
     for one in (train, test):
-        parts += [pair_features(*(encoder.encode(one.column(name)) for name in ("sentence1", "sentence2"))), one.column("label")]
-    assert found.scores == train_and_test(*parts, positive="1").scores
+        parts.append((pair_features(*(encoder.encode(one.column(name)) for name in ("sentence1", "sentence2"))), one.column("label")))
+    assert found.scores == evaluate_senteval_split(*parts, positive="1").scores
     assert found.scores["accuracy"] > 0.8 and found.scores["f1"] > 0.8
     assert evaluate(encoder, test, "senteval").scores["folds"] == 10
 
@@ -120,7 +234,7 @@ def test_topics_are_judged_each_by_itself(encoder) -> None:
     found = evaluate(encoder, table, "topics", roles=roles)
     gold = np.array([float(one) for one in table.column("score")])
     vectors = [encoder.encode(table.column(name)) for name in roles.texts]
-    wanted = evaluate_by_group(*vectors, gold, table.column("topic")).scores
+    wanted = evaluate_by_group(similarities(*vectors)["cosine"], gold, table.column("topic")).scores
     assert found.task == "topics" and set(found.scores["groups"]) == {"guns", "tax", "war"}
     assert main_score(found) == ("mean_spearman", pytest.approx(wanted["mean"]["spearman"], abs=1e-6))
     scored = evaluate(Overlap(), table, "topics", roles=roles)  # type: ignore[arg-type]

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sbert_studio.explore.exact_search import ExactSearch
 from sbert_studio.explore.index import (
     BANDS,
     TARGET,
@@ -18,12 +17,13 @@ from sbert_studio.explore.index import (
     measure_recall,
     train_centroids,
 )
-from sbert_studio.explore.search import SemanticIndex
+from sbert_studio.explore.search import ExactSearch, SemanticIndex
 from sbert_studio.models.similarity import unit
 from sbert_studio.progress import StoppedError, stoppable
 from sbert_studio.workspace import Workspace, digest_texts
 
 pytestmark = pytest.mark.slow
+
 
 ROWS, WIDTH, FINGERPRINT = 12_000, 32, "0123456789abcdef"
 

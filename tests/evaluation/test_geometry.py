@@ -15,19 +15,19 @@ def vectors() -> np.ndarray:
     return np.random.default_rng(0).normal(0.3, 1, (40, 5)).astype(np.float32)
 
 
-def unit(vectors: np.ndarray) -> np.ndarray:
+def normalized(vectors: np.ndarray) -> np.ndarray:
     return vectors.astype(np.float64) / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
 def test_all_three_are_those_of_a_loop_over_pairs(vectors: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(space, "_BLOCK", 300)
-    pairs = list(combinations(unit(vectors), 2))
+    pairs = list(combinations(normalized(vectors), 2))
     assert space.anisotropy(vectors).value == pytest.approx(np.mean([x @ y for x, y in pairs]), abs=1e-6)
     found = space.uniformity(vectors)
     assert found.value == pytest.approx(math.log(np.mean([math.exp(-2 * np.sum((x - y) ** 2)) for x, y in pairs])), abs=1e-5)
     assert (found.pairs, found.rows, found.exact) == (780, 40, True)
     other = vectors[::-1].copy()
-    wanted = np.mean([np.sum((x - y) ** 2) for x, y in zip(unit(vectors), unit(other), strict=True)])
+    wanted = np.mean([np.sum((x - y) ** 2) for x, y in zip(normalized(vectors), normalized(other), strict=True)])
     assert space.alignment(vectors, other).value == pytest.approx(wanted, abs=1e-6)
 
 

@@ -16,9 +16,8 @@ from umap import UMAP
 from umap.umap_ import find_ab_params, fuzzy_simplicial_set
 
 from sbert_studio.explore import umap
-from sbert_studio.explore.neighbors import nearest_neighbors
 from sbert_studio.explore.projection import ProjectionParams, project, umap_learn_layout
-from sbert_studio.explore.umap import SHIFT, fit_curve, force_tables, fuzzy_union
+from sbert_studio.explore.umap import SHIFT, LayoutSettings, fit_curve, force_tables, fuzzy_union, nearest_neighbors
 from sbert_studio.models.similarity import unit
 from sbert_studio.progress import StoppedError, stoppable
 from sbert_studio.workspace import Workspace
@@ -43,9 +42,9 @@ def test_a_map_by_umap_learn_is_umap_learns_own(vectors: np.ndarray, workspace: 
 
 
 def test_few_rows_and_equal_rows_are_laid_out_without_it(vectors: np.ndarray, tmp_path: Path) -> None:
-    few = umap_learn_layout(vectors[:3], tmp_path, dimensions=2, n_neighbors=15, min_dist=0.1)
+    few = umap_learn_layout(vectors[:3], tmp_path, LayoutSettings(2, 15, 0.1))
     assert few.shape == (3, 2) and np.isfinite(few).all()
-    same = umap_learn_layout(np.ones((40, 8), np.float32), tmp_path, dimensions=3, n_neighbors=15, min_dist=0.1)
+    same = umap_learn_layout(np.ones((40, 8), np.float32), tmp_path, LayoutSettings(3, 15, 0.1))
     assert same.shape == (40, 3) and not same.any()
 
 
@@ -54,14 +53,12 @@ def test_it_stops_when_asked_and_draws_again(vectors: np.ndarray, tmp_path: Path
     seen: list[int] = []
     threads = torch.get_num_threads()
     with pytest.raises(StoppedError), stoppable(lambda: bool(seen)):
-        umap_learn_layout(
-            vectors, tmp_path, dimensions=2, n_neighbors=15, min_dist=0.1, seed=12, progress=lambda done, _: seen.append(done)
-        )
+        umap_learn_layout(vectors, tmp_path, LayoutSettings(2, 15, 0.1, seed=12), progress=lambda done, _: seen.append(done))
     assert seen
     # Numba, as it starts, sets the threads of whoever started it, and umap-learn leaves them at one where a seeded map is stopped.
     assert torch.get_num_threads() == threads
     assert numba.get_num_threads() == numba.config.NUMBA_NUM_THREADS
-    again = umap_learn_layout(vectors, tmp_path, dimensions=2, n_neighbors=15, min_dist=0.1, seed=12)
+    again = umap_learn_layout(vectors, tmp_path, LayoutSettings(2, 15, 0.1, seed=12))
     assert np.isfinite(again).all()
 
 
@@ -87,7 +84,7 @@ def test_the_forces_are_those_of_umap(min_dist: float) -> None:
 
 @pytest.mark.slow
 def test_a_layout_keeps_neighbours_as_well_as_umap_does(bank: np.ndarray) -> None:
-    ours = umap.umap_layout(bank, Path(), dimensions=2, n_neighbors=15, min_dist=0.1, seed=3)
+    ours = umap.umap_layout(bank, Path(), LayoutSettings(2, 15, 0.1, seed=3))
     plain = UMAP(metric="cosine", random_state=3, n_jobs=1).fit_transform(bank)
     kept = [trustworthiness(bank, xy, n_neighbors=15, metric="cosine") for xy in (ours, plain)]
     assert kept[0] > kept[1] - 0.01

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sbert_studio.errors import StudioError
-from sbert_studio.explore import approximate_mining, paraphrase_mining
-from sbert_studio.explore.approximate_mining import approximate_paraphrase_mining
+from sbert_studio.explore import paraphrase_mining
+from sbert_studio.explore import paraphrase_mining as approximate_mining
+from sbert_studio.explore.paraphrase_mining import approximate_paraphrase_mining
 from sbert_studio.explore.paraphrase_mining import paraphrase_mining as most_similar_pairs
 from sbert_studio.explore.products import Int8Products, UnitRows, int8_is_fast
 from sbert_studio.models.similarity import unit
@@ -62,12 +63,6 @@ def test_small_integer_vectors_with_many_ties_equal_brute_force(rows: list[list[
     check(np.array(rows, np.float32), top)
 
 
-def test_all_pairs_come_once_with_the_smaller_row_first() -> None:
-    pairs = most_similar_pairs(np.random.default_rng(3).normal(size=(9, 4)).astype(np.float32), 1000)
-    assert len(pairs) == 36 == len({(pair.a, pair.b) for pair in pairs})
-    assert all(pair.a < pair.b for pair in pairs)
-
-
 def test_a_corpus_of_copies_ends_early_and_in_order(small_blocks: None) -> None:
     told: list[tuple[int, int]] = []
     pairs = most_similar_pairs(np.ones((300, 8), np.float32), 4, progress=lambda done, total: told.append((done, total)))
@@ -117,7 +112,7 @@ def test_a_component_far_larger_than_the_others_is_spread_by_a_rotation(small_bl
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     vectors[:, 7] += 3
     eight = Int8Products(unit(vectors), unit(vectors), 2e-5)
-    assert eight._turn is not None and eight._error < 0.05
+    assert eight._rotation_matrix is not None and eight._error < 0.05
     check(vectors, 50, eight=True)
 
 
