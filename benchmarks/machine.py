@@ -18,8 +18,7 @@ def measure_rates() -> dict[str, float]:
     import torch
     from torch import nn
 
-    from sbert_studio.models.inference.int8 import supports_int8
-    from sbert_studio.models.inference.packing import PackedLinear, supports_packing
+    from sbert_studio.models.inference.packing import PackedLinear, supports_int8, supports_packing
 
     rates = {"threads": float(torch.get_num_threads())}
     operations = 2.0 * _SIZE**3

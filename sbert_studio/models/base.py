@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 
 from ..errors import StudioError
-from ..progress import StoppedError
+from ..progress import StoppedError, checkpoint
 from .prompts import require_prompts
 
 if TYPE_CHECKING:
@@ -21,6 +21,13 @@ if TYPE_CHECKING:
 
 class EncodingStoppedError(StoppedError):
     """:meth:`Encoder.encode` was interrupted by ``should_stop``."""
+
+
+def check_stop(should_stop: ShouldStop | None) -> None:
+    """Raise if the work was stopped, or ``should_stop`` returns true."""
+    checkpoint()
+    if should_stop and should_stop():
+        raise EncodingStoppedError
 
 
 class TextTokens(Protocol):
@@ -92,7 +99,6 @@ class Encoder(ABC):
 
     @property
     def default_prompt(self) -> str:
-        """Prompt of texts without a role."""
         return "" if self.tokens is None else self.tokens.prompt
 
     def for_role(self, role: Role) -> Encoder:
@@ -109,9 +115,6 @@ class Encoder(ABC):
         Args:
             prompt: prepended to every text; ``None`` keeps the current one.
             truncate_dim: number of components kept; 0 keeps the current one.
-
-        Raises:
-            StudioError: the model takes no prompts, or its vectors cannot be truncated.
         """
         if prompt is not None:
             require_prompts(self)
@@ -127,7 +130,6 @@ class Encoder(ABC):
 
     @property
     def memory(self) -> int:
-        """Approximate bytes in memory; 0 if unknown."""
         return 0
 
     def coverage(self, texts: Sequence[str]) -> Coverage | None:
@@ -148,11 +150,7 @@ class Encoder(ABC):
 
 
 def require_finite_vectors(vectors: np.ndarray) -> np.ndarray:
-    """Return ``vectors`` unchanged.
-
-    Raises:
-        StudioError: they hold NaN or infinity, like those of a model whose training diverged.
-    """
+    """Return ``vectors``, or raise a StudioError if they hold NaN or infinity, like those of a model whose training diverged."""
     if not np.isfinite(vectors).all():
         raise StudioError(
             "the model returns vectors that are not finite numbers",

@@ -5,20 +5,15 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__
-from .modules.base import Module
-from .modules.dense import Dense
 
 if TYPE_CHECKING:
     from .trainable import Trainable
 
-_SERVED_POOLING = ("mean", "cls", "last")
-_SERVED_ACTIVATIONS = ("tanh", "identity")
 # "language: en", or a list of codes on the lines below.
 _LANGUAGE = re.compile(r"^language:[ \t]*(\S.*|(?:\n[ \t]*-[ \t]*\S+)+)", re.MULTILINE)
 _LICENSE = re.compile(r"""^license:[ \t]*["']?([\w.+-]+)["']?[ \t]*$""", re.MULTILINE)
@@ -96,52 +91,30 @@ def _templates() -> Any:
         autoescape=False,  # the markdown filter escapes
     )
     environment.filters.update(yaml=to_yaml_string, markdown=escape_markdown, slug=_slug)
-    environment.globals.update(version=__version__, folder=FOLDER_PLACEHOLDER, serving_warnings=serving_warnings)
+    environment.globals.update(version=__version__, folder=FOLDER_PLACEHOLDER)
     return environment
-
-
-def serving_warnings(kind: str, pooling: str, layers: Sequence[Module]) -> list[str]:
-    """Return a sentence for each part of a sentence encoder that other servers cannot run.
-
-    Args:
-        kind: ``transformer`` or ``words``.
-        pooling: pooling mode.
-        layers: modules after the pooling.
-    """
-    if kind != "transformer":
-        return ["text-embeddings-inference does not serve models of word vectors, and transformers.js does not run them."]
-    warnings = []
-    if pooling not in _SERVED_POOLING:
-        warnings.append(f"text-embeddings-inference does not serve {pooling} pooling (mean, cls and last token only).")
-    for layer in layers:
-        if not isinstance(layer, Dense):
-            warnings.append(f"text-embeddings-inference does not know the module {layer.name}.")
-        elif layer.activation_name not in _SERVED_ACTIVATIONS:
-            warnings.append(f"text-embeddings-inference does not serve a {layer.activation_name} projection (Tanh and Identity only).")
-    if layers:
-        warnings.append("transformers.js runs the transformer part only: apply the projection in 2_Dense yourself.")
-    return warnings
 
 
 def read_languages(folder: Path | None) -> tuple[str, ...]:
     """Return the ISO 639-1 codes of the languages in a folder's card; empty if it names none, or other codes."""
-    match = _LANGUAGE.search(_front_matter(folder))
+    match = _LANGUAGE.search(front_matter(folder))
     codes = re.findall(r"[A-Za-z]+(?:-[A-Za-z]+)*", match[1]) if match else []
     return () if any(len(code) != 2 for code in codes) else tuple(code.lower() for code in codes)
 
 
 def read_license(folder: Path | None) -> str | None:
     """Return the license in a folder's card."""
-    match = _LICENSE.search(_front_matter(folder))
+    match = _LICENSE.search(front_matter(folder))
     return match[1] if match else None
 
 
 def is_sentence_transformers_folder(folder: Path) -> bool:
     """Return True if the folder's card names sentence-transformers as its library."""
-    return "library_name: sentence-transformers" in _front_matter(folder).splitlines()
+    return "library_name: sentence-transformers" in front_matter(folder).splitlines()
 
 
-def _front_matter(folder: Path | None) -> str:
+def front_matter(folder: Path | None) -> str:
+    """Return the YAML in the card of a model's folder; empty without one."""
     card = None if folder is None else folder / "README.md"
     if card is None or not card.is_file():
         return ""

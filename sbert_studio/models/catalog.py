@@ -18,7 +18,8 @@ from .cross_encoder import CrossEncoder, Head, create_cross_encoder, is_cross_en
 from .external import EXTERNAL_ENCODERS, load_external
 from .external import is_package_installed as has_external_package
 from .hub import HUB_ID, Hub
-from .inference.machine import MachineSpeed, measure_machine
+from .inference.machine import resolve_device, resolve_precision
+from .inference.speed import MachineSpeed, measure_machine
 from .io.backbone import read_json
 from .io.bundled import BUNDLED
 from .io.bundled import is_installed as is_bundled_here
@@ -26,7 +27,6 @@ from .io.digests import folder_stamp
 from .io.load import load_adapter, load_folder
 from .io.sources import ModelSource, fetch_folder, find_source, require_unaltered
 from .poly_encoder import PolyEncoder, attach_codes, create_poly_encoder, is_poly_encoder_folder
-from .runtime import resolve_device, resolve_precision
 from .sentence_encoder import SentenceEncoder
 from .static.vectors import VECTOR_PACKAGES
 from .static.vectors import is_package_installed as has_vector_package
@@ -106,7 +106,6 @@ class Catalog:
 
     @property
     def bytes(self) -> int:
-        """Bytes of the models in memory."""
         return self._models.bytes
 
     @staticmethod
@@ -142,11 +141,7 @@ class Catalog:
         return measure_machine(self.workspace.home)
 
     def precision(self, name: str) -> tuple[str, str]:
-        """Return ``float32``, ``bfloat16`` or ``int8``, and for ``auto`` the reason in a sentence.
-
-        Raises:
-            StudioError: unknown, or int8 on another device than the CPU.
-        """
+        """Return ``float32``, ``bfloat16`` or ``int8``, and for ``auto`` the reason in a sentence."""
         if name == "auto" and self.device.type == "cpu":
             return self.machine.auto_precision()
         found = resolve_precision(name, self.device)
@@ -159,8 +154,7 @@ class Catalog:
         if source.kind == "foreign":
             return cast("Encoder", self._models.get((source.name,), lambda: load_external(source.name), checkpoint))
         folder = self._fetch(source)
-        _refuse_cross_encoder(source, folder)
-        _refuse_poly_encoder(source, folder)
+        _refuse_pair_scorers(source, folder)
         return self._cached(folder, precision, lambda: self._shared(source, folder, name, precision))
 
     def load_cross_encoder(self, name: str, *, allow_folders: bool | None = None) -> CrossEncoder:
@@ -171,17 +165,14 @@ class Catalog:
         )
 
     def load_poly_encoder(self, name: str, *, allow_folders: bool | None = None) -> PolyEncoder:
-        """Return the shared poly-encoder ``name``, for inference only."""
         source, folder = self._locate(name, allow_folders)
         return self._cached(folder, "poly", lambda: self._shared_poly(source, folder))
 
     def load_scorer(self, name: str, *, allow_folders: bool | None = None) -> CrossEncoder | PolyEncoder:
-        """Return the shared cross-encoder or poly-encoder ``name``, for inference only."""
         load = self.load_poly_encoder if self.is_poly_encoder(name, allow_folders=allow_folders) else self.load_cross_encoder
         return load(name, allow_folders=allow_folders)
 
     def load_any(self, name: str, *, allow_folders: bool | None = None) -> Encoder | CrossEncoder | PolyEncoder:
-        """Return the shared model ``name`` of any family, for inference only."""
         if self.is_cross_encoder(name, allow_folders=allow_folders) or self.is_poly_encoder(name, allow_folders=allow_folders):
             return self.load_scorer(name, allow_folders=allow_folders)
         return self.load(name, allow_folders=allow_folders)
@@ -197,7 +188,6 @@ class Catalog:
         return source.kind != "foreign" and is_cross_encoder_folder(self._fetch(source))
 
     def require_trainable(self, name: str, *, allow_folders: bool | None = None) -> None:
-        """Refuse a model that cannot be fine-tuned."""
         self._locate(name, allow_folders)
 
     def is_poly_encoder(self, name: str, *, allow_folders: bool | None = None) -> bool:
@@ -216,9 +206,7 @@ class Catalog:
         if _is_adapter(folder):
             raise StudioError(f"{source.name} is an adapter alone", "start from the whole model instead: the run, or its model folder")
         encoder = create_cross_encoder(folder, head=head, labels=labels, seed=seed, name=source.name).to(self.device)
-        encoder.base = source.base
-        encoder.license, encoder.languages = read_license(folder), read_languages(folder)
-        return encoder
+        return _with_origin(encoder, source, folder)
 
     def load_trainable_poly_encoder(self, name: str, *, codes: int, seed: int = 12, allow_folders: bool | None = None) -> PolyEncoder:
         """Return a new float32 poly-encoder on the encoder ``name``, with new codes drawn from ``seed``.
@@ -226,14 +214,12 @@ class Catalog:
         If ``name`` is a poly-encoder with as many codes, these are kept.
         """
         source, folder = self._locate(name, allow_folders)
-        _refuse_cross_encoder(source, folder)
+        _refuse_pair_scorers(source, folder, poly=False)
         return create_poly_encoder(self._read(source, folder), folder, codes=codes, seed=seed)
 
     def load_trainable(self, name: str, *, allow_folders: bool | None = None) -> SentenceEncoder:
-        """Return a new float32 encoder to be trained."""
         source, folder = self._locate(name, allow_folders)
-        _refuse_cross_encoder(source, folder)
-        _refuse_poly_encoder(source, folder)
+        _refuse_pair_scorers(source, folder)
         return self._read(source, folder)
 
     def _cached(self, folder: Path, variant: str, read: Callable[[], Kind]) -> Kind:
@@ -262,9 +248,7 @@ class Catalog:
         require_unaltered(source, folder)
         if _is_adapter(folder):
             return self._read_adapter(source, folder)
-        encoder = load_folder(folder, source.name, self.device, frozen)
-        encoder.base = source.base
-        encoder.license, encoder.languages = read_license(folder), read_languages(folder)
+        encoder = _with_origin(load_folder(folder, source.name, self.device, frozen), source, folder)
         if source.kind == "bundled" and not BUNDLED[source.name].exact:
             encoder.note = f"The weights are those of {source.base}, rounded to four bits."
         return encoder
@@ -293,13 +277,16 @@ def _is_adapter(folder: Path) -> bool:
     return (folder / "adapter_config.json").is_file() and not (folder / "config.json").is_file()
 
 
-def _refuse_cross_encoder(source: ModelSource, folder: Path) -> None:
+def _with_origin(encoder: Kind, source: ModelSource, folder: Path) -> Kind:
+    encoder.base, encoder.license, encoder.languages = source.base, read_license(folder), read_languages(folder)
+    return encoder
+
+
+def _refuse_pair_scorers(source: ModelSource, folder: Path, *, poly: bool = True) -> None:
     if is_cross_encoder_folder(folder):
-        what = f"{source.name} is a cross-encoder: it reads pairs and has no vectors"
-        raise StudioError(what, "use it for re-ranking or in Evaluate; to fine-tune it further, choose the architecture cross")
-
-
-def _refuse_poly_encoder(source: ModelSource, folder: Path) -> None:
-    if is_poly_encoder_folder(folder):
-        what = f"{source.name} is a poly-encoder: it scores pairs, a query in several vectors with a candidate in one"
-        raise StudioError(what, "use it for re-ranking or in Evaluate; to fine-tune it further, choose the architecture poly")
+        kind, what = "cross", f"{source.name} is a cross-encoder: it reads pairs and has no vectors"
+    elif poly and is_poly_encoder_folder(folder):
+        kind, what = "poly", f"{source.name} is a poly-encoder: it scores pairs, a query in several vectors with a candidate in one"
+    else:
+        return
+    raise StudioError(what, f"use it for re-ranking or in Evaluate; to fine-tune it further, choose the architecture {kind}")

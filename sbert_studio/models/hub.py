@@ -13,12 +13,11 @@ import re
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from ..data.loading.hub import describe_hub_failure, http_status
@@ -49,25 +48,28 @@ def transport_errors() -> list[type[Exception]]:
 
 @dataclass(frozen=True)
 class _Access:
-    """Credentials and cache of a request.
-
-    Attributes:
-        token: as huggingface_hub takes it.
-        cache: cache folder; ``None`` for the default.
-    """
-
     token: str | bool | None = field(repr=False)
     cache: Path | None
+
+    @property
+    def root(self) -> Path:
+        from huggingface_hub.constants import HF_HUB_CACHE
+
+        return Path(HF_HUB_CACHE) if self.cache is None else self.cache
+
+    def repository(self, hub_id: str) -> Path:
+        return self.root / f"models--{hub_id.replace('/', '--')}"
 
 
 @dataclass(frozen=True)
 class _Listing:
-    """Commit, wanted files and size of a repository, and whether it is gated."""
-
     commit: str
     files: tuple[str, ...]
     bytes: int
     gated: bool
+
+    def is_complete(self, folder: Path) -> bool:
+        return all((folder / name).is_file() for name in self.files)
 
 
 class Hub:
@@ -95,26 +97,19 @@ class Hub:
             StudioError: there is no such model, ``identity`` has no access, it is too large, or the Hub is unreachable.
             StoppedError: the work was stopped.
         """
-        accesses = self._accesses(identity)
-        for access in accesses[:-1]:
-            with suppress(_NoAccessError, _UnreachableError):
-                return self._fetch(hub_id, access, identity)
-        return self._fetch(hub_id, accesses[-1], identity)
-
-    def _accesses(self, identity: Identity) -> list[_Access]:
         if identity.kind == "owner":
-            return [_Access(None, None)]
+            return self._fetch(hub_id, _Access(None, None), identity)
         public = _Access(False, self._cache / "public")
         if not identity.token:
-            return [public]
-        return [public, _Access(identity.token, self._cache / hashlib.sha256(identity.token.encode()).hexdigest()[:16])]
+            return self._fetch(hub_id, public, identity)
+        with suppress(_NoAccessError, _UnreachableError):
+            return self._fetch(hub_id, public, identity)
+        own = self._cache / hashlib.sha256(identity.token.encode()).hexdigest()[:16]
+        return self._fetch(hub_id, _Access(identity.token, own), identity)
 
     def _fetch(self, hub_id: str, access: _Access, identity: Identity) -> Path:
         checkpoint()
-        with (
-            self._locks[str(_repository(_usual_cache() if access.cache is None else access.cache, hub_id))],
-            _translate_hub_errors(hub_id, identity),
-        ):
+        with self._locks[str(access.repository(hub_id))], _translate_hub_errors(hub_id, identity):
             requested, folder = self._requests.get((hub_id, access), (0.0, None))
             if folder is None or time.monotonic() - requested > _REFRESH_SECONDS or not folder.is_dir():
                 folder = self._newest(hub_id, access, identity)
@@ -122,7 +117,7 @@ class Hub:
                     self._requests.clear()
                 self._requests[hub_id, access] = time.monotonic(), folder
             if access.cache is not None:
-                os.utime(_repository(access.cache, hub_id))
+                os.utime(access.repository(hub_id))
             return folder
 
     def _newest(self, hub_id: str, access: _Access, identity: Identity) -> Path:
@@ -131,40 +126,25 @@ class Hub:
             return _in_cache(hub_id, access, listing)
         if listing.gated and access.token is False:
             raise _NoAccessError(hub_id, identity, gated=True)
-        self._require_small(hub_id, listing.bytes)
-        known = _repository(_usual_cache() if access.cache is None else access.cache, hub_id) / "snapshots" / listing.commit
-        if not _complete(known, listing):
+        limit = f"{self._max_bytes / _MIB:,.0f}"
+        if self._max_bytes and listing.bytes > self._max_bytes:
+            raise StudioError(f"the model {hub_id} has {listing.bytes / _MIB:,.0f} MiB, and {limit} are allowed here", _SMALLER)
+        folder = access.repository(hub_id) / "snapshots" / listing.commit
+        if not listing.is_complete(folder):
+            larger = f"the model {hub_id} is larger than the Hugging Face Hub says, and than the {limit} MiB allowed here"
             with self._reserve_space(hub_id, access, listing.bytes):
-                bar = _stoppable_bar(self._max_bytes, lambda: self._refuse_larger(hub_id))
+                bar = _stoppable_bar(self._max_bytes, StudioError(larger, _SMALLER))
                 for name in listing.files:
                     _download(hub_id, name, access, bar)
-        if not _complete(known, listing):
+        if not listing.is_complete(folder):
             raise StudioError(f"the model {hub_id} changed on the Hugging Face Hub during the download", "try again")
-        return known
-
-    def _require_small(self, hub_id: str, size: int) -> None:
-        if self._max_bytes and size > self._max_bytes:
-            raise StudioError(
-                f"the model {hub_id} has {size / _MIB:,.0f} MiB, and {self._max_bytes / _MIB:,.0f} are allowed here", _SMALLER
-            )
-
-    def _refuse_larger(self, hub_id: str) -> NoReturn:
-        raise StudioError(
-            f"the model {hub_id} is larger than the Hugging Face Hub says, and than the {self._max_bytes / _MIB:,.0f} MiB allowed here",
-            _SMALLER,
-        )
+        return folder
 
     @contextmanager
     def _reserve_space(self, hub_id: str, access: _Access, size: int) -> Iterator[None]:
-        """Reserve disk space for a download, deleting visitors' least recently used models if needed.
-
-        Raises:
-            StudioError: there is not enough.
-        """
-        cache = access.cache if access.cache is not None else _usual_cache()
-        own = _repository(cache, hub_id)
+        own = access.repository(hub_id)
         missing = max(0, size - _bytes(own))
-        free = shutil.disk_usage(_existing(cache)).free
+        free = shutil.disk_usage(next(folder for folder in own.parents if folder.exists())).free
         if missing > free:
             raise StudioError(
                 f"the model {hub_id} needs {missing / _MIB:,.0f} MiB, and {free / _MIB:,.0f} are free on the disk",
@@ -203,8 +183,6 @@ class _UnreachableError(StudioError):
 
 
 class _NoAccessError(StudioError):
-    """The model does not exist or is private; the Hub does not distinguish."""
-
     def __init__(self, hub_id: str, identity: Identity, *, gated: bool = False) -> None:
         sign_in = "log in with `hf auth login`" if identity.kind == "owner" else "sign in with Hugging Face, where this page offers it"
         if gated:
@@ -216,7 +194,6 @@ class _NoAccessError(StudioError):
 
 @contextmanager
 def _translate_hub_errors(hub_id: str, identity: Identity) -> Iterator[None]:
-    """Turn the exceptions of the Hub's client into errors with a hint."""
     from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, RepositoryNotFoundError
 
     unreachable: tuple[type[BaseException], ...] = (LocalEntryNotFoundError, HfHubHTTPError, OSError, *transport_errors())
@@ -242,23 +219,28 @@ def _not_sent(hub_id: str, error: BaseException) -> _UnreachableError:
     status = http_status(error)
     if isinstance(error, RemoteEntryNotFoundError):
         file = unquote(urlsplit(str(error.response.url)).path).partition("/resolve/")[2].partition("/")[2]
-        return _UnreachableError(
-            f"the Hugging Face Hub lists the file {file} of {hub_id}, but does not have it", "try again later, or choose another model"
+        what, hint = (
+            f"the Hugging Face Hub lists the file {file} of {hub_id}, but does not have it",
+            "try again later, or choose another model",
         )
-    if (trouble := describe_hub_failure(status)) is not None:
-        return _UnreachableError(*trouble)
-    if status:
-        return _UnreachableError(f"the Hugging Face Hub does not send the model {hub_id} (status {status})", "try again later")
-    if "Consistency check failed" in str(error) or type(error).__name__ == "RemoteProtocolError":
-        return _UnreachableError(f"a file of the model {hub_id} was downloaded incompletely from the Hugging Face Hub", "try again")
-    return _UnreachableError(
-        f"there is no model {hub_id!r} on this machine, and the Hugging Face Hub cannot be reached", "check the name, or go online"
-    )
+    elif (trouble := describe_hub_failure(status)) is not None:
+        what, hint = trouble
+    elif status:
+        what, hint = f"the Hugging Face Hub does not send the model {hub_id} (status {status})", "try again later"
+    elif "Consistency check failed" in str(error) or type(error).__name__ == "RemoteProtocolError":
+        what, hint = f"a file of the model {hub_id} was downloaded incompletely from the Hugging Face Hub", "try again"
+    else:
+        what, hint = (
+            f"there is no model {hub_id!r} on this machine, and the Hugging Face Hub cannot be reached",
+            "check the name, or go online",
+        )
+    return _UnreachableError(what, hint)
 
 
 def _listing(hub_id: str, token: str | bool | None) -> _Listing | Exception:
     from huggingface_hub import HfApi
     from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, OfflineModeIsEnabled, RepositoryNotFoundError
+    from huggingface_hub.utils import filter_repo_objects  # type: ignore[attr-defined]
 
     away: tuple[type[Exception], ...] = (OfflineModeIsEnabled, OSError, *transport_errors())
     try:
@@ -272,7 +254,7 @@ def _listing(hub_id: str, token: str | bool | None) -> _Listing | Exception:
     except away as error:
         return error
     sizes = {one.rfilename: one.size or 0 for one in info.siblings or ()}
-    files = tuple(name for name in sizes if _is_wanted(name))
+    files = tuple(filter_repo_objects(sizes, allow_patterns=_ALLOWED, ignore_patterns=_IGNORED))
     return _Listing(info.sha or "main", files, sum(sizes[name] for name in files), bool(info.gated))
 
 
@@ -280,19 +262,11 @@ def _in_cache(hub_id: str, access: _Access, error: Exception) -> Path:
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import LocalEntryNotFoundError
 
-    given: dict[str, Any] = {"allow_patterns": _ALLOWED, "ignore_patterns": _IGNORED}
+    options: dict[str, Any] = {"token": access.token, "allow_patterns": _ALLOWED, "ignore_patterns": _IGNORED}
     try:
-        return Path(snapshot_download(hub_id, local_files_only=True, token=access.token, cache_dir=access.cache, **given))
+        return Path(snapshot_download(hub_id, local_files_only=True, cache_dir=access.cache, **options))
     except LocalEntryNotFoundError:
         raise error from None
-
-
-def _is_wanted(name: str) -> bool:
-    return any(fnmatch(name, pattern) for pattern in _ALLOWED) and not any(fnmatch(name, pattern) for pattern in _IGNORED)
-
-
-def _complete(folder: Path, listing: _Listing) -> bool:
-    return all((folder / name).is_file() for name in listing.files)
 
 
 def _download(hub_id: str, name: str, access: _Access, bar: Any) -> None:
@@ -305,8 +279,7 @@ def _download(hub_id: str, name: str, access: _Access, bar: Any) -> None:
     hf_hub_download(hub_id, name, token=access.token, cache_dir=access.cache, etag_timeout=_TIMEOUT, tqdm_class=bar)
 
 
-def _stoppable_bar(max_bytes: int, refuse: Callable[[], NoReturn]) -> Any:
-    """Return a class of progress bars that raise when the work is stopped or the download exceeds ``max_bytes``."""
+def _stoppable_bar(max_bytes: int, error: StudioError) -> Any:
     from huggingface_hub.utils.tqdm import tqdm
 
     wish, done = bind_checkpoint(), 0
@@ -317,30 +290,13 @@ def _stoppable_bar(max_bytes: int, refuse: Callable[[], NoReturn]) -> Any:
             wish()
             done += int(n or 0)
             if max_bytes and done > max_bytes:
-                refuse()
+                raise error
             return bool(super().update(n))
 
     return Bar
 
 
-def _usual_cache() -> Path:
-    from huggingface_hub.constants import HF_HUB_CACHE
-
-    return Path(HF_HUB_CACHE)
-
-
-def _repository(cache: Path, hub_id: str) -> Path:
-    return cache / f"models--{hub_id.replace('/', '--')}"
-
-
-def _existing(folder: Path) -> Path:
-    while not folder.exists() and folder != folder.parent:
-        folder = folder.parent
-    return folder
-
-
 def _bytes(repository: Path) -> int:
-    """Return the size of a repository in the cache, partial downloads included."""
     found = 0
     for path in (repository / "blobs").glob("*"):
         with suppress(OSError):  # renamed meanwhile: complete

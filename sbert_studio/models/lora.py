@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import nn
 
 from ..errors import StudioError
 from ..workspace import write_json
-from .io.backbone import require_finite
+from .io.backbone import require_finite, write_tensors
 from .io.settings import EncoderConfig
 
 # Last part of the names of attention and feed-forward layers, by architecture.
@@ -44,11 +43,7 @@ ENCODER_FILE, PROJECTION_FILE = "encoder.json", "projection.safetensors"
 
 
 def find_targets(backbone: nn.Module) -> list[str]:
-    """Return the full names of the attention and feed-forward layers that an adapter wraps by default.
-
-    Raises:
-        StudioError: the architecture has none with a known name.
-    """
+    """Return the full names of the attention and feed-forward layers that an adapter wraps by default."""
     targets = [name for name, module in backbone.named_modules() if _is_linear(module) and _is_target(name)]
     if not targets:
         raise StudioError(
@@ -114,14 +109,7 @@ class LoraSettings:
 
 
 def lora_config(model: Any, settings: LoraSettings, heads: Sequence[str] = ()) -> Any:
-    """Return peft's configuration of an adapter on ``model``: a bare backbone, or a classification model, which is not changed.
-
-    Args:
-        heads: modules trained in full and saved with the adapter, peft's ``modules_to_save``; see :func:`find_heads`.
-
-    Raises:
-        StudioError: no target layer has a known name.
-    """
+    """Return peft's configuration of an adapter on ``model``, whose ``heads`` are trained in full and saved with the adapter."""
     from peft import LoraConfig
 
     return LoraConfig(
@@ -135,11 +123,7 @@ def lora_config(model: Any, settings: LoraSettings, heads: Sequence[str] = ()) -
 
 
 def add_lora(model: Any, settings: LoraSettings, heads: Sequence[str] = ()) -> Any:
-    """Wrap ``model`` with a new adapter, everything but the adapter and ``heads`` frozen; see :func:`lora_config`.
-
-    Raises:
-        StudioError: there already is an adapter, or a given target or head does not exist.
-    """
+    """Wrap ``model`` with a new adapter, everything but the adapter and ``heads`` frozen; see :func:`lora_config`."""
     from peft import get_peft_model
 
     if is_adapted(model):
@@ -170,25 +154,14 @@ def merged_copy(model: Any) -> Any:
 
 
 def write_adapter(adapted: Any, folder: Path, base_id: str) -> None:
-    """Write peft's two files of an adapter, heads included, into ``folder``.
-
-    Args:
-        adapted: result of :func:`add_lora`, unmerged.
-        base_id: portable id of the base model, never a local path.
-
-    Raises:
-        StudioError: ``base_id`` is an absolute path.
-    """
+    """Write peft's two files of an unmerged adapter, heads included; ``base_id`` is the base model's portable id, never a local path."""
     from peft import get_peft_model_state_dict
-    from safetensors.torch import save_file
 
     if Path(base_id).is_absolute() or "\\" in base_id:
         raise StudioError("an adapter needs the id of its base model, not a folder of this machine", "give a hub id")
     settings = adapted.peft_config["default"].to_dict() | {"base_model_name_or_path": base_id, "inference_mode": True}
     write_json(folder / "adapter_config.json", {key: _to_json(value) for key, value in settings.items()})
-    state: dict[str, torch.Tensor] = get_peft_model_state_dict(adapted)
-    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in state.items()}
-    save_file(tensors, folder / "adapter_model.safetensors", metadata={"format": "pt"})
+    write_tensors(get_peft_model_state_dict(adapted), folder / "adapter_model.safetensors", {"format": "pt"})
 
 
 def read_adapter(model: Any, folder: Path) -> Any:
@@ -238,9 +211,6 @@ def write_encoder_settings(folder: Path, config: EncoderConfig, prompts: Mapping
 
     The projection is not part of the module that peft wraps, so it needs no ``modules_to_save``.
     """
-    from safetensors.torch import save_file
-
     write_json(folder / ENCODER_FILE, {**dataclasses.asdict(config), "prompts": prompts})
     if projection is not None:
-        weights = {key: tensor.cpu().contiguous() for key, tensor in projection.state_dict().items()}
-        save_file(weights, folder / PROJECTION_FILE)
+        write_tensors(projection.state_dict(), folder / PROJECTION_FILE)

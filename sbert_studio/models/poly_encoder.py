@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -18,15 +17,12 @@ from ..progress import checkpoint
 from ..workspace import write_json
 from .base import PairScorer, TextTokens
 from .inference.batching import encoder_batches, unique_texts
-from .io.backbone import read_json
-from .io.digests import safetensors_error
+from .io.backbone import damaged_file_error, read_json, read_tensors, write_tensors
 from .io.load import load_folder
 from .prompts import column_roles
 from .quantized import train_token_rows
-from .runtime import compute_fingerprint
 from .sentence_encoder import SentenceEncoder
-from .trainable import Trainable
-from .training_rows import TextRows
+from .trainable import TextRows, Trainable, compute_fingerprint
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
@@ -56,10 +52,8 @@ def attention_score_matrix(queries: Tensor, candidates: Tensor, sharpness: float
 
 
 def _write_codes(codes: Tensor, sharpness: float, folder: Path) -> None:
-    from safetensors.torch import save_file
-
     write_json(folder / SETTINGS_FILE, {"codes": len(codes), "sharpness": sharpness})
-    save_file({"codes": codes.detach().cpu().contiguous()}, folder / CODES_FILE, metadata={"format": "pt"})
+    write_tensors({"codes": codes}, folder / CODES_FILE, {"format": "pt"})
 
 
 class PolyEncoder(Trainable, PairScorer):
@@ -81,9 +75,6 @@ class PolyEncoder(Trainable, PairScorer):
         codes: m.
         seed: seed of the codes.
         sharpness: λ.
-
-    Raises:
-        StudioError: the encoder concatenates several poolings.
     """
 
     adapter_attribute = "encoder"
@@ -99,8 +90,6 @@ class PolyEncoder(Trainable, PairScorer):
         self._frozen_fingerprint: str | None = None
         self.draw_codes(seed)
         self.eval()
-
-    # -- description -----------------------------------------------------------------------------------------------
 
     @property
     def dim(self) -> int:
@@ -135,10 +124,7 @@ class PolyEncoder(Trainable, PairScorer):
         own = {"name": self.name, "kind": "poly", "base": self.base}
         return {**self.encoder.describe(), **own, "parameters": self.encoder.parameters_count + self.codes.numel()}
 
-    # -- training --------------------------------------------------------------------------------------------------
-
     def draw_codes(self, seed: int) -> None:
-        """Replace the codes by random ones of the width of a token's vector."""
         count, width = len(self.codes), self.encoder.hidden_size
         drawn = torch.randn(count, width, generator=torch.Generator().manual_seed(seed)) / width**0.5
         self.codes = nn.Parameter(drawn.to(self.encoder.device))
@@ -194,8 +180,6 @@ class PolyEncoder(Trainable, PairScorer):
                 "choose one pooling, such as pooling=mean",
             )
 
-    # -- texts → vectors → scores ----------------------------------------------------------------------------------
-
     def forward(self, batch: dict[str, Tensor]) -> Tensor:
         """Return rows (b, (m + 1) · d) float32: each text as a query, in m unit vectors, then as a candidate, in one."""
         vectors, counts = self.encoder.token_vectors(batch)
@@ -233,7 +217,7 @@ class PolyEncoder(Trainable, PairScorer):
         order = np.argsort(of_query, kind="stable")
         starts = np.searchsorted(of_query[order], np.arange(len(queries) + 1))
         done = len(texts)
-        with self._inference():
+        with self.inference():
             for batch, vectors in self._query_batches(queries, should_stop):
                 pair_rows = np.concatenate([order[starts[query] : starts[query + 1]] for query in batch])
                 query_rows = np.repeat(np.arange(len(batch)), starts[batch + 1] - starts[batch])
@@ -250,7 +234,7 @@ class PolyEncoder(Trainable, PairScorer):
     def score_candidates(self, queries: Sequence[str], candidates: np.ndarray) -> np.ndarray:
         distinct, inverse = unique_texts(queries)
         scores = np.empty((len(distinct), len(candidates)), np.float32)
-        with self._inference():
+        with self.inference():
             for batch, vectors in self._query_batches(distinct):
                 size = max(1, _BLOCK_CELLS // (len(batch) * len(self.codes)))
                 for start in range(0, len(candidates), size):
@@ -263,27 +247,11 @@ class PolyEncoder(Trainable, PairScorer):
         for batch, inputs in encoder_batches(self.encoder.for_role("query"), texts, should_stop):
             yield batch, self(inputs).view(len(batch), len(self.codes) + 1, -1)[:, :-1]
 
-    @contextlib.contextmanager
-    def _inference(self) -> Iterator[None]:
-        training = self.training
-        if training:
-            self.eval()
-        try:
-            with torch.inference_mode():
-                yield
-        finally:
-            if training:
-                self.train()
-
     def _normalize(self, vectors: np.ndarray) -> Tensor:
         return functional.normalize(self.encoder.to_tensor(np.ascontiguousarray(vectors)), dim=-1)
 
     def freeze(self, *, packed: bool = False) -> PolyEncoder:
-        """Prepare for inference only and return this model; it can no longer be saved or trained.
-
-        Args:
-            packed: pack the weights for fast CPU inference if the backbone supports it.
-        """
+        """Prepare for inference only, the weights ``packed`` for fast CPU inference if possible, and return this model."""
         self.requires_grad_(False).eval()
         self._frozen_fingerprint = self.fingerprint
         self.encoder.freeze(packed=packed)
@@ -296,35 +264,20 @@ def is_poly_encoder_folder(folder: Path) -> bool:
 
 
 def load_poly_encoder(folder: Path, name: str = "", device: torch.device | str = "cpu") -> PolyEncoder:
-    """Load a poly-encoder's folder in float32.
-
-    Raises:
-        StudioError: files are missing or damaged, or it is the folder of another model.
-    """
+    """Load a poly-encoder's folder in float32."""
     return attach_codes(load_folder(folder, name, device), folder)
 
 
 def attach_codes(encoder: SentenceEncoder, folder: Path) -> PolyEncoder:
-    """Return a poly-encoder of ``encoder`` and the codes in ``folder``.
-
-    Raises:
-        StudioError: the codes are missing or damaged, or do not fit the encoder.
-    """
-    from safetensors.torch import load_file
-
+    """Return a poly-encoder of ``encoder`` and the codes in ``folder``."""
     if not is_poly_encoder_folder(folder):
         raise StudioError(f"the model {encoder.name!r} is no poly-encoder: it has no codes", "choose a poly-encoder")
     settings = read_json(folder / SETTINGS_FILE, dict)
     count, sharpness = settings.get("codes"), settings.get("sharpness")
     if not isinstance(count, int) or count < 1 or not isinstance(sharpness, int | float) or not 0 < sharpness < math.inf:
-        raise StudioError(f"the model's file {folder.name}/{SETTINGS_FILE} is damaged", "copy the folder again")
-    if not (folder / CODES_FILE).is_file():
-        raise StudioError(f"the model lacks its file {folder.name}/{CODES_FILE}", "copy the whole folder")
-    if why := safetensors_error(folder / CODES_FILE):
-        raise StudioError(f"the model's file {folder.name}/{CODES_FILE} is cut short or damaged ({why})", "copy the folder again")
-    codes = load_file(folder / CODES_FILE).get("codes")
-    sizes = (count, encoder.hidden_size)
-    if codes is None or codes.shape != sizes or not codes.is_floating_point() or not torch.isfinite(codes).all():
+        raise damaged_file_error(folder / SETTINGS_FILE)
+    codes = read_tensors(folder / CODES_FILE).get("codes")
+    if codes is None or codes.shape != (count, encoder.hidden_size):
         raise StudioError(
             f"the codes in {folder.name}/{CODES_FILE} are not {count} vectors of {encoder.hidden_size} numbers", "copy the folder again"
         )
@@ -338,9 +291,6 @@ def create_poly_encoder(encoder: SentenceEncoder, folder: Path, *, codes: int, s
     """Create a poly-encoder to be trained over ``encoder``, which was loaded from ``folder``, with codes drawn from ``seed``.
 
     If the folder is that of a poly-encoder with as many codes, these are kept.
-
-    Raises:
-        StudioError: the folder's codes are damaged, or the encoder concatenates several poolings.
     """
     if is_poly_encoder_folder(folder):
         earlier = attach_codes(encoder, folder)

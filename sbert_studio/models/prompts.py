@@ -31,9 +31,6 @@ class SearchSettings:
     Attributes:
         query_prompt, document_prompt: prepended to the query and to each text; empty for the model's own, ``none`` for no prompt.
         truncate_dim: number of components compared; 0 for the model's own.
-
-    Raises:
-        StudioError: ``truncate_dim`` is negative.
     """
 
     query_prompt: str = ""
@@ -45,25 +42,17 @@ class SearchSettings:
             raise StudioError(f"truncate_dim is {self.truncate_dim}", "choose a whole number, or 0 for as many as the model gives")
 
     def apply(self, encoder: Encoder, role: Role) -> Encoder:
-        """Return ``encoder`` for texts of ``role`` with these settings.
-
-        Raises:
-            StudioError: see :meth:`~sbert_studio.models.base.Encoder.with_settings`.
-        """
+        """Return ``encoder`` for texts of ``role`` with these settings."""
         chosen = self.query_prompt if role == "query" else self.document_prompt
         prompt = None if not chosen else "" if chosen.strip() == _NONE else chosen
         return encoder.for_role(role).with_settings(prompt, self.truncate_dim)
 
 
 def prompt_for(prompts: Mapping[str, str], default: str, role: Role) -> str:
-    """Return the prompt of a text.
+    """Return the prompt of a text, given the model's prompts by name and its default one.
 
     Texts that are compared get the STS prompt if there is one. Otherwise, without a default prompt, a model with the prompts ``query`` and
     ``passage`` uses that of a query on both sides, as the E5 models ask for (Wang et al. 2022, arXiv:2212.03533); other models use none.
-
-    Args:
-        prompts: the model's prompts by name.
-        default: its default prompt.
     """
     for name in _NAMES.get(role, ()):
         if name in prompts:
@@ -89,9 +78,6 @@ def parse_prompts(setting: str) -> tuple[dict[str, str], str]:
     Args:
         setting: ``none``: no prompt; a JSON object: prompts by name, such as ``{"query": "query: ", "document": "passage: "}``
             (``default`` for other texts); any other text: prepended to every text.
-
-    Raises:
-        StudioError: the JSON is not an object of texts.
     """
     if setting.strip() == _NONE:
         return {}, ""
@@ -108,14 +94,7 @@ def parse_prompts(setting: str) -> tuple[dict[str, str], str]:
 
 
 def override_prompts(encoder: SentenceEncoder, setting: str) -> None:
-    """Replace the prompts of ``encoder``, in use and when saved, by those of a run's setting.
-
-    Args:
-        setting: see :func:`parse_prompts`; empty keeps the model's own.
-
-    Raises:
-        StudioError: the setting is invalid, or the model takes no prompts.
-    """
+    """Replace the prompts of ``encoder``, in use and when saved, by those of a run's setting; an empty one keeps the model's own."""
     if setting:
         require_prompts(encoder)
         encoder.prompts, default = parse_prompts(setting)
@@ -123,23 +102,13 @@ def override_prompts(encoder: SentenceEncoder, setting: str) -> None:
 
 
 def require_prompts(encoder: Encoder) -> None:
-    """Refuse a model that takes no prompts.
-
-    Raises:
-        StudioError: it is a word model, or external.
-    """
+    """Refuse a model that takes no prompts."""
     if not encoder.takes_prompts:
         raise StudioError(f"{encoder.name} takes no prompts", "leave the prompt out, or choose a transformer")
 
 
 def describe_prompts(prompts: Mapping[str, str], default: str, names: Sequence[str], roles: Sequence[Role]) -> str:
-    """Return a sentence with the prompt of each column; empty without prompts.
-
-    Args:
-        prompts, default: see :func:`prompt_for`.
-        names: names of the columns.
-        roles: roles of the columns.
-    """
+    """Return a sentence with the prompt of each column, by name and role; empty without prompts."""
     used = [prompt_for(prompts, default, role) for role in roles]
     if not any(used):
         return ""

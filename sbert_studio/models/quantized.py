@@ -65,9 +65,6 @@ class QuantizedEmbedding(nn.Module):
         """Unpack the rows of ``ids`` and make them parameters; the others stay frozen.
 
         Training with texts of these tokens only gives the same weights as training the whole table: no other row has a gradient.
-
-        Args:
-            ids: (n,) int64, distinct and ascending.
         """
         weight = dequantize(self.blocks[ids])
         self.trained = nn.Embedding.from_pretrained(weight, freeze=False, sparse=self.sparse)  # type: ignore[no-untyped-call]
@@ -88,7 +85,6 @@ class QuantizedEmbedding(nn.Module):
         return found.view(*ids.shape, -1)
 
     def dense(self) -> nn.Embedding:
-        """Return the whole table in float32, with the trained rows."""
         weight = dequantize(self.blocks)
         if self.trained is not None:
             weight[self.trained_ids] = self.trained.weight.detach().float()
@@ -166,11 +162,7 @@ def is_quantized(folder: Path) -> bool:
 
 
 def read_quantized(folder: Path) -> tuple[dict[str, Tensor], QuantizedEmbedding]:
-    """Read ``model.safetensors``: weights in float32 under BERT's names, and the quantized token embedding.
-
-    Raises:
-        Exception: any error that a damaged file causes.
-    """
+    """Read ``model.safetensors``: weights in float32 under BERT's names, and the quantized token embedding."""
     from safetensors.torch import load_file
 
     stored = load_file(folder / "model.safetensors")
@@ -187,15 +179,7 @@ def with_minimal_vocabulary(config: Any) -> Any:
 
 
 def load_quantized(folder: Path, config: Any, network: type[nn.Module] | None = None) -> Any:
-    """Build the backbone of a folder with quantized weights.
-
-    Args:
-        config: transformers' configuration, read from ``folder``.
-        network: our class for inference; ``None`` for that of transformers, which can be trained.
-
-    Raises:
-        Exception: any error that a damaged file causes.
-    """
+    """Build the backbone of a folder with quantized weights, by our class for inference or transformers', which can be trained."""
     weights, table = read_quantized(folder)
     small = with_minimal_vocabulary(config)
     if network is None:

@@ -18,20 +18,15 @@ from torch.nn import functional
 from ..errors import StudioError
 from .base import Encoder, TextTokens
 from .inference.batching import encode_texts
-from .inference.gpu_stream import encode_varlen, pool_sequences
-from .inference.varlen import Sequences
-from .io.save import write_modules
-from .io.settings import EncoderConfig, GeneralSettings, write_general_settings
+from .inference.varlen import Sequences, encode_varlen, pool_sequences
+from .io.settings import EncoderConfig, GeneralSettings, write_general_settings, write_modules
 from .lora import write_encoder_settings
 from .modules.base import Module
-from .modules.dense import Dense
-from .modules.normalize import Normalize
 from .modules.pooling import Pooling
+from .modules.projection import Dense, Normalize
 from .prompts import column_roles, prompt_for, require_prompts
 from .quantized import count_weights, train_token_rows
-from .runtime import compute_fingerprint
-from .trainable import Trainable
-from .training_rows import TextRows
+from .trainable import TextRows, Trainable, compute_fingerprint
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
@@ -104,8 +99,6 @@ class SentenceEncoder(Trainable, Encoder):
         if config.projection is not None:
             self.add_projection(config.projection, config.activation)
 
-    # -- for subclasses --------------------------------------------------------------------------------------------
-
     @property
     @abstractmethod
     def architecture(self) -> str:
@@ -121,11 +114,7 @@ class SentenceEncoder(Trainable, Encoder):
 
     @abstractmethod
     def write_input(self, folder: Path) -> list[tuple[str, str]]:
-        """Write what comes before the pooling.
-
-        Returns:
-            (path within the folder, name in ``modules.json``) of each module.
-        """
+        """Write what comes before the pooling; return (path within the folder, name in ``modules.json``) of each module."""
 
     def convert_precision(self, precision: str) -> None:
         """Convert the backbone's weights to ``precision``."""
@@ -139,11 +128,8 @@ class SentenceEncoder(Trainable, Encoder):
     def set_prompt(self, prompt: str) -> None:
         """Prepend ``prompt`` to every text if the encoder takes prompts."""
 
-    # -- description -----------------------------------------------------------------------------------------------
-
     @property
     def portable(self) -> bool:
-        """True if sentence-transformers has all of its modules."""
         return all(layer.portable for layer in self.layers)
 
     @property
@@ -169,7 +155,6 @@ class SentenceEncoder(Trainable, Encoder):
 
     @property
     def config(self) -> EncoderConfig:
-        """Current configuration of what follows the backbone."""
         layers = self.layers
         return EncoderConfig(
             pooling=self.pooling.mode,
@@ -212,10 +197,7 @@ class SentenceEncoder(Trainable, Encoder):
 
     @property
     def parameters_count(self) -> int:
-        """Number of weights, in whatever precision they are stored."""
         return self._frozen_count or count_weights(self)
-
-    # -- configuration ---------------------------------------------------------------------------------------------
 
     def add_projection(self, width: int, activation: str = "gelu", *, seed: int = 12) -> None:
         """Replace any projection by a new linear one to ``width``, initialized from ``seed``."""
@@ -223,11 +205,6 @@ class SentenceEncoder(Trainable, Encoder):
         self.projection = nn.Sequential(Dense(inputs, width, activation, seed=seed)).to(self.device)
 
     def set_pooling(self, mode: str) -> None:
-        """Change the pooling mode.
-
-        Raises:
-            StudioError: the mode is unknown, or its width does not fit the projection.
-        """
         pooling = Pooling(mode, self.pooling.skip)
         pooling.skips_prompt = self.pooling.skips_prompt
         if self.projection is not None and len(pooling.modes) != len(self.pooling.modes):
@@ -246,10 +223,7 @@ class SentenceEncoder(Trainable, Encoder):
     def freeze(self, precision: str = "float32", *, packed: bool = False) -> SentenceEncoder:
         """Prepare for inference only, in ``precision`` (float32, bfloat16 or int8), and return this encoder.
 
-        Pooling and projection stay in float32: they cost little.
-
-        Args:
-            packed: pack the weights for the CPU if the backbone supports it.
+        Pooling and projection stay in float32: they cost little. Weights are ``packed`` for the CPU if the backbone supports it.
         """
         self.eval().requires_grad_(False)
         self._frozen_count = self.parameters_count
@@ -261,8 +235,6 @@ class SentenceEncoder(Trainable, Encoder):
         elif self.device.type == "cuda":
             self.enable_varlen()
         return self
-
-    # -- training --------------------------------------------------------------------------------------------------
 
     def training_rows(self, examples: Examples) -> TextRows:
         rows = TextRows.read(examples, self, column_roles(examples.kind, len(examples.texts)))
@@ -283,10 +255,7 @@ class SentenceEncoder(Trainable, Encoder):
         settings = GeneralSettings(self.prompts, self.tokens.prompt, self.truncate_dim, self.similarity_fn_name)
         write_general_settings(folder, settings)
 
-    # -- text → vector ---------------------------------------------------------------------------------------------
-
     def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return the ids of each text with special tokens, truncated, not padded."""
         return self.tokens.ids(texts)
 
     def collate(self, rows: Sequence[Sequence[int]]) -> dict[str, Tensor]:
@@ -327,17 +296,8 @@ class SentenceEncoder(Trainable, Encoder):
         """
         if self.zerogpu is not None and self.zerogpu.is_worthwhile(texts):
             return self.zerogpu.encode(texts, progress, should_stop)
-        training = self.training
-        if training:
-            self.eval()
-        try:
-            with torch.inference_mode():
-                return (encode_varlen if self.uses_varlen else encode_texts)(self, texts, progress, should_stop)
-        finally:
-            if training:
-                self.train()
-
-    # -- prompts and truncation ------------------------------------------------------------------------------------
+        with self.inference():
+            return (encode_varlen if self.uses_varlen else encode_texts)(self, texts, progress, should_stop)
 
     @property
     def default_prompt(self) -> str:

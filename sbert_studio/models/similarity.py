@@ -37,13 +37,9 @@ def evaluation_similarity_note(name: str) -> tuple[str, ...]:
 
 
 def similarity(left: np.ndarray, right: np.ndarray, name: str = "cosine") -> np.ndarray:
-    """Compare every row of (n, d) with every row of (m, d), like ``SentenceTransformer.similarity``.
+    """Compare every row of (n, d) with every row of (m, d) by one of :data:`SIMILARITIES`, like ``SentenceTransformer.similarity``.
 
-    Args:
-        name: one of :data:`SIMILARITIES`; distances are negative.
-
-    Returns:
-        (n, m): float32 for the cosine, float64 for the others.
+    Returns (n, m), float32 for the cosine, float64 for the others; distances are negative.
     """
     if name == "cosine":
         return np.asarray(unit(left) @ unit(right).T)

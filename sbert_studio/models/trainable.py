@@ -1,29 +1,59 @@
-"""Base class of models that can be fine-tuned: bi-encoders, cross-encoders and poly-encoders."""
+"""Base class of models that can be fine-tuned, and their training examples as token ids."""
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import json
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from ..errors import StudioError
 from ..workspace import atomic_folder
 from .card import CardFacts, model_card
+from .inference.batching import CHUNK_TEXTS, TokenRows, prefix_length, unique_texts
 from .inference.packing import packed_bytes
+from .inference.varlen import to_device
 from .io.digests import write_digests
 from .lora import LoraSettings, add_lora, is_adapted, write_adapter
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
+    from .cross_encoder import CrossEncoder
+    from .prompts import Role
+    from .sentence_encoder import SentenceEncoder
     from .static.tokens import Coverage
-    from .training_rows import TrainingRows
+
 
 # Estimated bytes of a tokenizer, per piece; and of one whose vocabulary size is unknown.
 _BYTES_PER_PIECE, _TOKENIZER_BYTES = 1_100, 32 << 20
+
+
+def compute_fingerprint(module: nn.Module, parts: Iterable[bytes]) -> str:
+    """Return 16 hex digits of ``parts`` and of every weight, by name."""
+    state = hashlib.sha256()
+    for part in parts:
+        state.update(part)
+    for name, tensor in sorted(module.state_dict().items()):
+        state.update(name.encode())
+        if isinstance(tensor, Tensor):
+            state.update(tensor.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().data)
+    return state.hexdigest()[:16]
+
+
+def transformer_identity(network: Any, tokenizer: Any) -> Iterator[bytes]:
+    """Yield a transformer's configuration without the folder it was read from, and its tokenizer."""
+    config = json.loads(network.config.to_json_string(use_diff=False))
+    yield json.dumps({**config, "_name_or_path": ""}, sort_keys=True).encode()
+    yield (tokenizer.backend_tokenizer.to_str() if tokenizer.is_fast else repr(sorted(tokenizer.get_vocab().items()))).encode()
 
 
 class Trainable(nn.Module, ABC):
@@ -58,15 +88,26 @@ class Trainable(nn.Module, ABC):
 
     @property
     def memory(self) -> int:
-        """Approximate bytes of weights and vocabulary."""
         tokenizer = getattr(self, "tokenizer", None)
         vocabulary = _TOKENIZER_BYTES if tokenizer is None else int(tokenizer.vocab_size) * _BYTES_PER_PIECE
         weights = sum(tensor.numel() * tensor.element_size() for tensor in (*self.parameters(), *self.buffers()))
         return weights + packed_bytes(self) + vocabulary
 
     def coverage(self, texts: Sequence[str]) -> Coverage | None:
-        """Count the known words of ``texts``; ``None`` for a model that reads every word."""
         return None
+
+    @contextlib.contextmanager
+    def inference(self) -> Iterator[None]:
+        """Switch gradients and, in training mode, dropout off meanwhile."""
+        training = self.training
+        if training:
+            self.eval()
+        try:
+            with torch.inference_mode():
+                yield
+        finally:
+            if training:
+                self.train()
 
     @property
     @abstractmethod
@@ -101,26 +142,14 @@ class Trainable(nn.Module, ABC):
 
     @abstractmethod
     def configure_output(self, *, pooling: str = "", projection: int = 0, activation: str = "gelu", seed: int = 12) -> None:
-        """Change the pooling and add a projection, as far as they are given.
-
-        Raises:
-            StudioError: the model has no vectors, or the pooling does not fit.
-        """
+        """Change the pooling and add a projection, as far as they are given."""
 
     def add_recurrent_network(self, network: str, hidden: int, *, bidirectional: bool = False, seed: int = 12) -> None:
-        """Read word vectors in order by a new recurrent network.
-
-        Raises:
-            StudioError: the model has no word vectors.
-        """
+        """Read word vectors in order by a new recurrent network."""
         raise StudioError("this model has no word vectors for a recurrent network", "choose one, such as glove-6B-50d")
 
     def train_word_embeddings(self) -> None:
-        """Train the word vectors too; a transformer's always are.
-
-        Raises:
-            StudioError: the model has no word vectors.
-        """
+        """Train the word vectors too; a transformer's always are."""
         raise StudioError("this model has no word vectors", "leave learn_words out")
 
     @property
@@ -130,28 +159,17 @@ class Trainable(nn.Module, ABC):
 
     @abstractmethod
     def configure_head(self, num_scores: int, *, sigmoid: bool, class_names: Sequence[str]) -> None:
-        """Set the head to what the loss expects; nothing to change for a model that returns vectors.
+        """Set the head to what the loss expects: ``num_scores`` per pair, a single one a regression, mapped to (0, 1) if ``sigmoid``.
 
-        Args:
-            num_scores: number of scores per pair; a single one is a regression.
-            sigmoid: a single score is mapped to (0, 1).
-            class_names: names of the classes of the examples.
-
-        Raises:
-            StudioError: the model returns another number of scores.
+        Nothing to change for a model that returns vectors.
         """
 
     @property
     def has_adapter(self) -> bool:
-        """True if the model holds an unmerged adapter."""
         return is_adapted(self.adaptable)
 
     def add_adapter(self, settings: LoraSettings) -> None:
-        """Freeze :attr:`adaptable` and add a LoRA adapter; its heads and all other parts are trained in full.
-
-        Raises:
-            StudioError: no target layer is known, or there already is an adapter.
-        """
+        """Freeze :attr:`adaptable` and add a LoRA adapter; its heads and all other parts are trained in full."""
         setattr(self, self.adapter_attribute, add_lora(self.adaptable, settings, self.heads))
         for name, part in self.named_children():
             if name != self.adapter_attribute:
@@ -163,15 +181,7 @@ class Trainable(nn.Module, ABC):
             setattr(self, self.adapter_attribute, self.adaptable.merge_and_unload())
 
     def save_adapter(self, folder: Path, base_id: str) -> None:
-        """Write the adapter's files and the model's other trained parts atomically.
-
-        Args:
-            folder: replaced if it exists.
-            base_id: portable id of the base model, never a local path.
-
-        Raises:
-            StudioError: there is no adapter, or ``base_id`` is an absolute path.
-        """
+        """Write the adapter's files and the model's other trained parts atomically; ``base_id`` is never a local path."""
         if not self.has_adapter:
             raise StudioError("this model has no adapter to save", "use the method lora")
         with atomic_folder(folder) as part:
@@ -185,18 +195,10 @@ class Trainable(nn.Module, ABC):
 
     @abstractmethod
     def write_files(self, folder: Path) -> None:
-        """Write weights, configuration and tokenizer into ``folder``.
-
-        Raises:
-            StudioError: an unmerged adapter or a lower precision cannot be saved.
-        """
+        """Write weights, configuration and tokenizer into ``folder``."""
 
     def save(self, folder: Path, *, card: str | None = None) -> None:
-        """Write the model's folder atomically, with ``card`` or :meth:`card` as its README.md.
-
-        Raises:
-            StudioError: as :meth:`write_files`.
-        """
+        """Write the model's folder atomically, with ``card`` or :meth:`card` as its README.md."""
         with atomic_folder(folder) as part:
             self.write_files(part)
             (part / "README.md").write_text(card or self.card(), encoding="utf-8")
@@ -204,3 +206,145 @@ class Trainable(nn.Module, ABC):
 
     def card(self, facts: CardFacts | None = None) -> str:
         return model_card(self, facts)
+
+
+class TrainingRows(Protocol):
+    """Tokenized examples, as the training loop uses them."""
+
+    @property
+    def ids(self) -> np.ndarray:
+        """(columns, n) int64 text ids, equal for equal texts."""
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Tokens of each row's longest text, int64 (n,)."""
+
+    @property
+    def targets(self) -> Tensor | None:
+        """(n,) float32 scores or int64 class ids, or ``None``."""
+
+    def __len__(self) -> int: ...
+
+    def inputs(self, rows: np.ndarray, views: int, device: torch.device) -> dict[str, Tensor]:
+        """Return one padded batch of all columns of ``rows``, column after column, each ``views`` times: for a single forward pass."""
+
+    def names(self, rows: np.ndarray, views: int, device: torch.device) -> list[Tensor]:
+        """Return the (b,) text ids of each column and view."""
+
+    def targets_of(self, rows: np.ndarray, device: torch.device) -> Tensor | None:
+        """Return the (b,) targets of ``rows``."""
+
+
+@dataclass(frozen=True)
+class _ExampleRows:
+    ids: np.ndarray
+    targets: Tensor | None
+    pad: int
+
+    def __len__(self) -> int:
+        return int(self.ids.shape[1])
+
+    def names(self, rows: np.ndarray, views: int, device: torch.device) -> list[Tensor]:
+        columns = to_device(self.ids[:, rows], device)
+        return [columns.select(0, column) for column in range(len(self.ids)) for _ in range(views)]
+
+    def targets_of(self, rows: np.ndarray, device: torch.device) -> Tensor | None:
+        return None if self.targets is None else to_device(self.targets[torch.from_numpy(rows)].numpy(), device)
+
+
+@dataclass(frozen=True)
+class TextRows(_ExampleRows):
+    """Rows of single texts, for a sentence encoder; ``tokens`` holds the distinct ones in the order of their ids.
+
+    Texts with the same tokens, such as those that differ in case only for an uncased encoder, share an id: their vectors are equal, and no
+    loss can separate them. So do equal texts of columns with different prompts, so that a query is not its own negative.
+
+    Attributes:
+        places: (columns, n) int64, each text's row of ``tokens`` if columns have different prompts; ``None`` if these are the ids.
+        skips: (rows of ``tokens``,) int64, number of leading prompt tokens that are not pooled; ``None`` for the encoder's own.
+    """
+
+    tokens: TokenRows
+    places: np.ndarray | None = None
+    skips: np.ndarray | None = None
+
+    @classmethod
+    def read(cls, examples: Examples, encoder: SentenceEncoder, roles: Sequence[Role]) -> TextRows:
+        """Tokenize ``examples`` for ``encoder``, each column with the prompt of its role."""
+        columns: dict[str, list[int]] = {}
+        for column, role in enumerate(roles):
+            columns.setdefault(encoder.prompt_for_role(role), []).append(column)
+        readers = [(encoder.for_role(roles[own[0]]), own) for own in columns.values()]
+        is_mixed = len(readers) > 1
+        ids, places = (np.zeros((len(examples.texts), len(examples)), np.int64) for _ in range(2))
+        by_text: dict[str, int] = {}
+        by_tokens: dict[tuple[int, ...], int] = {}  # without prompt tokens
+        parts: list[TokenRows] = []
+        skips: list[np.ndarray] = []
+        start = 0
+        for reader, own in readers:
+            texts, found = unique_texts(list(chain.from_iterable(examples.texts[column] for column in own)))
+            before = prefix_length(reader.tokens) if is_mixed else 0  # type: ignore[arg-type]
+            names: list[int] = []
+            for first in range(0, len(texts), CHUNK_TEXTS):
+                chunk = texts[first : first + CHUNK_TEXTS]
+                rows = reader.tokenize(chunk)
+                for text, row in zip(chunk, rows, strict=True):
+                    name = by_text.get(text)
+                    names.append(by_tokens.setdefault(tuple(row[before:]), start + len(names)) if name is None else name)
+                    if is_mixed:
+                        by_text[text] = names[-1]
+                parts.append(TokenRows.from_lists([rows]))
+            ids[own] = np.asarray(names, np.int64)[found].reshape(len(own), -1)
+            places[own] = start + found.reshape(len(own), -1)
+            skips.append(np.full(len(texts), reader.pooling.skip, np.int64))
+            start += len(texts)
+        pad, tokens = readers[0][0].tokens.pad, TokenRows.concatenate(parts)
+        if not is_mixed and readers[0][0] is encoder:
+            return cls(ids, _targets(examples), pad, tokens)
+        skipped = np.concatenate(skips) if readers[0][0].pooling.skips_prompt else None
+        return cls(ids, _targets(examples), pad, tokens, places, skipped)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        return np.asarray(self.tokens.lengths[self.ids if self.places is None else self.places].max(axis=0))
+
+    def inputs(self, rows: np.ndarray, views: int, device: torch.device) -> dict[str, Tensor]:
+        places = np.repeat((self.ids if self.places is None else self.places)[:, rows], views, axis=0).ravel()
+        ids, mask = self.tokens.padded(places, self.pad)
+        inputs = {"input_ids": to_device(ids, device)}
+        if self.skips is not None:
+            inputs["skip"] = to_device(self.skips[places], device)
+        if mask is not None:
+            inputs["attention_mask"] = to_device(mask, device)
+        return inputs
+
+
+@dataclass(frozen=True)
+class PairRows(_ExampleRows):
+    """Rows of pairs read together, for a cross-encoder; ``ids`` identify the pairs."""
+
+    tokens: TokenRows
+    segments: TokenRows
+
+    @classmethod
+    def read(cls, examples: Examples, encoder: CrossEncoder) -> PairRows:
+        left, right = examples.texts
+        tokens, segments = encoder.rows(list(zip(left, right, strict=True)))
+        return cls(np.arange(len(left))[None], _targets(examples), encoder.pad, tokens, segments)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        return self.tokens.lengths
+
+    def inputs(self, rows: np.ndarray, views: int, device: torch.device) -> dict[str, Tensor]:
+        places = np.tile(rows, views)
+        ids, mask = self.tokens.padded(places, self.pad)
+        arrays = {"input_ids": ids, "token_type_ids": self.segments.padded(places, 0)[0]}
+        if mask is not None:
+            arrays["attention_mask"] = mask
+        return {name: to_device(array, device) for name, array in arrays.items()}
+
+
+def _targets(examples: Examples) -> Tensor | None:
+    return None if examples.targets is None else torch.from_numpy(np.ascontiguousarray(examples.targets))

@@ -13,17 +13,16 @@ from torch import Tensor
 
 from ..data.samples import sample_lines
 from ..workspace import write_json
-from .inference.batching import TokenRows, cap_length, prompt_length
+from .inference.batching import TokenRows, TransformerTokens, cap_length, ensure_padding_token, prompt_length
 from .inference.bert import InferenceBackbone, remap_weights
-from .inference.gpu_stream import varlen_batch
-from .inference.packing import fuse_layers, pack_layers, quantize_layers
-from .inference.tokenizer import TransformerTokens, ensure_padding_token
-from .io.save import save_tokenizer
+from .inference.packing import fuse_layers, pack_layers, quantize_dynamic_int8, quantize_layers
+from .inference.varlen import varlen_batch
+from .io.settings import save_tokenizer
 from .lora import merged_copy
 from .modules.pooling import Pooling
 from .quantized import dense_embeddings
-from .runtime import quantize_dynamic_int8, transformer_identity
 from .sentence_encoder import SentenceEncoder
+from .trainable import transformer_identity
 
 if TYPE_CHECKING:
     from .io.settings import EncoderConfig
@@ -40,9 +39,6 @@ class TransformerEncoder(SentenceEncoder):
         backbone: a ``PreTrainedModel`` whose output has ``last_hidden_state``.
         tokenizer: its ``PreTrainedTokenizerBase``; one without a padding token gets its end-of-text token as one.
         config: what follows the backbone.
-        name: name in the catalog.
-        base: portable id of the model it was made from.
-        note: a sentence for lists.
     """
 
     kind = "transformer"
@@ -101,12 +97,10 @@ class TransformerEncoder(SentenceEncoder):
             self.uses_varlen = fuse_layers(self.backbone, before, self._probe_varlen)
 
     def _encode_samples(self) -> None:
-        """Encode texts of many kinds and lengths."""
         for start in range(0, len(lines := sample_lines()), _SAMPLE_BATCH):
             self.token_vectors(self.collate(sorted(self.tokenize(lines[start : start + _SAMPLE_BATCH]), key=len)))
 
     def _probe(self) -> Tensor:
-        """Return the backbone's output for the tokens of two texts in one batch: (tokens, hidden_size)."""
         batch = self.collate(self.tokenize(_PROBE_TEXTS))
         with torch.inference_mode():
             return self.token_vectors(batch)[0][batch["attention_mask"].bool()]

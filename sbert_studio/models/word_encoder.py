@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +16,9 @@ from torch.nn import functional
 from ..errors import StudioError
 from .base import Encoder, require_finite_vectors
 from .modules import Module
-from .modules.dense import Dense
+from .modules.embeddings import StaticEmbedding, StaticTokens, WordEmbeddings, WordTableTokens
+from .modules.projection import Dense
 from .modules.recurrent import RECURRENT
-from .modules.static_embedding import StaticEmbedding, StaticTokens
-from .modules.word_embeddings import WordEmbeddings
 from .sentence_encoder import SentenceEncoder
 
 if TYPE_CHECKING:
@@ -86,13 +84,7 @@ def _project_tokens(encoder: SentenceEncoder, hidden: torch.Tensor) -> tuple[tor
 
 
 class WordNetwork(nn.Module):
-    """Ids → token vectors and their pooling weights.
-
-    Args:
-        embeddings: the table.
-        weights: word weights, or ``None``.
-        recurrent: recurrent network over the vectors, or ``None``.
-    """
+    """Ids → token vectors and their pooling weights."""
 
     def __init__(
         self, embeddings: WordEmbeddings | StaticEmbedding, weights: Module | None = None, recurrent: Module | None = None
@@ -121,50 +113,8 @@ class WordNetwork(nn.Module):
         return self.recurrent(weighted, real), real.to(vectors.dtype)
 
 
-class WordTableTokens:
-    """Texts → rows of a :class:`WordEmbeddings`."""
-
-    prompt = ""
-    pad = 0
-
-    def __init__(self, embeddings: WordEmbeddings) -> None:
-        self._embeddings = embeddings
-
-    @property
-    def max_length(self) -> int:
-        return self._embeddings.max_length
-
-    def ids(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return the rows of each text's known words; the padding row for a text without any."""
-        return self._embeddings.ids(texts)
-
-    def word_spans(self, text: str) -> list[tuple[int, int] | None]:
-        """Return the (start, end) of the known words of a text; ``[None]`` for a text without any."""
-        words = self._embeddings.words
-        spans = [match.span() for match in re.finditer(r"\S+", text) if words.index(match.group()) is not None]
-        return [*spans[: self.max_length]] or [None]
-
-    def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        return [len(self._embeddings.words.ids(text)) for text in texts]
-
-    def unknown_share(self, texts: Sequence[str]) -> float:
-        coverage = self._embeddings.words.coverage(texts)
-        return coverage.unknown / max(1, coverage.known + coverage.unknown)
-
-    def words(self) -> list[str]:
-        return list(self._embeddings.words.words[1:])
-
-
 class WordEncoder(SentenceEncoder):
-    """Word table → [weights] → [RNN, LSTM or GRU] → pooling → projection → normalization.
-
-    Args:
-        network: what comes before the pooling.
-        config: what follows it; there is no prompt.
-        name: name in the catalog.
-        base: portable id of the model it was made from.
-        note: a sentence for lists.
-    """
+    """Word table → [weights] → [RNN, LSTM or GRU] → pooling → projection → normalization."""
 
     kind = "words"
     backbone: WordNetwork

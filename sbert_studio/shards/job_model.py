@@ -21,7 +21,7 @@ def describe_model(catalog: Catalog, name: str, precision: str, role: Role = "pl
     Raises:
         StudioError: the model cannot be loaded, or has no vectors.
     """
-    from ..models.runtime import resolve_precision
+    from ..models.inference.machine import resolve_precision
 
     precision = resolve_precision(precision, catalog.device)
     plain, source = catalog.load(name, precision), catalog.resolve(name)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import StudioError
-from ..models.runtime import resolve_precision
+from ..models.inference.machine import resolve_precision
 from ..models.trainable import Trainable
 from .crossval import plan_folds
 from .distributed import Processes

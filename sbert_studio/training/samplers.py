@@ -12,7 +12,7 @@ from ..errors import StudioError
 from ..losses.base import Loss
 
 if TYPE_CHECKING:
-    from ..models.training_rows import TrainingRows
+    from ..models.trainable import TrainingRows
     from .spec import TrainSpec
 
 

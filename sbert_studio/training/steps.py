@@ -16,8 +16,7 @@ from ..caches import trim_heap
 from ..errors import StudioError, is_out_of_memory
 from ..losses.base import Loss
 from ..losses.cached import cached_backward
-from ..models.trainable import Trainable
-from ..models.training_rows import TrainingRows
+from ..models.trainable import Trainable, TrainingRows
 from .checkpoints import Checkpoints
 from .distributed import Processes
 from .evaluator import EvaluationLog, Evaluator

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from ..data.split import find_pair_classes
 from ..errors import StudioError
 from ..losses.base import KnownPositives
+from ..models.inference.machine import autocast_dtype, resolve_precision
 from ..models.io.digests import find_damage
-from ..models.runtime import autocast_dtype, resolve_precision
 from ..models.trainable import Trainable
 from ..workspace import write_json
 from .alarms import FORGETS, is_accepted

@@ -227,7 +227,7 @@ def _ledger(studio: Studio) -> UploadLedger:
 def _device(studio: Studio) -> dict[str, str]:
     import torch
 
-    from ..models.runtime import resolve_device
+    from ..models.inference.machine import resolve_device
 
     device = resolve_device(studio.settings.device)
     if device.type == "cuda":

@@ -15,8 +15,8 @@ from sbert_studio.models.base import PairScorer
 from sbert_studio.models.cross_encoder import load_cross_encoder
 from sbert_studio.models.io.load import load_folder
 from sbert_studio.models.io.settings import EncoderConfig
+from sbert_studio.models.modules.embeddings import WordEmbeddings, WordWeights
 from sbert_studio.models.modules.recurrent import GRU, LSTM, RNN, Recurrent
-from sbert_studio.models.modules.word_embeddings import WordEmbeddings, WordWeights
 from sbert_studio.models.poly_encoder import PolyEncoder, load_poly_encoder
 from sbert_studio.models.static.vectors import WordVectors
 from sbert_studio.models.trainable import Trainable

@@ -64,18 +64,7 @@ def test_the_bundled_model_saved_again_gives_the_peers_vectors(catalog: Catalog,
 
 def test_the_bundled_model_describes_itself(catalog: Catalog) -> None:
     said = catalog.load("all-MiniLM-L6-v2").describe()
-    assert said | {"device": "cpu"} == {
-        "name": "all-MiniLM-L6-v2",
-        "kind": "transformer",
-        "backbone": "bert",
-        "dim": 384,
-        "parameters": 22_713_216,
-        "max_length": 256,
-        "pooling": "mean",
-        "projection": None,
-        "normalizes": True,
-        "precision": "float32",
-        "device": "cpu",
-        "note": "",
-        "base": "sentence-transformers/all-MiniLM-L6-v2",
-    }
+    assert (said["name"], said["kind"], said["backbone"], said["dim"]) == ("all-MiniLM-L6-v2", "transformer", "bert", 384)
+    assert (said["parameters"], said["max_length"], said["pooling"], said["projection"]) == (22_713_216, 256, "mean", None)
+    assert (said["normalizes"], said["precision"], said["note"]) == (True, "float32", "")
+    assert said["base"] == "sentence-transformers/all-MiniLM-L6-v2"

@@ -9,7 +9,6 @@ from sentence_transformers import CrossEncoder as Peer
 
 from sbert_studio.errors import StudioError
 from sbert_studio.models.base import EncodingStoppedError
-from sbert_studio.models.catalog import Catalog
 from sbert_studio.models.cross_encoder import CrossEncoder, Head, create_cross_encoder, load_cross_encoder
 
 from .tiny import TEXTS, tiny_encoder
@@ -80,6 +79,8 @@ def test_the_order_of_a_pair_matters_and_duplicates_are_scored_once(bert: Path) 
     scores = model.predict([("red", "the cat"), ("the cat", "red"), ("red", "the cat")])
     assert sum(seen) == 2 and scores[0] == scores[2] != scores[1]
     assert model.predict([]).shape == (0,)
+    with pytest.raises(EncodingStoppedError):
+        model.predict(PAIRS, should_stop=lambda: True)
 
 
 def test_long_pairs_are_cut_on_their_longer_side(bert: Path) -> None:
@@ -89,19 +90,6 @@ def test_long_pairs_are_cut_on_their_longer_side(bert: Path) -> None:
     assert sum(segments) == 3
 
 
-def test_a_stop_is_heard(bert: Path) -> None:
-    with pytest.raises(EncodingStoppedError):
-        create_cross_encoder(bert).predict(PAIRS, should_stop=lambda: True)
-
-
 def test_a_sentence_encoder_is_no_cross_encoder(bert: Path) -> None:
     with pytest.raises(StudioError, match="no trained head"):
         load_cross_encoder(bert)
-
-
-def test_the_catalogue_keeps_a_cross_encoder(catalog: Catalog, bert: Path, tmp_path: Path) -> None:
-    create_cross_encoder(bert).save(tmp_path / "cross")
-    model = catalog.load_cross_encoder(str(tmp_path / "cross"))
-    assert catalog.load_cross_encoder(str(tmp_path / "cross")) is model
-    with pytest.raises(StudioError):
-        catalog.load_cross_encoder(str(tmp_path / "cross"), allow_folders=False)

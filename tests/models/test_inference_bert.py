@@ -42,23 +42,48 @@ def bert(tmp_path: Path) -> Path:
     return tmp_path / "bert"
 
 
-@pytest.mark.parametrize("kind", BACKBONES)
-def test_every_family_gives_the_same_bits_whichever_way_it_is_read(kind: str, tmp_path: Path) -> None:
-    tiny_encoder(kind).save(tmp_path / "model")
-    plain, known, _ = vectors_of(tmp_path / "model", "float32", frozen=False)
-    lean, fingerprint, is_lean = vectors_of(tmp_path / "model", "float32", frozen=True)
-    np.testing.assert_array_equal(lean, plain)
-    assert fingerprint == known and is_lean == (kind in NETWORKS)
+def assert_same_bits(folder: Path, precision: str = "float32", *, is_lean: bool) -> None:
+    """Both ways of loading give the same vectors and fingerprint, the frozen one by the backbone for inference if ``is_lean``."""
+    plain, known, _ = vectors_of(folder, precision, frozen=False)
+    found, fingerprint, used = vectors_of(folder, precision, frozen=True)
+    np.testing.assert_array_equal(found, plain)
+    assert fingerprint == known and used == is_lean
 
 
-@pytest.mark.parametrize("precision", ["bfloat16", "int8"])
-@pytest.mark.parametrize("kind", ["bert", "roberta"])
-def test_less_precise_weights_give_the_same_bits_too(kind: str, precision: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("kind", "precision"),
+    [
+        *((kind, "float32") for kind in BACKBONES),
+        *((kind, precision) for kind in ("bert", "roberta") for precision in ("bfloat16", "int8")),
+    ],
+)
+def test_every_family_gives_the_same_bits_whichever_way_it_is_read(kind: str, precision: str, tmp_path: Path) -> None:
     tiny_encoder(kind).save(tmp_path / "model")
-    plain, known, _ = vectors_of(tmp_path / "model", precision, frozen=False)
-    lean, fingerprint, _ = vectors_of(tmp_path / "model", precision, frozen=True)
-    np.testing.assert_array_equal(lean, plain)
-    assert fingerprint == known
+    assert_same_bits(tmp_path / "model", precision, is_lean=kind in NETWORKS)
+
+
+FILES: dict[str, tuple[Callable[[str, torch.Tensor], Weights], bool]] = {
+    "half precision": (lambda name, weight: {name: weight.half()}, True),
+    "no pooler": (lambda name, weight: {} if "pooler" in name else {name: weight}, True),
+    "prefixed": (lambda name, weight: {f"bert.{name}": weight}, False),
+    "legacy names": (
+        lambda name, weight: {name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): weight},
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_unusual_weights_are_converted_or_left_to_the_library(file: str, bert: Path) -> None:
+    change, is_lean = FILES[file]
+    rewritten(bert, lambda weights: {new: value for name, weight in weights.items() for new, value in change(name, weight).items()})
+    assert_same_bits(bert, is_lean=is_lean)
+
+
+@pytest.mark.parametrize("changes", [{"is_decoder": True}, {"hidden_act": "gelu_new"}, {"chunk_size_feed_forward": 1}])
+def test_unusual_settings_are_left_to_the_library(changes: dict[str, object], bert: Path) -> None:
+    settled(bert, **changes)
+    assert_same_bits(bert, is_lean=False)
 
 
 @pytest.mark.slow
@@ -72,47 +97,6 @@ def test_the_bundled_model_gives_the_same_bits(tmp_path: Path) -> None:
     assert isinstance(lean.backbone, InferenceBackbone)
     np.testing.assert_array_equal(lean.encode(texts), plain.encode(texts))
     assert lean.fingerprint == plain.fingerprint
-
-
-def test_half_weights_become_whole_ones(bert: Path) -> None:
-    rewritten(bert, lambda weights: {name: weight.half() for name, weight in weights.items()})
-    plain, _, _ = vectors_of(bert, "float32", frozen=False)
-    lean, _, is_lean = vectors_of(bert, "float32", frozen=True)
-    assert is_lean
-    np.testing.assert_array_equal(lean, plain)
-
-
-def test_a_pooler_that_the_file_lacks_is_made_of_zeros(bert: Path) -> None:
-    rewritten(bert, lambda weights: {name: weight for name, weight in weights.items() if "pooler" not in name})
-    plain, known, _ = vectors_of(bert, "float32", frozen=False)
-    lean, fingerprint, is_lean = vectors_of(bert, "float32", frozen=True)
-    assert is_lean and fingerprint == known
-    np.testing.assert_array_equal(lean, plain)
-
-
-@pytest.mark.parametrize("prefix", ["bert.", "LayerNorm"])
-def test_names_of_another_time_are_left_to_the_library(prefix: str, bert: Path) -> None:
-    old = {"LayerNorm.weight": "LayerNorm.gamma", "LayerNorm.bias": "LayerNorm.beta"}
-
-    def renamed(name: str) -> str:
-        if prefix == "bert.":
-            return prefix + name
-        return next((name.replace(new, given) for new, given in old.items() if new in name), name)
-
-    plain, _, _ = vectors_of(bert, "float32", frozen=False)
-    rewritten(bert, lambda weights: {renamed(name): weight for name, weight in weights.items()})
-    found, _, is_lean = vectors_of(bert, "float32", frozen=True)
-    assert not is_lean
-    np.testing.assert_array_equal(found, plain)
-
-
-@pytest.mark.parametrize("changes", [{"is_decoder": True}, {"hidden_act": "gelu_new"}, {"chunk_size_feed_forward": 1}])
-def test_settings_that_are_not_here_are_left_to_the_library(changes: dict[str, object], bert: Path) -> None:
-    settled(bert, **changes)
-    plain, _, _ = vectors_of(bert, "float32", frozen=False)
-    found, _, is_lean = vectors_of(bert, "float32", frozen=True)
-    assert not is_lean
-    np.testing.assert_array_equal(found, plain)
 
 
 def _without_layer(weights: Weights) -> Weights:

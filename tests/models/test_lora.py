@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from sbert_studio.errors import StudioError
 from sbert_studio.models.catalog import Catalog
 from sbert_studio.models.io.load import load_adapter, load_folder
 from sbert_studio.models.io.settings import EncoderConfig
-from sbert_studio.models.lora import LoraSettings, add_lora, find_heads, find_targets, lora_config, write_adapter
+from sbert_studio.models.lora import LoraSettings, add_lora, find_heads, find_targets, write_adapter
 from sbert_studio.models.transformer import TransformerEncoder
 from sbert_studio.training.prepare import add_adapter, apply_architecture
 from sbert_studio.training.spec import TrainSpec
@@ -24,11 +23,12 @@ from sbert_studio.workspace import Workspace
 
 from .tiny import TEXTS, backbone_of, tiny_encoder
 
+_DECODER = ("q_proj", "k_proj", "v_proj", "gate_proj", "up_proj", "down_proj")
 EXPECTED = {
-    "bert": {"query", "key", "value", "intermediate.dense", "output.dense"},
-    "llama": {"q_proj", "k_proj", "v_proj", "gate_proj", "up_proj", "down_proj"},
-    "qwen2": {"q_proj", "k_proj", "v_proj", "gate_proj", "up_proj", "down_proj"},
-    "gpt2": {"c_attn", "c_fc"},
+    "bert": ("query", "key", "value", "intermediate.dense", "output.dense"),
+    "llama": _DECODER,
+    "qwen2": _DECODER,
+    "gpt2": ("c_attn", "c_fc"),
 }
 
 
@@ -45,13 +45,9 @@ def trained(kind: str, config: EncoderConfig | None = None) -> TransformerEncode
 
 @pytest.mark.parametrize("kind", EXPECTED)
 def test_targets_are_the_attention_and_feed_forward_layers(kind: str) -> None:
-    backbone = tiny_encoder(kind).backbone
-    names = find_targets(backbone)
-    for name in names:
-        assert any(name.endswith(ending) for ending in EXPECTED[kind]), name
-        assert "attention.output" not in name and "pooler" not in name
-    for ending in EXPECTED[kind]:
-        assert sum(name.endswith(ending) for name in names) >= 2
+    names = find_targets(tiny_encoder(kind).backbone)
+    assert all(name.endswith(EXPECTED[kind]) and "attention.output" not in name and "pooler" not in name for name in names)
+    assert all(sum(name.endswith(ending) for name in names) >= 2 for ending in EXPECTED[kind])
 
 
 def test_a_sentence_llm_is_adapted_at_queries_keys_values_and_the_mlp() -> None:
@@ -68,16 +64,25 @@ def test_a_sentence_llm_is_adapted_at_queries_keys_values_and_the_mlp() -> None:
     assert encoder.layers[0].activation_name == "gelu" and encoder.layers[0].linear.weight.requires_grad
 
 
-@pytest.mark.parametrize("projection", [None, 8])
-def test_an_adapter_saved_and_loaded_on_its_base_gives_the_same_vectors(projection: int | None, tmp_path: Path) -> None:
-    config = EncoderConfig(projection=projection)
-    encoder = trained("bert", config)
-    if encoder.projection is not None:
-        for weight in encoder.projection.parameters():
-            weight.data.add_(0.1)
+@pytest.mark.parametrize(
+    ("base", "tuned"),
+    [
+        (EncoderConfig(), EncoderConfig()),
+        (EncoderConfig(projection=8), EncoderConfig(projection=8)),
+        (EncoderConfig(), EncoderConfig("max", False, 8, "tanh", max_length=20)),
+        (EncoderConfig(projection=8, activation="tanh"), EncoderConfig(projection=8, activation="identity")),
+    ],
+)
+def test_an_adapter_loaded_on_its_base_restores_pooling_projection_and_vectors(
+    base: EncoderConfig, tuned: EncoderConfig, tmp_path: Path
+) -> None:
+    encoder = trained("bert", tuned)
+    for weight in () if encoder.projection is None else encoder.projection.parameters():
+        weight.data.add_(0.1)
     encoder.save_adapter(tmp_path / "adapter", "owner/base")
-    other = tiny_encoder("bert", config)
+    other = tiny_encoder("bert", base)
     load_adapter(other, tmp_path / "adapter")
+    assert other.config == encoder.config
     np.testing.assert_allclose(other.eval().encode(TEXTS), encoder.encode(TEXTS), atol=1e-6)
 
 
@@ -94,17 +99,6 @@ def test_the_saved_adapter_is_portable_and_opens_in_peft(tmp_path: Path) -> None
     np.testing.assert_allclose(other.eval().encode(TEXTS), encoder.encode(TEXTS), atol=1e-6)
 
 
-def test_a_layer_of_the_bases_own_width_but_another_activation_comes_back_with_the_adapter(tmp_path: Path) -> None:
-    encoder = tiny_encoder("bert", EncoderConfig(projection=8, activation="tanh"))
-    encoder.configure_output(projection=8, activation="identity")
-    encoder.add_adapter(LoraSettings(r=2))
-    encoder.save_adapter(tmp_path / "adapter", "owner/base")
-    other = tiny_encoder("bert", EncoderConfig(projection=8, activation="tanh"))
-    load_adapter(other, tmp_path / "adapter")
-    assert other.config == encoder.config
-    np.testing.assert_allclose(other.eval().encode(TEXTS), encoder.encode(TEXTS), atol=1e-6)
-
-
 def test_wrong_settings_are_clear_errors(tmp_path: Path) -> None:
     with pytest.raises(StudioError):
         LoraSettings(r=0)
@@ -118,15 +112,6 @@ def test_wrong_settings_are_clear_errors(tmp_path: Path) -> None:
     encoder.save_adapter(tmp_path / "adapter", "owner/base")
     with pytest.raises(StudioError, match="does not fit"):
         load_adapter(tiny_encoder("llama"), tmp_path / "adapter")
-
-
-def test_a_pooling_and_projection_chosen_for_the_tuning_come_back_with_the_adapter(tmp_path: Path) -> None:
-    encoder = trained("bert", EncoderConfig("max", False, 8, "tanh", max_length=20))
-    encoder.save_adapter(tmp_path / "adapter", "owner/base")
-    other = tiny_encoder("bert")
-    load_adapter(other, tmp_path / "adapter")
-    assert other.config == encoder.config
-    np.testing.assert_allclose(other.eval().encode(TEXTS), encoder.encode(TEXTS), atol=1e-6)
 
 
 def test_an_adapters_folder_is_a_model_of_the_catalogue(catalog: Catalog, tmp_path: Path) -> None:
@@ -197,16 +182,15 @@ def test_an_adapter_finds_its_base_in_a_folder_here_and_says_what_is_missing_els
 
 def test_an_adapter_on_an_adapter_is_refused_by_name(tmp_path: Path) -> None:
     catalog = Catalog(Workspace(tmp_path / "home"), device="cpu")
-    folders = {name: tmp_path / name for name in "abc"}
-    for name, base in (("a", "b"), ("b", "a"), ("c", "c")):
-        trained("bert").save_adapter(folders[name], "owner/base")
-        path = folders[name] / "adapter_config.json"
-        path.write_text(json.dumps(json.loads(path.read_text()) | {"base_model_name_or_path": str(folders[base])}))
-    for name, base in (("a", "b"), ("b", "a"), ("c", "c")):
-        for load in (catalog.load, catalog.load_trainable):
-            with pytest.raises(StudioError, match=f"is an adapter alone, and so is its base model .*/{base}\\)") as refused:
-                load(str(folders[name]))
-            assert "base_model_name_or_path" in refused.value.hint
+    bases = {"a": "b", "b": "a", "c": "c"}
+    for name, base in bases.items():
+        trained("bert").save_adapter(tmp_path / name, "owner/base")
+        path = tmp_path / name / "adapter_config.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"base_model_name_or_path": str(tmp_path / base)}))
+    for name, base in bases.items():
+        with pytest.raises(StudioError, match=f"is an adapter alone, and so is its base model .*/{base}\\)") as refused:
+            catalog.load(str(tmp_path / name))
+        assert "base_model_name_or_path" in refused.value.hint
 
 
 HEADS = {
@@ -229,44 +213,17 @@ def classifier(kind: str) -> Any:
     return AutoModelForSequenceClassification.from_config(config, dtype=torch.float32).eval()
 
 
-IDS = torch.tensor([[5, 6, 7, 8], [9, 10, 11, 12], [13, 14, 5, 6]])
-
-
-def test_a_bare_backbone_has_no_head() -> None:
-    assert find_heads(backbone_of("bert", 40)) == find_heads(backbone_of("llama", 40)) == []
-
-
 @pytest.mark.parametrize("kind", HEADS)
-def test_the_head_learns_in_full_and_is_saved_merged_and_loaded(kind: str, tmp_path: Path) -> None:
-    from peft import PeftModel
-
+def test_the_head_of_each_family_is_trained_in_full_and_is_no_target(kind: str) -> None:
+    assert find_heads(backbone_of(kind, 40)) == []
     model = classifier(kind)
-    untuned = copy.deepcopy(model)
     heads = find_heads(model)
     assert heads == HEADS[kind]
-    assert lora_config(model, LoraSettings(), heads).modules_to_save == heads
     assert not any(name.startswith(tuple(heads)) for name in find_targets(model))
     adapted = add_lora(model, LoraSettings(r=4, alpha=8, dropout=0.0), heads)
-    assert not adapted.training
-    learning = {name: weight for name, weight in adapted.named_parameters() if weight.requires_grad}
+    learning = [name for name, weight in adapted.named_parameters() if weight.requires_grad]
     assert all("lora_" in name or any(f"{head}.modules_to_save" in name for head in heads) for name in learning)
     assert {head for head in heads if any(f"{head}.modules_to_save" in name for name in learning)} == set(heads)
-    before = {name: weight.detach().clone() for name, weight in learning.items()}
-    optimiser = torch.optim.Adam(learning.values(), lr=1e-2)
-    for _ in range(4):
-        optimiser.zero_grad()
-        (adapted(input_ids=IDS).logits[:, 0] - torch.tensor([0.0, 1.0, 2.0])).square().mean().backward()
-        optimiser.step()
-    assert not [name for name, weight in learning.items() if torch.equal(weight, before[name])]
-    tuned = adapted(input_ids=IDS).logits.detach()
-    write_adapter(adapted, tmp_path, "owner/base")
-    assert json.loads((tmp_path / "adapter_config.json").read_text())["base_model_name_or_path"] == "owner/base"
-    again = PeftModel.from_pretrained(untuned, str(tmp_path)).eval()
-    torch.testing.assert_close(again(input_ids=IDS).logits, tuned, atol=1e-6, rtol=0)
-    merged = adapted.merge_and_unload()
-    assert type(merged) is type(classifier(kind))
-    assert set(merged.state_dict()) == set(classifier(kind).state_dict())
-    torch.testing.assert_close(merged(input_ids=IDS).logits, tuned, atol=1e-5, rtol=0)
 
 
 def test_wrong_heads_and_a_second_adapter_are_clear_errors(tmp_path: Path) -> None:

@@ -13,12 +13,10 @@ from torch import Tensor
 
 from sbert_studio.errors import StudioError
 from sbert_studio.models.modules import MODULES, Module
-from sbert_studio.models.modules.dense import Dense
-from sbert_studio.models.modules.normalize import LayerNorm, Normalize
+from sbert_studio.models.modules.embeddings import StaticEmbedding, WordEmbeddings, WordWeights
 from sbert_studio.models.modules.pooling import POOLINGS, Pooling
+from sbert_studio.models.modules.projection import Dense, LayerNorm, Normalize
 from sbert_studio.models.modules.recurrent import GRU, LSTM, RNN, Recurrent
-from sbert_studio.models.modules.static_embedding import StaticEmbedding
-from sbert_studio.models.modules.word_embeddings import WordEmbeddings, WordWeights
 from sbert_studio.models.static.tokens import WordTokens
 
 WIDTH = 6
@@ -66,6 +64,8 @@ def test_damaged_files_are_named(tmp_path: Path) -> None:
             MODULES[name].read(tmp_path / name)
     with pytest.raises(StudioError, match="there is no module 'CNN'"):
         MODULES["CNN"]
+    with pytest.raises(StudioError, match="'median'"):
+        Pooling("median")
 
 
 def test_a_module_that_cannot_be_written_cannot_be_made() -> None:
@@ -120,26 +120,10 @@ def test_tokens_behind_a_prompt_keep_their_places(mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", POOLINGS)
-def test_no_mask_means_that_every_token_is_real(mode: str) -> None:
+def test_no_mask_means_real_tokens_and_modes_are_pooled_in_float32_and_joined(mode: str) -> None:
     hidden, mask, _ = batch("right")
     torch.testing.assert_close(Pooling(mode)(hidden, None), Pooling(mode)(hidden, torch.ones_like(mask)), rtol=1e-5, atol=1e-6)
-
-
-@pytest.mark.parametrize("mode", POOLINGS)
-def test_bfloat16_tokens_are_pooled_in_float32(mode: str) -> None:
-    hidden, mask, _ = batch("right")
     half = hidden.bfloat16()
-    pooled = Pooling(mode)(half, mask)
-    assert pooled.dtype == torch.float32
-    torch.testing.assert_close(pooled, Pooling(mode)(half.float(), mask), rtol=0, atol=0)
-
-
-def test_joined_modes_stand_side_by_side() -> None:
-    hidden, mask, _ = batch("right")
-    joined = Pooling("cls+mean")(hidden, mask)
-    torch.testing.assert_close(joined, torch.cat([Pooling("cls")(hidden, mask), Pooling("mean")(hidden, mask)], dim=1))
-
-
-def test_an_unknown_mode_is_named() -> None:
-    with pytest.raises(StudioError, match="'median'"):
-        Pooling("median")
+    assert torch.equal(Pooling(mode)(half, mask), Pooling(mode)(half.float(), mask)), "pooled in float32"
+    joined = Pooling(f"cls+{mode}")(hidden, mask)
+    torch.testing.assert_close(joined, torch.cat([Pooling("cls")(hidden, mask), Pooling(mode)(hidden, mask)], dim=1))

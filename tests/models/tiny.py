@@ -23,6 +23,7 @@ from transformers import (
     Qwen2Tokenizer,
     RobertaConfig,
     T5Config,
+    T5EncoderModel,
     XLMRobertaConfig,
     XLNetConfig,
 )
@@ -47,17 +48,8 @@ TEXTS = [
 
 
 def bert_tokenizer() -> Any:
-    vocab = [
-        "[PAD]",
-        "[UNK]",
-        "[CLS]",
-        "[SEP]",
-        "[MASK]",
-        *WORDS,
-        *"abcdefghijklmnopqrstuvwxyz",
-        *(f"##{c}" for c in "abcdefghijklmnopqrstuvwxyz"),
-    ]
-    vocab = list(dict.fromkeys(vocab))
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    vocab = dict.fromkeys([*["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"], *WORDS, *letters, *(f"##{letter}" for letter in letters)])
     return BertTokenizer(vocab={word: place for place, word in enumerate(vocab)}, do_lower_case=True, model_max_length=512)
 
 
@@ -130,13 +122,7 @@ def tokenizer_of(kind: str) -> Any:
 def backbone_of(kind: str, size: int) -> Any:
     torch.manual_seed(7)
     config = _CONFIGS[kind](size)
-    if kind == "t5":
-        from transformers import T5EncoderModel
-
-        model = T5EncoderModel(config)
-    else:
-        model = AutoModel.from_config(config, dtype=torch.float32)
-    return _apart(model)
+    return _apart(T5EncoderModel(config) if kind == "t5" else AutoModel.from_config(config, dtype=torch.float32))
 
 
 def _apart(model: Any) -> Any:

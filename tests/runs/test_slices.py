@@ -21,7 +21,7 @@ from sbert_studio.identity import signed_in, use_identity
 from sbert_studio.models.catalog import Catalog
 from sbert_studio.models.inference import zerogpu
 from sbert_studio.models.inference import zerogpu as zerogpu_encoder
-from sbert_studio.models.runtime import resolve_device
+from sbert_studio.models.inference.machine import resolve_device
 from sbert_studio.runs import execution
 from sbert_studio.runs.run import Run
 from sbert_studio.services import Studio, TrainRequest

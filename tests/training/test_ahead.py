@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from sbert_studio.models.training_rows import TextRows
+from sbert_studio.models.trainable import TextRows
 from sbert_studio.training import loop
 from sbert_studio.training.events import Saved, Step, Throughput
 from sbert_studio.training.steps import BatchPrefetcher

@@ -12,7 +12,7 @@ import torch
 
 from sbert_studio.errors import StudioError
 from sbert_studio.models.cross_encoder import CrossEncoder, load_cross_encoder
-from sbert_studio.models.training_rows import PairRows
+from sbert_studio.models.trainable import PairRows
 from sbert_studio.training.distributed import Processes
 from sbert_studio.training.estimate import estimate_run
 from sbert_studio.training.events import Evaluated, Finished, Notice, Started, Step

@@ -8,7 +8,7 @@ import torch
 
 from sbert_studio.losses import build_loss
 from sbert_studio.models.inference.batching import TokenRows
-from sbert_studio.models.training_rows import TextRows
+from sbert_studio.models.trainable import TextRows
 from sbert_studio.training.samplers import LengthGroupedSampler, build_sampler
 from sbert_studio.training.schedule import Schedule
 from sbert_studio.training.spec import TrainSpec

@@ -14,7 +14,7 @@ from transformers import BertConfig, BertModel, BertTokenizer
 from sbert_studio.data.examples import Examples
 from sbert_studio.data.schema.roles import Kind
 from sbert_studio.models.io.settings import EncoderConfig
-from sbert_studio.models.modules.word_embeddings import WordEmbeddings
+from sbert_studio.models.modules.embeddings import WordEmbeddings
 from sbert_studio.models.static.vectors import WordVectors
 from sbert_studio.models.transformer import TransformerEncoder
 from sbert_studio.models.word_encoder import WordEncoder, WordNetwork

@@ -29,9 +29,6 @@ _POOLER = {"pooler.dense.weight", "pooler.dense.bias"}
 class InferenceBackbone(nn.Module):
     """A backbone without dropout and gradients whose layers have transformers' names, so that weight files fit both.
 
-    Args:
-        config: transformers' configuration of the model.
-
     Attributes:
         weights_file: the file that the weights are mapped from and its stamp; ``None`` if they are in memory.
     """
@@ -68,7 +65,6 @@ class InferenceBackbone(nn.Module):
         """Return vectors (tokens, hidden) of concatenated token ids (tokens,)."""
 
     def save_pretrained(self, folder: Path) -> None:
-        """Write weights and settings through transformers."""
         from transformers import AutoModel
 
         model = AutoModel.from_config(self.config, dtype=torch.float32)
@@ -110,8 +106,6 @@ class _Embeddings(nn.Module):
 
 
 class _RobertaEmbeddings(_Embeddings):
-    """Positions count the tokens of a row that are not padding, starting after the padding id."""
-
     def __init__(self, config: Any) -> None:
         super().__init__(config)
         self.padding_idx = int(config.pad_token_id)
@@ -235,14 +229,7 @@ NETWORKS.update({"bert": Bert, "roberta": Roberta, "xlm-roberta": Roberta, "came
 def load_inference_backbone(folder: Path, config: Any, *, quantized: bool = False) -> InferenceBackbone | None:
     """Load a backbone in float32, its weights memory-mapped if the file is float32; ``None`` if transformers has to load it.
 
-    A missing pooler, which is unused, is filled with zeros.
-
-    Args:
-        config: transformers' configuration, read from ``folder``.
-        quantized: the weights are stored in four bits.
-
-    Raises:
-        Exception: any error that a damaged file causes.
+    A missing pooler, which is unused, is filled with zeros; ``quantized`` weights are stored in four bits.
     """
     network = NETWORKS.get(config.model_type)
     if network is None or [path.name for path in folder.glob("*.safetensors")] != [_WEIGHTS] or not network.supports(config):

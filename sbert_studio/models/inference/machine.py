@@ -1,37 +1,80 @@
-"""Parallel execution on CPU cores, and which matrix products this machine computes fastest."""
+"""Device, precision and batch size of inference, and parallel execution on CPU cores."""
 
 from __future__ import annotations
 
 import ctypes
 import functools
-import json
-import logging
-import math
-import platform
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from ...workspace import write_json
-from .packing import PackedLinear, supports_packing
+from ...errors import StudioError
+from .zerogpu import gpu_name
+
+PRECISIONS = ("float32", "bfloat16", "int8", "auto")
+
+
+def resolve_device(name: str = "auto") -> torch.device:
+    """Return the device ``name``; ``auto`` is CUDA, else Apple's GPU, else the CPU, which is also used outside of ZeroGPU slices."""
+    if name == "auto":
+        if gpu_name():
+            return torch.device("cpu")  # a GPU exists within slices only
+        if torch.cuda.is_available():
+            return torch.device("cuda")
+        return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise StudioError(f"there is no device {name!r}", "choose auto, cpu, cuda, cuda:N or mps") from None
+    absent = (
+        (device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count())
+        or (device.type == "mps" and not torch.backends.mps.is_available())
+        or device.type not in ("cpu", "cuda", "mps")
+    )
+    if absent:
+        raise StudioError(f"this machine has no device {name!r}", "choose auto or cpu")
+    return device
+
+
+def autocast_dtype(device: torch.device) -> torch.dtype | None:
+    """Return bfloat16 if the hardware of ``device`` multiplies it, else ``None``."""
+    if device.type == "cuda":
+        return torch.bfloat16 if torch.cuda.is_bf16_supported(including_emulation=False) else None
+    if device.type == "cpu":
+        return torch.bfloat16 if torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported() else None
+    return None
+
+
+def resolve_precision(name: str, device: torch.device) -> str:
+    """Return ``float32``, ``bfloat16`` or ``int8``; ``auto`` is bfloat16 if the hardware multiplies it, else float32."""
+    if name not in PRECISIONS:
+        raise StudioError(f"there is no precision {name!r}", f"choose one of {', '.join(PRECISIONS)}")
+    if name == "auto":
+        return "float32" if autocast_dtype(device) is None else "bfloat16"
+    if name == "int8" and device.type != "cpu":
+        raise StudioError(f"int8 runs on the CPU only, and this model is on {device.type}", "choose bfloat16")
+    return name
+
+
+def token_budget(device: torch.device) -> tuple[int, int]:
+    """Return (tokens, rows) of one inference batch.
+
+    On a CPU 512 tokens per thread, whose activations fit its cache (8,192 take twice as long); on a GPU enough to amortize a launch.
+    """
+    if device.type == "cpu":
+        return min(8_192, max(1_024, 512 * torch.get_num_threads())), 256
+    return 65_536, 2_048
+
 
 _T = TypeVar("_T")
 _MAX_WORKERS = 8  # more are limited by Python's global lock
 _BATCHES_PER_WORKER = 4  # with fewer, waiting for the last worker costs more than is gained
-log = logging.getLogger(__name__)
-_ROWS, _INPUTS, _OUTPUTS = 512, 384, 1_536  # tokens of a batch through the widest layer of a small encoder
-_REPEATS = 5
-_MIN_PACKING_SPEEDUP = 1.1  # packing needs a second copy of the weights for a while
-_MIN_BFLOAT16_SPEEDUP = 1.2  # bfloat16 is less precise
-_CPUINFO = Path("/proc/cpuinfo")
 
 
 def worker_count(device: torch.device, batches: int) -> int:
@@ -90,125 +133,3 @@ def _thread_setters() -> tuple[Callable[[int], object], ...]:
         return openmp.omp_set_num_threads, mkl.MKL_Set_Num_Threads_Local
     except (OSError, StopIteration, AttributeError):
         return ()
-
-
-@dataclass(frozen=True)
-class MachineSpeed:
-    """Matrix multiplication speed of a processor, best of a few measurements.
-
-    Attributes:
-        processor: processor and PyTorch version; measurements of another one are discarded.
-        plain, packed: 10⁹ operations per second by weight dtype: ``float32``, and ``bfloat16`` if the hardware supports it; ``packed`` is
-            empty without oneDNN.
-    """
-
-    processor: str
-    plain: dict[str, float]
-    packed: dict[str, float]
-
-    def prefers_packed(self, precision: str) -> bool:
-        """Return True if packed weights of ``precision`` are clearly faster."""
-        return self.packed.get(precision, 0.0) >= _MIN_PACKING_SPEEDUP * self.plain.get(precision, float("inf"))
-
-    def best_rate(self, precision: str) -> float:
-        """Return 10⁹ operations per second in ``precision``; 0 if the hardware does not support it."""
-        return max(self.plain.get(precision, 0.0), self.packed.get(precision, 0.0))
-
-    def auto_precision(self) -> tuple[str, str]:
-        """Return the precision that ``auto`` chooses on this processor, and the reason in a sentence."""
-        float32, bfloat16 = self.best_rate("float32"), self.best_rate("bfloat16")
-        if not bfloat16:
-            return "float32", "this processor does not multiply bfloat16"
-        speedup = bfloat16 / max(float32, 1e-9)
-        if speedup < _MIN_BFLOAT16_SPEEDUP:
-            return "float32", f"bfloat16 multiplies only {speedup:.1f} times as fast here, and rounds"
-        return (
-            "bfloat16",
-            f"it multiplies {speedup:.1f} times as fast as float32 here; int8, which rounds more, is taken only where it is named",
-        )
-
-
-def measure_machine(folder: Path | None) -> MachineSpeed:
-    """Return this machine's speed, cached in ``folder``; measured again if the cache is missing or damaged."""
-    processor = _processor()
-    path = None if folder is None else folder / "machine.json"
-    stored = None if path is None else _read_speed(path)
-    if stored is not None and stored.processor == processor:
-        return stored
-    measured = _measure_speed(processor)
-    if path is not None:
-        try:
-            write_json(path, asdict(measured))
-        except OSError as error:
-            log.info("the machine's speed could not be saved: %s", error)
-    return measured
-
-
-def _read_speed(path: Path) -> MachineSpeed | None:
-    if not path.is_file():
-        return None
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-        return MachineSpeed(str(values["processor"]), _parse_rates(values["plain"]), _parse_rates(values["packed"]))
-    except Exception as error:  # a damaged file can raise anything
-        log.info("the machine's speed is measured again: %s", error)
-        return None
-
-
-def _parse_rates(values: object) -> dict[str, float]:
-    if not isinstance(values, dict):
-        raise ValueError("no table of rates")
-    rates = {str(name): float(rate) for name, rate in values.items()}
-    if not all(0 < rate < math.inf for rate in rates.values()):
-        raise ValueError("no rate is so")
-    return rates
-
-
-@functools.cache
-def _measure_speed(processor: str) -> MachineSpeed:
-    """Measure by the CPU time of one thread, which does not advance while other programs use its core."""
-    with single_thread_executor() as pool:
-        return pool.submit(_measure_rates, processor).result()
-
-
-@torch.inference_mode()
-def _measure_rates(processor: str) -> MachineSpeed:
-    from ..runtime import autocast_dtype
-
-    generator = torch.Generator().manual_seed(12)
-    rows, weight = (torch.randn(size, _INPUTS, generator=generator) for size in (_ROWS, _OUTPUTS))
-    seconds: dict[tuple[str, str], float] = {}
-    variants: list[tuple[str, str, Any, Tensor]] = []
-    for dtype in (torch.float32, torch.bfloat16):
-        if dtype == torch.bfloat16 and autocast_dtype(torch.device("cpu")) is None:
-            continue
-        plain = nn.Linear(_INPUTS, _OUTPUTS, dtype=dtype)
-        plain.weight.data.copy_(weight)
-        name, x = str(dtype).removeprefix("torch."), rows.to(dtype)
-        variants.append(("plain", name, plain, x))
-        if supports_packing(dtype):
-            variants.append(("packed", name, PackedLinear(plain.weight, plain.bias), x))
-    for repeat in range(_REPEATS + 1):  # interleaved, so that other load affects all alike; the first is a warm-up
-        for layout, name, layer, x in variants:
-            started = time.thread_time()
-            layer(x)
-            if repeat:
-                seconds[layout, name] = min(seconds.get((layout, name), float("inf")), time.thread_time() - started)
-    rates: dict[str, dict[str, float]] = {"plain": {}, "packed": {}}
-    for (layout, name), duration in seconds.items():
-        rates[layout][name] = round(2e-9 * _ROWS * _INPUTS * _OUTPUTS / max(duration, 1e-9), 1)
-    return MachineSpeed(processor, rates["plain"], rates["packed"])
-
-
-def _processor() -> str:
-    """Return name and model numbers of the processor (clouds hide the name), and the version of PyTorch."""
-    try:
-        lines = _CPUINFO.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        lines = []
-    fields: dict[str, str] = {}
-    for line in lines:
-        key, _, value = line.partition(":")
-        fields.setdefault(key.strip(), value.strip())
-    name = " ".join(fields[key] for key in ("vendor_id", "model name", "cpu family", "model", "stepping") if key in fields)
-    return "; ".join((name or platform.processor() or platform.machine(), torch.__version__))

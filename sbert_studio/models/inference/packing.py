@@ -1,8 +1,14 @@
-"""Linear layers with weights packed for oneDNN, fused BERT layers, and their installation in a frozen network."""
+"""Linear layers packed for oneDNN in float32, bfloat16 or int8, fused BERT layers, and their installation in a frozen network.
+
+int8: weights with a scale per channel, activations with static ranges observed on a few texts. Each input component is divided by a
+factor of its own before quantization, and the weights are multiplied by it, so that a few large components do not dominate the common
+scale (SmoothQuant, Xiao et al. 2023, equation 4, α = ½). As the ranges are static, a text's vector does not depend on its batch.
+"""
 
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from .int8 import Int8Layer, Int8Linear, record_activation_ranges, supports_int8
+from ...errors import StudioError
 from .varlen import Sequences, varlen_attention
 
 _PACKED_ROWS = 1_024  # typical tokens per batch, for which oneDNN lays out the weights
@@ -18,7 +24,24 @@ log = logging.getLogger(__name__)
 # Maximum difference of the output with packed weights, relative to its largest value.
 _TOLERANCE = {torch.float32: 1e-4, torch.bfloat16: 5e-2}
 _MIN_COSINE = 0.97  # minimum mean cosine between token vectors in int8 and in float32
+_MAX_ACTIVATION, _MAX_WEIGHT = 255, 127  # of unsigned activations and signed weights
 _Replacement = tuple[Any, str, Any]
+
+
+def supports_packing(dtype: torch.dtype) -> bool:
+    """Return True if this build of PyTorch and this processor have oneDNN's products of ``dtype``."""
+    ops = torch.ops.mkldnn
+    is_available: bool = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+    if not is_available or not hasattr(ops, "_linear_pointwise") or not hasattr(ops, "_reorder_linear_weight"):
+        return False
+    return bool(ops._is_mkldnn_bf16_supported()) if dtype == torch.bfloat16 else dtype == torch.float32
+
+
+def supports_int8() -> bool:
+    """Return True if this build of PyTorch and this processor have oneDNN's int8 products."""
+    ops = torch.ops.onednn
+    is_available: bool = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+    return is_available and hasattr(ops, "qlinear_pointwise") and hasattr(ops, "qlinear_prepack") and torch.cpu._is_avx512_supported()
 
 
 class PackedLinear(nn.Module):
@@ -32,6 +55,7 @@ class PackedLinear(nn.Module):
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         super().__init__()
         self.shape, self.dtype = tuple(weight.shape), weight.dtype
+        self.packed_bytes = self.shape[0] * self.shape[1] * self.dtype.itemsize
         self.bias = None if bias is None else nn.Parameter(bias.detach().clone(), requires_grad=False)
         # Neither parameter nor buffer: the packed layout cannot be moved or converted with the module.
         self._packed: Any = torch.ops.mkldnn._reorder_linear_weight(weight.detach().contiguous(), _PACKED_ROWS)
@@ -41,10 +65,6 @@ class PackedLinear(nn.Module):
         """Meta tensor of the weight's shape and dtype, for code that inspects them."""
         return torch.empty(self.shape, dtype=self.dtype, device="meta")
 
-    @property
-    def packed_bytes(self) -> int:
-        return self.shape[0] * self.shape[1] * self.dtype.itemsize
-
     def forward(self, x: Tensor) -> Tensor:
         return self._run(x, "none", "")
 
@@ -53,36 +73,14 @@ class PackedLinear(nn.Module):
         return self._run(x, "gelu", "none")
 
     def forward_add(self, x: Tensor, residual: Tensor) -> Tensor:
-        """Return ``residual`` + x Wᵀ + b."""
-        result: Tensor = torch.ops.mkldnn._linear_pointwise.binary(x, residual, self._packed, self.bias, "add")
-        return result
+        return torch.ops.mkldnn._linear_pointwise.binary(x, residual, self._packed, self.bias, "add")  # type: ignore[no-any-return]
 
     def _run(self, x: Tensor, operation: str, algorithm: str) -> Tensor:
-        result: Tensor = torch.ops.mkldnn._linear_pointwise(x, self._packed, self.bias, operation, [], algorithm)
-        return result
-
-    def extra_repr(self) -> str:
-        return f"{self.shape[1]}, {self.shape[0]}, {self.dtype}"
-
-
-def supports_packing(dtype: torch.dtype) -> bool:
-    """Return True if this build of PyTorch and this processor have oneDNN's products of ``dtype``."""
-    ops = torch.ops.mkldnn
-    is_available: bool = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
-    if not is_available or not hasattr(ops, "_linear_pointwise") or not hasattr(ops, "_reorder_linear_weight"):
-        return False
-    if dtype == torch.bfloat16:
-        return bool(ops._is_mkldnn_bf16_supported())
-    return dtype == torch.float32
+        return torch.ops.mkldnn._linear_pointwise(x, self._packed, self.bias, operation, [], algorithm)  # type: ignore[no-any-return]
 
 
 class PlainLinear(nn.Module):
-    """The interface of :class:`PackedLinear` with unpacked weights, on any device.
-
-    Args:
-        weight: (outputs, inputs).
-        bias: (outputs,), or ``None``.
-    """
+    """The interface of :class:`PackedLinear` with unpacked weights, on any device."""
 
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         super().__init__()
@@ -96,28 +94,113 @@ class PlainLinear(nn.Module):
         return functional.gelu(self(x))
 
     def forward_add(self, x: Tensor, residual: Tensor) -> Tensor:
-        result: Tensor = self(x)
-        return result.add_(residual)
+        return self(x).add_(residual)  # type: ignore[no-any-return]
 
 
-class FusedLayer(nn.Module):
-    """A layer of BERT (Devlin et al. 2019) or its relatives with one product for queries, keys and values, and fused operations.
+class ActivationRange:
+    """Running minimum and maximum of each input component of a linear layer."""
+
+    def __init__(self) -> None:
+        self.low = self.high = torch.empty(0)
+
+    def update(self, x: Tensor) -> None:
+        rows = x.detach().float().reshape(-1, x.shape[-1])
+        low, high = rows.amin(0), rows.amax(0)
+        self.low = torch.minimum(self.low, low) if len(self.low) else low
+        self.high = torch.maximum(self.high, high) if len(self.high) else high
+
+
+class Int8Linear(nn.Module):
+    """x Wᵀ + b in int8 with int32 accumulation, by oneDNN.
 
     Args:
-        layer: a layer of transformers with BERT's structure; see :func:`is_fusible`.
-        linear: class of its linear layers.
+        weight: (outputs, inputs) float32.
+        bias: (outputs,).
+        observed: range of the layer's inputs.
+        smooth: divide each input component by a factor of its own; without, inputs may come quantized from the previous layer.
     """
 
-    def __init__(self, layer: Any, linear: type[PackedLinear] | type[PlainLinear] = PackedLinear) -> None:
+    factors: Tensor
+    shift: Tensor
+    steps: Tensor
+    zeros: Tensor
+
+    def __init__(self, weight: Tensor, bias: Tensor, observed: ActivationRange, *, smooth: bool) -> None:
         super().__init__()
-        attention, output = layer.attention.self, layer.attention.output
+        divisors = torch.ones(weight.shape[1])
+        if smooth:
+            largest = torch.maximum(observed.low.abs(), observed.high.abs()).clamp(min=1e-5)
+            divisors = (largest / weight.detach().float().abs().amax(0).clamp(min=1e-5)).sqrt()
+        low = float((observed.low / divisors).amin().clamp(max=0))
+        high = float((observed.high / divisors).amax().clamp(min=0))
+        self.scale = max(high - low, 1e-6) / _MAX_ACTIVATION
+        self.zero = round(-low / self.scale)
+        smoothed = weight.detach().float() * divisors
+        steps = smoothed.abs().amax(1).clamp(min=1e-9) / _MAX_WEIGHT
+        integers = (smoothed / steps[:, None]).round().clamp(-_MAX_WEIGHT, _MAX_WEIGHT).to(torch.int8)
+        self.register_buffer("factors", (1 / (divisors * self.scale)).contiguous(), persistent=False)
+        # The conversion to integers truncates; adding ½ makes it round.
+        self.register_buffer("shift", torch.full((weight.shape[1],), self.zero + 0.5), persistent=False)
+        self.register_buffer("steps", steps.contiguous(), persistent=False)
+        self.register_buffer("zeros", torch.zeros(len(steps), dtype=torch.int64), persistent=False)
+        self.register_buffer("bias", bias.detach().float().clone(), persistent=False)
+        self.packed_bytes = integers.numel()
+        self._packed: Any = torch.ops.onednn.qlinear_prepack(integers, [_PACKED_ROWS, weight.shape[1]])
+
+    def quantize(self, x: Tensor) -> Tensor:
+        """Quantize ``x`` (…, inputs) float32 to (rows, inputs) uint8, clamped to the observed range."""
+        rows = x.reshape(-1, x.shape[-1])
+        return torch.addcmul(self.shift, rows, self.factors).clamp_(0, _MAX_ACTIVATION).to(torch.uint8)
+
+    def forward(self, quantized: Tensor) -> Tensor:
+        return self._run(quantized, 1.0, 0, torch.float32, "none", "")
+
+    def forward_gelu(self, quantized: Tensor, following: Int8Linear) -> Tensor:
+        """Return GELU(x Wᵀ + b), quantized as the input of ``following``: (rows, outputs) uint8."""
+        return self._run(quantized, following.scale, following.zero, torch.uint8, "gelu", "none")
+
+    def forward_add(self, quantized: Tensor, residual: Tensor) -> Tensor:
+        inputs = (quantized, self.scale, self.zero, self._packed, self.steps, self.zeros, residual, self.bias)
+        return torch.ops.onednn.qlinear_pointwise.binary(  # type: ignore[no-any-return]
+            *inputs, 1.0, 0, torch.float32, 1.0, 0, "add", 1.0, "none", [], ""
+        )
+
+    def _run(self, quantized: Tensor, scale: float, zero: int, dtype: torch.dtype, operation: str, algorithm: str) -> Tensor:
+        inputs = (quantized, self.scale, self.zero, self._packed, self.steps, self.zeros, self.bias)
+        return torch.ops.onednn.qlinear_pointwise(  # type: ignore[no-any-return]
+            *inputs, scale, zero, dtype, operation, [], algorithm
+        )
+
+
+class _BertLayer(nn.Module):
+    def __init__(self, layer: Any) -> None:
+        super().__init__()
+        attention = layer.attention.self
         self.heads, self.scale = int(attention.num_attention_heads), float(attention.attention_head_size) ** -0.5
-        parts = (attention.query, attention.key, attention.value)
-        self.qkv = linear(torch.cat([part.weight for part in parts]), torch.cat([part.bias for part in parts]))
-        self.output = linear(output.dense.weight, output.dense.bias)
-        self.up = linear(layer.intermediate.dense.weight, layer.intermediate.dense.bias)
-        self.down = linear(layer.output.dense.weight, layer.output.dense.bias)
-        self.after_attention, self.after_feed_forward = output.LayerNorm, layer.output.LayerNorm
+        self.after_attention, self.after_feed_forward = layer.attention.output.LayerNorm, layer.output.LayerNorm
+
+    def _attend(self, qkv: Tensor, rows: int, length: int, mask: Tensor | None) -> Tensor:
+        queries, keys, values = qkv.view(rows, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4).unbind(0)
+        mixed = functional.scaled_dot_product_attention(queries, keys, values, attn_mask=mask, scale=self.scale)
+        return mixed.transpose(1, 2).reshape(rows, length, qkv.shape[-1] // 3)
+
+
+def _linears(layer: Any) -> dict[str, Any]:
+    return {"output": layer.attention.output.dense, "up": layer.intermediate.dense, "down": layer.output.dense}
+
+
+def _joint_qkv(layer: Any) -> tuple[Tensor, Tensor]:
+    parts = (layer.attention.self.query, layer.attention.self.key, layer.attention.self.value)
+    return torch.cat([part.weight for part in parts]), torch.cat([part.bias for part in parts])
+
+
+class FusedLayer(_BertLayer):
+    """A layer of BERT (Devlin et al. 2019) or its relatives with one product for queries, keys and values, and fused operations."""
+
+    def __init__(self, layer: Any, linear: type[PackedLinear] | type[PlainLinear] = PackedLinear) -> None:
+        super().__init__(layer)
+        self.qkv = linear(*_joint_qkv(layer))
+        self.output, self.up, self.down = (linear(part.weight, part.bias) for part in _linears(layer).values())
 
     def forward(self, hidden: Tensor, attention_mask: Tensor | Sequences | None = None, *_: Any, **__: Any) -> Tensor:
         """Return (b, t, d) for (b, t, d); the mask is that of PyTorch's attention, ``None`` if all tokens are real.
@@ -128,12 +211,28 @@ class FusedLayer(nn.Module):
             queries, keys, values = self.qkv(hidden).view(len(hidden), 3, self.heads, -1).unbind(1)
             mixed = varlen_attention(queries, keys, values, attention_mask, scale=self.scale).reshape(hidden.shape)
         else:
-            rows, length, width = hidden.shape
-            queries, keys, values = self.qkv(hidden).view(rows, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4).unbind(0)
-            mixed = functional.scaled_dot_product_attention(queries, keys, values, attn_mask=attention_mask, scale=self.scale)
-            mixed = mixed.transpose(1, 2).reshape(rows, length, width)
+            mixed = self._attend(self.qkv(hidden), hidden.shape[0], hidden.shape[1], attention_mask)
         hidden = self.after_attention(self.output.forward_add(mixed, hidden))
         return self.after_feed_forward(self.down.forward_add(self.up.forward_gelu(hidden), hidden))  # type: ignore[no-any-return]
+
+
+class Int8Layer(_BertLayer):
+    """A BERT layer with its four matrix products in int8; attention, norms and sums are in float32."""
+
+    def __init__(self, layer: Any, observed: dict[str, ActivationRange]) -> None:
+        super().__init__(layer)
+        self.qkv = Int8Linear(*_joint_qkv(layer), observed["qkv"], smooth=True)
+        self.output, self.up, self.down = (
+            Int8Linear(part.weight, part.bias, observed[name], smooth=name != "down") for name, part in _linears(layer).items()
+        )
+
+    def forward(self, hidden: Tensor, attention_mask: Tensor | None = None, *_: Any, **__: Any) -> Tensor:
+        rows, length, width = hidden.shape
+        flat = hidden.reshape(-1, width)
+        mixed = self._attend(self.qkv(self.qkv.quantize(flat)), rows, length, attention_mask)
+        flat = self.after_attention(self.output.forward_add(self.output.quantize(mixed), flat))
+        flat = self.after_feed_forward(self.down.forward_add(self.up.forward_gelu(self.up.quantize(flat), self.down), flat))
+        return flat.view(rows, length, width)  # type: ignore[no-any-return]
 
 
 def is_fusible(layer: Any, config: Any) -> bool:
@@ -153,24 +252,18 @@ def is_fusible(layer: Any, config: Any) -> bool:
 
 
 def pack_layers(network: Any, probe: Callable[[], Tensor]) -> bool:
-    """Replace linear layers by packed ones, and whole layers by fused ones if they fit.
+    """Replace linear layers by packed ones, and whole layers by fused ones if they fit; return True on success.
 
-    The network is restored if it then fails or its output differs.
-
-    Args:
-        network: for inference only, on the CPU.
-        probe: returns the network's output for a few texts.
-
-    Returns:
-        True if the network now has packed layers.
+    The network, for inference on the CPU, is restored if it then fails or its output for a few texts, which ``probe`` returns, differs.
     """
-    dtype = next((parameter.dtype for parameter in network.parameters() if parameter.is_floating_point()), None)
+    dtype = _weight_dtype(network)
     if dtype is None or not supports_packing(dtype):
         return False
     before = probe()
     for fused in (True, False):
-        replacements = _packed_replacements(network, fused=fused)
-        if not replacements:
+        replacements: list[_Replacement] = []
+        _collect_replacements(network, getattr(network, "config", None), fused, replacements)
+        if not replacements or (fused and not any(isinstance(new, FusedLayer) for *_, new in replacements)):
             continue
         old = [(holder, name, holder._modules[name]) for holder, name, _ in replacements]
         _install(replacements)
@@ -181,19 +274,12 @@ def pack_layers(network: Any, probe: Callable[[], Tensor]) -> bool:
 
 
 def fuse_layers(network: Any, before: Tensor, probe: Callable[[], Tensor]) -> bool:
-    """Replace layers by fused ones with unpacked weights.
+    """Replace layers by fused ones with unpacked weights, and restore them if the network then fails or its output differs.
 
-    They are restored if the network then fails or its output differs from ``before``.
-
-    Args:
-        network: for inference only, on any device.
-        before: output for a few texts.
-        probe: returns the output for the same texts as concatenated sequences.
-
-    Returns:
-        True if concatenated sequences have the same output, with fused layers or without.
+    ``before`` is its output for a few texts, and ``probe`` returns that for the same texts as concatenated sequences. Return True if both
+    agree, with fused layers or without.
     """
-    dtype = next((parameter.dtype for parameter in network.parameters() if parameter.is_floating_point()), None)
+    dtype = _weight_dtype(network)
     if dtype not in _TOLERANCE:
         return False
     layers = _fusible_layers(network)
@@ -205,24 +291,19 @@ def fuse_layers(network: Any, before: Tensor, probe: Callable[[], Tensor]) -> bo
 
 
 def quantize_layers(network: Any, read: Callable[[], object], probe: Callable[[], Tensor]) -> bool:
-    """Replace BERT layers by int8 ones; the unused pooler stays.
-
-    The network is restored if it has no such layers or its output differs too much.
+    """Replace BERT layers by int8 ones; return True on success, and restore the network if its output differs too much.
 
     Args:
-        network: for inference only, in float32, on the CPU.
+        network: for inference only, in float32, on the CPU; its unused pooler stays.
         read: encodes varied texts, on which activation ranges are observed.
         probe: returns the output for a few texts, (tokens, hidden size).
-
-    Returns:
-        True if the layers are now in int8.
     """
     layers = _fusible_layers(network)
     if not layers or not supports_int8():
         return False
     before = probe()
     with torch.inference_mode():
-        ranges = record_activation_ranges([layer for *_, layer in layers], read)
+        ranges = _record_ranges([layer for *_, layer in layers], read)
         try:
             _install([(holder, name, Int8Layer(layer, observed)) for (holder, name, layer), observed in zip(layers, ranges, strict=True)])
             if float(functional.cosine_similarity(probe(), before, dim=-1).mean()) >= _MIN_COSINE:
@@ -233,9 +314,20 @@ def quantize_layers(network: Any, read: Callable[[], object], probe: Callable[[]
     return False
 
 
-def _fusible_layers(network: nn.Module) -> list[_Replacement]:
-    config = getattr(network, "config", None)
-    return [(holder, name, child) for holder in network.modules() for name, child in holder.named_children() if is_fusible(child, config)]
+def quantize_dynamic_int8(backbone: Any) -> Any:
+    """Return ``backbone`` with int8 linear layers: a scale per channel for weights, per batch for activations.
+
+    For networks without BERT's layers. It costs accuracy: all-MiniLM-L6-v2 loses 1.8 points of Spearman on a quarter of STSb's test pairs
+    (0.825 → 0.807), mean cosine with the float32 vectors 0.972.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            from torch.ao.quantization import per_channel_dynamic_qconfig, quantize_dynamic
+        except ImportError:
+            raise StudioError("this build of PyTorch cannot quantise to int8", "choose float32 or bfloat16") from None
+        quantize: Any = quantize_dynamic
+        return quantize(backbone, {nn.Linear: per_channel_dynamic_qconfig}, dtype=torch.qint8)
 
 
 def packed_bytes(network: nn.Module) -> int:
@@ -243,10 +335,29 @@ def packed_bytes(network: nn.Module) -> int:
     return sum(module.packed_bytes for module in network.modules() if isinstance(module, PackedLinear | Int8Linear))
 
 
-def _packed_replacements(network: nn.Module, *, fused: bool) -> list[_Replacement]:
-    replacements: list[_Replacement] = []
-    _collect_replacements(network, getattr(network, "config", None), fused, replacements)
-    return replacements if not fused or any(isinstance(new, FusedLayer) for *_, new in replacements) else []
+def _record_ranges(layers: list[Any], run: Callable[[], object]) -> list[dict[str, ActivationRange]]:
+    observed: list[dict[str, ActivationRange]] = []
+    handles = []
+    for layer in layers:
+        linears = {"qkv": layer.attention.self.query, **_linears(layer)}
+        observed.append({name: ActivationRange() for name in linears})
+        for name, linear in linears.items():
+            handles.append(linear.register_forward_pre_hook(lambda _, inputs, seen=observed[-1][name]: seen.update(inputs[0])))
+    try:
+        run()
+    finally:
+        for handle in handles:
+            handle.remove()
+    return observed
+
+
+def _weight_dtype(network: nn.Module) -> torch.dtype | None:
+    return next((parameter.dtype for parameter in network.parameters() if parameter.is_floating_point()), None)
+
+
+def _fusible_layers(network: nn.Module) -> list[_Replacement]:
+    config = getattr(network, "config", None)
+    return [(holder, name, child) for holder in network.modules() for name, child in holder.named_children() if is_fusible(child, config)]
 
 
 def _collect_replacements(holder: nn.Module, config: Any, fused: bool, replacements: list[_Replacement]) -> None:

@@ -13,8 +13,7 @@ import numpy as np
 
 from ...errors import StudioError
 from ...identity import ANONYMOUS, Identity, current_identity, use_identity
-from ...progress import checkpoint
-from ..base import EncodingStoppedError
+from ..base import check_stop
 
 if TYPE_CHECKING:
     from ...progress import Progress, ShouldStop
@@ -43,9 +42,6 @@ def enable(device: str = "cuda") -> bool:
     """Let :func:`run_on_gpu` use GPU slices; return False if the package ``spaces`` is not installed.
 
     Call it before anything touches CUDA and before the page opens, which is when the package looks for functions that need a GPU.
-
-    Args:
-        device: device name within a slice.
     """
     try:
         import spaces
@@ -91,8 +87,6 @@ def run_on_gpu(function: Callable[..., T], *args: Any) -> T:
 
 @dataclass(frozen=True)
 class _SliceResult:
-    """Value, arguments of a :class:`StudioError`, or traceback: exceptions themselves cannot be pickled."""
-
     value: Any = None
     studio_error: tuple[Any, ...] | None = None
     traceback: str = ""
@@ -137,20 +131,13 @@ class ZeroGPUEncoder:
         return len(texts) >= _MIN_TEXTS
 
     def encode(self, texts: Sequence[str], progress: Progress | None = None, should_stop: ShouldStop | None = None) -> np.ndarray:
-        """Return the vectors of ``texts``, (n, dim) float32, row i for text i.
-
-        Raises:
-            EncodingStoppedError: ``should_stop`` returned true.
-            StudioError: no GPU is available now.
-        """
+        """Return the vectors of ``texts``, (n, dim) float32, row i for text i."""
         parts: list[np.ndarray] = []
         # Another process does not know whose request this is. Slices exist on a Space only, where nobody is the owner.
         identity = current_identity() or ANONYMOUS
         done = 0
         while done < len(texts):
-            checkpoint()
-            if should_stop and should_stop():
-                raise EncodingStoppedError
+            check_stop(should_stop)
             chunk = list(texts[done : done + _SLICE_TEXTS])
             parts.append(run_on_gpu(_encode_slice, *self._model, identity, gpu_name(), chunk, SLICE_SECONDS))
             done += len(parts[-1])
@@ -169,7 +156,6 @@ def _encode_slice(
     texts: list[str],
     seconds: float,
 ) -> np.ndarray:
-    """Return the vectors of the first texts: at least one batch, and as many as ``seconds`` allow."""
     started = time.monotonic()
     key = settings, device
     if key not in _catalogs:

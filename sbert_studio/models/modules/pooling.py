@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import torch
 from torch import Tensor
@@ -13,9 +13,6 @@ from ...errors import StudioError
 from ...workspace import write_json
 from ..io.backbone import read_json
 from .base import MODULES, POOLING, Module
-
-if TYPE_CHECKING:
-    from typing import Self
 
 POOLINGS = ("mean", "cls", "max", "last", "weighted_mean", "mean_sqrt_len")
 # Separator of several modes whose vectors are concatenated: "cls+mean".
@@ -55,9 +52,6 @@ class Pooling(Module):
 
     Args:
         skip: number of leading real tokens to leave out: those of a prompt.
-
-    Raises:
-        StudioError: the mode is unknown.
     """
 
     stage = POOLING
@@ -72,11 +66,7 @@ class Pooling(Module):
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """Load from ``config.json`` in the old or the new layout; ``skips_prompt`` is set if prompt tokens are not pooled.
-
-        Raises:
-            StudioError: the file is missing or damaged, or a mode is unknown.
-        """
+        """Load from ``config.json`` in the old or the new layout; ``skips_prompt`` is set if prompt tokens are not pooled."""
         config = read_json(folder / "config.json", dict)
         found = cls(read_mode(config))
         found.skips_prompt = not config.get("include_prompt", True)
@@ -125,7 +115,6 @@ def _unmasked(hidden: Tensor, mode: str) -> Tensor:
 
 
 def _masked(hidden: Tensor, mask: Tensor, mode: str, positions: Tensor | None = None) -> Tensor:
-    """Pool by a mask that may hold weights; ``positions`` are the positions of tokens if these do not start at the first one."""
     weights, is_real = mask.to(hidden.dtype), mask > 0
     rows = torch.arange(hidden.shape[0], device=hidden.device)
     if mode in ("cls", "last", "max") and mask.is_floating_point():
@@ -148,11 +137,7 @@ def _masked(hidden: Tensor, mask: Tensor, mode: str, positions: Tensor | None = 
 
 
 def read_mode(config: dict[str, Any]) -> str:
-    """Return the mode in a pooling's ``config.json``, by the new key or the old ones.
-
-    Raises:
-        StudioError: a mode is unknown.
-    """
+    """Return the mode in a pooling's ``config.json``, by the new key or the old ones."""
     mode = config.get("pooling_mode")
     if mode is None:
         unclear = [key for key in _OLD_POOLING.values() if not isinstance(config.get(key, False), bool)]

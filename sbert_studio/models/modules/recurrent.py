@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar, Self
 
 import torch
 from torch import Tensor, nn
@@ -13,10 +13,6 @@ from torch.nn.utils import rnn
 from ...workspace import write_json
 from ..io.backbone import read_json
 from .base import MODULES, RECURRENCE, Module, load_weights, read_weights, require_shape, write_weights
-
-if TYPE_CHECKING:
-    from typing import Self
-
 
 RECURRENT: dict[str, type[Recurrent]] = {}
 """Networks by their name in the setting ``recurrent``."""
@@ -58,7 +54,6 @@ class Recurrent(Module):
             nn.init.uniform_(parameter, -bound, bound, generator=generator)
 
     def forward(self, vectors: Tensor, mask: Tensor | None) -> Tensor:
-        """Return the states of ``vectors`` with ``mask`` (b, t), ``None`` if all tokens are real."""
         if mask is None:
             return self.encoder(vectors)[0]  # type: ignore[no-any-return]
         lengths = (mask != 0).sum(dim=1).clamp(min=1).cpu()

@@ -2,30 +2,9 @@
 
 from __future__ import annotations
 
-from .glove import GloVe
+from . import glove, weighting, word2vec  # noqa: F401  in the order in which learners are offered
 from .learners import LEARNERS, Learner
-from .tokens import Coverage, Vocabulary, WordTokens, count_words
-from .vectors import VECTOR_PACKAGES, WordVectors, load_pretrained, nearest_words
-from .weighting import WEIGHTINGS, TfIdf, common_components, removal_transform, word_weights
-from .word2vec import Cbow, SkipGram
+from .vectors import VECTOR_PACKAGES, load_pretrained
+from .weighting import WEIGHTINGS
 
-__all__ = [
-    "LEARNERS",
-    "VECTOR_PACKAGES",
-    "WEIGHTINGS",
-    "Cbow",
-    "Coverage",
-    "GloVe",
-    "Learner",
-    "SkipGram",
-    "TfIdf",
-    "Vocabulary",
-    "WordTokens",
-    "WordVectors",
-    "common_components",
-    "count_words",
-    "load_pretrained",
-    "nearest_words",
-    "removal_transform",
-    "word_weights",
-]
+__all__ = ["LEARNERS", "VECTOR_PACKAGES", "WEIGHTINGS", "Learner", "load_pretrained"]

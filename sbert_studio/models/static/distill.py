@@ -12,8 +12,8 @@ from torch import nn
 from ...errors import StudioError
 from ..base import require_finite_vectors
 from ..io.settings import EncoderConfig
-from ..modules.dense import Dense
-from ..modules.word_embeddings import WordEmbeddings, WordWeights
+from ..modules.embeddings import WordEmbeddings, WordWeights
+from ..modules.projection import Dense
 from ..word_encoder import WordEncoder, WordNetwork
 from .tokens import count_words, split_words
 from .vectors import WordVectors
@@ -49,9 +49,6 @@ def build_average_encoder(
         common: number of common components to remove by a linear layer (Arora et al. 2017, algorithm 1, lines 4 to 6).
         normalize: scale vectors to unit length.
         a: parameter of SIF.
-
-    Raises:
-        StudioError: the weighting is unknown, or there are no texts to fit it to.
     """
     embeddings = WordEmbeddings.from_vectors(vectors)
     weights = None
@@ -82,9 +79,6 @@ def distill(encoder: Encoder, texts: Sequence[str] = (), *, dim: int = DIM, prog
     Args:
         dim: components of a vector, at most those of the encoder.
         progress: called with the number of encoded words.
-
-    Raises:
-        StudioError: there are no words, or ``dim`` is below 1.
     """
     if dim < 1:
         raise StudioError(f"dim is {dim}", "choose at least 1")
@@ -132,7 +126,6 @@ def distillation_note(teacher: str, *, counted: bool) -> str:
 
 
 def _vocabulary(texts: Sequence[str], own: Sequence[str]) -> tuple[list[str], np.ndarray | None]:
-    """Return the words and their counts in ``texts``, ``None`` without texts."""
     if not texts:
         return list(own[:MOST_WORDS]), None
     counted = count_words(texts, min_count=1, most=MOST_WORDS)

@@ -34,15 +34,7 @@ def cooccurrences(ids: np.ndarray, starts: np.ndarray, size: int, window: int = 
     Args:
         ids: (n,) int32 word ids, text after text.
         starts: (texts + 1,) start of each text in ``ids``.
-        size: V, the number of words.
-        window: words on either side.
-        progress: called with the number of words done, of n.
-
-    Returns:
-        A symmetric scipy ``csr_array`` (V, V) float64 with sorted rows.
-
-    Raises:
-        StudioError: there are more than 50 million pairs of words.
+        size: V; the result is a symmetric scipy ``csr_array`` (V, V) float64 with sorted rows.
     """
     from scipy.sparse import coo_array, csr_array
 
@@ -96,7 +88,6 @@ class Factors:
         return cls(*(((rng.random(shape) - 0.5) / (width + 1)).astype(np.float32) for shape in shapes))
 
     def parts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return the four arrays in the order of :func:`glove_gradients`."""
         return self.words, self.contexts, self.word_bias, self.context_bias
 
 
@@ -123,7 +114,6 @@ class NonzeroCells:
         return NonzeroCells(self.rows[order], self.columns[order], self.log[order], self.weight[order])
 
     def blocks(self, size: int) -> Iterator[NonzeroCells]:
-        """Yield all cells in order, ``size`` at a time."""
         for begin in range(0, len(self), size):
             yield self.take(np.arange(begin, min(begin + size, len(self))))
 
@@ -190,11 +180,7 @@ class AdaGrad:
 def fit_factors(
     cells: NonzeroCells, factors: Factors, epochs: int, rate: float, seed: int = SEED, progress: Progress | None = None
 ) -> None:
-    """Minimise J by AdaGrad over shuffled cells, some thousands per step; ``progress`` is called with the number of cells.
-
-    Raises:
-        StoppedError: the work was stopped.
-    """
+    """Minimise J by AdaGrad over shuffled cells, some thousands per step; ``progress`` is called with the number of cells."""
     rng = np.random.default_rng([seed, 1])
     size = int(np.clip(len(cells) // _STEPS_PER_EPOCH, _MIN_STEP_CELLS, _MAX_STEP_CELLS))
     order = np.arange(len(cells), dtype=np.int32)

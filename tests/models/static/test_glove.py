@@ -7,8 +7,17 @@ import pytest
 import torch
 
 from sbert_studio.errors import StudioError
-from sbert_studio.models.static import GloVe, glove
-from sbert_studio.models.static.glove import Factors, NonzeroCells, cooccurrences, default_x_max, fit_factors, glove_gradients, glove_loss
+from sbert_studio.models.static import glove
+from sbert_studio.models.static.glove import (
+    Factors,
+    GloVe,
+    NonzeroCells,
+    cooccurrences,
+    default_x_max,
+    fit_factors,
+    glove_gradients,
+    glove_loss,
+)
 from sbert_studio.models.static.vectors import nearest_words
 from sbert_studio.progress import StoppedError, stoppable
 

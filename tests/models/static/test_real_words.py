@@ -10,17 +10,9 @@ import pytest
 
 from sbert_studio.data.loading.table import Table, read_table
 from sbert_studio.evaluation.tasks.sts import spearman
-from sbert_studio.models.static import (
-    VECTOR_PACKAGES,
-    GloVe,
-    WordVectors,
-    common_components,
-    load_pretrained,
-    nearest_words,
-    removal_transform,
-    word_weights,
-)
-from sbert_studio.models.static.vectors import is_package_installed
+from sbert_studio.models.static.glove import GloVe
+from sbert_studio.models.static.vectors import VECTOR_PACKAGES, WordVectors, is_package_installed, load_pretrained, nearest_words
+from sbert_studio.models.static.weighting import common_components, removal_transform, word_weights
 
 pytestmark = pytest.mark.skipif(not is_package_installed("glove-6B-50d"), reason=f"needs {VECTOR_PACKAGES['glove-6B-50d'].requirement}")
 

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from sbert_studio.errors import StudioError
-from sbert_studio.models.static import load_pretrained
-from sbert_studio.models.static.vectors import read_vectors
+from sbert_studio.models.static.vectors import load_pretrained, read_vectors
 from sbert_studio.progress import StoppedError, stoppable
 
 WORDS = ["the", "naïve", "日本", "don't", "...", "Paris"]
@@ -58,16 +57,13 @@ def test_the_mark_that_some_editors_put_before_a_file_belongs_to_no_word(tmp_pat
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n", " \n"])
-@pytest.mark.parametrize("header", ["", "6 7\n"])
+@pytest.mark.parametrize("header", ["", "6 7\n", "\n\n"])
 def test_text_is_read(tmp_path: Path, header: str, ending: str) -> None:
     found = read_vectors(_file(tmp_path, (header + _lines()).replace("\n", ending)))
     assert found.words == tuple(WORDS)
     np.testing.assert_array_equal(found.matrix, MATRIX)
     assert load_pretrained(tmp_path / "table.txt", most=2).words == ("the", "naïve")
-
-
-def test_packed_text_is_read_whatever_its_name(tmp_path: Path) -> None:
-    assert read_vectors(_file(tmp_path, gzip.compress(_lines().encode()))).words == tuple(WORDS)
+    assert read_vectors(_file(tmp_path, gzip.compress(_lines().encode()))).words == tuple(WORDS), "whatever its name"
 
 
 def test_words_with_spaces_and_second_vectors_are_passed_over(tmp_path: Path) -> None:
@@ -117,17 +113,6 @@ def test_the_line_at_fault_is_told(tmp_path: Path, content: str | bytes, said: s
     with pytest.raises(StudioError) as caught:
         read_vectors(_file(tmp_path, content))
     assert said in caught.value.message and caught.value.hint
-
-
-@pytest.mark.parametrize("header", ["", "2 2\n"])
-def test_a_mark_of_the_encoding_is_no_part_of_the_first_word(tmp_path: Path, header: str) -> None:
-    table = read_vectors(_file(tmp_path, f"{header}a 1 2\nb 3 4\n".encode("utf-8-sig")))
-    assert table.words == ("a", "b")
-    assert table.matrix.tolist() == [[1, 2], [3, 4]]
-
-
-def test_empty_lines_before_the_first_word_are_passed_over(tmp_path: Path) -> None:
-    assert read_vectors(_file(tmp_path, "\n\na 1 2\nb 3 4\n")).words == ("a", "b")
 
 
 def test_a_binary_table_whose_first_line_lies_is_refused_where_only_a_part_is_kept(tmp_path: Path) -> None:

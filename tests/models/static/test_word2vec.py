@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from sbert_studio.errors import StudioError
-from sbert_studio.models.static import LEARNERS, nearest_words
+from sbert_studio.models.static import LEARNERS
+from sbert_studio.models.static.vectors import nearest_words
 from sbert_studio.progress import StoppedError, stoppable
 from sbert_studio.registry import parse_params
 
@@ -40,7 +41,7 @@ def test_words_of_one_world_are_neighbours_and_the_seed_decides(name: str) -> No
 @pytest.mark.process
 def test_another_hash_seed_of_python_changes_nothing() -> None:
     code = (
-        "from tests.models.static.texts import two_worlds; from sbert_studio.models.static import SkipGram\n"
+        "from tests.models.static.texts import two_worlds; from sbert_studio.models.static.word2vec import SkipGram\n"
         "print(SkipGram(SkipGram.Params(width=4, epochs=2)).learn(two_worlds(40)).matrix.tobytes().hex())"
     )
     outs = [
