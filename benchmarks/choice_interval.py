@@ -24,8 +24,8 @@ from sbert_studio.evaluation.bootstrap import paired_gain
 from sbert_studio.evaluation.evaluate import main_score
 from sbert_studio.evaluation.tasks.sts import evaluate_sts_similarities
 from sbert_studio.training.blend import MARKS, best_mark
+from sbert_studio.training.crossval import FoldScores, nested_evaluation, pool_folds
 from sbert_studio.training.evaluator import Candidates, step_name
-from sbert_studio.training.fold_scores import FoldScores, nested_evaluation, pool_folds
 
 ERROR = 0.8  # standard deviation of the untuned model's error, in those of the gold scores
 MAX_ABOVE = 0.04

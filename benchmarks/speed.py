@@ -240,7 +240,7 @@ def measure_train(setup: Setup, progress: Callable[[int, int], None]) -> Compari
 
 @dataclass(frozen=True)
 class Trainers:
-    """Both sides' training rounds, with the same pairs, objective, batch size, learning rate and number of steps.
+    """Both sides' training rounds, with the same pairs, loss, batch size, learning rate and number of steps.
 
     Attributes:
         folder: the model that each round starts from.
@@ -262,7 +262,7 @@ class Trainers:
         options, catalog, model = self.setup.options, self.setup.catalog, self.setup.model_name
         spec = TrainSpec(
             model=model,
-            objective="cosine",
+            loss="cosine",
             epochs=options.epochs,
             batch_size=options.batch_size,
             learning_rate=options.lr,

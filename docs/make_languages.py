@@ -34,7 +34,6 @@ SILENT = (
         "cli/",
         "runs/export/",
         "runs/tensorboard.py",
-        "training/distributed",
         "ui/api/",
         "ui/desktop.py",
         "ui/gradio_patches.py",

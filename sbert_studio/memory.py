@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+_STATM = Path("/proc/self/statm")
 _NO_LIMIT = 1 << 60  # bytes; version 1 of control groups writes a number above it where there is no limit
 
 
@@ -75,3 +76,14 @@ def _lines(path: Path) -> list[str]:
         return path.read_text(encoding="ascii", errors="replace").splitlines()
     except OSError:
         return []
+
+
+def resident_memory() -> int:
+    """Return the resident memory of this process in bytes."""
+    if _STATM.exists():
+        import resource
+
+        return int(_STATM.read_text(encoding="ascii").split()[1]) * resource.getpagesize()
+    import psutil  # type: ignore[import-untyped, unused-ignore]  # comes with accelerate
+
+    return int(psutil.Process().memory_info().rss)

@@ -151,7 +151,7 @@ def test_mcp_clients_find_every_verb_and_call_it_with_data_of_their_own(url: str
         ("map", {"file": texts}),
         ("check", {"file": pairs}),
         ("evaluate", {"file": pairs}),
-        ("train", {"file": pairs, "objective": "cosine", "settings": settings}),
+        ("train", {"file": pairs, "loss": "cosine", "settings": settings}),
     ]
     told, answers = awaited(by_mcp(url, calls))
     assert set(told) >= set(ANSWERS)

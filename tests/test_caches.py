@@ -27,8 +27,8 @@ from sbert_studio.caches import (
     tune_malloc,
 )
 from sbert_studio.data.loading.table import table_from_columns
+from sbert_studio.memory import resident_memory
 from sbert_studio.services.janitor import Janitor
-from sbert_studio.training.schedule import resident_memory
 
 
 def test_a_value_is_made_once_at_once_and_the_least_used_goes() -> None:

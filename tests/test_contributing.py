@@ -44,9 +44,9 @@ def use_examples(package: Path, home: Path, model: Path, pairs: Path) -> None:
     told["help"] = help_page.getvalue()
     with Studio(Settings(home=home, device="cpu", default_model=str(model)), allow_folders=True) as studio:
         quick = {"epochs": 1, "batch_size": 8, "precision": "float32", "judge": "split"}
-        request = TrainRequest(pairs, overrides=quick | {"objective": "huber", "delta": 0.1})
+        request = TrainRequest(pairs, overrides=quick | {"loss": "huber", "delta": 0.1})
         done = studio.fine_tune.train(request)
-        told["objective"] = [done.status, done.spec["objective_params"]]
+        told["loss"] = [done.status, done.spec["loss_params"]]
         with zipfile.ZipFile(studio.fine_tune.export(done.id, home / "scores.zip", "scores").path) as exported:
             told["export"] = [name.rpartition("/")[2] for name in exported.namelist()]
         os.environ["SBERT_STUDIO_SEARCH_RESULTS"] = "7"
@@ -72,7 +72,7 @@ def use_examples(package: Path, home: Path, model: Path, pairs: Path) -> None:
             repr(again.layers),
         ]
         told["same"] = bool((again.encode(["cat dog", "moon"]) == encoder.encode(["cat dog", "moon"])).all())
-        other = TrainRequest(pairs, model=str(home / "again"), overrides=quick | {"objective": "cosine"})
+        other = TrainRequest(pairs, model=str(home / "again"), overrides=quick | {"loss": "cosine"})
         tuned = studio.fine_tune.train(other).model_path
         assert tuned is not None
         told["tuned"] = load_folder(tuned).dim
@@ -119,7 +119,7 @@ def test_every_example_works_as_it_stands(package: Path, tiny_model: Path, tmp_p
     pairs = write_pairs(tmp_path / "pairs.csv", 24)
     with started(tmp_path, use_examples, package, tmp_path / "home", tiny_model, pairs, COLUMNS="200") as child:
         told = json.loads(child.succeed(250).splitlines()[-1])
-    assert told["objective"] == ["finished", {"delta": 0.1}]
+    assert told["loss"] == ["finished", {"delta": 0.1}]
     assert told["module"] == [5, [1, 5], 5, False, "[Truncate(size=5)]"]
     assert told["same"]
     assert told["export"] == ["scores.json"] and told["setting"] == [7, True]

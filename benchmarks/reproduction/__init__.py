@@ -11,7 +11,7 @@ SECTIONS = {
     comparison.SECTION: "STS Benchmark: the comparison's Table 1",
     sentence_bert.POOLING: "Pooling: Sentence-BERT's Table 6",
     sentence_bert.CONCATENATION: "Concatenation: Sentence-BERT's Table 6",
-    sentence_bert.OBJECTIVE: "Objectives: Sentence-BERT's sections 3 and 4",
+    sentence_bert.OBJECTIVE: "Losses: Sentence-BERT's sections 3 and 4",
     losses.BINARY: "CoSENT's comparison: two labels",
     losses.GRADED: "CoSENT's comparison: graded pairs",
     losses.CONTRASTIVE: "AnglE (Li & Li 2024) and the contrastive losses",

@@ -58,7 +58,7 @@ def _words() -> tuple[Row, ...]:
 
 
 def _recurrent(name: str, title: str, options: str, paper: dict[str, float], why: str = _SMALL_TABLE, *, first: bool = False) -> Row:
-    stage = "--first WORK/nli.csv --set first.objective=softmax " if first else ""
+    stage = "--first WORK/nli.csv --set first.loss=softmax " if first else ""
     command = stsb_training(f"--model glove-6B-50d --loss cosine {options}", first=stage)
     prepared = ("nli.csv",) if first else ()
     return Row(

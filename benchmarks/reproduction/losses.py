@@ -28,8 +28,8 @@ _CHINESE = {
 
 def _binary() -> tuple[Row, ...]:
     rows = []
-    for name, (title, objective, options) in _OBJECTIVES.items():
-        command = f"train DATA/mrpc/train.csv --loss {objective} {options}--set judge=split {_HOW}"
+    for name, (title, loss, options) in _OBJECTIVES.items():
+        command = f"train DATA/mrpc/train.csv --loss {loss} {options}--set judge=split {_HOW}"
         why = "MRPC, English, stands in for the article's four Chinese sets, and MiniLM for BERT base"
         rows.append(Row(f"mrpc-{name}", f"MRPC, {title}", BINARY, (command,), why=why, sets=MRPC, seeds=SEEDS, minutes=4, network=_NETWORK))
     return (Row("mrpc-untuned", "MRPC, MiniLM, untuned", BINARY, model="all-MiniLM-L6-v2", sets=MRPC, minutes=0.5, network=_NETWORK), *rows)
@@ -37,10 +37,10 @@ def _binary() -> tuple[Row, ...]:
 
 def _graded() -> tuple[Row, ...]:
     rows = []
-    for name, (title, objective, options) in _OBJECTIVES.items():
-        classes = objective == "softmax"
+    for name, (title, loss, options) in _OBJECTIVES.items():
+        classes = loss == "softmax"
         file = "WORK/stsb-classes.csv" if classes else "DATA/stsb/train.csv"
-        command = f"train {file} --dev DATA/stsb/dev.csv --loss {objective} {options}{_HOW}"
+        command = f"train {file} --dev DATA/stsb/dev.csv --loss {loss} {options}{_HOW}"
         why = "six classes: the score, rounded" if classes else ""
         prepared = ("stsb-classes.csv",) if classes else ()
         rows.append(
@@ -68,15 +68,15 @@ def _chinese() -> tuple[Row, ...]:
     for name, (title, ours, theirs) in _CHINESE.items():
         graded = name == "stsb-zh"
         sets = STSB_ZH if graded else Sets("", f"{name}/test.csv", "label", 1.0)
-        for objective, paper in (("cosent", ours), ("softmax", theirs)):
-            if graded and objective == "softmax":
+        for loss, paper in (("cosent", ours), ("softmax", theirs)):
+            if graded and loss == "softmax":
                 continue
-            command = f"train DATA/{name}/train.csv --model google-bert/bert-base-chinese --loss {objective} {_HOW}"
-            words = "CoSENT" if objective == "cosent" else "Sentence-BERT (softmax)"
+            command = f"train DATA/{name}/train.csv --model google-bert/bert-base-chinese --loss {loss} {_HOW}"
+            words = "CoSENT" if loss == "cosent" else "Sentence-BERT (softmax)"
             needs = HUB_GPU if graded else f"{HUB_GPU.replace(HUB, f'{HUB}, the set {title}')}"
             section = GRADED if graded else BINARY
             figures = {"spearman": paper / 100}
-            rows.append(Row(f"{name}-{objective}", f"{title}, {words}", section, (command,), paper=figures, sets=sets, needs=needs))
+            rows.append(Row(f"{name}-{loss}", f"{title}, {words}", section, (command,), paper=figures, sets=sets, needs=needs))
     return tuple(rows)
 
 

@@ -1,4 +1,4 @@
-"""Sentence-BERT's experiments: Table 6 (pooling, concatenation, objectives), sections 4.3 and 4.4, and Table 7 (speed on a CPU)."""
+"""Sentence-BERT's experiments: Table 6 (pooling, concatenation, losses), sections 4.3 and 4.4, and Table 7 (speed on a CPU)."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from .rows import FOLDS, HUB, HUB_GPU, Row, Sets, stsb_training
 
 # Table 6, over seeds, on the STS Benchmark's dev set
 
-POOLING, CONCATENATION, OBJECTIVE = "pooling", "concatenation", "objective"
+POOLING, CONCATENATION, OBJECTIVE = "pooling", "concatenation", "loss"
 SEEDS = (1, 2, 3)
 _TRAIN_NLI = (
     "train WORK/nli.csv --dev DATA/stsb/dev.csv --loss softmax {options}--epochs 1 --batch-size 16 --lr 2e-5 --set probe=no "
     "--set blend=no --set soup=1 --set accept_alarm=both --seed SEED --out OUT"
 )
-_TRAIN_STSB = "--loss {objective} {options}--epochs 1 --batch-size 16 --lr 2e-5 --set blend=no --set soup=1"
+_TRAIN_STSB = "--loss {loss} {options}--epochs 1 --batch-size 16 --lr 2e-5 --set blend=no --set soup=1"
 _WHY_NLI = (
     "5,773 inference rows, the paper's are a million; on a model that was tuned for sentences before, which so few labels may unsettle"
 )
@@ -26,14 +26,14 @@ def _nli_row(name: str, title: str, section: str, options: str, paper: float) ->
     )  # fmt: skip
 
 
-def _stsb_row(name: str, title: str, section: str, objective: str, options: str = "", paper: float | None = None) -> Row:
-    command = stsb_training(_TRAIN_STSB.format(objective=objective, options=options))
+def _stsb_row(name: str, title: str, section: str, loss: str, options: str = "", paper: float | None = None) -> Row:
+    command = stsb_training(_TRAIN_STSB.format(loss=loss, options=options))
     figures = {} if paper is None else {"spearman": paper / 100}
     return Row(name, title, section, (command,), paper=figures, why=_WHY_STSB, seeds=SEEDS, minutes=6, network=_network(name))
 
 
 def _network(name: str) -> str:
-    """Return the row with the same network, which depends on the pooling only: the objective's head is not part of it."""
+    """Return the row with the same network, which depends on the pooling only: the loss's head is not part of it."""
     way = name.rpartition("-")[2]
     if way not in ("max", "cls"):
         return "minilm-untuned"
@@ -86,8 +86,8 @@ _ABLATIONS = (
         "objective-two-stages", "classification (NLI), then regression (STSb)", OBJECTIVE,
         (
             stsb_training(
-                _TRAIN_STSB.format(objective="cosine", options=""),
-                first="--first WORK/nli.csv --set first.objective=softmax --set first.epochs=1 --set first.probe=no ",
+                _TRAIN_STSB.format(loss="cosine", options=""),
+                first="--first WORK/nli.csv --set first.loss=softmax --set first.epochs=1 --set first.probe=no ",
             ),
         ),
         why=_WHY_NLI, seeds=SEEDS, minutes=12, prepared=("nli.csv",), network="minilm-untuned",

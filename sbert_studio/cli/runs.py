@@ -55,7 +55,7 @@ def runs(
         details = _progress(seen) if seen else scores
         wrong = damaged.get(run.id, "")
         status, details = ("damaged", wrong) if wrong else (run.status, details)
-        lines.append([run.id, status, run.objective, run.model, run.created, f"{size / 1e6:,.0f} MB", details, run.name])
+        lines.append([run.id, status, run.loss, run.model, run.created, f"{size / 1e6:,.0f} MB", details, run.name])
         more = {"waiting": seen.waiting, "stopping": seen.stopping} if seen else {"waiting": 0, "stopping": False}
         listed.append({**run.to_json(), **more, "bytes": size, "damaged": wrong})
     data: dict[str, object] = {"runs": listed, "notices": list(notices)}

@@ -63,7 +63,7 @@ def train(
     from ..runs.execution import is_main_process
 
     settings: dict[str, Any] = {
-        "objective": loss,
+        "loss": loss,
         "method": method,
         "epochs": epochs,
         "batch_size": batch_size,
@@ -155,7 +155,7 @@ class TrainingProgress:
                 self._print(f"  {reason}")
             resumed = f", going on from step {event.step:,}" if event.step else ""
             self._print(
-                f"{event.rows:,} rows, {event.dev_rows:,} held out; {event.objective}, {event.method}, batch {event.batch_size}, "
+                f"{event.rows:,} rows, {event.dev_rows:,} held out; {event.loss}, {event.method}, batch {event.batch_size}, "
                 f"{event.steps:,} steps on {event.device} in {event.precision}{resumed}"
             )
         elif isinstance(event, Step):

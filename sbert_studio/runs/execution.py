@@ -179,7 +179,7 @@ def _changes(body: dict[str, Any]) -> dict[str, Any]:
         return {
             "steps": body.get("run_steps") or body["steps"],
             "dev_rows": body["dev_rows"],
-            "objective": body["objective"],
+            "loss": body["loss"],
             "method": body["method"],
         }
     if kind == "step":
@@ -221,6 +221,7 @@ def _message(error: Exception) -> str:
 def train_run(folder: Path, catalog: Catalog, should_stop: Callable[[], bool], emit: Callable[[Event], None]) -> TrainingOutcome:
     """Train the run in ``folder``, from its last checkpoint if it has one."""
     from ..training.prepare import create_model
+    from ..training.trainer import RunNotes
     from ..training.trials import run_trials
 
     files = RunFiles(folder)
@@ -239,8 +240,7 @@ def train_run(folder: Path, catalog: Catalog, should_stop: Callable[[], bool], e
         folder=folder,
         dev=dev,
         first=files.first(),
-        reasons=files.reasons(),
-        pins=files.pins(),
+        notes=RunNotes(tuple(files.reasons()), files.pins()),
     )
     return replace(outcome, question=with_options(outcome.question))
 

@@ -17,7 +17,7 @@ from ..data.row_report import RowReport
 from ..data.schema.roles import Roles
 from ..errors import StudioError
 from ..models.io.digests import cached_digest
-from ..training.pins import TrackedExamples
+from ..training.events import TrackedExamples
 from ..training.spec import TrainSpec
 from ..workspace import atomic_file, digest_file, file_name, write_json
 

@@ -15,6 +15,7 @@ from pydantic import AfterValidator, AliasChoices, BaseModel, BeforeValidator, C
 from pydantic_core import from_json
 
 from ..errors import is_valid_utf8
+from ..training.events import FORMER_NAMES, rename_settings
 
 Status = Literal["queued", "running", "finished", "stopped", "failed", "interrupted", "asks"]
 ACTIVE: tuple[Status, ...] = ("queued", "running")
@@ -25,7 +26,7 @@ MAX_DEPTH = 40  # of nested lists and objects; what a run writes has five levels
 _LARGEST = 1 << 63
 _ID = re.compile(r"run-[0-9a-f]{10}")
 _PUBLIC = (
-    *("id", "name", "status", "created", "model", "objective", "method", "rows", "dev_rows", "step", "steps", "seconds"),
+    *("id", "name", "status", "created", "model", "loss", "method", "rows", "dev_rows", "step", "steps", "seconds"),
     *("pairs_per_second", "message", "hint"),
 )
 
@@ -100,7 +101,7 @@ class Run(BaseModel):
         status: ``interrupted`` if its process died, ``asks`` if an alarm stopped it.
         created: UTC, ISO 8601, to the second.
         model: name of the model that it started from.
-        objective, method: as resolved in the spec.
+        loss, method: as resolved in the spec.
         spec: the whole :class:`~sbert_studio.training.spec.TrainSpec` as JSON, so that an older one can still be listed.
         rows, dev_rows: number of examples for training and for evaluation.
         before, after: scores of the untuned and the tuned model on the held-out rows.
@@ -119,9 +120,9 @@ class Run(BaseModel):
     status: Status
     created: Annotated[str, AfterValidator(_check_time)]
     model: str
-    objective: str = "auto"
+    loss: Annotated[str, Field(validation_alias=AliasChoices("loss", FORMER_NAMES["loss"]))] = "auto"
     method: str = "full"
-    spec: JsonObject = {}
+    spec: Annotated[JsonObject, AfterValidator(rename_settings)] = {}
     rows: Count = 0
     dev_rows: Count = 0
     before: Scores = {}

@@ -190,15 +190,15 @@ class DataService(Service):
         overrides: Roles | SchemaOverrides | None,
         dev: Table | None,
         model: str,
-        objective: str | None = None,
+        loss: str | None = None,
         progress: Progress | None = None,
     ) -> Diagnosis:
-        """Diagnose a table. ``objective`` decides between scores and labels if the table has both."""
+        """Diagnose a table. ``loss`` decides between scores and labels if the table has both."""
         from ..data.doctor.diagnosis import diagnose
         from ..data.schema.inference import infer_schema
         from ..data.schema.roles import Roles
 
-        kinds = self.kinds_of_loss(objective)
+        kinds = self.kinds_of_loss(loss)
         if model.casefold() == NO_MODEL:
             reading = overrides if isinstance(overrides, Roles) else infer_schema(table, overrides, kinds)
             return diagnose(table, reading, dev, progress=progress)
@@ -240,23 +240,23 @@ class DataService(Service):
         note = f"{overlap}, so how it orders them says nothing of what more they can teach it: {title} was asked instead"
         return EncoderSimilarity(base.for_role("symmetric").encode, title), note
 
-    def infer_roles(self, table: Table, overrides: Roles | SchemaOverrides | None = None, objective: str | None = None) -> Roles:
+    def infer_roles(self, table: Table, overrides: Roles | SchemaOverrides | None = None, loss: str | None = None) -> Roles:
         """Infer the role of each column, except where ``overrides`` says it."""
         from ..data.schema.inference import infer_schema
         from ..data.schema.roles import Roles
 
         if isinstance(overrides, Roles):
             return overrides
-        return infer_schema(table, overrides, self.kinds_of_loss(objective)).roles
+        return infer_schema(table, overrides, self.kinds_of_loss(loss)).roles
 
     @staticmethod
-    def kinds_of_loss(objective: object) -> tuple[Kind, ...]:
+    def kinds_of_loss(loss: object) -> tuple[Kind, ...]:
         """Return the kinds of examples a loss accepts; none if it is unknown or was not chosen."""
         from ..losses import LOSSES_BY_ARCHITECTURE
 
-        if not isinstance(objective, str):  # unvalidated settings
+        if not isinstance(loss, str):  # unvalidated settings
             return ()
-        return next((known[objective].kinds for known in LOSSES_BY_ARCHITECTURE.values() if objective in known), ())
+        return next((known[loss].kinds for known in LOSSES_BY_ARCHITECTURE.values() if loss in known), ())
 
     def fix_all(
         self, path: str | Path | Table, *, dev: str | Path | Table | None = None, overrides: SchemaOverrides, model: str | None = None

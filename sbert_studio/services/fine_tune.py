@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from ..data.questions import Option, Question
     from ..data.row_report import RowReport
     from ..runs.files import RunFiles
-    from ..training.events import Event
-    from ..training.pins import TrackedExamples
+    from ..training.events import Event, TrackedExamples
     from .data import DataService
     from .planning import TrainingPlanner
     from .resources import Resources
@@ -176,8 +175,8 @@ class FineTuneService(Service):
         return self._files(run_id).pins()
 
     def get_mistakes(self, run_id: str) -> dict[str, Any] | None:
-        """Return the held-out rows a run's model gets most wrong; see :func:`~sbert_studio.training.mistakes.find_mistakes`."""
-        from ..training.mistakes import MISTAKES, read_mistakes
+        """Return the held-out rows a run's model gets most wrong; see :func:`~sbert_studio.training.artifacts.find_mistakes`."""
+        from ..training.artifacts import MISTAKES, read_mistakes
 
         return read_mistakes(self.workspace.run(run_id) / MISTAKES)
 
@@ -246,9 +245,9 @@ class FineTuneService(Service):
         Raises:
             StudioError: the strength is out of range, the run is not finished, or the model cannot be blended.
         """
+        from ..training.blend import set_strength
         from ..training.events import to_json
         from ..training.prepare import create_model
-        from ..training.strength import set_strength
 
         run, files = self.store.get(run_id), self._files(run_id)
         if run.status != "finished":
@@ -257,7 +256,7 @@ class FineTuneService(Service):
         after = set_strength(files.folder, spec, value, load=lambda: create_model(self.catalog, spec, files.examples()[0]))
         self.store.record(run_id, after=after)
         pins = files.pins()
-        event = None if pins is None else pins.score(self.catalog.load_any(run_id), run.step, kept=True)
+        event = None if pins is None else pins.score(self.catalog.load_any(run_id), run.step, is_final=True)
         if event is not None:
             self.store.record(run_id, to_json(event))
         return self.store.get(run_id)

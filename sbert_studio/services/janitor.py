@@ -117,7 +117,7 @@ class Janitor:
 
     def _return_memory(self) -> None:
         """Return memory to the system once a training has ended, or after memory has grown."""
-        from ..training.schedule import resident_memory
+        from ..memory import resident_memory
 
         self._studio.evict_unused(_UNUSED)
         is_training = self._was_training
@@ -132,7 +132,7 @@ class Janitor:
 
     def _log_memory(self) -> None:
         if log.isEnabledFor(logging.DEBUG):
-            from ..training.schedule import resident_memory
+            from ..memory import resident_memory
 
             log.debug("memory %s", json.dumps({"resident": resident_memory(), **self._studio.cache_sizes(), **self._extra_memory()}))
 

@@ -35,7 +35,10 @@ def require_within_limits(limits: Limits, run: Run, runs: Sequence[Run], elsewhe
 
 
 def _epochs(spec: Mapping[str, Any]) -> float:
-    return float(spec.get("epochs", 0)) * int(spec.get("soup", 1))
+    from ..training.spec import TrainSpec
+
+    spec = {**TrainSpec().to_json(), **spec} if spec else {"epochs": 0, "soup": 1}
+    return float(spec["epochs"]) * int(spec["soup"])
 
 
 def require_free_slot(limits: Limits, owner: str, runs: Sequence[Run], elsewhere: str) -> None:

@@ -74,7 +74,7 @@ class TrainingPlanner(Service):
         dev_table = None if request.dev is None else self._read(request.dev, overrides, before.dev if before else None, read_progress)
         diagnosis = before.diagnosis if before and self._has_same_rows(before, table, dev_table, overrides, model, settings) else None
         if diagnosis is None:
-            diagnosis = self._data.diagnose(table, overrides, dev_table, model, settings.get("objective"), check_progress)
+            diagnosis = self._data.diagnose(table, overrides, dev_table, model, settings.get("loss"), check_progress)
         data = _plan_file(source, table, overrides, diagnosis)
         dev, held_out, held_account = None, diagnosis.dev_examples, diagnosis.dev_account
         if request.dev is not None and dev_table is not None and held_out is not None and held_account is not None:
@@ -164,7 +164,7 @@ class TrainingPlanner(Service):
         """Return True if the earlier diagnosis still holds: most settings change nothing in the rows."""
         known_dev = None if before.dev is None else before.dev.table
         known_model = before.request.model or self.settings.default_model
-        loss, known_loss = settings.get("objective"), before.request.overrides.get("objective")
+        loss, known_loss = settings.get("loss"), before.request.overrides.get("loss")
         kinds = self._data.kinds_of_loss(loss)
         is_same_kind = known_loss == loss or (before.roles.kind in kinds if kinds else known_loss is None)
         is_same_file = before.table is table and known_dev is dev_table and before.data.choices == overrides
@@ -184,7 +184,7 @@ class TrainingPlanner(Service):
         table = self._read(given, overrides, known, progress)
         diagnosis = before.earlier if before and known and known.table is table and known.choices == overrides else None
         if diagnosis is None:
-            diagnosis = self._data.diagnose(table, overrides, None, model, settings.get("objective"))
+            diagnosis = self._data.diagnose(table, overrides, None, model, settings.get("loss"))
             diagnosis = replace(diagnosis, questions=tuple(map(for_first_stage, diagnosis.questions)))
         return _plan_file(given, table, overrides, diagnosis), diagnosis
 
@@ -208,7 +208,7 @@ class TrainingPlanner(Service):
             prompts, default = parse_prompts(spec.prompt)
         roles_of_columns = column_roles("positive_pairs" if spec.architecture == "poly" else roles.kind, len(roles.texts))
         measure = encoder.similarity_name
-        note = f"The model compares by {TITLES[measure]}, and is judged so; the objectives fit the cosine." if measure != "cosine" else ""
+        note = f"The model compares by {TITLES[measure]}, and is judged so; the losses fit the cosine." if measure != "cosine" else ""
         return describe_prompts(prompts, default, roles.texts, roles_of_columns), note
 
     def _advise(self, examples: Examples, model: str, settings: Mapping[str, Any]) -> Advice:
@@ -228,10 +228,10 @@ class TrainingPlanner(Service):
         overrides = {**settings, "model": model}
         advice = advise(examples, info=info, device=device, lengths=lengths, overrides=overrides, multilingual=multilingual)
         # Validate the loss's own parameters here too, before a run is created.
-        given = advice.spec.objective_params
-        loss = losses_of(advice.spec.architecture)[advice.spec.objective]
+        given = advice.spec.loss_params
+        loss = losses_of(advice.spec.architecture)[advice.spec.loss]
         checked = asdict(parse_params(loss.Params, given))
-        return replace(advice, spec=advice.spec.replace(objective_params={name: checked[name] for name in given}))
+        return replace(advice, spec=advice.spec.replace(loss_params={name: checked[name] for name in given}))
 
 
 def _plan_file(path: Path | str | Table, table: Table, overrides: SchemaOverrides, diagnosis: Diagnosis) -> PlanFile:

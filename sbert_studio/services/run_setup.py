@@ -82,7 +82,7 @@ def new_run(plan: TrainPlan) -> Run:
         status="queued",
         created=utc_now(),
         model=spec.model,
-        objective=spec.objective,
+        loss=spec.loss,
         method=spec.method,
         spec=spec.to_json(),
         rows=len(plan.examples),
@@ -144,8 +144,8 @@ def _plan_record(plan: TrainPlan) -> dict[str, Any]:
 
 def _require_same_settings(run: Run, settings: Mapping[str, Any]) -> None:
     stage = run.spec.get("first", {})
-    known = {**run.spec, **run.spec.get("objective_params", {})}
-    known |= {f"{FIRST_STAGE_PREFIX}{key}": value for key, value in {**stage, **stage.get("objective_params", {})}.items()}
+    known = {**run.spec, **run.spec.get("loss_params", {})}
+    known |= {f"{FIRST_STAGE_PREFIX}{key}": value for key, value in {**stage, **stage.get("loss_params", {})}.items()}
     for name, value in settings.items():
         if name == ACCEPT_ALARM:
             continue

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..data.schema.roles import Roles, SchemaOverrides
     from ..runs.files import RunFiles
     from ..runs.run import Run
-    from ..training.pins import TrackedExamples
+    from ..training.events import TrackedExamples
     from ..training.spec import TrainSpec
 
 

@@ -13,7 +13,7 @@ from ..losses import LOSSES, loss_title, losses_of
 from ..registry import fields_of
 from ..settings import DEFAULT_MODEL, MULTILINGUAL_HUB_ID
 from .samplers import MIN_CLASS_BATCH, require_two_classes
-from .spec import SMALL, TrainSpec, default_objective, default_pair_objective, default_poly_objective, require_learnable
+from .spec import SMALL, TrainSpec, default_loss, require_learnable
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
@@ -33,7 +33,6 @@ class Advice:
     reasons: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain JSON values."""
         return {"spec": self.spec.to_json(), "reasons": list(self.reasons)}
 
 
@@ -58,139 +57,129 @@ def advise(
     Raises:
         StudioError: an override is unknown or invalid, or its loss does not support this kind of examples.
     """
-    chosen = {
-        name: value for name, value in (overrides or {}).items() if value is not None and not (name == "objective" and value == "auto")
-    }
-    # Checked before anything is made of them: a batch size of 0 would be divided by.
+    chosen = {name: value for name, value in (overrides or {}).items() if value is not None and not (name == "loss" and value == "auto")}
+    # Checked before anything is computed from them: a batch size of 0 would be divided by.
     settings = {item.name: item for item in TrainSpec.settings()}
     chosen = {name: settings[name].parse(value) if name in settings else value for name, value in chosen.items()}
-    advisor = _Advisor(examples, info, device.partition(":")[0], lengths, chosen, multilingual)
-    spec_names = set(settings) | ({"objective_params"} if isinstance(chosen.get("objective_params"), Mapping) else set())
+    advisor = _Advisor(examples, info, device.partition(":")[0], lengths, chosen)
+    advisor.choose_settings(multilingual)
+    spec_names = set(settings) | ({"loss_params"} if isinstance(chosen.get("loss_params"), Mapping) else set())
     own = {name: value for name, value in chosen.items() if name not in spec_names}
-    spec = TrainSpec.from_json({**advisor.settings(), **{name: value for name, value in chosen.items() if name in spec_names}})
-    known = [item.name for item in fields_of(losses_of(spec.architecture)[spec.objective].Params)]
+    spec = TrainSpec.from_json({**advisor.values, **{name: value for name, value in chosen.items() if name in spec_names}})
+    known = [item.name for item in fields_of(losses_of(spec.architecture)[spec.loss].Params)]
     for name in own:
         if name not in known:
-            listed = ", ".join([*known, *(item.name for item in TrainSpec.settings())])
-            raise StudioError(f"there is no setting {name!r} for training with {spec.objective}", f"known: {listed}")
+            listed = ", ".join([*known, *settings])
+            raise StudioError(f"there is no setting {name!r} for training with {spec.loss}", f"known: {listed}")
     require_learnable(spec, examples.kind)
-    if losses_of(spec.architecture)[spec.objective].classes_in_batch:
+    if losses_of(spec.architecture)[spec.loss].classes_in_batch:
         require_two_classes(spec.batch_size)
     if own:
-        spec = spec.replace(objective_params={**spec.objective_params, **own})
+        spec = spec.replace(loss_params={**spec.loss_params, **own})
     return Advice(spec, tuple(advisor.reasons))
 
 
 class _Advisor:
     def __init__(
-        self,
-        examples: Examples,
-        info: Mapping[str, Any],
-        device: str,
-        lengths: Sequence[int] | None,
-        chosen: Mapping[str, Any],
-        multilingual: str,
+        self, examples: Examples, info: Mapping[str, Any], device: str, lengths: Sequence[int] | None, chosen: Mapping[str, Any]
     ) -> None:
         self.examples, self.rows = examples, len(examples)
+        self.scored = examples.kind in ("scored_pairs", "labelled_pairs")
         self.parameters = int(info.get("parameters") or 0)
         self.backbone = f"{info.get('backbone', '')} {info.get('name', '')}".lower()
         self.name = str(chosen.get("model") or info.get("name") or DEFAULT_MODEL)
         self.longest = int(info.get("max_length") or 0)
-        self.device, self.lengths = device, lengths
-        self.cross, self.poly = (chosen.get("architecture") == one for one in ("cross", "poly"))
+        self.device, self.lengths, self.chosen = device, lengths, chosen
+        self.architecture = chosen.get("architecture", "siamese")
         self.words = info.get("kind") == "words"
         self.recurrent = self.words and bool(chosen.get("recurrent") or info.get("backbone") != "word vectors")
         self.values: dict[str, Any] = {"model": self.name}
-        self.multilingual = multilingual
-        self.chosen = chosen
         self.reasons: list[str] = []
 
-    def settings(self) -> dict[str, Any]:
-        first = (self._objective, self._table, self._method, self._batch_size)
-        for choose in (*first, self._rate, self._epochs, self._soup, self._length, self._evaluations):
-            choose()
-        self._language()
-        return self.values
+    def choose_settings(self, multilingual: str) -> None:
+        self._loss()
+        if self.words and not self.recurrent and not self.chosen.get("projection"):
+            self._set("learn_words", True, "The vectors of the words learn: there is nothing else in this model that could.")
+        self._method()
+        self._batch_size()
+        self._rate()
+        self._epochs()
+        if self._soups or "soup" in self.chosen:
+            self._set("soup", 3, "Soup 3: trained three times from the same weights; their mean gained more than any of them.")
+        if self._soups:
+            self._set("dropout", 0.0, "No dropout: the mean of several trainings smooths by itself, and gained more without.")
+        self._length()
+        steps = self.rows // int(self.values["batch_size"])
+        if steps > 1_000 and "evaluations_per_epoch" not in self.chosen:
+            times = self.values["evaluations_per_epoch"] = min(10, steps // 500)
+            self.reasons.append(f"{times} evaluations an epoch: an epoch has {steps:,} steps, and the best moment may lie within it.")
+        script = detect_main_script(islice(chain.from_iterable(zip(*self.examples.texts, strict=True)), 2_000))
+        if script and not any(word in self.backbone for word in _MULTILINGUAL):
+            better = multilingual or MULTILINGUAL_HUB_ID
+            self.reasons.append(f"Most texts are in {script} script, which {self.name} hardly knows: {better} would start far better.")
 
     def _set(self, name: str, value: Any, reason: str) -> None:
+        self.values[name] = self.chosen.get(name, value)
         if name in self.chosen:
-            self.values[name] = self.chosen[name]
             value = self.chosen[name]
-            told = loss_title(value) if name == "objective" else f"{value:g}" if isinstance(value, float) else value
-            self.reasons.append(f"{name.replace('_', ' ').capitalize()} {told}: as you chose.")
-        else:
-            self.values[name] = value
-            self.reasons.append(reason)
+            shown = loss_title(value) if name == "loss" else f"{value:g}" if isinstance(value, float) else value
+            reason = f"{name.replace('_', ' ').capitalize()} {shown}: as you chose."
+        self.reasons.append(reason)
 
-    def _objective(self) -> None:
-        if self.cross:
-            self._pair_objective()
-            return
-        default = default_poly_objective if self.poly else default_objective
-        name = default(self.examples.kind, self.examples.labels, self.rows, self.examples.ordered)
-        if self.poly:
+    def _loss(self) -> None:
+        if self.architecture == "cross":
+            self.reasons.append("Architecture cross: both texts are read at once: slower, more exact, for re-ranking and not for search.")
+        name = default_loss(self.examples.kind, self.examples.labels, self.rows, self.examples.ordered, self.architecture)
+        if self.architecture == "poly":
             self.reasons.append(
                 "Architecture poly: a query is compared in several vectors with the one of each candidate, which is read once and kept: it "
                 "ranks what a search has found again at hardly any cost, less exactly than a cross-encoder."
             )
+        labels = len(self.examples.labels)
         why = {
             "cosine+cosent": f"{self.rows:,} scored pairs: fitting the scores and their order together gained most in our measurements",
             "cosine": f"only {self.rows:,} scored pairs: fitting the scores gained more than fitting their order",
             "cosent": "the labels say which pairs are more alike: CoSENT learns that order",
             "softmax": "the labels have no order: a classifier on (u, v, |u−v|) learns them",
             "in_batch": "there are no scores: each text should find its own partner among those of the whole batch",
-            "supcon+prototypes": f"texts of one of the {len(self.examples.labels)} categories should lie together, apart from the others",
+            "supcon+prototypes": f"texts of one of the {labels} categories should lie together, apart from the others",
             "simcse": "there are sentences only: each should recognise itself under another dropout",
-        }[name]
-        self._set("objective", name, f"Objective {losses_of('poly' if self.poly else 'siamese')[name].title}: {why}.")
-
-    def _pair_objective(self) -> None:
-        self.reasons.append("Architecture cross: both texts are read at once: slower, more exact, for re-ranking and not for search.")
-        name = default_pair_objective(self.examples.kind, self.examples.labels, self.examples.ordered)
-        why = {
             "mse": "the scores are fitted as they are" + (", squeezed by a sigmoid" if self.chosen.get("head") == "mlp" else ""),
             "binary_cross_entropy": "two labels: a score tells pairs that belong together from others, and can rank",
-            "cross_entropy": f"{len(self.examples.labels)} labels: each pair is sorted into one of them",
+            "cross_entropy": f"{labels} labels: each pair is sorted into one of them",
         }[name]
-        self._set("objective", name, f"Objective {losses_of('cross')[name].title}: {why}.")
-
-    def _table(self) -> None:
-        if self.words and not self.recurrent and not self.chosen.get("projection"):
-            self._set("learn_words", True, "The vectors of the words learn: there is nothing else in this model that could.")
+        self._set("loss", name, f"Loss {losses_of(self.architecture)[name].title}: {why}.")
 
     def _method(self) -> None:
         decoder = any(word in self.backbone for word in _DECODERS)
-        limit = _FULL_LIMIT.get(self.device, _FULL_LIMIT["cpu"])
         size = f"{self.parameters / 1e6:.0f} million weights"
         if self.words:
             if self.chosen.get("method") == "lora":
                 raise StudioError("a model of word vectors has no layers for an adapter", "use the method full")
             self._set("method", "full", "Method full: a model of word vectors has no attention that adapters could sit in.")
-        elif decoder or self.parameters > limit:
+        elif decoder or self.parameters > _FULL_LIMIT.get(self.device, _FULL_LIMIT["cpu"]):
             why = "a language model" if decoder else f"{size} on {self.device}"
             self._set("method", "lora", f"Method LoRA: {why}; adapters need a fraction of the memory.")
         else:
             self._set("method", "full", f"Method full: {size} are few enough to tune all of them, which is at least as good as adapters.")
 
     def _batch_size(self) -> None:
-        name = self.values["objective"]
-        if self.cross:
-            self._set("batch_size", 16, "Batch size 16: a new head learns by many steps.")
+        name = self.values["loss"]
+        if self.architecture == "cross":
+            size, why = 16, "a new head learns by many steps"
         elif name in LOSSES and LOSSES[name].classes_in_batch:
             size = max(MIN_CLASS_BATCH, min(32, self.rows))
-            self._set(
-                "batch_size", size, f"Batch size {size}: each text is held against siblings and texts of many other categories at once."
-            )
+            why = "each text is held against siblings and texts of many other categories at once"
         elif name in LOSSES and LOSSES[name].in_batch:
-            size = 128 if self.device == "cuda" and self.rows > 20_000 else 64 if self.rows > SMALL else 32
-            size = max(2, min(size, self.rows))
-            self._set("batch_size", size, f"Batch size {size}: the other rows of a batch are the negatives, so it should be large.")
+            size = max(2, min(128 if self.device == "cuda" and self.rows > 20_000 else 64 if self.rows > SMALL else 32, self.rows))
+            why = "the other rows of a batch are the negatives, so it should be large"
         elif self.rows > SMALL:
-            self._set("batch_size", 32, f"Batch size 32: with {self.rows:,} rows there are steps enough.")
+            size, why = 32, f"with {self.rows:,} rows there are steps enough"
         elif self.rows > 16:
-            self._set("batch_size", 16, f"Batch size 16: with {self.rows:,} rows, smaller batches give more steps.")
+            size, why = 16, f"with {self.rows:,} rows, smaller batches give more steps"
         else:
-            self._set("batch_size", 16, f"Batch size 16: a step sees all {self.rows:,} rows at once.")
+            size, why = 16, f"a step sees all {self.rows:,} rows at once"
+        self._set("batch_size", size, f"Batch size {size}: {why}.")
 
     def _rate(self) -> None:
         small = self.parameters <= _SMALL_MODEL
@@ -199,17 +188,17 @@ class _Advisor:
         elif self.values["method"] == "lora":
             rate = 5e-4 if self.parameters <= 4 * _SMALL_MODEL else 2e-4
             why = "adapters start at zero and want a higher rate"
-        elif self.cross:
+        elif self.architecture == "cross":
             rate, why = (5e-5, "a small model with a new head takes a higher rate well") if small else (2e-5, "the usual rate for BERT")
         elif self.examples.kind == "labelled_texts":
             rate = 2e-4 if small else 4e-5
             why = "of the rates that we tried on small models the highest gained most, and blending keeps what the model knew"
-        elif self.rows <= SMALL and self._scored:
+        elif self.rows <= SMALL and self.scored:
             rate = 1e-4 if small else 4e-5
             why = "few rows, seen a few times: a high rate learns most from them, and blending keeps what the model knew"
         elif self.rows <= SMALL:
             rate, why = 2e-5, "with few rows a gentle rate keeps what the model knows"
-        elif self.values["objective"] == "simcse":
+        elif self.values["loss"] == "simcse":
             rate, why = 3e-5, "the rate of the SimCSE paper"
         elif small and self._soups:
             rate, why = 1e-4, "the mean of several trainings gains most where each has learned a little too fast"
@@ -219,31 +208,22 @@ class _Advisor:
             rate, why = 2e-5, "the usual rate for a model of this size"
         self._set("learning_rate", rate, f"Learning rate {rate:g}: {why}.")
 
-    @property
-    def _scored(self) -> bool:
-        return self.examples.kind in ("scored_pairs", "labelled_pairs")
-
     def _epochs(self) -> None:
-        from .crossval import MIN_ROWS
+        from .members import MIN_ROWS
 
-        few = 3 if self._scored and not self.cross and self.values["method"] == "full" else 6
+        few = 3 if self.scored and self.architecture != "cross" and self.values["method"] == "full" else 6
         steps = ((SMALL, few, 4), (20_000, 4, 3), (100_000, 2, 1), (float("inf"), 1, 1))
-        epochs = next(first if self._scored else second for most, first, second in steps if self.rows <= most)
+        epochs = next(first if self.scored else second for most, first, second in steps if self.rows <= most)
         if self.examples.kind == "labelled_texts" and self.rows <= 5_000:
             epochs = 3  # six gained no more
         if self.words:
             epochs *= 2
-        why = (
-            "few rows are worth seeing more often"
-            if epochs > 4
-            else "at a high rate that is enough, and leaves time to judge by every row"
-            if MIN_ROWS <= self.rows <= SMALL and epochs == few
-            else "at a high rate that is enough"
-            if self.rows < MIN_ROWS and epochs == few
-            else "the best of these is kept"
-            if epochs > 1
-            else "there are rows enough for one pass"
-        )
+        if epochs > 4:
+            why = "few rows are worth seeing more often"
+        elif epochs == few and self.rows <= SMALL:
+            why = "at a high rate that is enough" + (", and leaves time to judge by every row" if self.rows >= MIN_ROWS else "")
+        else:
+            why = "the best of these is kept" if epochs > 1 else "there are rows enough for one pass"
         self._set("epochs", float(epochs), f"{epochs} epoch{'s' if epochs > 1 else ''} of {self.rows:,} rows: {why}.")
 
     @property
@@ -251,26 +231,21 @@ class _Advisor:
         if int(self.chosen.get("soup") or 2) < 2:
             return False
         alone = int(self.chosen.get("seeds") or 1) == 1 and not self.chosen.get("folds") and "epochs" not in self.chosen
-        fits = self.examples.kind == "scored_pairs" and not (self.cross or self.poly or self.words) and self.values["method"] == "full"
+        siamese = self.architecture == "siamese" and not self.words
+        fits = self.examples.kind == "scored_pairs" and siamese and self.values["method"] == "full"
         return fits and alone and SMALL < self.rows <= _SOUP_LIMIT and self.parameters <= _SMALL_MODEL
 
-    def _soup(self) -> None:
-        if self._soups or "soup" in self.chosen:
-            self._set("soup", 3, "Soup 3: trained three times from the same weights; their mean gained more than any of them.")
-        if self._soups:
-            self._set("dropout", 0.0, "No dropout: the mean of several trainings smooths by itself, and gained more without.")
-
     def _length(self) -> None:
-        if not self.lengths or not self.longest or self.cross or self.words:
+        if not self.lengths or not self.longest or self.architecture == "cross" or self.words:
             return
         ordered = sorted(self.lengths)
         most, cut = ordered[-1], sum(length > self.longest for length in ordered) / len(ordered)
         if cut > 0.01:
             wanted = ordered[min(len(ordered) - 1, int(0.99 * len(ordered)))]
-            length = min(512, -(-wanted // 16) * 16)
+            length = max(min(512, -(-wanted // 16) * 16), self.longest)
             self._set(
-                "max_length", max(length, self.longest),
-                f"Max length {max(length, self.longest)} tokens: {cut:.0%} of the texts are longer than the model's {self.longest}.",
+                "max_length", length,
+                f"Max length {length} tokens: {cut:.0%} of the texts are longer than the model's {self.longest}.",
             )  # fmt: skip
         elif "max_length" in self.chosen:
             self._set("max_length", 0, "")
@@ -278,17 +253,3 @@ class _Advisor:
             self.reasons.append(f"Max length {self.longest} tokens: fewer than one text in a hundred is longer, and is cut.")
         else:
             self.reasons.append(f"Max length {self.longest} tokens: the longest text has {most}, so nothing is cut.")
-
-    def _evaluations(self) -> None:
-        steps = self.rows // int(self.values["batch_size"])
-        if steps > 1_000 and "evaluations_per_epoch" not in self.chosen:
-            times = min(10, steps // 500)
-            self.values["evaluations_per_epoch"] = times
-            self.reasons.append(f"{times} evaluations an epoch: an epoch has {steps:,} steps, and the best moment may lie within it.")
-
-    def _language(self) -> None:
-        sample = islice(chain.from_iterable(zip(*self.examples.texts, strict=True)), 2_000)
-        script = detect_main_script(sample)
-        if script and not any(word in self.backbone for word in _MULTILINGUAL):
-            better = self.multilingual or MULTILINGUAL_HUB_ID
-            self.reasons.append(f"Most texts are in {script} script, which {self.name} hardly knows: {better} would start far better.")

@@ -1,31 +1,42 @@
-"""Files of a finished run: the model folder with its card, the adapter, and the rows needed to check its scores."""
+"""Files of a finished run: the model folder with its card, the adapter, the held-out rows, and the rows with the largest errors."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from ..data.split import find_pair_classes
+import numpy as np
+
+from ..data.split import find_pair_classes, normalize_text
+from ..evaluation.encoding import TIE, encode_columns, pair_similarities
 from ..evaluation.report import describe_gain, describe_selection, format_interval
-from ..models.base import Encoder
+from ..models.base import Encoder, PairScorer
 from ..models.card import CardFacts, CardScore, short_name
 from ..models.io.bundled import BUNDLED
+from ..models.similarity import similarity, unit
 from ..models.trainable import Trainable
 from ..workspace import atomic_file
-from .checkpoints import TrainingState
-from .spec import TrainSpec
-from .steps import TrainingParts
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
+    from .checkpoints import TrainingState
+    from .spec import TrainSpec
+    from .steps import TrainingParts
 
-_CARD_FIELDS = ("objective", "method", "epochs", "batch_size", "learning_rate", "warmup_ratio", "weight_decay", "seed", "precision")
+_CARD_FIELDS = ("loss", "method", "epochs", "batch_size", "learning_rate", "warmup_ratio", "weight_decay", "seed", "precision")
 _ARCHITECTURE_FIELDS = {"cross": ("architecture", "head"), "poly": ("architecture", "codes")}
 _PLAN = "plan.json"
-HELD_OUT, REFERENCE = "held_out.jsonl", "known.jsonl"
+HELD_OUT, REFERENCE, MISTAKES = "held_out.jsonl", "known.jsonl", "mistakes.json"
+MAX_MISTAKES = 10
+_MISTAKE_ROWS = 2_000  # a sample is enough for a look at the worst errors
+_MAX_CHARACTERS = 400
+
+Mistake = dict[str, Any]
+"""``texts`` and ``line`` of the row; ``gold``, its target, and ``said``, the model's answer (both a score in [0, 1], a label or ``None``);
+``beside``, the text that misled the model; ``by``, the size of the error."""
 
 
 def write_artifacts(parts: TrainingParts, state: TrainingState, base: str) -> None:
@@ -56,12 +67,14 @@ def write_model(
         encoder.merge_adapter()
     portable = None if Path(base).is_dir() or Path(base).is_absolute() else base
     encoder.base = encoder.base or portable
-    facts = replace(
-        _facts(spec, before, after, steps, portable, encoder.similarity_name if isinstance(encoder, Encoder) else "cosine"),
-        license=encoder.license,
-        language=encoder.languages,
-        caveats=(*_warnings(folder), *filter(None, (describe_selection(after),))),
+    facts = CardFacts(
+        title=f"{short_name(spec.model)}, tuned with {spec.loss}",
+        base_model=portable,
+        scores=_card_scores(before, after, encoder.similarity_name if isinstance(encoder, Encoder) else "cosine"),
+        training=tuple((name, str(value)) for name, value in [*_card_settings(spec, after), ("steps", steps)]),
     )
+    caveats = (*_warnings(folder), *filter(None, (describe_selection(after),)))
+    facts = replace(facts, license=encoder.license, language=encoder.languages, caveats=caveats)
     encoder.save(folder / "model", card=encoder.card(facts))
 
 
@@ -85,65 +98,159 @@ def adapter_base(model: str) -> str:
     return path.resolve().name if path.is_dir() or path.is_absolute() else model
 
 
-def _facts(
-    spec: TrainSpec, before: Mapping[str, Any], after: Mapping[str, Any], steps: int, base: str | None, by: str = "cosine"
-) -> CardFacts:
-    scores: tuple[CardScore, ...] = ()
+def _card_scores(before: Mapping[str, Any], after: Mapping[str, Any], similarity_name: str) -> tuple[CardScore, ...]:
+    def row(title: str, metric: str, then: Mapping[str, Any], now: Mapping[str, Any], gain: str = "") -> CardScore:
+        intervals = {"interval": format_interval(now), "before_interval": format_interval(then)}
+        return CardScore(title, metric, now["score"], then.get("score"), now["rows"], gain=gain, **intervals)
+
+    scores = []
     if after:
         folds = f", each by a model that had not seen it ({after['folds']} folds)" if "folds" in after else ""
-        scores = (
-            CardScore(
-                f"held-out rows{folds}",
-                after["metric"],
-                after["score"],
-                before.get("score"),
-                after["rows"],
-                interval=format_interval(after),
-                before_interval=format_interval(before),
-                gain=describe_gain(before, after),
-            ),
-        )
+        scores.append(row(f"held-out rows{folds}", after["metric"], before, after, describe_gain(before, after)))
     if before.get("general") and after.get("general"):
-        then, now = before["general"], after["general"]
-        scores += (
-            CardScore(
-                "everyday pairs (general probe)",
-                f"{by}_spearman",
-                now["score"],
-                then["score"],
-                now["rows"],
-                interval=format_interval(now),
-                before_interval=format_interval(then),
-            ),
-        )
+        scores.append(row("everyday pairs (general probe)", f"{similarity_name}_spearman", before["general"], after["general"]))
+    return tuple(scores)
+
+
+def _card_settings(spec: TrainSpec, after: Mapping[str, Any]) -> list[tuple[str, Any]]:
     values = spec.to_json()
-    shown = (*_ARCHITECTURE_FIELDS.get(spec.architecture, ()), *_CARD_FIELDS)
-    training: list[tuple[str, Any]] = [(name.replace("_", " "), values[name]) for name in shown]
-    training += [(f"{spec.objective}: {name}", value) for name, value in spec.objective_params.items()]
-    training += [("soup", f"the mean of {spec.soup} trainings")] if spec.soup > 1 else []
-    training += (
-        [
-            (
-                "first stage",
-                f"{spec.first['objective']}, {spec.first['epochs']:g} epoch{'' if spec.first['epochs'] == 1 else 's'} on other rows",
-            )
-        ]
-        if spec.first
-        else []
-    )
-    training += [("strength", f"{after['strength']:g} (0 untuned, 1 tuned)")] if "strength" in after else []
-    training += [("alarm", f"{spec.accept_alarm}: the owner chose to go on")] if spec.accept_alarm else []
-    return CardFacts(
-        title=f"{short_name(spec.model)}, tuned with {spec.objective}",
-        base_model=base,
-        scores=scores,
-        training=tuple((name, str(value)) for name, value in [*training, ("steps", steps)]),
-    )
+    found = [(name.replace("_", " "), values[name]) for name in (*_ARCHITECTURE_FIELDS.get(spec.architecture, ()), *_CARD_FIELDS)]
+    found += [(f"{spec.loss}: {name}", value) for name, value in spec.loss_params.items()]
+    if spec.soup > 1:
+        found.append(("soup", f"the mean of {spec.soup} trainings"))
+    if spec.first:
+        name, epochs = spec.first["loss"], spec.first["epochs"]
+        found.append(("first stage", f"{name}, {epochs:g} epoch{'' if epochs == 1 else 's'} on other rows"))
+    if "strength" in after:
+        found.append(("strength", f"{after['strength']:g} (0 untuned, 1 tuned)"))
+    if spec.accept_alarm:
+        found.append(("alarm", f"{spec.accept_alarm}: the owner chose to go on"))
+    return found
 
 
 def _write_rows(rows: Examples, path: Path) -> None:
     classes = find_pair_classes(rows) if rows.targets is None else rows.targets
     targets = [None] * len(rows) if classes is None else classes.tolist()
-    with atomic_file(path) as part, part.open("w", encoding="utf-8") as target:
-        for texts, goal, line in zip(zip(*rows.texts, strict=True), targets, rows.lines.tolist(), strict=True):
-            target.write(json.dumps({"texts": list(texts), "target": goal, "line": line}, ensure_ascii=False) + "\n")
+    with atomic_file(path) as part, part.open("w", encoding="utf-8") as file:
+        for texts, target, line in zip(zip(*rows.texts, strict=True), targets, rows.lines.tolist(), strict=True):
+            file.write(json.dumps({"texts": list(texts), "target": target, "line": line}, ensure_ascii=False) + "\n")
+
+
+def find_mistakes(model: Trainable, held: Examples, reference: Examples | None = None, strength: float | None = None) -> dict[str, Any]:
+    """Return ``{kind, rows, strength, worst}``: the :data:`MAX_MISTAKES` rows of ``held`` with the largest errors, largest first.
+
+    Errors: a labelled text whose nearest text in ``reference`` has another label; the rank difference of a scored pair; a triplet whose
+    negative is closer; a partner that is not the nearest. ``said`` of a pair is the gold score at the rank the model gives it; it is
+    missing for unordered labels and classifiers.
+    """
+    if len(held) > _MISTAKE_ROWS:
+        held = held.take(np.unique(np.linspace(0, len(held) - 1, _MISTAKE_ROWS).round().astype(np.int64)))
+    found = _find(model, held, reference)
+    listed = sorted((one for one in found if one["by"] > 0), key=lambda one: -one["by"])[:MAX_MISTAKES]
+    return {"kind": held.kind, "rows": len(held), "strength": strength, "worst": listed}
+
+
+def mistakes_file(strength: float) -> str:
+    """Return the file name of a fold's mistakes at a strength."""
+    return f"mistakes-{strength:g}.json"
+
+
+def read_mistakes(path: Path) -> dict[str, Any] | None:
+    """Read a file of mistakes; ``None`` if it is missing or damaged."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        valid = isinstance(found["kind"], str) and all(_is_valid(one) for one in found["worst"])
+        return {**found, "rows": int(found["rows"])} if valid else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def merge_mistakes(parts: Sequence[dict[str, Any] | None]) -> dict[str, Any] | None:
+    """Merge the mistakes of several models on different rows; ``None`` if one is missing."""
+    known = [part for part in parts if part is not None]
+    if not known or len(known) < len(parts):
+        return None
+    listed = sorted((one for part in known for one in part["worst"]), key=lambda one: -one["by"])[:MAX_MISTAKES]
+    return {**known[0], "rows": sum(part["rows"] for part in known), "worst": listed}
+
+
+def _find(model: Trainable, held: Examples, reference: Examples | None) -> list[Mistake]:
+    if isinstance(model, PairScorer) and (model.labels != 1 or held.kind not in ("scored_pairs", "labelled_pairs")):
+        return []
+    if held.kind == "labelled_texts":
+        return _category_mistakes(model, held, held if reference is None else reference)
+    if held.kind == "scored_pairs" or (held.kind == "labelled_pairs" and held.ordered):
+        return _rank_mistakes(model, held)
+    if held.kind == "triplets":
+        return _triplet_mistakes(model, held)
+    return _retrieval_mistakes(model, held) if held.kind == "positive_pairs" else []
+
+
+def _category_mistakes(model: Trainable, held: Examples, reference: Examples) -> list[Mistake]:
+    assert held.targets is not None and reference.targets is not None
+    new, old = (unit(vectors) for vectors in encode_columns(cast("Encoder", model), [held.texts[0], reference.texts[0]]))
+    labels = np.array([reference.labels[int(label)] for label in reference.targets])
+    normalized = [normalize_text(text) for text in reference.texts[0]]
+    found = []
+    for place, (text, target) in enumerate(zip(held.texts[0], held.targets, strict=True)):
+        gold, cosines = held.labels[int(target)], new[place] @ old.T
+        cosines[[other == normalize_text(text) for other in normalized]] = -np.inf
+        same = labels == gold
+        nearest, other = cosines[same].max(initial=-1.0), np.where(same, -np.inf, cosines)
+        misled = int(other.argmax())
+        by = float(other[misled] - nearest)
+        if np.isfinite(by):
+            found.append(_row(held, place, by, gold, str(labels[misled]), reference.texts[0][misled]))
+    return found
+
+
+def _rank_mistakes(model: Trainable, held: Examples) -> list[Mistake]:
+    from scipy.stats import rankdata
+
+    assert held.targets is not None
+    scores, targets = pair_similarities(model, held.texts[0], held.texts[1]), held.targets.astype(np.float64)
+    gold_ranks, ranks = (rankdata(values) for values in (targets, scores))
+    at = np.sort(targets)[np.clip(np.rint(ranks).astype(int) - 1, 0, len(held) - 1)]
+
+    def named(value: float) -> Any:
+        return held.labels[int(value)] if held.labels else float(value)
+
+    # A pair with the score that belongs to its rank is right, however many pairs share that score.
+    by = np.where(at == targets, 0.0, np.abs(gold_ranks - ranks) / len(held))
+    return [_row(held, place, float(by[place]), named(targets[place]), named(at[place])) for place in range(len(held))]
+
+
+def _triplet_mistakes(model: Trainable, held: Examples) -> list[Mistake]:
+    anchors, rest = held.texts[0], held.texts[1:]
+    scores = [pair_similarities(model, anchors, column, ("query", "document")) for column in rest]
+    by = np.max(scores[1:], axis=0) - scores[0]
+    misled = np.argmax(scores[1:], axis=0)
+    return [
+        _row(held, place, float(by[place]), other=rest[1 + int(misled[place])][place], texts=(anchors[place], rest[0][place]))
+        for place in range(len(held))
+    ]
+
+
+def _retrieval_mistakes(model: Trainable, held: Examples) -> list[Mistake]:
+    encoder = cast("Encoder", model)
+    left, right = encode_columns(encoder, list(held.texts[:2]), roles=("query", "document"))
+    cosines, names = similarity(left, right, encoder.similarity_name), np.array([normalize_text(text) for text in held.texts[1]])
+    other = np.where(names[None, :] == names[:, None], -np.inf, cosines)
+    misled = other.argmax(axis=1)
+    by = other[np.arange(len(held)), misled] - np.diagonal(cosines) - TIE
+    return [_row(held, place, float(by[place]), other=held.texts[1][int(misled[place])]) for place in range(len(held))]
+
+
+def _row(
+    held: Examples, place: int, by: float, gold: Any = None, answer: Any = None, other: str = "", texts: Sequence[str] | None = None
+) -> Mistake:
+    shown = [text[:_MAX_CHARACTERS] for text in ([column[place] for column in held.texts] if texts is None else texts)]
+    line = int(held.lines[place])
+    return {"texts": shown, "line": line, "gold": gold, "said": answer, "beside": other[:_MAX_CHARACTERS], "by": by}
+
+
+def _is_valid(one: Any) -> bool:
+    texts = one["texts"]
+    plain_texts = isinstance(texts, list) and texts and all(isinstance(text, str) for text in [*texts, one["beside"]])
+    values = all(value is None or isinstance(value, str | float | int) for value in (one["gold"], one["said"]))
+    return bool(plain_texts) and values and isinstance(one["line"], int) and isinstance(one["by"], float | int)

@@ -1,24 +1,40 @@
-"""Weight averaging: interpolation between base and tuned weights, and model soups (Wortsman et al. 2022)."""
+"""Weight averaging (model soups, Wortsman et al. 2022): blends of base and tuned weights, the choice among them, and the strength dial."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from ..caches import release_mapped_pages
 from ..errors import StudioError
+from ..models.quantized import restore_trained_rows
+from ..models.trainable import Trainable
+from ..workspace import write_json
+from .artifacts import MISTAKES, find_mistakes, mistakes_file, write_model
+from .checkpoints import Checkpoints, TrainingState, read_tensors, report_full_disk
+from .events import Notice
+from .prepare import add_adapter, apply_architecture
 from .spec import TrainSpec
 
+if TYPE_CHECKING:
+    from .evaluator import Candidates
+    from .steps import TrainingParts
+    from .trainer import Assignment
+
 MARKS = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""The strengths that are judged: 0 is the untuned model, 1 the tuned one."""
+"""The evaluated strengths: 0 is the untuned model, 1 the tuned one."""
 TIE = 1e-4
 """Scores no further apart are as good as each other."""
 _UP, _DOWN = "lora_B", "lora_A"
+_OUTCOMES = ("course.json", "outcome.json")
 
 
 class WeightBlend:
@@ -29,8 +45,8 @@ class WeightBlend:
     Args:
         learning: trainable parameters of the encoder, by name.
         untuned: base weights, if ``learning`` does not hold them now.
-        aside: keep the base weights memory-mapped and give CPU parameters memory of their own, so that base weights use no memory until
-            needed.
+        keep_mapped: keep the base weights memory-mapped and give CPU parameters memory of their own, so that base weights use no memory
+            until needed.
     """
 
     def __init__(
@@ -58,7 +74,7 @@ class WeightBlend:
             StudioError: the file of the memory-mapped base weights has changed.
         """
         for path, known in self._files.items():
-            with suppress(OSError):  # it is gone, or another stands in its place: what was mapped stays
+            with suppress(OSError):  # removed or replaced: the mapped content stays valid
                 now = _map_file(path)
                 if now[0] == known[0] and now != known:
                     raise StudioError(
@@ -101,13 +117,9 @@ def blend_obstacle(spec: TrainSpec) -> str:
     return ""
 
 
-def score_marks(before: Mapping[str, Any], tuned: Mapping[str, Any], judge: Callable[[float], Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the scores at each of :data:`MARKS`; those of the base and the tuned model are known, the others are evaluated."""
-    found = []
-    for strength in MARKS:
-        scores = dict(before) | {"gain_interval": [0.0, 0.0]} if strength == 0 else dict(tuned) if strength == 1 else dict(judge(strength))
-        found.append(scores | {"strength": strength})
-    return found
+def strength_obstacle(spec: TrainSpec) -> str:
+    """Return the reason why a run of this spec has no strength dial; empty if it has one."""
+    return blend_obstacle(spec.replace(blend=True))
 
 
 def best_mark(marks: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
@@ -116,18 +128,9 @@ def best_mark(marks: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
     return next(mark for mark in marks if mark["score"] >= most - TIE)
 
 
-def chosen_scores(marks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the scores of the best mark with its ``strength``, and ``strengths: [{"strength", "score", "general"}]`` of all marks."""
-    return {**best_mark(marks), "strengths": [mark_summary(mark) for mark in marks]}
-
-
-def with_kept_interval(after: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the scores with the gain interval of the kept mark also in ``strengths``."""
-    if "gain_interval" not in after or "strengths" not in after:
-        return dict(after)
-    kept = {"gain_interval": after["gain_interval"]}
-    marks = [{**mark, **kept} if mark["strength"] == after["strength"] else mark for mark in after["strengths"]]
-    return {**after, "strengths": marks}
+def untuned_mark(before: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the scores of the base model as a mark of strength 0."""
+    return {**before, "gain_interval": [0.0, 0.0], "strength": 0.0}
 
 
 def mark_summary(mark: Mapping[str, Any]) -> dict[str, Any]:
@@ -194,3 +197,168 @@ class ModelSoup:
         with torch.no_grad():
             for name, item in self._learning.items():
                 item.copy_(weights[name])
+
+
+def choose_blend(
+    parts: TrainingParts, state: TrainingState, blend: WeightBlend, assignment: Assignment, status: str, candidates: Candidates
+) -> TrainingState:
+    """Set the encoder to the weights to keep, and the state to their scores.
+
+    These are the blend with the best held-out score, or the one chosen by the assignment. A stopped run keeps the better of base and tuned
+    model without further evaluation.
+
+    Args:
+        blend: knows the base and the best tuned weights.
+        candidates: evaluations of the training, to which the blends are added.
+    """
+    if assignment.verdict is not None:
+        before, after = assignment.verdict
+        return replace(state, before=before, after=_with_general_scores(parts, blend, after))
+    judge, general = parts.judge, parts.general
+    if judge is None or not state.after:
+        if general is not None:
+            found = general(parts.encoder)["score"]
+            parts.emit_event(Notice(f"on everyday pairs the model changed from {general.untuned['score']:.3f} to {found:.3f} (Spearman)"))
+        return state
+    if not assignment.blends:
+        return state
+    if why := blend_obstacle(parts.spec):
+        if state.after["score"] <= state.before["score"]:
+            parts.emit_event(
+                Notice(f"the tuned model is no better than the untuned one on the held-out rows, and is kept all the same: {why}")
+            )
+        return state
+
+    def evaluate(strength: float) -> dict[str, Any]:
+        blend.apply(strength)
+        scores = judge(parts.encoder)
+        candidates.add(f"strength-{strength}", scores, judge.resampled)
+        return scores | ({"general": general(parts.encoder)} if general is not None else {}) | {"strength": strength}
+
+    untuned, tuned = untuned_mark(state.before), {**state.after, "strength": 1.0}
+    if status == "stopped":
+        after = untuned if untuned["score"] > tuned["score"] else tuned
+    else:
+        marks = [untuned, *(evaluate(strength) for strength in MARKS[1:-1]), tuned]
+        after = {**best_mark(marks), "strengths": [mark_summary(mark) for mark in marks]}
+    strength = after["strength"]
+    blend.apply(strength)
+    name = f"step-{state.best}" if strength == 1.0 else f"strength-{strength}"
+    after = candidates.select(name, after, judge.untuned(), besides=1)
+    if "gain_interval" in after and "strengths" in after:
+        corrected = {"gain_interval": after["gain_interval"]}
+        after["strengths"] = [{**mark, **corrected} if mark["strength"] == strength else mark for mark in after["strengths"]]
+    return replace(state, after=after)
+
+
+def record_blends(parts: TrainingParts, blend: WeightBlend) -> None:
+    """Evaluate the blends of an evaluation-only training, and record scores and worst mistakes."""
+    if parts.judge is None or parts.marks is None:
+        return
+    for strength in MARKS[-1:] if blend_obstacle(parts.spec) else MARKS:
+        blend.apply(strength)
+        if 0 < strength < 1:
+            parts.marks.add(f"strength-{strength}", parts.judge(parts.encoder), parts.judge.resampled)
+        save_mistakes(parts, strength, mistakes_file(strength))
+
+
+def save_mistakes(parts: TrainingParts, strength: float, name: str = MISTAKES) -> None:
+    """Write the worst mistakes of the current model on the held-out rows."""
+    if parts.judge is not None and parts.processes.main:
+        write_json(parts.folder / name, find_mistakes(parts.encoder, parts.judge.dev, parts.judge.known, strength))
+
+
+def _with_general_scores(parts: TrainingParts, blend: WeightBlend, after: Any) -> dict[str, Any]:
+    found = {**after}
+    if parts.general is not None:
+        strengths = [{**mark} for mark in after.get("strengths", ())] or [{"strength": 1.0}]
+        for mark in strengths:
+            blend.apply(mark["strength"])
+            same = {**parts.general.untuned, "change_interval": [0.0, 0.0]}
+            general = parts.general(parts.encoder) if mark["strength"] else same
+            mark["general"] = general["score"]
+            if mark["strength"] == after.get("strength", 1.0):
+                found["general"] = general
+        if "strengths" in after:
+            found["strengths"] = strengths
+    blend.apply(after.get("strength", 1.0))
+    return found
+
+
+def set_strength(folder: Path, spec: TrainSpec, value: float, *, load: Callable[[], Trainable]) -> dict[str, Any]:
+    """Write ``model/`` (and ``adapter/``) of a finished run with another blend of base and tuned weights.
+
+    Each folder is replaced atomically together with its card, and the stored outcome is updated.
+
+    Args:
+        folder: run folder.
+        spec: spec of the run.
+        value: 0 (base) to 1 (tuned).
+        load: returns a fresh copy of the base model.
+
+    Returns:
+        The new ``after`` scores with ``strength``. Between two evaluated marks, ``score`` and ``general`` are interpolated and
+        ``interpolated`` is True.
+
+    Raises:
+        StudioError: the strength is out of range, the run is not finished, or the model cannot be blended.
+    """
+    outcome_file = next((folder / name for name in _OUTCOMES if (folder / name).is_file()), None)
+    tuned = Checkpoints(folder).newest()
+    if outcome_file is None or tuned is None:
+        raise StudioError("the run is not finished, or its tuned weights are gone", "choose a finished run")
+    if why := strength_obstacle(spec):
+        raise StudioError(f"this run has no strength to set: {why}", "train again with other settings")
+    if not 0 <= value <= 1:
+        raise StudioError(f"a strength of {value:g} is not possible", "choose a value from 0 (untuned) to 1 (tuned)")
+    outcome = json.loads(outcome_file.read_text(encoding="utf-8"))
+    encoder = load()
+    base = encoder.base or spec.model
+    apply_architecture(spec, encoder)
+    add_adapter(spec, encoder)
+    stored = read_tensors(tuned, weights_only=True).encoder
+    restore_trained_rows(encoder, stored)
+    learning = {name: parameter for name, parameter in encoder.named_parameters() if parameter.requires_grad}
+    blend = WeightBlend(learning)
+    blend.set_tuned(stored)
+    blend.apply(value)
+    encoder.eval()
+    after = scores_at_strength(outcome["before"], outcome["after"], value)
+    with report_full_disk("the model", folder):
+        write_model(spec, encoder, folder, base, outcome["before"], after, int(outcome["steps"]))
+    write_json(outcome_file, outcome | {"after": after})
+    return after
+
+
+def scores_at_strength(before: Mapping[str, Any], after: Mapping[str, Any], value: float) -> dict[str, Any]:
+    """Return the scores at a strength; see :func:`set_strength`. Without marks only the strength is known.
+
+    The original result is kept in ``chosen``. Other strengths have no gain interval, since they are chosen knowing the scores on these
+    rows.
+    """
+    if "kept" in after:  # of several trainings, the one whose model was kept
+        return {**after, "strength": value, "kept": scores_at_strength(before, after["kept"], value)}
+    marks = list(after.get("strengths", ()))
+    ended = dict(after.get("chosen") or {name: figure for name, figure in after.items() if name != "strengths"})
+    if "strength" in ended and abs(ended["strength"] - value) < 1e-9:
+        return ended | ({"strengths": marks} if marks else {})
+    always = ("metric", "task", "rows", "folds", "strengths", "each", "sd", "score")
+    found = {name: after[name] for name in always if name in after} | {"strength": value, "chosen": ended}
+    if not marks:
+        return found
+    exact = next((mark for mark in marks if abs(mark["strength"] - value) < 1e-9), None)
+    if exact is not None:
+        found |= {name: exact[name] for name in ("score", "interval") if name in exact}
+        found |= {"general": {**_general(before, after), "score": exact["general"]}} if "general" in exact else {}
+        return found
+    places = [mark["strength"] for mark in marks]
+    found |= {"score": float(np.interp(value, places, [mark["score"] for mark in marks])), "interpolated": True}
+    if all("general" in mark for mark in marks):
+        score = float(np.interp(value, places, [mark["general"] for mark in marks]))
+        found["general"] = {**_general(before, after), "score": score}
+    return found
+
+
+def _general(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    known = after.get("general") or before.get("general") or {}
+    return {"rows": known["rows"]} if "rows" in known else {}

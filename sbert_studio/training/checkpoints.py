@@ -22,7 +22,9 @@ from ..workspace import atomic_folder
 STATE = "state.json"
 MODEL, OBJECTIVE, OPTIMISER = "encoder.safetensors", "objective.safetensors", "optimiser.safetensors"
 EVALUATIONS = "evaluations.safetensors"
-"""The resampled scores of every evaluation so far; weights are whole without it."""
+"""The resampled scores of every evaluation so far; weights are complete without it."""
+_FOLDER = "checkpoints"
+_PREFIX, _COPY = "step-", "best-"
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class TrainingTensors:
     """
 
     encoder: Mapping[str, Tensor]
-    objective: Mapping[str, Tensor]
+    loss_fn: Mapping[str, Tensor]
     optimiser: Mapping[str, Tensor]
     evaluations: Mapping[str, Tensor] = field(default_factory=dict)
 
@@ -100,15 +102,8 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> str:
     from safetensors.torch import save_file
 
     save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, path)
-    fsync_file(path)
+    _flush(path)
     return cached_digest(path)
-
-
-def write_state(path: Path, state: TrainingState, digests: Mapping[str, str]) -> None:
-    """Write the state with the digests of the tensor files; always the last file of a checkpoint."""
-    values = {"state": asdict(state), "files": dict(digests)}
-    path.write_text(json.dumps({**values, "sha256": _digest(values)}, ensure_ascii=False, indent=1), encoding="utf-8")
-    fsync_file(path)
 
 
 def find_damage(path: Path, *, weights_only: bool) -> str:
@@ -132,7 +127,7 @@ def find_damage(path: Path, *, weights_only: bool) -> str:
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, str] | None]:
     try:
         values = json.loads((path / STATE).read_text(encoding="utf-8"))
-        if "state" not in values:
+        if "state" not in values:  # an earlier version
             TrainingState(**values)
             return values, None
         if values.pop("sha256") != _digest(values):
@@ -155,14 +150,9 @@ def _digest(values: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
-def fsync_file(path: Path) -> None:
-    """Flush a written file to disk."""
+def _flush(path: Path) -> None:
     with path.open("rb") as written:
         os.fsync(written.fileno())
-
-
-_FOLDER = "checkpoints"
-_PREFIX, _COPY = "step-", "best-"
 
 
 class Checkpoints:
@@ -180,17 +170,13 @@ class Checkpoints:
         self.folder, self._keeps_best = folder / _FOLDER, keeps_best
 
     def clear(self) -> None:
-        """Remove all checkpoints."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def newest(self) -> Path | None:
         """Return the folder of the latest checkpoint, or ``None``; removes incomplete files of a killed process."""
         if not self.folder.is_dir():
             return None
-        for old in self.folder.glob(f".old-*/{_PREFIX}*"):
-            # Killed between the two renames that put a new folder in the place of this one.
-            if not (self.folder / old.name).exists():
-                old.replace(self.folder / old.name)
+        _restore_renamed(self.folder, f".old-*/{_PREFIX}*")
         for left in self.folder.glob(".*-*"):
             shutil.rmtree(left, ignore_errors=True)
         found = sorted(path for path in self.folder.glob(f"{_PREFIX}*") if (path / STATE).is_file())
@@ -208,14 +194,24 @@ class Checkpoints:
         """
         target = self.at(state.step)
         with report_full_disk("the checkpoint", self.folder.parent), atomic_folder(target) as part:
-            files = {MODEL: tensors.encoder, OBJECTIVE: tensors.objective}
+            files = {MODEL: tensors.encoder, OBJECTIVE: tensors.loss_fn}
             files |= {name: some for name, some in ((OPTIMISER, tensors.optimiser), (EVALUATIONS, tensors.evaluations)) if some}
             with ThreadPoolExecutor(2, "checkpoint") as pool:  # one is digested while the other is written
                 digests = list(pool.map(lambda name: write_tensors(part / name, files[name]), files))
-            write_state(part / STATE, state, dict(zip(files, digests, strict=True)))
-        older = [path for path in self._all() if path < target and (path / OPTIMISER).is_file()]
-        whole = {target, *older[-1:]}
-        best = {self.at(state.best), *(self.at(read_state(path).best) for path in older[-1:] if not find_damage(path, weights_only=False))}
+            # The state with the digests of the tensor files is always the last file.
+            values = {"state": asdict(state), "files": dict(zip(files, digests, strict=True))}
+            path = part / STATE
+            path.write_text(json.dumps({**values, "sha256": _digest(values)}, ensure_ascii=False, indent=1), encoding="utf-8")
+            _flush(path)
+        self._remove_obsolete(target, state.best)
+        if self._keeps_best and state.best not in (-1, state.step):
+            self._copy(state.best)
+        return target
+
+    def _remove_obsolete(self, newest: Path, best_step: int) -> None:
+        older = [path for path in self._all() if path < newest and (path / OPTIMISER).is_file()]
+        whole = {newest, *older[-1:]}
+        best = {self.at(best_step), *(self.at(read_state(path).best) for path in older[-1:] if not find_damage(path, weights_only=False))}
         for path in self.folder.glob(f"{_PREFIX}*"):
             if path in best - whole:
                 (path / OPTIMISER).unlink(missing_ok=True)
@@ -224,9 +220,6 @@ class Checkpoints:
         for copy in self.folder.glob(f"{_COPY}*"):
             if self.at(_step_number(copy)) not in best:
                 shutil.rmtree(copy, ignore_errors=True)
-        if self._keeps_best and state.best not in (-1, state.step):
-            self._copy(state.best)
-        return target
 
     def repair(self) -> tuple[str, ...]:
         """Remove damaged checkpoints so that :meth:`newest` is intact together with the best weights it refers to.
@@ -238,25 +231,23 @@ class Checkpoints:
             Messages on the damage and where the run resumes.
         """
         self.newest()
-        copies = {_step_number(copy) for copy in self.folder.glob(f"{_COPY}*")}
-        told = self._from_copies()
-        of_weights = copies | {_best_step(path) for path in self._all()}  # these may have no optimiser
+        weights_alone = {_step_number(copy) for copy in self.folder.glob(f"{_COPY}*")} | {_best_step(path) for path in self._all()}
+        messages = self._restore_copies()
         lost: dict[int, str] = {}
+        end = "no checkpoint is left to go on from: the training begins anew"
         for path in reversed(self._all()):
             step, flaw = _step_number(path), find_damage(path, weights_only=False)
             if not flaw:
                 best = read_state(path).best
                 if not self._keeps_best or best in (-1, step) or not (flaw := find_damage(self.at(best), weights_only=True)):
-                    if told or lost:
-                        told = (*told, *_describe_lost(lost), f"the training goes on from step {step:,}")
-                    return told
+                    end = f"the training goes on from step {step:,}"
+                    break
                 lost[best] = flaw
-            elif step not in of_weights or find_damage(path, weights_only=True):
+            elif step not in weights_alone or find_damage(path, weights_only=True):  # the best weights may have no optimizer state
                 lost[step] = flaw
             shutil.rmtree(path, ignore_errors=True)
-        if told or lost:
-            told = (*told, *_describe_lost(lost), "no checkpoint is left to go on from: the training begins anew")
-        return told
+        messages += [f"the checkpoint of step {step:,} was damaged ({flaw}) and is not used" for step, flaw in lost.items()]
+        return (*messages, end) if messages else ()
 
     def _copy(self, step: int) -> None:
         source, target = self.at(step), self.folder / f"{_COPY}{step:09d}"
@@ -265,14 +256,15 @@ class Checkpoints:
         with contextlib.suppress(OSError), atomic_folder(target) as part:
             for name in (MODEL, OBJECTIVE, STATE):
                 shutil.copyfile(source / name, part / name)
-                fsync_file(part / name)
+                _flush(part / name)
 
-    def _from_copies(self) -> tuple[str, ...]:
-        told = []
+    def _restore_copies(self) -> list[str]:
+        messages = []
         best = {_best_step(path) for path in self._all()}
         for copy in sorted(self.folder.glob(f"{_COPY}*")):
-            target = self.at(_step_number(copy))
-            if _step_number(copy) not in best or find_damage(copy, weights_only=True):
+            step = _step_number(copy)
+            target = self.at(step)
+            if step not in best or find_damage(copy, weights_only=True):
                 shutil.rmtree(copy, ignore_errors=True)
             elif flaw := find_damage(target, weights_only=True):
                 with report_full_disk("the checkpoint", self.folder.parent), atomic_folder(target) as part:
@@ -280,10 +272,8 @@ class Checkpoints:
                     for name in (OPTIMISER, EVALUATIONS):
                         if (target / name).is_file():
                             shutil.copyfile(target / name, part / name)
-                told.append(
-                    f"the checkpoint of step {_step_number(copy):,}, the best, was damaged ({flaw}); the copy of its weights is used"
-                )
-        return tuple(told)
+                messages.append(f"the checkpoint of step {step:,}, the best, was damaged ({flaw}); the copy of its weights is used")
+        return messages
 
     def _all(self) -> list[Path]:
         return sorted(path for path in self.folder.glob(f"{_PREFIX}*") if path.name.removeprefix(_PREFIX).isdigit())
@@ -304,14 +294,19 @@ def remove_leftovers(folder: Path) -> None:
     """
     for training in {folder, *(found.parent for found in folder.glob(f"**/{_FOLDER}"))}:
         Checkpoints(training).newest()
-        for old in list(training.glob(".old-*/*")):
-            if not (training / old.name).exists():  # killed between the two renames that put a new one in its place
-                old.replace(training / old.name)
+        _restore_renamed(training, ".old-*/*")
         for left in [*training.glob(".old-*"), *training.glob(".part-*")]:
             if left.is_dir():
                 shutil.rmtree(left, ignore_errors=True)
             else:
                 left.unlink(missing_ok=True)
+
+
+def _restore_renamed(folder: Path, pattern: str) -> None:
+    """Move folders back whose process was killed between the two renames of a replacement."""
+    for old in list(folder.glob(pattern)):
+        if not (folder / old.name).exists():
+            old.replace(folder / old.name)
 
 
 @contextlib.contextmanager
@@ -346,7 +341,3 @@ def _best_step(path: Path) -> int:
     except StudioError:
         return -1
     return -1 if best == _step_number(path) else best
-
-
-def _describe_lost(lost: Mapping[int, str]) -> list[str]:
-    return [f"the checkpoint of step {step:,} was damaged ({flaw}) and is not used" for step, flaw in lost.items()]

@@ -1,106 +1,263 @@
-"""Cross-validation of small data sets: every row held out once, then a final model on all rows."""
+"""Cross-validation of small data sets: every row held out once, then a final model on all rows.
+
+Scores of folds are combined by means weighted by rows, and a bootstrap within folds. Similarities of different models are never ranked
+together, since their scales differ. Undefined scores and resamples (NaN) are ignored.
+"""
 
 from __future__ import annotations
 
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from ..errors import StudioError
-from ..evaluation.bootstrap import MIN_CLUSTERS, count_clusters
-from ..evaluation.evaluate import SCORED_KINDS
+import numpy as np
+
+from ..evaluation.bootstrap import (
+    MAX_UNDEFINED_SHARE,
+    ScoredModel,
+    count_clusters,
+    paired_gain,
+    percentile_interval,
+    selected_model_gain,
+    wilson_interval,
+)
+from ..evaluation.report import SHARE_METRICS
+from ..evaluation.tasks.categories import merge_confusions
 from ..workspace import write_json
-from . import mistakes
 from .alarms import OPPOSITE, check_below_chance, is_accepted
-from .blend import MARKS, TIE, best_mark, blend_obstacle, mark_summary
-from .checkpoints import Checkpoints, report_full_disk
-from .distributed import Processes
-from .evaluator import EvaluationLog, Evaluator, hold_out, rarer_label, uninformative_reason
-from .events import Asks, Evaluated, Event, Finished, Notice, Part, PartEnded, Phase, Stopped
-from .fold_scores import FoldScores, nested_evaluation, pool_folds
-from .general_probe import GeneralProbe
-from .members import Assignment, Load, Member, RunProgress, plan_members, planned_steps
-from .pins import TrackedExamples
+from .artifacts import MISTAKES, merge_mistakes, mistakes_file, read_mistakes
+from .blend import MARKS, TIE, best_mark, blend_obstacle, mark_summary, untuned_mark
+from .checkpoints import report_full_disk
+from .evaluator import EvaluationLog, Evaluator, GeneralProbe
+from .events import Asks, Evaluated, Event, Finished, Notice, Part, PartEnded, Phase, Stopped, TrackedExamples
+from .members import OUTCOME, PARTS, Load, Member, OverallProgress, default_fold_count, planned_steps
 from .prepare import apply_architecture
-from .spec import TrainSpec, resolve_objective
-from .trainer import TrainingOutcome, read_outcome, run_identity, train
+from .spec import TrainSpec, resolve_loss
+from .steps import Processes
+from .trainer import Assignment, RunNotes, TrainingOutcome, read_outcome, run_identity, train
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from ..data.examples import Examples
 
-
-PARTS, OUTCOME = "parts", "course.json"
-"""Where a run keeps the trainings of its folds, and what they came to."""
-_FEW_ROWS = 1_000  # rows, above which one part of them tells enough
-_FEW_LABELLED_TEXTS = 2_500  # a text lands right or wrong, which tells less of a row than a score does
-MIN_ROWS = 20
-"""Rows, below which no folds judge a run."""
-_MOST_IN_ONE = 0.6  # of the rows; where most hang together by shared texts, a fold would learn from next to nothing
+_OWN_KEYS = ("rows", "interval", "gain_interval", "general", "notes", "confused")
+_MAX_UNDEFINED = 2 * MAX_UNDEFINED_SHARE  # a mean over folds with rows of their own tolerates more
 
 
-def plan_folds(spec: TrainSpec, examples: Examples, dev: Examples | None, folder: Path | None = None) -> list[Member]:
-    """Return the folds of a cross-validated run; empty if a single split is used.
+@dataclass(frozen=True)
+class FoldScores:
+    """Scores of one fold, as an :class:`~sbert_studio.training.evaluator.Evaluator` returns them, with bootstrap scores.
+
+    Attributes:
+        apart: number of clusters of rows that share a text; 0 if unknown.
+    """
+
+    scores: Mapping[str, Any]
+    resampled: np.ndarray | None
+    apart: int = 0
+
+
+def pool_folds(folds: Sequence[FoldScores], untuned: Sequence[np.ndarray | None] = ()) -> dict[str, Any]:
+    """Combine the scores of folds: ``{"metric", "task", "rows", "score", "by_fold", "interval", ...}``.
 
     Args:
-        folder: run folder; a run started by an earlier version continues as it began.
-
-    Raises:
-        StudioError: folds were requested and are impossible.
+        folds: at least one with a defined score; ``by_fold`` has ``None`` for the others.
+        untuned: bootstrap scores of the base model in each fold, for ``gain_interval``.
     """
-    asked = spec.judge == "folds"
-    if dev is not None or spec.folds or spec.seeds > 1 or spec.first or spec.judge == "split" or not spec.dev_fraction:
-        if asked:
-            raise StudioError(
-                "folds cannot judge a run that has a held-out file, a first stage, several seeds, folds of its own or no held-out share",
-                "leave one of the two out",
-            )
-        return []
-    few = _FEW_LABELLED_TEXTS if examples.kind == "labelled_texts" else _FEW_ROWS
-    if not asked and (not MIN_ROWS <= len(examples) < few or (folder is not None and _started_with_split(folder))):
-        return []
-    try:
-        if examples.kind not in SCORED_KINDS:
-            raise StudioError(hold_out(spec, examples, None)[2], "leave out judge=folds")
-        found = _separable_folds(spec, examples)
-    except StudioError:
-        if asked:
-            raise
-        return []
-    fits = all(member.held is not None and 1 < len(member.held) <= _MOST_IN_ONE * len(examples) for member in found)
-    return found if fits or asked else []
+    every = [_fold_score(one) for one in folds]
+    places = np.flatnonzero(np.isfinite(every)).tolist()
+    judged, before = [folds[place] for place in places], [untuned[place] for place in places] if untuned else []
+    weights = np.array([one.scores["rows"] for one in judged], np.float64)
+    weights /= weights.sum()
+    found: dict[str, Any] = _weighted_mean([one.scores for one in judged], weights)
+    found["rows"] = int(sum(one.scores["rows"] for one in judged))
+    found["by_fold"] = [score if place in places else None for place, score in enumerate(every)]
+    if any("confused" in one.scores for one in judged):
+        found["confused"] = merge_confusions([one.scores.get("confused", ()) for one in judged])
+    after = [one.resampled for one in judged]
+    alone, both = _average_series([after], weights), _average_series([before, after], weights)
+    if alone is not None:
+        found["interval"] = _interval(found, alone[0], judged)
+        found |= paired_gain(*both) if both is not None and _undefined_share(after, weights) <= _MAX_UNDEFINED else {}
+    return found
 
 
-def _separable_folds(spec: TrainSpec, examples: Examples) -> list[Member]:
-    usual, refused, found = default_fold_count(len(examples)), None, list[Member]()
-    for least in (2, 1):
-        for number in range(usual, 1, -1):
-            try:
-                found = plan_members(spec.replace(folds=number, judge="auto"), examples, None)
-            except StudioError as error:  # there are fewer sets of rows that share no text
-                refused = error
-                continue
-            held = [member.held for member in found if member.held is not None]
-            rarer = [rarer_label(one) for one in held]
-            if not any(map(uninformative_reason, held)) and all(one is None or one[1] >= least for one in rarer):
-                return found
-    if refused is not None and not found:
-        raise refused
-    raise StudioError("one label is so rare that there are no two folds with rows of both", "give more rows of it, or choose judge=split")
+def _interval(scores: Mapping[str, Any], drawn: np.ndarray, folds: Sequence[FoldScores]) -> list[float]:
+    if scores.get("metric") in SHARE_METRICS and all(one.apart for one in folds):
+        return wilson_interval(drawn, float(scores["score"]), sum(one.apart for one in folds))
+    return percentile_interval(drawn)
 
 
-def _started_with_split(folder: Path) -> bool:
-    mine = (folder / PARTS).is_dir() or (folder / OUTCOME).is_file()
-    return not mine and Checkpoints(folder).newest() is not None
+def nested_score(candidates: Sequence[Sequence[float]], rows: Sequence[int]) -> float:
+    """Return the score over all folds if each fold uses the candidate that is best on the other folds.
+
+    Args:
+        candidates: scores of each candidate in the k folds.
+        rows: rows of each fold.
+    """
+    scores = np.asarray(candidates, np.float64)
+    return float(np.average(scores[_choose_by_other_folds(scores, rows), np.arange(len(rows))], weights=rows))
 
 
-def default_fold_count(rows: int) -> int:
-    """Return the default number of folds: more for fewer rows, with at least enough rows in each to be informative."""
-    most = 5 if rows <= 150 else 4 if rows <= 350 else 3
-    return most if rows < 2 * MIN_CLUSTERS else min(most, rows // MIN_CLUSTERS)
+def nested_evaluation(
+    tried: Sequence[Sequence[FoldScores]], untuned: Sequence[np.ndarray | None] = (), *, or_untuned: bool = True
+) -> dict[str, Any]:
+    """Return scores and gain of a model selected among candidates, from rows that did not take part in the selection.
+
+    Each fold uses the candidate that is best on the other folds. Without the base model among the candidates, the expected gain by chance
+    is subtracted if the 95 % interval of the gain includes zero. The lower end of the interval also covers that of the best candidate
+    with its selection inside the resampling (:func:`selected_model_gain`), since folds select on nearly the same rows.
+
+    Args:
+        tried: the k folds of each candidate, the base model first if it may be kept. Folds need a score of every candidate.
+        untuned: bootstrap scores of the base model in each fold.
+        or_untuned: True if the base model may be kept; nothing is subtracted otherwise.
+
+    Returns:
+        As :func:`pool_folds`, with ``nested``, the score before the subtraction, and ``tried``, the number of candidates.
+    """
+    places = np.flatnonzero(np.isfinite([[_fold_score(one) for one in folds] for folds in tried]).all(axis=0)).tolist()
+    tried = [[folds[place] for place in places] for folds in tried]
+    untuned = [untuned[place] for place in places] if untuned else []
+    rows = [one.scores["rows"] for one in tried[0]]
+    scores = np.array([[_fold_score(one) for one in folds] for folds in tried])
+    found = pool_folds([tried[place][fold] for fold, place in enumerate(_choose_by_other_folds(scores, rows).tolist())], untuned)
+    found |= {"nested": found["score"], "tried": len(tried)}
+    low, high = found.get("gain_interval") or (-np.inf, np.inf)
+    if or_untuned and low <= 0 <= high:
+        before = float(np.average(scores[0], weights=rows))
+        found["score"] = max(found["score"] - _chance_gain(tried, rows), before + low)
+    if "gain_interval" in found:
+        chosen = _best_gain(tried[1:] if or_untuned else tried, untuned, rows).get("gain_interval", [low])
+        found["gain_interval"] = [min(low, chosen[0]), high]
+    return found
+
+
+def _best_gain(tried: Sequence[Sequence[FoldScores]], untuned: Sequence[np.ndarray | None], rows: Sequence[int]) -> dict[str, Any]:
+    weights = np.asarray(rows, np.float64) / sum(rows)
+    series = _average_series([untuned, *([one.resampled for one in folds] for folds in tried)], weights)
+    if series is None:
+        return {}
+    scores = np.array([[_fold_score(one) for one in folds] for folds in tried]) @ weights
+    models = [ScoredModel(float(score), drawn) for score, drawn in zip(scores, series[1:], strict=True)]
+    best = models.pop(int(scores.argmax()))
+    return selected_model_gain(series[0], best, models)
+
+
+def _choose_by_other_folds(scores: np.ndarray, rows: Sequence[int]) -> np.ndarray:
+    weights = np.asarray(rows, np.float64)
+    return np.asarray(((scores @ weights)[:, None] - scores * weights).argmax(axis=0))
+
+
+def _chance_gain(tried: Sequence[Sequence[FoldScores]], rows: Sequence[int]) -> float:
+    drawn = [one.resampled for folds in tried for one in folds if one.resampled is not None]
+    if len(drawn) < len(tried) * len(rows) or len({len(one) for one in drawn}) > 1:
+        return 0.0
+    gains = np.array(drawn, np.float64).reshape(len(tried), len(rows), -1)
+    gains -= gains[0]
+    for fold in range(len(rows)):  # of one fold with any of another, as in the mean over the folds
+        order = _order(gains[:, fold], fold)
+        if not len(order):
+            return 0.0
+        gains[:, fold] = gains[:, fold, order]
+    gains -= gains.mean(axis=2, keepdims=True)
+    weights = np.asarray(rows, np.float64) / sum(rows)
+    sums = np.einsum("ckr,k->cr", gains, weights)
+    others = sums[:, None] - gains * weights[:, None]
+    claimed = np.einsum("kr,k->r", np.take_along_axis(gains, others.argmax(axis=0)[None], axis=0)[0], weights)
+    kept = sums.argmax(axis=0) > 0
+    return float(claimed[kept].mean()) if kept.any() else 0.0
+
+
+def _average_series(series: Sequence[Sequence[np.ndarray | None]], weights: np.ndarray) -> list[np.ndarray] | None:
+    folds = [one for every in series for one in every if one is not None and len(one)]
+    if len(folds) < len(weights) * len(series) or len({len(one) for one in folds}) > 1:
+        return None
+    values = np.array(folds, np.float64).reshape(len(series), len(weights), -1)
+    for fold in range(len(weights)):
+        order = _order(values[:, fold], fold)
+        if not len(order):
+            return None
+        values[:, fold] = values[:, fold, order]
+    return [np.asarray(np.average(one, axis=0, weights=weights)) for one in values]
+
+
+def _order(scores: np.ndarray, fold: int) -> np.ndarray:
+    order = np.random.default_rng(fold).permutation(scores.shape[1])
+    order = order[np.isfinite(scores[:, order]).all(axis=0)]
+    return np.resize(order, scores.shape[1]) if len(order) else order
+
+
+def _undefined_share(folds: Sequence[np.ndarray | None], weights: np.ndarray) -> float:
+    return float(np.average([0.0 if one is None else np.isnan(one).mean() for one in folds], weights=weights))
+
+
+def _fold_score(one: FoldScores) -> float:
+    score = one.scores.get("score")
+    return float("nan") if score is None else float(score)
+
+
+def _weighted_mean(scores: Sequence[Mapping[str, Any]], weights: np.ndarray) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in scores[0].items():
+        every = [one.get(name) for one in scores]
+        if name in _OWN_KEYS:
+            continue
+        if isinstance(value, Mapping) and all(isinstance(one, Mapping) for one in every):
+            found[name] = _weighted_mean(every, weights)  # type: ignore[arg-type]
+        elif isinstance(value, int | float) and not isinstance(value, bool) and all(isinstance(one, int | float) for one in every):
+            known = np.isfinite(np.asarray(every, np.float64))
+            if known.any():
+                found[name] = float(np.average(np.asarray(every, np.float64)[known], weights=weights[known]))
+        elif isinstance(value, str):
+            found[name] = value
+    return found
+
+
+class MemberTrainer:
+    """Trains the members of a run one after another, and reports the progress of the whole run.
+
+    Args:
+        steps: planned steps of each training.
+
+    Attributes:
+        outcomes: outcomes so far.
+        main: True in the main process.
+    """
+
+    def __init__(
+        self, load: Load, emit: Callable[[Event], None], should_stop: Callable[[], bool], steps: Sequence[int], pins: TrackedExamples | None
+    ) -> None:
+        self.load, self.should_stop, self.pins = load, should_stop, pins
+        self._progress, self.parts = OverallProgress(emit, steps), len(steps)
+        self.outcomes: list[TrainingOutcome] = []
+        self.main = True
+
+    def emit(self, event: Event) -> None:
+        if self.main:
+            self._progress(event)
+
+    def train_member(self, member: Member, folder: Path, source: Path | None, assignment: Assignment) -> TrainingOutcome:
+        encoder = self.load(member.spec, member.train_rows, source)
+        self.main = Processes(encoder.device).main
+        outcome = train(
+            member.spec,
+            member.train_rows,
+            lambda event: None if isinstance(event, Finished | Stopped | Asks) else self._progress(event),
+            self.should_stop,
+            encoder=encoder,
+            folder=folder,
+            dev=member.held,
+            resume=True,
+            assignment=replace(assignment, notes=replace(assignment.notes, pins=self.pins)),
+        )
+        self.outcomes.append(outcome)
+        if outcome.status == "finished":
+            self.emit(PartEnded(len(self.outcomes), self.parts, member.title, outcome.before, outcome.after))
+        return outcome
 
 
 def cross_validate(
@@ -112,200 +269,147 @@ def cross_validate(
     *,
     load: Load,
     folder: Path,
-    resume: bool,
-    reasons: Sequence[str],
-    pins: TrackedExamples | None = None,
+    notes: RunNotes,
 ) -> TrainingOutcome:
     """Evaluate by ``folds``, then train on all rows for the best share of the steps and keep the best blend.
 
     Besides the scores of one training, ``after`` has ``folds``, ``by_fold`` (score of each fold), ``tried`` (number of candidates) and
-    ``nested`` (score with the choice for each fold made on the others, which is reported for a tuned model). Scores are means over folds
-    weighted by rows; the bootstrap resamples within folds, since similarities of different models are not comparable.
+    ``nested`` (score with the choice for each fold made on the others, which is reported for a tuned model).
 
     Raises:
         StudioError: as :func:`~sbert_studio.training.trainer.train`.
     """
     identity = run_identity(spec, examples)
-    if resume and (ended := read_outcome(folder, identity, OUTCOME)) is not None:
+    if (ended := read_outcome(folder, identity, OUTCOME)) is not None:
         shutil.rmtree(folder / PARTS, ignore_errors=True)
         emit(ended.event())
         return ended
-    if not resume:
-        shutil.rmtree(folder / PARTS, ignore_errors=True)
-        (folder / OUTCOME).unlink(missing_ok=True)
-    steps = [*(planned_steps(fold.spec, fold.learned) for fold in folds), planned_steps(spec, examples)]
-    run = _CrossValidation(resolve_objective(spec, examples), list(folds), load, folder, emit, steps, should_stop, resume, pins)
-    return run.execute(examples, identity, reasons)
+    steps = [*(planned_steps(fold.spec, fold.train_rows) for fold in folds), planned_steps(spec, examples)]
+    trainer = MemberTrainer(load, emit, should_stop, steps, notes.pins)
+    return _CrossValidation(resolve_loss(spec, examples), folds, trainer, folder).execute(examples, identity, notes.reasons)
 
 
 class _CrossValidation:
-    def __init__(
-        self,
-        spec: TrainSpec,
-        folds: list[Member],
-        load: Load,
-        folder: Path,
-        emit: Callable[[Event], None],
-        steps: Sequence[int],
-        should_stop: Callable[[], bool],
-        resume: bool,
-        pins: TrackedExamples | None,
-    ) -> None:
-        self.spec, self.folds, self.load, self.folder, self.pins = spec, folds, load, folder, pins
-        self.emit, self.should_stop, self.resume = RunProgress(emit, steps), should_stop, resume
-        self.taken: list[TrainingOutcome] = []
+    def __init__(self, spec: TrainSpec, folds: Sequence[Member], trainer: MemberTrainer, folder: Path) -> None:
+        self.spec, self.folds, self.trainer, self.folder, self.emit = spec, folds, trainer, folder, trainer.emit
+        self.blends = not blend_obstacle(spec)
         self.began = time.perf_counter()
         self.earlier = 0.0  # seconds that the trainings had taken before the run was resumed
-        self.main = True
-        self.apart: list[int] = []  # of each fold, how many clusters of rows it holds out
 
     def execute(self, examples: Examples, identity: str, reasons: Sequence[str]) -> TrainingOutcome:
-        self._emit(Phase("judging the untuned model first"))
-        untuned = self.load(self.spec, examples, None)
-        self.main = Processes(untuned.device).main
+        self.emit(Phase("judging the untuned model first"))
+        untuned = self.trainer.load(self.spec, examples, None)
+        self.trainer.main = Processes(untuned.device).main
         apply_architecture(self.spec, untuned)
         general = GeneralProbe.build(untuned)
+        held = [fold.held for fold in self.folds if fold.held is not None]
         scores = [
-            Evaluator(fold.held, self._place(fold), learned=fold.learned)(untuned, untuned=True)
-            for fold in self.folds
-            if fold.held is not None
+            Evaluator(part, self._place(fold), train_rows=fold.train_rows)(untuned, untuned=True)
+            for fold, part in zip(self.folds, held, strict=True)
         ]
-        self.apart = [count_clusters(*fold.held.texts) for fold in self.folds if fold.held is not None]
-        before = pool_folds(self._candidates(scores, [EvaluationLog(self._place(fold)).untuned() for fold in self.folds]))
+        self.apart = [count_clusters(*part.texts) for part in held]
+        before = pool_folds(self._candidate(scores, [EvaluationLog(self._place(fold)).untuned() for fold in self.folds]))
         if general is not None:
             before["general"] = general.untuned
-        self._emit(Evaluated(0, before["metric"], before["score"], before, False))
-        held = [fold.held for fold in self.folds if fold.held is not None]
+        self.emit(Evaluated(0, before["metric"], before["score"], before, False))
         if not is_accepted(self.spec, OPPOSITE) and (question := check_below_chance(untuned, held, scores)) is not None:
-            return self._end(self._outcome("asks", before, {}, question=question.to_json()))
+            return self._end(self._outcome("asks", before, question=question.to_json()))
         del untuned
-        reasons = (*reasons, *_reason(len(examples), len(self.folds)))
-        for number, (fold, known) in enumerate(zip(self.folds, scores, strict=True), start=1):
-            # One fold tells whether the general probe falls apart: the others learn from nearly the same rows.
-            watched = {"general": general.untuned} if general is not None and number == 1 else {}
-            given = Assignment({**known, **watched}, general=general if number == 1 else None, judges=True)
-            outcome = self._train_member(number, fold, self._place(fold), given, reasons if number == 1 else ())
+        reasons = (*reasons, *_reasons(len(examples), len(self.folds)))
+        for place, (fold, known) in enumerate(zip(self.folds, scores, strict=True)):
+            given = Assignment(known, general=None, judges=True)
+            if place == 0:
+                # One fold tells whether the general probe falls apart: the others learn from nearly the same rows.
+                watched = {"general": general.untuned} if general is not None else {}
+                given = Assignment({**known, **watched}, general=general, judges=True, notes=RunNotes(tuple(reasons)))
+            outcome = self._train(fold, self._place(fold), given)
+            if outcome.status == "stopped":
+                self.emit(Notice("stopped while the folds were judged: there is no model yet; resume the run to go on", passing=True))
             if outcome.status != "finished":
-                return self._unfinished(outcome, before)
-        self._emit(Phase("comparing what the folds found"))
+                return self._end(self._outcome(outcome.status, before, question=outcome.question))
+        self.emit(Phase("comparing what the folds found"))
         after, share = self._choose(before, scores)
         self._keep_mistakes(after)
         if "gain_interval" not in after and "interval" in after:
-            self._emit(Notice("one label is so rare in the folds that a gain cannot be told from chance"))
-        self._emit(Evaluated(self.taken[-1].steps, after["metric"], after["score"], after, True))
+            self.emit(Notice("one label is so rare in the folds that a gain cannot be told from chance"))
+        self.emit(Evaluated(self.trainer.outcomes[-1].steps, after["metric"], after["score"], after, True))
         whole = Member("all rows", self.spec.replace(dev_fraction=0), examples, None)
-        verdict = Assignment(general=general, verdict=(before, after), share=share)
-        outcome = self._train_member(len(self.folds) + 1, whole, self.folder, verdict, ())
+        outcome = self._train(whole, self.folder, Assignment(general=general, verdict=(before, after), share=share))
         found = self._outcome(outcome.status, outcome.before, outcome.after, adapter=outcome.adapter, question=outcome.question)
-        if self.main and outcome.status == "finished":
+        if self.trainer.main and outcome.status == "finished":
             with report_full_disk("the outcome", self.folder):
                 write_json(self.folder / OUTCOME, {"identity": identity, **found.to_json()})
             shutil.rmtree(self.folder / PARTS, ignore_errors=True)
         return self._end(found)
 
     def _keep_mistakes(self, after: Mapping[str, Any]) -> None:
-        name = mistakes.mistakes_file(float(after.get("strength", 1.0)))
-        found = mistakes.merge_mistakes([mistakes.read_mistakes(self._place(fold) / name) for fold in self.folds])
-        if found is not None and self.main:
-            mistakes.write_mistakes(self.folder, found)
+        name = mistakes_file(float(after.get("strength", 1.0)))
+        found = merge_mistakes([read_mistakes(self._place(fold) / name) for fold in self.folds])
+        if found is not None and self.trainer.main:
+            write_json(self.folder / MISTAKES, found)
 
-    def _candidates(self, scores: Sequence[Mapping[str, Any]], drawn: Sequence[np.ndarray | None]) -> list[FoldScores]:
-        return [FoldScores(*one) for one in zip(scores, drawn, self.apart, strict=True)]
+    def _candidate(self, scores: Sequence[Mapping[str, Any]], resampled: Sequence[np.ndarray | None]) -> list[FoldScores]:
+        return [FoldScores(*one) for one in zip(scores, resampled, self.apart, strict=True)]
 
     def _choose(self, before: Mapping[str, Any], untuned_scores: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], float]:
-        marks = [EvaluationLog(self._place(fold)) for fold in self.folds]
-        untuned = [one.untuned() for one in marks]
-        steps = [one.steps() for one in marks]
+        logs = [EvaluationLog(self._place(fold)) for fold in self.folds]
+        untuned = [log.untuned() for log in logs]
+        steps = [log.steps() for log in logs]
+        tried = [self._candidate(untuned_scores, untuned)]
 
-        tried = [self._candidates(untuned_scores, untuned)]
+        def pooled(names: Sequence[str], strength: float) -> dict[str, Any]:
+            named = list(zip(logs, names, strict=True))
+            tried.append(self._candidate([log.scores(name) for log, name in named], [log.resampled(name) for log, name in named]))
+            return pool_folds(tried[-1], untuned) | {"strength": strength}
 
-        def judged(names: Sequence[str]) -> dict[str, Any]:
-            named = list(zip(marks, names, strict=True))
-            tried.append(self._candidates([mark.scores(name) for mark, name in named], [mark.resampled(name) for mark, name in named]))
-            return pool_folds(tried[-1], untuned)
-
-        last = [f"step-{own[-1]}" for own in steps]
-        tuned: dict[str, Any] = judged(last) | {"strength": 1.0}
-        ends = [tuned]
-        if not blend_obstacle(self.spec):
-            between = [judged([f"strength-{strength}"] * len(marks)) | {"strength": strength} for strength in MARKS[1:-1]]
-            ends = [{**before, "gain_interval": [0.0, 0.0], "strength": 0.0}, *between, tuned]
-        kept, share = best_mark(ends), 1.0
+        marks = [pooled([f"step-{own[-1]}" for own in steps], 1.0)]
+        if self.blends:
+            between = [pooled([f"strength-{strength}"] * len(logs), strength) for strength in MARKS[1:-1]]
+            marks = [untuned_mark(before), *between, *marks]
+        kept, share = best_mark(marks), 1.0
         for place in range(min(map(len, steps)) - 1):
-            early = judged([f"step-{own[place]}" for own in steps]) | {"strength": 1.0}
+            early = pooled([f"step-{own[place]}" for own in steps], 1.0)
             if early["score"] > kept["score"] + TIE:
                 share = steps[0][place] / steps[0][-1]
-                ends = [ends[0], early] if len(ends) > 1 else [early]
+                marks = [marks[0], early] if len(marks) > 1 else [early]
                 kept = early
-        blends = not blend_obstacle(self.spec)
-        honest = nested_evaluation(tried if blends else tried[1:], untuned, or_untuned=blends)
-        if blends and honest["score"] <= before["score"]:  # it did better on the rows that chose it, and on no others
-            kept, share = ends[0], 1.0
-        told = {name: honest[name] for name in ("nested", "tried")} if kept["strength"] == 0 else honest
-        return {**kept, **told, "strengths": [mark_summary(mark) for mark in ends], "folds": len(self.folds)}, share
+        nested = nested_evaluation(tried if self.blends else tried[1:], untuned, or_untuned=self.blends)
+        if self.blends and nested["score"] <= before["score"]:  # better on the rows that chose it, and on no others
+            kept, share = marks[0], 1.0
+        reported = {name: nested[name] for name in ("nested", "tried")} if kept["strength"] == 0 else nested
+        return {**kept, **reported, "strengths": [mark_summary(mark) for mark in marks], "folds": len(self.folds)}, share
 
-    def _train_member(self, number: int, member: Member, place: Path, given: Assignment, reasons: Sequence[str]) -> TrainingOutcome:
-        self._emit(Part(number, len(self.folds) + 1, member.title))
-        self._emit(Phase("loading the model"))
+    def _train(self, member: Member, folder: Path, assignment: Assignment) -> TrainingOutcome:
+        self.emit(Part(len(self.trainer.outcomes) + 1, self.trainer.parts, member.title))
+        self.emit(Phase("loading the model"))
         began = time.perf_counter()
-        outcome = train(
-            member.spec,
-            member.learned,
-            self._forward,
-            self.should_stop,
-            encoder=self.load(member.spec, member.learned, None),
-            folder=place,
-            dev=member.held,
-            resume=self.resume,
-            reasons=reasons,
-            assignment=given,
-            pins=self.pins,
-        )
-        self.taken.append(outcome)
+        outcome = self.trainer.train_member(member, folder, None, assignment)
         self.earlier += max(0.0, outcome.seconds - (time.perf_counter() - began))
-        if outcome.status == "finished":
-            self._emit(PartEnded(number, len(self.folds) + 1, member.title, outcome.before, outcome.after))
         return outcome
-
-    def _unfinished(self, outcome: TrainingOutcome, before: Mapping[str, Any]) -> TrainingOutcome:
-        if outcome.status == "stopped":
-            self._emit(Notice("stopped while the folds were judged: there is no model yet; resume the run to go on", passing=True))
-        return self._end(self._outcome(outcome.status, before, {}, question=outcome.question))
 
     def _outcome(
         self,
         status: str,
         before: Mapping[str, Any],
-        after: Mapping[str, Any],
+        after: Mapping[str, Any] = MappingProxyType({}),
         *,
         adapter: Path | None = None,
-        question: Mapping[str, Any] | None = None,
+        question: Mapping[str, Any] = MappingProxyType({}),
     ) -> TrainingOutcome:
-        seconds = sum(outcome.seconds for outcome in self.taken)
-        rows = sum(outcome.pairs_per_second * outcome.seconds for outcome in self.taken)
-        steps = sum(outcome.steps for outcome in self.taken)
-        rate = rows / seconds if seconds else 0.0
-        # Loading, and all judging between the trainings, took their time as well.
-        whole = self.earlier + time.perf_counter() - self.began
-        return TrainingOutcome(status, self.folder / "model", adapter, before, after, steps, whole, rate, question or {})
+        # Loading and evaluating between the trainings count as well.
+        seconds = self.earlier + time.perf_counter() - self.began
+        outcome = TrainingOutcome(status, self.folder / "model", adapter, before, dict(after), 0, 0.0, 0.0, dict(question))
+        return replace(outcome.with_totals(self.trainer.outcomes), seconds=seconds)
 
     def _end(self, outcome: TrainingOutcome) -> TrainingOutcome:
-        self._emit(outcome.event())
+        self.emit(outcome.event())
         return outcome
 
     def _place(self, fold: Member) -> Path:
         return self.folder / PARTS / fold.name
 
-    def _emit(self, event: Event) -> None:
-        if self.main:
-            self.emit(event)
 
-    def _forward(self, event: Event) -> None:
-        if not isinstance(event, Finished | Stopped | Asks):
-            self.emit(event)
-
-
-def _reason(rows: int, folds: int) -> list[str]:
+def _reasons(rows: int, folds: int) -> list[str]:
     found = [f"Judged in {folds} folds: with {rows:,} rows each is held out once, and the model itself learns from all of them."]
     if folds < default_fold_count(rows):
         found.append("These are fewer folds than usual, so that each holds rows of both labels.")

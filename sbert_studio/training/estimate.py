@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 
 from ..errors import StudioError
+from ..memory import resident_memory
 from ..models.inference.machine import resolve_precision
 from ..models.trainable import Trainable
-from .crossval import plan_folds
-from .distributed import Processes
 from .evaluator import Evaluator, hold_out
-from .packing import pack_batches
+from .fast_layers import pack_batches
+from .members import plan_folds
 from .prepare import prepare
-from .samplers import LengthGroupedSampler, build_sampler
-from .schedule import PeakMemory, Schedule
-from .spec import TrainSpec, resolve_objective
-from .steps import GradientSteps, TrainingParts
+from .samplers import LengthGroupedSampler, Schedule, build_sampler
+from .spec import TrainSpec, resolve_loss
+from .steps import GradientSteps, Processes, TrainingParts
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
@@ -55,7 +57,6 @@ class Estimate:
         return Estimate(seconds, max(self.peak_bytes, other.peak_bytes), other.pairs_per_second, steps, other.folds)
 
     def to_json(self) -> dict[str, Any]:
-        """Return all fields."""
         return asdict(self)
 
 
@@ -70,51 +71,51 @@ def estimate_run(spec: TrainSpec, examples: Examples, *, encoder: Trainable, dev
     Raises:
         StudioError: as :func:`~sbert_studio.training.trainer.train`.
     """
-    spec = resolve_objective(spec, examples)
+    spec = resolve_loss(spec, examples)
     times = spec.seeds * max(1, spec.folds)
     if spec.folds:
         spec, dev = spec.replace(dev_fraction=min(0.9, 1 / spec.folds), folds=0), None
     folds = plan_folds(spec, examples, dev)
-    learned, held = (folds[0].learned, folds[0].held) if folds else hold_out(spec, examples, dev)[:2]
-    if not len(learned):
+    train_rows, held = (folds[0].train_rows, folds[0].held) if folds else hold_out(spec, examples, dev)[:2]
+    if not len(train_rows):
         raise StudioError("there are no rows to learn from", "give a larger file")
     processes = Processes(encoder.device)
     with PeakMemory(processes.device) as memory:
-        seconds_a_row, seconds_a_judged_row = _measure(spec, learned, held, encoder, processes)
+        seconds_a_row, seconds_a_judged_row = _measure(spec, train_rows, held, encoder, processes)
     weights = sum(parameter.numel() for parameter in encoder.parameters() if parameter.requires_grad)
     # A checkpoint, weights and both of Adam's moments in float32, is put together in memory before it is written; the untuned weights stay.
     peak = memory.bytes + (0 if processes.device.type == "cuda" else 4 * 4 * weights)
-    schedule = _schedule(spec, learned, processes)
+    schedule = _schedule(spec, train_rows, processes)
     steps = schedule.steps
     # Untuned, at each evaluation, and the blends; everyday pairs as often, and once more for each mark of a model that folds have judged.
     often = len(schedule.evaluations) + 4
     judged = 0 if held is None else (len(held) + _PROBED) * often
-    rows = len(learned)
+    rows = len(train_rows)
     if folds:
         judged = len(examples) * often + _PROBED * (often + 5)
-        rows = sum(len(fold.learned) for fold in folds) + len(examples)
-        steps = sum(_schedule(spec, one, processes).steps for one in (*(fold.learned for fold in folds), examples))
+        rows = sum(len(fold.train_rows) for fold in folds) + len(examples)
+        steps = sum(_schedule(spec, one, processes).steps for one in (*(fold.train_rows for fold in folds), examples))
     seconds = rows * spec.epochs * spec.soup * seconds_a_row + judged * seconds_a_judged_row
     return Estimate(seconds * times, peak, 1 / seconds_a_row, steps * times, len(folds))
 
 
-def _schedule(spec: TrainSpec, learned: Examples, processes: Processes) -> Schedule:
-    sampler = LengthGroupedSampler(np.ones(len(learned), np.int64), spec.batch_size, spec.seed, None, processes.count)
+def _schedule(spec: TrainSpec, train_rows: Examples, processes: Processes) -> Schedule:
+    sampler = LengthGroupedSampler(np.ones(len(train_rows), np.int64), spec.batch_size, spec.seed, None, processes.count)
     return Schedule.plan(sampler, spec.epochs, spec.evaluations_per_epoch, spec.soup)
 
 
-def _measure(spec: TrainSpec, learned: Examples, held: Examples | None, encoder: Trainable, processes: Processes) -> tuple[float, float]:
-    objective = prepare(spec, encoder, learned, processes)
+def _measure(spec: TrainSpec, train_rows: Examples, held: Examples | None, encoder: Trainable, processes: Processes) -> tuple[float, float]:
+    loss_fn = prepare(spec, encoder, train_rows, processes)
     # A sample of rows is enough to be tokenised: of a million, that alone would take minutes.
-    places = np.random.default_rng(spec.seed).permutation(len(learned))[: 64 * spec.batch_size]
-    rows = encoder.training_rows(learned.take(places))
-    parts = TrainingParts(spec, encoder, objective, rows, None, processes, Path(), lambda event: None)
+    places = np.random.default_rng(spec.seed).permutation(len(train_rows))[: 64 * spec.batch_size]
+    rows = encoder.training_rows(train_rows.take(places))
+    parts = TrainingParts(spec, encoder, loss_fn, rows, None, processes, Path(), lambda event: None)
     steps = GradientSteps(
         parts, resolve_precision(spec.precision, processes.device), min(spec.micro_batch or spec.batch_size, spec.batch_size)
     )
     optimiser = parts.create_optimizer(_MOST_STEPS + 1)
     lengths = rows.lengths
-    batches = sorted(build_sampler(objective, rows, spec, processes.count).batches(0), key=lambda batch: float(lengths[batch].mean()))
+    batches = sorted(build_sampler(loss_fn, rows, spec, processes.count).batches(0), key=lambda batch: float(lengths[batch].mean()))
     # The middle of each fifth: the very shortest and longest rows would count for more than they are.
     tried = [batches[place] for place in ((np.arange(_STEPS) + 0.5) / _STEPS * len(batches)).astype(int)]
 
@@ -133,14 +134,50 @@ def _measure(spec: TrainSpec, learned: Examples, held: Examples | None, encoder:
     finally:
         unpack()
     seconds = sum(took) / (len(took) / _STEPS * sum(map(len, tried)))
-    return seconds, 0.0 if held is None else _evaluation_seconds(encoder, held, learned, spec.seed)
+    return seconds, 0.0 if held is None else _evaluation_seconds(encoder, held, train_rows, spec.seed)
 
 
-def _evaluation_seconds(encoder: Trainable, held: Examples, learned: Examples, seed: int) -> float:
+def _evaluation_seconds(encoder: Trainable, held: Examples, train_rows: Examples, seed: int) -> float:
     sample = held.take(np.random.default_rng(seed).permutation(len(held))[:_EVALUATED_ROWS])
     Evaluator(sample.take(np.arange(min(8, len(sample)))))(encoder)  # warms up
     judge = Evaluator(sample)
     judge(encoder)
-    # Texts with a category are laid beside those that were learned, which are encoded too.
-    known = Evaluator(held, learned=learned).known
+    # Texts with a category are laid beside those that were train_rows, which are encoded too.
+    known = Evaluator(held, train_rows=train_rows).known
     return judge.seconds / len(sample) * (1 if known is None else 1 + len(known) / len(held))
+
+
+_EVERY = 0.005  # seconds
+
+
+class PeakMemory:
+    """Peak memory within a ``with`` block, in ``bytes``.
+
+    On a GPU PyTorch's own peak. On a CPU the resident memory sampled every 5 ms, since ``ru_maxrss`` covers the whole life of the process.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        self.bytes = 0
+        self._device = device
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="peak-memory", daemon=True)
+
+    def __enter__(self) -> PeakMemory:
+        if self._device.type == "cuda":
+            torch.cuda.reset_peak_memory_stats(self._device)
+        else:
+            self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._device.type == "cuda":
+            self.bytes = int(torch.cuda.max_memory_allocated(self._device))
+        else:
+            self._ended.set()
+            self._thread.join()
+
+    def _watch(self) -> None:
+        while True:
+            self.bytes = max(self.bytes, resident_memory())
+            if self._ended.wait(_EVERY):
+                return

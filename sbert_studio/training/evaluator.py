@@ -1,13 +1,16 @@
-"""Validation during training: held-out rows, the score of a model on them, and the candidates among which a run selects."""
+"""Validation during training: held-out rows, candidates among which a run selects, and general quality on everyday language."""
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,21 +18,20 @@ import torch
 from torch import Tensor
 
 from ..data.findings import count
+from ..data.samples import ASSETS
 from ..data.split import has_single_target, split_examples
 from ..errors import StudioError
-from ..evaluation.bootstrap import MIN_CLUSTERS, ScoredModel, paired_gain, selected_model_gain
+from ..evaluation.bootstrap import MIN_CLUSTERS, ScoredModel, paired_gain, percentile_interval, selected_model_gain
+from ..evaluation.encoding import pair_similarities
 from ..evaluation.evaluate import SCORED_KINDS, evaluate_examples, main_score, sample_reference
+from ..evaluation.tasks.sts import bootstrap_spearman, spearman
+from ..models.base import Encoder
 from ..workspace import atomic_file, write_json
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
     from ..models.trainable import Trainable
     from .spec import TrainSpec
-
-
-def step_name(step: int) -> str:
-    """Return the name of the evaluation after ``step`` steps."""
-    return f"step-{step}"
 
 
 class Candidates:
@@ -45,7 +47,6 @@ class Candidates:
         self._models: dict[str, ScoredModel] = {}
 
     def add(self, name: str, scores: Mapping[str, Any], resampled: np.ndarray | None) -> None:
-        """Add or replace a candidate."""
         score = scores.get("score")
         drawn = np.empty(0, np.float32) if resampled is None else np.asarray(resampled, np.float32)
         self._models[name] = ScoredModel(float("nan") if score is None else float(score), drawn)
@@ -58,7 +59,6 @@ class Candidates:
             self.add(name, {"score": score}, resampled[name].numpy() if name in resampled else None)
 
     def scores(self) -> dict[str, float] | None:
-        """Return the score of each candidate, as for :meth:`load`."""
         return {name: model.score for name, model in self._models.items()} if self.complete else None
 
     def tensors(self) -> dict[str, Tensor]:
@@ -100,7 +100,6 @@ class EvaluationLog:
     folder: Path
 
     def add(self, name: str, scores: Mapping[str, Any], resampled: np.ndarray | None) -> None:
-        """Store an evaluation."""
         place = self.folder / _FOLDER
         if resampled is not None:
             with atomic_file(place / f"{name}.npy") as part:
@@ -108,12 +107,10 @@ class EvaluationLog:
         write_json(place / f"{name}.json", dict(scores))
 
     def clear(self) -> None:
-        """Remove all evaluations."""
         shutil.rmtree(self.folder / _FOLDER, ignore_errors=True)
 
     @property
     def is_readable(self) -> bool:
-        """Return True if all stored evaluations are readable."""
         try:
             for path in (self.folder / _FOLDER).glob("*.json"):
                 self.scores(path.stem)
@@ -124,7 +121,6 @@ class EvaluationLog:
         return True
 
     def scores(self, name: str) -> dict[str, Any]:
-        """Return the scores of an evaluation."""
         found: dict[str, Any] = json.loads((self.folder / _FOLDER / f"{name}.json").read_text(encoding="utf-8"))
         return found
 
@@ -134,17 +130,11 @@ class EvaluationLog:
         return np.load(path, allow_pickle=False) if path.is_file() else None
 
     def untuned(self) -> np.ndarray | None:
-        """Return the bootstrap scores of the base model."""
         path = self.folder / UNTUNED
         return np.load(path, allow_pickle=False) if path.is_file() else None
 
     def steps(self) -> list[int]:
-        """Return the evaluated steps in order."""
         return sorted(int(path.stem.removeprefix("step-")) for path in (self.folder / _FOLDER).glob("step-*.json"))
-
-    def strengths(self) -> list[float]:
-        """Return the evaluated blends of the final weights in order."""
-        return sorted(float(path.stem.removeprefix("strength-")) for path in (self.folder / _FOLDER).glob("strength-*.json"))
 
 
 _MIN_PER_LABEL = 2
@@ -155,7 +145,7 @@ class Evaluator:
 
     Args:
         dev: held-out rows.
-        learned: training rows; labelled texts are evaluated by their nearest neighbors among them.
+        train_rows: training rows; labelled texts are evaluated by their nearest neighbors among them.
         folder: stores the bootstrap scores of the base model, so that a resumed run can report its gain.
 
     Attributes:
@@ -163,16 +153,15 @@ class Evaluator:
         resampled: bootstrap scores of the last evaluation, if the task has them.
     """
 
-    def __init__(self, dev: Examples, folder: Path | None = None, *, learned: Examples | None = None) -> None:
+    def __init__(self, dev: Examples, folder: Path | None = None, *, train_rows: Examples | None = None) -> None:
         self.dev = dev
-        self.known = sample_reference(learned) if learned is not None and learned.kind == dev.kind == "labelled_texts" else None
+        self.known = sample_reference(train_rows) if train_rows is not None and train_rows.kind == dev.kind == "labelled_texts" else None
         self._untuned = None if folder is None else folder / UNTUNED
         self._times: list[float] = []
         self.resampled: np.ndarray | None = None
 
     @property
     def seconds(self) -> float:
-        """Mean duration of an evaluation, 0 before the first."""
         return sum(self._times) / len(self._times) if self._times else 0.0
 
     def __call__(self, encoder: Trainable, *, untuned: bool = False) -> dict[str, Any]:
@@ -202,14 +191,14 @@ class Evaluator:
         """Return the bootstrap scores of the base model, (resamples,); ``None`` if not stored."""
         return None if self._untuned is None or not self._untuned.is_file() else np.load(self._untuned, allow_pickle=False)
 
-    def _gain(self, found: np.ndarray | None, untuned: bool) -> dict[str, Any]:
-        if self._untuned is None or found is None:
+    def _gain(self, resampled: np.ndarray | None, untuned: bool) -> dict[str, Any]:
+        if self._untuned is None or resampled is None:
             return {}
         if untuned:
             with atomic_file(self._untuned) as part:
-                np.save(part, found, allow_pickle=False)
+                np.save(part, resampled, allow_pickle=False)
             return {}
-        return paired_gain(self.untuned(), found)
+        return paired_gain(self.untuned(), resampled)
 
 
 def stratify_option(spec: TrainSpec) -> bool | None:
@@ -271,3 +260,89 @@ def hold_out(spec: TrainSpec, examples: Examples, dev: Examples | None) -> tuple
         return examples, None, f"{len(examples)} rows are too few to hold some out"
     why = uninformative_reason(held)
     return (examples, None, why) if why else (rest, held, "")
+
+
+PAIRS = ASSETS / "probe" / "general.csv"
+# Correlation from which on the base model knows a language, and the least for the one that it knows best.
+_KNOWN, _LEAST = 0.6, 0.2
+_MODELS = 32  # base models whose similarities are cached, some kilobytes each
+_LOCK = Lock()
+_CACHE: dict[tuple[str, str, Path], Sequence[np.ndarray]] = {}
+
+
+@dataclass(frozen=True)
+class _ProbeLanguage:
+    language: str
+    left: tuple[str, ...]
+    right: tuple[str, ...]
+    scores: np.ndarray
+
+    def scored(self, encoder: Trainable) -> np.ndarray:
+        return pair_similarities(encoder, self.left, self.right)
+
+
+class GeneralProbe:
+    """Correlation of a model on everyday pairs, in the languages the base model knows.
+
+    Attributes:
+        untuned: ``{"score", "rows", "interval", "languages": {code: score}}`` of the base model: mean Spearman's ρ over languages with
+            its 95 % bootstrap interval.
+    """
+
+    def __init__(self, parts: Sequence[_ProbeLanguage], untuned: Sequence[np.ndarray]) -> None:
+        self._parts = tuple(parts)
+        self.untuned, self._resampled = self._summarize(untuned)
+
+    @classmethod
+    def build(cls, encoder: Trainable) -> GeneralProbe | None:
+        """Create the probe for a base model; ``None`` for a cross-encoder with a new head, or if the model knows none of the languages."""
+        if encoder.has_untrained_scores or not PAIRS.is_file():
+            return None
+        found = list(zip(_load_pairs(), _base_similarities(encoder), strict=True))
+        scores = [spearman(scored, part.scores) for part, scored in found]
+        known = [both for both, score in zip(found, scores, strict=True) if score >= _KNOWN or score == max(scores) >= _LEAST]
+        return cls(*zip(*known, strict=True)) if known else None
+
+    def __call__(self, encoder: Trainable) -> dict[str, Any]:
+        """Return the scores of another encoder, with ``change_interval``: the 95 % interval of its change (paired bootstrap)."""
+        found, resampled = self._summarize([part.scored(encoder) for part in self._parts])
+        return {**found, "change_interval": percentile_interval(resampled - self._resampled)}
+
+    def _summarize(self, scored: Sequence[np.ndarray]) -> tuple[dict[str, Any], np.ndarray]:
+        scores = {part.language: spearman(found, part.scores) for part, found in zip(self._parts, scored, strict=True)}
+        # Languages have pairs of their own, so that their resamples may be combined in any order.
+        resampled = np.mean([bootstrap_spearman(found, part.scores) for part, found in zip(self._parts, scored, strict=True)], axis=0)
+        found = {
+            "score": float(np.mean(list(scores.values()))),
+            "rows": sum(len(part.scores) for part in self._parts),
+            "interval": percentile_interval(resampled),
+            "languages": scores,
+        }
+        return found, resampled
+
+
+def _base_similarities(encoder: Trainable) -> Sequence[np.ndarray]:
+    model = getattr(encoder, "fingerprint", None)
+    if model is None:
+        return [part.scored(encoder) for part in _load_pairs()]
+    # A run may replace the prompts of a model whose weights are the same.
+    key = (model, encoder.prompt_for_role("symmetric") if isinstance(encoder, Encoder) else "", PAIRS)
+    if (found := _CACHE.get(key)) is None:
+        found = [part.scored(encoder) for part in _load_pairs()]
+        with _LOCK:
+            while len(_CACHE) >= _MODELS:
+                _CACHE.pop(next(iter(_CACHE)))
+            _CACHE[key] = found
+    return found
+
+
+@lru_cache(maxsize=1)
+def _load_pairs() -> tuple[_ProbeLanguage, ...]:
+    with PAIRS.open(encoding="utf-8", newline="") as source:
+        rows = list(csv.DictReader(source))
+    parts = []
+    for language in dict.fromkeys(row["language"] for row in rows):
+        own = [row for row in rows if row["language"] == language]
+        scores = np.array([float(row["score"]) for row in own])
+        parts.append(_ProbeLanguage(language, tuple(row["sentence1"] for row in own), tuple(row["sentence2"] for row in own), scores))
+    return tuple(parts)

@@ -1,4 +1,4 @@
-"""Events of a run, plain data for database, page and terminal; and training throughput."""
+"""Events of a run, plain data for database, page and terminal; examples tracked by them, and training throughput."""
 
 from __future__ import annotations
 
@@ -6,9 +6,16 @@ import dataclasses
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ..errors import StudioError
+
+if TYPE_CHECKING:
+    from ..data.examples import Examples
+    from ..models.base import Encoder, PairScorer
+    from ..models.trainable import Trainable
 
 
 @dataclass(frozen=True)
@@ -27,7 +34,7 @@ class Started:
     epochs: float
     rows: int
     dev_rows: int
-    objective: str
+    loss: str
     method: str
     device: str
     precision: str
@@ -202,9 +209,21 @@ def from_json(values: Mapping[str, Any]) -> Event:
         KeyError: unknown type.
     """
     kind: Callable[..., Event] = _TYPES[values["type"]]
+    values = rename_settings(values) if kind is Started else values
     known = {item.name for item in dataclasses.fields(_TYPES[values["type"]])}
     given = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items() if name in known}
     return kind(**given)
+
+
+FORMER_NAMES = {"loss": "objective", "loss_params": "objective_params"}
+"""Settings under the names of the first version, which stay part of a run's identity."""
+_CURRENT_NAMES = {former: name for name, former in FORMER_NAMES.items()}
+
+
+def rename_settings(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings under their current names; earlier versions called the loss ``objective``."""
+    found = {_CURRENT_NAMES.get(name, name): value for name, value in values.items()}
+    return {**found, "first": rename_settings(found["first"])} if isinstance(found.get("first"), Mapping) else found
 
 
 def event_fields(name: str) -> dict[str, str]:
@@ -246,11 +265,9 @@ class Throughput:
         self._shown = 0.0
 
     def begin(self) -> None:
-        """Start or restart the clock."""
         self._start = time.perf_counter()
 
     def end(self, rows: int) -> None:
-        """Count a step of ``rows`` rows."""
         now = time.perf_counter()
         took, self._start = now - self._start, now
         self.rows, self.seconds = self.rows + rows, self.seconds + took
@@ -258,18 +275,100 @@ class Throughput:
 
     @property
     def rate(self) -> float:
-        """Return recent rows per second."""
         rows, seconds = (sum(values) for values in zip(*self._recent, strict=True)) if self._recent else (0, 0.0)
         return rows / seconds if seconds > 0 else 0.0
 
     def left(self, steps: int) -> float:
-        """Return the estimated seconds of ``steps`` more steps."""
         return steps * sum(seconds for _, seconds in self._recent) / max(1, len(self._recent))
 
     def is_due(self) -> bool:
-        """Return True if the next step should be emitted."""
         now = time.perf_counter()
         if now - self._shown < _SHOWN_EVERY:
             return False
         self._shown = now
         return True
+
+
+MAX_PAIRS, MAX_CHARACTERS, NEAREST = 5, 1_000, 5
+"""Tracked pairs, characters of a tracked text, and nearest texts whose similarities are reported."""
+_MAX_TEXTS = 512  # encoding them takes a second or two on two busy cores, at every evaluation of every fold
+
+
+@dataclass(frozen=True)
+class TrackedExamples:
+    """Tracked pairs and query.
+
+    Attributes:
+        pairs: at most :data:`MAX_PAIRS` pairs.
+        query: a query ranked against the texts ``among``; empty for none.
+        among: distinct texts of the file; ``of`` is the number of distinct texts in the file.
+    """
+
+    pairs: tuple[tuple[str, str], ...] = ()
+    query: str = ""
+    among: tuple[str, ...] = ()
+    of: int = 0
+
+    @classmethod
+    def parse(cls, pairs: Sequence[tuple[str, str]], query: str) -> TrackedExamples | None:
+        """Create from user input, skipping blank pairs; ``None`` if everything is blank.
+
+        Raises:
+            StudioError: one text of a pair is blank, a text is too long, or there are too many pairs.
+        """
+        named = [(number, left.strip(), right.strip()) for number, (left, right) in enumerate(pairs, start=1)]
+        filled = [(number, left, right) for number, left, right in named if left or right]
+        for number, left, right in filled:
+            if not (left and right):
+                raise StudioError(f"only one text of pinned pair {number} is there", "write the other one, or empty both")
+        if len(filled) > MAX_PAIRS:
+            raise StudioError(f"{len(filled)} pairs are pinned", f"pin at most {MAX_PAIRS}")
+        if any(len(text) > MAX_CHARACTERS for text in (query.strip(), *(text for _, *both in filled for text in both))):
+            raise StudioError(f"a pinned text is longer than {MAX_CHARACTERS:,} characters", "shorten it")
+        found = cls(tuple((left, right) for _, left, right in filled), query.strip())
+        return found if found.pairs or found.query else None
+
+    def with_texts(self, examples: Examples) -> TrackedExamples:
+        import numpy as np
+
+        if not self.query:
+            return self
+        texts = list(dict.fromkeys(text for row in zip(*examples.texts, strict=True) for text in row if text != self.query))
+        places = np.unique(np.linspace(0, len(texts) - 1, min(len(texts), _MAX_TEXTS)).round().astype(np.int64))
+        return replace(self, among=tuple(texts[place] for place in places.tolist()) if texts else (), of=len(texts))
+
+    def to_json(self) -> dict[str, Any]:
+        return {"pairs": [list(pair) for pair in self.pairs], "query": self.query, "among": list(self.among), "of": self.of}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> TrackedExamples | None:
+        """Read :meth:`to_json`; ``None`` if empty or damaged."""
+        try:
+            pairs = tuple((str(left), str(right)) for left, right in values.get("pairs") or ())
+            found = cls(pairs, str(values.get("query") or ""), tuple(map(str, values.get("among") or ())), int(values.get("of") or 0))
+        except (TypeError, ValueError):
+            return None
+        return found if found.pairs or found.query else None
+
+    def score(self, model: Encoder | PairScorer | Trainable, step: int, *, is_final: bool = False) -> Pinned | None:
+        """Return the event with a model's current scores; ``None`` for classifiers.
+
+        Args:
+            step: training steps of the model.
+            is_final: True for the final model.
+        """
+        import numpy as np
+
+        from ..evaluation.encoding import pair_similarities
+        from ..models.base import PairScorer
+
+        if isinstance(model, PairScorer) and model.labels != 1:
+            return None
+        left = [*(one for one, _ in self.pairs), *([self.query] * len(self.among))]
+        right = [*(two for _, two in self.pairs), *self.among]
+        many = len(self.pairs)
+        of_pairs = pair_similarities(model, left[:many], right[:many]) if many else np.array([])
+        of_texts = pair_similarities(model, left[many:], right[many:], ("query", "document")) if self.among else np.array([])
+        order = np.argsort(-of_texts, kind="stable")
+        nearest = tuple(of_texts[order[:NEAREST]].tolist())
+        return Pinned(step, tuple(of_pairs.tolist()), tuple(order.tolist()), nearest, is_final)

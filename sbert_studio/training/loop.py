@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 from ..caches import trim_heap
@@ -22,18 +20,15 @@ from ..models.quantized import trained_ids
 from .alarms import OPPOSITE, check_below_chance, check_forgetting, is_accepted
 from .blend import ModelSoup
 from .checkpoints import Checkpoints, TrainingState, TrainingTensors, read_state, read_tensors
-from .evaluator import Candidates, step_name
+from .evaluator import Candidates
 from .events import Evaluated, Notice, Phase, Saved, Step, Throughput
-from .schedule import Schedule
+from .samplers import Schedule
 from .steps import GradientSteps, TrainingParts
 
 _MAX_BAD_STEPS = 5
-_AHEAD = 4
 _SECONDS_BETWEEN = 90.0
-# A checkpoint may take one part in this many of the time between two of them.
-_PATIENCE = 30
-# About as much as held-out scores of two seeds differ: by less, a single training is not better than the mean of several.
-_SEEDS_DIFFER = 0.003
+_MIN_INTERVAL_RATIO = 30  # time between two checkpoints over the time of writing one
+_SEEDS_DIFFER = 0.003  # held-out scores of two seeds differ about as much
 _CHOICE_UNKNOWN = (
     "an earlier version began this training and did not keep the resampled scores of its evaluations: "
     "the interval of the gain leaves out that the checkpoint was chosen by the same rows"
@@ -89,7 +84,6 @@ class TrainingLoop:
         self._ahead = queue_depth(parts.processes.device)
 
     def resume(self) -> None:
-        """Restore weights and optimizer of the newest checkpoint."""
         if self._judge is not None:
             self._judge.repair(self._parts.encoder)
         path = self._parts.checkpoints.newest()
@@ -103,7 +97,6 @@ class TrainingLoop:
                     self._parts.emit_event(Notice(_CHOICE_UNKNOWN))
 
     def restore_best(self) -> None:
-        """Restore the best weights."""
         if self.state.best not in (-1, self.state.step):
             self._restore(self._parts.checkpoints.at(self.state.best), weights_only=True)
 
@@ -127,14 +120,8 @@ class TrainingLoop:
                 return "asks"
         if self.state.step == 0:
             self._parts.show_pins(0)
-        try:
-            return self._run(should_stop)
-        finally:
-            self._steps.close()
-
-    def _run(self, should_stop: Callable[[], bool]) -> str:
         self._pace.begin()
-        for batch, following in _with_next(self._schedule.batches(self.state.step)):
+        for batch in self._schedule.batches(self.state.step):
             if self._processes.any(should_stop()):
                 self._settle()
                 self._end_early()
@@ -142,7 +129,7 @@ class TrainingLoop:
             step = self.state.step
             if self._soup.begins(step):
                 self._optimiser.reset()
-            loss, notice = self._steps.backward(batch, step, following)
+            loss, notice = self._steps.backward(batch, step)
             norm = self._optimiser.step(step, loss)
             if notice:
                 self._parts.emit_event(Notice(notice))
@@ -215,12 +202,12 @@ class TrainingLoop:
 
     def _remember(self, scores: Mapping[str, Any]) -> None:
         assert self._judge is not None
-        name = step_name(self.state.step)
+        name = f"step-{self.state.step}"
         if self._parts.marks is not None:
             self._parts.marks.add(name, scores, self._judge.resampled)
             return
         self.candidates.add(name, scores, self._judge.resampled)
-        after = self.candidates.select(step_name(self.state.best), self.state.after, self._judge.untuned())
+        after = self.candidates.select(f"step-{self.state.best}", self.state.after, self._judge.untuned())
         self.state = replace(self.state, after=after, evaluations=self.candidates.scores())
 
     def _due(self) -> bool:
@@ -241,18 +228,18 @@ class TrainingLoop:
             self.state = replace(self.state, best=self.state.step)
         if self._processes.main:
             going_on = {} if self.state.step == self._schedule.steps else self._optimiser.tensors() | self._soup.tensors()
-            encoder, objective = self._learning
-            tensors = TrainingTensors({**encoder, **self._fixed}, objective, going_on, self.candidates.tensors())
+            encoder, loss_fn = self._learning
+            tensors = TrainingTensors({**encoder, **self._fixed}, loss_fn, going_on, self.candidates.tensors())
             path = self._parts.checkpoints.write(self.state, tensors)
             self._parts.emit_event(Saved(self.state.step, str(path)))
         self._processes.wait()
         self._saved_at = time.perf_counter()
-        self._wait = max(_SECONDS_BETWEEN, _PATIENCE * (self._saved_at - start))
+        self._wait = max(_SECONDS_BETWEEN, _MIN_INTERVAL_RATIO * (self._saved_at - start))
 
     def _restore(self, path: Path, *, weights_only: bool) -> TrainingTensors:
         tensors = read_tensors(path, weights_only=weights_only)
         with torch.no_grad():
-            for learning, stored in zip(self._learning, (tensors.encoder, tensors.objective), strict=True):
+            for learning, stored in zip(self._learning, (tensors.encoder, tensors.loss_fn), strict=True):
                 for name, parameter in learning.items():
                     parameter.copy_(stored[name])
         return tensors
@@ -262,9 +249,9 @@ class TrainingLoop:
             taken = self._taken.popleft()
             loss, norm = taken.values.wait().tolist()
             self._pace.end(taken.rows)
-            self._look(taken.step, loss, norm)
+            self._check_step(taken.step, loss, norm)
 
-    def _look(self, step: int, loss: float, norm: float) -> None:
+    def _check_step(self, step: int, loss: float, norm: float) -> None:
         done = step + 1
         if not (math.isfinite(loss) and math.isfinite(norm)):
             self._skipped(done, loss)
@@ -292,12 +279,8 @@ class TrainingLoop:
 
 
 def queue_depth(device: torch.device) -> int:
-    """Return the number of steps queued on a device before results are read, so that a GPU does not wait for the host."""
-    return _AHEAD if device.type == "cuda" else 0
-
-
-def _with_next(batches: Iterable[np.ndarray]) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
-    return pairwise(chain(batches, (None,)))  # type: ignore[arg-type, return-value]
+    """Return the number of steps queued before results are read, so that a GPU does not wait for the host."""
+    return 4 if device.type == "cuda" else 0
 
 
 def initial_state(checkpoints: Checkpoints, identity: str, micro_batch: int, resume: bool) -> TrainingState:

@@ -1,4 +1,4 @@
-"""The trainings of one run (stages, seeds, folds), and the progress of all of them."""
+"""Plan the trainings of a run (stages, seeds, folds), and report the progress of all of them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,49 +14,27 @@ import numpy as np
 
 from ..data.split import make_folds
 from ..errors import StudioError
-from ..models.trainable import Trainable
-from .evaluator import hold_out, stratify_option
+from ..evaluation.bootstrap import MIN_CLUSTERS
+from ..evaluation.evaluate import SCORED_KINDS
+from .checkpoints import Checkpoints
+from .evaluator import hold_out, rarer_label, stratify_option, uninformative_reason
 from .events import Event, Part, PartEnded, Started, Step
-from .samplers import LengthGroupedSampler
-from .schedule import Schedule
-from .spec import TrainSpec, resolve_objective
+from .samplers import LengthGroupedSampler, Schedule
+from .spec import TrainSpec, resolve_loss
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from ..data.examples import Examples
-    from .general_probe import GeneralProbe
+    from ..models.trainable import Trainable
 
-
-Load = Callable[[TrainSpec, "Examples", Path | None], Trainable]
-"""A fresh copy of the spec's model for these examples; of the model in a folder instead, where one is given."""
-
-
-@dataclass(frozen=True)
-class Assignment:
-    """Context of a training that is one of several in a run.
-
-    Attributes:
-        untuned: scores of the base model if already evaluated; alarms before the first step are then skipped.
-        earlier: spec of the stage that ``encoder`` comes from; its changes to the model are not repeated.
-        weights: base weights by name, if ``encoder`` comes from an earlier stage.
-        general: probe of the base model; without it general quality is not measured.
-        judges: True for an evaluation-only training, which logs every evaluation (:class:`.evaluator.EvaluationLog`) and leaves no model.
-        verdict: final ``before`` and ``after`` scores determined elsewhere; ``after`` has the ``strength`` to keep.
-        blends: True if a blend with the base weights may be kept.
-        share: share of the steps to take, 0 to 1.
-    """
-
-    untuned: Mapping[str, Any] = field(default_factory=dict)
-    earlier: TrainSpec | None = None
-    weights: Mapping[str, Tensor] | None = None
-    general: GeneralProbe | None = None
-    judges: bool = False
-    verdict: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None
-    blends: bool = True
-    share: float = 1.0
-
-
+Load = Callable[[TrainSpec, "Examples", Path | None], "Trainable"]
+"""Return a fresh copy of the spec's model for these examples; of the model in a folder instead, if one is given."""
+PARTS, OUTCOME = "parts", "course.json"
+"""Folder of a run's trainings, and file of their common outcome."""
+MIN_ROWS = 20
+"""Rows below which a run is not cross-validated by default."""
+_FEW_ROWS = 1_000  # with more rows a single split is informative enough
+_FEW_LABELLED_TEXTS = 2_500  # right or wrong tells less of a row than a score does
+_MAX_FOLD_SHARE = 0.6  # if most rows are connected by shared texts, one fold would train on next to nothing
 _NAMED_GROUPS = 3
 
 
@@ -67,17 +45,16 @@ class Member:
     Attributes:
         title: such as "seed 13, fold 2 of 10".
         spec: its own specification.
-        learned, held: training and held-out rows; ``held`` is ``None`` without evaluation.
+        train_rows, held: training and held-out rows; ``held`` is ``None`` without evaluation.
     """
 
     title: str
     spec: TrainSpec
-    learned: Examples
+    train_rows: Examples
     held: Examples | None
 
     @property
     def name(self) -> str:
-        """Folder name derived from the title."""
         return "-".join("".join(letter if letter.isascii() and letter.isalnum() else " " for letter in self.title).split())[:60]
 
 
@@ -95,33 +72,94 @@ def plan_members(spec: TrainSpec, examples: Examples, dev: Examples | None) -> l
         if dev is not None:
             raise StudioError("folds are judged by each other, and a held-out file was given as well", "leave out one of the two")
         return [member for place in range(spec.seeds) for member in _folds(alone.replace(seed=spec.seed + place), spec, examples)]
-    learned, held, unjudged = hold_out(spec, examples, dev)
+    train_rows, held, unjudged = hold_out(spec, examples, dev)
     if spec.seeds == 1:
-        return [Member("second stage", alone, learned, held)]
+        return [Member("second stage", alone, train_rows, held)]
     if held is None:
         raise StudioError(f"several seeds are compared by their scores, and there are none: {unjudged}", "give a held-out file")
-    return [Member(f"seed {seed}", alone.replace(seed=seed), learned, held) for seed in range(spec.seed, spec.seed + spec.seeds)]
+    return [Member(f"seed {seed}", alone.replace(seed=seed), train_rows, held) for seed in range(spec.seed, spec.seed + spec.seeds)]
 
 
 def _folds(alone: TrainSpec, spec: TrainSpec, examples: Examples) -> list[Member]:
     found = []
     divided = make_folds(examples, spec.folds, alone.seed, groups=spec.by_group, stratify=stratify_option(spec))
-    for number, (learned, held) in enumerate(divided, start=1):
+    for number, (train_rows, held) in enumerate(divided, start=1):
         title = f"fold {number} of {spec.folds}" if spec.seeds == 1 else f"seed {alone.seed}, fold {number} of {spec.folds}"
         groups = sorted(set(held.groups)) if spec.by_group else []
         if 0 < len(groups) <= _NAMED_GROUPS:
             title += f", judged on {', '.join(groups)}"
-        found.append(Member(title, alone, learned, held))
+        found.append(Member(title, alone, train_rows, held))
     return found
 
 
-def summarize_scores(scores: Sequence[Mapping[str, Any]], kept: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def plan_folds(spec: TrainSpec, examples: Examples, dev: Examples | None, folder: Path | None = None) -> list[Member]:
+    """Return the folds of a cross-validated run; empty if a single split is used.
+
+    Args:
+        folder: run folder; a run started by an earlier version continues as it began.
+
+    Raises:
+        StudioError: folds were requested and are impossible.
+    """
+    asked = spec.judge == "folds"
+    if dev is not None or spec.folds or spec.seeds > 1 or spec.first or spec.judge == "split" or not spec.dev_fraction:
+        if asked:
+            raise StudioError(
+                "folds cannot judge a run that has a held-out file, a first stage, several seeds, folds of its own or no held-out share",
+                "leave one of the two out",
+            )
+        return []
+    few = _FEW_LABELLED_TEXTS if examples.kind == "labelled_texts" else _FEW_ROWS
+    if not asked and (not MIN_ROWS <= len(examples) < few or (folder is not None and _started_with_split(folder))):
+        return []
+    try:
+        if examples.kind not in SCORED_KINDS:
+            raise StudioError(hold_out(spec, examples, None)[2], "leave out judge=folds")
+        found = _separable_folds(spec, examples)
+    except StudioError:
+        if asked:
+            raise
+        return []
+    fits = all(member.held is not None and 1 < len(member.held) <= _MAX_FOLD_SHARE * len(examples) for member in found)
+    return found if fits or asked else []
+
+
+def _separable_folds(spec: TrainSpec, examples: Examples) -> list[Member]:
+    usual, refused, found = default_fold_count(len(examples)), None, list[Member]()
+    for least in (2, 1):
+        for number in range(usual, 1, -1):
+            try:
+                found = plan_members(spec.replace(folds=number, judge="auto"), examples, None)
+            except StudioError as error:  # there are fewer sets of rows that share no text
+                refused = error
+                continue
+            held = [member.held for member in found if member.held is not None]
+            rarer = [rarer_label(one) for one in held]
+            if not any(map(uninformative_reason, held)) and all(one is None or one[1] >= least for one in rarer):
+                return found
+    if refused is not None and not found:
+        raise refused
+    raise StudioError("one label is so rare that there are no two folds with rows of both", "give more rows of it, or choose judge=split")
+
+
+def _started_with_split(folder: Path) -> bool:
+    mine = (folder / PARTS).is_dir() or (folder / OUTCOME).is_file()
+    return not mine and Checkpoints(folder).newest() is not None
+
+
+def default_fold_count(rows: int) -> int:
+    """Return the default number of folds: more for fewer rows, with at least enough rows in each to be informative."""
+    most = 5 if rows <= 150 else 4 if rows <= 350 else 3
+    return most if rows < 2 * MIN_CLUSTERS else min(most, rows // MIN_CLUSTERS)
+
+
+def summarize_scores(scores: Sequence[Mapping[str, Any]], best: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return the scores of a single training, or ``{"metric", "task", "rows", "score": mean, "sd", "each"}`` of several.
 
     Trainings without evaluation are ignored. ``sd`` is the sample standard deviation (n − 1).
 
     Args:
-        kept: scores of the kept model, added to the mean.
+        best: scores of the kept model, added to the mean.
     """
     known = [one for one in scores if one]
     if len(known) < 2:
@@ -129,17 +167,17 @@ def summarize_scores(scores: Sequence[Mapping[str, Any]], kept: Mapping[str, Any
     each = [float(one["score"]) for one in known]
     found = {"metric": known[0]["metric"], "task": known[0]["task"], "rows": sum(int(one["rows"]) for one in known) // len(known)}
     found |= {"score": statistics.fmean(each), "sd": statistics.stdev(each), "each": each}
-    return found | ({"kept": dict(kept)} if kept else {})
+    return found | ({"kept": dict(best)} if best else {})
 
 
-def planned_steps(spec: TrainSpec, learned: Examples) -> int:
+def planned_steps(spec: TrainSpec, train_rows: Examples) -> int:
     """Estimate the steps of a training before its batches are made."""
-    spec = resolve_objective(spec, learned)
-    sampler = LengthGroupedSampler(np.ones(len(learned), np.int64), spec.batch_size, spec.seed)
+    spec = resolve_loss(spec, train_rows)
+    sampler = LengthGroupedSampler(np.ones(len(train_rows), np.int64), spec.batch_size, spec.seed)
     return Schedule.plan(sampler, spec.epochs, spec.evaluations_per_epoch, spec.soup).steps
 
 
-class RunProgress:
+class OverallProgress:
     """Forward the events of all trainings of a run with total steps and time left.
 
     The reported progress never decreases: if a training takes more steps than planned, later ones are assumed to as well.
@@ -159,7 +197,6 @@ class RunProgress:
         self._share = 0.0
 
     def __call__(self, event: Event) -> None:
-        """Forward an event."""
         if isinstance(event, Part):
             self._place = event.number - 1
             self._began, self._from, self._started = self._clock(), 0, False

@@ -30,11 +30,9 @@ class SparseRowAdamW:
         self.reset()
 
     def __len__(self) -> int:
-        """How many rows were read."""
         return len(self._rows)
 
     def reset(self) -> None:
-        """Reset: no row has been used."""
         self._rows = self._touched = torch.empty(0, dtype=torch.int64)
         self._place = torch.full((len(self._table),), -1, dtype=torch.int64)  # of each row in the copy
         self._make(_MIN_ROWS, {})
@@ -83,18 +81,18 @@ class SparseRowAdamW:
     def _hold(self, rows: Tensor, state: Mapping[str, Tensor]) -> None:
         self._rows = rows
         self._place[rows] = torch.arange(len(rows))
-        room = max(1, -(-len(rows) // _MIN_ROWS)) * _MIN_ROWS
-        if room != len(self._copy):
-            self._make(room, state)
+        capacity = max(1, -(-len(rows) // _MIN_ROWS)) * _MIN_ROWS
+        if capacity != len(self._copy):
+            self._make(capacity, state)
         with torch.no_grad():
             self._copy[: len(rows)] = self._table[rows]
 
-    def _make(self, room: int, state: Mapping[str, Tensor]) -> None:
-        self._copy = nn.Parameter(self._table.new_zeros(room, self._table.shape[1]))
+    def _make(self, capacity: int, state: Mapping[str, Tensor]) -> None:
+        self._copy = nn.Parameter(self._table.new_zeros(capacity, self._table.shape[1]))
         self._gradient = self._copy.grad = torch.zeros_like(self._copy)
         self.adamw = torch.optim.AdamW([self._copy], weight_decay=self._decay, fused=True)
         if state:
-            self.adamw.state[self._copy] = {key: _extend(value, room) for key, value in state.items()}
+            self.adamw.state[self._copy] = {key: _extend(value, capacity) for key, value in state.items()}
 
 
 def dense_state(tensors: Mapping[str, Tensor], rows: int) -> dict[str, Tensor]:
@@ -108,10 +106,10 @@ def dense_state(tensors: Mapping[str, Tensor], rows: int) -> dict[str, Tensor]:
     }
 
 
-def _extend(values: Tensor, room: int) -> Tensor:
+def _extend(values: Tensor, capacity: int) -> Tensor:
     if not values.ndim:
         return values.clone()
-    found = values.new_zeros(max(room, len(values)), values.shape[1])
+    found = values.new_zeros(max(capacity, len(values)), values.shape[1])
     found[: len(values)] = values
     return found
 
@@ -169,12 +167,13 @@ class Optimizer:
         """
         norm = torch.nn.utils.get_total_norm(self._gradients())
         bad = ~(torch.isfinite(norm) & torch.isfinite(loss))
-        shortening, rate = self._shortening(norm), self.rate(step)
+        rate = self.rate(step)
+        scale = ((norm + 1e-6) / self._max_norm).clamp(min=1.0).float() if self._max_norm else None
         for adamw in self._adamws():
             for group in adamw.param_groups:
                 group["lr"] = rate
             adamw.found_inf = bad.float()  # type: ignore[attr-defined]
-            adamw.grad_scale = shortening  # type: ignore[attr-defined]
+            adamw.grad_scale = scale  # type: ignore[attr-defined]
             adamw.step()
         for parameter in self.named.values():
             parameter.grad = None
@@ -210,15 +209,7 @@ class Optimizer:
             self._seen[name] = SparseRowAdamW(parameter, self._decay[name])
         return self._seen.get(name)
 
-    def _shortening(self, norm: Tensor) -> Tensor | None:
-        if not self._max_norm:
-            return None
-        scale = ((norm + 1e-6) / self._max_norm).clamp(min=1.0).float()
-        # On a CPU the value can be looked at for nothing.
-        return None if norm.device.type == "cpu" and not bool(scale > 1) else scale
-
     def reset(self) -> None:
-        """Reset all moments."""
         if self._whole is not None:
             self._whole.state.clear()
         for seen in self._seen.values():
@@ -237,7 +228,6 @@ class Optimizer:
         return {} if self._whole is None else self._whole.state.get(self.named[name], {})
 
     def load(self, tensors: dict[str, Tensor]) -> None:
-        """Restore the state of ``tensors`` on any device."""
         states: dict[str, dict[str, Tensor]] = {}
         for path, value in tensors.items():
             name, _, key = path.rpartition("/")

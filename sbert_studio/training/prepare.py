@@ -17,9 +17,9 @@ from ..models.base import Encoder
 from ..models.lora import LoraSettings
 from ..models.prompts import column_roles, override_prompts
 from ..models.trainable import Trainable
-from .distributed import Processes
 from .fast_layers import speed_up_backbone
-from .spec import TrainSpec, require_learnable, resolve_objective
+from .spec import TrainSpec, require_learnable, resolve_loss
+from .steps import Processes
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
@@ -39,14 +39,12 @@ def create_model(catalog: Catalog, spec: TrainSpec, examples: Examples, source: 
     encoder: Trainable
     if spec.architecture == "cross":
         require_no_prompt(spec)
-        objective = build_cross_encoder_loss(
-            resolve_objective(spec, examples).objective, spec.objective_params, labels=len(examples.labels), head=spec.head
-        )
+        loss_fn = build_cross_encoder_loss(resolve_loss(spec, examples).loss, spec.loss_params, labels=len(examples.labels), head=spec.head)
         head: Any = spec.head
-        encoder = catalog.load_trainable_cross_encoder(name, head=head, labels=objective.dim, seed=spec.seed, allow_folders=folders)
-        encoder.configure_head(objective.dim, sigmoid=objective.applies_sigmoid, class_names=examples.labels)
+        encoder = catalog.load_trainable_cross_encoder(name, head=head, labels=loss_fn.dim, seed=spec.seed, allow_folders=folders)
+        encoder.configure_head(loss_fn.dim, sigmoid=loss_fn.applies_sigmoid, class_names=examples.labels)
     elif spec.architecture == "poly":
-        resolve_objective(spec, examples)  # refuses what it does not learn from before anything is loaded
+        resolve_loss(spec, examples)  # refuses what it does not learn from before anything is loaded
         encoder = catalog.load_trainable_poly_encoder(name, codes=spec.codes, seed=spec.seed, allow_folders=folders)
         override_prompts(encoder.encoder, spec.prompt)
     else:
@@ -70,21 +68,21 @@ def require_no_prompt(spec: TrainSpec) -> None:
 _ROWS = 10_000
 
 
-def fit_head(spec: TrainSpec, objective: Loss, encoder: Trainable, examples: Examples, processes: Processes) -> bool:
-    """Fit the head of ``objective`` to the frozen vectors of at most 10,000 examples.
+def fit_head(spec: TrainSpec, loss_fn: Loss, encoder: Trainable, examples: Examples, processes: Processes) -> bool:
+    """Fit the head of ``loss_fn`` to the frozen vectors of at most 10,000 examples.
 
     Returns:
         True if the loss has a head to fit.
     """
-    if not objective.initializes_head or not isinstance(encoder, Encoder):
+    if not loss_fn.initializes_head or not isinstance(encoder, Encoder):
         return False
     some = examples.take(np.sort(np.random.default_rng(spec.seed).permutation(len(examples))[:_ROWS]))
     readers = map(encoder.for_role, column_roles(some.kind, len(some.texts)))
     columns = [torch.from_numpy(reader.encode(text)).to(encoder.device) for reader, text in zip(readers, some.texts, strict=True)]
     targets = None if some.targets is None else torch.from_numpy(some.targets).to(encoder.device)
-    objective.initialize_head(columns, targets)
+    loss_fn.initialize_head(columns, targets)
     with torch.no_grad():
-        processes.average([parameter.data for parameter in objective.parameters()])  # the same in every process, to the bit
+        processes.average([parameter.data for parameter in loss_fn.parameters()])  # the same in every process, to the bit
     return True
 
 
@@ -112,8 +110,8 @@ def prepare(spec: TrainSpec, encoder: Trainable, examples: Examples, processes: 
     if spec.gradient_checkpointing:
         # After the adapter: peft would otherwise ask for the gradient of the frozen embeddings, which only reentrant checkpoints need.
         encoder.adaptable.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
-    objective = _objective(spec, encoder, examples)
-    if not any(item.requires_grad for item in (*encoder.parameters(), *objective.parameters())):
+    loss_fn = _build_loss(spec, encoder, examples)
+    if not any(item.requires_grad for item in (*encoder.parameters(), *loss_fn.parameters())):
         raise StudioError(
             "this model has nothing to learn: its table of words stays as it is",
             "choose learn_words=yes, a recurrent network (recurrent=gru) or a projection",
@@ -121,7 +119,7 @@ def prepare(spec: TrainSpec, encoder: Trainable, examples: Examples, processes: 
     if encoder.device.type == "cpu" and processes.count == 1:
         speed_up_backbone(encoder.adaptable)
     encoder.train()
-    return objective.to(encoder.device).train()
+    return loss_fn.to(encoder.device).train()
 
 
 def apply_architecture(spec: TrainSpec, encoder: Trainable, earlier: TrainSpec | None = None) -> None:
@@ -152,18 +150,18 @@ def add_adapter(spec: TrainSpec, encoder: Trainable) -> None:
         encoder.add_adapter(LoraSettings(r=spec.lora_r, alpha=spec.lora_alpha, dropout=spec.lora_dropout))
 
 
-def _objective(spec: TrainSpec, encoder: Trainable, examples: Examples) -> Loss:
+def _build_loss(spec: TrainSpec, encoder: Trainable, examples: Examples) -> Loss:
     labels = len(examples.labels)
     if spec.architecture == "siamese":
-        return build_loss(spec.objective, spec.objective_params, dim=encoder.dim, labels=labels, matryoshka_dims=spec.widths)
+        return build_loss(spec.loss, spec.loss_params, dim=encoder.dim, labels=labels, matryoshka_dims=spec.widths)
     if spec.widths:
         what = "has no vectors to shorten" if spec.architecture == "cross" else "compares its vectors in full"
         raise StudioError(f"a {spec.architecture}-encoder {what}", "leave matryoshka out")
     if spec.architecture == "poly":
-        return build_poly_encoder_loss(spec.objective, spec.objective_params, dim=encoder.dim, codes=spec.codes, labels=labels)
-    objective = build_cross_encoder_loss(spec.objective, spec.objective_params, labels=labels, head=spec.head)
-    encoder.configure_head(objective.dim, sigmoid=objective.applies_sigmoid, class_names=examples.labels)
-    return objective
+        return build_poly_encoder_loss(spec.loss, spec.loss_params, dim=encoder.dim, codes=spec.codes, labels=labels)
+    loss_fn = build_cross_encoder_loss(spec.loss, spec.loss_params, labels=labels, head=spec.head)
+    encoder.configure_head(loss_fn.dim, sigmoid=loss_fn.applies_sigmoid, class_names=examples.labels)
+    return loss_fn
 
 
 def _set_dropout(backbone: nn.Module, rate: float) -> None:

@@ -1,8 +1,10 @@
-"""Batch samplers: rows of similar length, and several rows per class."""
+"""Batch samplers (rows of similar length, several rows per class), and the schedule of a run's steps and evaluations."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import bisect
+import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -55,7 +57,6 @@ class ClassBalancedSampler:
         return [made[place] for place in rng.permutation(len(made))]
 
     def count(self, epoch: int) -> int:
-        """Return the number of batches of an epoch."""
         return len(self.batches(epoch))
 
     def _handfuls(self, rng: np.random.Generator) -> list[np.ndarray]:
@@ -71,8 +72,8 @@ class ClassBalancedSampler:
         return [handfuls[place] for place in np.argsort(places, kind="stable")]
 
 
-def _cut_groups(rows: np.ndarray, together: int) -> list[np.ndarray]:
-    ends = np.arange(together, len(rows), together)
+def _cut_groups(rows: np.ndarray, size: int) -> list[np.ndarray]:
+    ends = np.arange(size, len(rows), size)
     if len(ends) and len(rows) - ends[-1] == 1:
         ends = ends[:-1]
     return np.split(rows, ends)
@@ -113,7 +114,6 @@ class LengthGroupedSampler:
         return [batches[place] for place in rng.permutation(len(batches))]
 
     def count(self, epoch: int) -> int:
-        """Return the number of batches of an epoch."""
         if self.distinct is not None:
             return len(self.batches(epoch))
         full, rest = divmod(len(self.lengths), self.batch_size)
@@ -175,7 +175,7 @@ def require_two_classes(batch_size: int) -> None:
         )
 
 
-def build_sampler(objective: Loss, rows: TrainingRows, spec: TrainSpec, processes: int = 1) -> BatchSampler:
+def build_sampler(loss_fn: Loss, rows: TrainingRows, spec: TrainSpec, processes: int = 1) -> BatchSampler:
     """Create the sampler of a loss: class-balanced for losses on siblings, else length-grouped (texts once per batch for in-batch losses).
 
     Losses that rank the scores of a batch use rows of all lengths: short and long texts come from different sources, and pairs that never
@@ -187,8 +187,80 @@ def build_sampler(objective: Loss, rows: TrainingRows, spec: TrainSpec, processe
     Raises:
         StudioError: the batches are too small for the loss.
     """
-    if objective.classes_in_batch and rows.targets is not None:
+    if loss_fn.classes_in_batch and rows.targets is not None:
         require_two_classes(spec.batch_size)
         return ClassBalancedSampler(rows.targets.numpy(), spec.batch_size, spec.seed, smallest=processes)
-    lengths = np.ones_like(rows.lengths) if objective.ranks else rows.lengths
-    return LengthGroupedSampler(lengths, spec.batch_size, spec.seed, rows.ids if objective.in_batch else None, processes)
+    lengths = np.ones_like(rows.lengths) if loss_fn.ranks else rows.lengths
+    return LengthGroupedSampler(lengths, spec.batch_size, spec.seed, rows.ids if loss_fn.in_batch else None, processes)
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Steps of a run, numbered from 0.
+
+    Attributes:
+        sampler: batches of an epoch.
+        starts: first step of each epoch, and the total number of steps.
+        evaluations: numbers of steps after which to evaluate, including the last.
+        epochs: fractional epochs of all rounds.
+        each: fractional epochs of one round.
+        ends: number of steps at the end of each round, over which the learning rate rises and falls.
+    """
+
+    sampler: BatchSampler
+    starts: tuple[int, ...]
+    evaluations: frozenset[int]
+    epochs: float
+    each: float
+    ends: tuple[int, ...]
+
+    @classmethod
+    def plan(cls, sampler: BatchSampler, epochs: float, evaluations_per_epoch: int, rounds: int = 1) -> Schedule:
+        """Plan ``rounds`` times ``epochs`` passes over the rows.
+
+        Later rounds are evaluated at their ends only, since they cannot be better before.
+        """
+        starts, evaluations, ends = [0], set[int](), list[int]()
+        passes = math.ceil(epochs)
+        for epoch in range(rounds * passes):
+            whole = sampler.count(epoch)
+            count = max(1, math.ceil(whole * min(1.0, epochs - epoch % passes) - 1e-9))
+            if not ends:
+                places = {whole * (part + 1) // evaluations_per_epoch for part in range(evaluations_per_epoch)}
+                evaluations |= {starts[-1] + place for place in places if 0 < place <= count}
+            starts.append(starts[-1] + count)
+            if (epoch + 1) % passes == 0:
+                ends.append(starts[-1])
+        return cls(sampler, tuple(starts), frozenset(evaluations | {*ends}), epochs * rounds, epochs, tuple(ends))
+
+    def until(self, share: float) -> Schedule:
+        """Return the first ``share`` (0 to 1) of the steps with unchanged learning rates; later rounds are kept whole.
+
+        Partial later rounds would have no mean of rounds.
+        """
+        if share >= 1:
+            return self
+        steps = max(1, round(share * self.ends[-1]))
+        if steps > self.ends[0]:
+            steps = min(self.ends, key=lambda end: abs(end - steps))
+        starts = (*(start for start in self.starts if start < steps), steps)
+        ends = frozenset({step for step in self.evaluations if step < steps} | {steps})
+        return Schedule(self.sampler, starts, ends, self.epoch_of(steps), self.each, self.ends)
+
+    @property
+    def steps(self) -> int:
+        return self.starts[-1]
+
+    def epoch_of(self, step: int) -> float:
+        if step >= self.steps:
+            return self.epochs
+        epoch = int(np.searchsorted(self.starts, step, side="right")) - 1
+        over = bisect.bisect_right(self.ends, step)
+        # An earlier round may have ended within its last epoch.
+        done = over * self.each + epoch - over * math.ceil(self.each)
+        return done + (step - self.starts[epoch]) / self.sampler.count(epoch)
+
+    def batches(self, step: int) -> Iterator[np.ndarray]:
+        for epoch, (start, end) in enumerate(zip(self.starts[:-1], self.starts[1:], strict=True)):
+            if end > step:
+                yield from self.sampler.batches(epoch)[max(0, step - start) : end - start]

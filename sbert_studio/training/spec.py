@@ -2,43 +2,60 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import Field as pydantic_field
 
 from ..errors import StudioError
 from ..losses import losses_of
-from ..registry import Field, fields_of, setting
+from ..registry import Field
 from ..settings import DEFAULT_MODEL
+from .events import rename_settings
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
     from ..data.schema.roles import Kind
 
-
-Method = Literal["full", "lora"]
-_FREE = ("objective_params", "first")
+SMALL = 1_000
+"""Rows up to which a set counts as small."""
 SHAPE = (
     *("architecture", "head", "recurrent", "hidden", "bidirectional", "learn_words", "pooling", "projection", "activation", "codes"),
     "prompt",
 )
-"""What says of which parts the model is: chosen for a run, it holds for its first stage as well."""
+"""Settings of the model's architecture: chosen for a run, they hold for its first stage as well."""
+_FREE = ("loss_params", "first")
 
 
-@dataclass(frozen=True)
-class TrainSpec:
+def setting(
+    default: Any,
+    help: str,
+    *,
+    min: float | None = None,
+    max: float | None = None,
+    step: float | None = None,
+    choices: Sequence[str] = (),
+) -> Any:
+    """Return a field of :class:`TrainSpec` with its default, help and bounds."""
+    return pydantic_field(default, description=help, ge=min, le=max, json_schema_extra={"step": step, "choices": list(choices)})
+
+
+class TrainSpec(BaseModel):
     """Settings of one run. The same spec and examples give the same model, bit-identical on a CPU.
 
-    0 or an empty text, where the help says so, keep the model's own setting. ``objective_params`` holds the settings of the loss; ``first``
+    0 or an empty text, where the help says so, keep the model's own setting. ``loss_params`` holds the settings of the loss; ``first``
     holds the spec of a first stage on other examples (such as NLI before scored pairs).
 
     Raises:
         StudioError: a value has the wrong type, is out of bounds or not a choice.
     """
 
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
     model: str = setting(DEFAULT_MODEL, "The model to start from: a bundled name, a run, a folder or a hub id.")
-    objective: str = setting("auto", "What is minimised; auto chooses by the kind of the examples.")
+    loss: str = setting("auto", "What is minimised; auto chooses by the kind of the examples.")
     architecture: str = setting(
         "siamese",
         "Compare the vectors of two texts (siamese), read both at once (cross): slower, more exact, for re-ranking; or compare several "
@@ -124,40 +141,43 @@ class TrainSpec:
     seeds: int = setting(1, "Train this many times, with one seed after the other, to see how much chance decides.", min=1, max=100, step=1)
     evaluations_per_epoch: int = setting(1, "How often an epoch the held-out rows are judged.", min=1, max=1000, step=1)
     checkpoint_every: int = setting(0, "Steps between checkpoints; 0 writes one about every minute and a half.", min=0, max=10**9, step=1)
-    objective_params: Mapping[str, Any] = field(default_factory=dict)
-    first: Mapping[str, Any] = field(default_factory=dict)
+    loss_params: Mapping[str, Any] = {}
+    first: Mapping[str, Any] = {}
 
-    def __post_init__(self) -> None:
-        for item in self.settings():
-            object.__setattr__(self, item.name, item.parse(getattr(self, item.name)))
-        object.__setattr__(self, "objective_params", dict(self.objective_params))
-        object.__setattr__(self, "first", TrainSpec.from_json(self.first).to_json() if self.first else {})
-        if self.folds == 1:
+    @model_validator(mode="before")
+    @classmethod
+    def _parse(cls, values: dict[str, Any]) -> dict[str, Any]:
+        known = {item.name: item for item in cls.settings()}
+        found = {name: known[name].parse(value) if name in known else value for name, value in values.items()}
+        if first := found.get("first"):
+            found["first"] = cls.from_json(first).to_json()
+        if found.get("folds") == 1:
             raise StudioError("one fold is no cross-validation", "choose 2 or more, or 0 for a single split")
-        if -1 < self.dropout < 0:
-            raise StudioError(f"dropout is {self.dropout:g}", "choose -1 (as the model has it) or a value from 0 to 0.95")
-        _ = self.widths
+        if -1 < found.get("dropout", -1) < 0:
+            raise StudioError(f"dropout is {found['dropout']:g}", "choose -1 (as the model has it) or a value from 0 to 0.95")
+        _parse_widths(found.get("matryoshka", ""))
+        return found
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """Matryoshka dimensions as numbers.
-
-        Raises:
-            StudioError: one is not a positive integer.
-        """
-        parts = [part.strip() for part in self.matryoshka.split(",") if part.strip()]
-        if not all(part.isdecimal() and int(part) > 0 for part in parts):
-            raise StudioError(f"matryoshka is {self.matryoshka!r}", "write whole numbers with commas between them, such as 256,128,64")
-        return tuple(int(part) for part in parts)
+        return _parse_widths(self.matryoshka)
 
     @classmethod
+    @cache
     def settings(cls) -> list[Field]:
-        """Return the fields that a form or the command line can set: all but ``objective_params``."""
-        return [item for item in fields_of(cls) if item.name not in _FREE]
+        """Return the fields that a form or the command line can set: all but ``loss_params`` and ``first``."""
+        found = []
+        for name, item in cls.model_fields.items():
+            extra: Any = item.json_schema_extra
+            if name not in _FREE and item.annotation is not None:
+                bounds = {key: next((getattr(one, key) for one in item.metadata if hasattr(one, key)), None) for key in ("ge", "le")}
+                choices = tuple(extra["choices"])
+                help = item.description or ""
+                found.append(Field(name, item.annotation, item.default, help, bounds["ge"], bounds["le"], extra["step"], choices))
+        return found
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        return dataclasses.asdict(self)
+        return self.model_dump()
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> TrainSpec:
@@ -166,60 +186,49 @@ class TrainSpec:
         Raises:
             StudioError: an unknown name, or an invalid value.
         """
-        known = [item.name for item in dataclasses.fields(cls)]
+        values = rename_settings(values)
         for name in values:
-            if name not in known:
-                raise StudioError(f"there is no training setting {name!r}", f"known: {', '.join(known)}")
+            if name not in cls.model_fields:
+                raise StudioError(f"there is no training setting {name!r}", f"known: {', '.join(cls.model_fields)}")
         return cls(**{name: value for name, value in values.items() if value is not None})
 
     def replace(self, **values: Any) -> TrainSpec:
-        """Return a validated copy with some values changed."""
-        return dataclasses.replace(self, **values)
+        return TrainSpec(**{**self.to_json(), **values})
 
 
-SMALL = 1_000
-"""Rows up to which a set counts as small."""
+def _parse_widths(matryoshka: str) -> tuple[int, ...]:
+    parts = [part.strip() for part in matryoshka.split(",") if part.strip()]
+    if not all(part.isdecimal() and int(part) > 0 for part in parts):
+        raise StudioError(f"matryoshka is {matryoshka!r}", "write whole numbers with commas between them, such as 256,128,64")
+    return tuple(int(part) for part in parts)
 
 
-def default_objective(kind: Kind, labels: Sequence[str] = (), rows: int = SMALL + 1, ordered: bool = True) -> str:
-    """Return the default loss for a kind of examples, its class names, number of rows, and whether classes are ordered."""
-    if kind == "scored_pairs":
-        return "cosine+cosent" if rows > SMALL else "cosine"
-    if kind == "labelled_pairs":
-        return "cosent" if ordered else "softmax"
-    return {"positive_pairs": "in_batch", "triplets": "in_batch", "labelled_texts": "supcon+prototypes", "sentences": "simcse"}[kind]
-
-
-def default_pair_objective(kind: Kind, labels: Sequence[str] = (), ordered: bool = True) -> str:
-    """Return the default loss of a cross-encoder.
+def default_loss(kind: Kind, labels: Sequence[str] = (), rows: int = SMALL + 1, ordered: bool = True, architecture: str = "siamese") -> str:
+    """Return the default loss for a kind of examples, their class names, number and order, and an architecture.
 
     Raises:
-        StudioError: cross-encoders do not support such examples.
+        StudioError: the architecture does not support such examples.
     """
-    if kind == "scored_pairs":
-        return "mse"
-    if kind == "labelled_pairs":
-        return "binary_cross_entropy" if len(labels) == 2 and ordered else "cross_entropy"
-    raise StudioError(
-        f"{describe_supported_kinds('cross')}, not from {kind.replace('_', ' ')}",
-        "choose the architecture siamese, or give each pair a score or a label",
-    )
-
-
-def default_poly_objective(kind: Kind, labels: Sequence[str] = (), rows: int = SMALL + 1, ordered: bool = True) -> str:
-    """Return the default loss of a poly-encoder.
-
-    Raises:
-        StudioError: poly-encoders do not support such examples.
-    """
-    if kind == "labelled_pairs" and not ordered:
+    name = {
+        "scored_pairs": "cosine+cosent" if rows > SMALL else "cosine",
+        "labelled_pairs": "cosent" if ordered else "softmax",
+        "positive_pairs": "in_batch",
+        "triplets": "in_batch",
+        "labelled_texts": "supcon+prototypes",
+        "sentences": "simcse",
+    }[kind]
+    if architecture == "cross":
+        binary = "binary_cross_entropy" if len(labels) == 2 and ordered else "cross_entropy"
+        name = {"scored_pairs": "mse", "labelled_pairs": binary}.get(kind, "")
+    elif architecture == "poly" and name == "softmax":
         raise StudioError(
             f"the labels {', '.join(labels[:6])} have no order that the score of a poly-encoder could follow",
             "choose the architecture cross, which learns classes, or say the order of the labels",
         )
-    name = default_objective(kind, labels, rows, ordered)
-    if name not in losses_of("poly"):
-        raise StudioError(f"{describe_supported_kinds('poly')}, not from {kind.replace('_', ' ')}", "choose the architecture siamese")
+    if name not in losses_of(architecture):
+        scored = "choose the architecture siamese, or give each pair a score or a label"
+        hint = scored if architecture == "cross" else "choose the architecture siamese"
+        raise StudioError(f"{describe_supported_kinds(architecture)}, not from {kind.replace('_', ' ')}", hint)
     return name
 
 
@@ -236,23 +245,20 @@ def require_learnable(spec: TrainSpec, kind: Kind) -> None:
         StudioError: it does not.
     """
     known = losses_of(spec.architecture)
-    if kind not in known[spec.objective].kinds:
+    if kind not in known[spec.loss].kinds:
         fitting = ", ".join(name for name in known if kind in known[name].kinds)
         raise StudioError(
-            f"the objective {spec.objective} does not learn from {kind.replace('_', ' ')}",
+            f"the loss {spec.loss} does not learn from {kind.replace('_', ' ')}",
             f"choose one of {fitting}" if fitting else describe_supported_kinds(spec.architecture),
         )
 
 
-def resolve_objective(spec: TrainSpec, examples: Examples) -> TrainSpec:
+def resolve_loss(spec: TrainSpec, examples: Examples) -> TrainSpec:
     """Return ``spec`` with the default loss in place of ``auto``.
 
     Raises:
         StudioError: the architecture does not support such examples.
     """
-    if spec.objective != "auto":
+    if spec.loss != "auto":
         return spec
-    if spec.architecture == "cross":
-        return spec.replace(objective=default_pair_objective(examples.kind, examples.labels, examples.ordered))
-    default = default_poly_objective if spec.architecture == "poly" else default_objective
-    return spec.replace(objective=default(examples.kind, examples.labels, len(examples), examples.ordered))
+    return spec.replace(loss=default_loss(examples.kind, examples.labels, len(examples), examples.ordered, spec.architecture))

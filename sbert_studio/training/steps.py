@@ -1,64 +1,82 @@
-"""Gradient of a batch, with the inputs of the next batch prepared in the background."""
+"""Gradient of a batch, computed by one or several processes."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..caches import trim_heap
 from ..errors import StudioError, is_out_of_memory
 from ..losses.base import Loss
 from ..losses.cached import cached_backward
 from ..models.trainable import Trainable, TrainingRows
+from ..settings import is_launched_alone
 from .checkpoints import Checkpoints
-from .distributed import Processes
-from .evaluator import EvaluationLog, Evaluator
-from .events import Event
-from .general_probe import GeneralProbe
+from .evaluator import EvaluationLog, Evaluator, GeneralProbe
+from .events import Event, TrackedExamples
 from .optim import Optimizer
-from .pins import TrackedExamples
 from .spec import TrainSpec
 
 
-class BatchPrefetcher:
-    """Inputs of batches, one of which may be prepared ahead; results are the same either way.
+class Processes:
+    """This process and its peers, launched by ``accelerate launch`` or ``torchrun``; usually a single process.
+
+    Each process holds the whole model and takes its share of each batch; gradients are averaged before each step, so that weights stay
+    equal.
 
     Args:
-        rows: training rows.
-        views: number of encodings per column.
-        device: target device.
+        device: device of the encoder; with peers, accelerate's choice for this process takes precedence.
     """
 
-    def __init__(self, rows: TrainingRows, views: int, device: torch.device) -> None:
-        self._rows, self._views, self._device = rows, views, device
-        self._worker: ThreadPoolExecutor | None = None
-        self._expected: tuple[np.ndarray, Future[dict[str, Tensor]]] | None = None
+    def __init__(self, device: torch.device) -> None:
+        from accelerate import Accelerator
 
-    def expect(self, rows: np.ndarray) -> None:
-        """Start preparing the batch that is requested next."""
-        if self._worker is None:
-            self._worker = ThreadPoolExecutor(1, "next-batch")
-        self._expected = rows, self._worker.submit(self._rows.inputs, rows, self._views, self._device)
+        try:
+            # On a CPU, torchrun's processes are only seen as companions when told so.
+            self._accelerator: Any = Accelerator(cpu=device.type == "cpu")
+        except ValueError:  # accelerate's state is the process's: an earlier run here was on another device
+            self._accelerator = Accelerator()
+        self.count = int(self._accelerator.num_processes)
+        self.rank = int(self._accelerator.process_index)
+        self.main = bool(self._accelerator.is_main_process)
+        self.device = device if self.count == 1 or device.type == "cpu" else torch.device(self._accelerator.device)
 
-    def inputs(self, rows: np.ndarray) -> dict[str, Tensor]:
-        """Return the inputs of a batch, prefetched or not."""
-        if self._expected is not None and np.array_equal(self._expected[0], rows):
-            (_, prepared), self._expected = self._expected, None
-            return prepared.result()
-        return self._rows.inputs(rows, self._views, self._device)
+    @property
+    def note(self) -> str:
+        """Return a message on the participating processes, or an empty string."""
+        if self.count > 1:
+            return f"{self.count} processes train together, each on its share of every batch"
+        if is_launched_alone():
+            return "accelerate started one process only, as it does on a CPU; give it --multi_gpu, there too, or use torchrun"
+        return ""
 
-    def close(self) -> None:
-        """Stop the background thread."""
-        if self._worker is not None:
-            self._worker.shutdown(wait=True, cancel_futures=True)
-        self._worker = self._expected = None
+    def wait(self) -> None:
+        self._accelerator.wait_for_everyone()
+
+    def average(self, gradients: Sequence[Tensor]) -> None:
+        """Replace each gradient by its mean over the processes in one collective call."""
+        if self.count == 1 or not gradients:
+            return
+        flat = torch.cat([gradient.reshape(-1) for gradient in gradients])
+        mean = self._accelerator.reduce(flat, reduction="mean")
+        start = 0
+        for gradient in gradients:
+            gradient.copy_(mean[start : start + gradient.numel()].view_as(gradient))
+            start += gradient.numel()
+
+    def mean(self, value: Tensor) -> Tensor:
+        return value if self.count == 1 else self._accelerator.reduce(value.reshape(1), reduction="mean")[0]
+
+    def any(self, flag: bool) -> bool:
+        if self.count == 1:
+            return flag
+        return bool(self._accelerator.reduce(torch.tensor([float(flag)], device=self.device), reduction="sum")[0] > 0)
 
 
 @dataclass(frozen=True)
@@ -66,7 +84,7 @@ class TrainingParts:
     """Components of a training.
 
     Attributes:
-        encoder, objective: model and loss in training mode, from :func:`~sbert_studio.training.prepare.prepare`.
+        encoder, loss_fn: model and loss in training mode, from :func:`~sbert_studio.training.prepare.prepare`.
         rows: training rows.
         judge: evaluator of the held-out rows; without one the last weights are kept.
         general: probe of general quality.
@@ -79,7 +97,7 @@ class TrainingParts:
 
     spec: TrainSpec
     encoder: Trainable
-    objective: Loss
+    loss_fn: Loss
     rows: TrainingRows
     judge: Evaluator | None
     processes: Processes
@@ -91,41 +109,34 @@ class TrainingParts:
 
     @property
     def checkpoints(self) -> Checkpoints:
-        """Checkpoints of the run."""
         return Checkpoints(self.folder)
 
     def emit_event(self, event: Event) -> None:
-        """Emit ``event`` from the main process only."""
         if self.processes.main:
             self.emit(event)
 
-    def show_pins(self, step: int, *, kept: bool = False) -> None:
+    def show_pins(self, step: int, *, is_final: bool = False) -> None:
         """Emit the scores of the tracked examples without changing weights or random state."""
-        if self.pins is not None and self.processes.main and (seen := self.pins.score(self.encoder, step, kept=kept)) is not None:
+        if self.pins is not None and self.processes.main and (seen := self.pins.score(self.encoder, step, is_final=is_final)) is not None:
             self.emit(seen)
 
     def trainable(self) -> tuple[dict[str, nn.Parameter], dict[str, nn.Parameter]]:
-        """Trainable parameters of encoder and loss, by name."""
-        encoder, objective = (
+        encoder, loss_fn = (
             {name: parameter for name, parameter in module.named_parameters() if parameter.requires_grad}
-            for module in (self.encoder, self.objective)
+            for module in (self.encoder, self.loss_fn)
         )
-        return encoder, objective
+        return encoder, loss_fn
 
     def named(self) -> dict[str, nn.Parameter]:
-        """All trainable parameters by unique name."""
-        encoder, objective = self.trainable()
+        encoder, loss_fn = self.trainable()
         return {
             **{f"encoder.{name}": item for name, item in encoder.items()},
-            **{f"objective.{name}": item for name, item in objective.items()},
+            **{f"objective.{name}": item for name, item in loss_fn.items()},
         }
 
     def create_optimizer(self, ends: int | Sequence[int]) -> Optimizer:
         """Return the optimizer of all trainable parameters; ``ends`` as for :class:`Optimizer`."""
         return Optimizer(self.named(), self.spec, ends, [f"encoder.{name}" for name in self.encoder.sparse_parameters])
-
-
-_LARGER = 1.1
 
 
 class GradientSteps:
@@ -138,17 +149,12 @@ class GradientSteps:
     """
 
     def __init__(self, parts: TrainingParts, precision: str, micro_batch: int) -> None:
-        self._encoder, self._objective, self._rows, self._processes = parts.encoder, parts.objective, parts.rows, parts.processes
+        self._encoder, self._loss_fn, self._rows, self._processes = parts.encoder, parts.loss_fn, parts.rows, parts.processes
         self._seed, self._half = parts.spec.seed, precision == "bfloat16"
-        self._ahead, self._following = BatchPrefetcher(parts.rows, parts.objective.views, parts.processes.device), np.empty(0, np.int64)
         self.micro_batch = micro_batch
-        self._largest = 0
 
-    def backward(self, batch: np.ndarray, step: int, following: np.ndarray | None = None) -> tuple[Tensor, str]:
+    def backward(self, batch: np.ndarray, step: int) -> tuple[Tensor, str]:
         """Add the gradient of the mean loss of ``batch``.
-
-        Args:
-            following: the next batch, prepared meanwhile.
 
         Returns:
             The detached loss on the device, and a message or an empty string.
@@ -156,7 +162,7 @@ class GradientSteps:
         Raises:
             StudioError: there is not enough memory for a single row.
         """
-        notice, self._following = "", np.empty(0, np.int64) if following is None else following
+        notice = ""
         while True:
             self._seed_step(step)
             try:
@@ -164,7 +170,7 @@ class GradientSteps:
             except (MemoryError, RuntimeError) as error:
                 if not is_out_of_memory(error):
                     raise
-            for parameter in (*self._encoder.parameters(), *self._objective.parameters()):
+            for parameter in (*self._encoder.parameters(), *self._loss_fn.parameters()):
                 parameter.grad = None
             if torch.cuda.is_available():
                 torch.cuda.empty_cache()
@@ -173,28 +179,24 @@ class GradientSteps:
             self.micro_batch = (min(self.micro_batch, len(batch)) + 1) // 2
             notice = f"memory ran out at step {step + 1}; {self.micro_batch} rows are now computed at a time, with the same result"
 
-    def close(self) -> None:
-        """Stop the background thread."""
-        self._ahead.close()
-
     def _gradients(self, batch: np.ndarray) -> Tensor:
-        processes, objective = self._processes, self._objective
+        processes, loss_fn = self._processes, self._loss_fn
         mine = batch[processes.rank :: processes.count]
         # Gradients are averaged over processes: a mean over fewer rows than the others' must count for less.
-        share = 1.0 if objective.whole_batch else len(mine) * processes.count / len(batch)
+        share = 1.0 if loss_fn.whole_batch else len(mine) * processes.count / len(batch)
         parts = [mine[start : start + self.micro_batch] for start in range(0, len(mine), self.micro_batch)]
-        if len(parts) > 1 and objective.whole_batch:
-            loss = cached_backward(objective, parts, self._encode, self._targets(mine), self._names(mine))
+        if len(parts) > 1 and loss_fn.whole_batch:
+            loss = cached_backward(loss_fn, parts, self._encode, self._targets(mine), self._names(mine))
         else:
             losses = [self._backward(part, share * len(part) / len(mine)) for part in parts]
             loss = losses[0] if len(losses) == 1 else torch.stack(losses).sum()
         processes.average(
-            [parameter.grad for module in (self._encoder, objective) for parameter in module.parameters() if parameter.grad is not None]
+            [parameter.grad for module in (self._encoder, loss_fn) for parameter in module.parameters() if parameter.grad is not None]
         )
         return processes.mean(loss)
 
     def _backward(self, rows: np.ndarray, weight: float) -> Tensor:
-        loss: Tensor = self._objective(self._encode(rows), self._targets(rows), self._names(rows))
+        loss: Tensor = self._loss_fn(self._encode(rows), self._targets(rows), self._names(rows))
         if weight != 1.0:
             loss = loss * weight
         loss.backward()  # type: ignore[no-untyped-call]
@@ -202,25 +204,16 @@ class GradientSteps:
 
     def _encode(self, rows: np.ndarray) -> Sequence[Tensor]:
         device = self._processes.device
-        inputs = self._ahead.inputs(rows)
-        if len(self._following):
-            self._ahead.expect(self._following[self._processes.rank :: self._processes.count][: self.micro_batch])
-            self._following = self._following[:0]
-        self._make_room(inputs["input_ids"].numel())
+        inputs = self._rows.inputs(rows, self._loss_fn.views, device)
         with torch.autocast(device.type, torch.bfloat16) if self._half else contextlib.nullcontext():
             vectors: Tensor = self._encoder(inputs)
         return torch.split(vectors, len(rows))
-
-    def _make_room(self, size: int) -> None:
-        if size > _LARGER * self._largest and self._processes.device.type == "cpu":
-            self._largest = size
-            trim_heap()
 
     def _targets(self, rows: np.ndarray) -> Tensor | None:
         return self._rows.targets_of(rows, self._processes.device)
 
     def _names(self, rows: np.ndarray) -> list[Tensor] | None:
-        return self._rows.names(rows, self._objective.views, self._processes.device) if self._objective.in_batch else None
+        return self._rows.names(rows, self._loss_fn.views, self._processes.device) if self._loss_fn.in_batch else None
 
     def _seed_step(self, step: int) -> None:
         seed = int(np.random.SeedSequence((self._seed, step, self._processes.rank)).generate_state(1, np.uint64)[0])

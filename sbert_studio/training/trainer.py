@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..data.split import find_pair_classes
 from ..errors import StudioError
@@ -19,43 +19,62 @@ from ..models.trainable import Trainable
 from ..workspace import write_json
 from .alarms import FORGETS, is_accepted
 from .artifacts import write_artifacts
-from .blend import MARKS, WeightBlend, blend_obstacle
+from .blend import MARKS, WeightBlend, blend_obstacle, choose_blend, record_blends, save_mistakes
 from .checkpoints import Checkpoints, read_state, report_full_disk
-from .conclusion import conclude, record_blends, save_mistakes
-from .distributed import Processes
-from .evaluator import EvaluationLog, Evaluator, hold_out, weak_validation_warning
-from .events import Asks, Event, Finished, Notice, Phase, Started, Stopped
-from .fast_layers import restore_linear
-from .general_probe import GeneralProbe
+from .evaluator import EvaluationLog, Evaluator, GeneralProbe, hold_out, weak_validation_warning
+from .events import FORMER_NAMES, Asks, Event, Finished, Notice, Phase, Started, Stopped, TrackedExamples
+from .fast_layers import pack_batches, restore_linear
 from .loop import TrainingLoop, initial_state
-from .members import Assignment
-from .packing import pack_batches
-from .pins import TrackedExamples
 from .prepare import fit_head, prepare
-from .samplers import build_sampler
-from .schedule import Schedule
-from .spec import TrainSpec, resolve_objective
-from .steps import TrainingParts
+from .samplers import Schedule, build_sampler
+from .spec import TrainSpec, resolve_loss
+from .steps import Processes, TrainingParts
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from ..data.examples import Examples
 
 _OUTCOME = "outcome.json"
 _IGNORED = ("checkpoint_every", "accept_alarm")
 _LATER_SETTINGS = (
-    "accept_alarm",
-    "judge",
-    "blend",
-    "recurrent",
-    "hidden",
-    "bidirectional",
-    "learn_words",
-    "activation",
-    "codes",
-    "soup",
-    "prompt",
+    *("accept_alarm", "judge", "blend", "recurrent", "hidden", "bidirectional", "learn_words", "activation", "codes", "soup", "prompt"),
 )
-_MISSING = object()
+
+
+@dataclass(frozen=True)
+class RunNotes:
+    """Contents of a run's report besides its training: reasons for its settings, and tracked examples, scored at every evaluation."""
+
+    reasons: tuple[str, ...] = ()
+    pins: TrackedExamples | None = None
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """Context of a training, which may be one of several in a run.
+
+    Attributes:
+        untuned: scores of the base model if already evaluated; alarms before the first step are then skipped.
+        earlier: spec of the stage that ``encoder`` comes from; its changes to the model are not repeated.
+        weights: base weights by name, if ``encoder`` comes from an earlier stage.
+        general: probe of the base model, built from ``encoder`` by default; ``None`` does not measure general quality.
+        judges: True for an evaluation-only training, which logs every evaluation (:class:`.evaluator.EvaluationLog`) and leaves no model.
+        verdict: final ``before`` and ``after`` scores determined elsewhere; ``after`` has the ``strength`` to keep.
+        blends: True if a blend with the base weights may be kept.
+        share: share of the steps to take, 0 to 1.
+        notes: reported with the training.
+    """
+
+    untuned: Mapping[str, Any] = field(default_factory=dict)
+    earlier: TrainSpec | None = None
+    weights: Mapping[str, Tensor] | None = None
+    general: GeneralProbe | Literal["build"] | None = "build"
+    judges: bool = False
+    verdict: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None
+    blends: bool = True
+    share: float = 1.0
+    notes: RunNotes = field(default_factory=RunNotes)
 
 
 @dataclass(frozen=True)
@@ -80,17 +99,22 @@ class TrainingOutcome:
     adapter: Path | None
     before: Mapping[str, Any]
     after: Mapping[str, Any]
-    steps: int
-    seconds: float
-    pairs_per_second: float
+    steps: int = 0
+    seconds: float = 0.0
+    pairs_per_second: float = 0.0
     question: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain JSON values."""
         return {**asdict(self), "model": str(self.model), "adapter": None if self.adapter is None else str(self.adapter)}
 
+    def with_totals(self, outcomes: Sequence[TrainingOutcome]) -> TrainingOutcome:
+        """Return a copy with the steps, time and rate of several trainings."""
+        seconds = sum(outcome.seconds for outcome in outcomes)
+        rows = sum(outcome.pairs_per_second * outcome.seconds for outcome in outcomes)
+        steps = sum(outcome.steps for outcome in outcomes)
+        return replace(self, steps=steps, seconds=seconds, pairs_per_second=rows / seconds if seconds else 0.0)
+
     def event(self) -> Finished | Stopped | Asks:
-        """The event that reports this outcome."""
         if self.status == "asks":
             return Asks(self.steps, self.seconds, self.pairs_per_second, self.before, self.after, "", self.question)
         kind = Finished if self.status == "finished" else Stopped
@@ -107,9 +131,7 @@ def train(
     folder: Path,
     dev: Examples | None = None,
     resume: bool = False,
-    reasons: Sequence[str] = (),
     assignment: Assignment | None = None,
-    pins: TrackedExamples | None = None,
 ) -> TrainingOutcome:
     """Fine-tune ``encoder`` on ``examples``.
 
@@ -121,25 +143,22 @@ def train(
         dev: held-out rows; otherwise a part of the examples is held out.
         resume: continue from the newest checkpoint to bit-identical weights, or start if there is none. Otherwise earlier results in
             ``folder`` are removed.
-        reasons: reasons for the settings, reported at the start.
         assignment: context of a training that is one of several.
-        pins: tracked examples, scored at every evaluation.
 
     Raises:
         StudioError: an error the user can fix; written checkpoints are intact.
     """
-    spec = resolve_objective(spec, examples)
-    learned, held, unjudged = hold_out(spec, examples, dev)
-    if not len(learned):
+    spec, assignment = resolve_loss(spec, examples), assignment or Assignment()
+    train_rows, held, unjudged = hold_out(spec, examples, dev)
+    if not len(train_rows):
         raise StudioError("there are no rows to learn from", "give a larger file")
-    identity = run_identity(spec, learned, held)
-    marks = EvaluationLog(folder) if assignment is not None and assignment.judges else None
+    identity = run_identity(spec, train_rows, held)
+    marks = EvaluationLog(folder) if assignment.judges else None
     checkpoints = Checkpoints(folder, keeps_best=marks is None)
     processes = Processes(encoder.device)
     lost = _lost_evaluations(marks, processes) if resume else ""
     if (resume := resume and not lost) and (ended := _finished_outcome(folder, identity, checkpoints, marks, processes)) is not None:
-        _conclude(ended, emit, processes)
-        return ended
+        return _end(ended, emit, processes)
     if not resume and processes.main:
         checkpoints.clear()
         (folder / _OUTCOME).unlink(missing_ok=True)
@@ -149,29 +168,28 @@ def train(
     encoder.to(processes.device)
     base = encoder.base or spec.model
     state = initial_state(checkpoints, identity, min(spec.micro_batch or spec.batch_size, spec.batch_size), resume)
-    objective = prepare(spec, encoder, learned, processes, earlier=None if assignment is None else assignment.earlier)
+    loss_fn = prepare(spec, encoder, train_rows, processes, earlier=assignment.earlier)
     if state.step == 0:
-        fit_head(spec, objective, encoder, learned, processes)
-    if assignment is None:
-        assignment = Assignment(general=GeneralProbe.build(encoder))
-    rows = encoder.training_rows(learned)
-    if objective.in_batch and len(rows.ids) > 1:
-        objective.set_known_positives(KnownPositives.from_rows(rows.ids, find_pair_classes(learned), processes.device))
-    judge = Evaluator(held, folder, learned=learned) if held is not None else None
+        fit_head(spec, loss_fn, encoder, train_rows, processes)
+    general = GeneralProbe.build(encoder) if assignment.general == "build" else assignment.general
+    rows = encoder.training_rows(train_rows)
+    if loss_fn.in_batch and len(rows.ids) > 1:
+        loss_fn.set_known_positives(KnownPositives.from_rows(rows.ids, find_pair_classes(train_rows), processes.device))
+    judge = Evaluator(held, folder, train_rows=train_rows) if held is not None else None
     asks = bool(state.alarm) and not is_accepted(spec, FORGETS)
     state = state if asks else replace(state, alarm={})
-    parts = TrainingParts(spec, encoder, objective, rows, judge, processes, folder, emit, assignment.general, marks, pins)
+    parts = TrainingParts(spec, encoder, loss_fn, rows, judge, processes, folder, emit, general, marks, assignment.notes.pins)
     blend = WeightBlend(parts.trainable()[0], assignment.weights, keep_mapped=encoder.device.type == "cpu" and processes.count == 1)
     precision = resolve_precision(spec.precision, processes.device)
-    schedule = Schedule.plan(
-        build_sampler(objective, rows, spec, processes.count), spec.epochs, spec.evaluations_per_epoch, spec.soup
-    ).until(assignment.share)
-    loop = TrainingLoop(parts, schedule, precision, state, assignment.untuned, marks_to_come=_marks_to_come(spec, assignment))
+    sampler = build_sampler(loss_fn, rows, spec, processes.count)
+    schedule = Schedule.plan(sampler, spec.epochs, spec.evaluations_per_epoch, spec.soup).until(assignment.share)
+    blends = not (blend_obstacle(spec) or assignment.verdict is not None) and assignment.blends
+    loop = TrainingLoop(parts, schedule, precision, state, assignment.untuned, marks_to_come=len(MARKS) - 2 if blends else 0)
     judged = len(held) if held is not None else assignment.verdict[1]["rows"] if assignment.verdict else 0
     parts.emit_event(
         Started(
-            schedule.steps, spec.epochs * spec.soup, len(rows), judged, spec.objective, spec.method,
-            str(processes.device), precision, spec.batch_size, state.step, tuple(reasons), state.step, schedule.steps,
+            schedule.steps, spec.epochs * spec.soup, len(rows), judged, spec.loss, spec.method, str(processes.device), precision,
+            spec.batch_size, state.step, tuple(assignment.notes.reasons), state.step, schedule.steps,
         )
     )  # fmt: skip
     doubt = "" if assignment.judges else weak_validation_warning(held)
@@ -184,10 +202,10 @@ def train(
         loop.resume()
     unpack = pack_batches(encoder.backbone) if processes.device.type == "cpu" else lambda: None
     try:
-        reached = loop.run(should_stop)
+        status = loop.run(should_stop)
     finally:
         unpack()
-    return _finish(parts, loop, reached, base, blend, assignment)
+    return _finish(parts, loop, status, base, blend, assignment)
 
 
 def _finished_outcome(
@@ -207,10 +225,6 @@ def _lost_evaluations(marks: EvaluationLog | None, processes: Processes) -> str:
     return "the evaluations that were kept of this part are damaged: it begins anew"
 
 
-def _marks_to_come(spec: TrainSpec, assignment: Assignment) -> int:
-    return 0 if blend_obstacle(spec) or assignment.verdict is not None or not assignment.blends else len(MARKS) - 2
-
-
 def _initial_notices(spec: TrainSpec, processes: Processes, unjudged: str) -> Iterator[str]:
     if processes.note:
         yield processes.note
@@ -221,10 +235,10 @@ def _initial_notices(spec: TrainSpec, processes: Processes, unjudged: str) -> It
 
 
 def _finish(
-    parts: TrainingParts, loop: TrainingLoop, reached: str, base: str, blend: WeightBlend, assignment: Assignment
+    parts: TrainingParts, loop: TrainingLoop, status: str, base: str, blend: WeightBlend, assignment: Assignment
 ) -> TrainingOutcome:
     state, processes, folder, began = loop.state, parts.processes, parts.folder, time.perf_counter()
-    if reached != "asks":
+    if status != "asks":
         if parts.marks is None:
             loop.restore_best()
         loop.release()
@@ -236,14 +250,15 @@ def _finish(
             )
         blend.set_tuned()
         if parts.marks is None:
-            state = conclude(parts, state, blend, assignment, reached, loop.candidates)
-            parts.show_pins(state.step, kept=True)
-            save_mistakes(parts, state)
-        elif reached == "finished":
+            state = choose_blend(parts, state, blend, assignment, status, loop.candidates)
+            parts.show_pins(state.step, is_final=True)
+            if state.after:
+                save_mistakes(parts, float(state.after.get("strength", 1.0)))
+        elif status == "finished":
             record_blends(parts, blend)
     rate = state.rows / state.seconds if state.seconds else 0.0
     outcome = TrainingOutcome(
-        reached,
+        status,
         folder / "model",
         folder / "adapter" if parts.spec.method == "lora" else None,
         state.before,
@@ -253,22 +268,22 @@ def _finish(
         rate,
         state.alarm or (loop.question.to_json() if loop.question is not None else {}),
     )
-    if processes.main and reached != "asks":
+    if processes.main and status != "asks":
         with report_full_disk("the model", folder):
             if parts.marks is None:
                 write_artifacts(parts, state, base)
-            if reached == "finished":
+            if status == "finished":
                 write_json(folder / _OUTCOME, {"identity": state.identity, **outcome.to_json()})
                 parts.checkpoints.keep_only(state.best if parts.marks is None else -1)
     restore_linear(parts.encoder)
     processes.wait()
-    _conclude(outcome, emit=parts.emit, processes=processes)
-    return outcome
+    return _end(outcome, parts.emit, processes)
 
 
-def _conclude(outcome: TrainingOutcome, emit: Callable[[Event], None], processes: Processes) -> None:
+def _end(outcome: TrainingOutcome, emit: Callable[[Event], None], processes: Processes) -> TrainingOutcome:
     if processes.main:
         emit(outcome.event())
+    return outcome
 
 
 def read_outcome(folder: Path, identity: str, name: str = _OUTCOME, *, model: bool = True) -> TrainingOutcome | None:
@@ -302,5 +317,8 @@ def run_identity(spec: TrainSpec, *examples: Examples | None) -> str:
 
 
 def _without_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
-    usual = {name: TrainSpec.__dataclass_fields__[name].default for name in _LATER_SETTINGS}
-    return {name: value for name, value in values.items() if value != usual.get(name, _MISSING)}
+    return {
+        FORMER_NAMES.get(name, name): value
+        for name, value in values.items()
+        if name not in _LATER_SETTINGS or value != TrainSpec.model_fields[name].default
+    }

@@ -1,4 +1,4 @@
-"""Run several trainings: stages, seeds and folds."""
+"""Run all trainings of a run: stages, seeds and folds."""
 
 from __future__ import annotations
 
@@ -13,28 +13,23 @@ from ..errors import StudioError
 from ..models.quantized import densify_embeddings
 from ..workspace import atomic_folder, write_json
 from .alarms import CHECKED_KINDS, MIN_ROWS, OPPOSITE, check_below_chance, is_accepted, sample_rows
-from .artifacts import HELD_OUT, REFERENCE
+from .artifacts import HELD_OUT, MISTAKES, REFERENCE
 from .blend import blend_obstacle
 from .checkpoints import Checkpoints, report_full_disk
-from .crossval import cross_validate, plan_folds
-from .distributed import Processes
-from .evaluator import Evaluator, hold_out, uninformative_reason
-from .events import Asks, Evaluated, Event, Finished, Notice, Part, PartEnded, Stopped
-from .general_probe import GeneralProbe
-from .members import Assignment, Load, Member, RunProgress, plan_members, planned_steps, summarize_scores
-from .mistakes import MISTAKES
-from .pins import TrackedExamples
+from .crossval import MemberTrainer, cross_validate
+from .evaluator import Evaluator, GeneralProbe, hold_out, uninformative_reason
+from .events import Evaluated, Event, Notice, Part
+from .members import OUTCOME, PARTS, Load, Member, plan_folds, plan_members, planned_steps, summarize_scores
 from .prepare import apply_architecture
 from .spec import TrainSpec
-from .trainer import TrainingOutcome, read_outcome, run_identity, train
+from .trainer import Assignment, RunNotes, TrainingOutcome, read_outcome, run_identity, train
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
 
-_PARTS, _FIRST, _OUTCOME = "parts", "first", "course.json"
+_FIRST = "first"
 FIRST = "first stage"
-"""The title of the training on other rows."""
-_STAGE = Assignment(blends=False)
+"""Title of the training on other rows."""
 
 
 def run_trials(
@@ -47,11 +42,9 @@ def run_trials(
     folder: Path,
     dev: Examples | None = None,
     first: Examples | None = None,
-    resume: bool = True,
-    reasons: Sequence[str] = (),
-    pins: TrackedExamples | None = None,
+    notes: RunNotes | None = None,
 ) -> TrainingOutcome:
-    """Run all trainings of ``spec``; arguments are those of :func:`~sbert_studio.training.trainer.train`.
+    """Run all trainings of ``spec``, from their checkpoints if there are any; see :func:`~sbert_studio.training.trainer.train`.
 
     With several seeds or folds, scores are means with standard deviation (``score``, ``sd``, ``each``), and the model with the largest
     gain is kept.
@@ -63,41 +56,42 @@ def run_trials(
     Raises:
         StudioError: as ``train``; or folds, groups or held-out rows are impossible.
     """
+    notes = notes or RunNotes()
     if dev is not None and (known := int(find_leaks(examples, dev).sum())):
         emit(Notice(f"{known:,} rows to learn from hold a text of the held-out file, so the scores flatter"))
     folds = plan_folds(spec, examples, dev, folder) if first is None else None
     if (question := _check_alarm_first(spec, examples, dev, load, folder, bool(folds))) is not None:
-        asks = TrainingOutcome("asks", folder / "model", None, {}, {}, 0, 0.0, 0.0, question.to_json())
-        emit(asks.event())
-        return asks
+        return _ask(question, folder, {}, emit)
     if folds:
-        return cross_validate(
-            spec, examples, folds, emit, should_stop, load=load, folder=folder, resume=resume, reasons=reasons, pins=pins
-        )  # fmt: skip
+        return cross_validate(spec, examples, folds, emit, should_stop, load=load, folder=folder, notes=notes)
     if first is None and spec.folds == 0 and spec.seeds == 1:
-        encoder = load(spec, examples, None)
-        return train(spec, examples, emit, should_stop, encoder=encoder, folder=folder, dev=dev, resume=resume, reasons=reasons, pins=pins)
+        encoder, alone = load(spec, examples, None), Assignment(notes=notes)
+        return train(spec, examples, emit, should_stop, encoder=encoder, folder=folder, dev=dev, resume=True, assignment=alone)
     identity = run_identity(spec, examples, dev, first)
-    if resume and (ended := read_outcome(folder, identity, _OUTCOME)) is not None:
+    if (ended := read_outcome(folder, identity, OUTCOME)) is not None:
         emit(ended.event())
         return ended
     plan = plan_members(spec, examples, dev)
     stage = TrainSpec.from_json(spec.first).replace(model=spec.model) if first is not None else spec
-    steps = [*([] if first is None else [planned_steps(stage, first)]), *(planned_steps(member.spec, member.learned) for member in plan)]
-    course = _Trials(folder, load, RunProgress(emit, steps), should_stop, len(steps), tuple(reasons), resume, pins)
-    source, taken = None, []
+    steps = [*([] if first is None else [planned_steps(stage, first)]), *(planned_steps(member.spec, member.train_rows) for member in plan)]
+    trials = _Trials(MemberTrainer(load, emit, should_stop, steps, notes.pins), folder, notes.reasons)
+    source = None
     if first is not None:
-        if (question := course.evaluate_base(plan[0])) is not None:
-            asks = TrainingOutcome("asks", folder / "model", None, course.before, {}, 0, 0.0, 0.0, question.to_json())
-            emit(asks.event())
-            return asks
-        taken.append(course.train_member(Member(FIRST, stage, course.unseen(first, plan), None), folder / _FIRST, None))
-        source = taken[0].model
-    for member in plan if not taken or taken[0].status == "finished" else ():
-        taken.append(course.train_member(member, folder / _PARTS / member.name, source))
-        if taken[-1].status != "finished":
+        before, question = trials.evaluate_base(plan[0])
+        if question is not None:
+            return _ask(question, folder, before, emit)
+        outcome = trials.train(Member(FIRST, stage, trials.unseen(first, plan), None), folder / _FIRST, None)
+        source = outcome.model
+    for member in plan if source is None or outcome.status == "finished" else ():
+        if trials.train(member, folder / PARTS / member.name, source).status != "finished":
             break
-    return course.conclude(taken, taken[1:] if first is not None else taken, identity)
+    return trials.conclude(source is not None, identity)
+
+
+def _ask(question: Question, folder: Path, before: dict[str, Any], emit: Callable[[Event], None]) -> TrainingOutcome:
+    outcome = TrainingOutcome("asks", folder / "model", None, before, {}, 0, 0.0, 0.0, question.to_json())
+    emit(outcome.event())
+    return outcome
 
 
 def _check_alarm_first(spec: TrainSpec, examples: Examples, dev: Examples | None, load: Load, folder: Path, folds: bool) -> Question | None:
@@ -112,7 +106,7 @@ def _check_alarm_first(spec: TrainSpec, examples: Examples, dev: Examples | None
     if len(looked_at) < 2:
         return None
     try:
-        encoder = load(spec.replace(architecture="siamese", objective="auto") if cross else spec, examples, None)
+        encoder = load(spec.replace(architecture="siamese", loss="auto") if cross else spec, examples, None)
     except StudioError:
         if not cross:
             raise
@@ -123,96 +117,68 @@ def _check_alarm_first(spec: TrainSpec, examples: Examples, dev: Examples | None
 
 
 class _Trials:
-    def __init__(
-        self,
-        folder: Path,
-        load: Load,
-        emit: Callable[[Event], None],
-        should_stop: Callable[[], bool],
-        parts: int,
-        reasons: tuple[str, ...],
-        resume: bool,
-        pins: TrackedExamples | None,
-    ) -> None:
-        self.folder, self.load, self.should_stop = folder, load, should_stop
-        self.emit, self.parts, self.reasons, self.resume, self.pins = emit, parts, reasons, resume, pins
-        self.number, self.main = 0, True
-        self.before: dict[str, Any] = {}
+    def __init__(self, trainer: MemberTrainer, folder: Path, reasons: tuple[str, ...]) -> None:
+        self.trainer, self.folder, self.reasons = trainer, folder, reasons
 
-    def evaluate_base(self, member: Member) -> Question | None:
+    def evaluate_base(self, member: Member) -> tuple[dict[str, Any], Question | None]:
         if member.held is None or uninformative_reason(member.held):
-            return None
-        untuned = self.load(member.spec, member.learned, None)
-        self.before = Evaluator(member.held, learned=member.learned)(untuned)
-        self.emit(Evaluated(0, self.before["metric"], self.before["score"], self.before, False))
-        return None if is_accepted(member.spec, OPPOSITE) else check_below_chance(untuned, [member.held], [self.before])
+            return {}, None
+        untuned = self.trainer.load(member.spec, member.train_rows, None)
+        before = Evaluator(member.held, train_rows=member.train_rows)(untuned)
+        self.trainer.emit(Evaluated(0, before["metric"], before["score"], before, False))
+        return before, None if is_accepted(member.spec, OPPOSITE) else check_below_chance(untuned, [member.held], [before])
 
     def unseen(self, first: Examples, plan: Sequence[Member]) -> Examples:
         for held in (member.held for member in plan if member.held is not None):
             known = find_leaks(first, held)
             if known.any():
-                self.emit(Notice(f"{int(known.sum()):,} rows of the first stage hold a held-out text and are left out"))
+                self.trainer.emit(Notice(f"{int(known.sum()):,} rows of the first stage hold a held-out text and are left out"))
                 first = first.take((~known).nonzero()[0])
         return first
 
-    def train_member(self, member: Member, place: Path, source: Path | None) -> TrainingOutcome:
-        self.number += 1
-        self.emit(Part(self.number, self.parts, member.title))
-        given = self._base_scores(member, place) if source is not None else _STAGE if member.title == FIRST else None
-        encoder = self.load(member.spec, member.learned, source)
-        self.main = Processes(encoder.device).main
-        outcome = train(
-            member.spec,
-            member.learned,
-            self._forward,
-            self.should_stop,
-            encoder=encoder,
-            folder=place,
-            dev=member.held,
-            resume=self.resume,
-            reasons=self.reasons if self.number == 1 else (),
-            assignment=given,
-            pins=self.pins,
-        )
-        if outcome.status == "finished":
-            self.emit(PartEnded(self.number, self.parts, member.title, outcome.before, outcome.after))
-        return outcome
+    def train(self, member: Member, folder: Path, source: Path | None) -> TrainingOutcome:
+        number = len(self.trainer.outcomes) + 1
+        self.trainer.emit(Part(number, self.trainer.parts, member.title))
+        notes = RunNotes(self.reasons if number == 1 else ())
+        if source is not None:
+            assignment = self._base_scores(member, folder)
+        else:
+            assignment = Assignment(blends=False, general=None, notes=notes) if member.title == FIRST else Assignment(notes=notes)
+        return self.trainer.train_member(member, folder, source, assignment)
 
-    def _base_scores(self, member: Member, place: Path) -> Assignment:
-        untuned = self.load(member.spec, member.learned, None)
+    def _base_scores(self, member: Member, folder: Path) -> Assignment:
+        untuned = self.trainer.load(member.spec, member.train_rows, None)
         apply_architecture(member.spec, untuned)
         general = GeneralProbe.build(untuned)
         held = None if member.held is None or uninformative_reason(member.held) else member.held
-        scores = {} if held is None else Evaluator(held, place, learned=member.learned)(untuned, untuned=True)
+        scores = {} if held is None else Evaluator(held, folder, train_rows=member.train_rows)(untuned, untuned=True)
         scores |= {"general": general.untuned} if general is not None and scores else {}
         densify_embeddings(untuned)  # as the model that the first stage has saved
         weights = {} if blend_obstacle(member.spec) else dict(untuned.named_parameters())
         return Assignment(scores, TrainSpec.from_json(member.spec.first), weights or None, general)
 
-    def conclude(self, taken: Sequence[TrainingOutcome], judged: Sequence[TrainingOutcome], identity: str) -> TrainingOutcome:
-        best = max(judged or taken, key=lambda outcome: (bool(outcome.after), _gain(outcome)))
-        seconds = sum(outcome.seconds for outcome in taken)
+    def conclude(self, has_first_stage: bool, identity: str) -> TrainingOutcome:
+        taken = self.trainer.outcomes
+        evaluated = taken[1:] if has_first_stage else taken
+        best = max(evaluated or taken, key=lambda outcome: (bool(outcome.after), _gain(outcome)))
         outcome = TrainingOutcome(
             taken[-1].status,
             self.folder / "model",
             # After a first stage the adapter's base is a model that nobody else has.
-            self.folder / "adapter" if best.adapter is not None and self.parts == len(judged) else None,
-            summarize_scores([outcome.before for outcome in judged]),
-            summarize_scores([outcome.after for outcome in judged], kept=best.after),
-            sum(outcome.steps for outcome in taken),
-            seconds,
-            sum(outcome.pairs_per_second * outcome.seconds for outcome in taken) / seconds if seconds else 0.0,
-            taken[-1].question,
-        )
-        if self.main and outcome.status != "asks":
+            self.folder / "adapter" if best.adapter is not None and not has_first_stage else None,
+            summarize_scores([outcome.before for outcome in evaluated]),
+            summarize_scores([outcome.after for outcome in evaluated], best=best.after),
+            question=taken[-1].question,
+        ).with_totals(taken)
+        if self.trainer.main and outcome.status != "asks":
             with report_full_disk("the model", self.folder):
                 self._keep(best, outcome)
                 if outcome.status == "finished":
-                    write_json(self.folder / _OUTCOME, {"identity": identity, **outcome.to_json()})
+                    write_json(self.folder / OUTCOME, {"identity": identity, **outcome.to_json()})
             if outcome.status == "finished":
-                for name in (_PARTS, _FIRST):
+                for name in (PARTS, _FIRST):
                     shutil.rmtree(self.folder / name, ignore_errors=True)
-        self.emit(outcome.event())
+        self.trainer.emit(outcome.event())
         return outcome
 
     def _keep(self, best: TrainingOutcome, outcome: TrainingOutcome) -> None:
@@ -220,17 +186,13 @@ class _Trials:
             if target is not None and source is not None:
                 with atomic_folder(target) as part:
                     shutil.copytree(source, part, dirs_exist_ok=True)
-        # The tuned weights stay, so that another strength can be set later.
+        # The tuned weights are kept, so that another strength can be set later.
         if outcome.status == "finished" and (kept := best.model.parent / "checkpoints").is_dir():
             shutil.rmtree(self.folder / "checkpoints", ignore_errors=True)
             shutil.copytree(kept, self.folder / "checkpoints")
         for name in (HELD_OUT, REFERENCE, MISTAKES):
             if (best.model.parent / name).is_file():
                 shutil.copyfile(best.model.parent / name, self.folder / name)
-
-    def _forward(self, event: Event) -> None:
-        if not isinstance(event, Finished | Stopped | Asks):
-            self.emit(event)
 
 
 def _gain(outcome: TrainingOutcome) -> float:

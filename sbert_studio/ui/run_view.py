@@ -195,7 +195,7 @@ class FollowedRun:
             "title": run.name,
             "theirs": [run.name, *([origin] if origin not in ("", run.model) else [])],
             "subtitle": " · ".join(
-                (_describe_status(run), loss_title(run.objective), describe_method(run.method), f"from {origin or run.model}")
+                (_describe_status(run), loss_title(run.loss), describe_method(run.method), f"from {origin or run.model}")
             ),
             "status": run.status,
             "live": live,

@@ -372,8 +372,8 @@ def test_train_then_everything_that_can_be_done_with_a_run(cli: Any, pairs: Path
     assert f"run {found['run']}" in trained.err
 
     (listed,) = ok(cli("runs", "--json"))["runs"]
-    assert {"id", "status", "objective", "model", "created", "scores"} <= set(listed)
-    assert (listed["id"], listed["status"], listed["objective"], listed["name"]) == (found["run"], "finished", "cosine", "first")
+    assert {"id", "status", "loss", "model", "created", "scores"} <= set(listed)
+    assert (listed["id"], listed["status"], listed["loss"], listed["name"]) == (found["run"], "finished", "cosine", "first")
 
     models = [model for model in ok(cli("models", "--json"))["models"] if model["kind"] in ("bundled", "run")]
     assert [model["name"] for model in models] == ["all-MiniLM-L6-v2", "multilingual-e5-small", found["run"]]
@@ -399,7 +399,7 @@ def test_train_then_everything_that_can_be_done_with_a_run(cli: Any, pairs: Path
 def test_settings_of_the_spec_and_of_the_objective_go_through_set(cli: Any, pairs: Path, home: Path) -> None:
     found = ok(cli("train", pairs, *QUICK, "--loss", "cosent", "--set", "scale=10", "--set", "warmup-ratio=0.2", "--json"))
     spec = json.loads((home / "runs" / found["run"] / "spec.json").read_text())
-    assert (spec["objective"], spec["objective_params"]["scale"], spec["warmup_ratio"]) == ("cosent", 10, 0.2)
+    assert (spec["loss"], spec["loss_params"]["scale"], spec["warmup_ratio"]) == ("cosent", 10, 0.2)
 
 
 def test_train_says_which_rows_it_left_out_and_why(cli: Any, pairs: Path, tmp_path: Path) -> None:
@@ -471,7 +471,7 @@ def test_what_a_user_can_mend_is_said_in_one_line_with_exit_code_2(cli: Any, cor
         ["train", pairs, "--set", "sped=9"],
         ["train", pairs, "--set", "batch_size=0"],
         ["train", pairs, "--set", "batch_size=many"],
-        ["train", pairs, "--set", "objective_params=x"],
+        ["train", pairs, "--set", "loss_params=x"],
         ["train", pairs, "--set", "model=other"],
         ["train", "--resume", "run-0000000000"],
         ["evaluate", "all-MiniLM-L6-v2", "--data", pairs, "--task", "astrology"],

@@ -64,9 +64,9 @@ _ENTIRELY = ("bert", "llama")
 _UNREAD = {"xlnet": ("mask_emb", "seg_embed", "r_s_bias")}
 _TABLE = {"learn_words": True, "learning_rate": 0.02}
 _READER = {"learning_rate": 0.02}
-_PAIRS = {"architecture": "cross", "objective": "mse"}
+_PAIRS = {"architecture": "cross", "loss": "mse"}
 _cross = partial(Family, load=load_cross_encoder)
-_poly = partial(Family, load=load_poly_encoder, spec={"architecture": "poly", "objective": "cosine", "codes": 4})
+_poly = partial(Family, load=load_poly_encoder, spec={"architecture": "poly", "loss": "cosine", "codes": 4})
 
 FAMILIES = (
     *(Family(kind, partial(tiny_encoder, kind), unread=_UNREAD.get(kind, ()), whole=kind in _ENTIRELY) for kind in BACKBONES),

@@ -21,10 +21,10 @@ from sbert_studio.models.io.digests import DIGESTS_FILE as DIGESTS
 from sbert_studio.models.io.sources import read_model_info
 from sbert_studio.models.trainable import Trainable
 from sbert_studio.training import events
-from sbert_studio.training.distributed import Processes
 from sbert_studio.training.events import Event, Step
 from sbert_studio.training.prepare import prepare
 from sbert_studio.training.spec import TrainSpec
+from sbert_studio.training.steps import Processes
 from sbert_studio.training.trainer import TrainingOutcome, train
 
 from .families import FAMILIES, PARTNERS, Family, answers, pairs
@@ -36,7 +36,7 @@ each_whole = pytest.mark.parametrize("family", WHOLE, ids=str)
 
 
 def spec_of(family: Family, **values: Any) -> TrainSpec:
-    usual = {"model": "tiny", "objective": "cosine", "epochs": 2, "batch_size": 8, "learning_rate": 2e-3, "precision": "float32"}
+    usual = {"model": "tiny", "loss": "cosine", "epochs": 2, "batch_size": 8, "learning_rate": 2e-3, "precision": "float32"}
     return TrainSpec(**{**usual, "dropout": 0.0, "checkpoint_every": 5, "blend": False, **family.spec, **values})
 
 

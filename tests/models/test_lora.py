@@ -53,7 +53,7 @@ def test_targets_are_the_attention_and_feed_forward_layers(kind: str) -> None:
 def test_a_sentence_llm_is_adapted_at_queries_keys_values_and_the_mlp() -> None:
     """Mean pooling, Linear with GELU, LoRA of rank 16 and alpha 32: what the spec of such a run gives a Qwen2."""
     encoder = tiny_encoder("qwen2")
-    spec = TrainSpec(objective="cosine", method="lora", pooling="mean", projection=24)
+    spec = TrainSpec(loss="cosine", method="lora", pooling="mean", projection=24)
     apply_architecture(spec, encoder)
     add_adapter(spec, encoder)
     of_layer = {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "mlp.gate_proj", "mlp.up_proj", "mlp.down_proj"}

@@ -28,8 +28,8 @@ from sbert_studio.models.io.sources import describe_source
 from sbert_studio.models.lora import LoraSettings
 from sbert_studio.models.quantized import QuantizedEmbedding, dequantize, find_quantized_embedding, trained_ids
 from sbert_studio.models.transformer import TransformerEncoder
+from sbert_studio.training.blend import set_strength
 from sbert_studio.training.spec import TrainSpec
-from sbert_studio.training.strength import set_strength
 from sbert_studio.training.trainer import train
 from sbert_studio.workspace import Workspace
 
@@ -185,7 +185,7 @@ def _examples() -> Examples:
 def _spec(**changes: Any) -> TrainSpec:
     rate = 5e-3 if changes.get("method") == "lora" else 3e-4
     given: dict[str, Any] = {"epochs": 4, "batch_size": 8, "learning_rate": rate, "weight_decay": 0.0, "dropout": 0.0}
-    return TrainSpec(model=NAME, objective="cosent", **given, **changes)
+    return TrainSpec(model=NAME, loss="cosent", **given, **changes)
 
 
 @pytest.mark.parametrize("method", ["full", "lora"])

@@ -25,4 +25,4 @@ def nothing_else_installed(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def two_folds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two folds where the number is not the point, instead of up to five."""
-    monkeypatch.setattr("sbert_studio.training.crossval.default_fold_count", lambda rows: 2)
+    monkeypatch.setattr("sbert_studio.training.members.default_fold_count", lambda rows: 2)

@@ -14,9 +14,10 @@ from tiny_studio import quick, write_pairs
 from waiting import wait_until
 
 from sbert_studio.errors import StudioError
+from sbert_studio.memory import resident_memory
 from sbert_studio.runs.execution import execute_run
 from sbert_studio.services import Studio, TrainRequest
-from sbert_studio.training.schedule import PeakMemory, resident_memory
+from sbert_studio.training.estimate import PeakMemory
 
 
 @pytest.mark.slow

@@ -79,7 +79,7 @@ def test_the_zip_holds_everything_and_says_nothing_of_this_machine(
                 assert secret.encode() not in content, f"{name} holds {secret}"
     data = json.loads(files["my-model/data.json"])["files"]["data"]
     assert data["sha256"] == hashlib.sha256((folder / "my pairs.csv").read_bytes()).hexdigest()
-    assert json.loads(files["my-model/spec.json"])["objective"] == "cosine"
+    assert json.loads(files["my-model/spec.json"])["loss"] == "cosine"
     assert json.loads(files["my-model/scores.json"])["after"] == trained.after
 
 
@@ -227,7 +227,7 @@ def test_texts_with_a_category_and_labels_in_no_order_are_verified_too(
                 [*([text] if name == "texts" else [text, sentences(80, 5)[row]]), "xyz"[row % 3]] for row, text in enumerate(texts)
             )
         asked = SchemaOverrides(kind="labelled_texts") if name == "texts" else SchemaOverrides(kind="labelled_pairs", order=())
-        run = studio.fine_tune.train(TrainRequest(path, choices=asked, overrides=quick(objective="auto", dev_fraction=0.3)))
+        run = studio.fine_tune.train(TrainRequest(path, choices=asked, overrides=quick(loss="auto", dev_fraction=0.3)))
         assert run.after["metric"] == ("nearest_neighbour_accuracy" if name == "texts" else "accuracy")
         folder = unpacked(studio, run, tmp_path / f"{name} exported")
         assert f"reported {run.after['score']:.4f}: the same" in verify_export(folder)

@@ -135,7 +135,9 @@ def test_a_trained_run_of_version_1_opens_in_a_moved_home(studio: Studio, tmp_pa
     home = studio.settings.home
     with closing(sqlite3.connect(home / "studio.db")) as db, db:
         db.executescript(SCHEMA)
-        values = dict(run) | {name: json.dumps(dict(run)[name]) for name in ("spec", "before", "after")}
+        values = dict(run) | {name: json.dumps(dict(run)[name]) for name in ("before", "after")}
+        values["objective"] = values.pop("loss")
+        values["spec"] = json.dumps({{"loss": "objective"}.get(name, name): value for name, value in run.spec.items()})
         insert(db, "runs", rowid=values.pop("number"), **{**values, "model_path": str(run.model_path)})
         for number, event in events:
             insert(db, "events", run=run.id, seq=number, time=event.pop("time"), body=json.dumps(event))
@@ -146,6 +148,7 @@ def test_a_trained_run_of_version_1_opens_in_a_moved_home(studio: Studio, tmp_pa
     with studio_at(moved, tiny_model) as later:
         found = later.fine_tune.get_run(run.id)
         assert found.run.to_json() == run.to_json() and len(found.events) == len(events)
+        assert found.run.spec == run.spec
         assert found.run.model_path == moved / "runs" / run.id / "model"
         assert [card.name for card in later.models.list_models()] == ["all-MiniLM-L6-v2", "multilingual-e5-small", run.id]
         assert later.similarity.compare("cat dog", "cat dog", run.id).cosine == pytest.approx(1, abs=1e-5)

@@ -35,7 +35,7 @@ class Trained(NamedTuple):
 
 def settings(architecture: str, **values: object) -> dict[str, object]:
     codes = {"codes": 4} if architecture == "poly" else {}
-    return quick(**{"architecture": architecture, "objective": "auto", "dev_fraction": 0.4, **codes, **values})
+    return quick(**{"architecture": architecture, "loss": "auto", "dev_fraction": 0.4, **codes, **values})
 
 
 def trained(folder: Path, model: Path, architecture: str) -> Iterator[Trained]:
@@ -91,7 +91,7 @@ def unzipped(studio: Studio, run: Run, folder: Path) -> Path:
 
 def test_a_run_is_advised_trained_evaluated_and_listed(either: tuple[str, Trained]) -> None:
     architecture, (studio, run, data) = either
-    assert (run.status, run.objective) == ("finished", {"cross": "mse", "poly": "cosine"}[architecture])
+    assert (run.status, run.loss) == ("finished", {"cross": "mse", "poly": "cosine"}[architecture])
     assert run.before["metric"] == run.after["metric"] == "spearman"
     report = studio.evaluation.evaluate(run.id, data)
     assert report.task == "sts" and {"spearman", "pearson"} <= set(report.scores["pair"])
@@ -102,7 +102,7 @@ def test_a_run_is_advised_trained_evaluated_and_listed(either: tuple[str, Traine
     plan = studio.planner.plan(TrainRequest(data, overrides={"architecture": architecture}))
     assert any(reason.startswith(f"Architecture {architecture}") for reason in plan.reasons)
     expected = {"cross": (16, 5e-5, "mse"), "poly": (plan.spec.batch_size, plan.spec.learning_rate, "cosine")}[architecture]
-    assert (plan.spec.batch_size, plan.spec.learning_rate, plan.spec.objective) == expected
+    assert (plan.spec.batch_size, plan.spec.learning_rate, plan.spec.loss) == expected
     assert architecture == "cross" or plan.spec.codes == 16
 
 

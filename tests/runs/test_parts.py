@@ -31,14 +31,12 @@ def write_inference(path: Path, rows: int = 40) -> Path:
 def test_a_first_stage_in_the_background_and_its_export_without_folders_of_this_machine(studio: Studio, tmp_path: Path) -> None:
     first = write_inference(tmp_path / "nli.csv")
     run = studio.fine_tune.submit(
-        TrainRequest(
-            write_pairs(tmp_path / "pairs.csv"), first=first, overrides=quick(**{"first.objective": "softmax", "first.epochs": 0.5})
-        )
+        TrainRequest(write_pairs(tmp_path / "pairs.csv"), first=first, overrides=quick(**{"first.loss": "softmax", "first.epochs": 0.5}))
     )
     assert studio.runner.wait(run.id, 240)
     done = studio.fine_tune.get_run(run.id)
     assert done.run.status == "finished", done.run.message
-    assert (done.run.spec["first"]["objective"], done.run.spec["first"]["epochs"]) == ("softmax", 0.5)
+    assert (done.run.spec["first"]["loss"], done.run.spec["first"]["epochs"]) == ("softmax", 0.5)
     assert [event["title"] for _, event in done.events if event["type"] == "part"] == ["first stage", "second stage"]
     assert done.run.before["score"] == pytest.approx(next(event["score"] for _, event in done.events if event["type"] == "evaluated"))
     kept = RunFiles(studio.workspace.run(run.id))
@@ -69,7 +67,7 @@ def test_settings_of_a_first_stage_without_one_are_refused(studio: Studio, tmp_p
     with pytest.raises(StudioError, match="no setting 'epoch'"):
         studio.fine_tune.submit(TrainRequest(pairs, first=first, overrides={"first.epoch": 2}))
     with pytest.raises(StudioError, match="does not learn from labelled pairs"):
-        studio.fine_tune.train(TrainRequest(pairs, first=first, overrides=quick(**{"first.objective": "simcse"})))
+        studio.fine_tune.train(TrainRequest(pairs, first=first, overrides=quick(**{"first.loss": "simcse"})))
 
 
 def test_a_run_of_parts_goes_on_where_it_was_stopped(studio: Studio, tmp_path: Path) -> None:

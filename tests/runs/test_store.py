@@ -49,7 +49,7 @@ def refuse(*_: object, **__: object) -> None:
 
 def test_a_run_is_read_back_as_it_was_added_and_the_home_can_be_moved(kept: RunStore, tmp_path: Path) -> None:
     path = tmp_path / "runs" / "x" / "model"
-    run = kept.add(new_run("ann", spec={"epochs": 2.0, "objective_params": {"scale": 20}}, before={"score": 0.5}, rows=7, model_path=path))
+    run = kept.add(new_run("ann", spec={"epochs": 2.0, "loss_params": {"scale": 20}}, before={"score": 0.5}, rows=7, model_path=path))
     assert RunStore(tmp_path).get(run.id) == run and run.number == 1
     assert str(tmp_path) not in json.dumps(saved(kept, run)) and saved(kept, run)["owner"] == "ann"
     kept.close()

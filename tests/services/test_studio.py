@@ -333,7 +333,7 @@ def test_resuming_refuses_another_file_or_other_settings(studio: Studio, tmp_pat
         studio.fine_tune.resume(run.id, TrainRequest(write_pairs(tmp_path / "other.csv", 10)))
     with pytest.raises(StudioError, match="began with epochs"):
         studio.fine_tune.resume(run.id, TrainRequest(path, overrides={"epochs": 9}))
-    done = studio.fine_tune.resume(run.id, TrainRequest(path, overrides={"epochs": 1, "learning_rate": "1e-3", "objective": "auto"}))
+    done = studio.fine_tune.resume(run.id, TrainRequest(path, overrides={"epochs": 1, "learning_rate": "1e-3", "loss": "auto"}))
     assert (done.id, done.status, done.step) == (run.id, "finished", done.steps)
     with pytest.raises(StudioError, match="cannot be resumed"):
         studio.fine_tune.resume(run.id)
@@ -360,7 +360,7 @@ def test_what_a_user_can_mend_is_a_studio_error(studio: Studio, corpus: Corpus, 
         lambda: studio.evaluation.evaluate("no such/model at all", pairs),
         lambda: studio.evaluation.evaluate(str(tiny_model), pairs, task="astrology"),
         lambda: studio.fine_tune.train(TrainRequest()),
-        lambda: studio.fine_tune.train(TrainRequest(pairs, overrides={"objective": "alchemy"})),
+        lambda: studio.fine_tune.train(TrainRequest(pairs, overrides={"loss": "alchemy"})),
         lambda: studio.fine_tune.train(TrainRequest(pairs, overrides=quick()), out=occupied),
         lambda: studio.fine_tune.train(TrainRequest(pairs, overrides=quick()), out=pairs),
         lambda: studio.fine_tune.submit(TrainRequest(pairs, overrides={"epochs": -1})),

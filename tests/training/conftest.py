@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sbert_studio.training import general_probe
+from sbert_studio.training import evaluator
 from sbert_studio.training.trainer import train
 
 from .tiny import SHORT, SHORT_ROWS, Told, never, stops_after, tiny_encoder
@@ -18,7 +18,7 @@ from .tiny import SHORT, SHORT_ROWS, Told, never, stops_after, tiny_encoder
 def no_everyday_pairs() -> Iterator[None]:
     """Measure nothing of what a training costs elsewhere: tiny models know no everyday words, and encoding them takes long."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(general_probe, "PAIRS", Path("none.csv"))
+        patch.setattr(evaluator, "PAIRS", Path("none.csv"))
         yield
 
 

@@ -26,11 +26,21 @@ import torch.profiler
 
 from sbert_studio.models.io.load import load_folder
 from sbert_studio.models.trainable import Trainable
-from sbert_studio.training import events, general_probe, trainer, trials
+from sbert_studio.training import evaluator, events, trainer, trials
 
-from .tiny import labelled_pairs, never, positive_pairs, scored_pairs, small_spec, tiny_encoder, tiny_words
-from .tiny_cross import cross_spec, tiny_cross
-from .tiny_poly import poly_spec, tiny_poly
+from .tiny import (
+    cross_spec,
+    labelled_pairs,
+    never,
+    poly_spec,
+    positive_pairs,
+    scored_pairs,
+    small_spec,
+    tiny_cross,
+    tiny_encoder,
+    tiny_poly,
+    tiny_words,
+)
 
 
 @dataclass(frozen=True)
@@ -99,7 +109,7 @@ RUNS = {
     # Nothing held out: the last weights are compared, not the best.
     "lora softmax": Run(
         lambda: (
-            small_spec(objective="softmax", epochs=3, method="lora", learning_rate=1e-2, checkpoint_every=4, dev_fraction=0),
+            small_spec(loss="softmax", epochs=3, method="lora", learning_rate=1e-2, checkpoint_every=4, dev_fraction=0),
             labelled_pairs(40),
             None,
             None,
@@ -143,7 +153,7 @@ RUNS = {
     ),
     "two stages": Run(
         lambda: (
-            small_spec(**STAGE, epochs=2, first=small_spec(**STAGE, epochs=1, objective="softmax").to_json()),
+            small_spec(**STAGE, epochs=2, seeds=2, first=small_spec(**STAGE, epochs=1, loss="softmax").to_json()),
             scored_pairs(40),
             scored_pairs(20, 5),
             labelled_pairs(40, 30),
@@ -199,12 +209,12 @@ def attempt(run: Run, folder: Path, moment: Moment | None) -> bool:
             events._SHOWN_EVERY = 0.0
             killer = Killer(moment, folder)
             spec, examples, dev, first = run.make()
-            given: dict[str, Any] = {"folder": folder, "dev": dev, "resume": True}
+            given: dict[str, Any] = {"folder": folder, "dev": dev}
             if run.is_course:
                 given |= {"first": first, "load": lambda _spec, _examples, source: run.load() if source is None else load_folder(source)}
                 trials.run_trials(spec, examples, killer.tell, never, **given)
             else:
-                trainer.train(spec, examples, killer.tell, never, encoder=run.load(), **given)
+                trainer.train(spec, examples, killer.tell, never, encoder=run.load(), resume=True, **given)
             print(f"  {killer.events} events, {killer.files} operations on files", file=sys.stderr)
             code = 0
         except BaseException:
@@ -246,7 +256,7 @@ def compare(name: str, folder: Path) -> dict[str, Any]:
 
 def main(folder: str) -> None:
     """Compare each run, and print what was found as JSON; the error where one could not be compared."""
-    general_probe.PAIRS = Path(folder) / "none"  # everyday pairs are no matter here, and each child would encode them
+    evaluator.PAIRS = Path(folder) / "none"  # everyday pairs are no matter here, and each child would encode them
     gc.collect()
     gc.freeze()  # a child that looks for cycles among what was imported would copy all of it
     found = {}

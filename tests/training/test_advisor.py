@@ -17,7 +17,7 @@ SMOLLM: dict[str, Any] = {"name": "SmolLM2-135M", "backbone": "llama", "paramete
 
 def test_many_scored_pairs_get_what_measured_best() -> None:
     spec = advise(scored_pairs(1200), info=MINILM).spec
-    assert (spec.objective, spec.method, spec.batch_size, spec.learning_rate, spec.epochs) == ("cosine+cosent", "full", 32, 1e-4, 4.0)
+    assert (spec.loss, spec.method, spec.batch_size, spec.learning_rate, spec.epochs) == ("cosine+cosent", "full", 32, 1e-4, 4.0)
     assert spec.soup == 3
     assert spec.dropout == 0
 
@@ -41,7 +41,7 @@ def test_of_rows_too_few_to_be_judged_by_nothing_is_promised() -> None:
 
 def test_few_scored_pairs_get_cosine_regression_at_a_high_rate() -> None:
     spec = advise(scored_pairs(300), info=MINILM).spec
-    assert (spec.objective, spec.batch_size, spec.learning_rate, spec.epochs) == ("cosine", 16, 1e-4, 3.0)
+    assert (spec.loss, spec.batch_size, spec.learning_rate, spec.epochs) == ("cosine", 16, 1e-4, 3.0)
     assert spec.soup == 1
 
 
@@ -49,12 +49,12 @@ def test_few_scored_pairs_get_cosine_regression_at_a_high_rate() -> None:
     ("examples", "objective"), [(labelled_pairs(), "cosent"), (positive_pairs(), "in_batch"), (bare_sentences(), "simcse")]
 )
 def test_each_kind_gets_an_objective_that_learns_from_it(examples: Examples, objective: str) -> None:
-    assert advise(examples, info=MINILM).spec.objective == objective
+    assert advise(examples, info=MINILM).spec.loss == objective
 
 
 def test_labels_without_an_order_get_the_classifier() -> None:
-    assert advise(replace(labelled_pairs(), labels=("apple", "pear", "plum"), ordered=False), info=MINILM).spec.objective == "softmax"
-    assert advise(replace(labelled_pairs(), labels=("no", "yes"), ordered=False), info=MINILM).spec.objective == "softmax"
+    assert advise(replace(labelled_pairs(), labels=("apple", "pear", "plum"), ordered=False), info=MINILM).spec.loss == "softmax"
+    assert advise(replace(labelled_pairs(), labels=("no", "yes"), ordered=False), info=MINILM).spec.loss == "softmax"
 
 
 def test_a_language_model_gets_lora() -> None:
@@ -63,28 +63,28 @@ def test_a_language_model_gets_lora() -> None:
 
 
 def test_what_the_user_chose_is_kept_and_what_depends_on_it_follows() -> None:
-    advice = advise(scored_pairs(1200), info=MINILM, overrides={"method": "lora", "epochs": 1, "scale": 10, "objective": "cosent"})
+    advice = advise(scored_pairs(1200), info=MINILM, overrides={"method": "lora", "epochs": 1, "scale": 10, "loss": "cosent"})
     assert (advice.spec.method, advice.spec.epochs, advice.spec.learning_rate) == ("lora", 1.0, 5e-4)
-    assert advice.spec.objective_params == {"scale": 10}
+    assert advice.spec.loss_params == {"scale": 10}
     assert "Method lora: as you chose." in advice.reasons
 
 
 def test_a_cross_encoder_gets_its_own_objective_and_rate() -> None:
     chosen = {"architecture": "cross"}
     advice = advise(scored_pairs(1200), info=MINILM, lengths=[300] * 100, overrides=chosen)
-    assert (advice.spec.objective, advice.spec.batch_size, advice.spec.learning_rate, advice.spec.epochs) == ("mse", 16, 5e-5, 4.0)
+    assert (advice.spec.loss, advice.spec.batch_size, advice.spec.learning_rate, advice.spec.epochs) == ("mse", 16, 5e-5, 4.0)
     assert advice.spec.max_length == 0, "the lengths of single texts say nothing of pairs"
-    assert [reason.split()[0] for reason in advice.reasons] == ["Architecture", "Objective", "Method", "Batch", "Learning", "4"]
+    assert [reason.split()[0] for reason in advice.reasons] == ["Architecture", "Loss", "Method", "Batch", "Learning", "4"]
     assert advise(scored_pairs(1200), info={**MINILM, "parameters": 110_000_000}, overrides=chosen).spec.learning_rate == 2e-5
-    assert advise(labelled_pairs(), info=MINILM, overrides=chosen).spec.objective == "cross_entropy"
+    assert advise(labelled_pairs(), info=MINILM, overrides=chosen).spec.loss == "cross_entropy"
     two = replace(labelled_pairs(), labels=("no", "yes"))
-    assert advise(two, info=MINILM, overrides=chosen).spec.objective == "binary_cross_entropy"
+    assert advise(two, info=MINILM, overrides=chosen).spec.loss == "binary_cross_entropy"
     own = advise(scored_pairs(), info=MINILM, overrides={**chosen, "sigmoid": "yes"})
-    assert own.spec.objective_params == {"sigmoid": "yes"}
+    assert own.spec.loss_params == {"sigmoid": "yes"}
     with pytest.raises(StudioError, match="not from positive pairs"):
         advise(positive_pairs(), info=MINILM, overrides=chosen)
     with pytest.raises(StudioError, match="no cross-encoder loss 'cosine'"):
-        advise(scored_pairs(), info=MINILM, overrides={**chosen, "objective": "cosine"})
+        advise(scored_pairs(), info=MINILM, overrides={**chosen, "loss": "cosine"})
 
 
 def test_a_setting_that_is_nowhere_is_refused() -> None:
@@ -94,7 +94,7 @@ def test_a_setting_that_is_nowhere_is_refused() -> None:
 
 def test_each_choice_has_its_reason_in_a_sentence() -> None:
     reasons = advise(scored_pairs(1200), info=MINILM, lengths=[5, 20, 40]).reasons
-    assert [reason.split()[0] for reason in reasons] == ["Objective", "Method", "Batch", "Learning", "4", "Soup", "No", "Max"]
+    assert [reason.split()[0] for reason in reasons] == ["Loss", "Method", "Batch", "Learning", "4", "Soup", "No", "Max"]
     assert all(reason.endswith(".") for reason in reasons)
 
 

@@ -15,9 +15,22 @@ from sbert_studio.training import events
 from sbert_studio.training.events import Step
 from sbert_studio.training.trainer import train
 
-from .tiny import Told, labelled_pairs, labelled_texts, never, positive_pairs, scored_pairs, sentences, small_spec, tiny_encoder, weights
-from .tiny_cross import cross_spec, tiny_cross
-from .tiny_poly import poly_spec, tiny_poly
+from .tiny import (
+    Told,
+    cross_spec,
+    labelled_pairs,
+    labelled_texts,
+    never,
+    poly_spec,
+    positive_pairs,
+    scored_pairs,
+    sentences,
+    small_spec,
+    tiny_cross,
+    tiny_encoder,
+    tiny_poly,
+    weights,
+)
 
 if not torch.cuda.is_available():
     pytest.skip("there is no GPU", allow_module_level=True)
@@ -55,7 +68,7 @@ def every_step(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("objective", _OF)
 @pytest.mark.parametrize("method", ["full", "lora"])
 def test_the_losses_of_a_training_are_those_on_the_processor(objective: str, method: str, tmp_path: Path) -> None:
-    spec = small_spec(objective=objective, method=method, dropout=0.0, lora_dropout=0.0, epochs=2, precision="float32")
+    spec = small_spec(loss=objective, method=method, dropout=0.0, lora_dropout=0.0, epochs=2, precision="float32")
     same_losses(spec, lambda: tiny_encoder(dropout=0.0), _OF[objective](48), tmp_path)
 
 

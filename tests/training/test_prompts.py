@@ -30,8 +30,7 @@ from sbert_studio.services import Studio, TrainRequest
 from sbert_studio.training.spec import TrainSpec
 from sbert_studio.training.trainer import run_identity, train
 
-from .tiny import Told, never, positive_pairs, scored_pairs, small_spec, tiny_encoder, tiny_words, weights
-from .tiny_poly import tiny_poly
+from .tiny import Told, never, positive_pairs, scored_pairs, small_spec, tiny_encoder, tiny_poly, tiny_words, weights
 
 ASKS = {"query": "red blue ", "document": "fast slow moon "}
 E5 = {"query": "red blue ", "passage": "fast slow moon "}
@@ -104,7 +103,7 @@ def test_a_poly_encoder_learns_the_first_text_as_a_query_and_the_second_as_a_doc
 @pytest.mark.parametrize(("examples", "dev"), [(positive_pairs(48), positive_pairs(24, 9)), (scored_pairs(48), scored_pairs(24, 9))])
 def test_what_is_judged_in_training_is_what_the_peer_measures_with_the_folder(examples: Examples, dev: Examples, tmp_path: Path) -> None:
     objective = "in_batch" if examples.targets is None else "cosine"
-    spec = small_spec(objective=objective, epochs=2, blend=False)
+    spec = small_spec(loss=objective, epochs=2, blend=False)
     outcome = train(spec, examples, Told(), never, encoder=prompted(E5, include=False), folder=tmp_path, dev=dev)
     model, ours = peer(outcome.model), load_folder(outcome.model)
     assert dict(ours.prompts) == read_model_info(outcome.model).prompts == E5
@@ -124,7 +123,7 @@ def test_a_model_with_prompts_learns_otherwise_and_one_whose_prompts_are_overrid
     for name, encoder in {"without": tiny_encoder(), "with": prompted(ASKS), "overridden": prompted(ASKS)}.items():
         if name == "overridden":
             override_prompts(encoder, "none")
-        spec = small_spec(objective="in_batch", epochs=1, blend=False)
+        spec = small_spec(loss="in_batch", epochs=1, blend=False)
         found[name] = weights(train(spec, positive_pairs(), Told(), never, encoder=encoder, folder=tmp_path / name).model)
     assert all(torch.equal(value, found["without"][key]) for key, value in found["overridden"].items())
     assert not all(torch.equal(value, found["without"][key]) for key, value in found["with"].items())
@@ -213,7 +212,7 @@ def test_the_command_line_trains_with_a_prompt_of_its_own(
     monkeypatch.setenv("SBERT_STUDIO_MODEL", str(tmp_path / "e5"))
     monkeypatch.setenv("SBERT_STUDIO_DEVICE", "cpu")
     pairs, out = str(write_pairs(tmp_path / "pairs.csv", 40)), tmp_path / "out"
-    settings = [part for name, value in quick(epochs=0.5).items() if name != "objective" for part in ("--set", f"{name}={value}")]
+    settings = [part for name, value in quick(epochs=0.5).items() if name != "loss" for part in ("--set", f"{name}={value}")]
     assert not run_command(["train", pairs, "--prompt", "moon ", "--out", str(out), "--json", *settings])
     capsys.readouterr()
     assert load_folder(out).tokens.prompt == "moon " and peer(out).default_prompt_name == "default"
@@ -226,7 +225,7 @@ def test_the_script_of_an_export_measures_with_the_prompts_too(
     studio: Studio, architecture: str, kind: str, tmp_path: Path, verify_export: Callable[[Path], str]
 ) -> None:
     data = questions(tmp_path / "data.jsonl", 60) if kind == "questions" else write_pairs(tmp_path / "data.csv", 60)
-    request = TrainRequest(data, overrides=quick(objective="auto", architecture=architecture, dev_fraction=0.4), name="prompted")
+    request = TrainRequest(data, overrides=quick(loss="auto", architecture=architecture, dev_fraction=0.4), name="prompted")
     trained = studio.fine_tune.train(request)
     with zipfile.ZipFile(studio.fine_tune.export(trained.id, tmp_path / "model.zip").path) as archive:
         archive.extractall(tmp_path / "out")

@@ -20,11 +20,10 @@ from sbert_studio.models.catalog import Catalog
 from sbert_studio.models.io.load import load_folder
 from sbert_studio.models.lora import LoraSettings, find_targets
 from sbert_studio.models.transformer import TransformerEncoder
-from sbert_studio.training.distributed import Processes
 from sbert_studio.training.events import Step
 from sbert_studio.training.optim import Optimizer
 from sbert_studio.training.prepare import prepare
-from sbert_studio.training.steps import GradientSteps, TrainingParts
+from sbert_studio.training.steps import GradientSteps, Processes, TrainingParts
 from sbert_studio.training.trainer import train
 from sbert_studio.workspace import Workspace
 
@@ -120,7 +119,7 @@ def test_lora_with_the_projection_learns_and_its_adapter_opens_by_the_hub_id(
 
     told = Told()
     spec = small_spec(
-        model=HUB_ID, objective="cosine", method="lora", projection=768, epochs=6, learning_rate=1e-3, gradient_checkpointing=True,
+        model=HUB_ID, loss="cosine", method="lora", projection=768, epochs=6, learning_rate=1e-3, gradient_checkpointing=True,
         dev_fraction=0, precision="auto",
     )  # fmt: skip
     outcome = train(spec, EXAMPLES, told, never, encoder=encoder, folder=tmp_path / "run")
@@ -145,7 +144,7 @@ def test_lora_with_the_projection_learns_and_its_adapter_opens_by_the_hub_id(
 
 
 def test_the_whole_model_with_the_projection_learns(encoder: TransformerEncoder, tmp_path: Path) -> None:
-    spec = small_spec(objective="cosine", projection=768, learning_rate=2e-4, gradient_checkpointing=True)
+    spec = small_spec(loss="cosine", projection=768, learning_rate=2e-4, gradient_checkpointing=True)
     processes = Processes(encoder.device)
     objective = prepare(spec, encoder, EXAMPLES, processes)
     parts = TrainingParts(spec, encoder, objective, encoder.training_rows(EXAMPLES), None, processes, tmp_path, lambda event: None)

@@ -1,17 +1,23 @@
+"""Gradient checkpointing gives the gradients of a plain step, also to an adapter whose inputs are frozen."""
+
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from models.tiny import TEXTS
+from models.tiny import tiny_encoder as tiny_of
 
 from sbert_studio.data.examples import Examples
-from sbert_studio.training.distributed import Processes
+from sbert_studio.models.transformer import TransformerEncoder
 from sbert_studio.training.estimate import estimate_run
+from sbert_studio.training.fast_layers import pack_batches
 from sbert_studio.training.optim import Optimizer
 from sbert_studio.training.prepare import prepare
-from sbert_studio.training.steps import GradientSteps, TrainingParts
+from sbert_studio.training.steps import GradientSteps, Processes, TrainingParts
 
 from .tiny import Told, bare_sentences, scored_pairs, small_spec, tiny_encoder
 
@@ -44,7 +50,7 @@ def test_two_views_of_a_text_differ_by_dropout_only() -> None:
 def test_the_gradient_does_not_depend_on_the_rows_at_a_time(objective: str, micro: int) -> None:
     def gradients(size: int) -> list[torch.Tensor]:
         encoder, examples, processes = tiny_encoder(dropout=0.0), scored_pairs(20), Processes(CPU)
-        spec = small_spec(objective=objective)
+        spec = small_spec(loss=objective)
         parts = TrainingParts(
             spec,
             encoder,
@@ -106,7 +112,7 @@ def test_a_rehearsal_takes_batches_as_the_run_makes_them(objective: str, mixed: 
         return backward(steps, batch, step)
 
     monkeypatch.setattr(GradientSteps, "backward", noted)
-    estimate_run(small_spec(objective=objective, judge="split"), examples, encoder=encoder)
+    estimate_run(small_spec(loss=objective, judge="split"), examples, encoder=encoder)
     assert (np.mean(tried[1:]) > 2) == mixed
 
 
@@ -116,3 +122,42 @@ def test_texts_that_the_encoder_reads_alike_are_one_text() -> None:
     ids = encoder.training_rows(pairs).ids
     assert ids[0, 0] == ids[0, 1] and ids[0, 2] == ids[1, 1] and ids[1, 0] == ids[1, 2]
     assert len(set(ids.ravel().tolist())) == 3
+
+
+LAYERS = ("BertLayer", "LlamaDecoderLayer", "Qwen2DecoderLayer")
+
+
+def gradients(kind: str, method: str, checkpointing: bool) -> tuple[dict[str, torch.Tensor], int]:
+    """Of one step with dropout, as a run prepares it; and how often the first layer's first linear layer was computed."""
+    encoder: TransformerEncoder = tiny_of(kind)
+    spec = small_spec(method=method, gradient_checkpointing=checkpointing, lora_dropout=0.1, projection=8)
+    prepare(spec, encoder, scored_pairs(8), Processes(encoder.device))
+    pack_batches(encoder.backbone)
+    torch.manual_seed(1)
+    for name, weight in encoder.named_parameters():
+        if "lora_B" in name:  # zero at first, which would leave the other half without a gradient
+            weight.data.normal_(std=0.1)
+    layer = next(module for module in encoder.backbone.modules() if type(module).__name__ in LAYERS)
+    computed: list[Any] = []
+    next(module for module in layer.modules() if isinstance(module, torch.nn.Linear)).register_forward_pre_hook(
+        lambda *given: computed.append(given)
+    )
+    torch.manual_seed(2)
+    vectors = encoder(encoder.collate(encoder.tokenize(TEXTS)))
+    vectors.square().mul(torch.arange(8)).sum().backward()
+    found = {name: weight.grad for name, weight in encoder.named_parameters() if weight.requires_grad and weight.grad is not None}
+    assert found.keys() == {name for name, weight in encoder.named_parameters() if weight.requires_grad}
+    return {name: gradient.to_dense() for name, gradient in found.items()}, len(computed)
+
+
+@pytest.mark.parametrize("method", ["full", "lora"])
+@pytest.mark.parametrize("kind", ["bert", "llama", "qwen2"])
+def test_the_gradients_are_those_of_a_plain_step(kind: str, method: str) -> None:
+    plain, once = gradients(kind, method, checkpointing=False)
+    spared, twice = gradients(kind, method, checkpointing=True)
+    assert (once, twice) == (1, 2)
+    for name, gradient in plain.items():
+        assert gradient.any(), name
+        torch.testing.assert_close(spared[name], gradient, rtol=0, atol=1e-6)
+    assert any("lora_A" in name for name in plain) == (method == "lora")
+    assert any("embed" in name for name in plain) == (method == "full")

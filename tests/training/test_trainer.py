@@ -1,19 +1,36 @@
+"""Batches put together ahead are those that would be put together when asked for."""
+
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+from sbert_studio.data.convert import convert
+from sbert_studio.data.dev_file import build_dev_examples
+from sbert_studio.data.examples import Examples, build_examples
+from sbert_studio.data.loading.table import table_from_columns
+from sbert_studio.data.schema.inference import infer_roles
+from sbert_studio.data.split import find_pair_classes, split_examples
 from sbert_studio.errors import StudioError
+from sbert_studio.evaluation.evaluate import evaluate_examples
+from sbert_studio.losses import build_loss
+from sbert_studio.losses.base import KnownPositives
 from sbert_studio.models.io.load import load_folder
-from sbert_studio.training import events
+from sbert_studio.training import events, loop, trainer
+from sbert_studio.training.advisor import advise
 from sbert_studio.training.artifacts import adapter_base
-from sbert_studio.training.events import Evaluated, Finished, Notice, Saved, Started, Step, Stopped
+from sbert_studio.training.evaluator import Evaluator
+from sbert_studio.training.events import Evaluated, Finished, Notice, Saved, Started, Step, Stopped, Throughput
+from sbert_studio.training.prepare import fit_head
+from sbert_studio.training.steps import Processes
 from sbert_studio.training.trainer import train
 
+from .test_advisor import MINILM
 from .tiny import (
     Told,
     bare_sentences,
@@ -74,7 +91,7 @@ def test_auto_trains_on_every_kind_of_examples(tmp_path: Path, kind: str) -> Non
         "sentences": bare_sentences,
     }[kind]()
     told = Told()
-    outcome = train(small_spec(objective="auto", epochs=1), examples, told, never, encoder=tiny_encoder(), folder=tmp_path)
+    outcome = train(small_spec(loss="auto", epochs=1), examples, told, never, encoder=tiny_encoder(), folder=tmp_path)
     assert outcome.status == "finished"
     assert load_folder(outcome.model).encode(["cat dog"]).shape == (1, 32)
     if kind == "sentences":
@@ -111,18 +128,6 @@ def test_a_run_that_is_stopped_before_it_was_judged_is_judged_then(tmp_path: Pat
     )
     assert outcome.steps < 8
     assert outcome.after["score"] == told.of(Evaluated)[-1].score
-
-
-def test_a_stopped_run_that_is_resumed_ends_as_one_that_was_not(tmp_path: Path) -> None:
-    spec, examples, dev = small_spec(epochs=3), scored_pairs(), scored_pairs(40, 5)
-    told = Told()
-    whole = train(spec, examples, Told(), never, encoder=tiny_encoder(), folder=tmp_path / "whole", dev=dev)
-    train(spec, examples, told, lambda: len(told.of(Step)) > 0, encoder=tiny_encoder(), folder=tmp_path / "parts", dev=dev)
-    again = Told()
-    parts = train(spec, examples, again, never, encoder=tiny_encoder(), folder=tmp_path / "parts", dev=dev, resume=True)
-    assert again[0].step > 0
-    assert all(torch.equal(value, weights(parts.model)[name]) for name, value in weights(whole.model).items())
-    assert parts.before == whole.before
 
 
 def test_a_checkpoint_of_other_data_is_refused(tmp_path: Path) -> None:
@@ -174,7 +179,7 @@ def test_an_adapter_names_the_weights_it_was_trained_on_without_a_path_of_this_m
 def test_the_softmax_head_learns_and_stays_with_the_checkpoint(tmp_path: Path) -> None:
     from safetensors.torch import load_file
 
-    outcome = train(small_spec(objective="softmax"), labelled_pairs(), Told(), never, encoder=tiny_encoder(), folder=tmp_path)
+    outcome = train(small_spec(loss="softmax"), labelled_pairs(), Told(), never, encoder=tiny_encoder(), folder=tmp_path)
     (checkpoint,) = (tmp_path / "checkpoints").iterdir()
     head = load_file(checkpoint / "objective.safetensors")
     assert head["head.weight"].shape == (3, 96)
@@ -183,7 +188,7 @@ def test_the_softmax_head_learns_and_stays_with_the_checkpoint(tmp_path: Path) -
 
 @pytest.mark.parametrize("activation", ["gelu", "tanh", "identity"])
 def test_pooling_projection_and_matryoshka_reach_the_saved_model(activation: str, tmp_path: Path) -> None:
-    spec = small_spec(objective="cosine", pooling="cls", projection=16, activation=activation, matryoshka="8,4", epochs=1)
+    spec = small_spec(loss="cosine", pooling="cls", projection=16, activation=activation, matryoshka="8,4", epochs=1)
     outcome = train(spec, scored_pairs(), Told(), never, encoder=tiny_encoder(normalize=False), folder=tmp_path)
     encoder = load_folder(outcome.model)
     assert (encoder.dim, encoder.pooling.mode, encoder.config.activation) == (16, "cls", activation)
@@ -231,7 +236,7 @@ def test_a_loss_that_is_not_finite_is_skipped_and_ends_the_run_after_five(tmp_pa
 def test_memory_that_runs_out_halves_the_rows_at_a_time_with_the_same_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from sbert_studio.models.transformer import TransformerEncoder
 
-    spec = small_spec(objective="cosent", dropout=0.0, epochs=1)
+    spec = small_spec(loss="cosent", dropout=0.0, epochs=1)
     plain = train(spec, scored_pairs(), Told(), never, encoder=tiny_encoder(), folder=tmp_path / "plain")
     real = TransformerEncoder.forward
 
@@ -276,5 +281,176 @@ def test_a_full_disk_ends_the_run_with_the_last_good_checkpoint_intact(tmp_path:
 
 def test_an_objective_that_does_not_fit_the_examples_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StudioError, match="does not learn from scored pairs") as caught:
-        train(small_spec(objective="in_batch"), scored_pairs(), Told(), never, encoder=tiny_encoder(), folder=tmp_path)
+        train(small_spec(loss="in_batch"), scored_pairs(), Told(), never, encoder=tiny_encoder(), folder=tmp_path)
     assert "cosent" in caught.value.hint
+
+
+CPU = torch.device("cpu")
+
+
+@pytest.mark.slow
+def test_steps_that_are_queued_ahead_of_their_losses_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a GPU: a step's loss is looked at once four more are queued, and all before what is judged, written or ended."""
+    monkeypatch.setattr(Throughput, "is_due", lambda _: True)
+
+    def tune(folder: Path) -> tuple[Told, dict[str, torch.Tensor]]:
+        told = Told()
+        train(small_spec(epochs=2, checkpoint_every=3), scored_pairs(40), told, never, encoder=tiny_encoder(), folder=folder)
+        return told, weights(folder / "model")
+
+    plain, expected = tune(tmp_path / "plain")
+    monkeypatch.setattr(loop, "queue_depth", lambda _: 4)
+    ahead, found = tune(tmp_path / "ahead")
+    assert all(torch.equal(found[name], value) for name, value in expected.items())
+    assert [(step.step, step.loss) for step in ahead.of(Step)] == [(step.step, step.loss) for step in plain.of(Step)]
+    assert [type(event) for event in ahead if not isinstance(event, Step)] == [
+        type(event) for event in plain if not isinstance(event, Step)
+    ]
+    for saved in ahead.of(Saved):
+        before = ahead[: ahead.index(saved)]
+        assert Told(before).of(Step)[-1].step == saved.step, "all that a checkpoint holds was looked at"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("objective", "rows", "epochs", "rate"), [("supcon", 240, 3, 3e-3), ("batch_hard", 480, 6, 1e-3), ("supcon+prototypes", 240, 3, 3e-3)]
+)
+def test_a_run_draws_categories_together(tmp_path: Path, objective: str, rows: int, epochs: int, rate: float) -> None:
+    examples, told = labelled_texts(rows), Told()
+    spec = small_spec(loss=objective, epochs=epochs, batch_size=16, learning_rate=rate, dev_fraction=0.3)
+    outcome = train(spec, examples, told, never, encoder=tiny_encoder(), folder=tmp_path)
+    losses = [event.loss for event in told.of(Step)]
+    assert losses[-1] < losses[0]
+    assert outcome.after["metric"] == "nearest_neighbour_accuracy" and outcome.after["task"] == "categories"
+    assert outcome.before["score"] < 0.9 and outcome.after["score"] > outcome.before["score"] + 0.03
+    low, high = outcome.after["gain_interval"]
+    assert low < outcome.after["score"] - outcome.before["score"] < high
+    assert outcome.after["known_rows"] == len(examples) - told[0].dev_rows
+    _, held = split_examples(examples, spec.dev_fraction, spec.seed)
+    learned, _ = split_examples(examples, spec.dev_fraction, spec.seed)
+    again = evaluate_examples(load_folder(outcome.model), held, reference=learned)
+    assert again.scores["nearest_neighbour_accuracy"] == pytest.approx(outcome.after["score"], abs=0.05)
+
+
+def test_the_held_out_texts_stand_in_proportion_and_no_text_is_on_both_sides() -> None:
+    examples = labelled_texts(400)
+    assert examples.targets is not None
+    few = replace(examples, targets=np.where(np.arange(400) < 2, 4, examples.targets), labels=(*examples.labels, "rare"))
+    learned, held = split_examples(few, 0.1, 12)
+    assert learned.targets is not None and held.targets is not None
+    assert not {*learned.texts[0]} & {*held.texts[0]}
+    shares = np.bincount(held.targets, minlength=5) / np.bincount(few.targets, minlength=5)  # type: ignore[arg-type]
+    assert (np.abs(shares[:4] - 0.1) < 0.03).all()
+    assert shares[4] == 0, "two texts of a category are all learned from"
+
+
+def test_the_judge_lays_texts_beside_the_learned_ones_and_pairs_beside_nothing() -> None:
+    learned, held = split_examples(labelled_texts(100), 0.2, 3)
+    assert Evaluator(held, train_rows=learned)(tiny_encoder())["known_rows"] == len(learned)
+    assert Evaluator(positive_pairs(20), train_rows=positive_pairs(64)).known is None
+
+
+def test_the_advisor_learns_categories_from_siblings() -> None:
+    advice = advise(labelled_texts(400), info=MINILM)
+    assert (advice.spec.loss, advice.spec.batch_size, advice.spec.learning_rate, advice.spec.epochs) == (
+        "supcon+prototypes",
+        32,
+        2e-4,
+        3.0,
+    )
+    assert any("categories should lie together" in reason for reason in advice.reasons)
+    assert all(reason.endswith(".") for reason in advice.reasons)
+
+
+def test_a_second_positive_is_no_negative_though_it_stands_beside_another_anchor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """(a, p), (a, q), (b, q): where a and b meet in a batch, q is no negative of a. The run tells the objective of all rows."""
+    known: list[KnownPositives] = []
+    made = KnownPositives.from_rows
+    monkeypatch.setattr(trainer.KnownPositives, "from_rows", lambda *values: known.append(made(*values)) or known[-1])
+    pairs = Examples("positive_pairs", (("cat", "cat", "dog", "red"), ("mat", "fast", "fast", "blue")), None, np.arange(4))
+    spec = small_spec(loss="in_batch", dev_fraction=0, epochs=1, batch_size=2)
+    train(spec, pairs, Told(), never, encoder=tiny_encoder(), folder=tmp_path)
+    (relation,) = known
+    # Ids in the order of the texts: cat dog red mat fast blue, whatever numbers they have.
+    ids = {text: place for place, text in enumerate(dict.fromkeys(text for column in pairs.texts for text in column))}
+    held = relation.contains(torch.tensor([ids["cat"], ids["red"]]), torch.tensor([ids["mat"], ids["fast"], ids["blue"], ids["dog"]]))
+    assert held.tolist() == [[True, True, False, False], [False, False, True, False]]
+
+
+def test_pairs_made_of_categories_are_siblings_in_training_and_judging() -> None:
+    texts = tuple(f"{topic} {place}" for topic in ("cat dog", "river stone", "bread milk") for place in ("red", "blue", "fast", "slow"))
+    names = tuple(topic for topic in ("a", "b", "c") for _ in range(4))
+    sentences = Examples("sentences", (texts,), None, np.arange(12), (), names)
+    pairs = convert(sentences, "classes_to_pairs")
+    classes = find_pair_classes(pairs)
+    assert classes is not None and len(set(classes.tolist())) == 3
+    topics = Examples("positive_pairs", (texts, tuple(f"answer {text}" for text in texts)), None, np.arange(12), (), names)
+    assert find_pair_classes(topics) is None, "topics of questions are no classes"
+
+    ring = np.arange(12).reshape(3, 4)
+    relation = KnownPositives.from_rows(np.stack([ring.ravel(), np.roll(ring, -1, axis=1).ravel()]), np.repeat([0, 1, 2], 4))
+    assert relation.contains(torch.tensor([0]), torch.tensor([2, 5, 10])).tolist() == [[True, False, False]]
+
+
+def test_a_fitted_head_is_a_minimum_on_the_untuned_vectors() -> None:
+    encoder, examples, spec = tiny_encoder(), labelled_pairs(), small_spec(loss="softmax")
+    before = {name: weight.clone() for name, weight in encoder.state_dict().items()}
+    objective = build_loss("softmax", {}, dim=encoder.dim, labels=3)
+    columns = [torch.from_numpy(encoder.encode(column)) for column in examples.texts]
+    targets = torch.from_numpy(examples.targets)
+    untouched = objective.compute(columns, targets, None).item()
+    assert fit_head(spec, objective, encoder, examples, Processes(CPU))
+    loss = objective.compute(columns, targets, None)
+    assert loss.item() < 0.8 * untouched
+    loss.backward()
+    weight = objective.head.weight  # type: ignore[union-attr]
+    assert torch.allclose(weight.grad, -2e-4 * weight, atol=1e-3), "the gradient is that of the decay alone"
+    assert all(torch.equal(weight, before[name]) for name, weight in encoder.state_dict().items()), "the encoder is as it was"
+
+
+def test_without_the_probe_and_without_a_head_nothing_is_fitted() -> None:
+    encoder, examples = tiny_encoder(), labelled_pairs()
+    plain = build_loss("softmax", {"probe": "no"}, dim=encoder.dim, labels=3)
+    head = plain.head.weight.clone()  # type: ignore[union-attr]
+    assert not fit_head(small_spec(loss="softmax"), plain, encoder, examples, Processes(CPU))
+    assert torch.equal(plain.head.weight, head)  # type: ignore[union-attr]
+    assert not fit_head(small_spec(), build_loss("cosine", {}, dim=encoder.dim), encoder, examples, Processes(CPU))
+
+
+@pytest.mark.slow
+def test_a_probe_spares_what_the_encoder_knew(tmp_path: Path) -> None:
+    """The cosines of an encoder that learns random labels: they stay nearer to what they were with a fitted head."""
+    moved = {}
+    pairs = scored_pairs(60, seed=7)
+    known = [torch.from_numpy(tiny_encoder().encode(column)) for column in pairs.texts]
+    for probe in ("yes", "no"):
+        encoder = tiny_encoder()
+        spec = small_spec(loss="softmax", loss_params={"probe": probe}, epochs=1, dropout=0.0, dev_fraction=0)
+        train(spec, labelled_pairs(120), Told(), never, encoder=encoder, folder=tmp_path / probe)
+        now = [torch.from_numpy(encoder.encode(column)) for column in pairs.texts]
+        moved[probe] = sum(float((a - b).norm()) for a, b in zip(now, known, strict=True))
+    assert moved["yes"] < moved["no"]
+
+
+@pytest.mark.slow
+def test_labels_may_be_judged_by_scores(tmp_path: Path) -> None:
+    """A held-out file of another kind picks the best moment by its own measure."""
+    pairs = scored_pairs(60, seed=7)
+    table = table_from_columns(
+        "scores.csv",
+        {"sentence1": pairs.texts[0], "sentence2": pairs.texts[1], "score": [f"{5 * score:.2f}" for score in pairs.targets]},
+        pairs.lines,
+    )
+    words = [labelled_pairs().labels[index] for index in labelled_pairs().targets]
+    labels = table_from_columns(
+        "labels.csv",
+        {"premise": labelled_pairs().texts[0], "hypothesis": labelled_pairs().texts[1], "label": words},
+        labelled_pairs().lines,
+    )
+    roles = infer_roles(labels)
+    examples, dev = build_examples(labels, roles)[0], build_dev_examples(table, roles)[0]
+    assert (examples.kind, dev.kind) == ("labelled_pairs", "scored_pairs")
+    told = Told()
+    outcome = train(small_spec(loss="softmax", epochs=0.5), examples, told, never, encoder=tiny_encoder(), folder=tmp_path, dev=dev)
+    assert outcome.before["metric"] == "cosine_spearman"
+    assert told.of(Evaluated)[0].scores["task"] == "sts"

@@ -13,8 +13,10 @@ from transformers import BertConfig, BertModel, BertTokenizer
 
 from sbert_studio.data.examples import Examples
 from sbert_studio.data.schema.roles import Kind
+from sbert_studio.models.cross_encoder import STUDIO_KEY, CrossEncoder, with_mlp_head
 from sbert_studio.models.io.settings import EncoderConfig
 from sbert_studio.models.modules.embeddings import WordEmbeddings
+from sbert_studio.models.poly_encoder import PolyEncoder
 from sbert_studio.models.static.vectors import WordVectors
 from sbert_studio.models.transformer import TransformerEncoder
 from sbert_studio.models.word_encoder import WordEncoder, WordNetwork
@@ -101,7 +103,7 @@ def _examples(kind: Kind, texts: Any, targets: np.ndarray | None, labels: tuple[
 
 
 def small_spec(**values: Any) -> TrainSpec:
-    defaults = {"model": "tiny", "objective": "cosine", "epochs": 2, "batch_size": 8, "learning_rate": 1e-3, "precision": "float32"}
+    defaults = {"model": "tiny", "loss": "cosine", "epochs": 2, "batch_size": 8, "learning_rate": 1e-3, "precision": "float32"}
     return TrainSpec(**{**defaults, **values})
 
 
@@ -133,3 +135,57 @@ def stops_after(steps: int) -> Callable[[], bool]:
     """Return what stops a run once it has taken ``steps`` steps."""
     left = iter(range(steps))
     return lambda: next(left, None) is None
+
+
+SIZE = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
+KINDS: dict[str, dict[str, Any]] = {
+    "bert": {"max_position_embeddings": 64},
+    "albert": {"max_position_embeddings": 64, "embedding_size": 16},
+    "roberta": {"max_position_embeddings": 80, "type_vocab_size": 1},
+    "llama": {"max_position_embeddings": 64},
+}
+
+
+def tiny_cross(kind: str = "bert", *, head: str = "linear", labels: int = 1, sigmoid: bool = False, dropout: float = 0.1) -> CrossEncoder:
+    """A fresh one, the same each time."""
+    from transformers import AutoConfig, AutoModelForSequenceClassification
+
+    tokenizer = tiny_encoder().tokenizer
+    config = AutoConfig.for_model(kind, vocab_size=len(tokenizer), pad_token_id=0, num_labels=labels, **SIZE, **KINDS[kind])
+    for name in (
+        "hidden_dropout_prob",
+        "attention_probs_dropout_prob",
+        "attention_dropout",
+        "classifier_dropout",
+        "classifier_dropout_prob",
+    ):
+        if hasattr(config, name):
+            setattr(config, name, dropout)
+    setattr(config, STUDIO_KEY, {"head": head})
+    torch.manual_seed(0)
+    model_class = AutoModelForSequenceClassification._model_mapping[type(config)]
+    model = (with_mlp_head(model_class) if head == "mlp" else model_class)(config).float()
+    return CrossEncoder(model, tokenizer, sigmoid=sigmoid, name="tiny", base="tiny/tiny")
+
+
+def cross_spec(**values: Any) -> TrainSpec:
+    return small_spec(**{"architecture": "cross", "loss": "auto", **values})
+
+
+def yes_or_no(count: int = 64, seed: int = 0) -> Examples:
+    """Two classes by the share of words."""
+    pairs = labelled_pairs(count, seed)
+    assert pairs.targets is not None
+    return Examples("labelled_pairs", pairs.texts, (pairs.targets > 0).astype(np.int64), pairs.lines, ("no", "yes"))
+
+
+CODES = 4
+
+
+def tiny_poly(*, dropout: float = 0.1, codes: int = CODES) -> PolyEncoder:
+    """A fresh one, the same each time."""
+    return PolyEncoder(tiny_encoder(dropout=dropout), codes)
+
+
+def poly_spec(**values: Any) -> TrainSpec:
+    return small_spec(**{"architecture": "poly", "loss": "auto", "codes": CODES, **values})

@@ -17,10 +17,9 @@ import torch.distributed as dist
 from losses.batches import DIM, batch, make
 from torch import nn
 
-from sbert_studio.training import events, general_probe, trainer
+from sbert_studio.training import evaluator, events, trainer
 from sbert_studio.training.events import Notice, Step
-from training.tiny import Told, labelled_pairs, never, positive_pairs, scored_pairs, small_spec, tiny_encoder
-from training.tiny_cross import cross_spec, tiny_cross
+from training.tiny import Told, cross_spec, labelled_pairs, never, positive_pairs, scored_pairs, small_spec, tiny_cross, tiny_encoder
 
 DATA = {"cosine": scored_pairs, "cosine+cosent": scored_pairs, "softmax": labelled_pairs, "in_batch": positive_pairs}
 ROWS, BATCH_SIZE, EPOCHS = 64, 10, 2  # a smaller batch at the end of each epoch
@@ -40,17 +39,17 @@ def train_each(folder: Path) -> dict[str, Any]:
     """Train with each objective and return the losses of all steps, and the notices about processes. Empty but in the main process."""
     losses: dict[str, list[float]] = {}
     notices: set[str] = set()
-    everyday, general_probe.PAIRS = general_probe.PAIRS, folder / "none.csv"  # what it costs elsewhere is no matter here
+    everyday, evaluator.PAIRS = evaluator.PAIRS, folder / "none.csv"  # what it costs elsewhere is no matter here
     usual: dict[str, Any] = {"dropout": 0.0, "batch_size": BATCH_SIZE, "epochs": EPOCHS}
     for name, data in (DATA | {"cross": scored_pairs}).items():
         spec, encoder = (
-            (cross_spec(**usual), tiny_cross()) if name == "cross" else (small_spec(objective=name, **usual), tiny_encoder())
+            (cross_spec(**usual), tiny_cross()) if name == "cross" else (small_spec(loss=name, **usual), tiny_encoder())
         )  # fmt: skip
         told = Told()
         trainer.train(spec, data(ROWS), told, never, encoder=encoder, folder=folder / name, dev=data(20, 5))
         losses[name] = [event.loss for event in told.of(Step)]
         notices |= {event.message for event in told.of(Notice) if "processes" in event.message}
-    general_probe.PAIRS = everyday
+    evaluator.PAIRS = everyday
     return {"losses": losses, "notices": sorted(notices)}
 
 

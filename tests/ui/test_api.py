@@ -186,8 +186,8 @@ def failing(http: httpx.Client, endpoint: str, data: list[Any]) -> str:
         ("search", ["FILE", "cat", 3, "magic" * 10_000, "", ""], "…"),
         ("run", ["\ud800", 0], "half of a character"),
         ("train", ["FILE", "cosine", "full", "", "", "\ud800<b>n"], "half of a character"),
-        ("train", ["FILE", "cosine", "full", '{"objective": "\\ud800"}', "", "x"], "half of a character"),
-        ("train", ["FILE", "auto", "full", '{"objective": []}', "", "x"], "no loss"),
+        ("train", ["FILE", "cosine", "full", '{"loss": "\\ud800"}', "", "x"], "half of a character"),
+        ("train", ["FILE", "auto", "full", '{"loss": []}', "", "x"], "no loss"),
     ],
 )
 def test_nothing_and_too_much_are_refused_in_words(

@@ -26,7 +26,7 @@ def tuned(tmp_path_factory: pytest.TempPathFactory, model_folder: Path) -> Itera
     folder = tmp_path_factory.mktemp("cross")
     with studio_at(folder / "home", model_folder) as studio:
         data = write_pairs(folder / "pairs.csv")
-        yield Page(studio), studio.fine_tune.train(TrainRequest(data, overrides=quick(architecture="cross", objective="auto"))).id, data
+        yield Page(studio), studio.fine_tune.train(TrainRequest(data, overrides=quick(architecture="cross", loss="auto"))).id, data
 
 
 def names(choices: list[tuple[str, str]]) -> list[str]:
@@ -73,7 +73,7 @@ def test_it_is_judged_beside_an_encoder(tuned: tuple[Page, str, Path]) -> None:
 
 def test_a_poly_encoder_is_offered_and_ranks_again(tuned: tuple[Page, str, Path]) -> None:
     page, cross, data = tuned
-    run = page.studio.fine_tune.train(TrainRequest(data, overrides=quick(architecture="poly", objective="auto", codes=4))).id
+    run = page.studio.fine_tune.train(TrainRequest(data, overrides=quick(architecture="poly", loss="auto", codes=4))).id
     assert run not in names(page.model_choices(None)) and set(names(page.model_choices(None, "pairs"))) == {cross, run}
     value = search(page, SearchInputs(None, "refund", 4, reranker=run)).hits
     scores = [row[2] for row in value["rows"]]

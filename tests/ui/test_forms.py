@@ -69,6 +69,6 @@ def test_a_form_that_a_browser_made_up_is_refused(sent: object) -> None:
 
 
 def test_an_empty_choice_that_is_nothing_of_the_models_says_what_it_does() -> None:
-    drawn = forms.controls(fields_of(TrainSpec), elem_id="x")
+    drawn = forms.controls(TrainSpec.settings(), elem_id="x")
     assert drawn["accept_alarm"].choices[0] == ("none: stop and ask", "")
     assert drawn["pooling"].choices[0] == ("as the model has it", "")

@@ -21,7 +21,7 @@ from .base import EXPORTS, Export, folder_members, render
 
 _PARTS = {"data": "", "dev": "Held-out file: ", "first": "First stage: "}
 # Chosen by the advisor from the rows: written out, so that another version cannot choose otherwise.
-_ADVISED = ("objective", "method", "epochs", "batch_size", "learning_rate", "seed", "evaluations_per_epoch", "max_length")
+_ADVISED = ("loss", "method", "epochs", "batch_size", "learning_rate", "seed", "evaluations_per_epoch", "max_length")
 
 
 @EXPORTS.register("all")
@@ -171,7 +171,7 @@ def _column_settings(roles: Roles) -> dict[str, str]:
 
 
 def _settings(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings that differ from the defaults, those of the objective included; the model has an option of its own."""
+    """Return the settings that differ from the defaults, those of the loss included; the model has an option of its own."""
     defaults = {item.name: item.default for item in TrainSpec.settings() if item.name != "model"}
     found = {name: spec[name] for name, default in defaults.items() if name in spec and (name in _ADVISED or spec[name] != default)}
-    return {**found, **spec.get("objective_params", {})}
+    return {**found, **spec.get("loss_params", {})}

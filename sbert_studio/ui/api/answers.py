@@ -207,7 +207,7 @@ class RunAnswer(ApiAnswer):
     status: str = _field("queued, running, finished, stopped, failed, interrupted or asks")
     created: str = _field("ISO 8601, UTC")
     model: str = _field("the model it started from")
-    objective: str
+    loss: str
     method: str = _field("full or lora")
     rows: int
     dev_rows: int

@@ -73,7 +73,7 @@ def build_api(page: Page) -> None:
         k, top, after = (gr.Number(value, precision=0, label=label) for label, value in (("k", 10), ("top", 10), ("after", 0)))
         dimensions = gr.Number(2, precision=0, label="dimensions")
         mode = gr.Radio(["semantic", "lexical", "hybrid"], value="semantic", label="mode")
-        clusters, objective, method, task = (gr.Textbox("auto", label=label) for label in ("clusters", "objective", "method", "task"))
+        clusters, loss, method, task = (gr.Textbox("auto", label=label) for label in ("clusters", "loss", "method", "task"))
         settings = gr.Textbox("", label="settings")
         parts = [
             gr.Textbox("", label=label)
@@ -89,7 +89,7 @@ def build_api(page: Page) -> None:
             (mine, "mine", [file, top, model, column]),
             (draw_map, "map", [file, clusters, dimensions, model, column]),
             (check, "check", [file, model, *parts]),
-            (train, "train", [file, objective, method, settings, model, name, dev, first, *parts, as_read]),
+            (train, "train", [file, loss, method, settings, model, name, dev, first, *parts, as_read]),
             (run, "run", [run_id, after]),
             (stop, "stop", [run_id, token]),
             (resume, "resume", [run_id, token]),

@@ -189,7 +189,7 @@ def check(
 def train(
     page: Page,
     file: str,
-    objective: str,
+    loss: str,
     method: str,
     settings: str,
     model: str,
@@ -203,7 +203,7 @@ def train(
 
     Args:
         file: a CSV, TSV, JSONL, XLSX or Parquet file of pairs, triplets or sentences.
-        objective: auto, or the name of an objective.
+        loss: auto, or the name of a loss.
         method: auto, full or lora.
         settings: further training settings as a JSON object, such as {"epochs": 1, "learning_rate": 2e-5}; empty for none.
         model: the model to start from; empty for the default.
@@ -230,7 +230,7 @@ def train(
     named = given.pop("model", None) or None
     if named is not None and (not isinstance(named, str) or (model and model != named)):
         raise StudioError("the settings name another model than the model argument", "name it once")
-    settings_given = given | {key: value for key, value in (("objective", objective), ("method", method)) if value not in ("", "auto")}
+    settings_given = given | {key: value for key, value in (("loss", loss), ("method", method)) if value not in ("", "auto")}
     request = TrainRequest(
         require_file(file),
         dev=Path(dev) if dev else None,

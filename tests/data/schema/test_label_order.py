@@ -17,7 +17,7 @@ from sbert_studio.data.schema.labels import find_classes, order_by_words
 from sbert_studio.data.schema.roles import SchemaOverrides, parse_order
 from sbert_studio.errors import StudioError
 from sbert_studio.models.catalog import Catalog
-from sbert_studio.training.spec import default_objective
+from sbert_studio.training.spec import default_loss
 from sbert_studio.workspace import Workspace
 
 SAMPLES = Path(__file__).resolve().parents[3] / "assets" / "samples"
@@ -141,8 +141,8 @@ def test_relations_have_no_order() -> None:
     cells = np.resize(["cause", "part-of", "is-a", "example"], 200).tolist()
     schema = infer_schema(pair_table("relation", cells), SchemaOverrides(target="relation"))
     assert (schema.roles.kind, schema.roles.ordered, schema.certain) == ("labelled_pairs", False, True)
-    assert default_objective("labelled_pairs", ("cause", "contrast"), ordered=False) == "softmax"
-    assert default_objective("labelled_pairs", ("no", "yes")) == "cosent"
+    assert default_loss("labelled_pairs", ("cause", "contrast"), ordered=False) == "softmax"
+    assert default_loss("labelled_pairs", ("no", "yes")) == "cosent"
 
 
 def test_an_order_must_name_every_label_once() -> None:

@@ -231,7 +231,7 @@ def test_a_training_outlives_its_caller(impatient: Served, tmp_path: Path) -> No
     with file.open("rb") as content:
         path = httpx.post(f"{impatient.url}/upload", files={"files": content}).raise_for_status().json()[0]
     given = {"path": path, "meta": {"_type": "gradio.FileData"}}
-    body = {"file": given, "objective": "cosine", "settings": settings}
+    body = {"file": given, "loss": "cosine", "settings": settings}
     event = httpx.post(f"{impatient.url}/call/v2/train", json=body).raise_for_status().json()["event_id"]
     with httpx.stream("GET", f"{impatient.url}/call/train/{event}", timeout=30) as lines:
         run = next(json.loads(line.removeprefix("data: "))[0]["id"] for line in lines.iter_lines() if line.startswith("data: [{"))

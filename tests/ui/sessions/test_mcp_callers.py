@@ -68,7 +68,7 @@ def test_callers_of_mcp_are_told_apart(page: tuple[Studio, str], tmp_path: Path)
     text = write_pairs(tmp_path / "pairs.csv").read_text(encoding="utf-8")
     given = {
         "file": text,
-        "objective": "cosine",
+        "loss": "cosine",
         "method": "full",
         "settings": '{"epochs": 900, "judge": "split"}',
         "model": "",

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from tiny_studio import studio_at, write_model
 
-from sbert_studio.training.schedule import resident_memory
+from sbert_studio.memory import resident_memory
 from sbert_studio.ui.app import launch
 from sbert_studio.ui.sessions.state_holder import LeanSessionState
 

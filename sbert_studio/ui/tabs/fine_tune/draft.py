@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from ....runs.run import Run
     from ....services import Studio
     from ....services.training_plan import TrainPlan
-    from ....training.pins import TrackedExamples
+    from ....training.events import TrackedExamples
 
 _FLAGS = {
-    "objective": "--loss",
+    "loss": "--loss",
     "method": "--method",
     "epochs": "--epochs",
     "batch_size": "--batch-size",
@@ -89,9 +89,9 @@ class Draft:
         """Return the draft with fields of its request changed."""
         return replace(self, request=replace(self.request, **{"overrides": self.overrides, **values}), edited=None)
 
-    def without_objective(self) -> Draft:
-        """Return the draft without a chosen objective, for examples of another kind."""
-        return self.with_request(overrides={name: value for name, value in self.overrides.items() if name != "objective"})
+    def without_loss(self) -> Draft:
+        """Return the draft without a chosen loss, for examples of another kind."""
+        return self.with_request(overrides={name: value for name, value in self.overrides.items() if name != "loss"})
 
 
 def open_draft(
@@ -145,13 +145,13 @@ def with_settings(studio: Studio, draft: Draft, model: str | None, overrides: Ma
 def with_columns(studio: Studio, draft: Draft, chosen: SchemaOverrides, model: str | None) -> Draft:
     """Return the draft with columns as the controls hold them.
 
-    Another kind starts without columns and without a chosen objective. A value that only repeats the inferred group or scale is no
+    Another kind starts without columns and without a chosen loss. A value that only repeats the inferred group or scale is no
     choice, and another score column has another scale.
     """
     roles, before = draft.diagnosis.roles if draft.diagnosis else None, draft.choices
     if chosen.kind != (roles.kind if roles else before.kind):
         choices = replace(format_choices(before), kind=chosen.kind)
-        return plan_again(studio, draft.with_request(choices=choices).without_objective(), model)
+        return plan_again(studio, draft.with_request(choices=choices).without_loss(), model)
     if roles is None:  # choices that did not fit can be corrected
         group = before.group if before.group is None else chosen.group or ""
         scale, order = before.scale and chosen.scale, before.order
@@ -217,7 +217,7 @@ def _convert(studio: Studio, draft: Draft, name: object, model: str | None) -> D
         raise StudioError("this conversion does not fit the file", "check the file again")
     table = studio.data.convert(draft.table, offer.name, diagnosis.roles, model)
     changes, choices = (*draft.changes, offer.describe()), SchemaOverrides(kind=offer.kind)
-    return plan_again(studio, replace(draft.with_request(changes=changes, choices=choices).without_objective(), table=table), model)
+    return plan_again(studio, replace(draft.with_request(changes=changes, choices=choices).without_loss(), table=table), model)
 
 
 def answer_question(studio: Studio, draft: Draft, place: object, model: str | None) -> Draft:
@@ -246,7 +246,7 @@ def answer_question(studio: Studio, draft: Draft, place: object, model: str | No
         table = studio.data.read_table(draft.path, draft.original.name, overrides=changed.choices)
         changed = replace(changed.with_request(changes=()), original=table, table=table)
     if "kind" in own:
-        changed = changed.without_objective()
+        changed = changed.without_loss()
     return plan_again(studio, changed, model)
 
 

@@ -12,7 +12,7 @@ import gradio as gr
 
 from ....data.schema.roles import SchemaOverrides
 from ....errors import StudioError
-from ....training.pins import MAX_CHARACTERS, MAX_PAIRS, TrackedExamples
+from ....training.events import MAX_CHARACTERS, MAX_PAIRS, TrackedExamples
 from ...components import samples_of
 from ...forms import answer_form, form_values
 from ...handlers import progress_callback, warn
@@ -229,7 +229,7 @@ def _replan(page: Page, key: str | None, model: str | None, settings: Value) -> 
         page.drafts.put(replace(planned, refused=()), key)
         return PlanView(settings=answer_form(settings, settings_form.settings_view(kind, before, values)))
     after = displayed_settings(planned)
-    is_objective_gone = values.get("objective") not in ("auto", after["objective"])
+    is_objective_gone = values.get("loss") not in ("auto", after["loss"])
     if settings_form.deciding_values(before) == settings_form.deciding_values(after) and not is_objective_gone:
         # No other setting depends on the edit, so the form stays as it is: the visitor may still be typing.
         page.drafts.put(replace(draft, edited=planned.request.overrides, refused=()), key)

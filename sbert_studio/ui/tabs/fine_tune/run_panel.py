@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ....runs.run import Run
     from ....services import Studio
     from ....services.results import RunView
-    from ....training.pins import TrackedExamples
+    from ....training.events import TrackedExamples
     from ...page import Page
     from ...panel import Selection
 

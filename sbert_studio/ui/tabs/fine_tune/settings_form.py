@@ -30,7 +30,7 @@ _CHOICES = {
     "head": [("One linear layer", "linear"), ("512 units with ReLU, then a sigmoid", "mlp")],
 }
 _METHODS = [["All weights", "full"], ["LoRA: small adapters", "lora"]]
-_DECIDING = ("method", "objective", "acting", "architecture", "head")
+_DECIDING = ("method", "loss", "acting", "architecture", "head")
 
 
 @cache
@@ -38,20 +38,20 @@ def spec_fields() -> tuple[Field, ...]:
     """Return the settings of a run, except for those that have an item of their own in the form."""
     from ....training.spec import TrainSpec
 
-    return tuple(item for item in TrainSpec.settings() if item.name not in ("model", "objective", "method"))
+    return tuple(item for item in TrainSpec.settings() if item.name not in ("model", "loss", "method"))
 
 
 @cache
-def objective_fields() -> tuple[tuple[str, tuple[Field, ...]], ...]:
-    """Return the settings of each objective of any architecture; objectives of one name have the same ones."""
+def loss_fields() -> tuple[tuple[str, tuple[Field, ...]], ...]:
+    """Return the settings of each loss of any architecture; losses of one name have the same ones."""
     from ....losses import LOSSES_BY_ARCHITECTURE
 
     params = {name: known[name].Params for known in LOSSES_BY_ARCHITECTURE.values() for name in known}
     return tuple((name, tuple(fields_of(one))) for name, one in params.items())
 
 
-def objective_choices(kind: str | None, architecture: str = "siamese") -> list[tuple[str, str]]:
-    """Return (title, name) of the objectives by which an architecture learns from a kind of examples."""
+def loss_choices(kind: str | None, architecture: str = "siamese") -> list[tuple[str, str]]:
+    """Return (title, name) of the losses by which an architecture learns from a kind of examples."""
     from ....losses import losses_of
 
     known = losses_of(architecture)
@@ -61,15 +61,15 @@ def objective_choices(kind: str | None, architecture: str = "siamese") -> list[t
 def displayed_settings(spec: TrainSpec, overrides: Mapping[str, object]) -> dict[str, object]:
     """Return what the form displays for a spec, by name.
 
-    Numbers are parsed back, so that a rounded one is no change. Settings of the objective are named ``objective.setting``, and "acting"
-    is the objective that is used.
+    Numbers are parsed back, so that a rounded one is no change. Settings of the loss are named ``loss.setting``, and "acting"
+    is the loss that is used.
     """
-    values: dict[str, object] = {"method": spec.method, "objective": overrides.get("objective", "auto"), "acting": spec.objective}
+    values: dict[str, object] = {"method": spec.method, "loss": overrides.get("loss", "auto"), "acting": spec.loss}
     for item in spec_fields():
         values[item.name] = item.parse(forms.to_control_value(item, getattr(spec, item.name)))
-    for item in dict(objective_fields()).get(spec.objective, ()):
-        value = spec.objective_params.get(item.name, item.default)
-        values[f"{spec.objective}.{item.name}"] = item.parse(forms.to_control_value(item, value))
+    for item in dict(loss_fields()).get(spec.loss, ()):
+        value = spec.loss_params.get(item.name, item.default)
+        values[f"{spec.loss}.{item.name}"] = item.parse(forms.to_control_value(item, value))
     return values
 
 
@@ -86,7 +86,7 @@ def deciding_values(displayed: Mapping[str, object]) -> tuple[object, ...]:
 
 
 def chosen_options(values: Mapping[str, object]) -> tuple[str, ...]:
-    """Return method, objective, architecture and head of a form's values."""
+    """Return method, loss, architecture and head of a form's values."""
     return tuple(str(values.get(name)) for name in _DECIDING if name != "acting")
 
 
@@ -104,24 +104,24 @@ def settings_view(kind: str | None, displayed: Mapping[str, object], sent: Mappi
     architecture = str(current.get("architecture"))
     architecture = architecture if architecture in _UNUSED else "siamese"
     known = losses_of(architecture)
-    # No objective is used yet if the file fits no kind.
+    # No loss is used yet if the file fits no kind.
     acting = known[str(displayed["acting"])] if displayed["acting"] in known else None
-    auto = (f"{_AUTO[0]}: {acting.title}", "auto") if acting and displayed["objective"] == "auto" else _AUTO
-    offered = [auto, *objective_choices(kind, architecture)[1:]]
+    auto = (f"{_AUTO[0]}: {acting.title}", "auto") if acting and displayed["loss"] == "auto" else _AUTO
+    offered = [auto, *loss_choices(kind, architecture)[1:]]
     values = {item.name: forms.to_control_value(item, displayed[item.name]) for item in spec_fields()}
-    for name, items in objective_fields():
+    for name, items in loss_fields():
         values |= {
             f"{name}.{item.name}": forms.to_control_value(item, displayed.get(f"{name}.{item.name}", item.default)) for item in items
         }
-    values |= {"method": displayed["method"], "objective": displayed["objective"], **(sent or {})}
-    if values["objective"] not in {name for _, name in offered}:
-        values["objective"] = "auto"
-    objective = {"name": "objective", "label": "Objective", "kind": "choice", "choices": [list(one) for one in offered]}
-    objective["info"] = acting.summary if acting else _OBJECTIVE_HELP
-    return forms.form_view(_PREFIX, _items(objective, str(displayed["acting"]), str(current.get("method")), architecture), values)
+    values |= {"method": displayed["method"], "loss": displayed["loss"], **(sent or {})}
+    if values["loss"] not in {name for _, name in offered}:
+        values["loss"] = "auto"
+    loss = {"name": "loss", "label": "Loss", "kind": "choice", "choices": [list(one) for one in offered]}
+    loss["info"] = acting.summary if acting else _OBJECTIVE_HELP
+    return forms.form_view(_PREFIX, _items(loss, str(displayed["acting"]), str(current.get("method")), architecture), values)
 
 
-def _items(objective: Value, acting: str, method: str, architecture: str) -> list[Value]:
+def _items(loss: Value, acting: str, method: str, architecture: str) -> list[Value]:
     fields = {item.name: item for item in spec_fields()}
 
     def controls(*names: str) -> list[Value]:
@@ -132,14 +132,14 @@ def _items(objective: Value, acting: str, method: str, architecture: str) -> lis
 
     own = [
         forms.group([forms.describe_control(item, name=f"{name}.{item.name}") for item in items], name=name, visible=name == acting)
-        for name, items in objective_fields()
+        for name, items in loss_fields()
     ]
     placed = ("architecture", "head", "codes", *_BASIC, *_LORA, *_VECTORS)
     advanced = [
         forms.group([radio("architecture", "Architecture")]),
         forms.group([radio("head", "Head")], name="of-cross", visible=architecture == "cross"),
         forms.group(controls("codes"), name="of-poly", visible=architecture == "poly"),
-        objective,
+        loss,
         *own,
         forms.group(controls(*_LORA), name="of-lora", visible=method == "lora"),
         forms.group(controls(*_VECTORS), name="of-vectors", visible=architecture != "cross"),
@@ -166,19 +166,19 @@ def read_overrides(values: Mapping[str, object], displayed: Mapping[str, object]
     parsed = forms.parse_values(spec_fields(), values)
     architecture = str(parsed["architecture"])
     known = losses_of(architecture)
-    # An objective of another architecture was chosen for that one.
-    objective = str(values.get("objective")) if values.get("objective") in known else "auto"
-    current = {"method": values.get("method"), "objective": objective, **parsed}
+    # A loss of another architecture was chosen for that one.
+    loss = str(values.get("loss")) if values.get("loss") in known else "auto"
+    current = {"method": values.get("method"), "loss": loss, **parsed}
     overrides = {**earlier, **{name: value for name, value in current.items() if value != displayed.get(name)}}
-    if overrides.get("objective") == "auto":
-        del overrides["objective"]
+    if overrides.get("loss") == "auto":
+        del overrides["loss"]
     for name in _UNUSED[architecture]:
         overrides.pop(name, None)
     displayed_objective = str(displayed.get("acting") or "")
-    acting = objective if objective != "auto" else displayed_objective
+    acting = loss if loss != "auto" else displayed_objective
     acting = acting if acting in known else ""
-    own = dict(objective_fields())
-    if displayed_objective != acting:  # another objective does not know its settings
+    own = dict(loss_fields())
+    if displayed_objective != acting:  # another loss does not know its settings
         for item in own.get(displayed_objective, ()):
             if item.name not in current:
                 overrides.pop(item.name, None)

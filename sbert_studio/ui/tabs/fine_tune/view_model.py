@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ....data.schema.hypotheses import UNUSED
 from ....errors import describe_rows
 from ....services.training_plan import describe_row_reports
-from ....training.pins import MAX_PAIRS
+from ....training.events import MAX_PAIRS
 from ...forms import answer_form, form_view, group
 from ...page import ModelUpdate
 from ...views import UNCHANGED, Unchanged, Update, Value, column, placeholder, props, questions_view, table, to_json, to_sentence

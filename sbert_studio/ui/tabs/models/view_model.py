@@ -86,7 +86,7 @@ def run_card(run: Run, is_damaged: bool) -> Value:
         "id": run.id,
         "title": run.name,
         "badge": "damaged" if is_damaged else run.status,
-        "subtitle": f"{loss_title(run.objective)} · {describe_method(run.method)} · {created} UTC",
+        "subtitle": f"{loss_title(run.loss)} · {describe_method(run.method)} · {created} UTC",
         "score": f"{scores['before']:.4f} → {scores['after']:.4f}" if scores else "",
     }
 
@@ -112,7 +112,7 @@ def run_facts(run: Run, base_model: str) -> list[tuple[str, object]]:
     return [
         ("Id", run.id),
         ("From", base_model),
-        ("Objective", loss_title(run.objective)),
+        ("Loss", loss_title(run.loss)),
         ("Rows", f"{run.rows:,}"),
         ("Held out", f"{run.dev_rows:,}"),
     ]

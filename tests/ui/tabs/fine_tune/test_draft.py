@@ -63,7 +63,7 @@ def test_a_file_of_the_wrong_shape_says_so_and_can_be_put_right_by_hand(page: Pa
     draft = drafts.with_columns(page.studio, open_path(page, path), SchemaOverrides("scored_pairs"), None)
     assert draft.diagnosis is None
     assert view_model.findings_view(draft)["findings"][0]["severity"] == "error"
-    assert settings_form.settings_view(None, view_model.displayed_settings(draft))["values"]["objective"] == "auto"
+    assert settings_form.settings_view(None, view_model.displayed_settings(draft))["values"]["loss"] == "auto"
     with pytest.raises(StudioError):
         drafts.start_run(page.studio, draft, "local", "")
 
@@ -85,7 +85,7 @@ def test_a_mend_is_applied_by_its_number_and_others_are_refused(page: Page, tmp_
 
 
 def test_a_conversion_is_offered_taken_downloaded_and_undone(page: Page, pairs: Path) -> None:
-    draft = drafts.with_settings(page.studio, open_path(page, pairs), None, {"objective": "cosine", "epochs": 2.0})
+    draft = drafts.with_settings(page.studio, open_path(page, pairs), None, {"loss": "cosine", "epochs": 2.0})
     offers = {offer["name"]: offer["rows"] for offer in view_model.findings_view(draft)["offers"]}
     assert offers["scored_to_labelled"] == "60 rows"
     labelled = drafts.change_rows(page.studio, draft, "convert", "scored_to_labelled", None)
@@ -124,11 +124,11 @@ def test_a_changed_file_that_is_downloaded_is_the_very_rows_that_are_trained_on(
 
 def test_a_converted_file_is_what_is_trained_on(page: Page, pairs: Path) -> None:
     draft = drafts.change_rows(page.studio, open_path(page, pairs), "convert", "scored_to_labelled", None)
-    planned = drafts.with_settings(page.studio, draft, None, {"epochs": 0.2, "objective": "softmax", "judge": "split"})
+    planned = drafts.with_settings(page.studio, draft, None, {"epochs": 0.2, "loss": "softmax", "judge": "split"})
     run = drafts.start_run(page.studio, planned, "local", "")
     page.studio.runner.wait(run.id, 300)
     done = page.studio.fine_tune.get_run(run.id).run
-    assert (done.status, done.objective, done.rows) == ("finished", "softmax", 60)
+    assert (done.status, done.loss, done.rows) == ("finished", "softmax", 60)
 
 
 def inputs(kind: Any, columns: Any, target: Any, low: Any, high: Any, group: Any) -> SchemaOverrides:

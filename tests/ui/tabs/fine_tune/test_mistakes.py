@@ -12,7 +12,7 @@ from tiny_studio import quick, studio_at, write_pairs
 
 from sbert_studio.errors import StudioError
 from sbert_studio.services.training_plan import TrainRequest
-from sbert_studio.training.mistakes import MISTAKES
+from sbert_studio.training.artifacts import MISTAKES
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.tabs.fine_tune.run_panel import mistake_pair, mistakes_view
 from sbert_studio.ui.tabs.similarity.handlers import fill_texts

@@ -10,7 +10,7 @@ from tiny_studio import quick, write_pairs
 
 from sbert_studio.errors import StudioError
 from sbert_studio.services.training_plan import TrainRequest
-from sbert_studio.training.pins import TrackedExamples
+from sbert_studio.training.events import TrackedExamples
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.run_view import FollowedRun, read_run
 from sbert_studio.ui.tabs.fine_tune import handlers

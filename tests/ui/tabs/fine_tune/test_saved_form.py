@@ -24,7 +24,7 @@ def test_file_columns_settings_and_name_come_back(page: Page, tmp_path: Path) ->
     draft = open_path(page, write_pairs(tmp_path / "mine.csv"), model)
     chosen = SchemaOverrides(kind="scored_pairs", columns=("sentence2", "sentence1"), target="score", group="", scale=(0.0, 5.0))
     draft = drafts.with_columns(page.studio, draft, chosen, model)
-    draft = drafts.with_settings(page.studio, draft, model, {"epochs": 3.0, "objective": "cosent"})
+    draft = drafts.with_settings(page.studio, draft, model, {"epochs": 3.0, "loss": "cosent"})
     saved = json.loads(json.dumps(save_draft(page, OWNER, draft, "My model", ["cat", "dog"])))
     (tmp_path / "mine.csv").unlink()  # the upload is gone once the page is left
     again = restore_draft(page, OWNER, saved, model)
@@ -70,7 +70,7 @@ def test_settings_that_make_no_sense_leave_the_file_as_it_is_read(page: Page, tm
     model = page.studio.settings.default_model
     draft = open_path(page, write_pairs(tmp_path / "mine.csv"), model)
     saved = save_draft(page, OWNER, draft, "")
-    for nonsense in ({"epochs": "many"}, {"no_such": 1}, [], {"objective": "none"}):
+    for nonsense in ({"epochs": "many"}, {"no_such": 1}, [], {"loss": "none"}):
         again = restore_draft(page, OWNER, {**saved, "overrides": nonsense}, model)
         assert again is not None and again.plan is not None
     again = restore_draft(page, OWNER, {**saved, "choices": {"columns": ["gone", "too"], "no_such": 1}}, model)

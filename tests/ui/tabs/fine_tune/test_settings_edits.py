@@ -48,8 +48,8 @@ class Browser:
             new, revision = answer.settings["values"], answer.settings["revision"]
             self.values = {name: self.values[name] if self.edited.get(name, 0) > revision else new[name] for name in new}
             offered = {value for _, value in find(answer.settings["items"], "objective")["choices"]}
-            if self.values["objective"] not in offered:
-                self.values["objective"] = None
+            if self.values["loss"] not in offered:
+                self.values["loss"] = None
 
     def settle(self) -> None:
         self.receive(self.ask())
@@ -78,7 +78,7 @@ def browser(page: Page, tmp_path: Path) -> Browser:
     ("first", "second"),
     [
         ({"method": "lora"}, {"method": "full"}),
-        ({"method": "lora"}, {"objective": "cosent"}),
+        ({"method": "lora"}, {"loss": "cosent"}),
         ({"architecture": "cross"}, {"method": "lora"}),
     ],
 )
@@ -99,11 +99,11 @@ def test_a_choice_made_during_an_answer_stays_and_nothing_else_is_taken_for_chos
 def test_an_objective_of_the_former_architecture_does_not_stay_in_the_list(browser: Browser) -> None:
     browser.choose(architecture="cross")
     answer = browser.ask()
-    browser.choose(objective="cosent")
+    browser.choose(loss="cosent")
     browser.receive(answer)
-    assert browser.values["objective"] is None
+    assert browser.values["loss"] is None
     browser.settle()
-    assert browser.values["objective"] == "auto"
+    assert browser.values["loss"] == "auto"
     assert browser.draft.overrides == {"architecture": "cross"}
 
 
@@ -142,7 +142,7 @@ def test_a_reload_brings_back_a_choice_without_the_values_that_followed_from_the
     assert browser.draft.overrides == {"method": "lora", "architecture": "cross", "seed": 7}
 
 
-@pytest.mark.parametrize("choice", [{"method": "lora"}, {"objective": "cosent"}, {"architecture": "cross"}, {"head": "mlp"}])
+@pytest.mark.parametrize("choice", [{"method": "lora"}, {"loss": "cosent"}, {"architecture": "cross"}, {"head": "mlp"}])
 def test_a_choice_that_a_wrong_number_keeps_from_the_plan_is_told_once(
     browser: Browser, monkeypatch: pytest.MonkeyPatch, choice: dict[str, Any]
 ) -> None:

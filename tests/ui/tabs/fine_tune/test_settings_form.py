@@ -11,49 +11,47 @@ from sbert_studio.losses import LOSSES
 from sbert_studio.training.spec import TrainSpec
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.tabs.fine_tune import settings_form
-from sbert_studio.ui.tabs.fine_tune.settings_form import displayed_settings, objective_choices, read_overrides, settings_view
+from sbert_studio.ui.tabs.fine_tune.settings_form import displayed_settings, loss_choices, read_overrides, settings_view
 
 from .forms import open_path, replan, values_of
 from .test_settings_edits import find
 
 
-@pytest.mark.parametrize(
-    "values", [{}, {"learning_rate": 1.23456789e-5, "epochs": 10 / 3, "objective": "triplet", "warmup_ratio": 0.123456}]
-)
+@pytest.mark.parametrize("values", [{}, {"learning_rate": 1.23456789e-5, "epochs": 10 / 3, "loss": "triplet", "warmup_ratio": 0.123456}])
 def test_an_untouched_form_overrides_nothing(values: dict[str, object]) -> None:
-    displayed = displayed_settings(TrainSpec(**{"objective": "cosine", **values}), {})  # type: ignore[arg-type]
+    displayed = displayed_settings(TrainSpec(**{"loss": "cosine", **values}), {})  # type: ignore[arg-type]
     assert read_overrides(values_of(displayed), displayed, {}) == {}
 
 
 def test_only_changed_settings_and_those_of_the_used_objective_are_overrides() -> None:
-    displayed = displayed_settings(TrainSpec(objective="contrastive"), {})
+    displayed = displayed_settings(TrainSpec(loss="contrastive"), {})
     values = values_of(displayed, method="lora", epochs="2")
     assert read_overrides(values, displayed, {"seed": 3}) == {"seed": 3, "method": "lora", "epochs": 2.0}
     own = values_of(displayed) | {"contrastive.margin": 0.75, "cosent.scale": 7.0}
     assert read_overrides(own, displayed, {}) == {"margin": 0.75}
-    assert read_overrides(own | {"objective": "cosent"}, displayed, {"margin": 0.75}) == {"objective": "cosent", "scale": 7.0}
+    assert read_overrides(own | {"loss": "cosent"}, displayed, {"margin": 0.75}) == {"loss": "cosent", "scale": 7.0}
 
 
 @pytest.mark.parametrize(
     ("spec", "architecture", "earlier", "overrides"),
     [
         (
-            TrainSpec(objective="contrastive", pooling="cls"),
+            TrainSpec(loss="contrastive", pooling="cls"),
             "cross",
-            {"objective": "contrastive", "margin": 0.7, "pooling": "cls", "seed": 3},
+            {"loss": "contrastive", "margin": 0.7, "pooling": "cls", "seed": 3},
             {"architecture": "cross", "seed": 3},
         ),
         (
-            TrainSpec(architecture="cross", objective="mse", head="mlp"),
+            TrainSpec(architecture="cross", loss="mse", head="mlp"),
             "siamese",
             {"architecture": "cross", "head": "mlp", "sigmoid": "no", "seed": 3},
             {"architecture": "siamese", "seed": 3},
         ),
         (
-            TrainSpec(objective="cosent", pooling="cls"),
+            TrainSpec(loss="cosent", pooling="cls"),
             "poly",
-            {"objective": "cosent", "scale": 30.0, "pooling": "cls", "matryoshka": "16,8", "seed": 3},
-            {"architecture": "poly", "objective": "cosent", "scale": 30.0, "pooling": "cls", "seed": 3},
+            {"loss": "cosent", "scale": 30.0, "pooling": "cls", "matryoshka": "16,8", "seed": 3},
+            {"architecture": "poly", "loss": "cosent", "scale": 30.0, "pooling": "cls", "seed": 3},
         ),
     ],
 )
@@ -65,12 +63,12 @@ def test_settings_of_another_architecture_are_dropped(
 
 
 def test_objectives_are_those_of_the_kind_and_the_architecture() -> None:
-    names = {name for _, name in objective_choices("triplets")}
+    names = {name for _, name in loss_choices("triplets")}
     assert names == {"auto"} | {name for name in LOSSES if "triplets" in LOSSES[name].kinds}
-    assert [name for _, name in objective_choices("labelled_pairs", "cross")] == ["auto", "mse", "binary_cross_entropy", "cross_entropy"]
-    poly = [name for _, name in objective_choices("labelled_pairs", "poly")]
+    assert [name for _, name in loss_choices("labelled_pairs", "cross")] == ["auto", "mse", "binary_cross_entropy", "cross_entropy"]
+    poly = [name for _, name in loss_choices("labelled_pairs", "poly")]
     assert poly == ["auto", "in_batch", "cosine", "cosent", "cosine+cosent"]
-    view = settings_view("scored_pairs", displayed_settings(TrainSpec(architecture="cross", objective="mse"), {}))
+    view = settings_view("scored_pairs", displayed_settings(TrainSpec(architecture="cross", loss="mse"), {}))
     offered = find(view["items"], "objective")["choices"]
     assert [name for _, name in offered] == ["auto", "mse", "binary_cross_entropy"] and offered[0][0].endswith("Squared error")
 
@@ -81,7 +79,7 @@ def test_objectives_are_those_of_the_kind_and_the_architecture() -> None:
 )
 def test_the_form_shows_what_the_architecture_needs(method: str, architecture: str, visible: str) -> None:
     objective = {"cross": "mse", "poly": "in_batch", "siamese": "cosent"}[architecture]
-    items = settings_view(None, displayed_settings(TrainSpec(method=method, architecture=architecture, objective=objective), {}))["items"]
+    items = settings_view(None, displayed_settings(TrainSpec(method=method, architecture=architecture, loss=objective), {}))["items"]
     names = ("of-lora", "of-cross", "of-poly", "of-vectors")
     assert [name for name in names if find(items, name)["visible"]] == [name for name in names if name in visible.split()]
 
@@ -96,5 +94,5 @@ def test_every_setting_and_architecture_is_in_the_form() -> None:
 def test_another_architecture_is_planned_with_its_own_defaults(page: Page, tmp_path: Path) -> None:
     draft = replan(page, open_path(page, write_pairs(tmp_path / "pairs.csv")), architecture="cross")
     assert draft.plan is not None
-    assert (draft.plan.spec.objective, draft.plan.spec.batch_size) == ("mse", 16)
+    assert (draft.plan.spec.loss, draft.plan.spec.batch_size) == ("mse", 16)
     assert any("both texts are read at once" in reason for reason in draft.plan.reasons)

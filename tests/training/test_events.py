@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,14 +13,94 @@ from sbert_studio.errors import StudioError
 from sbert_studio.evaluation.encoding import pair_similarities
 from sbert_studio.models.transformer import TransformerEncoder
 from sbert_studio.runs.event_log import load_event
-from sbert_studio.training.events import Evaluated, Part, Pinned, from_json, to_json
-from sbert_studio.training.pins import MAX_CHARACTERS, NEAREST, TrackedExamples
+from sbert_studio.training.events import (
+    MAX_CHARACTERS,
+    NEAREST,
+    Evaluated,
+    Failed,
+    Finished,
+    Notice,
+    Part,
+    Pinned,
+    Saved,
+    Started,
+    Step,
+    Stopped,
+    TrackedExamples,
+    from_json,
+    to_json,
+)
 from sbert_studio.training.spec import TrainSpec
-from sbert_studio.training.trainer import train
+from sbert_studio.training.trainer import Assignment, RunNotes, train
 from sbert_studio.training.trials import run_trials
 
-from .tiny import Told, never, scored_pairs, small_spec, stops_after, tiny_encoder, weights
-from .tiny_cross import cross_spec, tiny_cross
+from .tiny import Told, cross_spec, never, scored_pairs, small_spec, tiny_cross, tiny_encoder
+
+EVENTS = [
+    Started(10, 1.0, 20, 4, "cosent", "full", "cpu", "float32", 8, 0, ("because",)),
+    Step(1, 10, 0.1, 0.5, 1e-5, 20.0, 3.0, 1.5),
+    Evaluated(0, "cosine_spearman", 0.8, {"cosine": {"spearman": 0.8}}, False),
+    Saved(5, "/tmp/x"),
+    Notice("take note"),
+    Finished(10, 5.0, 20.0, {"score": 0.8}, {"score": 0.9}, "/tmp/model"),
+    Stopped(10, 5.0, 20.0, {}, {}, "/tmp/model"),
+    Failed("what", "how"),
+]
+
+
+def test_a_spec_survives_json() -> None:
+    spec = TrainSpec(loss="cosent", epochs=2, matryoshka="64, 32", loss_params={"scale": 10.0})
+    assert TrainSpec.from_json(json.loads(json.dumps(spec.to_json()))) == spec
+    assert spec.widths == (64, 32)
+
+
+def test_the_names_of_earlier_versions_are_read() -> None:
+    old = {"objective": "cosine", "objective_params": {"scale": 2.0}, "first": {"objective": "softmax"}}
+    spec = TrainSpec.from_json(old)
+    assert (spec.loss, spec.loss_params, spec.first["loss"]) == ("cosine", {"scale": 2.0}, "softmax")
+    values = to_json(EVENTS[0])
+    values["objective"] = values.pop("loss")
+    assert from_json(values) == EVENTS[0]
+
+
+def test_values_are_read_as_their_type() -> None:
+    spec = TrainSpec.from_json({"epochs": "3", "batch_size": "16", "gradient_checkpointing": "yes", "pooling": None})
+    assert (spec.epochs, spec.batch_size, spec.gradient_checkpointing, spec.pooling) == (3.0, 16, True, "")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"epoch": 1},
+        {"epochs": 0},
+        {"batch_size": 0},
+        {"method": "qlora"},
+        {"learning_rate": "fast"},
+        {"dropout": -0.5},
+        {"matryoshka": "64,x"},
+    ],
+)
+def test_what_is_unknown_or_out_of_bounds_is_refused(values: dict[str, object]) -> None:
+    with pytest.raises(StudioError):
+        TrainSpec.from_json(values)
+
+
+def test_every_setting_can_be_drawn() -> None:
+    for item in TrainSpec.settings():
+        assert item.type in (bool, int, float, str)
+        assert item.help.endswith(".")
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
+def test_an_event_survives_json(event: Step) -> None:
+    values = json.loads(json.dumps(to_json(event), allow_nan=False))
+    assert values["type"] == type(event).__name__.lower()
+    assert from_json(values) == event
+
+
+def test_a_number_that_json_has_no_word_for_becomes_none() -> None:
+    assert to_json(Step(1, 10, 0.1, float("nan"), 1e-5, float("inf"), 3.0, 1.5))["loss"] is None
+
 
 PAIRS = (("cat dog", "dog cat mat"), ("red blue", "bank card"))
 PINS = TrackedExamples(PAIRS, "lost card").with_texts(scored_pairs())
@@ -36,7 +115,16 @@ def test_weights_are_the_same_to_the_bit_with_and_without_pins(tmp_path: Path) -
     found, told = [], Told()
     for name, pins in (("with", PINS), ("without", None)):
         dev, place = scored_pairs(20, seed=7), tmp_path / name
-        train(small_spec(), scored_pairs(24), told, never, encoder=tiny_encoder(), folder=place, dev=dev, pins=pins)
+        train(
+            small_spec(),
+            scored_pairs(24),
+            told,
+            never,
+            encoder=tiny_encoder(),
+            folder=place,
+            dev=dev,
+            assignment=Assignment(notes=RunNotes(pins=pins)),
+        )
         found.append((place / "model" / "model.safetensors").read_bytes())
     assert found[0] == found[1]
     seen = told.of(Pinned)
@@ -50,25 +138,12 @@ def test_weights_are_the_same_to_the_bit_with_and_without_pins(tmp_path: Path) -
 def test_in_folds_each_training_tells_and_the_model_is_the_same(tmp_path: Path) -> None:
     spec, told, files = small_spec(judge="folds", epochs=1), Told(), []
     for name, pins in (("with", PINS), ("without", None)):
-        outcome = run_trials(spec, scored_pairs(24), told, never, load=load, folder=tmp_path / name, pins=pins)
+        outcome = run_trials(spec, scored_pairs(24), told, never, load=load, folder=tmp_path / name, notes=RunNotes(pins=pins))
         files.append((outcome.model / "model.safetensors").read_bytes())
     assert files[0] == files[1]
     parts = len(told.of(Part)) // 2
     assert sum(event.step == 0 for event in told.of(Pinned)) == parts, "every fold, and the training on all rows"
     assert [event.kept for event in told.of(Pinned)].count(True) == 1 and told.of(Pinned)[-1].kept
-
-
-@pytest.mark.slow
-def test_a_run_that_was_stopped_goes_on_with_its_pins_to_the_same_weights(tmp_path: Path) -> None:
-    spec, dev, told, resumed = small_spec(epochs=1, checkpoint_every=1), scored_pairs(20, seed=7), Told(), Told()
-    train(spec, scored_pairs(40), Told(), never, encoder=tiny_encoder(), folder=tmp_path / "whole", dev=dev)
-    given: dict[str, Any] = {"folder": tmp_path / "halves", "dev": dev, "pins": PINS}
-    train(spec, scored_pairs(40), told, stops_after(3), encoder=tiny_encoder(), **given)
-    train(spec, scored_pairs(40), resumed, never, encoder=tiny_encoder(), resume=True, **given)
-    whole, halves = (weights(tmp_path / name / "model") for name in ("whole", "halves"))
-    assert whole.keys() == halves.keys() and all((whole[name] == halves[name]).all() for name in whole)
-    assert told.of(Pinned)[0].step == 0
-    assert resumed.of(Pinned) and all(event.step > 0 for event in resumed.of(Pinned)), "the untuned model is not here any more"
 
 
 def test_what_is_told_is_the_models_own_similarity_and_ranking() -> None:
@@ -85,7 +160,14 @@ def test_what_is_told_is_the_models_own_similarity_and_ranking() -> None:
 def test_a_cross_encoder_tells_its_own_score_and_one_of_classes_nothing(tmp_path: Path) -> None:
     told = Told()
     train(
-        cross_spec(epochs=1), scored_pairs(24), told, never, encoder=tiny_cross(), folder=tmp_path, dev=scored_pairs(20, seed=7), pins=PINS
+        cross_spec(epochs=1),
+        scored_pairs(24),
+        told,
+        never,
+        encoder=tiny_cross(),
+        folder=tmp_path,
+        dev=scored_pairs(20, seed=7),
+        assignment=Assignment(notes=RunNotes(pins=PINS)),
     )
     assert len(told.of(Pinned)) > 2 and len(told.of(Pinned)[-1].order) == len(PINS.among)
     classes = tiny_cross(labels=3)

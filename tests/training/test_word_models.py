@@ -12,12 +12,12 @@ from sbert_studio.data.examples import Examples
 from sbert_studio.errors import StudioError
 from sbert_studio.models.io.load import load_folder
 from sbert_studio.models.sentence_encoder import SentenceEncoder
-from sbert_studio.training.events import Evaluated, Part, Started, Step
+from sbert_studio.training.events import Evaluated, Part, Step
 from sbert_studio.training.spec import TrainSpec
 from sbert_studio.training.trainer import TrainingOutcome, train
 from sbert_studio.training.trials import run_trials
 
-from .tiny import Told, labelled_pairs, never, scored_pairs, small_spec, stops_after, tiny_encoder, tiny_words
+from .tiny import Told, labelled_pairs, never, scored_pairs, small_spec, tiny_encoder, tiny_words
 
 RECURRENT = {"recurrent": "gru", "hidden": 12, "learning_rate": 0.01, "epochs": 3}
 
@@ -44,16 +44,6 @@ def test_a_recurrent_network_learns(network: str, bidirectional: bool, tmp_path:
 
 
 @pytest.mark.slow
-def test_a_run_that_is_stopped_and_resumed_ends_as_one_that_was_not(tmp_path: Path) -> None:
-    spec = small_spec(**RECURRENT, learn_words=True, checkpoint_every=3)
-    whole = run(spec, tmp_path / "whole")
-    assert run(spec, tmp_path / "cut", should_stop=stops_after(7)).status == "stopped"
-    assert run(spec, tmp_path / "cut", resume=True).status == "finished"
-    first, second = (load_folder(place).state_dict() for place in (whole.model, tmp_path / "cut" / "model"))
-    assert first.keys() == second.keys() and all((first[name] == second[name]).all() for name in first)
-
-
-@pytest.mark.slow
 def test_a_table_that_learns_moves_the_words_it_reads_and_never_the_padding(tmp_path: Path) -> None:
     outcome = run(small_spec(learn_words=True, learning_rate=0.05, weight_decay=0.0, blend=False), tmp_path)
     table, before = (model.backbone.embeddings.emb_layer.weight for model in (load_folder(outcome.model), tiny_words()))
@@ -76,7 +66,7 @@ def test_a_transformer_has_no_table_of_words(values: dict[str, Any], tmp_path: P
 
 # InferSent (Conneau et al. 2017): a BiLSTM with max pooling and a softmax over (u, v, |u - v|, u * v) on labels; then scores.
 INFERSENT = RECURRENT | {"recurrent": "lstm", "bidirectional": True, "pooling": "max", "epochs": 1}
-ON_LABELS = {"objective": "softmax", "objective_params": {"concatenation": "u,v,|u-v|,u*v"}}
+ON_LABELS = {"loss": "softmax", "loss_params": {"concatenation": "u,v,|u-v|,u*v"}}
 
 
 def load(spec: TrainSpec, examples: Examples, source: Path | None) -> SentenceEncoder:
@@ -103,18 +93,3 @@ def test_the_second_stage_goes_on_with_what_the_first_has_put_on(shape: dict[str
     assert abs(ended - outcome.before["score"]) > 1e-4, "and it is not put on anew"
     model = load_folder(outcome.model)
     assert (model.describe()["backbone"], model.pooling.mode, model.dim) == ("bilstm", "max", shape.get("projection", 24))
-
-
-@pytest.mark.slow
-def test_two_stages_that_are_stopped_and_resumed_end_as_two_that_were_not(tmp_path: Path) -> None:
-    """Five steps in each: stopped in each of them."""
-    spec = small_spec(**INFERSENT, first=small_spec(**INFERSENT | ON_LABELS).to_json())
-    whole = two_stages(spec, tmp_path / "whole")
-    for steps, begun in ((3, [0]), (4, [3, 0])):
-        told = Told()
-        assert two_stages(spec, tmp_path / "cut", told, stops_after(steps)).status == "stopped"
-        assert [event.step for event in told.of(Started)] == begun
-    again = two_stages(spec, tmp_path / "cut")
-    assert again.status == "finished" and again.after == whole.after
-    one, other = (load_folder(outcome.model).state_dict() for outcome in (whole, again))
-    assert one.keys() == other.keys() and all((one[name] == other[name]).all() for name in one)

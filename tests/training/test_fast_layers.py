@@ -1,17 +1,169 @@
+"""Linear layers by oneDNN give the values and the gradients of the plain ones."""
+
 from __future__ import annotations
+
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from torch import nn
 from transformers import BertModel, RobertaConfig, RobertaModel
 
 from sbert_studio.models.io.settings import EncoderConfig
 from sbert_studio.models.lora import LoraSettings
 from sbert_studio.models.transformer import TransformerEncoder
-from sbert_studio.training.packing import BatchPacking, _length_groups, pack_batches
+from sbert_studio.training import fast_layers
+from sbert_studio.training.fast_layers import (
+    BatchPacking,
+    FastDropout,
+    OneDNNLinear,
+    _length_groups,
+    pack_batches,
+    restore_linear,
+    speed_up_backbone,
+    use_onednn_linear,
+)
+from sbert_studio.training.optim import Optimizer
+from sbert_studio.training.trainer import train
 
-from .tiny import sentences, tiny_encoder
-from .tiny_cross import tiny_cross
+from .tiny import Told, never, scored_pairs, sentences, small_spec, tiny_cross, tiny_encoder
+
+needs_onednn = pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="this build of PyTorch has no oneDNN")
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fast_layers, "onednn_is_faster", lambda: True)
+
+
+def gradients_of(layer: nn.Linear, rows: torch.Tensor) -> list[torch.Tensor | None]:
+    rows = rows.clone().requires_grad_()
+    layer.zero_grad()
+    found = layer(rows)
+    (found * torch.arange(found.numel()).view(found.shape).sin()).sum().backward()
+    return [found.detach(), rows.grad, layer.weight.grad, None if layer.bias is None else layer.bias.grad]
+
+
+@needs_onednn
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("shape", [(1, 48), (37, 48), (3, 11, 48)])
+@pytest.mark.parametrize("bias", [True, False])
+def test_values_and_gradients_are_those_of_the_plain_layer(shape: tuple[int, ...], bias: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(0)
+    layer, rows, calls = nn.Linear(48, 80, bias=bias), torch.randn(shape), []
+    plain = gradients_of(layer, rows)
+    product = fast_layers._product
+    monkeypatch.setattr(fast_layers, "_product", lambda *arguments: calls.append(1) or product(*arguments))
+    use_onednn_linear(layer)
+    for ours, theirs in zip(gradients_of(layer, rows), plain, strict=True):
+        assert (ours is None) == (theirs is None)
+        if ours is not None:
+            torch.testing.assert_close(ours, theirs, atol=1e-5, rtol=1e-5)
+    assert len(calls) == 3  # forward, and two backward
+
+
+@needs_onednn
+@pytest.mark.usefixtures("quick")
+def test_frozen_weights_get_no_gradient_and_pass_it_on() -> None:
+    torch.manual_seed(0)
+    layer, rows = nn.Linear(16, 24).requires_grad_(False), torch.randn(5, 16, requires_grad=True)
+    use_onednn_linear(layer)
+    layer(rows).square().sum().backward()
+    assert layer.weight.grad is None and layer.bias.grad is None and rows.grad is not None
+    torch.testing.assert_close(rows.grad, 2 * (rows @ layer.weight.T + layer.bias).detach() @ layer.weight, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.usefixtures("quick")
+def test_half_precision_and_nothing_at_all_take_the_plain_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    layer, rows = nn.Linear(16, 24), torch.randn(5, 16)
+    use_onednn_linear(layer)
+    monkeypatch.setattr(fast_layers, "_product", lambda *_: pytest.fail("the plain way was not taken"))
+    with torch.autocast("cpu", torch.bfloat16):
+        assert layer(rows).dtype == torch.bfloat16
+    assert layer(rows[:0]).shape == (0, 24)
+    assert layer.double()(rows.double()).dtype == torch.float64
+
+
+@pytest.mark.usefixtures("quick")
+def test_only_plain_layers_become_quick_and_each_becomes_plain_again() -> None:
+    class Own(nn.Linear):
+        pass
+
+    network = nn.Sequential(nn.Linear(3, 3), Own(3, 3))
+    names = list(network.state_dict())
+    use_onednn_linear(network)
+    assert [type(layer) for layer in network] == [OneDNNLinear, Own]
+    restore_linear(network)
+    assert [type(layer) for layer in network] == [nn.Linear, Own]
+    assert list(network.state_dict()) == names
+
+
+@pytest.mark.slow
+@needs_onednn
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("method", ["full", "lora"])
+def test_a_training_uses_them_and_leaves_plain_ones(method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder, calls, product = tiny_encoder(), [], fast_layers._product
+    monkeypatch.setattr(fast_layers, "_product", lambda *arguments: calls.append(1) or product(*arguments))
+    train(small_spec(epochs=1, method=method, lora_r=4), scored_pairs(24), Told(), never, encoder=encoder, folder=tmp_path)
+    assert calls
+    assert not any(isinstance(module, OneDNNLinear) for module in encoder.modules())
+
+
+def test_dropout_drops_the_asked_part_and_scales_the_rest() -> None:
+    layer = FastDropout(0.1).train()
+    torch.manual_seed(0)
+    out = layer(torch.ones(1000, 1001))
+    assert (out == 0).float().mean() == pytest.approx(0.1, abs=2e-3)
+    assert torch.unique(out).tolist() == [0.0, pytest.approx(1 / 0.9)]
+    assert out.mean() == pytest.approx(1.0, abs=3e-3)
+
+
+def test_dropout_follows_torchs_random_state_and_differs_from_call_to_call() -> None:
+    layer, x = FastDropout(0.5).train(), torch.ones(7, 13)
+    torch.manual_seed(3)
+    first, second = layer(x), layer(x)
+    torch.manual_seed(3)
+    assert torch.equal(layer(x), first)
+    assert not torch.equal(first, second)
+    assert torch.equal(layer.eval()(x), x)
+
+
+def test_the_gradient_of_dropout_passes_where_the_value_does() -> None:
+    x = torch.randn(50, 3, requires_grad=True)
+    out = FastDropout(0.3).train()(x)
+    out.sum().backward()
+    assert x.grad is not None
+    torch.testing.assert_close(x.grad, (out != 0).float() / 0.7)
+
+
+def test_a_row_gradient_takes_the_steps_of_a_dense_one() -> None:
+    def tune(sparse: bool) -> tuple[dict[str, torch.Tensor], list[float]]:
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Embedding(50, 4, sparse=sparse), nn.Linear(4, 3))
+        optimiser = Optimizer(dict(model.named_parameters()), small_spec(max_grad_norm=0.5, learning_rate=0.1), 10)
+        norms = []
+        for step in range(10):
+            words = torch.randint(0, 50, (6,), generator=torch.Generator().manual_seed(step)).repeat(2)
+            loss = model(words).square().sum()
+            loss.backward()
+            norms.append(float(optimiser.step(step, loss.detach())))
+        return dict(model.named_parameters()), norms
+
+    dense, sparse = tune(False), tune(True)
+    assert dense[1] == pytest.approx(sparse[1], rel=1e-5)
+    for name, value in dense[0].items():
+        torch.testing.assert_close(sparse[0][name], value, atol=1e-6, rtol=1e-5)
+
+
+def test_quicken_changes_no_vector_and_no_state() -> None:
+    encoder = tiny_encoder()
+    before, names = encoder.encode(["cat dog", "red"]), list(encoder.state_dict())
+    speed_up_backbone(encoder.backbone)
+    assert (encoder.encode(["cat dog", "red"]) == before).all()
+    assert list(encoder.state_dict()) == names
+    assert any(isinstance(module, FastDropout) for module in encoder.modules())
 
 
 def roberta() -> TransformerEncoder:
@@ -94,15 +246,6 @@ def test_rows_without_a_token_are_left_out_however_many() -> None:
     assert not states[:9].any()
     states.square().sum().backward()
     assert all(torch.isfinite(item.grad).all() for item in encoder.parameters() if item.grad is not None)
-
-
-def test_no_padded_token_reaches_the_layers() -> None:
-    encoder, seen = without_dropout(tiny_encoder()), []
-    pack_batches(encoder.backbone)
-    encoder.backbone.encoder.layer[0].register_forward_pre_hook(lambda module, inputs: seen.append(inputs[0].shape))
-    rows = encoder.tokenize(sentences(9))
-    encoder(encoder.collate(rows))
-    assert seen == [(1, sum(map(len, rows)), 32)]
 
 
 def test_a_model_with_an_adapter_is_packed_too() -> None:

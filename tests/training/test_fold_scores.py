@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from sbert_studio.training.fold_scores import FoldScores, nested_evaluation, pool_folds
+from sbert_studio.training.crossval import FoldScores, nested_evaluation, pool_folds
 
 ROWS, FOLDS, MARKS, RESAMPLES = 75, 4, 7, 100
 
@@ -57,7 +57,7 @@ def test_without_resamples_the_score_of_the_others_choice_is_told() -> None:
 
 def test_what_an_owner_has_set_to_zero_is_not_called_a_training_without_gain() -> None:
     from sbert_studio.evaluation.report import describe_gain, describe_kept_model, describe_run
-    from sbert_studio.training.strength import scores_at_strength
+    from sbert_studio.training.blend import scores_at_strength
 
     before = {"metric": "cosine_spearman", "task": "sts", "rows": 60, "score": 0.6}
     marks = [{"strength": 0.0, "score": 0.6, "gain_interval": [0.0, 0.0]}, {"strength": 1.0, "score": 0.8, "gain_interval": [0.1, 0.3]}]
@@ -74,7 +74,7 @@ def test_what_an_owner_has_set_to_zero_is_not_called_a_training_without_gain() -
 
 def test_a_strength_that_was_chosen_by_looking_at_the_rows_is_never_called_better_by_them() -> None:
     from sbert_studio.evaluation.report import describe_gain, describe_run, verdict
-    from sbert_studio.training.strength import scores_at_strength
+    from sbert_studio.training.blend import scores_at_strength
 
     before = {"metric": "cosine_spearman", "task": "sts", "rows": 400, "score": 0.824}
     marks = [

@@ -14,13 +14,12 @@ from sbert_studio.data.examples import Examples
 from sbert_studio.models.base import Encoder
 from sbert_studio.models.similarity import unit
 from sbert_studio.models.transformer import TransformerEncoder
-from sbert_studio.training.mistakes import MAX_MISTAKES, MISTAKES, find_mistakes, merge_mistakes, read_mistakes
+from sbert_studio.training.artifacts import MAX_MISTAKES, MISTAKES, find_mistakes, merge_mistakes, read_mistakes
 from sbert_studio.training.spec import TrainSpec
 from sbert_studio.training.trainer import train
 from sbert_studio.training.trials import run_trials
 
-from .tiny import Told, labelled_pairs, labelled_texts, never, positive_pairs, scored_pairs, sentences, small_spec, tiny_encoder
-from .tiny_cross import tiny_cross
+from .tiny import Told, labelled_pairs, labelled_texts, never, positive_pairs, scored_pairs, sentences, small_spec, tiny_cross, tiny_encoder
 
 
 def vectors(model: Any, texts: Any) -> np.ndarray:

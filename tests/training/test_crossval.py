@@ -17,20 +17,26 @@ import torch
 
 from sbert_studio.data.examples import Examples
 from sbert_studio.data.samples import ASSETS
+from sbert_studio.data.split import has_single_target, make_folds, split_examples
 from sbert_studio.errors import StudioError
+from sbert_studio.evaluation.bootstrap import MIN_CLUSTERS
+from sbert_studio.evaluation.encoding import encode_columns, similarities
 from sbert_studio.models.io.load import load_folder
 from sbert_studio.models.transformer import TransformerEncoder
-from sbert_studio.training import general_probe
+from sbert_studio.training import evaluator
+from sbert_studio.training.alarms import check_below_chance
+from sbert_studio.training.blend import set_strength
+from sbert_studio.training.crossval import FoldScores, nested_score, pool_folds
 from sbert_studio.training.estimate import estimate_run
-from sbert_studio.training.evaluator import Evaluator
-from sbert_studio.training.events import Asks, Event, Finished, Notice, Part, Phase, Started
-from sbert_studio.training.fold_scores import FoldScores, nested_score, pool_folds
+from sbert_studio.training.evaluator import Evaluator, hold_out
+from sbert_studio.training.events import Asks, Evaluated, Event, Finished, Notice, Part, PartEnded, Phase, Started, to_json
+from sbert_studio.training.members import plan_folds
 from sbert_studio.training.spec import TrainSpec
-from sbert_studio.training.strength import set_strength
-from sbert_studio.training.trainer import TrainingOutcome, run_identity
+from sbert_studio.training.trainer import TrainingOutcome, run_identity, train
 from sbert_studio.training.trials import run_trials
 
-from .tiny import WORDS, Told, labelled_pairs, never, scored_pairs, small_spec, stops_after, tiny_encoder, weights
+from .test_checkpoints import cut
+from .tiny import SHORT, SHORT_ROWS, WORDS, Told, labelled_pairs, never, scored_pairs, small_spec, stops_after, tiny_encoder, weights
 
 
 def load(spec: TrainSpec, examples: Examples, source: Path | None) -> TransformerEncoder:
@@ -80,10 +86,10 @@ def probe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     path = tmp_path / "general.csv"
     lines = [f"en,{a},{b},{5 * score:.2f}" for a, b, score in zip(*pairs.texts, pairs.targets, strict=True)]  # type: ignore[arg-type]
     path.write_text("language,sentence1,sentence2,score\n" + "\n".join(lines) + "\n", encoding="utf-8")
-    monkeypatch.setattr(general_probe, "PAIRS", path)
-    general_probe._load_pairs.cache_clear()
+    monkeypatch.setattr(evaluator, "PAIRS", path)
+    evaluator._load_pairs.cache_clear()
     yield path
-    general_probe._load_pairs.cache_clear()
+    evaluator._load_pairs.cache_clear()
 
 
 def turned(examples: Examples) -> Examples:
@@ -188,7 +194,7 @@ def test_folds_of_texts_with_a_category_tell_an_interval_with_a_width(tmp_path: 
     texts = [f"{a} {b} {c}" for words in (WORDS[:3], WORDS[-3:]) for a in words for b in words for c in words]
     kinds = np.repeat(np.arange(2), len(texts) // 2)
     examples = Examples("labelled_texts", (tuple(texts),), kinds, np.arange(len(texts)) + 2, ("one", "other"), ordered=False)
-    outcome = run(small_spec(objective="supcon", epochs=1), tmp_path, examples=examples)
+    outcome = run(small_spec(loss="supcon", epochs=1), tmp_path, examples=examples)
     low, high = outcome.after["interval"]
     assert outcome.after["score"] == pytest.approx(1) and low < 0.98 < high
 
@@ -202,7 +208,7 @@ def test_a_choice_is_also_scored_on_rows_that_did_not_choose() -> None:
 @pytest.mark.slow
 def test_the_model_never_gets_worse_on_the_held_out_rows(tmp_path: Path) -> None:
     """A rate that ruins the model: what is kept is the untuned one, to the bit."""
-    spec, given = small_spec(epochs=1, learning_rate=0.5, objective="cosent"), {"examples": scored_pairs(40), "dev": scored_pairs(40, 7)}
+    spec, given = small_spec(epochs=1, learning_rate=0.5, loss="cosent"), {"examples": scored_pairs(40), "dev": scored_pairs(40, 7)}
     outcome = run(spec, tmp_path, **given)
     assert outcome.after["strength"] == 0
     assert outcome.after["score"] == outcome.before["score"]
@@ -245,7 +251,7 @@ def test_strength_is_set_without_training(tmp_path: Path, method: str) -> None:
     ("more", "rows"), [({}, scored_pairs(120)), ({"judge": "split"}, scored_pairs(120)), ({"judge": "split"}, labelled_pairs(120))]
 )
 def test_rows_that_say_the_opposite_are_asked_about_before_the_first_step(tmp_path: Path, more: dict[str, Any], rows: Examples) -> None:
-    told, spec = Told(), small_spec(**more, epochs=0.2, objective="cosent", dev_fraction=0.4)
+    told, spec = Told(), small_spec(**more, epochs=0.2, loss="cosent", dev_fraction=0.4)
     outcome = run(spec, tmp_path, told, examples=turned(rows))
     assert outcome.status == "asks"
     assert isinstance(told[-1], Asks)
@@ -266,7 +272,7 @@ def test_rows_that_say_the_opposite_are_asked_about_before_the_first_step(tmp_pa
 @pytest.mark.parametrize("rows", [8, 14, 16])
 @pytest.mark.parametrize("of", [scored_pairs, labelled_pairs])
 def test_a_few_rows_that_say_the_opposite_are_asked_about(tmp_path: Path, of: Callable[..., Examples], rows: int) -> None:
-    few, spec = plain_rows(of, rows), small_spec(epochs=0.5, objective="cosent")
+    few, spec = plain_rows(of, rows), small_spec(epochs=0.5, loss="cosent")
     assert run(spec, tmp_path / "turned", examples=turned(few)).status == "asks"
     assert run(spec, tmp_path / "right", examples=few).status == "finished"
     answered = run(spec.replace(accept_alarm="below_chance"), tmp_path / "turned", examples=turned(few))
@@ -275,7 +281,7 @@ def test_a_few_rows_that_say_the_opposite_are_asked_about(tmp_path: Path, of: Ca
 
 @pytest.mark.parametrize("architecture", ["siamese", "cross"])
 def test_rows_of_which_none_are_held_out_are_asked_about(tmp_path: Path, architecture: str) -> None:
-    spec = small_spec(dev_fraction=0, architecture=architecture, **({} if architecture == "cross" else {"objective": "cosent"}))
+    spec = small_spec(dev_fraction=0, architecture=architecture, **({} if architecture == "cross" else {"loss": "cosent"}))
     outcome = run(spec, tmp_path, examples=turned(scored_pairs(100)))
     assert outcome.status == "asks"
     assert outcome.steps == 0
@@ -307,7 +313,7 @@ def test_a_model_that_forgets_while_it_gains_is_asked_about(tmp_path: Path, prob
     pairs = scored_pairs(120)
     has = [[WORDS[0] in text.split() or WORDS[1] in text.split() for text in column] for column in pairs.texts]
     odd = replace(pairs, targets=np.array([float(a != b) for a, b in zip(*has, strict=True)], np.float32))
-    spec = small_spec(epochs=12, learning_rate=3e-3, objective="cosine", accept_alarm="below_chance", judge="split")
+    spec = small_spec(epochs=12, learning_rate=3e-3, loss="cosine", accept_alarm="below_chance", judge="split")
     told = Told()
     outcome = run(spec, tmp_path / "run", told, examples=odd)
     assert outcome.status == "asks"
@@ -322,25 +328,25 @@ def test_what_it_costs_elsewhere_is_measured_before_and_after(tmp_path: Path, pr
     outcome = run(small_spec(epochs=1), tmp_path / "run", examples=FEW)
     assert outcome.before["general"]["rows"] == 60 == outcome.after["general"]["rows"]
     assert all("general" in mark for mark in outcome.after["strengths"])
-    known = general_probe.GeneralProbe.build(load_folder(outcome.model))
+    known = evaluator.GeneralProbe.build(load_folder(outcome.model))
     assert known is not None
     assert known.untuned["score"] == pytest.approx(outcome.after["general"]["score"], abs=1e-5)
     assert "everyday pairs" in (outcome.model / "README.md").read_text()
 
 
 def test_an_untuned_model_is_asked_once(probe: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(general_probe, "_CACHE", {})
+    monkeypatch.setattr(evaluator, "_CACHE", {})
     asked: list[object] = []
-    plain = general_probe.pair_similarities
-    monkeypatch.setattr(general_probe, "pair_similarities", lambda encoder, *columns: asked.append(encoder) or plain(encoder, *columns))
-    first, again, other = (general_probe.GeneralProbe.build(encoder) for encoder in (tiny_encoder(), tiny_encoder(), tiny_encoder(seed=5)))
+    plain = evaluator.pair_similarities
+    monkeypatch.setattr(evaluator, "pair_similarities", lambda encoder, *columns: asked.append(encoder) or plain(encoder, *columns))
+    first, again, other = (evaluator.GeneralProbe.build(encoder) for encoder in (tiny_encoder(), tiny_encoder(), tiny_encoder(seed=5)))
     assert first is not None and again is not None and first.untuned == again.untuned
     assert len(asked) == 2 and other is not None and other.untuned != first.untuned
 
 
 def test_the_written_pairs_are_many_and_graded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(general_probe, "PAIRS", ASSETS / "probe" / "general.csv")
-    parts = {part.language: part for part in general_probe._load_pairs.__wrapped__()}
+    monkeypatch.setattr(evaluator, "PAIRS", ASSETS / "probe" / "general.csv")
+    parts = {part.language: part for part in evaluator._load_pairs.__wrapped__()}
     assert len(parts["en"].scores) >= 120
     assert len(parts["zh"].scores) >= 80
     for part in parts.values():
@@ -358,3 +364,226 @@ def test_runs_of_the_first_version_keep_their_identity() -> None:
     staged = small_spec(first=small_spec(epochs=1).to_json())
     assert run_identity(staged, examples) == "db4ce39fd98dbcdcf783f0fa484d49ae"
     assert run_identity(staged, examples) != run_identity(small_spec(first=small_spec(epochs=1, activation="tanh").to_json()), examples)
+
+
+SPEC = small_spec(epochs=1, evaluations_per_epoch=3, accept_alarm="both")
+"""Of 24 rows: four folds of three steps each, then three steps on all rows."""
+
+
+def course(folder: Path, should_stop: Callable[[], bool] = never, told: Told | None = None) -> TrainingOutcome:
+    def load(spec: TrainSpec, examples: Examples, source: Path | None) -> torch.nn.Module:
+        return tiny_encoder()
+
+    return run_trials(SPEC, scored_pairs(24), Told() if told is None else told, should_stop, load=load, folder=folder)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, torch.Tensor]:
+    folder = tmp_path_factory.mktemp("whole")
+    course(folder)
+    return weights(folder / "model")
+
+
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that was stopped in its second fold, after two of three evaluations. Copy before use."""
+    folder = tmp_path_factory.mktemp("stopped")
+    assert course(folder, stops_after(5)).status == "stopped"
+    return folder
+
+
+def same(folder: Path, whole: dict[str, torch.Tensor]) -> bool:
+    found = weights(folder / "model")
+    return set(found) == set(whole) and all(torch.equal(found[name], whole[name]) for name in whole)
+
+
+def test_a_fold_that_was_stopped_after_an_evaluation_goes_on_from_its_step(
+    tmp_path: Path, stopped: Path, whole: dict[str, torch.Tensor]
+) -> None:
+    folder, told = shutil.copytree(stopped, tmp_path / "run"), Told()
+    course(folder, told=told)
+    assert [event.step for event in told.of(Started)] == [2, 0, 0, 0]  # the second fold, the others, all rows
+    assert not [event.message for event in told.of(Notice) if "damaged" in event.message]
+    assert same(folder, whole)
+
+
+@pytest.mark.parametrize("kind", ["json", "npy"])
+def test_a_fold_whose_evaluations_are_damaged_begins_anew(kind: str, tmp_path: Path, stopped: Path, whole: dict[str, torch.Tensor]) -> None:
+    folder, told = shutil.copytree(stopped, tmp_path / "run"), Told()
+    done = sorted(folder.glob(f"parts/*/marks/*.{kind}"))
+    assert done
+    cut(done[0])
+    assert course(folder, told=told).status == "finished"
+    assert any("begins anew" in event.message for event in told.of(Notice))
+    assert same(folder, whole)
+
+
+def test_what_was_kept_of_the_untuned_model_is_made_again(tmp_path: Path, whole_run: Path, stopped_run: Path) -> None:
+    folder = shutil.copytree(stopped_run, tmp_path / "run")
+    cut(folder / "untuned.npy")
+    done = train(SHORT, SHORT_ROWS, Told(), never, encoder=tiny_encoder(), folder=folder, resume=True)
+    expected = json.loads((whole_run / "outcome.json").read_text(encoding="utf-8"))["after"]["gain_interval"]
+    assert list(done.after["gain_interval"]) == expected
+
+
+def test_folds_are_as_many_as_the_groups_allow() -> None:
+    pairs = scored_pairs(99)
+    grouped = Examples(
+        kind=pairs.kind, texts=pairs.texts, targets=pairs.targets, lines=pairs.lines, groups=tuple(f"g{row % 3}" for row in range(99))
+    )
+    assert len(plan_folds(small_spec(by_group=True), grouped, None)) == 3
+
+
+def test_folds_that_were_asked_for_and_cannot_be_had_are_refused() -> None:
+    with pytest.raises(StudioError):
+        plan_folds(small_spec(judge="folds"), scored_pairs(3), None)
+
+
+def rare(rows: int, positives: int, *, seed: int = 0) -> Examples:
+    """Pairs that say yes where they share the most words."""
+    pairs = scored_pairs(rows, seed)
+    assert pairs.targets is not None
+    labels = np.zeros(rows, np.int64)
+    labels[np.argsort(-pairs.targets)[:positives]] = 1
+    return replace(pairs, kind="labelled_pairs", targets=labels, labels=("no", "yes"), ordered=True)
+
+
+def run_rare_labels(spec: TrainSpec, folder: Path, told: Told, examples: Examples, dev: Examples | None = None) -> TrainingOutcome:
+    def load(spec: TrainSpec, examples: Examples, source: Path | None) -> torch.nn.Module:
+        return tiny_encoder()
+
+    return run_trials(spec, examples, told, never, load=load, folder=folder, dev=dev)  # type: ignore[arg-type]
+
+
+def said(told: Told, words: str) -> list[str]:
+    return [event.message for event in told.of(Notice) if words in event.message]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_held_out_part_has_rows_of_both_labels_where_there_are_two_of_each(seed: int) -> None:
+    for positives in (2, 3, 98):
+        learned, held = split_examples(rare(100, positives), 0.1, seed)
+        assert not has_single_target(learned) and not has_single_target(held)
+        assert 8 <= len(held) <= 10
+    learned, held = split_examples(scored_pairs(20), 0.1, seed)
+    assert len(held) == 2 and not has_single_target(held)
+
+
+def test_a_split_that_says_something_is_drawn_as_ever() -> None:
+    examples = rare(100, 40)
+    assert split_examples(examples, 0.1)[1].lines.tolist() == split_examples(examples, 0.1, stratify=True)[1].lines.tolist()
+    assert hold_out(small_spec(), examples, None)[2] == ""
+
+
+@pytest.mark.parametrize(("positives", "number"), [(40, 5), (10, 5), (8, 4), (5, 2), (4, 2), (3, 3), (2, 2)])
+def test_folds_are_fewer_where_a_label_is_rare(positives: int, number: int) -> None:
+    found = plan_folds(small_spec(), rare(100, positives), None)
+    assert len(found) == number
+    for fold in found:
+        assert fold.held is not None and not has_single_target(fold.held) and not has_single_target(fold.train_rows)
+
+
+def test_a_label_that_stands_in_one_set_of_rows_alone_gives_no_folds() -> None:
+    examples = rare(100, 3)
+    assert examples.targets is not None
+    (left, right), yes = map(list, examples.texts), np.flatnonzero(examples.targets)
+    for place in yes.tolist():
+        left[place] = "cat dog cat"
+    shared = replace(examples, texts=(tuple(left), tuple(right)))
+    assert plan_folds(small_spec(), shared, None) == []
+    if hold_out(small_spec(judge="folds"), shared, None)[1] is not None:
+        with pytest.raises(StudioError, match="so rare"):
+            plan_folds(small_spec(judge="folds"), shared, None)
+
+
+@pytest.mark.slow
+def test_a_run_that_nothing_can_judge_says_so_instead_of_a_score_of_nothing(tmp_path: Path) -> None:
+    told = Told()
+    outcome = run_rare_labels(small_spec(epochs=0.5, loss="cosent", accept_alarm="both"), tmp_path / "alone", told, rare(60, 1))
+    assert outcome.status == "finished" and outcome.before == outcome.after == {}
+    assert len(said(told, "nothing measures how good the model is")) == 1 and not told.of(Evaluated)
+    told, dev = Told(), rare(30, 10, seed=4)
+    assert dev.targets is not None
+    outcome = run_rare_labels(
+        small_spec(epochs=0.5, loss="cosent", accept_alarm="both"),
+        tmp_path / "dev",
+        told,
+        rare(60, 20),
+        dev.take(np.flatnonzero(dev.targets == 0)),
+    )
+    assert outcome.status == "finished" and outcome.after == {}
+    assert said(told, "all 20 held-out rows are labelled “no”")
+
+
+@pytest.mark.slow
+def test_few_rows_of_a_label_are_told_of_and_make_no_gain_sure(tmp_path: Path) -> None:
+    told = Told()
+    outcome = run_rare_labels(small_spec(epochs=1, judge="split", loss="cosent", accept_alarm="both"), tmp_path, told, rare(60, 6))
+    assert said(told, "only 1 of the 6 held-out rows is labelled “yes”")
+    assert 0 < outcome.before["score"] <= 1 and "gain_interval" not in outcome.before
+    if outcome.after["strength"]:
+        assert "gain_interval" not in outcome.after
+    json.dumps([outcome.to_json(), *map(to_json, told)], allow_nan=False)
+
+
+@pytest.mark.slow
+def test_a_run_in_fewer_folds_is_judged_by_all_of_them_and_says_why(tmp_path: Path) -> None:
+    told = Told()
+    outcome = run_rare_labels(small_spec(epochs=0.5, loss="cosent", accept_alarm="both"), tmp_path, told, rare(60, 6))
+    assert outcome.status == "finished"
+    assert [event.title for event in told.of(Part)][:-1] == ["fold 1 of 3", "fold 2 of 3", "fold 3 of 3"]
+    assert all(score > 0 for score in outcome.after["by_fold"])
+    assert "fewer folds than usual" in " ".join(told.of(Started)[0].reasons)
+    json.dumps(outcome.to_json(), allow_nan=False)
+
+
+@pytest.mark.slow
+def test_of_asked_for_folds_those_without_a_score_take_no_part_in_the_mean(tmp_path: Path) -> None:
+    told, examples = Told(), rare(60, 2)
+    judged = [not has_single_target(held) for _, held in make_folds(examples, 4)]
+    assert judged.count(True) == 2
+    outcome = run_rare_labels(small_spec(folds=4, epochs=0.5, loss="cosent", accept_alarm="both"), tmp_path, told, examples)
+    assert outcome.status == "finished"
+    ended = told.of(PartEnded)
+    assert [bool(event.after) for event in ended] == judged
+    each = [event.after["score"] for event in ended if event.after]
+    assert outcome.after["each"] == each and outcome.after["score"] == pytest.approx(np.mean(each))
+    assert len(said(told, "held-out rows are labelled “no”")) == 2
+    best = max((event for event in ended if event.after), key=lambda event: event.after["score"] - event.before["score"])
+    assert outcome.after["kept"] == best.after, "a model that nothing judged is not the best"
+
+
+def test_rows_too_few_to_show_an_order_in_every_resample_say_no_opposite() -> None:
+    """Two rows in the other order: half of their resamples draw one of them twice, and show no order."""
+    encoder, many = tiny_encoder(), scored_pairs(40)
+    assert many.targets is not None
+    left, right = encode_columns(encoder, many.texts[:2])
+    near = np.argsort(similarities(left, right)["cosine"])
+    two = replace(many.take(near[[0, -1]]), targets=np.array([1.0, 0.0], np.float32))
+    assert Evaluator(two)(encoder)["score"] == -1
+    assert check_below_chance(encoder, [two], [Evaluator(two)(encoder)]) is None
+    half = many.take(np.concatenate([near[:10], near[-10:]]))
+    opposite = replace(half, targets=np.linspace(1, 0, 20, dtype=np.float32))
+    assert check_below_chance(encoder, [opposite], [Evaluator(opposite)(encoder)]) is not None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rows", [20, 29])
+def test_the_fewest_rows_that_are_judged_in_folds_get_a_verdict(tmp_path: Path, rows: int) -> None:
+    """No fold is so small that its resamples are not defined, which would leave a gain by chance without a word of doubt."""
+    for number in range(rows, rows + 9):
+        held = [member.held for member in plan_folds(small_spec(), scored_pairs(number), None)]
+        assert held and all(fold is not None and len(fold) >= MIN_CLUSTERS for fold in held)
+    after = run_rare_labels(small_spec(epochs=1, learning_rate=3e-3), tmp_path, Told(), scored_pairs(rows)).after
+    low, high = after["gain_interval"]
+    assert len(after["interval"]) == 2 and low <= high
+
+
+@pytest.mark.slow
+def test_a_handful_of_held_out_rows_is_said_to_tell_nothing(tmp_path: Path) -> None:
+    told = Told()
+    after = run_rare_labels(small_spec(epochs=1, judge="split", blend=False), tmp_path / "split", told, scored_pairs(30)).after
+    assert said(told, "3 held-out rows: too few") and "gain_interval" not in after
+    more = Told()
+    run_rare_labels(small_spec(epochs=0.5), tmp_path / "dev", more, scored_pairs(30), scored_pairs(40, 5))
+    assert not said(more, "too few")

@@ -20,13 +20,13 @@ from sbert_studio.evaluation.report import describe_score
 from sbert_studio.models.io.load import load_folder
 from sbert_studio.models.transformer import TransformerEncoder
 from sbert_studio.training.evaluator import Evaluator
-from sbert_studio.training.events import Evaluated, Finished, Notice, Part, PartEnded, Started, Stopped
-from sbert_studio.training.members import plan_members, summarize_scores
+from sbert_studio.training.events import Evaluated, Finished, Notice, Part, PartEnded, Started, Step, Stopped
+from sbert_studio.training.members import OverallProgress, plan_members, summarize_scores
 from sbert_studio.training.spec import TrainSpec
-from sbert_studio.training.trainer import TrainingOutcome
+from sbert_studio.training.trainer import RunNotes, TrainingOutcome
 from sbert_studio.training.trials import run_trials
 
-from .tiny import Told, labelled_pairs, never, scored_pairs, small_spec, stops_after, tiny_encoder, weights
+from .tiny import Told, labelled_pairs, labelled_texts, never, positive_pairs, scored_pairs, small_spec, tiny_encoder, weights
 
 
 def load(spec: TrainSpec, examples: Examples, source: Path | None) -> TransformerEncoder:
@@ -98,8 +98,8 @@ def test_folds_hold_out_every_row_once_and_share_no_text() -> None:
     assert sorted(line for member in plan for line in member.held.lines.tolist()) == examples.lines.tolist()  # type: ignore[union-attr]
     for member in plan:
         assert member.held is not None
-        assert not texts_of(member.learned) & texts_of(member.held)
-        assert len(member.learned) + len(member.held) == 90
+        assert not texts_of(member.train_rows) & texts_of(member.held)
+        assert len(member.train_rows) + len(member.held) == 90
     assert len({member.name for member in plan}) == 5
 
 
@@ -111,10 +111,10 @@ def test_groups_are_never_on_both_sides() -> None:
     for member in plan:
         assert member.held is not None
         assert len(set(member.held.groups)) == 1
-        assert not set(member.learned.groups) & set(member.held.groups)
+        assert not set(member.train_rows.groups) & set(member.held.groups)
     (single,) = plan_members(small_spec(by_group=True, dev_fraction=0.34), grouped(), None)
     assert single.held is not None
-    assert not set(single.learned.groups) & set(single.held.groups)
+    assert not set(single.train_rows.groups) & set(single.held.groups)
 
 
 def _order(plan: list[Any]) -> list[str]:
@@ -130,22 +130,13 @@ def test_folds_of_several_seeds_divide_anew() -> None:
 
 
 @pytest.mark.slow
-def test_cross_validation_trains_each_fold(tmp_path: Path) -> None:
-    told = Told()
-    outcome = course(small_spec(folds=3, epochs=1), tmp_path, told, dev=None)
-    assert len(outcome.after["each"]) == 3 == len(told.of(Started))
-    assert outcome.after["rows"] == 40 // 3
-    assert load_folder(outcome.model).dim == 32
-
-
-@pytest.mark.slow
 def test_a_second_stage_goes_on_where_the_first_ended(tmp_path: Path) -> None:
     told, dev, first = Told(), scored_pairs(60, seed=7), labelled_pairs(40, seed=30)
-    stage = small_spec(objective="softmax", epochs=1).to_json()
-    outcome = course(small_spec(first=stage, epochs=1), tmp_path, told, first=first, reasons=("because",))
+    stage = small_spec(loss="softmax", epochs=1).to_json()
+    outcome = course(small_spec(first=stage, epochs=1), tmp_path, told, first=first, notes=RunNotes(("because",)))
     assert [event.title for event in told.of(Part)] == ["first stage", "second stage"]
     started = told.of(Started)
-    assert [event.objective for event in started] == ["softmax", "cosine"]
+    assert [event.loss for event in started] == ["softmax", "cosine"]
     assert [event.reasons for event in started] == [("because",), ()]
     untuned = Evaluator(dev)(tiny_encoder())["score"]
     assert outcome.before["score"] == pytest.approx(untuned, abs=1e-6)
@@ -164,32 +155,11 @@ def test_the_first_stage_does_not_see_held_out_texts(tmp_path: Path) -> None:
     first = labelled_pairs(80, seed=30)
     known = replace(first, texts=((dev.texts[0][0].upper(), *first.texts[0][1:]), first.texts[1]))
     also = find_leaks(first, dev).sum()  # short sentences of few words meet by chance
-    course(small_spec(epochs=0.2, first=small_spec(objective="softmax", epochs=0.2).to_json()), tmp_path, told, first=known, dev=dev)
+    course(small_spec(epochs=0.2, first=small_spec(loss="softmax", epochs=0.2).to_json()), tmp_path, told, first=known, dev=dev)
     (notice,) = [event.message for event in told.of(Notice) if "first stage" in event.message]
     assert notice.startswith(f"{also + 1} rows") and notice.endswith("left out")
     started = told.of(Started)[0]
     assert started.rows + started.dev_rows == len(first) - also - 1
-
-
-@pytest.mark.slow
-def test_stopped_and_resumed_it_ends_as_if_nothing_had_happened(tmp_path: Path) -> None:
-    """Two stages and two seeds of five steps each: stopped in each of them."""
-    spec = small_spec(seeds=2, epochs=1, first=small_spec(objective="softmax", epochs=1).to_json())
-    more = {"first": labelled_pairs(40, seed=30), "dev": scored_pairs(30, seed=7)}
-    whole = course(spec, tmp_path / "whole", **more)
-    for steps, begun in ((1, [0]), (3, [1]), (3, [4, 0]), (5, [2, 0])):
-        told = Told()
-        stopped = course(spec, tmp_path / "halted", told, stops_after(steps), **more)
-        assert stopped.status == "stopped"
-        assert isinstance(told[-1], Stopped)
-        assert [event.step for event in told.of(Started)] == begun
-        assert load_folder(stopped.model).dim == 32
-    resumed = course(spec, tmp_path / "halted", **more)
-    assert resumed.status == "finished"
-    assert resumed.after["each"] == whole.after["each"]
-    one, other = weights(whole.model), weights(resumed.model)
-    assert all(torch.equal(one[name], other[name]) for name in one)
-    assert course(spec, tmp_path / "halted", **more).after == resumed.after, "resumed once more, it only tells how it ended"
 
 
 @pytest.mark.slow
@@ -216,7 +186,7 @@ def test_what_cannot_be_judged_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_spec_with_a_first_stage_travels_as_json() -> None:
-    spec = small_spec(first={"objective": "softmax", "epochs": 1})
+    spec = small_spec(first={"loss": "softmax", "epochs": 1})
     assert TrainSpec.from_json(json.loads(json.dumps(spec.to_json()))) == spec
     assert spec.first["epochs"] == 1.0
 
@@ -236,7 +206,7 @@ def test_the_dial_of_several_seeds_shows_the_marks_of_the_model_that_is_kept(
     tmp_path: Path, seeded: tuple[TrainingOutcome, Told, Path]
 ) -> None:
     from sbert_studio.services.run_setup import strength_marks
-    from sbert_studio.training.strength import set_strength
+    from sbert_studio.training.blend import set_strength
 
     outcome, told, kept = seeded
     folder = shutil.copytree(kept, tmp_path / "run")
@@ -249,3 +219,90 @@ def test_the_dial_of_several_seeds_shows_the_marks_of_the_model_that_is_kept(
         assert Evaluator(DEV)(load_folder(folder / "model"))["score"] == pytest.approx(mark["score"], abs=1e-5)
         again = strength_marks(outcome.before, after)
         assert again is not None and again["strength"] == mark["strength"] and again["marks"] == shown["marks"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("spec", "examples", "more"),
+    [
+        (small_spec(epochs=1, judge="folds"), scored_pairs(30), {}),
+        (small_spec(epochs=1, seeds=3), scored_pairs(32), {"dev": scored_pairs(40, seed=7)}),
+        (small_spec(epochs=1, folds=2, seeds=2), scored_pairs(32), {}),
+        (small_spec(epochs=1, first=small_spec(epochs=1, loss="in_batch").to_json()), scored_pairs(32), {"first": positive_pairs(24)}),
+        (small_spec(epochs=1, loss="supcon", judge="folds"), labelled_texts(40), {}),
+        (small_spec(epochs=1, judge="split"), scored_pairs(32), {}),
+    ],
+)
+def test_the_bar_is_that_of_the_whole_run_and_never_falls_back(tmp_path: Path, spec: TrainSpec, examples: Examples, more: Any) -> None:
+    told = Told()
+    outcome = run_trials(spec, examples, told, never, load=load, folder=tmp_path, **more)
+    assert outcome.status == "finished"
+    steps = told.of(Step)
+    shares = [event.run_step / event.run_steps for event in steps]
+    assert shares == sorted(shares) and shares[-1] == 1.0
+    assert steps[-1].run_step == outcome.steps
+    begun = told.of(Started)
+    assert begun[0].run_steps == pytest.approx(outcome.steps, rel=0.6) and begun[0].run_step == 0
+    if len(begun) > 1:
+        end_of_first = next(event for event in steps if event.step == event.steps)
+        assert shares[steps.index(end_of_first)] < 0.75, "one part is not the whole"
+        assert end_of_first.seconds_left > 0
+    assert steps[-1].seconds_left < steps[0].seconds_left + 1
+
+
+def test_the_time_left_is_right_where_every_step_takes_as_long() -> None:
+    now, told = [0.0], Told()
+    run = OverallProgress(told, [10, 20, 30], clock=lambda: now[0])
+    left = []
+    for number, steps in enumerate((10, 20, 30), start=1):
+        run(Part(number, 3, f"fold {number}"))
+        now[0] += 2.0  # the model is loaded
+        run(Started(steps, 1, 80, 8, "cosine", "full", "cpu", "float32", 8))
+        for step in range(1, steps + 1):
+            now[0] += 1.0
+            run(Step(step, steps, 0, 0.1, 0.1, 8.0, float(steps - step), 1.0))
+            left.append((60 + 6 - now[0], told.of(Step)[-1].seconds_left))
+        run(PartEnded(number, 3, f"fold {number}", {}, {}))
+    assert left[0][1] == pytest.approx(left[0][0], rel=0.15)
+    assert all(said == pytest.approx(true, abs=6) for true, said in left)
+    assert [event.run_step for event in told.of(Step)] == list(range(1, 61))
+    assert {event.run_steps for event in told.of(Step)} == {60}
+
+
+def test_a_part_that_was_done_before_counts_as_done() -> None:
+    told = Told()
+    run = OverallProgress(told, [10, 10])
+    run(Part(1, 2, "seed 1"))
+    run(PartEnded(1, 2, "seed 1", {}, {}))
+    run(Part(2, 2, "seed 2"))
+    run(Started(10, 1, 80, 8, "cosine", "full", "cpu", "float32", 8, 5))
+    run(Step(6, 10, 0, 0.1, 0.1, 8.0, 4.0, 1.0))
+    (step,) = told.of(Step)
+    assert (step.run_step, step.run_steps, step.seconds_left) == (16, 20, 4.0)
+
+
+def test_parts_that_had_ended_before_a_resume_tell_nothing_of_the_pace() -> None:
+    now, told = [0.0], Told()
+    run = OverallProgress(told, [100] * 4, clock=lambda: now[0])
+    for number in (1, 2):
+        run(Part(number, 4, f"fold {number}"))
+        run(PartEnded(number, 4, f"fold {number}", {}, {}))
+    run(Part(3, 4, "fold 3"))
+    run(Started(100, 1, 80, 8, "cosine", "full", "cpu", "float32", 8))
+    now[0] += 5.0
+    run(Step(5, 100, 0, 0.1, 0.1, 8.0, 95.0, 1.0))
+    assert told.of(Step)[-1].seconds_left == pytest.approx(195.0)
+
+
+def test_a_training_that_ends_sooner_or_later_than_planned_never_turns_the_bar_back() -> None:
+    for real in (4, 25):
+        told = Told()
+        run = OverallProgress(told, [10, 10, 10])
+        for number in (1, 2, 3):
+            run(Part(number, 3, "fold"))
+            steps = real if number > 1 else 10
+            run(Started(steps, 1, 80, 8, "cosine", "full", "cpu", "float32", 8))
+            for step in range(1, steps + 1):
+                run(Step(step, steps, 0, 0.1, 0.1, 8.0, 1.0, 1.0))
+        shares = [event.run_step / event.run_steps for event in told.of(Step)]
+        assert shares == sorted(shares) and shares[-1] == 1.0
