@@ -234,8 +234,8 @@ class CategoryTask(TextTask):
     """Category of the nearest neighbour."""
 
     order = 6
-    title = "Texts with a category: nearest neighbour"
-    help = "The share of texts whose nearest neighbour, or nearest centre of a category, is of their own category."
+    title = "Labelled texts: nearest neighbor"
+    help = "Share of texts whose nearest neighbor, or nearest category centroid, has their own category."
     main = ("nearest_neighbour_accuracy",)
     uses_reference = True
     reference_help = "The nearest neighbour of a text is sought among them. Without them the texts above are laid beside each other."
@@ -268,8 +268,8 @@ class ClusteringTask(TextTask):
     """K-means against the classes."""
 
     order = 8
-    title = "Texts with a category: clustering"
-    help = "V-measure of k-means, with as many clusters as there are classes."
+    title = "Labelled texts: clustering"
+    help = "V-measure of k-means with as many clusters as classes."
     main = ("v_measure",)
 
     def evaluate_vectors(self, encoded: EncodedExamples, reference: EncodedExamples | None = None, by: str = "cosine") -> Report:

@@ -158,8 +158,8 @@ class GeometryTask(Task):
     """Anisotropy, uniformity and alignment. Anisotropy is the main score: it is exact and defined for any texts."""
 
     order = 11
-    title = "Any texts: geometry of the vectors"
-    help = "Anisotropy (the mean cosine of two texts), uniformity, and alignment where pairs are alike; of all three less is better."
+    title = "Any texts: embedding geometry"
+    help = "Anisotropy (mean cosine of two texts), uniformity, and alignment of similar pairs; lower is better for all three."
     kinds = KINDS
     main = ("anisotropy",)
     needs_vectors = True

@@ -126,8 +126,8 @@ class PairTask(Task):
     """Ranking and best threshold."""
 
     order = 2
-    title = "Pairs with labels yes and no"
-    help = "Average precision of each similarity, and the accuracy and F1 of the threshold that is best on these rows."
+    title = "Pairs with binary labels"
+    help = "Average precision of each similarity, and accuracy and F1 at the best threshold on these rows."
     kinds = ("labelled_pairs",)
     main = ("cosine", "average_precision")
     by_similarity = True
@@ -195,7 +195,7 @@ class TripletTask(Task):
 
     order = 4
     title = "Triplets"
-    help = "The share of anchors that are nearer to their positive than to every negative."
+    help = "Share of anchors that are closer to their positive than to every negative."
     kinds = ("triplets",)
     main = ("cosine", "accuracy")
 

@@ -147,7 +147,7 @@ class RetrievalTask(Task):
 
     order = 5
     title = "Retrieval of matching texts"
-    help = "How far up a text finds its partner among all: mean reciprocal rank and nDCG within the first ten, accuracy at 1 to 10."
+    help = "Retrieval of each text's partner among all texts: MRR and nDCG in the top 10, accuracy at 1 to 10."
     kinds = ("positive_pairs",)
     main = ("mrr_at_10",)
     needs_vectors = True

@@ -124,8 +124,8 @@ class STSTask(Task):
     """Rank and linear correlation with human scores."""
 
     order = 1
-    title = "Similarity with scores (STS)"
-    help = "Spearman's and Pearson's correlation of each similarity with the scores that people gave."
+    title = "Pairs with scores (STS)"
+    help = "Spearman and Pearson correlation of each similarity with human scores."
     kinds = ("scored_pairs", "labelled_pairs")
     main = ("cosine", "spearman")
     pools = True
@@ -200,8 +200,8 @@ class TopicTask(Task):
     """Correlations within groups of pairs."""
 
     order = 10
-    title = "Similarity with scores, by topic"
-    help = "Spearman's and Pearson's correlation of the cosine with the scores within each group of pairs, their mean, and over all."
+    title = "Pairs with scores, by topic"
+    help = "Spearman and Pearson correlation of the cosine with the scores within each group of pairs, their mean, and overall."
     kinds = ("scored_pairs",)
     main = ("mean", "spearman")
 

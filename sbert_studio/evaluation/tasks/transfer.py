@@ -279,8 +279,8 @@ class TransferTask(TextTask):
     """Linear probe with a fixed penalty."""
 
     order = 7
-    title = "Texts with a category: linear probe"
-    help = "Accuracy and macro F1 of a logistic regression on the vectors, cross-validated."
+    title = "Labelled texts: linear probe"
+    help = "Accuracy and macro F1 of a cross-validated logistic regression on the embeddings."
     main = ("accuracy",)
 
     def fits(self, shape: DataShape) -> bool:
@@ -296,8 +296,8 @@ class SentEvalTask(TextTask):
     """Logistic regression with a tuned penalty."""
 
     order = 9
-    title = "Texts or pairs with a class: SentEval regression"
-    help = "Accuracy and F1 of a logistic regression with a penalty chosen unseen, learned from rows of its own or in ten folds."
+    title = "Labelled texts or pairs: SentEval"
+    help = "Accuracy and F1 of a logistic regression with a tuned penalty, trained on reference rows or in ten folds."
     kinds = ("labelled_texts", "labelled_pairs")
     main = ("accuracy",)
     learns = True
@@ -344,7 +344,7 @@ class PairClassTask(Task):
 
     order = 3
     title = "Pairs with unordered classes"
-    help = "Accuracy and macro F1 of a regression on both vectors, cross-validated, or of a cross-encoder's own classes."
+    help = "Accuracy and macro F1 of a cross-validated logistic regression on both embeddings, or of a cross-encoder's own classes."
     kinds = ("labelled_pairs",)
     main = ("accuracy",)
     sorts_pairs = True
