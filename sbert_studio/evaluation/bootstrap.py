@@ -32,7 +32,7 @@ MIN_CLUSTERS = 5
 Simulated with equally good models, the 95 % interval excludes zero in 13 to 18 % of the cases with two to four, and always with one.
 """
 _CLUSTERS: ContextVar[np.ndarray | None] = ContextVar("the cluster of each row", default=None)
-_TOTAL_CLUSTERS: ContextVar[int] = ContextVar("rows or clusters in all, where a subset is drawn", default=0)
+_TOTAL_CLUSTERS: ContextVar[int] = ContextVar("total_clusters", default=0)
 
 
 @contextmanager
