@@ -20,6 +20,7 @@ from .inference.batching import (
     TransformerTokens,
     cap_length,
     ensure_padding_token,
+    pad_pairs,
     replace_surrogates,
     token_batches,
     truncating_tokenizer,
@@ -69,7 +70,7 @@ class CrossEncoder(Trainable, PairScorer):
         self.model.config.pad_token_id = TransformerTokens(self.tokenizer, 8).pad
         self.labels = int(model.config.num_labels)
         # A head that reads the last place of a row, as XLNet's does, must find the pair's last token there.
-        self._pads_left = getattr(model.config, "summary_type", "") == "last" and tokenizer.padding_side == "left"
+        self.pads_left = getattr(model.config, "summary_type", "") == "last" and tokenizer.padding_side == "left"
         self._arguments = frozenset(inspect.signature(model.forward).parameters)
         self._frozen: tuple[str, int] | None = None
         if not tokenizer.is_fast:
@@ -200,12 +201,7 @@ class CrossEncoder(Trainable, PairScorer):
 
     def batch(self, ids: TokenRows, segments: TokenRows, rows: np.ndarray) -> dict[str, Tensor]:
         """Return a padded batch of ``rows``: ``input_ids``, ``token_type_ids`` and, if any is padding, ``attention_mask``."""
-        input_ids, mask = ids.padded(rows, self.pad)
-        arrays = {"input_ids": input_ids, "token_type_ids": segments.padded(rows, 0)[0]}
-        if mask is not None:
-            arrays["attention_mask"] = mask
-            if self._pads_left:
-                arrays = _pad_left(arrays, mask)
+        arrays = pad_pairs(ids, segments, rows, self.pad, left=self.pads_left)
         return {name: torch.from_numpy(array).to(self.device, non_blocking=True) for name, array in arrays.items()}
 
     def forward(self, batch: dict[str, Tensor]) -> Tensor:
@@ -236,12 +232,6 @@ class CrossEncoder(Trainable, PairScorer):
                     progress(done, len(ids))
         scores = scores[inverse]
         return scores[:, 0] if self.labels == 1 else scores
-
-
-def _pad_left(arrays: dict[str, np.ndarray], mask: np.ndarray) -> dict[str, np.ndarray]:
-    width = mask.shape[1]
-    columns = (np.arange(width) - (width - mask.sum(axis=1))[:, None]) % width
-    return {name: np.take_along_axis(array, columns, axis=1) for name, array in arrays.items()}
 
 
 def is_cross_encoder_folder(folder: Path) -> bool:

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from ..errors import StudioError
 from ..workspace import atomic_folder
 from .card import CardFacts, model_card
-from .inference.batching import CHUNK_TEXTS, TokenRows, prefix_length, unique_texts
+from .inference.batching import CHUNK_TEXTS, TokenRows, pad_pairs, prefix_length, unique_texts
 from .inference.packing import packed_bytes
 from .inference.varlen import to_device
 from .io.digests import write_digests
@@ -326,23 +326,20 @@ class PairRows(_ExampleRows):
 
     tokens: TokenRows
     segments: TokenRows
+    pads_left: bool = False
 
     @classmethod
     def read(cls, examples: Examples, encoder: CrossEncoder) -> PairRows:
         left, right = examples.texts
         tokens, segments = encoder.rows(list(zip(left, right, strict=True)))
-        return cls(np.arange(len(left))[None], _targets(examples), encoder.pad, tokens, segments)
+        return cls(np.arange(len(left))[None], _targets(examples), encoder.pad, tokens, segments, encoder.pads_left)
 
     @property
     def lengths(self) -> np.ndarray:
         return self.tokens.lengths
 
     def inputs(self, rows: np.ndarray, views: int, device: torch.device) -> dict[str, Tensor]:
-        places = np.tile(rows, views)
-        ids, mask = self.tokens.padded(places, self.pad)
-        arrays = {"input_ids": ids, "token_type_ids": self.segments.padded(places, 0)[0]}
-        if mask is not None:
-            arrays["attention_mask"] = mask
+        arrays = pad_pairs(self.tokens, self.segments, np.tile(rows, views), self.pad, left=self.pads_left)
         return {name: to_device(array, device) for name, array in arrays.items()}
 
 

@@ -7,11 +7,12 @@ import pytest
 import torch
 from sentence_transformers import CrossEncoder as Peer
 
+from sbert_studio.data.examples import Examples
 from sbert_studio.errors import StudioError
 from sbert_studio.models.base import EncodingStoppedError
 from sbert_studio.models.cross_encoder import CrossEncoder, Head, create_cross_encoder, load_cross_encoder
 
-from .tiny import TEXTS, tiny_encoder
+from .tiny import TEXTS, tiny_cross, tiny_encoder
 
 PAIRS = [(a, b) for a in TEXTS[:5] for b in TEXTS[4:]]
 
@@ -93,3 +94,15 @@ def test_long_pairs_are_cut_on_their_longer_side(bert: Path) -> None:
 def test_a_sentence_encoder_is_no_cross_encoder(bert: Path) -> None:
     with pytest.raises(StudioError, match="no trained head"):
         load_cross_encoder(bert)
+
+
+@pytest.mark.parametrize("kind", ["bert", "xlnet"])
+def test_training_pads_pairs_on_the_same_side_as_prediction(kind: str) -> None:
+    encoder = tiny_cross(kind)
+    texts = (("cat", "a dog runs", "cat"), ("dog sat", "the cat", "a long day at the park"))
+    examples = Examples("scored_pairs", texts, np.zeros(3, np.float32), np.arange(3))
+    rows = encoder.training_rows(examples)
+    batch = rows.inputs(np.arange(3), 1, torch.device("cpu"))
+    expected = encoder.collate(encoder.tokenize(list(zip(*texts, strict=True))))
+    assert rows.pads_left == (kind == "xlnet") and not batch["attention_mask"].all()
+    assert all(torch.equal(value, expected[name]) for name, value in batch.items())

@@ -251,6 +251,24 @@ class TokenRows:
         return self.flat[indices], starts.astype(np.int32)
 
 
+def pad_pairs(ids: TokenRows, segments: TokenRows, rows: np.ndarray, pad: int, *, left: bool) -> dict[str, np.ndarray]:
+    """Return ``input_ids``, ``token_type_ids`` and, if any is padding, ``attention_mask`` of ``rows``, (b, longest) int64.
+
+    Args:
+        left: pad on the left, for models such as XLNet that classify by the last token.
+    """
+    input_ids, mask = ids.padded(rows, pad)
+    arrays = {"input_ids": input_ids, "token_type_ids": segments.padded(rows, 0)[0]}
+    if mask is None:
+        return arrays
+    arrays["attention_mask"] = mask
+    if not left:
+        return arrays
+    width = mask.shape[1]
+    columns = (np.arange(width) - (width - mask.sum(axis=1))[:, None]) % width
+    return {name: np.take_along_axis(array, columns, axis=1) for name, array in arrays.items()}
+
+
 def unique_texts(texts: Sequence[str]) -> tuple[list[str], np.ndarray]:
     """Return the distinct texts in order of first occurrence, and each text's index among them, int64 (n,)."""
     numbers: dict[str, int] = {}
