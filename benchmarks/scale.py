@@ -46,7 +46,7 @@ def digest(folder: Path) -> str:
 
 def encode(home: Path, rows: int, file: Path | None, times: int) -> None:
     from sbert_studio.services import Studio
-    from sbert_studio.services.shards import ShardingOptions
+    from sbert_studio.services.shards import EncodingOptions, ShardingOptions
     from sbert_studio.settings import Settings, configure_ray
     from sbert_studio.shards.executor import ExecutionOptions
 
@@ -66,7 +66,7 @@ def encode(home: Path, rows: int, file: Path | None, times: int) -> None:
                 found = []
                 for engine in ("local", "ray"):
                     out = home / f"{engine}-{count}-{turn}"
-                    done = studio.shards.encode(texts, out, ExecutionOptions(engine, workers=2), ShardingOptions(1, 500))
+                    done = studio.shards.encode(texts, out, ExecutionOptions(engine, workers=2), ShardingOptions(1, 500), EncodingOptions())
                     taken.setdefault((engine, count), []).append(done.seconds)
                     found.append(digest(out))
                     print(f"{engine:6} {count:8,} rows {done.seconds:7.1f} s {done.sentences_per_second:7,.0f}/s  {found[-1]}", flush=True)

@@ -1,9 +1,8 @@
-"""SBERT Studio: explore sentences in a browser and tune the model that compares them.
+"""SBERT Studio: explore sentences in a browser and fine-tune the model that compares them.
 
-Text comes in (:mod:`~sbert_studio.data`), becomes vectors (:mod:`~sbert_studio.models`), is compared, searched and
-drawn (:mod:`~sbert_studio.explore`), is judged (:mod:`~sbert_studio.evaluation`) and teaches a better encoder
-(:mod:`~sbert_studio.losses`, :mod:`~sbert_studio.training`). :class:`sbert_studio.services.Studio` is where the
-page, the command line and the API meet these rooms.
+Tables are read by :mod:`~sbert_studio.data`, encoded by :mod:`~sbert_studio.models`, searched, clustered and mapped by
+:mod:`~sbert_studio.explore`, used for :mod:`~sbert_studio.evaluation`, and for :mod:`~sbert_studio.training` with
+:mod:`~sbert_studio.losses`. The page, the command line and the API share :class:`sbert_studio.services.Studio`.
 """
 
 __version__ = "0.1.0"

@@ -18,11 +18,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from .progress import KeyLocks
+
 if TYPE_CHECKING:
     import numpy as np
 
 T = TypeVar("T")
-_POLL_SECONDS = 0.25  # how often a waiting thread checks whether it should give up
 
 
 class LruCache(Generic[T]):
@@ -40,7 +41,7 @@ class LruCache(Generic[T]):
         self.budget = budget
         self._size = size
         self._lock = threading.Lock()
-        self._turns: dict[Hashable, tuple[threading.Lock, int]] = {}
+        self._computing = KeyLocks()
         self._items: OrderedDict[Hashable, tuple[T, int, float]] = OrderedDict()
 
     def get(self, key: Hashable, make: Callable[[], T], patience: Callable[[], None] = lambda: None) -> T:
@@ -50,27 +51,13 @@ class LruCache(Generic[T]):
             patience: called while another thread computes the value; it may raise to stop waiting.
         """
         found = self._find(key)
-        if found is not None:
-            return found[0]
-        with self._lock:
-            turn, waiting = self._turns.get(key, (threading.Lock(), 0))
-            self._turns[key] = turn, waiting + 1
-        try:
-            while not turn.acquire(timeout=_POLL_SECONDS):
-                patience()
-            try:
+        if found is None:
+            with self._computing.hold(key, patience):
                 found = self._find(key)
                 if found is None:
                     found = (make(),)
                     self._add(key, found[0])
-                return found[0]
-            finally:
-                turn.release()
-        finally:
-            with self._lock:
-                turn, waiting = self._turns.pop(key)
-                if waiting > 1:
-                    self._turns[key] = turn, waiting - 1
+        return found[0]
 
     @property
     def bytes(self) -> int:
@@ -194,7 +181,7 @@ def register_mapped_array(array: np.memmap) -> None:
 
 
 def release_registered_pages(folder: Path, beyond: int) -> None:
-    """Drop the resident pages of all registered arrays if those of files below ``folder`` exceed ``beyond`` bytes (Linux).
+    """Drop the resident pages of all registered arrays if the files below ``folder`` hold more than ``beyond`` bytes (Linux).
 
     Vectors of known corpora stay mapped, and what a search reads of them counts as this process's memory. Each mapping is released by its
     own object: a looked-up address may have been reused.
@@ -219,7 +206,7 @@ def _first_from(wanted: Sequence[int], start: int) -> float:
 
 
 def _mapped_files() -> Iterator[tuple[int, int, str]]:
-    """Yield (address, size, path) of each mapped file; nothing if the system does not tell."""
+    """Yield (address, size, path) of each mapped file; nothing where /proc is missing."""
     for words in _proc_lines("maps"):
         if len(words) == 6 and words[5].startswith("/"):
             low, high = (int(part, 16) for part in words[0].split("-"))

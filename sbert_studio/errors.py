@@ -126,7 +126,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def is_machine_error(error: BaseException) -> bool:
-    """Return True if ``error`` is a lack of memory or disk space, so that it says nothing about the file being read."""
+    """Return True if ``error`` is a lack of memory or disk space, which is not the fault of the file being read."""
     return is_out_of_memory(error) or is_disk_full(error)
 
 

@@ -1,4 +1,4 @@
-"""Identity and address of whoever requested the current work: this machine's owner, a signed-in visitor, or an anonymous one."""
+"""Identity and address behind the current work: this machine's owner, a signed-in visitor, or an anonymous one."""
 
 from __future__ import annotations
 

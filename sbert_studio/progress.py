@@ -32,9 +32,6 @@ def stoppable(should_stop: ShouldStop) -> Iterator[None]:
 
     The condition applies to everything called from the block in this thread, as Trio's cancel scopes do, so that it need not be an
     argument of every function between a button and a loop.
-
-    Raises:
-        StoppedError: the work was cancelled.
     """
     token = _STOP_CONDITIONS.set((*_STOP_CONDITIONS.get(), should_stop))
     try:
@@ -65,11 +62,7 @@ def bind_checkpoint() -> Callable[[], None]:
 
 
 def checkpoint() -> None:
-    """Raise if the work is to stop; called between steps of anything that may take seconds.
-
-    Raises:
-        StoppedError: a stop condition is met.
-    """
+    """Raise StoppedError if a stop condition is met; called between steps of anything that may take seconds."""
     bind_checkpoint()()
 
 
@@ -108,21 +101,22 @@ class SharedProgress:
 class KeyLocks:
     """A lock for each key, so that two threads never compute the same thing at once.
 
-    A thread that waits for a lock can be cancelled (see :func:`checkpoint`).
+    A thread that waits for a lock can be cancelled: by default at a :func:`checkpoint`.
     """
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
-        self._locks: dict[str, tuple[threading.Lock, int]] = {}
+        self._locks: dict[Hashable, tuple[threading.Lock, int]] = {}
 
     @contextmanager
-    def __getitem__(self, key: str) -> Iterator[None]:
+    def hold(self, key: Hashable, patience: Callable[[], None] = checkpoint) -> Iterator[None]:
+        """Hold the lock of ``key`` within the block; ``patience`` is called while waiting and may raise."""
         with self._guard:
             lock, users = self._locks.get(key, (threading.Lock(), 0))
             self._locks[key] = lock, users + 1
         try:
             while not lock.acquire(timeout=_POLL_SECONDS):
-                checkpoint()
+                patience()
             try:
                 yield
             finally:
@@ -132,3 +126,5 @@ class KeyLocks:
                 lock, users = self._locks.pop(key)
                 if users > 1:
                     self._locks[key] = lock, users - 1
+
+    __getitem__ = hold

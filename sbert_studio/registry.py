@@ -75,11 +75,7 @@ class Field:
     choices: tuple[str, ...] = ()
 
     def parse(self, raw: Any) -> Any:
-        """Return ``raw`` (a string from ``--set``, or a JSON value) as this field's type.
-
-        Raises:
-            StudioError: it has the wrong type, is out of bounds, or not a choice.
-        """
+        """Return ``raw`` (a string from ``--set``, or a JSON value) as this field's type; StudioError if it is invalid."""
         try:
             value = _convert(raw, self.type)
         except (TypeError, ValueError):
@@ -117,7 +113,7 @@ def setting(
     choices: Sequence[str] = (),
     **more: str,
 ) -> Any:
-    """Return a dataclass field with the metadata a form needs, and ``more`` of it."""
+    """Return a dataclass field with the metadata a form needs; ``more`` is added to it."""
     metadata = {"help": help, "min": min, "max": max, "step": step, "choices": tuple(choices), **more}
     return dataclasses.field(default=default, metadata=metadata)
 
@@ -135,11 +131,7 @@ P = TypeVar("P")
 
 
 def parse_params(params: type[P], values: Mapping[str, Any]) -> P:
-    """Create ``params`` from names and validated values.
-
-    Raises:
-        StudioError: a name is unknown, or a value invalid.
-    """
+    """Create ``params`` from names and values; StudioError if a name is unknown or a value invalid."""
     known = {field.name: field for field in fields_of(params)}
     for name in values:
         if name not in known:
@@ -148,11 +140,7 @@ def parse_params(params: type[P], values: Mapping[str, Any]) -> P:
 
 
 class KeyedSettings:
-    """Mixin for frozen dataclasses of :func:`setting` fields: validates values and gives a cache key.
-
-    Raises:
-        StudioError: a value has the wrong type, is out of bounds, or not a choice.
-    """
+    """Mixin for frozen dataclasses of :func:`setting` fields: validates values and gives a cache key."""
 
     def __post_init__(self) -> None:
         for field in fields_of(type(self)):

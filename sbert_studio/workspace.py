@@ -39,11 +39,7 @@ class Workspace:
             ) from error
 
     def require_writable(self) -> None:
-        """Check that the home folder is writable.
-
-        Raises:
-            StudioError: it is not.
-        """
+        """Raise StudioError if the home folder is not writable."""
         if not os.access(self.home, os.W_OK):
             raise StudioError(f"the data folder {self.home} is not writable", "set SBERT_STUDIO_HOME to a folder you may write")
 
@@ -111,11 +107,7 @@ class Workspace:
         return self.home / "notices.json"
 
     def secret(self) -> bytes:
-        """Return this home's 32-byte secret, from which tokens are derived; created on first use with mode 600.
-
-        Raises:
-            StudioError: it cannot be written or read.
-        """
+        """Return this home's 32-byte secret, from which tokens are derived; created on first use with mode 600."""
         path = self.home / "secret"
         try:
             with suppress(FileExistsError), os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as made:
@@ -144,11 +136,7 @@ class Workspace:
 
 
 def validate_key(name: str) -> str:
-    """Return ``name`` if it is a safe path component, so that no outside identifier leaves its folder.
-
-    Raises:
-        StudioError: it has characters other than letters, digits, ``_`` and ``-``.
-    """
+    """Return ``name`` if it is a safe path component, so that no outside identifier leaves its folder; else raise StudioError."""
     if not _KEY.fullmatch(name):
         raise StudioError(f"{name[:80]!r} is not a valid identifier", "use the name or id exactly as the list shows it")
     return name
@@ -176,11 +164,7 @@ def existing_path(name: str | Path) -> Path | None:
 
 
 def require_writable_file(target: Path, *sources: Path | None) -> None:
-    """Check before long work that a file can be written; its folder is created.
-
-    Raises:
-        StudioError: it cannot be written, is a folder, or is one of the ``sources``.
-    """
+    """Raise StudioError before long work unless a file other than ``sources`` can be written; its folder is created."""
     try:
         if target.is_dir():
             raise StudioError(f"{target.name or target} is a folder", "name a file")
@@ -201,15 +185,7 @@ def _require_regular_file(target: Path) -> None:
 
 
 def require_disk_space(folder: Path, wanted: int) -> None:
-    """Check before long work that its result fits on the disk.
-
-    Args:
-        folder: an existing folder.
-        wanted: bytes.
-
-    Raises:
-        StudioError: it does not fit.
-    """
+    """Raise StudioError before long work if ``wanted`` bytes do not fit on the disk of an existing folder."""
     free = shutil.disk_usage(folder).free
     if wanted > free:
         raise StudioError(
@@ -224,11 +200,7 @@ def _gigabytes(size: int) -> str:
 
 @contextmanager
 def atomic_file(target: Path) -> Iterator[Path]:
-    """Yield a temporary path next to ``target``; on success it is flushed to disk and renamed to ``target``.
-
-    Raises:
-        StudioError: ``target`` is a device, a pipe or a socket.
-    """
+    """Yield a temporary path next to ``target``, a regular file; on success it is flushed to disk and renamed to ``target``."""
     _require_regular_file(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     # Keep the suffix: writers such as np.save append their own if it is missing.

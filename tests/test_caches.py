@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 import mmap
@@ -20,6 +21,7 @@ from tiny_studio import WORDS, quick, sentences, studio_at, write_pairs
 from sbert_studio.caches import (
     LruCache,
     estimate_bytes,
+    paused_gc,
     register_mapped_array,
     release_mapped_pages,
     release_memory,
@@ -73,7 +75,7 @@ def test_what_failed_is_made_again_and_leaves_nothing_behind() -> None:
     with pytest.raises(OSError):
         cache.get("a", fail)
     assert cache.get("a", lambda: "made") == "made"
-    assert not cache._turns
+    assert not cache._computing._locks
 
 
 def test_who_waits_for_another_can_give_up() -> None:
@@ -280,3 +282,29 @@ def test_every_cache_of_the_studio_has_a_budget_in_bytes_and_tells_what_it_holds
             tell.run_once()
         (told,) = [json.loads(line.removeprefix("memory ")) for line in caplog.messages if line.startswith("memory ")]
         assert told["visitors"] == 7 and told["semantic_indexes"] == held["semantic_indexes"] and told["resident"] > 1 << 20
+
+
+def test_cycles_are_looked_for_again_once_it_has_started_or_failed() -> None:
+    assert gc.isenabled()
+    try:
+        with paused_gc() as started:
+            assert not gc.isenabled()
+            started()
+            assert gc.isenabled() and gc.get_freeze_count() > 1000
+        assert gc.isenabled()
+    finally:
+        gc.unfreeze()
+    try:
+        with paused_gc():
+            raise KeyError
+    except KeyError:
+        assert gc.isenabled()
+
+
+def test_a_shared_model_is_lean_and_one_to_be_trained_is_not(tmp_path: Path, tiny_model: Path) -> None:
+    from sbert_studio.models.inference.bert import InferenceBackbone
+
+    with studio_at(tmp_path, tiny_model) as studio:
+        name = studio.settings.default_model
+        assert isinstance(studio.catalog.load(name).backbone, InferenceBackbone)  # type: ignore[attr-defined]
+        assert not isinstance(studio.catalog.load_trainable(name).backbone, InferenceBackbone)

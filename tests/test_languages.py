@@ -130,7 +130,7 @@ SAID = [
     "A blend of the untuned and the tuned model. Nothing is trained again, and you can come back.",
     f"{A}: 10 of 4,252 words of the texts are not in the model's vocabulary and are ignored.",
     "2 models on Scored pairs",
-    "Judging model 2 of 2 · 30 of 300 pairs",
+    "Evaluating model 2 of 2 · 30 of 300 pairs",
     "Method full: 23 million weights are few enough to tune all of them, which is at least as good as adapters.",
     "3 rows, 7 not converted",
     "the meaning of the labels.",

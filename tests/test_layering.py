@@ -18,7 +18,14 @@ LEVEL = {
     "data": 2, "datasets": 2, "models": 4, "losses": 5, "training": 6, "explore": 6, "evaluation": 6, "runs": 7, "shards": 7,
     "services": 8, "ui": 9, "cli": 10, "__main__": 11,
 }  # fmt: skip
-ALLOWED = {("settings", "registry"), ("data", "datasets"), ("datasets", "data"), ("errors", "memory"), ("training", "evaluation")}
+ALLOWED = {
+    ("settings", "registry"),
+    ("data", "datasets"),
+    ("datasets", "data"),
+    ("errors", "memory"),
+    ("caches", "progress"),
+    ("training", "evaluation"),
+}
 ONLY_IN = {"gradio": ("ui",), "typer": ("cli", "__main__"), "plotly": ("ui",)}
 TYPES_ONLY = ("TYPE_CHECKING", "typing.TYPE_CHECKING")
 NEVER = {"sentence_transformers", "pickle", "joblib"}

@@ -17,9 +17,8 @@ from ..evaluation.report import describe_confusions, describe_metric, disambigua
 from ..evaluation.tasks import TASKS, get_task, main_score
 from ..shards.jobs import SHARD_ROWS
 from ..workspace import existing_path
-from .options import open_studio, with_overrides
-from .output import Answer, Json, one_line, print_message, progress
-from .shards import Address, Engine, ShardRows, Threads, Workers, parse_execution_options, parse_sharding_options, reject_engine_options
+from .options import Address, Engine, ShardRows, Threads, Workers, open_studio, parse_shard_options, reject_engine_options, with_overrides
+from .output import Answer, Json, one_line, print_message, progress, progress_by_phase
 
 if TYPE_CHECKING:
     from ..data.schema.roles import SchemaOverrides
@@ -36,8 +35,7 @@ _SEPARATE_SCORES = ("confused", "interval", "intervals")
 def evaluate(
     *,
     models: Annotated[
-        list[str],
-        typer.Argument(metavar="MODEL...", help="Bundled names, run ids, folders or hub ids. Files among them count as --data."),
+        list[str], typer.Argument(metavar="MODEL...", help="Bundled names, run ids, folders or hub ids. Files among them count as --data.")
     ],
     data: Annotated[
         list[str] | None,
@@ -73,21 +71,22 @@ def evaluate(
         if Path(name).suffix.lower() in SUFFIXES and existing_path(name) is None:
             raise StudioError(f"there is no file {name!r}", "check the path, or quote it if it holds spaces")
     if not files and not suite:
-        raise StudioError("there is nothing to judge by", "name a file with --data, or a suite with --suite")
+        raise StudioError("there is no evaluation data", "name a file with --data, or a suite with --suite")
     if not named:
         raise StudioError("no model is named", "name one before the files")
     if engine is not None:
         if suite or reference or len(named) > 1 or len(files) > 1:
-            raise StudioError("--engine judges one model on one file, folder or pattern of Parquet", "leave out the others")
-        options, sharding = parse_execution_options(engine, address, workers), parse_sharding_options(threads, shard_rows)
+            raise StudioError("--engine evaluates one model on one file, folder or pattern of Parquet", "leave out the others")
+        options, sharding = parse_shard_options(engine, address, workers, threads, shard_rows)
         with open_studio() as studio, progress("encoding", "pairs") as report:
             sharded = studio.shards.evaluate(named[0], files[0], options, sharding, task, progress=report)
         return _report_answer(sharded)
     reject_engine_options(address, workers, threads=threads, cut=shard_rows != SHARD_ROWS)
+    if suite or len(named) > 1 or len(files) > 1 or _is_folder(files[0]):
+        with open_studio() as studio, progress_by_phase() as begin_phase:
+            found = studio.evaluation.evaluate_models(named, files, task, suite or "", overrides, reference, begin_phase=begin_phase)
+        return Answer(found.to_json(), format_evaluation(found))
     with open_studio() as studio, progress("encoding") as report:
-        if suite or len(named) > 1 or len(files) > 1 or _is_folder(files[0]):
-            found = studio.evaluation.evaluate_models(named, files, task, suite or "", report, overrides, reference)
-            return Answer(found.to_json(), format_evaluation(found))
         scores = studio.evaluation.evaluate(named[0], files[0], task, report, overrides, reference)
     return _report_answer(scores)
 
@@ -120,21 +119,13 @@ def models(json: Json = False) -> Answer:
     lines = [
         [card.name, card.kind, "damaged", "", "", f"{card.title}: {card.damaged}"]
         if card.damaged
-        else [
-            card.name,
-            card.kind,
-            f"{card.dim}-d" if card.reads == "texts" else "pairs",
-            card.size,
-            card.pooling,
-            card.title,
-        ]
+        else [card.name, card.kind, f"{card.dim}-d" if card.reads == "texts" else "pairs", card.size, card.pooling, card.title]
         for card in found
     ]
     return Answer({"models": [card.to_json() for card in found], "notices": notices}, lines)
 
 
 def _interval(report: Report) -> list[str]:
-    """Return the 95 % confidence interval of the main score, which it names."""
     low, high = report.scores.get("interval") or (None, None)
     if low is None or high is None:
         return []

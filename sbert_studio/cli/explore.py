@@ -9,23 +9,23 @@ import typer
 
 from ..errors import StudioError
 from ..shards.jobs import SHARD_ROWS
+from ..shards.sources import is_multi_file
 from ..workspace import require_writable_file
-from .options import choose_model, open_studio
-from .output import Answer, Column, Json, Model, format_number, one_line, print_message, print_notes, progress, progress_in_turn
-from .shards import (
+from .options import (
     Address,
     Engine,
     ShardRows,
     Threads,
     Workers,
+    choose_model,
     encoded_shards_answer,
     is_shard_folder,
-    is_shard_job,
     mined_shards_answer,
-    parse_execution_options,
-    parse_sharding_options,
+    open_studio,
+    parse_shard_options,
     reject_engine_options,
 )
+from .output import Answer, Column, Json, Model, format_number, one_line, print_message, print_notes, progress, progress_by_phase
 
 if TYPE_CHECKING:
     from ..explore.clusters import ClusterParams
@@ -59,7 +59,7 @@ def similarity(
                 {**found.to_json(), "model": model}, [[name, value] for name, value in found.to_json().items() if name != "notes"]
             )
         if a is not None:
-            raise StudioError("both texts and --pairs were given", "give the one or the other")
+            raise StudioError("both texts and --pairs were given", "give either two texts or --pairs")
         if out is not None:
             require_writable_file(out, pairs)
         table = studio.data.read_table(pairs)
@@ -101,12 +101,12 @@ def encode(
     The same command resumes an interrupted one.
     """
     role = _parse_role(prompt)
-    if is_shard_job(file, engine):
-        options, sharding = parse_execution_options(engine, address, workers), parse_sharding_options(threads, shard_rows)
+    if engine is not None or is_multi_file(file):
+        from ..services.shards import EncodingOptions
+
+        execution, sharding = parse_shard_options(engine, address, workers, threads, shard_rows)
         with open_studio() as studio, progress("encoding") as report:
-            shards = studio.shards.encode(
-                file, out, options, sharding, column=column, id_column=id, model=model, precision=precision, progress=report, role=role
-            )
+            shards = studio.shards.encode(file, out, execution, sharding, EncodingOptions(column, id, model, precision, role), report)
         return encoded_shards_answer(shards)
     reject_engine_options(address, workers, id, threads, cut=shard_rows != SHARD_ROWS)
     with open_studio() as studio:
@@ -163,19 +163,20 @@ def search(
         if settings != SearchSettings():
             raise StudioError("a folder of shards holds its vectors already", "leave out --query-prompt, --document-prompt, --truncate-dim")
         if mode != "semantic" or rerank or reranker or column:
-            raise StudioError("a folder of shards is searched by meaning alone", "leave out --mode, --rerank, --reranker and --column")
+            raise StudioError("a folder of shards supports semantic search only", "leave out --mode, --rerank, --reranker and --column")
         with open_studio() as studio, progress("indexing", "rows") as report:
             near = studio.shards.search(file, query, k, model, report)
         print_notes(None, "", near.notes)
         return Answer(near.to_json(), [[f"{hit.score:.4f}", hit.fields["id"], one_line(hit.text)] for hit in near.hits])
+    from ..services.search import SearchOptions
+
+    options = SearchOptions(reranker or rerank, settings=settings)
     with open_studio() as studio:
         corpus = studio.data.read_corpus(file, column)
         if mode != "lexical":
             model = choose_model(studio, model, corpus)
         with progress("encoding") as report:
-            found = studio.search.search(
-                corpus, query, k, mode, reranker=reranker or rerank, model=model, progress=report, settings=settings
-            )  # type: ignore[arg-type]
+            found = studio.search.search(corpus, query, k, mode, model=model, progress=report, options=options)
     print_notes(found.account, "searched", found.notes)
     hits = [[f"{hit.score:.4f}", f"row {hit.line}", one_line(hit.text)] for hit in found.hits]
     return Answer({**found.to_json(), "model": model}, hits or ["nothing was found"])
@@ -197,9 +198,9 @@ def mine(
     if is_shard_folder(file):
         if column or model:
             raise StudioError("a folder of shards holds its vectors already", "leave out --column and --model")
-        parse_sharding_options(threads)
+        options, _ = parse_shard_options(engine, address, workers, threads)
         with open_studio() as studio, progress("comparing", "rows") as report:
-            shared = studio.shards.mine(file, parse_execution_options(engine, address, workers), k, threads, report)
+            shared = studio.shards.mine(file, options, k, threads, report)
         return mined_shards_answer(shared)
     if engine is not None:
         raise StudioError(
@@ -209,8 +210,8 @@ def mine(
     with open_studio() as studio:
         corpus = studio.data.read_corpus(file, column)
         model = choose_model(studio, model, corpus)
-        with progress_in_turn(("encoding", "texts"), ("comparing", "pairs")) as (report, pair_report):
-            found = studio.search.mine(corpus, k, model, report, pair_progress=pair_report, exact=exact)
+        with progress_by_phase() as begin_phase:
+            found = studio.search.mine(corpus, k, model, begin_phase, exact=exact)
     print_notes(found.account, "compared", found.notes)
     lines: list[Any] = []
     for pair in found.pairs:

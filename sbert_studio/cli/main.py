@@ -19,7 +19,7 @@ from ..progress import StoppedError, stoppable
 from ..services.questions import OpenQuestionsError
 from ..settings import configure_thread_waiting
 from ..shutdown import SHUTDOWN
-from . import check, evaluate, explore, runs, serve, static_embeddings, train
+from . import evaluate, explore, runs, serve, train
 from .output import Answer, print_message, write
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-MODULES = (serve, explore, check, train, static_embeddings, runs, evaluate)
+MODULES = (serve, explore, train, runs, evaluate)
 for module in MODULES:
     for command in module.COMMANDS:
         app.command()(command)

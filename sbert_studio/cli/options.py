@@ -10,22 +10,27 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .output import print_message
+from ..errors import StudioError
+from ..shards.jobs import MANIFEST, SHARD_ROWS
+from ..workspace import existing_path
+from .output import Answer, format_number, one_line, print_message
 
 if TYPE_CHECKING:
     from ..data.corpus import Corpus
     from ..data.loading.table import Table
     from ..data.schema.roles import SchemaOverrides
     from ..services import Studio
+    from ..services.results import EncodedShards, MinedShards
+    from ..services.shards import ShardingOptions
+    from ..shards.executor import ExecutionOptions
+
 
 _INFERRED = "inferred"
 Dev = Annotated[Path | None, typer.Option(metavar="FILE", help="Validation rows, in the same columns.")]
 Kind = Annotated[
     str | None,
     typer.Option(
-        metavar="KIND",
-        help="scored_pairs, labelled_pairs, positive_pairs, triplets, labelled_texts or sentences.",
-        show_default=_INFERRED,
+        metavar="KIND", help="scored_pairs, labelled_pairs, positive_pairs, triplets, labelled_texts or sentences.", show_default=_INFERRED
     ),
 ]
 Columns = Annotated[str | None, typer.Option(metavar="A,B", help="Text columns, in order.", show_default=_INFERRED)]
@@ -76,11 +81,7 @@ def parse_overrides(
     header: Header = None,
     as_read: AsRead = False,
 ) -> SchemaOverrides:
-    """Return what the user set of a file's format.
-
-    Raises:
-        StudioError: an option cannot be parsed.
-    """
+    """Return the format options set by the user."""
     from ..data.schema.roles import parse_overrides
 
     return parse_overrides(
@@ -117,3 +118,59 @@ def open_studio() -> Studio:
     from ..services import Studio
 
     return Studio(allow_folders=True)
+
+
+Engine = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Process shards by: local (one after the other) or ray (on many machines).")
+]
+Address = Annotated[str, typer.Option(metavar="HOST:PORT", help="Ray cluster, or auto.", show_default="one on this machine alone")]
+Workers = Annotated[int, typer.Option(min=0, help="Shards at a time.", show_default="as many as there are cores for")]
+Threads = Annotated[int, typer.Option(min=1, help="Threads per shard; the last bits of the result depend on it.")]
+ShardRows = Annotated[int, typer.Option("--shard-rows", min=1, help="Rows per shard; the last bits of the result depend on it.")]
+
+
+def is_shard_folder(file: Path) -> bool:
+    """Return True for a folder of shards written by ``encode``."""
+    found = existing_path(file)
+    return found is not None and (found / MANIFEST).is_file()
+
+
+def parse_shard_options(
+    engine: str | None, address: str, workers: int, threads: int, rows: int = SHARD_ROWS
+) -> tuple[ExecutionOptions, ShardingOptions]:
+    """Return the options of a job over shards; the engine defaults to ``local``, or ``ray`` if a cluster is named."""
+    from ..services.shards import ShardingOptions
+    from ..shards.executor import ENGINES, ExecutionOptions
+
+    name = engine or ("ray" if address else "local")
+    if name not in ENGINES:
+        raise StudioError(f"there is no engine {name!r}", f"choose one of {', '.join(ENGINES)}")
+    return ExecutionOptions(name, address, workers), ShardingOptions(threads, rows)
+
+
+def reject_engine_options(address: str = "", workers: int = 0, id: str | None = None, threads: int = 1, cut: bool = False) -> None:
+    """Refuse options that only an engine uses."""
+    more = (("--threads", threads != 1), ("--shard-rows", cut))
+    for option, given in (("--address", address), ("--workers", workers), ("--id", id), *more):
+        if given:
+            raise StudioError(f"{option} goes with an engine", "add --engine ray or --engine local")
+
+
+def encoded_shards_answer(result: EncodedShards) -> Answer:
+    """Return the answer of ``encode`` for shards."""
+    rate = f"{result.seconds:.1f} s ({result.sentences_per_second:,.0f}/s)"
+    lines = [f"{result.rows:,} texts as {result.dim}-d vectors in {result.shards:,} shards, written to {result.folder}"]
+    lines += [f"{result.encoded:,} rows of the files were read now, in {rate}" if result.encoded else "all shards existed already"]
+    if result.resumed and result.encoded:
+        lines.append(f"{result.resumed:,} shards existed already")
+    if result.left_out:
+        lines.append(f"left out: {result.left_out:,} without text")
+    return Answer(result.to_json(), lines)
+
+
+def mined_shards_answer(result: MinedShards) -> Answer:
+    """Return the answer of ``mine`` for shards."""
+    lines = list(result.notes)
+    for pair in result.pairs:
+        lines += [f"{format_number(pair.score)}  {pair.id_a} and {pair.id_b}", f"  {one_line(pair.a)}", f"  {one_line(pair.b)}"]
+    return Answer(result.to_json(), lines)

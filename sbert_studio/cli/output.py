@@ -19,13 +19,11 @@ import typer
 if TYPE_CHECKING:
     from ..data.row_report import RowReport
     from ..progress import Progress
+    from ..services.jobs import BeginPhase
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout; messages and progress go to stderr.")]
 DEFAULT_MODELS = "all-MiniLM-L6-v2; multilingual-e5-small for texts that are mostly not English"
-Model = Annotated[
-    str | None,
-    typer.Option("--model", help="A bundled name, a run id, a folder or a hub id.", show_default=DEFAULT_MODELS),
-]
+Model = Annotated[str | None, typer.Option("--model", help="A bundled name, a run id, a folder or a hub id.", show_default=DEFAULT_MODELS)]
 Column = Annotated[str | None, typer.Option("--column", help="Text column.", show_default="the one that looks most like text")]
 
 # Control characters, line separators and bidirectional overrides, on which a terminal would act.
@@ -108,24 +106,15 @@ def progress(label: str, unit: str = "texts") -> Iterator[Progress]:
 
 
 @contextmanager
-def progress_in_turn(*parts: tuple[str, str]) -> Iterator[list[Progress]]:
-    """Yield a :func:`progress` for each (label, unit) in turn; each starts at its first call."""
-    with ExitStack() as open_now:
-        at = -1
+def progress_by_phase() -> Iterator[BeginPhase]:
+    """Yield a function that starts the :func:`progress` of a phase and ends the one before."""
+    with ExitStack() as stack:
 
-        def part(number: int, label: str, unit: str) -> Progress:
-            show: Progress | None = None
+        def begin(phase: str, unit: str) -> Progress:
+            stack.close()
+            return stack.enter_context(progress(phase, unit))
 
-            def report(done: int, total: int) -> None:
-                nonlocal at, show
-                if show is None or at != number:
-                    open_now.close()
-                    at, show = number, open_now.enter_context(progress(label, unit))
-                show(done, total)
-
-            return report
-
-        yield [part(number, *names) for number, names in enumerate(parts)]
+        yield begin
 
 
 @contextmanager

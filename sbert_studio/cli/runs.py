@@ -107,7 +107,7 @@ def stop(run: RunId, json: Json = False) -> Answer:
     if not before.active:
         words = f"{run} had ended before: {before.status}"
     else:
-        words = f"{run} stops after the step it is in; what was done so far is kept" if seen.run.active else f"{run} is stopped"
+        words = f"{run} stops after the current step; its progress is saved" if seen.run.active else f"{run} is stopped"
     return Answer({"run": run, "status": seen.run.status, "stopping": seen.stopping}, [words])
 
 
@@ -120,7 +120,7 @@ def export(
     strength: Strength = None,
     json: Json = False,
 ) -> Answer:
-    """Export a finished run as a zip: model, adapter, held-out rows and verify.py; or a part of it."""
+    """Export a finished run as a zip: model, adapter, held-out rows and verify.py; or one part."""
     require_writable_file(out)
     with open_studio() as studio:
         lines: list[str | list[Any]] = [] if strength is None else _scores(studio.fine_tune.set_strength(run, strength))
@@ -130,9 +130,7 @@ def export(
 
 
 def strength(
-    run: RunId,
-    value: Annotated[float, typer.Argument(metavar="VALUE", help="0 (base model) to 1 (fine-tuned).")],
-    json: Json = False,
+    run: RunId, value: Annotated[float, typer.Argument(metavar="VALUE", help="0 (base model) to 1 (fine-tuned).")], json: Json = False
 ) -> Answer:
     """Set the strength of a finished run: a blend of base and fine-tuned weights, without training."""
     with open_studio() as studio:
@@ -182,7 +180,7 @@ def _delete_old(studio: Studio, days: int, yes: bool) -> list[tuple[Run, int]]:
 
 def _require_confirmed(question: str) -> None:
     if not sys.stdin.isatty():
-        raise StudioError("nothing was deleted, since nobody is there to be asked", "add --yes to delete what is listed")
+        raise StudioError("nothing was deleted: there is no terminal to confirm at", "add --yes to delete what is listed")
     with SHUTDOWN.interrupting():
         if not typer.confirm(question[:1].upper() + question[1:], err=True):
             raise StudioError("nothing was deleted", "add --yes to delete without a question")

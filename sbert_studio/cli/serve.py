@@ -122,11 +122,7 @@ def _is_free(host: str, port: int) -> bool:
 
 
 def _require_free(host: str, port: int) -> None:
-    """Check before the page is built that the address can be bound.
-
-    Raises:
-        StudioError: the port is in use, or it is not an address of this machine.
-    """
+    """Raise StudioError before the page is built if the address cannot be bound."""
     try:
         socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()
     except OverflowError:

@@ -1,9 +1,10 @@
-"""Command train, and its progress in a terminal."""
+"""Commands check, train, fit and distill, and the progress of a training in a terminal."""
 
 from __future__ import annotations
 
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,19 +12,122 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ..errors import StudioError
+from ..errors import StudioError, describe_rows
 from ..evaluation.report import describe_metric
 from ..services.training_plan import TrainRequest, describe_row_reports
 from ..shutdown import SHUTDOWN
 from ..training.events import format_rate
-from .options import Dev, open_studio, report_model, with_overrides
-from .output import PROGRESS_SECONDS, Answer, Json, Model, escape_control, format_duration, print_message
+from ..workspace import require_writable_file
+from .options import Dev, choose_model, open_studio, parse_overrides, report_model, with_overrides
+from .output import (
+    DEFAULT_MODELS,
+    PROGRESS_SECONDS,
+    Answer,
+    Json,
+    Model,
+    escape_control,
+    format_duration,
+    print_message,
+    progress,
+    progress_by_phase,
+)
 
 if TYPE_CHECKING:
+    from ..data.doctor.diagnosis import Diagnosis
+    from ..data.findings import Finding
     from ..data.row_report import RowReport
     from ..data.schema.roles import SchemaOverrides
     from ..runs.run import Run
+    from ..services.static_embeddings import FittedEmbeddings
     from ..training.events import Event
+
+
+@with_overrides
+def check(
+    *,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="csv, tsv, jsonl, xlsx, parquet or txt.")],
+    dev: Dev = None,
+    overrides: SchemaOverrides,
+    fix: Annotated[bool, typer.Option("--fix", help="Apply every fix the findings offer.")] = False,
+    convert: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Convert the rows to examples of another kind; check lists the conversions.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the fixed or converted rows for training: .csv (UTF-8) or .parquet.")
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option("--model", help="The model to be fine-tuned; none: check names and values only.", show_default=DEFAULT_MODELS),
+    ] = None,
+    json: Json = False,
+) -> Answer:
+    """Detect a file's format, report problems, and optionally fix or convert it."""
+    if out is not None:
+        if out.suffix.lower() not in (".csv", ".parquet"):
+            raise StudioError(f"{out.name} is neither a CSV nor a Parquet file", "give --out a name that ends in .csv or .parquet")
+        require_writable_file(out, file, dev)
+    elif fix or convert:
+        raise StudioError(
+            "the changed rows need an output file", "add --out FILE.csv or FILE.parquet; the file that is read stays as it is"
+        )
+    fixed: Sequence[Finding] = ()
+    with open_studio() as studio:
+        with progress("reading", "bytes") as report:
+            table = studio.data.read_table(file, progress=report, overrides=overrides)
+        model = choose_model(studio, model, table)
+        if fix:
+            table, overrides, fixed = studio.data.fix_all(table, dev=dev, overrides=overrides, model=model)
+        if convert:
+            table = studio.data.convert(table, convert, overrides, model)
+            overrides = parse_overrides(as_read=overrides.as_read)
+        with progress("checking", "rows") as report:
+            found = studio.data.check(table, dev=dev, overrides=overrides, model=model, progress=report)
+        if out is not None and out.suffix.lower() == ".parquet":
+            table.to_parquet(out)
+        elif out is not None:
+            table.to_csv(out, guarded=False)
+    data: dict[str, Any] = {**found.to_json(), "model": model}
+    lines = [f"fixed: {finding.message}" for finding in fixed]
+    if fix:
+        data["fixed"] = [finding.message for finding in fixed]
+    if convert:
+        data["converted"] = convert
+        lines.append(f"converted: {convert}")
+    lines += _describe(found)
+    if out is not None:
+        data["out"] = str(out)
+        lines.append(f"{len(table):,} rows written to {out}")
+        if out.suffix.lower() == ".csv":
+            lines.append("cells are written unchanged, for training; a spreadsheet may run a cell that begins with = as a formula")
+    return Answer(data, lines)
+
+
+def _describe(diagnosis: Diagnosis) -> list[str]:
+    from ..services.questions import format_question
+
+    lines = [f"{diagnosis.account.read:,} rows of {diagnosis.roles.kind.replace('_', ' ')}: {', '.join(diagnosis.roles.texts)}"]
+    lines += [diagnosis.roles.note] if diagnosis.roles.note else []
+    lines += [f"because {why}" for why in diagnosis.why]
+    lines += [line for question in diagnosis.questions for line in format_question(question)]
+    lines.append(diagnosis.account.describe("usable for training"))
+    for finding in diagnosis.findings:
+        where = f" ({describe_rows(finding.rows)})" if finding.rows else ""
+        change = f" – fix: {finding.fix.label}" if finding.fix else ""
+        lines.append(f"{finding.severity}: {finding.message}{where}{change}")
+    counts = Counter(finding.severity for finding in diagnosis.findings)
+    totals = [_plural(count, severity) for severity, count in counts.items()]
+    if diagnosis.questions:
+        totals.insert(0, _plural(len(diagnosis.questions), "open question"))
+    lines.append(", ".join(totals) or "no problems found")
+    if any(finding.fix for finding in diagnosis.findings):
+        lines.append("apply the fixes: --fix --out FILE.csv")
+    lines += [f"by --convert {offer.name}: {offer.describe()}" for offer in diagnosis.offers]
+    return lines
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' if count != 1 else ''}"
+
 
 _ADVISED = "chosen by the advisor"
 
@@ -75,7 +179,7 @@ def train(
     request = TrainRequest(file, dev, first, overrides or None, settings, model, name=name)
     if plan:
         if file is None or resume is not None:
-            raise StudioError("a plan is made for a file", "name the file, and leave out --resume")
+            raise StudioError("--plan needs a file", "name the file, and leave out --resume")
         with open_studio() as studio:
             found = studio.planner.estimate(request)
         return Answer(found.to_json(), [*found.reasons, f"Estimate: {found.describe()}. Nothing was trained."])
@@ -114,13 +218,13 @@ def _train_answer(run: Run, model: str | None, accounts: dict[str, RowReport]) -
     }
     rate = format_rate(run.pairs_per_second)
     lines = [f"{run.status} after {run.step:,} steps in {format_duration(run.seconds)} ({rate} rows/s): {model or 'no model yet'}"]
-    lines += describe_row_reports(accounts, begun=bool(run.step) and run.model_path is not None)
+    lines += describe_row_reports(accounts, has_begun=bool(run.step) and run.model_path is not None)
     if run.before and run.after:
         scores = f"{describe_score(run.before)} untuned, {describe_score(run.after)} tuned"
         lines.append(f"{describe_metric(run.after['metric'])} on held-out rows: {scores}")
         lines += [*describe_run(run.before, run.after), *describe_confusions(run.after)]
     if run.status == "stopped":
-        lines.append(f"go on with: sbert-studio train --resume {run.id}")
+        lines.append(f"resume with: sbert-studio train --resume {run.id}")
     return Answer(data, lines)
 
 
@@ -153,7 +257,7 @@ class TrainingProgress:
         if isinstance(event, Started):
             for reason in event.reasons:
                 self._print(f"  {reason}")
-            resumed = f", going on from step {event.step:,}" if event.step else ""
+            resumed = f", resuming from step {event.step:,}" if event.step else ""
             self._print(
                 f"{event.rows:,} rows, {event.dev_rows:,} held out; {event.loss}, {event.method}, batch {event.batch_size}, "
                 f"{event.steps:,} steps on {event.device} in {event.precision}{resumed}"
@@ -192,21 +296,17 @@ class TrainingProgress:
 
 @contextmanager
 def stopping_gracefully() -> Iterator[Callable[[], bool]]:
-    """Yield a function that tells whether Ctrl-C or SIGTERM came; a second Ctrl-C ends the process at once."""
+    """Yield a function that returns True after Ctrl-C or SIGTERM; a second Ctrl-C ends the process at once."""
 
     def notify() -> None:
-        print_message("stopping after this step; what was learned is kept (Ctrl-C again to leave at once)")
+        print_message("stopping after this step; progress is saved (Ctrl-C again to quit at once)")
 
     with SHUTDOWN.listened(notify), SHUTDOWN.patient():
         yield SHUTDOWN.is_requested
 
 
 def parse_settings(pairs: Sequence[str]) -> dict[str, str]:
-    """Parse ``key=value`` pairs. Values stay strings; they are validated where their fields are known.
-
-    Raises:
-        StudioError: a pair has no ``=``, or sets the model.
-    """
+    """Parse ``key=value`` pairs. Values stay strings; they are validated where their fields are known."""
     settings = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
@@ -219,4 +319,64 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, str]:
     return settings
 
 
-COMMANDS = (train,)
+Columns = Annotated[list[str] | None, typer.Option(help="A column of texts; may be repeated. Default: all of them.")]
+Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of the model.", show_default="among the models")]
+
+
+def fit(
+    *,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Texts: csv, tsv, jsonl, xlsx, parquet or txt.")],
+    kind: Annotated[
+        str, typer.Option(help="word2vec (skipgram), cbow, glove, tfidf; or pretrained vectors: glove-6B-50d, a file.")
+    ] = "glove",
+    column: Columns = None,
+    out: Out = None,
+    weighting: Annotated[
+        Literal["plain", "tfidf", "sif"] | None,
+        typer.Option(help="Weight of words in a text's mean.", show_default="sif; with tfidf: plain"),
+    ] = None,
+    common: Annotated[int, typer.Option(min=0, max=10, help="Common components to remove.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 12,
+    sets: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="width, epochs, window, min_count, …")] = None,
+    json: Json = False,
+) -> Answer:
+    """Train static word embeddings on the texts of a file, or fit the word weights of pretrained ones to it."""
+    from ..services.static_embeddings import FitOptions
+
+    with open_studio() as studio, progress_by_phase() as begin_phase:
+        found = studio.static_embeddings.fit(
+            file,
+            kind,
+            options=FitOptions(weighting, common, parse_settings(sets or ()), seed),
+            columns=column or (),
+            out=out,
+            begin_phase=begin_phase,
+        )
+    return _static_answer(found, f"from {found.texts:,} texts")
+
+
+def distill(
+    *,
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A bundled name, a run id, a folder or a hub id.")],
+    out: Out = None,
+    dim: Annotated[int, typer.Option(min=1, max=4096, help="Vector length.")] = 256,
+    vocabulary: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Texts whose words get a vector too, weighted by their frequency.")
+    ] = None,
+    column: Columns = None,
+    json: Json = False,
+) -> Answer:
+    """Distill an encoder into a static embedding model: less accurate, and hundreds of times as fast."""
+    with open_studio() as studio, progress_by_phase() as begin_phase:
+        found = studio.static_embeddings.distill(
+            model, dim=dim, vocabulary=vocabulary, columns=column or (), out=out, begin_phase=begin_phase
+        )
+    return _static_answer(found, f"of {model}")
+
+
+def _static_answer(result: FittedEmbeddings, source: str) -> Answer:
+    line = f"{result.words:,} words as {result.dim}-d vectors {source} in {result.seconds:.1f} s, written to {result.model}"
+    return Answer(result.to_json(), [line, *result.notes])
+
+
+COMMANDS = (check, train, fit, distill)

@@ -7,28 +7,29 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..data.corpus import Corpus, FileTexts, corpus_from_table, find_text_columns, texts_of_table
+from ..data.findings import Finding, Fix
+from ..data.language import count_languages
+from ..data.loading.hub import fetch_hub_file, is_hub_address
+from ..data.loading.table import Table, read_table
+from ..data.schema.evidence import EncoderSimilarity, SimilarityFunction
+from ..data.schema.inference import infer_schema
+from ..data.schema.roles import InferredSchema, Kind, Roles, SchemaOverrides
+from ..datasets.search import FoundDataset, find_datasets
 from ..errors import StudioError
-from ..progress import checkpoint
+from ..models.base import Encoder
+from ..models.prompts import column_roles, describe_prompts
+from ..progress import Progress, checkpoint
 from ..workspace import existing_path
-from .languages import model_languages
+from .languages import LanguageService, model_languages
 from .questions import OpenQuestionsError
-from .resources import Service
-from .training_history import describe_overlap, find_base_model, find_trained_rows, model_title
+from .resources import Resources, Service
+from .training_history import TrainingHistory, describe_overlap
 
 if TYPE_CHECKING:
     from collections import Counter
 
-    from ..data.corpus import Corpus, FileTexts
     from ..data.doctor.diagnosis import Diagnosis
-    from ..data.findings import Finding, Fix
-    from ..data.loading.table import Table
-    from ..data.schema.evidence import SimilarityFunction
-    from ..data.schema.roles import InferredSchema, Kind, Roles, SchemaOverrides
-    from ..datasets.search import FoundDataset
-    from ..models.base import Encoder
-    from ..progress import Progress
-    from .languages import LanguageService
-    from .resources import Resources
 
 NO_MODEL = "none"  # check a file without a model
 _LANGUAGE_COLUMNS = 3
@@ -39,12 +40,7 @@ class DataService(Service):
 
     def __init__(self, resources: Resources, languages: LanguageService) -> None:
         super().__init__(resources)
-        self.languages = languages
-
-    @property
-    def multilingual(self) -> str:
-        """Name of a multilingual model usable without a download; see :attr:`LanguageService.multilingual`."""
-        return self.languages.multilingual
+        self.languages, self._history = languages, TrainingHistory(resources)
 
     def read_table(
         self,
@@ -57,14 +53,7 @@ class DataService(Service):
 
         Args:
             overrides: the file's encoding, delimiter and header, as far as the user set them.
-
-        Raises:
-            StudioError: the file does not exist, is too large, or cannot be read.
         """
-        from ..data.loading.hub import fetch_hub_file, is_hub_address
-        from ..data.loading.table import read_table
-        from ..data.schema.roles import SchemaOverrides
-
         if not isinstance(path, str | Path):
             return path
         max_bytes = self.settings.max_upload_mb << 20
@@ -86,8 +75,6 @@ class DataService(Service):
             return table
 
     def _read_benchmark_folder(self, folder: Path) -> Table:
-        from ..datasets.search import find_datasets
-
         found = find_datasets(folder)
         if not found:
             raise _folder_error(folder)
@@ -97,8 +84,6 @@ class DataService(Service):
         return self._read_benchmark(found[0])
 
     def _read_benchmark_file(self, path: Path) -> Table | None:
-        from ..datasets.search import find_datasets
-
         for one in find_datasets(path):
             for found in one.subsets.values() or (one,):
                 if path in found.files and all(file.is_file() for file in found.files) and len(found.files) > 1:
@@ -116,14 +101,10 @@ class DataService(Service):
         self, path: str | Path | Table, column: str | None = None, name: str | None = None, progress: Progress | None = None
     ) -> Corpus:
         """Read a column of texts (by default the one that looks most like text) with the other columns as fields."""
-        from ..data.corpus import corpus_from_table
-
         return corpus_from_table(self.read_table(path, name, progress), column)
 
     def read_texts(self, path: str | Path | Table, column: str | None = None) -> FileTexts:
         """Read a column of texts without the other columns, for files with very many rows."""
-        from ..data.corpus import texts_of_table
-
         return texts_of_table(self.read_table(path), column)
 
     def read_cached_corpus(self, path: Path, column: str | None = None) -> Corpus:
@@ -135,9 +116,6 @@ class DataService(Service):
 
     def count_languages(self, table: Table) -> Counter[str]:
         """Count the texts of a table by language; see :func:`sbert_studio.data.language.count_languages`."""
-        from ..data.corpus import find_text_columns
-        from ..data.language import count_languages
-
         columns = find_text_columns(table)[:_LANGUAGE_COLUMNS]
         return count_languages([text for column in columns for text in table.column(column) if text.strip()])
 
@@ -153,7 +131,7 @@ class DataService(Service):
         """Detect the format of a file and report problems.
 
         Args:
-            overrides: the columns, or what the user set of them; the rest is detected.
+            overrides: columns set by the user; the rest is detected.
             model: the model to be fine-tuned, which counts tokens and compares texts; with ``none``, or one that cannot be loaded
                 (reported as a finding), only names and values are checked.
             progress: called with the rows checked.
@@ -166,15 +144,12 @@ class DataService(Service):
         return found.with_finding("warning", f"checked by names and values only: {load_error}") if load_error else found
 
     def _describe_prompts(self, diagnosis: Diagnosis, model: str) -> str:
-        from ..models.prompts import column_roles, describe_prompts
-
         if model == NO_MODEL or self.catalog.is_cross_encoder(model):
             return ""
         names, encoder = diagnosis.roles.texts, self.catalog.load_vector_encoder(model)
         return describe_prompts(encoder.prompts, encoder.default_prompt, names, column_roles(diagnosis.roles.kind, len(names)))
 
     def _loadable(self, model: str) -> tuple[str, str]:
-        """Return the model's name, or ``none`` and the reason it cannot be loaded. An unknown name is an error."""
         if model.casefold() == NO_MODEL:
             return NO_MODEL, ""
         self.catalog.resolve(model)
@@ -195,8 +170,6 @@ class DataService(Service):
     ) -> Diagnosis:
         """Diagnose a table. ``loss`` decides between scores and labels if the table has both."""
         from ..data.doctor.diagnosis import diagnose
-        from ..data.schema.inference import infer_schema
-        from ..data.schema.roles import Roles
 
         kinds = self.kinds_of_loss(loss)
         if model.casefold() == NO_MODEL:
@@ -215,7 +188,7 @@ class DataService(Service):
             counts,
             max_length,
             languages=model_languages(self.catalog, model),
-            multilingual=self.multilingual,
+            multilingual=self.languages.multilingual,
             similar=similar,
             progress=progress,
         )
@@ -226,25 +199,17 @@ class DataService(Service):
 
         A cross-encoder gives no vectors, and a run trained on these rows would only confirm what it was taught.
         """
-        from ..data.schema.evidence import EncoderSimilarity
-
-        default = self.settings.default_model
+        default, note = self.settings.default_model, ""
         if encoder is None:
-            return EncoderSimilarity(self.catalog.load(default).for_role("symmetric").encode, model_title(lambda: self.store, default)), ""
-        trained = next(find_trained_rows(lambda: self.store, self.workspace, model, table), None)
-        if trained is None:
-            return EncoderSimilarity(encoder.for_role("symmetric").encode, model_title(lambda: self.store, model)), ""
-        name, base = find_base_model(lambda: self.store, self.workspace, self.catalog, model) or (default, self.catalog.load(default))
-        (run, rows), title = trained, model_title(lambda: self.store, name)
-        overlap = describe_overlap(rows, table, run)
-        note = f"{overlap}, so how it orders them says nothing of what more they can teach it: {title} was asked instead"
-        return EncoderSimilarity(base.for_role("symmetric").encode, title), note
+            model, encoder = default, self.catalog.load(default)
+        elif trained := next(self._history.find_trained_rows(model, table), None):
+            model, encoder = self._history.find_base_model(model) or (default, self.catalog.load(default))
+            overlap = describe_overlap(trained[1], table, trained[0])
+            note = f"{overlap}, so its similarities are no evidence of what the columns mean: {self._history.title(model)} was used instead"
+        return EncoderSimilarity(encoder.for_role("symmetric").encode, self._history.title(model)), note
 
     def infer_roles(self, table: Table, overrides: Roles | SchemaOverrides | None = None, loss: str | None = None) -> Roles:
-        """Infer the role of each column, except where ``overrides`` says it."""
-        from ..data.schema.inference import infer_schema
-        from ..data.schema.roles import Roles
-
+        """Infer the role of each column that ``overrides`` does not set."""
         if isinstance(overrides, Roles):
             return overrides
         return infer_schema(table, overrides, self.kinds_of_loss(loss)).roles
@@ -265,9 +230,6 @@ class DataService(Service):
 
         Returns:
             The fixed table, the overrides that still hold, and the findings that were fixed, in order.
-
-        Raises:
-            OpenQuestionsError: a question about the file must be answered first.
         """
         from ..data.doctor.fixes import apply_all_fixes
 
@@ -288,7 +250,6 @@ class DataService(Service):
 
         Raises:
             OpenQuestionsError: a question about the file must be answered first; a conversion would bake in a guess.
-            StudioError: the conversion does not exist or does not fit.
         """
         from ..data.convert import convert_to_table
 
@@ -301,7 +262,6 @@ class DataService(Service):
     def fix(self, path: str | Path | Table, fixes: Fix | Iterable[Fix]) -> Table:
         """Apply fixes in order."""
         from ..data.doctor.fixes import apply_fix
-        from ..data.findings import Fix
 
         table = self.read_table(path)
         for fix in [fixes] if isinstance(fixes, Fix) else fixes:
@@ -316,13 +276,10 @@ def existing_folder(path: str | Path) -> Path | None:
 
 
 def existing_file(path: str | Path, *, full_path: bool = False) -> Path:
-    """Return ``path`` if it is an existing regular file.
+    """Return ``path`` if it is an existing regular file, else raise StudioError.
 
     Args:
         full_path: show the whole path in errors; visitors of a page are shown only the file name.
-
-    Raises:
-        StudioError: there is no such file, or it is a folder or a device.
     """
     found = existing_path(path)
     if found is not None and found.is_dir():
@@ -340,11 +297,7 @@ def _folder_error(path: Path) -> StudioError:
 
 
 def require_model_folder(out: Path) -> None:
-    """Check before long work that a model can be written to ``out``.
-
-    Raises:
-        StudioError: the folder cannot be created, is the current one, or holds something other than a model.
-    """
+    """Raise StudioError unless a model can be written to ``out``: a new or empty folder, or one that holds a model."""
     folder, hint = out.expanduser().resolve(), "name a folder that is new, empty or holds a model"
     if folder.is_file():
         raise StudioError(f"{folder.name} is a file", hint)

@@ -1,52 +1,60 @@
-"""Evaluate and compare models on files, folders and suites."""
+"""Evaluate and compare models on files, folders, public datasets, benchmarks with their own splits, and suites."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..data.corpus import find_text_columns
+from ..data.loading.formats import SUFFIXES
 from ..data.loading.hub import is_hub_address
+from ..data.loading.table import Table
+from ..data.samples import list_samples
+from ..data.schema.evidence import EncoderSimilarity, SimilarityFunction
+from ..data.schema.inference import infer_schema
+from ..data.schema.roles import Roles, SchemaOverrides
+from ..datasets.search import OfficialSplits, find_datasets, find_official_splits
+from ..datasets.suites import SUITES, FoundPart, MissingPart, Suite, expand_suite, find_parts, get_suite
 from ..errors import StudioError
-from .evaluation_files import (
-    EvaluationInput,
-    display_names,
-    find_benchmark,
-    find_tables,
-    is_public_data,
-    match_split_classes,
-    require_path,
-    split_notes,
-)
-from .languages import language_mismatch_notes, unknown_word_notes
-from .leaderboard import LOCAL_OWNER
+from ..evaluation.comparison import EvaluationFile, SuiteAverage, compare_models, evaluate_model, group_files
+from ..evaluation.encoding import CachingEncoder
+from ..evaluation.evaluate import EvaluatedModel, choose_task, task_kinds, with_reference
+from ..evaluation.report import Report
+from ..evaluation.tasks import get_task
+from ..models.base import Encoder, PairScorer
+from ..models.similarity import evaluation_similarity_note
+from ..progress import Progress
+from ..workspace import existing_path
+from .data import DataService, existing_file
+from .jobs import BeginPhase
+from .languages import unknown_word_notes
+from .leaderboard import LOCAL_OWNER, Leaderboard
 from .questions import OpenQuestionsError
-from .resources import Service
+from .resources import Resources, Service
 from .results import AvailableSuite, EvaluationResult, SkippedFile
-from .training_history import describe_overlap, find_base_model, find_trained_rows
+from .training_history import TrainingHistory, describe_overlap
 
-if TYPE_CHECKING:
-    from ..data.loading.table import Table
-    from ..data.schema.evidence import SimilarityFunction
-    from ..data.schema.roles import Roles, SchemaOverrides
-    from ..datasets.suites import FoundPart, MissingPart, Suite
-    from ..evaluation.comparison import EvaluationFile, SuiteAverage
-    from ..evaluation.encoding import CachingEncoder
-    from ..evaluation.evaluate import EvaluatedModel
-    from ..evaluation.report import Report
-    from ..models.base import Encoder
-    from ..progress import Progress
-    from .data import DataService
-    from .jobs import BeginPhase
-    from .leaderboard import Leaderboard
-    from .resources import Resources
-
-    _ReadFile = tuple[EvaluationFile, Table, Roles | None]
-
-INFLATES_SCORE = "flatters it"  # end of the note that a model was trained on rows it is evaluated on
+INFLATES_SCORE = "is inflated"  # end of the note that a model was trained on rows it is evaluated on
 _TEXT_COLUMNS = 3
+_ReadFile = tuple[EvaluationFile, Table, Roles | None]
+
+
+@dataclass(frozen=True, eq=False)
+class EvaluationInput:
+    """A table to evaluate on.
+
+    Attributes:
+        known, dev: labelled rows to train a classifier on, and rows to tune its regularization on.
+        roles: the columns' roles, if the file is a known benchmark.
+    """
+
+    table: Table
+    known: Table | None = None
+    dev: Table | None = None
+    roles: Roles | None = None
 
 
 class EvaluationService(Service):
@@ -54,7 +62,7 @@ class EvaluationService(Service):
 
     def __init__(self, resources: Resources, data: DataService, leaderboard: Leaderboard) -> None:
         super().__init__(resources)
-        self._data, self._leaderboard = data, leaderboard
+        self._data, self._leaderboard, self._history = data, leaderboard, TrainingHistory(resources)
 
     def evaluate(
         self,
@@ -66,30 +74,27 @@ class EvaluationService(Service):
         reference: str | Path | Table | None = None,
         owner: str = LOCAL_OWNER,
     ) -> Report:
-        """Evaluate a model on a file of pairs, triplets or labelled texts; a note tells if it was trained on the same rows.
+        """Evaluate a model on a file of pairs, triplets or labelled texts; a note warns if it was trained on the same rows.
 
         Args:
-            overrides: what the user set of the file and its columns; the rest is detected.
+            overrides: format and columns set by the user; the rest is detected.
             reference: labelled rows that ``senteval`` trains its classifier on and ``categories`` compares texts with. A benchmark
                 file with its own train split needs none.
             owner: owner of the leaderboard entry.
 
         Raises:
             OpenQuestionsError: the file can be read in more than one way, such as a scale that looks reversed.
-            StudioError: the file cannot be read or does not hold what the task needs.
         """
-        from ..evaluation.comparison import evaluate_model
-
         name = model or self.settings.default_model
         source = path if isinstance(path, str | Path) else None
         task, title = match_split_classes(path, task)
-        given = self._read_input(path, task, overrides, reference, None if source is None else title or display_names([source])[0])
+        inputs = self._read_input(path, task, overrides, reference, None if source is None else title or display_names([source])[0])
         encoders = _ModelLoader(self, name)
-        judged = encoders.load(name)
-        file, table, roles = self._read_file(given.table.name, given, task, overrides, encoders)
+        encoder = encoders.load(name)
+        file, table, roles = self._read_file(inputs.table.name, inputs, task, overrides, encoders)
         public = source is not None and reference is None and is_public_data(source)
         file = replace(file, public=public, notes=(*split_notes(path), *file.notes))
-        scores = evaluate_model(name, judged, [file], progress=progress)
+        scores = evaluate_model(name, encoder, [file], progress=progress)
         stored = self._leaderboard.add(EvaluationResult((file,), (), (), (scores,), ()), owner)
         notes = (*file.notes, *self._model_notes(name, table, roles), *stored)
         return replace(scores.reports[0], notes=notes, account=file.rows.account)
@@ -100,11 +105,10 @@ class EvaluationService(Service):
         data: Sequence[str | Path] = (),
         task: str = "auto",
         suite: str = "",
-        progress: Progress | None = None,
         overrides: SchemaOverrides | None = None,
         reference: str | Path | Table | None = None,
         owner: str = LOCAL_OWNER,
-        begin_phase: BeginPhase | None = None,
+        begin_phase: BeginPhase = lambda phase, unit: None,
     ) -> EvaluationResult:
         """Evaluate every model on every file, aggregate over files, and compare every two models.
 
@@ -114,54 +118,47 @@ class EvaluationService(Service):
                 (``suites`` in the home folder by default).
             task: one for all files; ``auto`` detects it for each.
             suite: evaluate on the files of this suite (see :mod:`sbert_studio.datasets.suites`).
-            overrides: what the user set of the files' columns.
+            overrides: columns set by the user.
             reference: see :meth:`evaluate`; one for all files.
             owner: owner of the leaderboard entries.
-            begin_phase: called as each phase begins, returns its progress callback; replaces ``progress``.
+            begin_phase: called as each phase begins; returns its progress callback.
 
         Raises:
             OpenQuestionsError: a file can be read in more than one way.
-            StudioError: there is nothing to evaluate on, a named file cannot be read, or a model does not fit its task.
         """
-        from ..evaluation.comparison import compare_models, evaluate_model, group_files
-        from ..models.base import PairScorer
-
         if suite and reference is not None:
-            raise StudioError("a suite has its own rows to learn from", "leave --reference out")
-        begin = begin_phase or (lambda phase, unit: progress)
+            raise StudioError("a suite has its own training rows", "leave --reference out")
         names = tuple(dict.fromkeys(name for name in models if name)) or (self.settings.default_model,)
         several = len(names) > 1
         encoders = _ModelLoader(self, names[0])
         missing: tuple[MissingPart, ...] = ()
         skipped: tuple[SkippedFile, ...] = ()
         averages: list[SuiteAverage] = []
-        begin("reading what to judge by", "texts")
+        begin_phase("reading the evaluation data", "texts")
         if suite:
             files, averages, missing = self._read_suite(suite, data, overrides)
         else:
             known = None if reference is None else self._data.read_table(reference, overrides=overrides)
             files, skipped = self._read_files(data, task, overrides, encoders, known, begin_phase)
-        judged = [file for file, _, _ in files]
-        groups = group_files(judged)
+        tables = [file for file, _, _ in files]
+        groups = group_files(tables)
         scores = []
         for number, name in enumerate(names, start=1):
-            begin(f"loading model {number} of {len(names)}" if several else "loading the model", "texts")
+            begin_phase(f"loading model {number} of {len(names)}" if several else "loading the model", "texts")
             model = encoders.load(name)
-            phase = f"judging model {number} of {len(names)}" if several else "judging the model"
-            report = begin(phase, "pairs" if isinstance(model, PairScorer) else "texts")
-            found = evaluate_model(name, model, judged, groups, averages, report)
+            phase = f"evaluating model {number} of {len(names)}" if several else "evaluating the model"
+            report = begin_phase(phase, "pairs" if isinstance(model, PairScorer) else "texts")
+            found = evaluate_model(name, model, tables, groups, averages, report)
             notes = tuple(tuple(self._model_notes(name, table, roles)) for _, table, roles in files)
             scores.append(replace(found, notes=notes))
         if several:
-            begin("comparing the models", "pairs")
-        comparisons = tuple(compare_models(judged, groups, averages, scores))
-        result = EvaluationResult(tuple(judged), tuple(groups), tuple(averages), tuple(scores), comparisons, missing, skipped)
+            begin_phase("comparing the models", "pairs")
+        comparisons = tuple(compare_models(tables, groups, averages, scores))
+        result = EvaluationResult(tuple(tables), tuple(groups), tuple(averages), tuple(scores), comparisons, missing, skipped)
         return replace(result, notes=self._leaderboard.add(result, owner))
 
     def list_suites(self) -> list[AvailableSuite]:
         """List the suites with files in ``suites`` in the home folder."""
-        from ..datasets.suites import SUITES, expand_suite, find_parts, get_suite
-
         folder = self.workspace.home / "suites"
         found: list[AvailableSuite] = []
         for name in SUITES if folder.is_dir() else ():
@@ -174,7 +171,7 @@ class EvaluationService(Service):
 
     def find_witness(self, model: str) -> tuple[str, Encoder]:
         """Return the name and encoder whose similarity is evidence of column meaning: the model before it was fine-tuned."""
-        found = find_base_model(lambda: self.store, self.workspace, self.catalog, model)
+        found = self._history.find_base_model(model)
         return found or (self.settings.default_model, self.catalog.load(self.settings.default_model))
 
     def _read_input(
@@ -186,7 +183,6 @@ class EvaluationService(Service):
         name: str | None = None,
         progress: Progress | None = None,
     ) -> EvaluationInput:
-        """Read a file. A task that trains a classifier gets a benchmark as its authors split it, unless told otherwise."""
         if reference is None and not overrides and (found := find_benchmark(path, task)) is not None:
             return found
         known = None if reference is None else self._data.read_table(reference, overrides=overrides)
@@ -199,21 +195,20 @@ class EvaluationService(Service):
         overrides: SchemaOverrides | None,
         encoders: _ModelLoader,
         reference: Table | None,
-        begin_phase: BeginPhase | None,
+        begin_phase: BeginPhase,
     ) -> tuple[list[_ReadFile], tuple[SkippedFile, ...]]:
-        """Read files and folders. Tables of a folder that fit no task are skipped."""
         files: list[_ReadFile] = []
         skipped: list[SkippedFile] = []
         paths = [path for one in data for path in find_tables(one, task)]
         if not paths:
-            raise StudioError("there is nothing to judge by", "give files or a folder of tables, or name a suite")
+            raise StudioError("there is no evaluation data", "give files or a folder of tables, or name a suite")
         for (path, is_named), name in zip(paths, display_names([path for path, _ in paths]), strict=True):
             try:
-                report = begin_phase("fetching the set", "bytes") if begin_phase is not None and is_hub_address(path) else None
+                report = begin_phase("downloading the dataset", "bytes") if is_hub_address(path) else None
                 own_task, title = match_split_classes(path, task)
-                given = self._read_input(path, own_task, overrides, reference, title or name, report)
-                label = given.table.name if is_hub_address(path) else title or name
-                file, table, roles = self._read_file(label, given, own_task, overrides, encoders)
+                inputs = self._read_input(path, own_task, overrides, reference, title or name, report)
+                label = inputs.table.name if is_hub_address(path) else title or name
+                file, table, roles = self._read_file(label, inputs, own_task, overrides, encoders)
                 notes = (*split_notes(path, [one for one, _ in paths]), *file.notes)
                 files.append((replace(file, public=is_public_data(path) and reference is None, notes=notes), table, roles))
             except OpenQuestionsError:
@@ -224,33 +219,27 @@ class EvaluationService(Service):
                 skipped.append(SkippedFile(name, error.message))
         if not files:
             raise StudioError(
-                f"no table there can be judged by: {skipped[0].file}: {skipped[0].why}",
+                f"no table of the folder can be used for evaluation: {skipped[0].file}: {skipped[0].why}",
                 "give pairs with a score or a label, triplets, or texts with a label",
             )
         return files, tuple(skipped)
 
     def _read_file(
-        self, name: str, given: EvaluationInput, task: str, overrides: SchemaOverrides | None, encoders: _ModelLoader
+        self, name: str, inputs: EvaluationInput, task: str, overrides: SchemaOverrides | None, encoders: _ModelLoader
     ) -> _ReadFile:
-        from ..evaluation.comparison import EvaluationFile
-        from ..evaluation.evaluate import choose_task, with_reference
-
-        table, notes = given.table, list[str]()
-        roles = given.roles
+        table, notes = inputs.table, list[str]()
+        roles = inputs.roles
         if roles is None:
             roles, notes = _infer_roles(table, task, overrides, encoders.similar)
         chosen, columns = choose_task(table, task, roles)
         rows = chosen.read(table, columns)
-        if given.known is not None:
-            rows = with_reference(rows, chosen, given.known, given.dev, columns)
+        if inputs.known is not None:
+            rows = with_reference(rows, chosen, inputs.known, inputs.dev, columns)
         return EvaluationFile(name, rows, chosen, task == "auto", notes=(*notes, *reading_notes(table), *rows.notes)), table, roles
 
     def _read_suite(
         self, name: str, data: Sequence[str | Path], overrides: SchemaOverrides | None
     ) -> tuple[list[_ReadFile], list[SuiteAverage], tuple[MissingPart, ...]]:
-        from ..datasets.suites import expand_suite, find_parts, get_suite
-        from ..evaluation.comparison import SuiteAverage
-
         suite, home = get_suite(name), self.workspace.home / "suites"
         if not data and self.settings.shared and not home.is_dir():  # do not tell strangers the path
             raise StudioError("there are no suites on this machine", "give the suite's files")
@@ -262,19 +251,12 @@ class EvaluationService(Service):
         return files, averages, tuple(missing)
 
     def _model_notes(self, model: str, table: Table, roles: Roles | None = None) -> list[str]:
-        from ..data.corpus import find_text_columns
-        from ..data.language import count_languages
-        from ..models.base import Encoder
-        from ..models.similarity import evaluation_similarity_note
-
         columns = find_text_columns(table)[:_TEXT_COLUMNS] if roles is None else roles.texts
         texts = [text for column in columns for text in table.column(column) if text.strip()]
-        loaded = self.catalog.load_any(model)
-        trained = find_trained_rows(lambda: self.store, self.workspace, model, table)
-        multilingual = self._data.multilingual
+        loaded, trained = self.catalog.load_any(model), self._history.find_trained_rows(model, table)
         return [
             *(evaluation_similarity_note(loaded.similarity_name) if isinstance(loaded, Encoder) else ()),
-            *language_mismatch_notes(self.catalog, model, count_languages(texts), suggestion=multilingual),
+            *self._data.languages.language_notes(texts, model),
             *unknown_word_notes(loaded.coverage(texts), len(texts)),
             *(f"{describe_overlap(rows, table, run)}, so its score here {INFLATES_SCORE}." for run, rows in trained),
         ]
@@ -290,9 +272,6 @@ class _ModelLoader:
 
     def similar(self) -> SimilarityFunction:
         """Return the similarity by the first model before it was fine-tuned."""
-        from ..data.schema.evidence import EncoderSimilarity
-        from ..evaluation.encoding import CachingEncoder
-
         if self._remembered is None:
             self._name, encoder = self._service.find_witness(self._first)
             self._remembered = CachingEncoder(encoder)
@@ -313,10 +292,6 @@ def _infer_roles(
     table: Table, task: str, overrides: SchemaOverrides | None, evidence: Callable[[], SimilarityFunction]
 ) -> tuple[Roles | None, list[str]]:
     """Return the columns' roles (``None`` if a task of single texts finds its own) and notes on questions skipped by ``as_read``."""
-    from ..data.schema.inference import infer_schema
-    from ..data.schema.roles import SchemaOverrides
-    from ..evaluation.evaluate import task_kinds
-
     kinds, overrides = task_kinds(task), overrides or SchemaOverrides()
     chosen = replace(overrides, as_read=False)
     if kinds == ("labelled_texts",) and not chosen:
@@ -339,10 +314,6 @@ def _infer_roles(
 
 
 def _read_suite_part(source: FoundPart, overrides: SchemaOverrides | None, *, public: bool) -> _ReadFile:
-    from ..evaluation.comparison import EvaluationFile
-    from ..evaluation.evaluate import with_reference
-    from ..evaluation.tasks import get_task
-
     suite, part = source.suite, source.part
     table, task = source.read(), get_task(suite.task)
     roles = source.roles or _suite_roles(table, suite, overrides)
@@ -351,19 +322,114 @@ def _read_suite_part(source: FoundPart, overrides: SchemaOverrides | None, *, pu
         rows = with_reference(rows, task, source.train(), None if source.dev is None else source.dev(), roles)
     notes = [*reading_notes(table), *rows.notes]
     if len(rows.examples) != part.rows and not source.substitute:
-        notes.append(f"{len(rows.examples):,} rows are judged; the published figures are of {part.rows:,}")
+        notes.append(f"{len(rows.examples):,} rows are evaluated; published results use {part.rows:,}")
     if rows.reference is not None and len(rows.reference) != part.train_rows:
-        notes.append(f"{len(rows.reference):,} rows are learned from; those of the published figures were {part.train_rows:,}")
+        notes.append(f"{len(rows.reference):,} rows are used for training; published results use {part.train_rows:,}")
     name = source.substitute or (suite.name if len(suite.parts) == 1 else part.name)
     return EvaluationFile(name, rows, task, suite=suite.name, notes=tuple(notes), public=public), table, roles
 
 
 def _suite_roles(table: Table, suite: Suite, overrides: SchemaOverrides | None) -> Roles:
-    from ..data.schema.inference import infer_schema
-    from ..data.schema.roles import SchemaOverrides
-    from ..evaluation.tasks import get_task
-
     overrides = overrides or SchemaOverrides()
     group = suite.group if overrides.group is None and suite.group in table.columns else overrides.group
     kind = suite.kind or get_task(suite.task).kinds[0]
     return infer_schema(table, replace(overrides, kind=kind, scale=suite.scale, group=group, as_read=True)).roles
+
+
+def find_benchmark(path: str | Path | Table, task: str) -> EvaluationInput | None:
+    """Return the splits of a benchmark that ``path`` belongs to; ``None`` for other files, and for tasks that train nothing."""
+    place = existing_path(path) if isinstance(path, str | Path) else None
+    own = [] if place is None else find_splits(place, task)
+    if len(own) != 1:
+        return None
+    known, dev = (None if one is None else one.table for one in (own[0].train, own[0].dev))
+    return EvaluationInput(own[0].evaluated.table, known, None if known is None else dev, own[0].evaluated.roles)
+
+
+def match_split_classes(path: str | Path | Table, task: str) -> tuple[str, str]:
+    """Return the task, and the title of a benchmark with one file per class (``rt-polarity.pos`` and ``.neg``: MR) or ``""``.
+
+    Such a file holds a single class and means nothing by itself, so ``auto`` means the whole set, evaluated as SentEval does.
+    """
+    place = existing_path(path) if isinstance(path, str | Path) else None
+    if place is None or not place.is_file() or (task == "auto" and place.suffix.lower() in SUFFIXES):
+        return task, ""
+    found = [one.evaluated for one in find_splits(place, "senteval" if task == "auto" else task)]
+    if len(found) != 1 or found[0].split != "all" or len(found[0].files) < 2:
+        return task, ""
+    return "senteval" if task == "auto" else task, found[0].title
+
+
+def split_notes(path: str | Path | Table, others: Sequence[str | Path] = ()) -> tuple[str, ...]:
+    """Return a sentence if more than a test split is evaluated: a file of several splits, or the train file of a folder.
+
+    Args:
+        others: the files evaluated together with it.
+    """
+    place = existing_path(path) if isinstance(path, str | Path) else None
+    if place is None or not place.is_file():
+        return ()
+    found = [one for one in find_datasets(place) if one.files == (place,)]
+    splits = list(dict.fromkeys(one.split for one in found))
+    if len(splits) > 1:
+        return (
+            f"{place.name} holds {' and '.join(splits)} of {found[0].name}, and all of it is evaluated; its suite uses the test split only",
+        )
+    tests = [Path(one).name for one in others if Path(one).parent == place.parent and Path(one).stem.lower().startswith("test")]
+    if tests and place.stem.lower().startswith("train"):
+        return (f"{place.name} looks like training data but is evaluated like the others; name {tests[0]} to evaluate on it alone",)
+    return ()
+
+
+def find_splits(place: Path, task: str) -> list[OfficialSplits]:
+    """Return the benchmarks with splits at ``place`` that fit a task which trains a classifier; none for other tasks."""
+    if task == "auto" or not get_task(task).learns:
+        return []
+    return [one for one in find_official_splits(place) if one.evaluated.roles.kind in get_task(task).kinds]
+
+
+def require_path(path: str | Path) -> Path:
+    """Return an existing file or folder, else raise StudioError."""
+    found = existing_path(path)
+    if found is None:
+        raise StudioError(f"there is no folder {str(path)[:200]!r}", "put the suite's files there, or name the folder that holds them")
+    return found.resolve()
+
+
+def find_tables(path: str | Path, task: str) -> list[tuple[str | Path, bool]]:
+    """Return (path, is named by the user) of a file or public dataset, or of the tables and benchmarks of a folder."""
+    if is_hub_address(path):
+        return [(str(path), True)]
+    found = existing_path(path)
+    if found is None or not found.is_dir():
+        return [(existing_file(path), True)]
+    if sets := find_splits(found, task):
+        return [(own.evaluated.files[0], False) for own in sets]
+    tables = sorted(one for one in found.iterdir() if one.is_file() and one.suffix.lower() in SUFFIXES)
+    if not tables or any(one.suffix.lower() == ".txt" for one in tables):
+        tables = _without_halves(tables, found)
+    if not tables:
+        raise StudioError(f"the folder {found.name or found} holds no table", f"name a folder of {', '.join(SUFFIXES)} files")
+    return [(one, False) for one in tables]
+
+
+def _without_halves(tables: list[Path], folder: Path) -> list[Path]:
+    """Drop tables that are the second half of another one; if none is left, return the test files of the benchmarks in the folder."""
+    own = [part for one in find_official_splits(folder) for part in one.evaluated.subsets.values() or (one.evaluated,)]
+    halves = {other for part in own for other in part.files[1:]}
+    return [one for one in tables if one not in halves] or [part.files[0] for part in own]
+
+
+def display_names(paths: Sequence[str | Path]) -> list[str]:
+    """Return the names of files in a result: samples by their titles, others by file name, with the folder if ambiguous."""
+    titles = {sample.path.resolve(): sample.title for sample in list_samples()}
+    names = [str(path) if is_hub_address(path) else titles.get(Path(path).resolve(), Path(path).name) for path in paths]
+    return [
+        name if names.count(name) == 1 or is_hub_address(path) else f"{Path(path).resolve().parent.name}/{name}"
+        for path, name in zip(paths, names, strict=True)
+    ]
+
+
+def is_public_data(path: str | Path) -> bool:
+    """Return True for public datasets and bundled samples."""
+    return is_hub_address(path) or Path(path).resolve() in {sample.path.resolve() for sample in list_samples()}

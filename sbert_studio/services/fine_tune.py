@@ -7,23 +7,30 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..data.questions import Option, Question
+from ..data.row_report import RowReport
+from ..data.schema.roles import SchemaOverrides
 from ..errors import StudioError, is_disk_full
 from ..identity import current_address
 from ..progress import uninterruptible
 from ..runs.run import ACTIVE, Run
+from ..training.events import Event, to_json
 from ..workspace import atomic_folder, file_name, write_json
-from .data import require_model_folder
+from .data import DataService, require_model_folder
 from .janitor import removal_date
-from .limits import require_free_slot, require_queue_share, require_within_limits
+from .planning import TrainingPlanner
 from .questions import OpenQuestionsError, apply_answer, overrides_from_json, question_from_json
-from .resources import Service
+from .resources import Resources, Service
 from .results import ExportedFile, RunView
 from .run_setup import (
     ACCEPT_ALARM,
     is_run_token,
     mark_for_restart,
     new_run,
+    require_free_slot,
+    require_queue_share,
     require_same_request,
+    require_within_limits,
     resubmit_interrupted,
     run_token,
     unmark_for_restart,
@@ -32,13 +39,8 @@ from .run_setup import (
 from .training_plan import AnsweredQuestion, TrainPlan, TrainRequest, run_row_reports
 
 if TYPE_CHECKING:
-    from ..data.questions import Option, Question
-    from ..data.row_report import RowReport
     from ..runs.files import RunFiles
-    from ..training.events import Event, TrackedExamples
-    from .data import DataService
-    from .planning import TrainingPlanner
-    from .resources import Resources
+    from ..training.events import TrackedExamples
 
 OnEvent = Callable[["Event"], None]
 OnStart = Callable[[Run], None]
@@ -54,12 +56,7 @@ class FineTuneService(Service):
     # Start, stop and resume
 
     def submit(self, plan: TrainPlan | TrainRequest) -> Run:
-        """Queue a run in the background; its files are copied at once.
-
-        Raises:
-            OpenQuestionsError: a question about the files is open.
-            StudioError: the plan is invalid, or the rows are unfit for training.
-        """
+        """Queue a run in the background; its files are copied at once."""
         run = self._create_run(self._planner.require_trainable(plan))
         mark_for_restart(self.workspace, run.id)
         self.runner.submit(run.id)
@@ -89,10 +86,6 @@ class FineTuneService(Service):
             out: folder for a copy of the model.
             on_event: called with each event.
             on_start: called with the run before its first step.
-
-        Raises:
-            OpenQuestionsError: a question about the files is open.
-            StudioError: the run failed for a reason the user can fix. Any other exception is a bug.
         """
         return self._execute(lambda: self._create_run(self._planner.require_trainable(plan)), out, on_event, should_stop, on_start)
 
@@ -133,20 +126,12 @@ class FineTuneService(Service):
         return run_token(self.workspace, run_id)
 
     def stop_with_token(self, run_id: str, token: str) -> Run:
-        """Stop a run for an API caller.
-
-        Raises:
-            StudioError: there is no such run, or the token is not the run's.
-        """
+        """Stop a run for an API caller that has its token."""
         self._require_token(run_id, token)
         return self.stop(run_id)
 
     def resubmit_with_token(self, run_id: str, token: str) -> Run:
-        """Resubmit a run for an API caller.
-
-        Raises:
-            StudioError: as :meth:`stop_with_token`; or the run is finished or active, or the queue is full.
-        """
+        """Resubmit a run for an API caller that has its token."""
         self._require_token(run_id, token)
         return self.resubmit(run_id)
 
@@ -198,11 +183,7 @@ class FineTuneService(Service):
         return question_from_json(questions[-1]) if questions else None
 
     def require_no_alarm(self, run_id: str) -> None:
-        """Check that an ended run has no open question.
-
-        Raises:
-            OpenQuestionsError: it has one.
-        """
+        """Raise OpenQuestionsError if an ended run has an open question."""
         if (question := self.get_question(run_id)) is not None:
             raise OpenQuestionsError.of_run(run_id, question)
 
@@ -214,9 +195,6 @@ class FineTuneService(Service):
 
         Returns:
             The run that continues (a new one if the table is read differently), or the one that was left.
-
-        Raises:
-            StudioError: the run has no open question, or no such option.
         """
         question = self.get_question(run_id)
         if question is None or not 0 <= option < len(question.options):
@@ -240,13 +218,8 @@ class FineTuneService(Service):
         self.store.record(run_id, spec=spec)
 
     def set_strength(self, run_id: str, value: float) -> Run:
-        """Blend a finished run's weights with those it started from: 0 is the base model, 1 the fine-tuned one. Nothing is trained.
-
-        Raises:
-            StudioError: the strength is out of range, the run is not finished, or the model cannot be blended.
-        """
+        """Blend a finished run's weights with those it started from: 0 is the base model, 1 the fine-tuned one. Nothing is trained."""
         from ..training.blend import set_strength
-        from ..training.events import to_json
         from ..training.prepare import create_model
 
         run, files = self.store.get(run_id), self._files(run_id)
@@ -266,9 +239,6 @@ class FineTuneService(Service):
 
         Args:
             kind: one of :data:`~sbert_studio.runs.export.EXPORTS`: everything needed to use and verify the model, or a part.
-
-        Raises:
-            StudioError: there is no such run or kind, or the run lacks what is exported.
         """
         from ..runs.export import EXPORTS, write_zip
 
@@ -280,11 +250,7 @@ class FineTuneService(Service):
         return ExportedFile(target, target.stat().st_size)
 
     def delete_run(self, run_id: str) -> None:
-        """Delete a run with its model, data and events.
-
-        Raises:
-            StudioError: it is active.
-        """
+        """Delete an ended run with its model, data and events."""
         self.store.recover()
         run = self.store.get(run_id)
         if run.active:
@@ -342,7 +308,6 @@ class FineTuneService(Service):
         return run
 
     def _start_over(self, run_id: str, question: Question, option: Option) -> Run:
-        """Start a new run of the same files and settings, with the table read as the answer says; the old run is left."""
         run, files = self.store.get(run_id), self._files(run_id)
         request = restart_request(files, run, question, option)
         table = self._data.read_table(files.path("data"), files.source()["data"]["name"], overrides=request.choices)
@@ -381,8 +346,6 @@ class FineTuneService(Service):
 
 def restart_request(files: RunFiles, run: Run, question: Question, option: Option) -> TrainRequest:
     """Return the request a run started from, with the answer to its question applied."""
-    from ..data.schema.roles import SchemaOverrides
-
     plan, source = files.plan(), files.source()
     overrides = SchemaOverrides(**overrides_from_json((plan.get("choices") or {}).get("data") or {}))
     answered = [AnsweredQuestion(one["question"], one["answer"]) for one in plan.get("answered", ())]

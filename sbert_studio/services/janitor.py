@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING
 
 from ..caches import release_memory, release_registered_pages
 from ..errors import StudioError, to_user_error
+from ..runs.run import Run
+from ..settings import Settings
 from ..workspace import Workspace, write_json
-from .static_embeddings import remove_expired_models
 
 if TYPE_CHECKING:
-    from ..runs.run import Run
-    from ..settings import Settings
     from .studio import Studio
 
 log = logging.getLogger(__name__)
@@ -69,7 +68,7 @@ class Janitor:
         for task in (
             lambda: self._stop_long_runs(now),
             lambda: remove_old_runs(self._studio, now),
-            lambda: remove_expired_models(self._studio.workspace, self._studio.settings.limits, now),
+            lambda: self._studio.static_embeddings.remove_expired(now),
             self._limit_folders,
             self._remove_partial_files,
             self._extra_task,
@@ -111,12 +110,19 @@ class Janitor:
         evict_files(self._studio.workspace.home / "exports", part, Path(), "*.zip")
 
     def _remove_partial_files(self) -> None:
-        if time.monotonic() >= self._next_sweep:
-            self._next_sweep = time.monotonic() + _PARTIAL_AGE
-            remove_partial_files(self._studio.workspace.home, time.time() - _PARTIAL_AGE)
+        """Remove half-written files and folders that nobody writes to any more."""
+        if time.monotonic() < self._next_sweep:
+            return
+        self._next_sweep = time.monotonic() + _PARTIAL_AGE
+        for path in list(self._studio.workspace.home.rglob(".part-*")):
+            with suppress(OSError):
+                if path.stat().st_mtime < time.time() - _PARTIAL_AGE:
+                    if path.is_dir():
+                        shutil.rmtree(path, ignore_errors=True)
+                    else:
+                        path.unlink()
 
     def _return_memory(self) -> None:
-        """Return memory to the system once a training has ended, or after memory has grown."""
         from ..memory import resident_memory
 
         self._studio.evict_unused(_UNUSED)
@@ -135,17 +141,6 @@ class Janitor:
             from ..memory import resident_memory
 
             log.debug("memory %s", json.dumps({"resident": resident_memory(), **self._studio.cache_sizes(), **self._extra_memory()}))
-
-
-def remove_partial_files(home: Path, before: float) -> None:
-    """Remove half-written files and folders below ``home`` that were last changed before a time, in seconds since 1970."""
-    for path in list(home.rglob(".part-*")):
-        with suppress(OSError):
-            if path.stat().st_mtime < before:
-                if path.is_dir():
-                    shutil.rmtree(path, ignore_errors=True)
-                else:
-                    path.unlink()
 
 
 def removal_date(settings: Settings, workspace: Workspace, run: Run) -> datetime | None:
@@ -215,7 +210,6 @@ def _give_notice(studio: Studio, runs: list[Run], quota: int, now: datetime) -> 
 
 
 def _read_notices(workspace: Workspace) -> dict[str, str]:
-    """Return the announced removal dates of runs, by id."""
     try:
         found = json.loads(workspace.notices.read_text(encoding="utf-8"))
     except (OSError, ValueError):

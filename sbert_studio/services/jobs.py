@@ -11,15 +11,12 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol
 
 from ..errors import StudioError, to_user_error
 from ..identity import Identity, current_identity, use_identity
-from ..progress import StoppedError, stoppable
-
-if TYPE_CHECKING:
-    from ..progress import Progress
-    from ..settings import Limits
+from ..progress import Progress, StoppedError, stoppable
+from ..settings import Limits
 
 log = logging.getLogger(__name__)
 Status = Literal["queued", "running", "finished", "stopped", "failed"]
@@ -49,12 +46,12 @@ class JobView:
 
     Attributes:
         title: what the job does.
-        phase: current phase; ``done`` of ``total`` are counted in ``unit``, a total of 0 is unknown.
+        phase: current phase; ``done`` of ``total`` in ``unit``; a total of 0 is unknown.
         rate: units per second in this phase; 0 until it can be measured.
         seconds: since the job started, or its total duration.
         message, hint: result or error.
         model: id of the new model.
-        made: the result; error: the error.
+        result, error: the outcome of an ended job.
         about: the request, as the page that submitted the job needs it.
         stopping: whether a stop was requested.
     """
@@ -72,7 +69,7 @@ class JobView:
     message: str = ""
     hint: str = ""
     model: str = ""
-    made: JobResult | None = None
+    result: JobResult | None = None
     error: StudioError | None = None
     about: object = None
     stopping: bool = False
@@ -89,7 +86,7 @@ class JobView:
 
 
 @dataclass
-class _Job:
+class _BackgroundJob:
     view: JobView
     stop: threading.Event = field(default_factory=threading.Event)
     began: float = 0.0
@@ -108,17 +105,13 @@ class JobQueue:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._jobs: dict[str, _Job] = {}
+        self._jobs: dict[str, _BackgroundJob] = {}
         self._lock = threading.Lock()
         self._turn = threading.Lock()
 
     def submit(self, owner: str, title: str, work: Callable[[BeginPhase], JobResult], about: object = None) -> JobView:
-        """Queue ``work``; it runs in its own thread after the jobs before it.
-
-        Raises:
-            StudioError: the owner has an active job, or the queue is full.
-        """
-        job = _Job(JobView(f"job-{secrets.token_hex(5)}", owner, title, about=about), identity=current_identity())
+        """Queue ``work``; it runs in its own thread after the jobs before it."""
+        job = _BackgroundJob(JobView(f"job-{secrets.token_hex(5)}", owner, title, about=about), identity=current_identity())
         with self._lock:
             self._require_free_slot(owner)
             self._jobs[job.view.id] = job
@@ -131,32 +124,28 @@ class JobQueue:
 
     def latest(self, owner: str) -> JobView | None:
         """Return an owner's running job, else the waiting one, else the last one."""
-        own = self.of(owner)
+        own = self.list_jobs(owner)
         running = [view for view in own if view.status == "running"] or [view for view in own if view.active][:1] or own
         return running[-1] if running else None
 
-    def of(self, owner: str) -> list[JobView]:
+    def list_jobs(self, owner: str) -> list[JobView]:
         """Return an owner's jobs in order of submission, including recently ended ones."""
         with self._lock:
             own = [job for job in self._jobs.values() if job.view.owner == owner]
         return [self._view(job) for job in own]
 
-    def under_way(self, owner: str | None = None) -> list[JobView]:
+    def list_active(self, owner: str | None = None) -> list[JobView]:
         """Return the waiting and running jobs (of one owner)."""
         with self._lock:
             active = [job for job in self._jobs.values() if job.view.active and owner in (None, job.view.owner)]
         return [self._view(job) for job in active]
 
     def stop(self, owner: str, job_id: str) -> JobView:
-        """Request a job to stop; it ends at its next step and its result is discarded.
-
-        Raises:
-            StudioError: the owner has no such job.
-        """
+        """Request a job to stop; it ends at its next step and its result is discarded."""
         with self._lock:
             job = self._jobs.get(job_id)
             if job is None or job.view.owner != owner:
-                raise StudioError("this is no longer under way", "reload the page")
+                raise StudioError("this job is no longer running", "reload the page")
             if job.view.active:
                 job.stop.set()
                 job.view = replace(job.view, stopping=True)
@@ -177,12 +166,12 @@ class JobQueue:
         own = [view for view in active if view.owner == owner]
         if own and len(own) >= (self._limits.runs or len(own) + 1):
             raise StudioError(
-                f"{own[0].title} is under way, and each visitor makes one at a time here", "wait until it has ended, or stop it"
+                f"{own[0].title} is running, and each visitor may run one at a time here", "wait until it has ended, or stop it"
             )
         if self._limits.queue and len(active) >= self._limits.queue:
-            raise StudioError(f"{len(active)} are under way, and no more may wait here", "try again later")
+            raise StudioError(f"{len(active)} jobs are queued, and no more may wait here", "try again later")
 
-    def _execute(self, job: _Job, work: Callable[[BeginPhase], JobResult]) -> None:
+    def _execute(self, job: _BackgroundJob, work: Callable[[BeginPhase], JobResult]) -> None:
         try:
             while not self._turn.acquire(timeout=_POLL_SECONDS):
                 if job.stop.is_set():
@@ -191,13 +180,13 @@ class JobQueue:
                 job.began = time.monotonic()
                 self._update(job, status="running")
                 with stoppable(lambda: job.stop.is_set() or self._is_overdue(job)), use_identity(job.identity):
-                    made = work(lambda phase, unit: self._begin(job, phase, unit))
+                    result = work(lambda phase, unit: self._begin(job, phase, unit))
             finally:
                 self._turn.release()
-            self._update(job, status="finished", message=made.describe(), model=made.model, made=made)
+            self._update(job, status="finished", message=result.describe(), model=result.model, result=result)
         except StoppedError:
             overdue = self._is_overdue(job) and not job.stop.is_set()
-            message = f"it took more than the {self._limits.minutes} minutes that it may take here" if overdue else "nothing was kept"
+            message = f"it exceeded the limit of {self._limits.minutes} minutes" if overdue else "no result was saved"
             self._update(job, status="stopped", message=message)
         except StudioError as error:
             self._update(job, status="failed", message=error.message, hint=error.hint, error=error)
@@ -207,10 +196,10 @@ class JobQueue:
             known = known or StudioError("something went wrong on our side; it has been logged", "try again")
             self._update(job, status="failed", message=known.message, hint=known.hint)
 
-    def _is_overdue(self, job: _Job) -> bool:
+    def _is_overdue(self, job: _BackgroundJob) -> bool:
         return bool(self._limits.minutes and job.began) and time.monotonic() - job.began > 60 * self._limits.minutes
 
-    def _begin(self, job: _Job, phase: str, unit: str) -> Progress:
+    def _begin(self, job: _BackgroundJob, phase: str, unit: str) -> Progress:
         if job.stop.is_set():
             raise StoppedError
         job.phase_began, job.base = 0.0, 0
@@ -226,13 +215,13 @@ class JobQueue:
 
         return report
 
-    def _update(self, job: _Job, **changes: object) -> None:
+    def _update(self, job: _BackgroundJob, **changes: object) -> None:
         with self._lock:
             seconds = time.monotonic() - job.began if job.began else 0.0
             if changes.get("status") not in (None, *ACTIVE):
                 changes["stopping"] = False
             job.view = replace(job.view, seconds=seconds, **changes)  # type: ignore[arg-type]
 
-    def _view(self, job: _Job) -> JobView:
+    def _view(self, job: _BackgroundJob) -> JobView:
         with self._lock:
             return replace(job.view, seconds=time.monotonic() - job.began) if job.view.active and job.began else job.view

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..data.corpus import Corpus
+from ..data.language import LANGUAGE_NAMES, count_languages, dominant_foreign_language, language_mismatch_note
+from ..data.schema.content import kept_as_texts
 from ..errors import StudioError
+from ..models.base import Encoder
+from ..models.prompts import Role
 from ..progress import checkpoint
 from ..settings import MULTILINGUAL_MODEL
 from .resources import Service
 
 if TYPE_CHECKING:
-    from ..data.corpus import Corpus
-    from ..models.base import Encoder
     from ..models.catalog import Catalog
-    from ..models.prompts import Role
     from ..models.static.tokens import Coverage
 
 _SAMPLE_TEXTS = 200
@@ -55,8 +57,6 @@ class LanguageService(Service):
         Args:
             languages: number of texts by language (:func:`sbert_studio.data.language.count_languages`).
         """
-        from ..data.language import dominant_foreign_language
-
         other = self.settings.multilingual
         return other if other and dominant_foreign_language(languages) and self._is_available(other) else self.settings.default_model
 
@@ -66,10 +66,10 @@ class LanguageService(Service):
 
     def language_notes(self, texts: Sequence[str] | Corpus, model: str | None = None, subject: str = "The texts") -> tuple[str, ...]:
         """Return a sentence if the texts are in a language the model was not trained on."""
-        from ..data.language import count_languages
-
         found = count_languages(texts) if isinstance(texts, Sequence) else texts.languages
-        return language_mismatch_notes(self.catalog, model or self.settings.default_model, found, subject, self.multilingual)
+        known = model_languages(self.catalog, model or self.settings.default_model)
+        note = language_mismatch_note(found, known, subject, self.multilingual)
+        return (note,) if note else ()
 
     def vocabulary_notes(self, texts: Sequence[str] | Corpus, encoder: Encoder, subject: str = "the texts") -> tuple[str, ...]:
         """Return a sentence if a static model lacks words of the texts. Counts over a corpus are cached."""
@@ -90,24 +90,43 @@ class LanguageService(Service):
 
     def corpus_notes(self, corpus: Corpus, model: str | None, encoder: Encoder) -> tuple[str, ...]:
         """Return what a reader of any result on the corpus should know: repeats, reading notes, language and vocabulary."""
-        from ..data.schema.content import kept_as_texts
-
         notes = (*corpus.repeat_notes(), *kept_as_texts(corpus.notes))
         return (*notes, *self.language_notes(corpus, model), *self.vocabulary_notes(corpus, encoder))
 
     def check_readability(self, corpus: Corpus, candidates: Sequence[str], model: str | None = None) -> ReadabilityWarning | None:
-        """Return a warning if the model barely knows the language of a corpus. No model is downloaded for the check.
+        """Return a warning if the model was not trained on the language of most texts, or does not know most of their tokens.
+
+        No model is downloaded for the check.
 
         Args:
-            candidates: models that may be proposed instead.
-
-        Raises:
-            StudioError: there is no such model.
+            candidates: models that may be proposed instead, the multilingual one first.
         """
-        name = model or self.settings.default_model
-        is_local = self.catalog.resolve(name).path is not None
-        encoder = self.catalog.load(name) if is_local else None
-        return check_readability(self.catalog, name, corpus, candidates, encoder, self.multilingual)
+        name, preferred = model or self.settings.default_model, self.multilingual
+        encoder = self.catalog.load(name) if self.catalog.resolve(name).path is not None else None
+        known = Counter({code: count for code, count in corpus.languages.items() if code})
+        code = known.most_common(1)[0][0] if known else ""
+        languages = model_languages(self.catalog, name)
+        others = sorted((other for other in candidates if other != name), key=lambda other: other != preferred)
+        readers = [other for other in others if other == preferred or (code and code in (model_languages(self.catalog, other) or ()))]
+        alternatives, is_spaced = tuple(readers[:_MAX_ALTERNATIVES]), code not in _UNSEGMENTED
+        if languages and (foreign := dominant_foreign_language(corpus.languages, languages)):
+            return ReadabilityWarning(
+                f"Most texts of {corpus.name} look like {LANGUAGE_NAMES.get(foreign, foreign)}, which this model was not trained on: "
+                "its scores mean little here.",
+                alternatives,
+                is_spaced,
+            )
+        if encoder is None or encoder.tokens is None:
+            return None
+        share = encoder.tokens.unknown_share(corpus.texts[:: max(1, len(corpus.texts) // _SAMPLE_TEXTS)])
+        if share <= _MAX_UNKNOWN_SHARE:
+            return None
+        unit = "tokens" if encoder.coverage(()) is None else "words"
+        return ReadabilityWarning(
+            f"This model does not know {share:.0%} of the {unit} of {corpus.name}: its results reflect only the rest.",
+            alternatives,
+            is_spaced,
+        )
 
     def _is_available(self, name: str) -> bool:
         if name == MULTILINGUAL_MODEL:
@@ -133,21 +152,6 @@ def model_languages(catalog: Catalog, name: str) -> tuple[str, ...] | None:
     return found or None
 
 
-def language_mismatch_notes(
-    catalog: Catalog, model: str, languages: Counter[str], subject: str = "The texts", suggestion: str = ""
-) -> tuple[str, ...]:
-    """Return one sentence or none; see :func:`sbert_studio.data.language.language_mismatch_note`.
-
-    Args:
-        languages: number of texts by language.
-        suggestion: the model the sentence proposes.
-    """
-    from ..data.language import language_mismatch_note
-
-    note = language_mismatch_note(languages, model_languages(catalog, model), subject, suggestion)
-    return (note,) if note else ()
-
-
 def unknown_word_notes(coverage: Coverage | None, texts: int, subject: str = "the texts") -> tuple[str, ...]:
     """Return one sentence if a static model lacks words of some texts.
 
@@ -170,39 +174,3 @@ def unknown_word_notes(coverage: Coverage | None, texts: int, subject: str = "th
         )
     note = "; ".join(parts)
     return (f"{note[:1].upper()}{note[1:]}.",)
-
-
-def check_readability(
-    catalog: Catalog, model: str, corpus: Corpus, candidates: Iterable[str], encoder: Encoder | None = None, preferred: str = ""
-) -> ReadabilityWarning | None:
-    """Return a warning if most of the corpus is in a language the model was not trained on, or its tokens are mostly unknown.
-
-    Args:
-        candidates: models that may be proposed instead.
-        encoder: the model, if its tokenizer may be used; otherwise only its card is read.
-        preferred: the candidate proposed first whatever the language; empty for none.
-    """
-    from ..data.language import LANGUAGE_NAMES, dominant_foreign_language
-
-    known = Counter({code: count for code, count in corpus.languages.items() if code})
-    code = known.most_common(1)[0][0] if known else ""
-    languages = model_languages(catalog, model)
-    others = sorted((name for name in candidates if name != model), key=lambda name: name != preferred)
-    readers = [name for name in others if name == preferred or (code and code in (model_languages(catalog, name) or ()))]
-    alternatives, is_spaced = tuple(readers[:_MAX_ALTERNATIVES]), code not in _UNSEGMENTED
-    if languages and (foreign := dominant_foreign_language(corpus.languages, languages)):
-        return ReadabilityWarning(
-            f"Most texts of {corpus.name} look like {LANGUAGE_NAMES.get(foreign, foreign)}, which this model was not trained on: "
-            "its scores mean little here.",
-            alternatives,
-            is_spaced,
-        )
-    if encoder is None or encoder.tokens is None:
-        return None
-    share = encoder.tokens.unknown_share(corpus.texts[:: max(1, len(corpus.texts) // _SAMPLE_TEXTS)])
-    if share <= _MAX_UNKNOWN_SHARE:
-        return None
-    unit = "tokens" if encoder.coverage(()) is None else "words"
-    return ReadabilityWarning(
-        f"This model does not know {share:.0%} of the {unit} of {corpus.name}: its results reflect only the rest.", alternatives, is_spaced
-    )

@@ -6,26 +6,30 @@ import logging
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..data.cells import markdown_cell, write_rows
+from ..data.examples import Examples
 from ..errors import StudioError, to_valid_utf8
+from ..evaluation.bootstrap import percentile_interval
+from ..evaluation.comparison import EvaluationFile, ModelScores
+from ..evaluation.report import Report
+from ..evaluation.tasks import TASKS, get_task, main_score
+from ..runs.run import utc_now
+from ..runs.scores import LeaderboardEntry
 from ..workspace import atomic_file, digest_texts, existing_path, require_writable_file
 from .resources import Service
+from .results import EvaluationResult
 from .static_embeddings import list_static_models
-
-if TYPE_CHECKING:
-    from ..data.examples import Examples
-    from ..evaluation.comparison import EvaluationFile, ModelScores
-    from ..evaluation.report import Report
-    from ..runs.scores import LeaderboardEntry
-    from .results import EvaluationResult
 
 LOCAL_OWNER = "local"
 _PUBLIC_KINDS = ("bundled", "table", "foreign")
-_HEADER = (
-    "set", "rows_digest", "task", "metric", "model", "name", "fingerprint", "score", "low", "high", "rows", "sentences_per_second",
-    "dimensions", "seconds", "when",
-)  # fmt: skip
+# Columns of files and JSON, and the attributes of an entry that they hold.
+_COLUMNS = {
+    "set": "data", "rows_digest": "digest", "task": "task", "metric": "metric", "model": "model", "name": "title",
+    "fingerprint": "fingerprint", "score": "score", "low": "low", "high": "high", "rows": "rows", "sentences_per_second": "rate",
+    "dimensions": "dim", "seconds": "seconds", "when": "created",
+}  # fmt: skip
 _SHOWN = ("Set", "Task", "Metric", "Model", "Score", "95% interval", "Sentences/s", "Dimensions", "Rows", "When (UTC)")
 log = logging.getLogger(__name__)
 
@@ -42,8 +46,6 @@ class Leaderboard(Service):
         Returns:
             A note if the scores could not be stored.
         """
-        from ..runs.run import utc_now
-
         if not owner:
             return ()
         when = utc_now()
@@ -57,11 +59,7 @@ class Leaderboard(Service):
         return ()
 
     def entries(self, owner: str | None = None, data: str = "") -> list[LeaderboardEntry]:
-        """Return the entries visible to an owner, of one dataset if named, grouped by dataset, best first.
-
-        Raises:
-            StudioError: the leaderboard cannot be read, or there is no such dataset.
-        """
+        """Return the entries visible to an owner, of one dataset if named, grouped by dataset, best first."""
         found = self.store.scores.visible_to(owner)
         if data:
             wanted = data.strip().casefold()
@@ -70,57 +68,48 @@ class Leaderboard(Service):
             if not found:
                 shown = ", ".join(known[:12]) + ("…" if len(known) > 12 else "")
                 raise StudioError(
-                    f"nothing was judged on {data[:100]!r} yet", f"choose from {shown}" if known else "evaluate a model on it"
+                    f"there is no evaluation on {data[:100]!r} yet", f"choose from {shown}" if known else "evaluate a model on it"
                 )
         return rank_entries(found)
 
     def remove(self, entry_id: int, owner: str | None = None) -> None:
-        """Remove an entry of an owner.
-
-        Raises:
-            StudioError: there is no such entry, or the leaderboard cannot be written.
-        """
         self.store.scores.remove(entry_id, owner)
 
     def _scores(self, result: EvaluationResult, model: ModelScores, owner: str, when: str) -> Iterator[LeaderboardEntry]:
-        from ..runs.scores import LeaderboardEntry
-
         is_public_model = self._is_public_model(model.model)
         title, name = to_valid_utf8(self._title(model.model)), to_valid_utf8(model.model)
 
-        def one(data: str, digest: str, metric: str, score: float, interval: Any, task: str, rows: int, public: bool) -> LeaderboardEntry:
+        def entry(data: str, digest: str, rows: int, public: bool, task: str, metric: str, score: float, interval: Any) -> LeaderboardEntry:
             low, high = interval or (None, None)
-            data, is_public = to_valid_utf8(data), is_public_model and public
             return LeaderboardEntry(
-                owner=owner, public=is_public, model=name, title=title, fingerprint=model.fingerprint, data=data, digest=digest,
-                task=task, metric=metric, score=score, low=low, high=high, rows=rows,
+                owner=owner, public=is_public_model and public, model=name, title=title, fingerprint=model.fingerprint,
+                data=to_valid_utf8(data), digest=digest, task=task, metric=metric, score=score, low=low, high=high, rows=rows,
                 rate=round(model.rate, 2), dim=model.dim, seconds=round(model.seconds, 3), created=when,
             )  # fmt: skip
+
+        def aggregate(places: Sequence[int]) -> tuple[str, int, bool]:
+            files = [result.files[place] for place in places]
+            digest = digest_texts(digests[place] for place in places)
+            return digest, sum(len(file.rows.examples) for file in files), all(file.public for file in files)
 
         digests = [_digest(file) for file in result.files]
         for file, digest, report in zip(result.files, digests, model.reports, strict=True):
             label = f"{file.suite} {file.name}" if file.suite and file.suite != file.name else file.name
-            yield one(label, digest, *_main(report), report.task, report.rows, file.public)
+            yield entry(label, digest, report.rows, file.public, report.task, *_main(report))
         suites: dict[str, list[int]] = {}
         for place, file in enumerate(result.files):
             suites.setdefault(file.suite, []).append(place)
-        for group, got in zip(result.groups, model.groups, strict=True):
-            if got is None or group.name not in suites:
+        for group, own in zip(result.groups, model.groups, strict=True):
+            if own is None or group.name not in suites:
                 continue  # the user's own files evaluated together are not a dataset
-            members = [result.files[place] for place in group.members]
-            rows, public = sum(len(file.rows.examples) for file in members), all(file.public for file in members)
-            digest = digest_texts(digests[place] for place in group.members)
-            if got.pooled is not None:
-                yield one(f"{group.name}, all", digest, *_main(got.pooled), got.task, rows, public)
+            if own.pooled is not None:
+                yield entry(f"{group.name}, all", *aggregate(group.members), own.task, *_main(own.pooled))
             else:
-                yield one(f"{group.name}, mean", digest, got.metric, got.main, _interval(got.resampled), got.task, rows, public)
+                yield entry(f"{group.name}, mean", *aggregate(group.members), own.task, own.metric, own.main, _interval(own.resampled))
         for average, mean in zip(result.averages, model.averages, strict=True):
             if mean is not None:
-                places = [place for suite in average.suites for place in suites[suite]]
-                rows = sum(len(result.files[place].rows.examples) for place in places)
-                digest = digest_texts(digests[place] for place in places)
-                public = all(result.files[place].public for place in places)
-                yield one(f"{average.name}, average", digest, mean.metric, mean.main, _interval(mean.resampled), mean.task, rows, public)
+                members = aggregate([place for suite in average.suites for place in suites[suite]])
+                yield entry(f"{average.name}, average", *members, mean.task, mean.metric, mean.main, _interval(mean.resampled))
 
     def _is_public_model(self, model: str) -> bool:
         with suppress(StudioError):
@@ -143,8 +132,6 @@ def _digest(file: EvaluationFile) -> str:
 
 def rank_entries(entries: Iterable[LeaderboardEntry]) -> list[LeaderboardEntry]:
     """Sort by dataset, then best first; of equal scores the newest first."""
-    from ..evaluation.tasks import TASKS, get_task
-
     smaller = {name for name in TASKS if get_task(name).lower_is_better}
 
     def place(one: LeaderboardEntry) -> tuple[Any, ...]:
@@ -167,18 +154,12 @@ def dataset_names(entries: Iterable[LeaderboardEntry]) -> dict[str, str]:
 
 
 def write_leaderboard(path: Path, entries: Sequence[LeaderboardEntry]) -> Path:
-    """Write entries as CSV (without live formulas) or as a Markdown table, by the file's suffix.
-
-    Raises:
-        StudioError: the suffix is neither, or the file cannot be written.
-    """
-    from ..data.cells import write_rows
-
+    """Write entries as CSV (without live formulas) or as a Markdown table, by the file's suffix."""
     if path.suffix.lower() not in (".csv", ".md"):
         raise StudioError(f"a leaderboard is not written as {path.suffix or path.name!r}", "name a file that ends in .csv or .md")
     require_writable_file(path)
     if path.suffix.lower() == ".csv":
-        write_rows(path, _HEADER, [_cells(one) for one in entries])
+        write_rows(path, list(_COLUMNS), [_cells(one) for one in entries])
         return path
     with atomic_file(path) as part:
         part.write_text("\n".join(_markdown(entries)) + "\n", encoding="utf-8")
@@ -187,7 +168,7 @@ def write_leaderboard(path: Path, entries: Sequence[LeaderboardEntry]) -> Path:
 
 def entry_to_json(one: LeaderboardEntry) -> dict[str, Any]:
     """Return an entry as plain data for JSON."""
-    return {"id": one.id, **{name: None if cell == "" else cell for name, cell in zip(_HEADER, _cells(one), strict=True)}}
+    return {"id": one.id, **{name: None if cell == "" else cell for name, cell in zip(_COLUMNS, _cells(one), strict=True)}}
 
 
 def rows_digest(examples: Examples) -> str:
@@ -198,16 +179,12 @@ def rows_digest(examples: Examples) -> str:
 
 
 def _cells(one: LeaderboardEntry) -> list[Any]:
-    return [
-        one.data, one.digest, one.task, one.metric, one.model, one.title, one.fingerprint, one.score,
-        "" if one.low is None else one.low, "" if one.high is None else one.high, one.rows, one.rate or "", one.dim or "", one.seconds,
-        one.created,
-    ]  # fmt: skip
+    """Return the cells of an entry; blank if a value is unknown."""
+    values = ((name, getattr(one, name)) for name in _COLUMNS.values())
+    return ["" if value is None or (name in ("rate", "dim") and not value) else value for name, value in values]
 
 
 def _markdown(entries: Sequence[LeaderboardEntry]) -> Iterator[str]:
-    from ..data.cells import markdown_cell
-
     names = dataset_names(entries)
     yield f"| {' | '.join(_SHOWN)} |"
     yield f"| {' | '.join('---:' if name in _SHOWN[4:9] else '---' for name in _SHOWN)} |"
@@ -220,12 +197,8 @@ def _markdown(entries: Sequence[LeaderboardEntry]) -> Iterator[str]:
 
 
 def _main(report: Report) -> tuple[str, float, Any]:
-    from ..evaluation.tasks import main_score
-
     return (*main_score(report), report.scores.get("interval"))
 
 
 def _interval(resampled: Any) -> list[float] | None:
-    from ..evaluation.bootstrap import percentile_interval
-
     return None if resampled is None or not len(resampled) else percentile_interval(resampled)

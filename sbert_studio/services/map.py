@@ -8,19 +8,17 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from ..data.corpus import Corpus
 from ..errors import StudioError
+from ..progress import Progress
 from ..workspace import digest_texts
-from .resources import Service
+from .resources import Resources, Service
 from .results import ClusterInfo, MapView
-from .search import cosine_notes
+from .search import SearchService, cosine_notes
 
 if TYPE_CHECKING:
-    from ..data.corpus import Corpus
     from ..explore.clusters import ClusterParams
     from ..explore.projection import PlacedPoints, ProjectionParams
-    from ..progress import Progress
-    from .resources import Resources
-    from .search import SearchService
 
 MapPhase = Literal["encode", "layout", "groups"]
 BeginMapPhase = Callable[[MapPhase], "Progress"]
@@ -65,7 +63,7 @@ class MapService(Service):
             _, rows = np.unique(places, return_index=True)
             vectors, texts = np.asarray(vectors)[rows], [texts[row] for row in rows.tolist()]
             digest = digest_texts(texts)
-        key, neighbors = f"{digest}-{encoder.fingerprint}", self._resources.neighbourhoods
+        key, neighbors = f"{digest}-{encoder.fingerprint}", self._resources.neighbor_graphs
         layout = project(vectors, projection, key, self.workspace, begin("layout"), graphs=neighbors)
         groups = cluster(vectors, texts, clusters, key, self.workspace, progress=begin("groups"), near=neighbors.of(vectors, key))
         points = layout.xy
@@ -118,11 +116,7 @@ class MapService(Service):
     def split_cluster(
         self, corpus: Corpus, rows: Sequence[int], parts: int = 2, model: str | None = None
     ) -> tuple[tuple[tuple[int, ...], ...], tuple[str, ...]]:
-        """Split texts into ``parts`` groups by k-means, largest first: the rows of each, and a label for each.
-
-        Raises:
-            StudioError: there are fewer texts than parts, or all are identical to the model.
-        """
+        """Split texts into ``parts`` groups by k-means, largest first: the rows of each, and a label for each."""
         from ..explore.clusters import ClusterParams, split_clusters
 
         chosen = np.asarray(rows, np.int64)
@@ -132,12 +126,12 @@ class MapService(Service):
         params = ClusterParams(method="kmeans", count=parts, seed=_SEED)
         found = split_clusters(vectors, [corpus.texts[row] for row in chosen.tolist()], params)
         if len(found.sizes) < parts:
-            raise StudioError("these texts are all alike to the model", "choose another cluster, or label them by a lasso")
+            raise StudioError("these texts are identical to the model", "choose another cluster, or label them by a lasso")
         return tuple(tuple(chosen[found.ids == part].tolist()) for part in range(parts)), found.labels
 
 
 def _places_of_repeated(texts: Sequence[str]) -> np.ndarray | None:
-    """Return for each text its index among the distinct ones, (n,) int64; ``None`` if more than half of them are distinct."""
+    """Return for each text its index among the distinct ones, (n,) int64; ``None`` if more than half the texts are distinct."""
     known = {text: place for place, text in enumerate(dict.fromkeys(texts))}
     return np.array([known[text] for text in texts], np.int64) if 2 * len(known) <= len(texts) else None
 

@@ -7,25 +7,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..data.corpus import Corpus
+from ..data.split import normalize_text
 from ..errors import StudioError
-from ..models.base import require_finite_vectors
-from .resources import Service
+from ..evaluation.bootstrap import bootstrap_mean, paired_gain, resample_clusters
+from ..evaluation.tasks.categories import nearest_categories
+from ..models.base import Encoder, require_finite_vectors
+from ..progress import Progress
+from .resources import Resources, Service
 from .results.model_diff import CategoryChange, ModelDiff, QueryChange
-from .training_history import trained_texts
+from .search import SearchService
+from .training_history import TrainingHistory
 
 if TYPE_CHECKING:
-    from ..data.corpus import Corpus
     from ..explore.model_diff import NeighborChange
     from ..explore.projection import ProjectionParams
-    from ..models.base import Encoder
-    from ..progress import Progress
-    from .resources import Resources
-    from .search import SearchService
 
 MAX_TEXTS = 30_000
 MAX_QUERIES = 3
 _PAIRS = 10
-_MIN_UNSEEN_TEXTS = 20  # below this, texts a model was trained on are judged too
+_MIN_UNSEEN_TEXTS = 20  # below this, texts a model was trained on are evaluated too
 _SEED = 12  # the Map tab's seed, so that the first map is the one shown there
 
 BeginPhase = Callable[[str], "Progress | None"]
@@ -37,7 +38,7 @@ class ModelDiffService(Service):
 
     def __init__(self, resources: Resources, search: SearchService) -> None:
         super().__init__(resources)
-        self._search, self._languages = search, search.languages
+        self._search, self._languages, self._history = search, search.languages, TrainingHistory(resources)
 
     def compare(
         self,
@@ -62,7 +63,6 @@ class ModelDiffService(Service):
             StudioError: the models are the same or give no vectors; the corpus has fewer than three texts or more than 30,000; there
                 is no such column.
         """
-        from ..data.split import normalize_text
         from ..explore.model_diff import align_points, compare_neighbors, most_changed_pairs
         from ..explore.projection import ProjectionParams, project
 
@@ -74,11 +74,11 @@ class ModelDiffService(Service):
             vectors.append(self._search.vectors_by(corpus, encoders[-1], begin(f"Encoding by model {place} of 2")))
         near = compare_neighbors(vectors[0], vectors[1], progress=begin("Looking for neighbours"))
         closer, apart = most_changed_pairs(vectors[0], vectors[1], _PAIRS, begin("Comparing every text with every other"))
-        params, neighbors = projection or ProjectionParams(seed=_SEED), self._resources.neighbourhoods
+        params, neighbors = projection or ProjectionParams(seed=_SEED), self._resources.neighbor_graphs
         keys = [f"{corpus.digest}-{encoder.fingerprint}" for encoder in encoders]
         first = project(vectors[0], params, keys[0], self.workspace, begin("Drawing map 1 of 2"), graphs=neighbors)
         second = project(vectors[1], params, keys[1], self.workspace, begin("Drawing map 2 of 2"), start=first, graphs=neighbors)
-        trained = set().union(*(trained_texts(lambda: self.store, self.workspace, name) for name in (before, after)))
+        trained = set().union(*(self._history.trained_texts(name) for name in (before, after)))
         unseen = np.array([normalize_text(text) not in trained for text in corpus.texts])
         typed = [query.strip() for query in queries if query.strip()][:MAX_QUERIES]
         shown = self._search_queries(corpus, encoders, typed, near.before.shape[1]) if typed else _most_moved(corpus, near, vectors)
@@ -111,7 +111,7 @@ class ModelDiffService(Service):
         for name, encoder in zip(names, encoders, strict=True):
             notes += [*self._languages.language_notes(corpus, name), *self._languages.vocabulary_notes(corpus, encoder)]
         if not unseen.all():
-            notes.append(f"{int((~unseen).sum()):,} of these {len(corpus):,} texts are among those that a model was tuned on.")
+            notes.append(f"{int((~unseen).sum()):,} of these {len(corpus):,} texts were used to fine-tune one of the models.")
         return tuple(dict.fromkeys(notes))
 
 
@@ -148,13 +148,11 @@ def _most_moved(corpus: Corpus, near: NeighborChange, vectors: Sequence[np.ndarr
 def _compare_categories(
     corpus: Corpus, column: str, vectors: Sequence[np.ndarray], unseen: np.ndarray, progress: Progress | None
 ) -> CategoryChange | None:
-    """Compare how often a text's nearest text has its own category; ``None`` if no text has one.
+    """Compare the leave-one-out accuracy of nearest-text classification; ``None`` if no text has a category.
 
-    Texts no model was trained on are judged against all others; all texts if there are too few of them. A text with a blank cell has
-    no category: it is neither judged nor a neighbor.
+    Texts no model was trained on are classified by all others; all texts if there are too few unseen ones. Texts with a blank cell
+    are neither classified nor neighbors.
     """
-    from ..evaluation.bootstrap import bootstrap_mean, paired_gain, resample_clusters
-    from ..evaluation.tasks.categories import nearest_categories
     from ..explore.model_diff import compare_confusions
 
     predictions = []
@@ -166,12 +164,12 @@ def _compare_categories(
     labelled = truth >= 0
     if not labelled.any():
         return None
-    judged = np.flatnonzero(labelled & unseen if (labelled & unseen).sum() >= _MIN_UNSEEN_TEXTS else labelled)
-    correct = [(nearest == truth)[judged] for nearest in predictions]
-    with resample_clusters([corpus.texts[row] for row in judged]):
+    evaluated = np.flatnonzero(labelled & unseen if (labelled & unseen).sum() >= _MIN_UNSEEN_TEXTS else labelled)
+    correct = [(nearest == truth)[evaluated] for nearest in predictions]
+    with resample_clusters([corpus.texts[row] for row in evaluated]):
         span = paired_gain(*(bootstrap_mean(own.astype(np.float64)) for own in correct)).get("gain_interval")
     interval = (float(span[0]), float(span[1])) if span else None
-    before, after = (np.where(np.isin(np.arange(len(truth)), judged), nearest, truth) for nearest in predictions)
+    before, after = (np.where(np.isin(np.arange(len(truth)), evaluated), nearest, truth) for nearest in predictions)
     confused = tuple(compare_confusions(truth, before, after, names))
     accuracies = (float(correct[0].mean()), float(correct[1].mean()))
-    return CategoryChange(column, len(judged), *accuracies, interval, confused, int((~unseen[judged]).sum()))
+    return CategoryChange(column, len(evaluated), *accuracies, interval, confused, int((~unseen[evaluated]).sum()))

@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ..errors import StudioError, with_full_stop
+from ..models.hub import HUB_ID, transport_errors
+from ..models.io.digests import require_undamaged
 from .resources import Service
 from .results import ModelSummary
 from .static_embeddings import list_static_models
@@ -72,7 +74,7 @@ class ModelService(Service):
             info = describe_source(self.catalog.resolve(name))
         except StudioError:
             info = read_model_info(None)
-        note = "Frozen: it is used and judged as it is, and cannot be tuned." if kind == "foreign" else ""
+        note = "Frozen: it can be used and evaluated, but not fine-tuned." if kind == "foreign" else ""
         return ModelSummary(name=name, kind=kind, title=title, note=note, scores=scores or {}, **asdict(info))
 
     def push_to_hub(
@@ -101,11 +103,9 @@ class ModelService(Service):
         """
         from huggingface_hub import CommitOperationAdd, HfApi
 
-        from ..models.io.digests import require_undamaged
-
         source = self.catalog.resolve(model)
         if source.kind not in _UPLOADABLE_KINDS or source.path is None:
-            raise StudioError(f"{model} was not made here", "choose a run of yours, or word vectors of yours")
+            raise StudioError(f"{model} was not trained here", "choose one of your runs or static embedding models")
         require_undamaged(source.path, model)
         folder = source.path
         files = [(path.relative_to(folder).as_posix(), path) for path in sorted(folder.rglob("*")) if path.is_file()]
@@ -121,8 +121,6 @@ class ModelService(Service):
 
 
 def _repository_name(repository: str) -> str:
-    from ..models.hub import HUB_ID
-
     name = repository.strip().removeprefix("https://huggingface.co/").strip("/")
     if not HUB_ID.fullmatch(name) or ".." in name or "--" in name:
         raise StudioError(
@@ -133,19 +131,16 @@ def _repository_name(repository: str) -> str:
 
 # Message and hint by HTTP status.
 _HUB_ERRORS = {
-    401: ("the Hub does not know who you are", "sign in again"),
-    403: ("you may not write to {0} on the Hub", "take a name of your own, or sign in with the right to write"),
-    404: ("there is no {0} on the Hub that you may write to", "take a name of your own"),
-    409: ("{0} is there already, and is something else than a model", "take another name"),
+    401: ("the Hub does not recognize you", "sign in again"),
+    403: ("you have no permission to write to {0} on the Hub", "use a name in your own account, or sign in with write permission"),
+    404: ("there is no {0} on the Hub that you may write to", "use a name in your own account"),
+    409: ("{0} exists already and is not a model", "use another name"),
 }
 
 
 @contextmanager
 def _translated_errors(repository: str) -> Iterator[None]:
-    """Turn the Hub's errors into errors that say how to fix them."""
     from huggingface_hub.errors import HfHubHTTPError, LocalTokenNotFoundError, OfflineModeIsEnabled
-
-    from ..models.hub import transport_errors
 
     unreachable: tuple[type[BaseException], ...] = (OfflineModeIsEnabled, OSError, *transport_errors())
     try:

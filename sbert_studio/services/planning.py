@@ -7,25 +7,26 @@ from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..data.examples import Examples
+from ..data.language import LANGUAGE_NAMES, dominant_foreign_language
+from ..data.loading.table import Table
+from ..data.schema.roles import Roles, SchemaOverrides
 from ..errors import StudioError
+from ..models.prompts import column_roles, describe_prompts, parse_prompts, require_prompts
+from ..models.similarity import TITLES
+from ..progress import Progress
 from ..registry import parse_params
-from .data import existing_file, existing_folder
+from .data import DataService, existing_file, existing_folder
 from .questions import for_first_stage, overrides_from_json, parse_overrides
-from .resources import Service
+from .resources import Resources, Service
 from .results import TrainingForecast
 from .training_plan import FIRST_STAGE_PREFIX, PlanFile, TrainPlan, TrainRequest
 
 if TYPE_CHECKING:
     from ..data.doctor.diagnosis import Diagnosis
-    from ..data.examples import Examples
-    from ..data.loading.table import Table
-    from ..data.schema.roles import Roles, SchemaOverrides
-    from ..progress import Progress
     from ..training.advisor import Advice
     from ..training.estimate import Estimate
     from ..training.spec import TrainSpec
-    from .data import DataService
-    from .resources import Resources
 
 _LENGTH_SAMPLE = 2_000  # texts of each column whose token counts the advisor sees
 _FILE_OPTIONS = ("encoding", "delimiter", "header")
@@ -94,11 +95,7 @@ class TrainingPlanner(Service):
         return TrainPlan(request, data, dev, first, diagnosis, earlier, spec, reasons)
 
     def estimate(self, plan: TrainPlan | TrainRequest) -> TrainingForecast:
-        """Estimate time and memory of a run by rehearsing it for a few seconds; nothing is trained or stored.
-
-        Raises:
-            StudioError: the plan may not be trained, or a training is running.
-        """
+        """Estimate time and memory of a run by rehearsing it for a few seconds; nothing is trained or stored."""
         from ..training.estimate import estimate_run
         from ..training.prepare import create_model
         from ..training.spec import TrainSpec
@@ -116,19 +113,12 @@ class TrainingPlanner(Service):
         return TrainingForecast(plan.spec, plan.reasons, self.runner.rehearse(run), plan.accounts)
 
     def require_trainable(self, plan: TrainPlan | TrainRequest) -> TrainPlan:
-        """Return the plan (of a request) if it may be trained.
-
-        Raises:
-            StudioError: as :meth:`plan`; or a question is open, or the rows are unfit for training.
-        """
+        """Return the plan (of a request); raise StudioError if a question is open or the rows are unfit for training."""
         plan = self.plan(plan) if isinstance(plan, TrainRequest) else plan
         plan.require_settled()
         return plan
 
     def _choose_model(self, request: TrainRequest, table: Table) -> tuple[str, str]:
-        """Return the model to start from, and a reason if the language of the texts decided."""
-        from ..data.language import LANGUAGE_NAMES, dominant_foreign_language
-
         default = self.settings.default_model
         if request.model:
             return request.model, ""
@@ -142,7 +132,6 @@ class TrainingPlanner(Service):
         )
 
     def _read(self, source: Path | str | Table, overrides: SchemaOverrides, earlier: PlanFile | None, progress: Progress | None) -> Table:
-        """Read a file unless the earlier plan read it with the same options."""
         if not isinstance(source, str | Path):
             return source
         if existing_folder(source) is not None:
@@ -172,7 +161,7 @@ class TrainingPlanner(Service):
 
     def _plan_first_stage(
         self,
-        given: Path | str | Table,
+        source: Path | str | Table,
         chosen: Mapping[str, Any],
         settings: Mapping[str, Any],
         model: str,
@@ -181,21 +170,15 @@ class TrainingPlanner(Service):
     ) -> tuple[PlanFile, Diagnosis]:
         overrides = _file_overrides(None, chosen)
         known = before.first if before is not None else None
-        table = self._read(given, overrides, known, progress)
+        table = self._read(source, overrides, known, progress)
         diagnosis = before.earlier if before and known and known.table is table and known.choices == overrides else None
         if diagnosis is None:
             diagnosis = self._data.diagnose(table, overrides, None, model, settings.get("loss"))
             diagnosis = replace(diagnosis, questions=tuple(map(for_first_stage, diagnosis.questions)))
-        return _plan_file(given, table, overrides, diagnosis), diagnosis
+        return _plan_file(source, table, overrides, diagnosis), diagnosis
 
     def _describe_model(self, roles: Roles, model: str, spec: TrainSpec) -> tuple[str, str]:
-        """Describe the prompt of each column, and the similarity function if it is not the cosine.
-
-        Raises:
-            StudioError: a prompt was chosen for a model that takes none.
-        """
-        from ..models.prompts import column_roles, describe_prompts, parse_prompts, require_prompts
-        from ..models.similarity import TITLES
+        """Describe the prompt of each column, and the similarity function if it is not the cosine."""
         from ..training.prepare import require_no_prompt
 
         if spec.architecture == "cross":
@@ -208,7 +191,11 @@ class TrainingPlanner(Service):
             prompts, default = parse_prompts(spec.prompt)
         roles_of_columns = column_roles("positive_pairs" if spec.architecture == "poly" else roles.kind, len(roles.texts))
         measure = encoder.similarity_name
-        note = f"The model compares by {TITLES[measure]}, and is judged so; the losses fit the cosine." if measure != "cosine" else ""
+        note = (
+            f"The model compares by {TITLES[measure]} and is evaluated that way; the losses optimize the cosine."
+            if measure != "cosine"
+            else ""
+        )
         return describe_prompts(prompts, default, roles.texts, roles_of_columns), note
 
     def _advise(self, examples: Examples, model: str, settings: Mapping[str, Any]) -> Advice:
@@ -224,7 +211,7 @@ class TrainingPlanner(Service):
             info = encoder.describe()
             if encoder.tokens is not None:
                 lengths = encoder.tokens.count_tokens([text for column in examples.texts for text in column[:_LENGTH_SAMPLE]])
-        device, multilingual = str(self.catalog.device), self._data.multilingual
+        device, multilingual = str(self.catalog.device), self._data.languages.multilingual
         overrides = {**settings, "model": model}
         advice = advise(examples, info=info, device=device, lengths=lengths, overrides=overrides, multilingual=multilingual)
         # Validate the loss's own parameters here too, before a run is created.
@@ -240,9 +227,7 @@ def _plan_file(path: Path | str | Table, table: Table, overrides: SchemaOverride
 
 
 def _file_overrides(overrides: SchemaOverrides | None, more: Mapping[str, Any] | None = None) -> SchemaOverrides:
-    """Return what was set of a file. ``as_read`` accepts uncertainty and says nothing about the file itself."""
-    from ..data.schema.roles import SchemaOverrides
-
+    """Return the overrides of a file. ``as_read`` accepts uncertainty and is not about the file itself."""
     return replace(overrides or SchemaOverrides(), **overrides_from_json(more or {}), as_read=False)
 
 
@@ -252,8 +237,6 @@ def _file_options(overrides: SchemaOverrides) -> list[Any]:
 
 def _split_by_stage(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     """Return the run's settings, those of its first stage (named ``first.…``), and the overrides of the first stage's file."""
-    from ..data.schema.roles import SchemaOverrides
-
     file_fields = {item.name for item in fields(SchemaOverrides)}
     settings: dict[str, Any] = {}
     first: dict[str, Any] = {}

@@ -5,13 +5,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..data.questions import ExampleRow, Option, Question
+from ..data.schema.roles import NO_ORDER, SchemaOverrides, format_names, format_scale, parse_columns, parse_order, parse_scale
 from ..errors import StudioError, describe_rows
-
-if TYPE_CHECKING:
-    from ..data.questions import Option, Question
-    from ..data.schema.roles import SchemaOverrides
 
 _YES, _NO = ("yes", "true", "1"), ("no", "false", "0")
 _TEXTS = 60  # characters of a row's text in a line
@@ -36,12 +34,12 @@ class OpenQuestionsError(StudioError):
     def of_file(cls, name: str, questions: Sequence[Question]) -> OpenQuestionsError:
         """Return the error for a file that can be read in more than one way."""
         texts = "; ".join(question.text for question in questions)
-        return cls(f"{name} leaves open what only you can say: {texts}", questions, "go on as it is read with --as-read")
+        return cls(f"{name} is ambiguous: {texts}", questions, "go on as it is read with --as-read")
 
     @classmethod
     def of_run(cls, run_id: str, question: Question) -> OpenQuestionsError:
         """Return the error for a run stopped by an alarm."""
-        message = f"the run {run_id} stopped and asks: {question.text}"
+        message = f"the run {run_id} stopped with a question: {question.text}"
         return cls(message, [question], "leave it. The answer goes behind the same command")
 
     def lines(self) -> list[str]:
@@ -62,8 +60,6 @@ def format_question(question: Question) -> list[str]:
 
 def question_from_json(value: Mapping[str, Any]) -> Question:
     """Inverse of :meth:`~sbert_studio.data.questions.Question.to_json`."""
-    from ..data.questions import ExampleRow, Option, Question
-
     options = tuple(Option(str(one["answer"]), str(one["flag"]), dict(one.get("choice") or {})) for one in value["options"])
     rows = tuple(
         ExampleRow(int(one["row"]), tuple(one["texts"]), str(one.get("value", "")), str(one.get("read_as", "")))
@@ -74,23 +70,15 @@ def question_from_json(value: Mapping[str, Any]) -> Question:
 
 def apply_answer(overrides: SchemaOverrides | None, choice: Mapping[str, Any]) -> SchemaOverrides:
     """Return the overrides with an answer's choice (see :class:`~sbert_studio.data.questions.Option`) applied."""
-    from ..data.schema.roles import SchemaOverrides
-
     return replace(overrides or SchemaOverrides(), **overrides_from_json(choice))
 
 
 def overrides_from_json(choice: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of :class:`~sbert_studio.data.schema.roles.SchemaOverrides` set by plain JSON; lists become tuples.
-
-    Raises:
-        StudioError: there is no such field.
-    """
-    from ..data.schema.roles import SchemaOverrides
-
+    """Return the fields of :class:`~sbert_studio.data.schema.roles.SchemaOverrides` set by plain JSON; lists become tuples."""
     known = [item.name for item in fields(SchemaOverrides)]
     for name in choice:
         if name not in known:
-            raise StudioError(f"nothing called {name!r} can be said of a file", f"known: {', '.join(known)}")
+            raise StudioError(f"there is no file option {name!r}", f"known: {', '.join(known)}")
     return {name: tuple(value) if isinstance(value, list) else value for name, value in choice.items()}
 
 
@@ -107,8 +95,6 @@ def _first_option(option: Option) -> Option:
 
 def format_value(value: Any) -> str:
     """Return a value as it is typed: names separated by commas, a scale as ``0-5``."""
-    from ..data.schema.roles import NO_ORDER, format_names, format_scale
-
     if isinstance(value, list | tuple) and not value:
         return NO_ORDER
     if isinstance(value, list | tuple):
@@ -119,13 +105,7 @@ def format_value(value: Any) -> str:
 
 
 def parse_overrides(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Parse typed values: names separated by commas, a scale such as ``0-5``.
-
-    Raises:
-        StudioError: a value cannot be parsed.
-    """
-    from ..data.schema.roles import parse_columns, parse_order, parse_scale
-
+    """Parse typed values: names separated by commas, a scale such as ``0-5``."""
     parsers: dict[str, Callable[[str], Any]] = {
         "columns": parse_columns,
         "order": parse_order,

@@ -7,12 +7,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 from ..caches import LruCache, estimate_bytes
+from ..data.corpus import Corpus
 from ..progress import SharedProgress
 from ..settings import Settings
 from ..workspace import Workspace
+from .jobs import JobQueue
 
 if TYPE_CHECKING:
-    from ..data.corpus import Corpus
     from ..explore.bm25 import LexicalIndex, LexicalStore
     from ..explore.explain import ScoreDistribution
     from ..explore.index import BackgroundJobs, IVFIndexStore
@@ -24,14 +25,13 @@ if TYPE_CHECKING:
     from ..runs.runner import Runner
     from ..runs.store import RunStore
     from ..shards.serving import ShardIndex
-    from .jobs import JobQueue
 
 T = TypeVar("T")
 
 # Shares of the memory budget.
 _MODELS, _SEMANTIC, _LEXICAL, _CORPORA, _NEIGHBORS, _SESSIONS = 0.47, 0.17, 0.08, 0.05, 0.03, 0.2
 _MAPPED_DISCOUNT = 4  # mapped bytes count a quarter: the system can drop them, but a deleted file stays until it is unmapped
-_CORPUS_CACHES = ("semantic_indexes", "lexical_indexes", "corpora", "neighbourhoods")
+_CORPUS_CACHES = ("semantic_indexes", "lexical_indexes", "corpora", "neighbor_graphs")
 _MEMORY_CACHES = {name: name for name in (*_CORPUS_CACHES, "coverages", "baselines")} | {"catalog": "models"}
 _STATISTICS_BYTES = 4 << 20
 # Tenths of the disk budget. On a shared page the models fetched by visitors take theirs from the vectors.
@@ -80,6 +80,20 @@ class Resources:
         self._created: dict[str, Any] = {}
         self._lock = threading.RLock()
 
+    # In-memory caches: indexes and corpora recently used, statistics of models.
+    semantic_indexes: _Lazy[LruCache[SemanticIndex]] = _Lazy(
+        lambda own: LruCache(own._memory(_SEMANTIC), lambda index: index.bytes + index.mapped // _MAPPED_DISCOUNT)
+    )
+    lexical_indexes: _Lazy[LruCache[LexicalIndex]] = _Lazy(lambda own: LruCache(own._memory(_LEXICAL), lambda index: index.bytes))
+    served_shards: _Lazy[LruCache[ShardIndex]] = _Lazy(lambda own: LruCache(own._memory(_SEMANTIC), lambda served: served.bytes))
+    corpora: _Lazy[LruCache[Corpus]] = _Lazy(lambda own: LruCache(own._memory(_CORPORA), estimate_bytes))
+    coverages: _Lazy[LruCache[Coverage]] = _Lazy(lambda own: LruCache(_STATISTICS_BYTES, estimate_bytes))
+    baselines: _Lazy[LruCache[ScoreDistribution]] = _Lazy(lambda own: LruCache(_STATISTICS_BYTES, estimate_bytes))
+    shared_progress: _Lazy[SharedProgress] = _Lazy(lambda own: SharedProgress())
+    # Background jobs that train static embeddings, and evaluations.
+    embedding_jobs: _Lazy[JobQueue] = _Lazy(lambda own: JobQueue(own.settings.limits))
+    evaluation_jobs: _Lazy[JobQueue] = _Lazy(lambda own: JobQueue(own.settings.limits))
+
     @_Lazy
     def catalog(self) -> Catalog:
         """Models by name."""
@@ -105,11 +119,6 @@ class Resources:
         return VectorStore(self.workspace, self._disk(_VECTOR_TENTHS - (_HUB_TENTHS if self.settings.shared else 0)))
 
     @_Lazy
-    def semantic_indexes(self) -> LruCache[SemanticIndex]:
-        """Semantic indexes of recently used corpora."""
-        return LruCache(self._memory(_SEMANTIC), lambda index: index.bytes + index.mapped // _MAPPED_DISCOUNT)
-
-    @_Lazy
     def index_files(self) -> IVFIndexStore:
         """On-disk approximate indexes of large corpora."""
         from ..explore.index import IVFIndexStore
@@ -124,21 +133,6 @@ class Resources:
         return BackgroundJobs()
 
     @_Lazy
-    def served_shards(self) -> LruCache[ShardIndex]:
-        """Recently searched shard folders; their rows stay on disk."""
-        return LruCache(self._memory(_SEMANTIC), lambda served: served.bytes)
-
-    @_Lazy
-    def shared_progress(self) -> SharedProgress:
-        """Progress of encodings that several requests wait for."""
-        return SharedProgress()
-
-    @_Lazy
-    def lexical_indexes(self) -> LruCache[LexicalIndex]:
-        """BM25 indexes of recently used corpora."""
-        return LruCache(self._memory(_LEXICAL), lambda index: index.bytes)
-
-    @_Lazy
     def lexical_store(self) -> LexicalStore:
         """On-disk BM25 indexes."""
         from ..explore.bm25 import LexicalStore
@@ -146,26 +140,11 @@ class Resources:
         return LexicalStore(self.workspace, self._disk(1))
 
     @_Lazy
-    def neighbourhoods(self) -> NeighborGraphCache:
+    def neighbor_graphs(self) -> NeighborGraphCache:
         """Nearest neighbors of recently mapped corpora."""
         from ..explore.umap import NeighborGraphCache
 
         return NeighborGraphCache(self._memory(_NEIGHBORS))
-
-    @_Lazy
-    def corpora(self) -> LruCache[Corpus]:
-        """Corpora recently sent by API callers."""
-        return LruCache(self._memory(_CORPORA), estimate_bytes)
-
-    @_Lazy
-    def coverages(self) -> LruCache[Coverage]:
-        """Vocabulary coverage of recently used corpora by static embedding models."""
-        return LruCache(_STATISTICS_BYTES, estimate_bytes)
-
-    @_Lazy
-    def baselines(self) -> LruCache[ScoreDistribution]:
-        """Cosines of random pairs by recently used models."""
-        return LruCache(_STATISTICS_BYTES, estimate_bytes)
 
     @_Lazy
     def store(self) -> RunStore:
@@ -183,20 +162,6 @@ class Resources:
         from ..runs.runner import Runner
 
         return Runner(self.store, self.workspace, lambda: self.catalog)
-
-    @_Lazy
-    def embedding_jobs(self) -> JobQueue:
-        """Background jobs that train static embeddings."""
-        from .jobs import JobQueue
-
-        return JobQueue(self.settings.limits)
-
-    @_Lazy
-    def evaluation_jobs(self) -> JobQueue:
-        """Background evaluations."""
-        from .jobs import JobQueue
-
-        return JobQueue(self.settings.limits)
 
     def __enter__(self) -> Self:
         return self

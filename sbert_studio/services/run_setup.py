@@ -1,4 +1,4 @@
-"""Set up a run's folder: its files, restart mark and access token; checks before a run is resumed."""
+"""Set up a run: limits of a shared machine, the run's files, restart mark and access token; checks before a run is resumed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import hmac
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError
 from ..runs.run import Run, new_run_id, utc_now
+from ..settings import Limits
 from ..workspace import Workspace, digest_file, file_name, write_json
 from .data import existing_file
 from .training_plan import FIRST_STAGE_PREFIX, PlanFile, TrainPlan, TrainRequest, describe_row_reports, exclude_shared_texts
@@ -24,10 +25,61 @@ if TYPE_CHECKING:
     from ..runs.store import RunStore
 
 
-log = logging.getLogger(__name__)
+ACCEPT_ALARM = "accept_alarm"
+"""Setting that answers an alarm; the only one a resumed run accepts."""
 _RESTART_FILE = "background.json"
 _MAX_RESTARTS = 3
 _GIVEN_UP = f"the program ended each of the {_MAX_RESTARTS} times that it went on with this run; resume it to try again"
+_TOKEN_DIGITS = 40
+log = logging.getLogger(__name__)
+
+
+def require_within_limits(limits: Limits, run: Run, runs: Sequence[Run], elsewhere: str) -> None:
+    """Raise StudioError if a new run is too large, its owner has too many active runs, or the queue is full.
+
+    Args:
+        runs: all queued and running runs.
+        elsewhere: sentence on where the limit does not apply.
+    """
+    spec = run.spec
+    stage: Mapping[str, Any] = spec.get("first") or {}
+    checks = (
+        (run.rows + run.dev_rows, limits.rows, "rows", "take fewer rows"),
+        (max(1, int(spec.get("folds", 1))) * int(spec.get("seeds", 1)), limits.trainings, "trainings (folds × seeds)", "ask for fewer"),
+        (max(_epochs(spec), _epochs(stage)), limits.epochs, "epochs", "ask for fewer"),
+    )
+    for value, limit, unit, hint in checks:
+        if limit and value > limit:
+            raise StudioError(f"this run has {value:,g} {unit}, and here a run has at most {limit:,}", f"{hint}; {elsewhere}")
+    require_free_slot(limits, run.owner, runs, elsewhere)
+
+
+def _epochs(spec: Mapping[str, Any]) -> float:
+    from ..training.spec import TrainSpec
+
+    spec = {**TrainSpec().to_json(), **spec} if spec else {"epochs": 0, "soup": 1}
+    return float(spec["epochs"]) * int(spec["soup"])
+
+
+def require_free_slot(limits: Limits, owner: str, runs: Sequence[Run], elsewhere: str) -> None:
+    """Raise StudioError if an owner has too many active runs, or the queue is full."""
+    own = [one for one in runs if one.owner == owner]
+    if limits.runs and len(own) >= limits.runs:
+        under_way = f"{own[0].name} is {'training' if own[0].status == 'running' else 'waiting for its turn'}"
+        most = "one run" if limits.runs == 1 else f"{limits.runs} runs"
+        raise StudioError(f"{under_way}, and each visitor has {most} at a time here", f"wait until it has ended, or stop it; {elsewhere}")
+    if limits.queue and len(runs) >= limits.queue:
+        raise StudioError(f"{len(runs)} runs are queued, and no more than {limits.queue} may wait here", f"try again later; {elsewhere}")
+
+
+def require_queue_share(limits: Limits, waiting: int, address: str, elsewhere: str) -> None:
+    """Raise StudioError if ``address`` has queued half of the runs that may wait; this machine (``""``) has no limit."""
+    most = max(1, limits.queue // 2)
+    if limits.queue and address and waiting >= most:
+        raise StudioError(
+            f"{waiting} runs from your network are queued, and no more than {most} may be, so that others get their turn",
+            f"try again later; {elsewhere}",
+        )
 
 
 def mark_for_restart(workspace: Workspace, run_id: str) -> None:
@@ -68,10 +120,6 @@ def resubmit_interrupted(workspace: Workspace, store: RunStore, runner: Runner) 
     return resumed
 
 
-ACCEPT_ALARM = "accept_alarm"
-"""Setting that answers an alarm; the only one a resumed run accepts."""
-
-
 def new_run(plan: TrainPlan) -> Run:
     """Return a queued run of this plan with a new id; nothing is written yet."""
     request, spec = plan.request, plan.spec
@@ -101,15 +149,11 @@ def write_run_files(files: RunFiles, plan: TrainPlan) -> None:
 
 
 def require_same_request(run: Run, files: RunFiles, request: TrainRequest | None) -> None:
-    """Check that a request given beside a run's id matches what the run started with.
-
-    Raises:
-        StudioError: the run started with another file or other settings, or the request sets what a resumed run keeps.
-    """
+    """Raise StudioError unless a request given beside a run's id matches what the run started with."""
     if request is None:
         return
     if request.choices:
-        raise StudioError(f"the run {run.id} began with columns of its own", "a resumed run keeps its columns; leave them out")
+        raise StudioError(f"the run {run.id} was started with its own columns", "a resumed run keeps its columns; leave them out")
     if request.name is not None and request.name != run.name:
         raise StudioError(
             f"the run {run.id} is called {run.name!r}, not {request.name!r}", "a resumed run keeps its name; leave --name out"
@@ -151,7 +195,7 @@ def _require_same_settings(run: Run, settings: Mapping[str, Any]) -> None:
             continue
         if value not in (None, "auto") and not _is_same_value(value, known.get(name)):
             raise StudioError(
-                f"the run {run.id} began with {name} {known.get(name)!r}, not {value!r}",
+                f"the run {run.id} was started with {name} {known.get(name)!r}, not {value!r}",
                 "a resumed run keeps its settings; leave them out",
             )
 
@@ -160,9 +204,11 @@ def _require_same_file(run: Run, stored: Mapping[str, Any] | None, path: Any, wh
     if not isinstance(path, str | Path):
         return
     if stored is None:
-        raise StudioError(f"the run {run.id} began without {what}", f"leave {what} out, or start a new run with it")
+        raise StudioError(f"the run {run.id} was started without {what}", f"leave {what} out, or start a new run with it")
     if digest_file(existing_file(path)) != stored["sha256"]:
-        raise StudioError(f"the run {run.id} began with another file, {stored['name']}", f"leave {what} out, or start a new run with it")
+        raise StudioError(
+            f"the run {run.id} was started with another file, {stored['name']}", f"leave {what} out, or start a new run with it"
+        )
 
 
 def _is_same_value(value: Any, stored: Any) -> bool:
@@ -185,9 +231,6 @@ def strength_marks(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[
         return None
     shown = [{"strength": mark["strength"], "score": mark["score"], "general": mark.get("general")} for mark in marks]
     return {"marks": shown, "strength": kept.get("strength", after.get("strength", 1.0))}
-
-
-_TOKEN_DIGITS = 40
 
 
 def run_token(workspace: Workspace, run_id: str) -> str:

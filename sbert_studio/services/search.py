@@ -4,33 +4,49 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from ..data.corpus import Corpus
 from ..errors import StudioError
-from ..models.base import require_finite_vectors
-from ..progress import checkpoint
-from .resources import Service
+from ..evaluation.encoding import require_finite
+from ..models.base import Encoder, require_finite_vectors
+from ..models.prompts import Role, SearchSettings
+from ..models.similarity import TITLES, score_note
+from ..progress import Progress, checkpoint
+from .jobs import BeginPhase
+from .languages import LanguageService
+from .resources import Resources, Service
 from .results import Duplicates, MinedPair, MinedPairs, SearchResult, TextHit
 from .similarity import require_text
 
 if TYPE_CHECKING:
-    from ..data.corpus import Corpus
     from ..explore.bm25 import LexicalIndex
     from ..explore.paraphrase_mining import PairRecall
     from ..explore.search import Hit, SemanticIndex
-    from ..models.base import Encoder
-    from ..models.prompts import Role, SearchSettings
-    from ..progress import Progress
-    from .languages import LanguageService
-    from .resources import Resources
 
 Mode = Literal["semantic", "lexical", "hybrid"]
 MODES: tuple[Mode, ...] = ("semantic", "lexical", "hybrid")
 _INDEX_AFTER_QUERIES = 2  # a single query, as from the command line, is answered faster than an index is built
 _POOL = 100  # depth of each ranking that hybrid search fuses, and number of hits that are re-ranked
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """Options of a search.
+
+    Attributes:
+        reranker: re-rank the best hits with this model (``True``: the one of the settings). A cross-encoder reads each pair; a
+            poly-encoder reads the corpus once and then only the query.
+        row_ids: search only these rows of the corpus, from 0.
+        settings: prompts and vector length that replace the model's own.
+    """
+
+    reranker: bool | str = False
+    row_ids: Sequence[int] | None = None
+    settings: SearchSettings | None = None
 
 
 class SearchService(Service):
@@ -55,32 +71,25 @@ class SearchService(Service):
         k: int = 10,
         mode: Mode = "semantic",
         *,
-        reranker: bool | str = False,
         model: str | None = None,
         progress: Progress | None = None,
-        row_ids: Sequence[int] | None = None,
-        settings: SearchSettings | None = None,
+        options: SearchOptions | None = None,
     ) -> SearchResult:
-        """Return the ``k`` texts nearest to a query: semantic, lexical (BM25), or both rankings fused.
-
-        Args:
-            row_ids: search only these rows of the corpus, from 0.
-            reranker: re-rank the best hits with this model (``True``: the one of the settings). A cross-encoder reads each pair; a
-                poly-encoder reads the corpus once and then only the query.
-            settings: prompts and vector length that replace the model's own.
-        """
+        """Return the ``k`` texts nearest to a query: semantic, lexical (BM25), or both rankings fused."""
         from ..explore.search import reciprocal_rank_fusion
 
         query, k = require_text(query, "query"), _require_positive(k, "k")
         if mode not in MODES:
             raise StudioError(f"there is no search mode {mode!r}", f"choose one of {', '.join(MODES)}")
-        rows = None if row_ids is None else np.unique(np.asarray(row_ids, np.int64))
+        options = options or SearchOptions()
+        settings = options.settings
+        rows = None if options.row_ids is None else np.unique(np.asarray(options.row_ids, np.int64))
         if rows is not None and len(rows) and not (rows[0] >= 0 and rows[-1] < len(corpus)):
             raise StudioError("a row is not in the corpus", f"choose rows from 0 to {len(corpus) - 1}")
         encoder = None if mode == "lexical" else self._load(model, "document", settings)
         semantic = None if encoder is None else self.semantic_index(corpus, encoder, progress)
         lexical = None if mode == "semantic" else self._lexical_index(corpus, progress)
-        rerank = self._load_reranker(reranker, corpus, progress)
+        rerank = self._load_reranker(options.reranker, corpus, progress)
         # Everything above is preparation: from here on the search itself is timed.
         start = time.perf_counter()
         depth = max(k, _POOL) if mode == "hybrid" or rerank else k
@@ -126,16 +135,14 @@ class SearchService(Service):
         corpus: Corpus,
         top: int = 10,
         model: str | None = None,
-        progress: Progress | None = None,
+        begin_phase: BeginPhase = lambda phase, unit: None,
         *,
-        pair_progress: Progress | None = None,
         exact: bool = False,
     ) -> MinedPairs:
         """Return the most similar pairs of the corpus. From 200,000 texts on the search is approximate unless ``exact``.
 
         Args:
-            progress: called with the texts encoded.
-            pair_progress: called with the pairs compared. An approximate search first estimates their number.
+            begin_phase: called as each phase begins; an approximate search first estimates the number of pairs.
         """
         from ..explore.paraphrase_mining import (
             EXACT_BELOW,
@@ -148,8 +155,8 @@ class SearchService(Service):
         _require_two_texts(corpus)
         require_top(top)
         encoder = self.languages.load(model)
-        vectors = self.vectors_by(corpus, encoder, progress)
-        report, recall = pair_progress or progress, None
+        vectors = self.vectors_by(corpus, encoder, begin_phase("encoding", "texts"))
+        report, recall = begin_phase("comparing", "pairs"), None
         start = time.perf_counter()
         if encoder.similarity_name != "cosine":
             found = paraphrase_mining_by(vectors, encoder.similarity_name, top, report)
@@ -219,8 +226,6 @@ class SearchService(Service):
         self, reranker: bool | str, corpus: Corpus, progress: Progress | None
     ) -> Callable[[str, Sequence[Hit]], list[Hit]] | None:
         """Return a function that re-ranks hits for a query. The poly-encoder's vectors of the corpus come from the cache."""
-        from ..evaluation.encoding import require_finite
-
         if not reranker:
             return None
         scorer = self.catalog.load_scorer(reranker if isinstance(reranker, str) else self.settings.reranker)
@@ -241,16 +246,12 @@ class SearchService(Service):
 
 def cosine_notes(encoder: Encoder) -> tuple[str, ...]:
     """Return a sentence if a feature uses the cosine although the model compares by another measure."""
-    from ..models.similarity import TITLES
-
     if encoder.similarity_name == "cosine":
         return ()
     return (f"{encoder.name} compares by {TITLES[encoder.similarity_name]}; maps, clusters and near-duplicates use the cosine.",)
 
 
 def _measure_notes(encoder: Encoder) -> tuple[str, ...]:
-    from ..models.similarity import score_note
-
     return score_note(encoder.name, encoder.similarity_name)
 
 

@@ -7,23 +7,28 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..data.loading.table import table_from_columns
+from ..data.row_report import RowReport
+from ..data.schema.roles import Roles
 from ..errors import StudioError
-from ..progress import checkpoint
-from ..shards.jobs import SHARD_ROWS, Job
+from ..evaluation.evaluate import choose_task
+from ..evaluation.report import Report
+from ..models.base import require_finite_vectors
+from ..models.prompts import Role
+from ..models.similarity import TITLES, score_note
+from ..progress import Progress, checkpoint
+from ..shards.jobs import SHARD_ROWS, Job, JobFolder, describe_model, load_unprompted_model, prompt_mismatch_notes
+from ..shards.reader import ShardedVectors, gather_scores
+from ..shards.sources import SourceFile, choose_columns, find_sources, read_rows, sample_rows
 from ..workspace import digest_file, existing_path
-from .resources import Service
+from .data import DataService
+from .resources import Resources, Service
 from .results import EncodedShards, MinedShards, SearchResult, ShardPair, TextHit
 from .similarity import require_text
 
 if TYPE_CHECKING:
-    from ..evaluation.report import Report
-    from ..models.prompts import Role
-    from ..progress import Progress
     from ..shards.executor import ExecutionOptions
     from ..shards.serving import ShardIndex
-    from ..shards.sources import SourceFile
-    from .data import DataService
-    from .resources import Resources
 
 _MAX_PAIRS = 100_000
 _MAX_THREADS = 256
@@ -49,6 +54,22 @@ class ShardingOptions:
             raise StudioError(f"--threads is {self.threads}", f"choose at most {_MAX_THREADS}")
 
 
+@dataclass(frozen=True)
+class EncodingOptions:
+    """Columns to read and model to encode with; ``None`` for the default.
+
+    Attributes:
+        column, id_column: columns of the texts and of their ids.
+        role: role of the texts for a model with prompts.
+    """
+
+    column: str | None = None
+    id_column: str | None = None
+    model: str | None = None
+    precision: str = "float32"
+    role: Role = "plain"
+
+
 class ShardService(Service):
     """Jobs over Parquet files. An interrupted job is continued by the same call."""
 
@@ -60,39 +81,27 @@ class ShardService(Service):
         self,
         path: str | Path,
         out: Path,
-        options: ExecutionOptions,
+        execution: ExecutionOptions,
         sharding: ShardingOptions,
-        *,
-        column: str | None = None,
-        id_column: str | None = None,
-        model: str | None = None,
-        precision: str = "float32",
+        encoding: EncodingOptions,
         progress: Progress | None = None,
-        role: Role = "plain",
     ) -> EncodedShards:
-        """Encode every text into shards of id, text and vector in the folder ``out``.
+        """Encode all texts into shards of id, text and vector in the folder ``out``, used for nothing else.
 
         Args:
             path: a Parquet file, a folder or a glob of them; or one file of another format, which is converted first.
-            column: text column.
-            role: role of the texts for a model with prompts.
-
-        Raises:
-            StudioError: something cannot be read, or ``out`` holds something else.
         """
         from ..shards.executor import execute
-        from ..shards.job_model import describe_model
-        from ..shards.jobs import JobFolder
-        from ..shards.sources import choose_columns
 
         source, folder = existing_path(path), JobFolder(out)
         if source is not None and source.is_dir() and folder.path.is_relative_to(source.resolve()):
             raise StudioError(f"{folder.path.name} would stand among the files that are read", "name a folder outside of them")
-        sources, column, id_column = self._sources(path, folder.path, column, id_column)
+        sources, column, id_column = self._sources(path, folder.path, encoding)
         text, ids = choose_columns(sources, column, id_column)
-        named, encoder = describe_model(self.catalog, model or self.settings.default_model, precision, role)
+        name = encoding.model or self.settings.default_model
+        named, encoder = describe_model(self.catalog, name, encoding.precision, encoding.role)
         job = Job("encode", sources, {"model": named, "text": text, "id": ids, "threads": sharding.threads}, sharding.rows)
-        done = execute(job, folder, options, progress)
+        done = execute(job, folder, execution, progress)
         return EncodedShards(
             folder=str(folder.path),
             rows=sum(receipt.rows for receipt in done.receipts),
@@ -106,14 +115,9 @@ class ShardService(Service):
             id=ids,
         )
 
-    def _sources(
-        self, path: str | Path, out: Path, column: str | None, id_column: str | None
-    ) -> tuple[tuple[SourceFile, ...], str | None, str | None]:
+    def _sources(self, path: str | Path, out: Path, encoding: EncodingOptions) -> tuple[tuple[SourceFile, ...], str | None, str | None]:
         """Return the Parquet files and the columns. A file of another format is converted to one next to ``out``."""
-        from ..data.loading.table import table_from_columns
-        from ..shards.sources import find_sources
-
-        file = existing_path(path)
+        file, column, id_column = existing_path(path), encoding.column, encoding.id_column
         if file is None or not file.is_file() or file.suffix.lower() == ".parquet":
             return find_sources(path), column, id_column
         corpus = self._data.read_corpus(file, column)
@@ -127,17 +131,9 @@ class ShardService(Service):
         return tuple(sources), "text", "id"
 
     def mine(self, path: Path, options: ExecutionOptions, top: int = 10, threads: int = 1, progress: Progress | None = None) -> MinedShards:
-        """Find the most similar pairs of all rows of an encoded folder, exactly.
-
-        Raises:
-            StudioError: the folder holds no vectors, or is not finished.
-        """
+        """Find the most similar pairs of all rows of an encoded folder, exactly."""
         from ..explore.paraphrase_mining import TopPairs
-        from ..models.similarity import TITLES
         from ..shards.executor import execute
-        from ..shards.jobs import JobFolder
-        from ..shards.reader import ShardedVectors
-        from ..shards.sources import find_sources, read_rows
 
         if not 1 <= top <= _MAX_PAIRS:
             raise StudioError(f"top is {top}", f"choose a number between 1 and {_MAX_PAIRS:,}")
@@ -169,8 +165,6 @@ class ShardService(Service):
         return MinedShards(pairs, len(vectors), done.resumed, time.perf_counter() - start, self._prompt_notes(model))
 
     def _prompt_notes(self, model: dict[str, Any]) -> tuple[str, ...]:
-        from ..shards.job_model import load_unprompted_model, prompt_mismatch_notes
-
         try:
             return prompt_mismatch_notes(model, load_unprompted_model(model, self.catalog), "symmetric")
         except StudioError:  # mining does not need the model
@@ -187,23 +181,13 @@ class ShardService(Service):
         precision: str = "float32",
         progress: Progress | None = None,
     ) -> Report:
-        """Evaluate a model on scored or labelled pairs in Parquet files; similarities are stored in the folder ``out``.
-
-        Raises:
-            StudioError: the files hold no such pairs, or the task needs all vectors in one place.
-        """
-        from ..data.schema.roles import Roles
-        from ..evaluation.evaluate import choose_task
+        """Evaluate a model on scored or labelled pairs in Parquet files; similarities are stored in the folder ``out``."""
         from ..shards.executor import execute
-        from ..shards.job_model import describe_model
-        from ..shards.jobs import JobFolder
-        from ..shards.reader import gather_scores
-        from ..shards.sources import find_sources, sample_rows
 
         sources = find_sources(path)
         chosen, found = choose_task(table := sample_rows(sources), task, None)
         if not chosen.by_similarity:
-            raise StudioError(f"{chosen.name} cannot be judged in shards", "give pairs with a score or label, or leave out --engine")
+            raise StudioError(f"{chosen.name} cannot be evaluated on shards", "give pairs with a score or label, or leave out --engine")
         roles = replace(found if isinstance(found, Roles) else chosen.roles_of(table), group=None)
         named, encoder = describe_model(self.catalog, model or self.settings.default_model, precision, "symmetric")
         settings = {"model": named, "task": chosen.name, "roles": roles.to_json(), "threads": sharding.threads}
@@ -212,14 +196,14 @@ class ShardService(Service):
         done = execute(job, folder, options, progress)
         targets, scores = gather_scores(folder, done.receipts)
         if not len(targets):
-            raise StudioError("no row holds a pair that can be judged", "check the columns of the files")
+            raise StudioError("no row contains a pair that can be evaluated", "check the columns of the files")
         report = chosen.evaluate_similarities(targets, scores, encoder.similarity_name)
         left_out = sum(receipt.left_out for receipt in done.receipts)
         notes: tuple[str, ...] = ()
         if left_out:
             notes += (f"{left_out:,} of {job.rows:,} rows were left out: a text or the target is missing or unreadable",)
         if "interval" in report.scores:
-            notes += ("the interval takes rows that share a text for independent; without --engine it does not",)
+            notes += ("the interval treats rows that share a text as independent; without --engine it does not",)
         return replace(report, notes=notes)
 
     def search(self, path: Path, query: str, k: int = 10, model: str | None = None, progress: Progress | None = None) -> SearchResult:
@@ -228,15 +212,7 @@ class ShardService(Service):
         Args:
             model: if given, must be that model.
             progress: called while the index is built, at the first search.
-
-        Raises:
-            StudioError: the folder holds no vectors, or those of another model.
         """
-        from ..data.row_report import RowReport
-        from ..models.base import require_finite_vectors
-        from ..models.similarity import score_note
-        from ..shards.job_model import load_unprompted_model, prompt_mismatch_notes
-        from ..shards.reader import ShardedVectors
         from ..shards.serving import search_exhaustively
 
         query = require_text(query, "query")
@@ -268,7 +244,6 @@ class ShardService(Service):
         return SearchResult(hits, milliseconds, RowReport(len(vectors), len(vectors)), notes, recall, measure)
 
     def _index(self, path: Path, progress: Progress | None) -> ShardIndex:
-        from ..shards.jobs import JobFolder
         from ..shards.serving import ShardIndex
 
         folder = JobFolder(path)

@@ -12,28 +12,31 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..data.corpus import Corpus, FileTexts
+from ..data.examples import build_examples
+from ..data.loading.table import Table
+from ..data.row_report import RowReport, report_rows
 from ..data.samples import ASSETS
 from ..data.schema.content import kept_as_texts
+from ..data.schema.inference import infer_roles
 from ..data.schema.roles import Roles
 from ..errors import StudioError
-from ..models.base import require_finite_vectors
-from ..models.similarity import pair_similarity_note
-from ..progress import checkpoint
+from ..evaluation.answers import rank_differences
+from ..evaluation.bootstrap import percentile_interval, resample_clusters
+from ..evaluation.encoding import MEASURES, pair_similarities, pairwise_measures
+from ..evaluation.tasks.sts import bootstrap_pearson, bootstrap_spearman, pearson, spearman
+from ..models.base import Encoder, require_finite_vectors
+from ..models.prompts import Role
+from ..models.similarity import pair_similarity_note, similarity
+from ..progress import Progress, checkpoint
 from ..workspace import digest_texts
-from .languages import model_languages, unknown_word_notes
-from .resources import Service
+from .data import DataService
+from .languages import LanguageService, model_languages, unknown_word_notes
+from .resources import Resources, Service
 from .results import Agreement, EncodedFile, EncodedTexts, PairScore, PairScores, PairSuggestions, RankGap, Similarity
 
 if TYPE_CHECKING:
-    from ..data.corpus import Corpus, FileTexts
-    from ..data.loading.table import Table
     from ..explore.explain import ScoreDistribution, WordAlignment
-    from ..models.base import Encoder
-    from ..models.prompts import Role
-    from ..progress import Progress
-    from .data import DataService
-    from .languages import LanguageService
-    from .resources import Resources
 
 _MAX_CHARACTERS = 100_000  # of a typed text
 _MAX_BOOTSTRAP_ROWS = 20_000
@@ -61,10 +64,6 @@ class SimilarityService(Service):
 
     def compare_file(self, path: str | Path | Table, model: str | None = None, progress: Progress | None = None) -> PairScores:
         """Compare every complete row of a file of pairs, and the scores with the file's own scores or labels if it has any."""
-        from ..data.examples import build_examples
-        from ..data.row_report import report_rows
-        from ..data.schema.inference import infer_roles
-
         table = self._data.read_table(path)
         roles = infer_roles(table)
         if len(roles.texts) < 2:
@@ -85,7 +84,6 @@ class SimilarityService(Service):
         """Return the (n, n) matrix of the model's similarity between all texts; larger is more similar."""
         if not texts:
             raise StudioError("there is no text to compare", "write one text a line")
-        from ..models.similarity import similarity
 
         encoder = self._languages.load(model)
         vectors = require_finite_vectors(encoder.encode([require_text(text, f"{number}.") for number, text in enumerate(texts, 1)]))
@@ -106,8 +104,6 @@ class SimilarityService(Service):
         Args:
             role: role of the texts for a model with prompts.
         """
-        from ..data.row_report import RowReport
-
         precision, reason = self.catalog.precision(precision)
         encoder = self.catalog.load(model or self.settings.default_model, precision).for_role(role)
         plain = texts if isinstance(texts, Sequence) else texts.texts
@@ -175,11 +171,7 @@ class SimilarityService(Service):
         return found if found.of == source else ScoreDistribution(found.cosines, source)
 
     def align_words(self, a: str, b: str, model: str | None = None) -> WordAlignment:
-        """Align two texts word by word; see :func:`sbert_studio.explore.explain.align_words`.
-
-        Raises:
-            StudioError: the model has no word vectors, or a text has no known word or too many.
-        """
+        """Align two texts word by word; see :func:`sbert_studio.explore.explain.align_words`."""
         from ..explore.explain import align_words
         from ..models.word_encoder import token_states
 
@@ -212,9 +204,6 @@ class SimilarityService(Service):
             compare_model: suggest pairs on which the two models disagree; without one, pairs near the model's decision boundary.
             labelled: (text, text, is similar) pairs labelled so far. They are not suggested again; from four of each kind on they
                 determine the boundary, before that it is the 99 % quantile of random pairs.
-
-        Raises:
-            StudioError: the corpus has fewer than two different texts.
         """
         from ..explore.pair_suggestions import decision_boundary, disputed_pairs, sample_rows, uncertain_pairs
 
@@ -242,21 +231,12 @@ class SimilarityService(Service):
     def _boundary(
         self, labelled: Sequence[tuple[str, str, bool]], model: str | None, boundary: Callable[[np.ndarray, np.ndarray], float | None]
     ) -> float | None:
-        from ..evaluation.encoding import pair_similarities
-
         lefts, rights, similar = zip(*labelled, strict=True)
         return boundary(pair_similarities(self._languages.load(model), list(lefts), list(rights)), np.array(similar, bool))
 
 
 def require_text(text: str, which: str) -> str:
-    """Return a typed text that is neither blank nor too long.
-
-    Args:
-        which: position of the text, such as ``first``; or ``query``.
-
-    Raises:
-        StudioError: it is blank or too long.
-    """
+    """Return a typed text, named ``which`` (``first``, ``query``) in errors, if it is neither blank nor too long."""
     if len(text) > _MAX_CHARACTERS:
         what = f"the query has {len(text):,} characters" if which == "query" else f"the {which} text has {len(text):,} characters"
         raise StudioError(what, f"at most {_MAX_CHARACTERS:,} are compared; upload long texts as a file")
@@ -273,8 +253,6 @@ def everyday_sentences() -> tuple[tuple[str, str], ...]:
 
 
 def _compare(left: np.ndarray, right: np.ndarray, name: str) -> list[Similarity]:
-    from ..evaluation.encoding import MEASURES, pairwise_measures
-
     found = pairwise_measures(left, right)
     return [Similarity(*(float(found[measure][row]) for measure in MEASURES), similarity_fn_name=name) for row in range(len(left))]
 
@@ -291,10 +269,6 @@ def _spread_to_rows(vectors: np.ndarray, corpus: Corpus) -> np.ndarray:
 
 def _agreement(table: Table, roles: Roles, scores: np.ndarray) -> Agreement | None:
     """Compare the scores of the complete rows with the file's own scores or labels; ``None`` if it has none."""
-    from ..data.examples import build_examples
-    from ..evaluation.bootstrap import percentile_interval, resample_clusters
-    from ..evaluation.tasks.sts import bootstrap_pearson, bootstrap_spearman, pearson, spearman
-
     if roles.kind not in ("scored_pairs", "labelled_pairs") or roles.target is None:
         return None
     # Rows expanded from one line of the file share its number: identify them by their position in the table.
@@ -330,8 +304,6 @@ def _agreement(table: Table, roles: Roles, scores: np.ndarray) -> Agreement | No
 
 
 def _rank_gaps(rows: np.ndarray, scores: np.ndarray, gold: np.ndarray, values: Sequence[float | str]) -> tuple[RankGap, ...]:
-    from ..evaluation.answers import rank_differences
-
     return tuple(RankGap(int(row), value, float(gap)) for row, value, gap in zip(rows, values, rank_differences(scores, gold), strict=True))
 
 

@@ -6,32 +6,47 @@ import json
 import secrets
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..data.corpus import find_text_columns
 from ..errors import StudioError, to_valid_utf8
+from ..progress import Progress
+from ..registry import parse_params
 from ..workspace import Workspace, atomic_file, existing_path, write_json
-from .data import require_model_folder
-from .resources import Service
+from .data import DataService, require_model_folder
+from .jobs import BeginPhase
+from .resources import Resources, Service
 
 if TYPE_CHECKING:
     from ..models.static import Learner
     from ..models.word_encoder import WordEncoder
-    from ..progress import Progress
-    from ..settings import Limits
-    from .data import DataService
-    from .jobs import BeginPhase
-    from .resources import Resources
 
 KINDS = {"word2vec": "skip_gram", "skipgram": "skip_gram", "cbow": "cbow", "glove": "glove", "tfidf": "tfidf"}
 STATIC = "static"
 _VECTOR_FILES = (".txt", ".vec", ".bin", ".gz")
 _RECORD_FILE = "fitted.json"
 _ORPHAN_SECONDS = 24 * 3600
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """Options of static embeddings.
+
+    Attributes:
+        weighting: weight of words in a text's mean: ``plain``, ``tfidf`` or ``sif``; by default ``sif``, unless the vectors carry weights.
+        common: number of common components to remove.
+        settings: hyperparameters of the learner.
+    """
+
+    weighting: str | None = None
+    common: int = 0
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 12
 
 
 @dataclass(frozen=True)
@@ -77,12 +92,9 @@ class StaticEmbeddingService(Service):
         file: str | Path,
         kind: str = "glove",
         *,
+        options: FitOptions | None = None,
         columns: Sequence[str] = (),
         out: Path | None = None,
-        weighting: str | None = None,
-        common: int = 0,
-        settings: Mapping[str, Any] | None = None,
-        seed: int = 12,
         name: str = "",
         owner: str = "local",
         begin_phase: BeginPhase = lambda phase, unit: None,
@@ -93,31 +105,26 @@ class StaticEmbeddingService(Service):
             kind: ``word2vec`` or ``skipgram``, ``cbow``, ``glove``, ``tfidf``; or pretrained vectors such as ``glove-6B-50d`` or a file
                 in word2vec's or GloVe's format, for which only word weights and common components are computed from the texts.
             columns: text columns; all columns that look like text if none.
-            out: folder of the model; by default it is stored among the models.
-            weighting: ``plain``, ``tfidf`` or ``sif``; by default ``sif``, unless the vectors carry weights.
-            common: number of common components to remove.
-            settings: hyperparameters of the learner.
-            name, owner: of a stored model.
+            out: folder of the model; by default it is stored among the models under ``name``.
             begin_phase: called as each phase begins.
-
-        Raises:
-            StudioError: unknown kind, column or setting; no training texts; or ``out`` cannot hold a model.
         """
         from ..models.static import load_pretrained
         from ..models.static.distill import build_average_encoder
         from ..models.static.weighting import require_weighting
 
-        learner = self.get_learner(kind, settings)
+        options = options or FitOptions()
+        weighting, common = options.weighting, options.common
+        learner = self.get_learner(kind, options.settings)
         has_weights = learner is not None and learner.weighted
         if has_weights and weighting not in (None, "plain"):
-            raise StudioError(f"the vectors of {kind} carry their words' weights already", "leave the weighting out")
+            raise StudioError(f"the vectors of {kind} already include word weights", "leave the weighting out")
         weighting = require_weighting(weighting or ("plain" if has_weights else "sif"))
         if out is not None:
             require_model_folder(out)
         title, texts = self._read_texts(file, columns, begin_phase("reading", "bytes"))
         start = time.perf_counter()
         if learner is not None:
-            vectors = learner.learn(texts, seed, begin_phase("learning", learner.unit))
+            vectors = learner.learn(texts, options.seed, begin_phase("learning", learner.unit))
         else:
             begin_phase("reading the table", "words")
             vectors = load_pretrained(kind)
@@ -182,29 +189,32 @@ class StaticEmbeddingService(Service):
         return list_static_models(self.workspace, owner)
 
     def delete(self, model_id: str, owner: str | None = None) -> None:
-        """Delete a model (of one owner).
+        """Delete a model (of one owner)."""
+        if model_id not in {record.id for record in self.list_models(owner)}:
+            raise StudioError(f"there is no static embedding model {model_id[:80]!r}", "reload the list")
+        shutil.rmtree(self.workspace.fitted / model_id, ignore_errors=True)
 
-        Raises:
-            StudioError: there is no such model.
-        """
-        delete_static_model(self.workspace, model_id, owner)
+    def remove_expired(self, now: datetime) -> None:
+        """Delete models older than the retention time of a shared page."""
+        days = self.settings.limits.keep_days
+        for record in self.list_models() if days else ():
+            if now >= datetime.fromisoformat(record.created) + timedelta(days=days):
+                self.delete(record.id)
 
     def export_zip(self, model_id: str, path: Path) -> Path:
-        """Write a model's folder as a zip.
-
-        Raises:
-            StudioError: the model was deleted.
-        """
-        return write_model_zip(self.workspace, model_id, path)
+        """Write a model's folder as a zip."""
+        folder, target = self.workspace.fitted / model_id / "model", path.with_suffix(".zip")
+        if not folder.is_dir():
+            raise StudioError(f"the static embeddings {model_id} no longer exist", "choose another model")
+        with atomic_file(target) as part:
+            archive = Path(shutil.make_archive(str(part.with_suffix("")), "zip", folder))
+            if archive != part:
+                archive.replace(part)
+        return target
 
     def get_learner(self, kind: str, settings: Mapping[str, Any] | None = None) -> Learner | None:
-        """Return the learner of a kind with its hyperparameters; ``None`` for pretrained vectors.
-
-        Raises:
-            StudioError: unknown kind or setting.
-        """
+        """Return the learner of a kind with its hyperparameters; ``None`` for pretrained vectors."""
         from ..models.static import LEARNERS, VECTOR_PACKAGES
-        from ..registry import parse_params
 
         known = [*KINDS, *VECTOR_PACKAGES]
         if kind in KINDS:
@@ -214,14 +224,12 @@ class StaticEmbeddingService(Service):
         if kind not in known and Path(kind).suffix.lower() in _VECTOR_FILES and path is None:
             raise StudioError(f"there is no file {Path(kind).name!r}", f"check the path, or choose one of {', '.join(known)}")
         if kind not in known and (path is None or not path.is_file()):
-            raise StudioError(f"there is no kind of word vectors {kind!r}", f"choose one of {', '.join(known)}, or a file of them")
+            raise StudioError(f"there is no static embedding type {kind!r}", f"choose one of {', '.join(known)}, or a file of them")
         if settings:
             raise StudioError(f"the vectors of {kind} are learned already", "leave --set out")
         return None
 
     def _read_texts(self, file: str | Path, columns: Sequence[str], progress: Progress | None) -> tuple[str, list[str]]:
-        from ..data.corpus import find_text_columns
-
         table = self._data.read_table(file, progress=progress)
         names = list(columns) or find_text_columns(table)
         if missing := [name for name in names if name not in table.columns]:
@@ -236,14 +244,23 @@ class StaticEmbeddingService(Service):
         return table.name, texts
 
     def _save(self, encoder: WordEncoder, out: Path | None, owner: str, kind: str, notes: tuple[str, ...], card: str | None = None) -> str:
-        """Write the model to ``out`` or among the stored models; return its folder or id."""
         if out is not None:
             encoder.save(out, card=card)
             return str(out)
         self.workspace.require_writable()
-        record = StaticModelRecord.new(encoder.name, owner, kind, notes)
-        with registered_model(self.workspace, record) as folder:
-            encoder.save(folder, card=card)
+        for folder in self.workspace.fitted.glob("words-*"):  # without a record: left by a killed process
+            with suppress(OSError):
+                if not (folder / _RECORD_FILE).exists() and time.time() - folder.stat().st_mtime > _ORPHAN_SECONDS:
+                    shutil.rmtree(folder, ignore_errors=True)
+        created = datetime.now(UTC).isoformat(timespec="seconds")
+        record = StaticModelRecord(f"words-{secrets.token_hex(5)}", encoder.name, owner, kind, created, notes)
+        folder = self.workspace.fitted / record.id
+        try:
+            encoder.save(folder / "model", card=card)
+            write_json(folder / _RECORD_FILE, asdict(record))
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
         return record.id
 
 
@@ -252,8 +269,7 @@ class StaticModelRecord:
     """Record of a stored static model.
 
     Attributes:
-        id: accepted wherever a model is named.
-        name: display name.
+        id: accepted wherever a model is named; ``name`` is for display.
         kind: such as ``glove`` or ``static``.
         created: UTC, ISO 8601.
         notes: warnings.
@@ -266,84 +282,14 @@ class StaticModelRecord:
     created: str
     notes: tuple[str, ...] = ()
 
-    @classmethod
-    def new(cls, name: str, owner: str, kind: str, notes: tuple[str, ...] = ()) -> StaticModelRecord:
-        """Return a record with a new id, created now."""
-        created = datetime.now(UTC).isoformat(timespec="seconds")
-        return cls(f"words-{secrets.token_hex(5)}", name, owner, kind, created, notes)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return all fields."""
-        return {**asdict(self), "notes": list(self.notes)}
-
-
-def model_folder(workspace: Workspace, model_id: str) -> Path:
-    """Return the folder of a stored model; it need not exist."""
-    return workspace.fitted / model_id / "model"
-
-
-@contextmanager
-def registered_model(workspace: Workspace, record: StaticModelRecord) -> Iterator[Path]:
-    """Yield the folder to write a model to and register it afterwards; nothing is left if writing fails."""
-    # Folders without a record were left by killed processes.
-    for folder in workspace.fitted.glob("words-*"):
-        with suppress(OSError):
-            if not (folder / _RECORD_FILE).exists() and time.time() - folder.stat().st_mtime > _ORPHAN_SECONDS:
-                shutil.rmtree(folder, ignore_errors=True)
-    try:
-        yield model_folder(workspace, record.id)
-        write_json(workspace.fitted / record.id / _RECORD_FILE, record.to_json())
-    except BaseException:
-        shutil.rmtree(workspace.fitted / record.id, ignore_errors=True)
-        raise
-
 
 def list_static_models(workspace: Workspace, owner: str | None = None) -> list[StaticModelRecord]:
     """List the stored models (of one owner), newest first; unreadable records are skipped."""
     found = []
     for path in workspace.fitted.glob(f"words-*/{_RECORD_FILE}"):
-        try:
+        with suppress(OSError, ValueError, TypeError, KeyError):
             values = json.loads(path.read_text(encoding="utf-8"))
             record = StaticModelRecord(**{**values, "notes": tuple(map(str, values["notes"]))})
-        except (OSError, ValueError, TypeError, KeyError):
-            continue
-        if record.id == path.parent.name and owner in (None, record.owner):
-            found.append(record)
+            if record.id == path.parent.name and owner in (None, record.owner):
+                found.append(record)
     return sorted(found, key=lambda record: record.created, reverse=True)
-
-
-def delete_static_model(workspace: Workspace, model_id: str, owner: str | None = None) -> None:
-    """Delete a stored model (of one owner).
-
-    Raises:
-        StudioError: there is no such model.
-    """
-    if model_id not in {record.id for record in list_static_models(workspace, owner)}:
-        raise StudioError(f"there are no word vectors {model_id[:80]!r}", "reload the list")
-    shutil.rmtree(workspace.fitted / model_id, ignore_errors=True)
-
-
-def write_model_zip(workspace: Workspace, model_id: str, target: Path) -> Path:
-    """Write a stored model's folder as a zip.
-
-    Raises:
-        StudioError: the model was deleted.
-    """
-    folder = model_folder(workspace, model_id)
-    if not folder.is_dir():
-        raise StudioError(f"the static embeddings {model_id} no longer exist", "choose another model")
-    with atomic_file(target.with_suffix(".zip")) as part:
-        archive = Path(shutil.make_archive(str(part.with_suffix("")), "zip", folder))
-        if archive != part:
-            archive.replace(part)
-    return target.with_suffix(".zip")
-
-
-def remove_expired_models(workspace: Workspace, limits: Limits, now: datetime) -> list[str]:
-    """Delete models older than the retention time of a shared page; return their ids."""
-    expired = []
-    for record in list_static_models(workspace) if limits.keep_days else ():
-        if now >= datetime.fromisoformat(record.created) + timedelta(days=limits.keep_days):
-            delete_static_model(workspace, record.id)
-            expired.append(record.id)
-    return expired

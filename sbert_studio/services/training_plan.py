@@ -8,20 +8,21 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..data.examples import Examples
+from ..data.loading.table import Table
+from ..data.questions import Question
+from ..data.row_report import SHARES_HELD_OUT_TEXT, RowReport
+from ..data.schema.roles import Roles, SchemaOverrides
+from ..data.split import find_leaks
 from ..errors import StudioError
+from ..runs.run import Run
 from .questions import OpenQuestionsError
 
 if TYPE_CHECKING:
     import numpy as np
 
     from ..data.doctor.diagnosis import Diagnosis
-    from ..data.examples import Examples
-    from ..data.loading.table import Table
-    from ..data.questions import Question
-    from ..data.row_report import RowReport
-    from ..data.schema.roles import Roles, SchemaOverrides
     from ..runs.files import RunFiles
-    from ..runs.run import Run
     from ..training.events import TrackedExamples
     from ..training.spec import TrainSpec
 
@@ -49,7 +50,7 @@ class TrainRequest:
     Attributes:
         data, dev: training and validation file, or fixed tables.
         first: file of a first stage, such as NLI before scored pairs.
-        choices: what the user set of how the file is read; the rest is inferred.
+        choices: format options set by the user; the rest is inferred.
         overrides: fields of :class:`~sbert_studio.training.spec.TrainSpec` or of the loss's ``Params``; those of the first stage as
             ``first.epochs``, its columns as ``first.target``. The advisor chooses the rest.
         model: the model to start from; ``None`` for the default.
@@ -74,11 +75,11 @@ class TrainRequest:
 
 @dataclass(frozen=True, eq=False)
 class PlanFile:
-    """A file of a plan.
+    """Training, validation or first-stage file.
 
     Attributes:
         given: the path, or the table.
-        choices: what the user set of it.
+        choices: format options set by the user.
         examples: its usable rows.
         account: the use of every row, before any is held out.
     """
@@ -152,12 +153,7 @@ class TrainPlan:
         return not self.questions
 
     def require_settled(self) -> None:
-        """Check that the plan may be trained.
-
-        Raises:
-            OpenQuestionsError: a question is open and the reading was not accepted with ``as_read``.
-            StudioError: the rows are unfit for training.
-        """
+        """Raise StudioError if rows are unfit for training, OpenQuestionsError if a question is open and ``as_read`` is not set."""
         for diagnosis in (self.diagnosis, self.earlier):
             for finding in diagnosis.findings if diagnosis else ():
                 if finding.severity == "error":
@@ -208,20 +204,17 @@ def exclude_shared_texts(account: RowReport, first: Examples, held: Examples) ->
     """Return the report of the first stage's file with the rows that share a text with the held-out rows excluded."""
     import numpy as np
 
-    from ..data.row_report import SHARES_HELD_OUT_TEXT
-    from ..data.split import find_leaks
-
     return account.after_split(first.lines, first.lines[~find_leaks(first, held)], np.array([], dtype=np.int64), SHARES_HELD_OUT_TEXT)
 
 
-def describe_row_reports(accounts: Mapping[str, RowReport], *, begun: bool = True) -> tuple[str, ...]:
+def describe_row_reports(accounts: Mapping[str, RowReport], *, has_begun: bool = True) -> tuple[str, ...]:
     """Return a sentence on the rows of each file by part, such as ``120 rows read, 74 used for training, 46 skipped: …``.
 
     Args:
-        begun: False before the first step.
+        has_begun: False before the first step.
     """
-    learned, judged = ("used for training", "used for validation") if begun else ("for training", "for validation")
-    verbs = {"data": learned, "dev": judged, "first": learned}
+    training, validation = ("used for training", "used for validation") if has_begun else ("for training", "for validation")
+    verbs = {"data": training, "dev": validation, "first": training}
     titles = {"data": "", "dev": "Held-out file: ", "first": "First stage: "}
     return tuple(f"{titles[part]}{account.describe(verbs[part])}." for part, account in accounts.items())
 
@@ -230,7 +223,6 @@ def _apply_split(account: RowReport, files: RunFiles, held: np.ndarray) -> tuple
     """Return the report with held-out rows, and those rows. Rows that share a text with them may be in neither part."""
     import numpy as np
 
-    from ..data.row_report import SHARES_HELD_OUT_TEXT
     from ..training.evaluator import hold_out
 
     examples, _ = files.examples()

@@ -11,20 +11,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from ..errors import StudioError
-from ..progress import checkpoint
+from ..progress import Progress, checkpoint
 from ..registry import Registry
 from ..settings import configure_ray
 from ..workspace import require_disk_space
-from .jobs import Job, JobFolder, Receipt
-from .operations import OPERATIONS
-
-if TYPE_CHECKING:
-    from ..progress import Progress
-    from .jobs import Shard
-    from .operations import Operation, ProcessShard
+from .jobs import Job, JobFolder, Receipt, Shard
+from .operations import OPERATIONS, Operation, ProcessShard
 
 _CONNECT_SECONDS = 10
 _MIN_OBJECT_STORE_MB = 80  # what Ray requires
@@ -96,9 +91,6 @@ ENGINES: Registry[Engine] = Registry("engine")
 
 def execute(job: Job, folder: JobFolder, options: ExecutionOptions, progress: Progress | None = None) -> JobOutcome:
     """Process every shard of ``job`` not yet in ``folder``. Finished shards are kept whatever interrupts the job.
-
-    Args:
-        progress: called with (rows done, rows in total).
 
     Raises:
         StudioError: the folder holds another job, the disk is too small, or a shard cannot be processed.

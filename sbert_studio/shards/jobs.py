@@ -1,4 +1,4 @@
-"""Jobs over shards: the manifest of a job, and the receipts of its finished shards."""
+"""Jobs over shards: the manifest of a job, its model, and the receipts of its finished shards."""
 
 from __future__ import annotations
 
@@ -11,16 +11,29 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError
-from ..workspace import atomic_file, digest_file, write_json
+from ..models.base import Encoder
+from ..models.prompts import Role
+from ..settings import Settings
+from ..workspace import Workspace, atomic_file, digest_file, write_json
 from .sources import SourceFile
+
+if TYPE_CHECKING:
+    from ..models.catalog import Catalog
+
 
 FORMAT = 1
 SHARD_ROWS = 8_192
 """Default rows of a shard. Texts are batched only within a shard, so its vectors do not depend on where or in which order shards are
 encoded."""
+MANIFEST = "manifest.json"
+_SHARDS, _RECEIPTS = "shards", "receipts"
+_STALE_SECONDS = 600  # a half-written file older than this was left by a dead process: writing a shard takes less than one
+_ROW_GROUP = 128  # small row groups: looking up a row decompresses its whole group
+_SHOWN_FIRST = ("source", "precision")  # settings named first in a difference
+_NAMES = {"source": "model"}
 
 
 @dataclass(frozen=True)
@@ -88,11 +101,7 @@ class Job:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Job:
-        """Inverse of :meth:`to_json`.
-
-        Raises:
-            KeyError, TypeError, ValueError: the data has another format.
-        """
+        """Inverse of :meth:`to_json`; KeyError, TypeError or ValueError if the data has another format."""
         if data["format"] != FORMAT:
             raise ValueError(data["format"])
         sources = tuple(SourceFile(**source) for source in data["sources"])
@@ -101,7 +110,7 @@ class Job:
     def difference(self, other: Job) -> str:
         """Describe the first difference to another job; ``""`` if there is none."""
         if self.work != other.work:
-            return f"it was begun as {other.work}"
+            return f"it was started as {other.work}"
         for name in {**self.settings, **other.settings}:
             ours, theirs = self.settings.get(name), other.settings.get(name)
             if ours != theirs:
@@ -117,16 +126,6 @@ def _describe_difference(name: str, ours: Any, theirs: Any) -> str:
         return _describe_difference(first, ours.get(first), theirs.get(first))
     values = ["not set" if value is None else str(value)[:80] for value in (theirs, ours)]
     return f"its {_NAMES.get(name, name)} is {values[0]}, not {values[1]}"
-
-
-_SHOWN_FIRST = ("source", "precision")
-_NAMES = {"source": "model"}
-
-
-MANIFEST = "manifest.json"
-_SHARDS, _RECEIPTS = "shards", "receipts"
-_STALE_SECONDS = 600  # a half-written file older than this was left by a dead process: writing a shard takes less than one
-_ROW_GROUP = 128  # small row groups: looking up a row decompresses its whole group
 
 
 @dataclass(frozen=True)
@@ -157,11 +156,7 @@ class JobFolder:
             raise StudioError(f"{path} cannot be a folder", "check the path") from None
 
     def job(self) -> Job:
-        """Return the job started in this folder.
-
-        Raises:
-            StudioError: there is none, or its manifest cannot be read.
-        """
+        """Return the job started in this folder; StudioError if there is none."""
         found = self._read_manifest()
         if found is None and not self.path.is_dir():
             raise StudioError(f"there is no folder {self.path}", "check the path")
@@ -182,19 +177,15 @@ class JobFolder:
             raise StudioError(f"the manifest of {self.path.name} cannot be read", "encode into another folder") from error
 
     def begin(self, job: Job) -> None:
-        """Write the manifest, unless the same job was started here already.
-
-        Raises:
-            StudioError: the folder holds something else.
-        """
+        """Write the manifest, unless the same job was started here already; StudioError if the folder holds something else."""
         known = self._read_manifest()
         if known is not None and known.key != job.key:
             raise StudioError(
-                f"{self.path.name} holds another job: {job.difference(known)}", "name another folder, or delete this one to begin anew"
+                f"{self.path.name} holds another job: {job.difference(known)}", "name another folder, or delete this one to start over"
             )
         if known is None:
             if self.path.exists() and (not self.path.is_dir() or any(not one.name.startswith(".") for one in self.path.iterdir())):
-                raise StudioError(f"{self.path.name} is there already, and holds something else", "name a new folder")
+                raise StudioError(f"{self.path.name} exists already and holds something else", "name a new folder")
             write_json(self.path / MANIFEST, {**job.to_json(), "key": job.key})
         for folder in (_SHARDS, _RECEIPTS):
             (self.path / folder).mkdir(exist_ok=True)
@@ -250,19 +241,66 @@ class JobFolder:
         return found
 
     def finished(self, job: Job) -> list[Receipt]:
-        """Return the receipts of all shards.
-
-        Raises:
-            StudioError: some shards are not finished.
-        """
+        """Return the receipts of all shards; StudioError if some are not finished."""
         found = self.receipts(job)
         if len(found) < len(job.shards):
             raise StudioError(
                 f"{self.path.name} is not finished: {len(found):,} of {len(job.shards):,} shards are done",
-                "give the command that began it once more: it goes on with those that are missing",
+                "run the same command again: it processes the missing ones",
             )
         return list(found.values())
 
 
 def _seal(data: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def describe_model(catalog: Catalog, name: str, precision: str, role: Role = "plain") -> tuple[dict[str, Any], Encoder]:
+    """Return a model's entry in a manifest, ``{source, fingerprint, precision, dim}``, and the model.
+
+    ``source`` finds it on every machine: an id, or a folder path shared by all. ``role`` is added if its prompt is not the default one
+    (the fingerprint then includes it), and ``similarity_fn_name`` if the model does not compare by the cosine.
+    """
+    from ..models.inference.machine import resolve_precision
+
+    precision = resolve_precision(precision, catalog.device)
+    plain, source = catalog.load(name, precision), catalog.resolve(name)
+    encoder = plain.for_role(role)
+    where = source.name if source.kind in ("bundled", "table", "foreign", "hub") or source.path is None else str(source.path.resolve())
+    named = {"source": where, "fingerprint": encoder.fingerprint, "precision": precision, "dim": encoder.dim}
+    more: dict[str, str] = {} if encoder is plain else {"role": role}
+    more |= {} if encoder.similarity_name == "cosine" else {"similarity_fn_name": encoder.similarity_name}
+    return {**named, **more}, encoder
+
+
+def load_job_model(model: dict[str, Any], catalog: Catalog | None = None) -> Encoder:
+    """Load the model of a job with the prompt of the job's role; StudioError if this machine has none or a different one."""
+    from ..models.catalog import Catalog
+
+    if catalog is None:
+        settings = Settings.from_env()
+        catalog = Catalog(Workspace(settings.home), device=settings.device)
+    return load_unprompted_model(model, catalog).for_role(model.get("role", "plain"))
+
+
+def load_unprompted_model(model: dict[str, Any], catalog: Catalog) -> Encoder:
+    """Load the model of a job with its default prompt."""
+    encoder = catalog.load(model["source"], model["precision"], allow_folders=True)
+    if encoder.for_role(model.get("role", "plain")).fingerprint != model["fingerprint"]:
+        raise StudioError(
+            f"the model {model['source']} is not the one that encoded the vectors", "restore that model, or encode into a new folder"
+        )
+    return encoder
+
+
+def prompt_mismatch_notes(model: dict[str, Any], encoder: Encoder, wanted: Role) -> tuple[str, ...]:
+    """Return a note if vectors were encoded with another prompt than their use requires.
+
+    Args:
+        model: entry of the manifest; ``encoder``: that model with its default prompt.
+    """
+    used, required = encoder.prompt_for_role(model.get("role", "plain")), encoder.prompt_for_role(wanted)
+    if used == required:
+        return ()
+    before, after = (f"“{prompt}”" if prompt else "no prompt" for prompt in (used, required))
+    return (f"The vectors were encoded with {before}; the model expects {after} here: encode with --prompt {wanted}.",)

@@ -17,13 +17,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 
+from ..data.corpus import FileTexts
 from ..errors import StudioError
-from ..models.base import require_finite_vectors
-from ..progress import checkpoint
+from ..models.base import Encoder, require_finite_vectors
+from ..progress import Progress, checkpoint
 from ..workspace import require_disk_space, write_json
 from .jobs import SHARD_ROWS
 
@@ -31,11 +32,6 @@ try:
     import fcntl
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
-
-if TYPE_CHECKING:
-    from ..data.corpus import FileTexts
-    from ..models.base import Encoder
-    from ..progress import Progress
 
 _FORMAT = 1
 _BLOCK = SHARD_ROWS  # rows encoded together
@@ -113,11 +109,7 @@ class _PartialFile:
 
     @contextmanager
     def opened(self) -> Iterator[BinaryIO]:
-        """Open and lock the file.
-
-        Raises:
-            StudioError: another program writes it, or it is not a regular file.
-        """
+        """Open and lock the file; StudioError if another program writes it, or it is not a regular file."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         if self.path.is_symlink() or (self.path.exists() and not stat.S_ISREG(self.path.stat().st_mode)):
             raise StudioError(f"{self.path.name} is not a regular file", "name another file to write, or move that one")
@@ -153,10 +145,10 @@ class _PartialFile:
             or (done % self.spec.block and done < self.spec.rows)
             or os.fstat(file.fileno()).st_size < self.spec.end(done)
         ):
-            return 0, "and what was written is gone"
+            return 0, "and its rows are missing"
         if self._compute_checksum(file, self.spec.end(done)) != checksum:
             self._checksum = 0
-            return 0, "and what was written is damaged"
+            return 0, "and its rows are damaged"
         self.committed = done
         return done, ""
 
@@ -218,11 +210,11 @@ def write_vectors(
     with part.opened() as file:
         resumed, difference = part.resume(file)
         if resumed:
-            say(f"{resumed:,} of {spec.rows:,} rows were there already: going on from there")
+            say(f"{resumed:,} of {spec.rows:,} rows exist already: resuming after them")
         elif difference:
-            say(f"{part.path.name} was begun {difference}: beginning anew")
+            say(f"{part.path.name} was started {difference}: starting over")
         if out.exists():
-            say(f"{out.name} is there already, and is replaced once the new vectors are whole")
+            say(f"{out.name} exists already and is replaced once the new vectors are complete")
         part.require_space(file)
         done, start = resumed, time.perf_counter()
         try:
@@ -253,7 +245,7 @@ def _keep_partial(part: _PartialFile, file: BinaryIO, done: int, say: Callable[[
     with suppress(OSError):  # the disk may be full
         part.commit(file, done, now=True)
     if part.committed:
-        say(f"{part.committed:,} of {part.spec.rows:,} rows are kept in {part.path.name}: the same command goes on from there")
+        say(f"{part.committed:,} of {part.spec.rows:,} rows are kept in {part.path.name}: run the same command to resume")
     else:
         part.remove()
 

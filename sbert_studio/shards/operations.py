@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,17 +16,13 @@ from ..data.schema.roles import Roles
 from ..errors import StudioError
 from ..evaluation.encoding import MEASURES, encode_columns, similarities
 from ..explore.paraphrase_mining import TopPairs
-from ..models.base import require_finite_vectors
+from ..models.base import Encoder, require_finite_vectors
 from ..progress import checkpoint
 from ..registry import Registry
 from ..workspace import digest_texts
-from .job_model import load_job_model
-from .jobs import Job, JobFolder, Shard
+from .jobs import Job, JobFolder, Shard, load_job_model
 from .reader import scan_block_pair, vectors_of_table
 from .sources import read_rows
-
-if TYPE_CHECKING:
-    from ..models.base import Encoder
 
 ProcessShard = Callable[[Shard, Callable[[int], None]], None]
 """Processes a shard and writes its receipt; calls back with the rows done on the way."""

@@ -46,7 +46,7 @@ def scan_block_pair(best: TopPairs, rows: np.ndarray, first: int, others: np.nda
 
 
 class _GlobalPairs(TopPairs):
-    """Best pairs given by row numbers in two concatenated blocks, of which the first has ``count`` rows."""
+    """Adapter to global row numbers for pairs of two concatenated blocks, the first with ``count`` rows."""
 
     def __init__(self, best: TopPairs, first: int, second: int, count: int) -> None:
         super().__init__(best.count, 1.0)
@@ -72,7 +72,7 @@ class _GlobalPairs(TopPairs):
         return rows + np.where(rows < self._rows, *self._starts)
 
 
-_REPAIR_HINT = "encode into this folder once more: what is damaged is made anew"
+_REPAIR_HINT = "encode into this folder again: damaged shards are rewritten"
 
 
 class ShardedVectors:
@@ -124,7 +124,7 @@ class ShardedVectors:
         return found
 
     def _groups(self, rows: np.ndarray, columns: list[str]) -> Iterator[tuple[np.ndarray, Any]]:
-        """Yield (indices into ``rows``, their cells) for each row group with some of them."""
+        """Yield (indices into ``rows``, their cells) for each row group."""
         shards = np.searchsorted(self._starts, rows, side="right") - 1
         for shard in np.unique(shards):
             places = np.flatnonzero(shards == shard)

@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,12 +21,9 @@ from ..errors import StudioError
 from ..explore.search import ExactSimilaritySearch, Hit
 from ..models.io.digests import cached_digest
 from ..models.similarity import unit
-from ..progress import checkpoint
+from ..progress import Progress, checkpoint
 from ..workspace import atomic_folder, require_disk_space, write_json
 from .reader import ShardedVectors
-
-if TYPE_CHECKING:
-    from ..progress import Progress
 
 _EXACT_ROWS = 20_000  # up to here search is exhaustive: 31 MB at 384 dimensions, a few milliseconds
 _TRAIN_VECTORS_PER_LIST = 64
@@ -150,7 +147,7 @@ def _approximate_candidates(
             return np.sort(_nearest_rows(rows, queries, wanted)[0][0])
         found: np.ndarray = _probe(index, queries, _candidate_count(wanted, count), lists)[0]
         if found.max(initial=-1) >= count:
-            raise StudioError(f"the index {folder.name} of {folder.parent.name} is damaged", "delete that folder: it is made anew")
+            raise StudioError(f"the index {folder.name} of {folder.parent.name} is damaged", "delete that folder: it is rebuilt")
         return np.sort(found[found >= 0])
 
     return near
@@ -248,20 +245,16 @@ def _build(rows: ShardedVectors, folder: Path, progress: Progress | None) -> Non
 
 @contextmanager
 def _disk_errors(folder: Path) -> Iterator[None]:
-    """Turn FAISS's write errors into user errors."""
     try:
         yield
     except RuntimeError as error:
         if "write" not in str(error):
             raise
         why = str(error).splitlines()[0].rpartition(": ")[2]
-        raise StudioError(
-            f"the index of {folder.parent.name} could not be written: {why}", "make room on the disk, then ask again"
-        ) from error
+        raise StudioError(f"the index of {folder.parent.name} could not be written: {why}", "free disk space, then search again") from error
 
 
 def _read_vectors(rows: ShardedVectors, drawn: np.ndarray) -> np.ndarray:
-    """Return the vectors of ascending rows, read shard by shard."""
     found, first = [], 0
     for block in rows.blocks():
         low, high = np.searchsorted(drawn, (first, first + len(block)))

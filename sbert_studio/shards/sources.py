@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..data.corpus import corpus_from_table
+from ..data.loading.table import table_from_columns
 from ..errors import StudioError
 from ..workspace import existing_path
 
@@ -36,18 +38,14 @@ class SourceFile:
     modified: int = 0
 
     def require_unchanged(self) -> None:
-        """Check that the file is unchanged.
-
-        Raises:
-            StudioError: it was modified or deleted.
-        """
+        """Raise StudioError if the file was modified or deleted."""
         name = Path(self.path).name
         try:
             now = Path(self.path).stat()
         except OSError as error:
-            raise StudioError(f"{name} cannot be read: it is gone or damaged", "write it again, or begin anew without it") from error
+            raise StudioError(f"{name} cannot be read: it is missing or damaged", "write it again, or start over without it") from error
         if now.st_size != self.bytes or (self.modified and now.st_mtime_ns != self.modified):
-            raise StudioError(f"{name} has changed since the work on it was begun", "name another folder to begin anew")
+            raise StudioError(f"{name} has changed since the job was started", "name another folder to start over")
 
 
 def is_multi_file(name: str | Path) -> bool:
@@ -57,11 +55,7 @@ def is_multi_file(name: str | Path) -> bool:
 
 
 def find_sources(name: str | Path) -> tuple[SourceFile, ...]:
-    """Find the Parquet files of a folder (recursively) or a glob, or the one file.
-
-    Raises:
-        StudioError: there are none, one is not a Parquet file, or their columns differ.
-    """
+    """Find the Parquet files of a folder (recursively) or a glob, or the one file; their columns must agree."""
     path = existing_path(name) or Path(name)
     if path.is_dir():
         found = sorted(one for one in path.rglob("*.parquet") if not one.name.startswith("."))
@@ -108,14 +102,11 @@ def _footer_digest(path: Path) -> str:
 
 
 @contextmanager
-def open_parquet(path: str | Path, hint: str = "write it again, or begin anew without it") -> Iterator[Any]:
-    """Open a Parquet file; page checksums, as our shards have them, are verified while reading.
-
-    Args:
-        hint: how to fix a missing or damaged file.
+def open_parquet(path: str | Path, hint: str = "write it again, or start over without it") -> Iterator[Any]:
+    """Open a Parquet file; page checksums, if present, are verified while reading.
 
     Raises:
-        StudioError: the file is missing or damaged.
+        StudioError: the file is missing or damaged; ``hint`` says how to fix it.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -124,15 +115,11 @@ def open_parquet(path: str | Path, hint: str = "write it again, or begin anew wi
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             yield file
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise StudioError(f"{Path(path).name} cannot be read: it is gone or damaged", hint) from error
+        raise StudioError(f"{Path(path).name} cannot be read: it is missing or damaged", hint) from error
 
 
 def read_rows(path: str | Path, start: int, rows: int, columns: Sequence[str]) -> Any:
-    """Read rows ``start`` to ``start + rows`` of some columns as an Arrow table, in bounded memory.
-
-    Raises:
-        StudioError: the file is missing or damaged, or has no such columns.
-    """
+    """Read rows ``start`` to ``start + rows`` of some columns as an Arrow table, in bounded memory."""
     import pyarrow as pa
 
     with open_parquet(path) as file:
@@ -175,8 +162,6 @@ def _no_column(file: str, name: str, names: Sequence[str]) -> StudioError:
 
 def sample_rows(sources: Sequence[SourceFile]) -> Any:
     """Return the first rows as a :class:`~sbert_studio.data.loading.table.Table`, to infer the columns' roles."""
-    from ..data.loading.table import table_from_columns
-
     source = next(one for one in sources if one.rows)
     columns = [name for name, kind in _column_kinds(source.path).items() if kind != "nested"]
     found = read_rows(source.path, 0, min(source.rows, _SAMPLE_ROWS), columns)
@@ -184,13 +169,7 @@ def sample_rows(sources: Sequence[SourceFile]) -> Any:
 
 
 def choose_columns(sources: Sequence[SourceFile], text: str | None, ids: str | None) -> tuple[str, str | None]:
-    """Return the text column (by default the one that looks most like text) and the id column (by default ``id``, if it exists).
-
-    Raises:
-        StudioError: there is no such column, or none holds text.
-    """
-    from ..data.corpus import corpus_from_table
-
+    """Return the text column (by default the one that looks most like text) and the id column (by default ``id``, if it exists)."""
     source = next(one for one in sources if one.rows)
     kinds, name = _column_kinds(source.path), Path(source.path).name
     for given in (text, ids):

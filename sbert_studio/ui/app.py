@@ -20,18 +20,18 @@ from ..data.samples import list_samples
 from ..errors import StudioError
 from ..services.janitor import Janitor
 from ..settings import reduce_gradio_analytics, trust_proxies
-from . import banner, gradio_patches, i18n, routing, tabs, task_list, theme
+from . import banner, basket, gradio_patches, i18n, routing, tabs, task_list, theme
 from .api.endpoints import build_api
 from .api.mcp import configure_mcp
-from .basket import view as basket
 from .events import cancellable_tasks, drop_hidden_progress, join_events
 from .i18n import LANGUAGES_FOLDER, GradioInEnglish, languages, static_url
-from .page import Page, is_own_model
+from .page import Page
 from .panel import Panel
 from .sessions.blocks import StudioBlocks
 from .sessions.middleware import AllowedHosts, DisconnectWatcher, HostCheck, McpCallerMiddleware
 from .sessions.streams import OpenStreams, install_streams
 from .sessions.uploads import UploadBudget, UploadLedger
+from .state import is_own_model
 from .theme import plotly_folder
 from .views import UNCHANGED, Unchanged, Update, props, view
 
@@ -54,14 +54,13 @@ def build(studio: Studio, *, shared: bool | None = None) -> gr.Blocks:
     """Build the page without serving it.
 
     Args:
-        shared: whether strangers can reach it; by default as the settings say. Visitors of a shared page see only their own runs and may
-            not name folders of this machine.
+        shared: whether strangers can reach it; by default as the settings say. Visitors of a shared page see only their own runs and
+            may not name folders of this machine.
     """
     return build_page(studio, Page(studio, studio.settings.shared if shared is None else shared))
 
 
 def build_page(studio: Studio, page: Page) -> gr.Blocks:
-    """Draw the page and connect its events."""
     if page.shared:
         studio.catalog.allow_folders = False
     with StudioBlocks(title=NAME, analytics_enabled=False, delete_cache=(_CLEAN_EVERY, _KEEP_UPLOADS), fill_width=True) as blocks:
@@ -187,7 +186,6 @@ def launch(
 
 
 def _connect_model_chooser(page: Page, loaded: gr.events.Dependency) -> None:
-    """Restore the model that the browser has stored, store each choice, and keep the list of models up to date."""
     panel = Panel(page)
     panel.on(loaded.then, restore_model, output="model", quiet=True)
     # Only what the visitor chooses is stored. The model that the page opens with was not chosen.
@@ -197,13 +195,11 @@ def _connect_model_chooser(page: Page, loaded: gr.events.Dependency) -> None:
 
 
 def restore_model(page: Page, saved_model: object, owner: object) -> Update | Unchanged:
-    """Select the model that the visitor chose on the last visit, if it still exists."""
     choices = page.model_choices(owner)
     return props(choices=choices, value=saved_model) if saved_model in {name for _, name in choices} else UNCHANGED
 
 
 def store_model(model: str) -> str:
-    """Store the chosen model in the browser."""
     return model
 
 
@@ -215,7 +211,8 @@ def update_models(page: Page, owner: object, model: object) -> Update:
 
 
 def _tabs() -> list[ModuleType]:
-    modules = [importlib.import_module(f"{tabs.__name__}.{item.name}") for item in pkgutil.iter_modules(tabs.__path__)]
+    names = [f"{item.name}.view" if item.ispkg else item.name for item in pkgutil.iter_modules(tabs.__path__)]
+    modules = [importlib.import_module(f"{tabs.__name__}.{name}") for name in names]
     return sorted(modules, key=lambda module: module.ORDER)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import gradio as gr
@@ -13,55 +12,30 @@ from ..errors import StudioError
 from ..services.languages import model_languages
 from ..settings import MULTILINGUAL_HUB_ID
 from .panel import Panel
-from .views import Update, Value, props, view
+from .state import Header, ModelChoice
+from .views import Value, props, view
 
 if TYPE_CHECKING:
     from .page import Page
     from .panel import Selection
-    from .state import OtherTexts, SelectedCorpus
 
 _USE_HUB = f"Type {MULTILINGUAL_HUB_ID} above, a model of the Hugging Face Hub for many languages, where the machine can reach the Hub."
 _TRAIN_STATIC = "Word vectors made from these texts themselves know their words: a minute in the Models tab."
 
 
-@dataclass(frozen=True)
-class ModelChoice:
-    """A model chosen by the visitor, in the header and for the next visit."""
-
-    model: Update
-    saved_model: str
-
-
-def banner_view(
-    page: Page,
-    owner: object,
-    corpus: str | None,
-    model: str | None,
-    saved_model: object = "",
-    other_texts: OtherTexts | None = None,
-    language: str = "en",
-) -> Value | None:
-    """Return the value of the ``banner`` view; ``None`` without notes.
-
-    Args:
-        language: of the page.
-    """
-    selected = page.corpora.get(corpus) if corpus is not None and corpus in page.corpora else page.corpora.sample()
+def banner_view(page: Page, header: Header, language: str = "en") -> Value | None:
+    """Return the value of the ``banner`` view on a page in ``language``; ``None`` without notes."""
+    selected, other = page.corpora.selected(header.corpus), header.other_texts
     note = None
-    if not saved_model and model == page.studio.settings.multilingual:
-        note = _model_selected(page, owner, selected, model, other_texts, language)
-    note = note or _unreadable_corpus(page, owner, selected, model) or _unreadable_texts(page, owner, other_texts, model)
+    if not header.saved_model and header.model == page.studio.settings.multilingual:
+        note = _model_selected(page, header, language)
+    note = note or _unreadable_corpus(page, header) or _unreadable_texts(page, header)
     notes = [note for note in (_nothing_stored(page), note) if note is not None]
-    names = [*page.corpora.user_names(selected), *([other_texts.name] if other_texts is not None and other_texts.name else [])]
+    names = [*page.corpora.user_names(selected), *([other.name] if other is not None and other.name else [])]
     return {"notes": notes, "theirs": names} if notes else None
 
 
-def use_model(page: Page, owner: object, selection: Selection) -> ModelChoice:
-    """Select the model that a note offers.
-
-    Raises:
-        StudioError: it was deleted meanwhile.
-    """
+def use_offered_model(page: Page, owner: object, selection: Selection) -> ModelChoice:
     choices, name = page.model_choices(owner), selection.item
     usual = (page.studio.settings.default_model, page.studio.languages.multilingual)
     if not isinstance(name, str) or name not in {*usual, *(known for _, known in choices)}:
@@ -70,69 +44,60 @@ def use_model(page: Page, owner: object, selection: Selection) -> ModelChoice:
 
 
 def draw_banner() -> gr.HTML:
-    """Draw the banner, hidden without notes."""
     return view("banner", elem_id="banner")
 
 
 def connect_banner(page: Page, banner: gr.HTML, loaded: gr.events.Dependency) -> None:
-    """Update the banner with the header's choices.
-
-    Args:
-        loaded: event after which the visitor has an id.
-    """
+    """Update the banner with the header's choices, and once the visitor has an id, which is the event ``loaded``."""
     panel = Panel(page, banner=banner)
     for trigger in (page.corpus.change, page.model.change, page.other_texts.change, loaded.then):
         # In turn: the note on the first sample, as the page opens, must not come after that on a file.
         panel.on(
             trigger, banner_view, output="banner", quiet=True, trigger_mode="always_last", concurrency_limit=1, concurrency_id="banner"
         )
-    panel.on(banner.select, use_model, each=True, quiet=True)
+    panel.on(banner.select, use_offered_model, each=True, quiet=True)
 
 
-def _model_selected(
-    page: Page, owner: object, selected: SelectedCorpus, model: str | None, other_texts: OtherTexts | None, language: str
-) -> Value | None:
-    """Return a note that a model was selected for the texts' language, unless it is the page's."""
-    code, name = dominant_foreign_language(selected.corpus.languages), selected.corpus.name
-    if not code and other_texts is not None:
-        code, name = other_texts.language, other_texts.name
+def _model_selected(page: Page, header: Header, language: str) -> Value | None:
+    corpus, other = page.corpora.selected(header.corpus).corpus, header.other_texts
+    code, name = dominant_foreign_language(corpus.languages), corpus.name
+    if not code and other is not None:
+        code, name = other.language, other.name
     if code in ("", language):
         return None
-    titles, default = _titles(page, owner), page.studio.settings.default_model
-    title = titles.get(str(model), model)
+    titles = page.model_titles(header.owner)
+    title = titles.get(str(header.model), header.model)
     text = (
         f"Most texts of {name} look like {LANGUAGE_NAMES[code]}: {title} is selected."
         if name
         else f"Your texts look like {LANGUAGE_NAMES[code]}: {title} is selected."
     )
-    return {"text": text, "advice": [], "models": [_button(titles, default)], "quiet": True, "hide": True}
+    return {"text": text, "advice": [], "models": [_button(titles, page.studio.settings.default_model)], "quiet": True, "hide": True}
 
 
-def _unreadable_texts(page: Page, owner: object, other_texts: OtherTexts | None, model: str | None) -> Value | None:
-    """Return a note that the model was not trained on the language of the other texts."""
-    name, multilingual = model or page.studio.settings.default_model, page.studio.languages.multilingual
+def _unreadable_texts(page: Page, header: Header) -> Value | None:
+    multilingual, other = page.studio.languages.multilingual, header.other_texts
     try:
-        known = model_languages(page.studio.catalog, name)
+        known = model_languages(page.studio.catalog, header.model or page.studio.settings.default_model)
     except StudioError:
         return None  # no such model; the handler that needs it says so
-    if other_texts is None or not known or other_texts.language in known:
+    if other is None or not known or other.language in known:
         return None
-    language = LANGUAGE_NAMES[other_texts.language]
+    language = LANGUAGE_NAMES[other.language]
     text = (
-        f"Most texts of {other_texts.name} look like {language}, which this model was not trained on: its scores are unreliable."
-        if other_texts.name
+        f"Most texts of {other.name} look like {language}, which this model was not trained on: its scores are unreliable."
+        if other.name
         else f"Your texts look like {language}, which this model was not trained on: its scores are unreliable."
     )
-    models = [_button(_titles(page, owner), multilingual)] if multilingual else []
+    models = [_button(page.model_titles(header.owner), multilingual)] if multilingual else []
     return {"text": text, "advice": [] if multilingual else [_USE_HUB], "models": models}
 
 
-def _unreadable_corpus(page: Page, owner: object, selected: SelectedCorpus, model: str | None) -> Value | None:
-    """Return a note that most of the corpus is in a language or script that the model hardly reads."""
-    titles = _titles(page, owner)
+def _unreadable_corpus(page: Page, header: Header) -> Value | None:
+    titles, corpus = page.model_titles(header.owner), page.corpora.selected(header.corpus).corpus
     available = list(dict.fromkeys(name for name in (*titles, page.studio.languages.multilingual) if name))
     try:
-        found = page.studio.languages.check_readability(selected.corpus, available, model or None)
+        found = page.studio.languages.check_readability(corpus, available, header.model or None)
     except StudioError:
         return None  # no such model; the handler that needs it says so
     if found is None:
@@ -161,7 +126,3 @@ def _nothing_stored(page: Page) -> Value | None:
 
 def _button(titles: Mapping[str, str], name: str) -> Value:
     return {"name": name, "title": titles.get(name, name)}
-
-
-def _titles(page: Page, owner: object) -> dict[str, str]:
-    return {name: title for title, name in page.model_choices(owner)}

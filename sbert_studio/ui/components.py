@@ -1,17 +1,20 @@
-"""Components that several tabs draw: uploads, sample sets, Cancel, downloads and choosers of models."""
+"""Components that several tabs draw: uploads, sample sets, Cancel, downloads, choosers of models, and pushing a model to the Hub."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import gradio as gr
 
 from ..data.loading.formats import SUFFIXES
+from ..errors import StudioError
 from .handlers import handle_errors
+from .panel import Panel
 from .sessions.tasks import TASKS, session_id
-from .views import Update, to_json, view
+from .state import is_own_model
+from .views import Update, Value, props, to_json, view
 
 if TYPE_CHECKING:
     from ..data.samples import Sample
@@ -21,43 +24,32 @@ FILE_TYPES = list(SUFFIXES)
 
 
 def upload(label: str, elem_id: str) -> gr.File:
-    """Draw a drop zone for one file, with its label above it."""
     with gr.Column(elem_classes=["sb-tight"]):
         caption(label)
         return gr.File(label=label, show_label=False, file_types=FILE_TYPES, height=96, elem_id=elem_id, elem_classes=["sb-upload"])
 
 
 def caption(text: str) -> None:
-    """Draw a label above a component that has none."""
     gr.HTML(f'<span class="sb-label">{text}</span>', padding=False)
 
 
 def samples_of(*kinds: str) -> list[Sample]:
-    """Return the sample sets of some kinds."""
     from ..data.samples import list_samples
 
     return [item for item in list_samples() if item.kind in kinds]
 
 
-def sample_picker(samples: Sequence[Sample], elem_id: str, label: str = "Or try one of ours") -> gr.HTML:
-    """Draw a row of small buttons, one for each sample. A click is a ``select`` event whose item is the sample's id.
+def find_sample(sample_id: object, *kinds: str) -> Sample | None:
+    """Return the sample of some kinds with this id, which comes from the browser."""
+    return next((sample for sample in samples_of(*kinds) if sample.id == sample_id), None)
 
-    On a page in another language, the samples in this language come first.
-    """
+
+def sample_picker(samples: Sequence[Sample], elem_id: str, label: str = "Or try one of ours") -> gr.HTML:
+    """Draw a small button for each sample, those in the page's language first. A click is a ``select`` event with the sample's id."""
     with gr.Column(elem_classes=["sb-tight"]):
         caption(label)
         shown = [{"id": item.id, "title": item.title, "language": item.language} for item in samples]
         return view("samples", to_json({"samples": shown, "prefix": elem_id}), elem_id=f"{elem_id}-samples")
-
-
-def sample_buttons(chosen: list[Sample], elem_id: str, label: str = "Or try one of ours") -> list[gr.Button]:
-    """Draw one Gradio button for each sample (for tabs that do not use :func:`sample_picker` yet)."""
-    with gr.Column(elem_classes=["sb-tight"]):
-        caption(label)
-        with gr.Row(elem_classes=["sb-samples"]):
-            return [
-                gr.Button(item.title, size="sm", elem_id=f"{elem_id}-{item.id}", elem_classes=[f"sb-in-{item.language}"]) for item in chosen
-            ]
 
 
 def cancel_button(task: str) -> gr.Button:
@@ -84,51 +76,11 @@ def download_button(
     return button
 
 
-def start_task(
-    listen: Callable[..., gr.events.Dependency],
-    work: str,
-    handler: Callable[..., object],
-    inputs: object,
-    outputs: object,
-    *,
-    stop: bool = False,
-    newest: bool = False,
-    **more: object,
-) -> gr.events.Dependency:
-    """Connect a handler that :func:`cancel_button` of the same ``work`` stops (for tabs that do not use :class:`.panel.Panel` yet)."""
-    more |= {"trigger_mode": "multiple"} if newest else {}
-    return listen(handle_errors(handler, stop=stop, work=work, newest=newest), inputs, outputs, api_visibility="private", **more)
+def refresh_model_choices(page: Page, chooser: gr.Dropdown, offered_models: Callable[[object], list[tuple[str, str]]]) -> None:
+    """Update a chooser's (title, name) choices when a run is added or deleted, when it is opened, and once the visitor has an id."""
 
-
-def drop_unchanged_values(updates: Sequence[Update], values: Sequence[object]) -> list[Update]:
-    """Remove from updates the values that the controls already had.
-
-    The user may have changed a control after the event was sent; sending its earlier value back would undo that.
-
-    Args:
-        values: what the browser sent, in the order of ``updates``.
-    """
-    return [
-        _without_value(update) if update.get("value", _MISSING) == value else update for update, value in zip(updates, values, strict=True)
-    ]
-
-
-_MISSING = object()
-
-
-def _without_value(update: Mapping[str, object]) -> Update:
-    return {name: item for name, item in update.items() if name != "value"}
-
-
-def refresh_model_choices(page: Page, chooser: gr.Dropdown, choices: Callable[..., Update]) -> None:
-    """Update the choices of a model chooser when a run is added or deleted, when it is opened, and once the visitor has an id.
-
-    Args:
-        choices: returns the chooser's update for the page, the visitor and the current choice.
-    """
-
-    def update_choices(owner: object, chosen: object) -> Update:
-        return drop_unchanged_values([choices(page, owner, chosen)], [chosen])[0]
+    def update_choices(owner: object, selected: object) -> Update:
+        return select_offered(chooser, offered_models(owner), selected)
 
     def connect(trigger: gr.events.Trigger) -> None:
         trigger(handle_errors(update_choices), [page.owner, chooser], chooser, api_visibility="private", show_progress="hidden")
@@ -136,3 +88,85 @@ def refresh_model_choices(page: Page, chooser: gr.Dropdown, choices: Callable[..
     connect(page.runs_version.change)
     connect(chooser.focus)
     page.on_load.append(lambda loaded: connect(loaded.then))
+
+
+def select_offered(chooser: gr.Dropdown, offered: list[tuple[str, str]], selected: object) -> Update:
+    """Return an update of a model chooser with other choices: deleted models are no longer selected, names from the Hub may be typed."""
+    names = {name for _, name in offered}
+    value: object
+    if chooser.multiselect:
+        value = [name for name in selected if name in names] if isinstance(selected, list) else []
+    elif chooser.allow_custom_value:
+        value = "" if is_own_model(selected) and selected not in names else selected or ""
+    else:
+        value = selected if selected in names else ""
+    # The user may have changed the choice after the event was sent; sending the earlier one back would undo that.
+    return props(choices=offered) if value == selected else props(choices=offered, value=value)
+
+
+def hub_token(page: Page, signed_in: str | None) -> str:
+    """Return the token to push with: the visitor's, or on the user's own machine that of ``hf auth login``."""
+    if signed_in:
+        return signed_in
+    if page.shared and not page.studio.settings.sign_in:
+        raise StudioError("nobody can sign in with Hugging Face here", "download the zip, and upload its content yourself")
+    if page.shared:
+        raise StudioError("you are not signed in", "sign in with Hugging Face first, by the button beside this one")
+    from huggingface_hub import get_token
+
+    token = get_token()
+    if not token:
+        raise StudioError("this machine is not signed in to the Hugging Face Hub", "run hf auth login in a terminal, with a write token")
+    return token
+
+
+def push_model(
+    page: Page,
+    owner: object,
+    pushed_model: str,
+    repository: str,
+    private: bool,
+    token: gr.OAuthToken | None = None,
+    progress: gr.Progress | None = None,
+) -> Value:
+    visitor = page.visitor(owner)
+    own = {run.id for run in page.studio.fine_tune.list_runs(visitor)} | {
+        model.id for model in page.studio.static_embeddings.list_models(visitor)
+    }
+    if pushed_model not in own:
+        raise StudioError("this model is not yours, or is no longer here", "choose one of yours")
+
+    def begin(phase: str) -> None:
+        if progress is not None:
+            progress(None, desc=phase[:1].upper() + phase[1:])
+
+    signed_in = hub_token(page, token.token if token is not None else None)
+    done = page.studio.models.push_to_hub(pushed_model, repository, signed_in, private=private, begin_phase=begin)
+    return {"text": f"Pushed, {done.bytes / 1e6:,.1f} MB:", "link": done.url}
+
+
+class PushPanel:
+    """Pushing a model to the Hugging Face Hub, with the visitor's sign-in on a Space or the machine's token elsewhere.
+
+    Hidden until a model is chosen that can be pushed.
+    """
+
+    def __init__(self, page: Page, prefix: str) -> None:
+        self.page, self._task = page, f"{prefix}-push"
+        with gr.Accordion("Push to the Hugging Face Hub", open=False, visible=False, elem_id=f"{prefix}-push") as self.whole:
+            self.repository = gr.Textbox(
+                label="Repository", placeholder="my-name/my-model", info="Created if it does not exist.", elem_id=f"{prefix}-repository"
+            )
+            self.private = gr.Checkbox(True, label="Private: only you see it", elem_id=f"{prefix}-private")
+            with gr.Row(elem_classes=["sb-buttons"]):
+                if page.studio.settings.sign_in:
+                    gr.LoginButton(size="sm", elem_id=f"{prefix}-sign-in")
+                self.button = gr.Button("Push", elem_id=f"{prefix}-push-go")
+            cancel_button(self._task)
+            self.note = view("note", elem_id=f"{prefix}-pushed")
+
+    def listen(self, pushed_model: gr.State) -> None:
+        """Connect the events. ``pushed_model``: state with the model's name."""
+        panel = Panel(self.page, pushed_model=pushed_model, repository=self.repository, private=self.private, note=self.note)
+        panel.on(self.button.click, push_model, output="note", task=self._task, progress_on="note")
+        pushed_model.change(lambda: None, None, self.note, api_visibility="private", show_progress="hidden")

@@ -1,26 +1,36 @@
-"""The visitor's corpus: opened from a file, a sample or a link, with the edits made on its map."""
+"""The visitor's corpus: opened from a file, a sample or a link with the edits made on its map, and chosen in Search and Map."""
 
 from __future__ import annotations
 
+import html
+import itertools
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import gradio as gr
 
 from ..errors import StudioError
+from .components import sample_picker, samples_of, upload
+from .handlers import progress_callback
+from .panel import Panel
 from .sessions import map_edits
 from .sessions.file_store import CORPUS, EditConflictError, FileStore
 from .sessions.memory_store import MemoryStore, TypedStore
 from .sessions.tasks import session_id
-from .state import DrawnMap, SelectedCorpus
+from .state import DrawnMap, Header, OpenedCorpus, SelectedCorpus
+from .views import Update, Value, facts, props, view
 
 if TYPE_CHECKING:
+    from ..data.corpus import Corpus
     from ..progress import Progress
     from ..services import Studio
+    from .page import Page
+    from .panel import Selection
 
 SAMPLE, FILE = "sample:", "file:"
+_COUNTER = itertools.count(1)
 
 
 class CorpusStore(TypedStore[SelectedCorpus]):
@@ -38,7 +48,6 @@ class CorpusStore(TypedStore[SelectedCorpus]):
         self._unsaved_maps: set[tuple[str, str]] = set()
 
     def read(self, path: Path, column: str | None = None, name: str | None = None, progress: Progress | None = None) -> SelectedCorpus:
-        """Read a corpus from a file."""
         from ..data.corpus import find_text_columns
 
         table = self._studio.data.read_table(path, name, progress)
@@ -58,33 +67,24 @@ class CorpusStore(TypedStore[SelectedCorpus]):
 
     def choices(self, owner: object) -> list[tuple[str, str]]:
         """Return (title, id) of the visitor's files, last used first, and of the samples."""
-        from ..data.samples import list_samples
-
         own = [(file.name, f"{FILE}{file.id}") for file in self._files.list_files(self._visitor(owner)) if file.use == CORPUS]
-        return [*own, *((item.title, f"{SAMPLE}{item.id}") for item in list_samples() if item.kind == "corpus")]
+        return [*own, *((item.title, f"{SAMPLE}{item.id}") for item in samples_of(CORPUS))]
 
     def open(self, owner: object, corpus_id: object, progress: Progress | None = None) -> str:
-        """Open the corpus with an id from a chooser or a link and return its key.
-
-        Raises:
-            StudioError: no such sample, or no such file of this visitor.
-        """
-        from ..data.samples import list_samples
-
+        """Open the corpus with an id from a chooser or a link and return its key; raise StudioError if this visitor has no such file."""
         name = corpus_id if isinstance(corpus_id, str) else ""
         if name.startswith(FILE):
             file = self._files.get(self._visitor(owner), name.removeprefix(FILE))
             corpus = self.read(file.path, file.column or None, file.name, progress)
             self._files.touch(self._visitor(owner), file.id, corpus.column)
             return self._put_with_edits(owner, replace(corpus, id=name))
-        if name.removeprefix(SAMPLE) not in {item.id for item in list_samples() if item.kind == "corpus"}:
+        if name.removeprefix(SAMPLE) not in {item.id for item in samples_of(CORPUS)}:
             raise StudioError("there is no such sample", "choose one of the list")
         return self._put_with_edits(owner, self.sample(name.removeprefix(SAMPLE)))
 
     def open_file(
         self, owner: object, path: Path, column: str | None = None, name: str | None = None, progress: Progress | None = None
     ) -> str:
-        """Open an uploaded file, save it for the next visit if it fits, and return the key of its corpus."""
         corpus = self.read(path, column, name, progress)
         file = self._files.save(self._visitor(owner), path, corpus.corpus.name, corpus.column)
         if file is None:
@@ -92,17 +92,12 @@ class CorpusStore(TypedStore[SelectedCorpus]):
         return self._put_with_edits(owner, corpus if file is None else replace(corpus, path=file.path, id=f"{FILE}{file.id}"))
 
     def open_column(self, owner: object, corpus: SelectedCorpus, column: str) -> str:
-        """Open the same file with another text column and return the key of the new corpus."""
         if corpus.id.startswith(FILE):
             return self.open_file(owner, corpus.path, column, corpus.corpus.name)
         return self._put_with_edits(owner, replace(self.read(corpus.path, column, corpus.corpus.name), id=corpus.id))
 
     def current(self, key: str | None, owner: object = None) -> tuple[str, SelectedCorpus]:
-        """Return the key and the corpus; the first sample if ``key`` is ``None``, so that every button does something.
-
-        Args:
-            owner: if given, the sample is opened with this visitor's map edits.
-        """
+        """Return the key and the corpus; without a key the first sample, with the map edits of ``owner``, so that every button works."""
         if key is None and owner is not None:
             key = self.open(owner, self.sample().id)
         if key is None:
@@ -110,37 +105,30 @@ class CorpusStore(TypedStore[SelectedCorpus]):
             return self.put(corpus), corpus
         return key, self.get(key)
 
+    def selected(self, key: str | None) -> SelectedCorpus:
+        return self.get(key) if key is not None and key in self else self.sample()
+
     def save_map(self, owner: object, drawn: DrawnMap) -> None:
         """Save the edits of a map for the visitor's next visit; if that is impossible, say so once."""
         reason = "What you do on this map lasts until the page is closed: download what you want to keep."
         try:
             saved = map_edits.save_edits(self._files, self._visitor(owner), drawn)
         except EditConflictError:
-            saved, reason = (
-                False,
-                "This map was changed in another tab. What is done here is not kept: reload the page to go on from there.",
-            )
+            saved = False
+            reason = "This map was changed in another tab. What is done here is not kept: reload the page to go on from there."
         place = (session_id(), drawn.chosen.id or drawn.corpus.name)
         if not saved and place not in self._unsaved_maps:
             gr.Info(reason, duration=8)
         (self._unsaved_maps.discard if saved else self._unsaved_maps.add)(place)
 
     def discard_map_edits(self, owner: object, key: str | None) -> str:
-        """Delete the edits of the corpus' map and return the key of the corpus as its file has it.
-
-        Raises:
-            StudioError: the corpus has no file here.
-        """
         _, corpus = self.current(key)
         if not corpus.id:
             raise StudioError("this corpus is not that of a file", "choose the file once more")
         map_edits.delete_edits(self._files, self._visitor(owner), corpus)
-        if corpus.id.startswith(FILE):
-            return self.open(owner, corpus.id)
-        return self.open_column(owner, corpus, corpus.column)
+        return self.open(owner, corpus.id) if corpus.id.startswith(FILE) else self.open_column(owner, corpus, corpus.column)
 
     def close_session(self, session: str) -> None:
-        """Forget which maps of a closed page could not be saved."""
         self._unsaved_maps = {place for place in self._unsaved_maps if place[0] != session}
 
     def user_names(self, corpus: SelectedCorpus | None) -> list[str]:
@@ -152,3 +140,96 @@ class CorpusStore(TypedStore[SelectedCorpus]):
         if warning:
             gr.Warning(warning, duration=12, title="Not all is as you left it")
         return self.put(restored)
+
+
+@dataclass(frozen=True)
+class PickedCorpus:
+    chosen: OpenedCorpus
+    opened: int  # different each time
+
+
+def open_file(page: Page, path: str, owner: object = None, progress: gr.Progress | None = None) -> str:
+    return page.corpora.open_file(owner, Path(path), progress=progress_callback(progress, "Reading"))
+
+
+def open_sample(page: Page, sample_id: object, owner: object = None) -> str:
+    return page.corpora.open(owner, f"{SAMPLE}{sample_id}")
+
+
+def open_column(page: Page, corpus: str, column: str, owner: object = None) -> str:
+    selected = page.corpora.get(corpus)
+    return corpus if column == selected.column else page.corpora.open_column(owner, selected, column)
+
+
+def delete_file(page: Page, corpus: str, owner: object, language: str = "en") -> str:
+    selected = page.corpora.get(corpus)
+    page.files.remove(page.visitor(owner), selected.id.removeprefix(FILE))
+    page.corpora.remove(corpus)
+    gr.Info("Your file is deleted here.", duration=6, title=html.escape(selected.corpus.name))
+    return page.corpora.put(page.corpora.sample(language=language))
+
+
+def pick_file(page: Page, file: str | None, header: Header, progress: gr.Progress | None = None) -> PickedCorpus | None:
+    return None if file is None else _picked(page, open_file(page, file, header.owner, progress), header)
+
+
+def pick_sample(page: Page, selection: Selection, header: Header) -> PickedCorpus:
+    return _picked(page, open_sample(page, selection.item, header.owner), header)
+
+
+def pick_column(page: Page, column: str, header: Header) -> PickedCorpus | None:
+    return None if header.corpus is None else _picked(page, open_column(page, header.corpus, column, header.owner), header)
+
+
+def _picked(page: Page, key: str, header: Header) -> PickedCorpus:
+    # The model for the corpus' language is selected before anything is asked of both.
+    return PickedCorpus(page.fit_corpus(key, header), next(_COUNTER))
+
+
+def delete_selected(page: Page, header: Header, language: str) -> OpenedCorpus:
+    return page.fit_corpus(delete_file(page, str(header.corpus), header.owner, language), header)
+
+
+def show_delete_button(page: Page, corpus: str | None) -> Update:
+    return props(visible=page.corpora.selected(corpus).id.startswith(FILE))
+
+
+def describe_corpus(page: Page, corpus: str | None, model: str | None = None) -> tuple[Update, Value | None]:
+    """Return the column chooser, and a summary of the file: how many rows were read, and whether the model knows their language."""
+    if corpus is None:
+        return props(visible=False), None
+    selected = page.corpora.get(corpus)
+    texts, account = selected.corpus, selected.corpus.account
+    numbers = [("Corpus", texts.name), ("Rows read", f"{account.read:,}"), ("Texts", f"{len(texts.texts):,}")]
+    numbers += [("Skipped", f"{account.skipped:,}")] if account.skipped else []
+    notes = [*(note.describe() for note in texts.notes), *texts.repeat_notes(), *_language_notes(page, texts, model)]
+    column = props(choices=list(selected.columns), value=selected.column, visible=len(selected.columns) > 1)
+    return column, facts(numbers, notes=notes)
+
+
+def _language_notes(page: Page, corpus: Corpus, model: str | None) -> tuple[str, ...]:
+    try:
+        return page.studio.languages.language_notes(corpus, model or None)
+    except StudioError:
+        return ()  # no such model; the handler that needs it says so
+
+
+def corpus_picker(page: Page, elem_id: str) -> gr.State:
+    """Draw the choice of the corpus, and return a state that changes whenever a file, sample or column was opened with it.
+
+    All pickers show the same choice. ``elem_id`` is the prefix of the ids, and the task that a Cancel button stops.
+    """
+    file = upload("Your texts: CSV, TSV, TXT, JSONL, XLSX or Parquet. They stay here for your next visit.", f"{elem_id}-file")
+    samples = sample_picker(samples_of(CORPUS), elem_id)
+    column = gr.Dropdown(label="Column with the texts", choices=[], visible=False, elem_id=f"{elem_id}-column", elem_classes=["sb-data"])
+    summary = view("facts", elem_id=f"{elem_id}-summary")
+    delete = gr.Button("Delete this file here", size="sm", visible=False, elem_id=f"{elem_id}-forget")
+    panel = Panel(page, file=file, column=column, summary=summary, delete=delete, opened=gr.State(None))
+    panel.on(file.upload, pick_file, task=elem_id)
+    panel.on(samples.select, pick_sample, each=True)
+    panel.on(column.input, pick_column)
+    for trigger in (page.corpus.change, page.model.change):
+        panel.on(trigger, describe_corpus, output=("column", "summary"), quiet=True)
+    panel.on(delete.click, delete_selected)
+    panel.on(page.corpus.change, show_delete_button, output="delete", quiet=True)
+    return panel["opened"]

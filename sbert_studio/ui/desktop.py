@@ -19,11 +19,6 @@ _WIDTH, _HEIGHT, _MIN_SIZE = 1360, 900, (390, 600)
 
 
 def require() -> None:
-    """Check that pywebview is installed.
-
-    Raises:
-        StudioError: it is not.
-    """
     if importlib.util.find_spec("webview") is None:
         raise StudioError(
             "a window of its own needs pywebview, which is not installed",
@@ -34,18 +29,14 @@ def require() -> None:
 def closing_question(studio: Studio) -> str:
     """Return a question that names the work that closing the studio would interrupt; empty without any."""
     runs = len(studio.fine_tune.list_active())
-    jobs = len(studio.embedding_jobs.under_way()) + len(studio.evaluation_jobs.under_way())
+    jobs = len(studio.embedding_jobs.list_active()) + len(studio.evaluation_jobs.list_active())
     notes = [f"Running trainings: {runs}. They can be resumed from the last checkpoint."] if runs else []
     notes += [f"Other running tasks: {jobs}. They would have to start again."] if jobs else []
     return " ".join([*notes, "Close the studio anyway?"]) if notes else ""
 
 
 def show(studio: Studio, url: str) -> None:
-    """Open the page at ``url`` in a window, and return once it is closed.
-
-    Raises:
-        StudioError: the system cannot open a window.
-    """
+    """Open the page at ``url`` in a window, and return once it is closed. Raise StudioError if the system cannot open a window."""
     import webview
 
     webview.settings["ALLOW_DOWNLOADS"] = True  # a download asks where to, as in any program
@@ -72,14 +63,12 @@ class _ClosingQuestion:
         self._asking = threading.Lock()
 
     def may_close(self) -> bool:
-        """Return whether the window may close; otherwise ask."""
         if self._confirmed or not (question := closing_question(self._studio)):
             return True
         threading.Thread(target=self._ask, args=(question,), name="closing", daemon=True).start()
         return False
 
     def close(self) -> None:
-        """Close the window without a question."""
         self._confirmed = True
         threading.Thread(target=self._window.destroy, name="closing", daemon=True).start()
 

@@ -37,8 +37,8 @@ def cancellable_tasks(blocks: gr.Blocks) -> dict[int, str]:
 def join_events(blocks: gr.Blocks) -> None:
     """Merge quiet events with the same trigger into one, such as those that follow the corpus chooser.
 
-    Only events are merged that fill different components, show no progress, take no event data and are followed by no other; and only up
-    to :data:`MAX_COMPONENTS` inputs and outputs. Handlers marked by :func:`run_alone` are not.
+    Only events are merged that fill different components, show no progress, take no event data and are followed by no other; and only up to
+    :data:`MAX_COMPONENTS` inputs and outputs. Handlers marked by :func:`run_alone` are not.
     """
     events = blocks.fns.values()
     followed = {event.trigger_after for event in events} | {number for event in events for number in event.cancels}
@@ -61,7 +61,6 @@ def join_events(blocks: gr.Blocks) -> None:
 
 
 def _fits_group(event: BlockFunction, group: Sequence[BlockFunction], filled: set[int]) -> bool:
-    """Return whether an event fills no component of the group, and both together do not exceed :data:`MAX_COMPONENTS`."""
     together = [*group, event]
     small = all(sum(len(getattr(one, side)) for one in together) <= MAX_COMPONENTS for side in ("inputs", "outputs"))
     return small and all(filled.isdisjoint(component._id for component in other.outputs) for other in group)
@@ -82,7 +81,6 @@ def _is_joinable(event: BlockFunction) -> bool:
 
 
 def _is_special(fn: Handler) -> bool:
-    """Return whether a handler is asynchronous or takes more than its inputs: the request or the signed-in user."""
     asked = [kind for hint in get_type_hints(fn).values() for kind in (hint, *get_args(hint))]
     return inspect.iscoroutinefunction(inspect.unwrap(fn)) or any(kind in asked for kind in (gr.Request, gr.OAuthProfile, gr.OAuthToken))
 
@@ -102,8 +100,6 @@ def _join(blocks: gr.Blocks, group: list[BlockFunction]) -> None:
 
 
 def _chain(parts: Sequence[tuple[Handler, int, int]]) -> Handler:
-    """Return one handler for several, each with its numbers of inputs and outputs."""
-
     def joined(*values: object) -> list[object]:
         found: list[object] = []
         at = 0

@@ -1,6 +1,6 @@
-"""Forms: settings that a dataclass declares, drawn as Gradio controls or as one component, and their values read back.
+"""Forms: settings that a dataclass declares, drawn as one component, and their values read back.
 
-A long form is *one* component, a ``fields`` view, so that an event sends and fills one value however many settings there are. The value is
+A form is *one* component, a ``fields`` view, so that an event sends and fills one value however many settings there are. The value is
 JSON: ``items`` (controls and groups of them) and ``values`` (name → value). The browser sends it with each edit (event ``input``) and as
 an input of other events. An answer that :func:`answer_form` made from the value leaves alone what the user has edited since it was sent.
 """
@@ -12,13 +12,13 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import gradio as gr
-
 from ..errors import StudioError
 from ..registry import Field
-from .views import Update, Value, props, to_json, view
+from .views import Value, to_json, view
 
 if TYPE_CHECKING:
+    import gradio as gr
+
     from ..data.corpus import Corpus
 
 # Labels of the empty choice, if it does not mean the model's own value.
@@ -27,7 +27,6 @@ _MAX_STOPS = 200  # of a slider; a wider range is typed
 
 
 def form_key(*values: object) -> str:
-    """Return 16 hex digits that identify the values of a form."""
     return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:16]
 
 
@@ -44,55 +43,12 @@ def form_provenance(form: str, key: str, words: str, button: str, corpus: Corpus
     return {"model": "", "corpus": digest, "form": form, "key": key, "words": words, "again": button, "theirs": list(theirs)}
 
 
-def label_of(name: str) -> str:
-    """Return the label of a setting, such as "Learning rate" for ``learning_rate``."""
-    words = name.replace("_", " ")
-    return words[:1].upper() + words[1:]
-
-
-def control(field: Field, value: object = None, **more: object) -> gr.components.Component:
-    """Draw the Gradio control of a field: checkbox, dropdown, slider or textbox."""
-    current = field.default if value is None else value
-    options = {"label": label_of(field.name), "info": field.help or None, **more}
-    if field.type is bool:
-        return gr.Checkbox(bool(current), **options)
-    if field.choices:
-        blank = _BLANK.get(field.name, "as the model has it")
-        return gr.Dropdown([(choice or blank, choice) for choice in field.choices], value=current, **options)
-    if field.type is str:
-        return gr.Textbox(str(current), max_lines=1, **options)
-    if _has_slider(field):
-        return gr.Slider(field.min, field.max, current, step=field.step, **options)
-    # Typed numbers stay text until they are parsed: a number box would round 2e-05 to 0.
-    return gr.Textbox(format_number(current), max_lines=1, **options)
-
-
 def format_number(value: object) -> str:
-    """Return a number as a person would type it."""
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def controls(fields: Iterable[Field], *, elem_id: str, **more: object) -> dict[str, gr.components.Component]:
-    """Draw a control for each field; return them by name."""
-    return {field.name: control(field, elem_id=f"{elem_id}-{field.name}", **more) for field in fields}
-
-
-def read_values(fields: Sequence[Field], raw: Sequence[object]) -> dict[str, Any]:
-    """Parse and check the values of controls.
-
-    Raises:
-        StudioError: a field refuses its value.
-    """
-    return {field.name: field.parse(value.strip() if isinstance(value, str) else value) for field, value in zip(fields, raw, strict=True)}
-
-
-def updates(fields: Sequence[Field], values: Mapping[str, object]) -> list[Update]:
-    """Return an update of each control: a value for the fields in ``values``, none for the others."""
-    return [props(value=to_control_value(field, values[field.name])) if field.name in values else props() for field in fields]
-
-
 def to_control_value(field: Field, value: object) -> object:
-    """Return a value as the control of a field holds it."""
+    """Return a value as the control of a field holds it. Typed numbers are text until they are parsed."""
     return value if field.type in (bool, str) or _has_slider(field) else format_number(value)
 
 
@@ -101,15 +57,11 @@ def _has_slider(field: Field) -> bool:
 
 
 def describe_control(field: Field, *, name: str = "", **properties: object) -> Value:
-    """Return an item of a form that edits a field.
-
-    Args:
-        name: of the value, if another than the field's, such as ``margin`` of one of several losses.
-        properties: ``label``, ``info``, ``placeholder`` or ``choices`` (label, value), instead of those of the field.
-    """
+    """Return an item of a form that edits a field; ``name`` and ``properties`` are used instead of the field's own."""
     blank = _BLANK.get(field.name, "as the model has it")
     choices = [[choice or blank, choice] for choice in field.choices]
-    item = {"name": name or field.name, "label": label_of(field.name), "info": field.help, "choices": choices, **properties}
+    words = field.name.replace("_", " ")
+    item = {"name": name or field.name, "label": words[:1].upper() + words[1:], "info": field.help, "choices": choices, **properties}
     if field.type is bool:
         return {**item, "kind": "checkbox"}
     if item["choices"]:
@@ -120,31 +72,20 @@ def describe_control(field: Field, *, name: str = "", **properties: object) -> V
 
 
 def radio(item: Value) -> Value:
-    """Return a choice as radio buttons."""
     return {**item, "kind": "radio"}
 
 
 def group(items: Sequence[Value], *, name: str = "", title: str = "", row: bool = False, visible: bool = True) -> Value:
-    """Return items that belong together.
-
-    Args:
-        title: of an accordion that holds them, closed at first; its id is the form's prefix and ``name``.
-        row: draw them side by side.
-    """
+    """Return items that belong together, in an accordion if they have a title, or side by side in a row."""
     return {"kind": "group", "name": name, "title": title, "row": row, "visible": visible, "items": list(items)}
 
 
 def form_view(prefix: str, items: Sequence[Value], values: Mapping[str, object]) -> Value:
-    """Return the value of a ``fields`` view.
-
-    Args:
-        prefix: of the controls' ids, which continue with ``-`` and the name.
-    """
+    """Return the value of a ``fields`` view; the controls' ids are ``prefix``, ``-`` and the name."""
     return to_json({"prefix": prefix, "items": list(items), "values": dict(values)})  # type: ignore[no-any-return]
 
 
 def form(value: Value, *, elem_id: str) -> gr.HTML:
-    """Draw a form (see :func:`form_view`)."""
     return view("fields", value, elem_id=elem_id)
 
 
@@ -160,14 +101,7 @@ def answer_form(sent: object, new: Value) -> Value:
 
 
 def parse_values(fields: Iterable[Field], values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Parse and check the values of some fields, by field name.
-
-    Args:
-        prefix: of the names in ``values``.
-
-    Raises:
-        StudioError: a value is missing, or its field refuses it.
-    """
+    """Parse and check the values of some fields, named with a prefix in ``values``; raise StudioError if a field refuses its value."""
     found = {}
     for field in fields:
         name = f"{prefix}{field.name}"

@@ -15,28 +15,16 @@ from starlette.routing import Route
 
 @dataclass(frozen=True)
 class Patch:
-    """A replacement in one script.
-
-    Attributes:
-        prefix: the beginning of the file name; the rest is a hash of the build.
-        old: the text to replace. It must occur exactly once.
-        new: the replacement.
-    """
-
-    prefix: str
-    old: str
-    new: str
+    prefix: str  # the beginning of the file name; the rest is a hash of the build
+    old: str  # the text to replace. It must occur exactly once
+    new: str  # the replacement
 
 
 PATCHES = (
     # Gradio marks the inputs of every event that ends as those of a closed stream, even if the event did not stream. It then updates
     # each of them (about 30 after a few clicks) at every step of every later event, and searches the component tree for each update:
     # a third of the page's CPU time. Mark them only for events that stream.
-    Patch(
-        "Blocks-",
-        "s.stage===`complete`){n=`closed`,",
-        "s.stage===`complete`){r.connection_type===`stream`&&(n=`closed`),",
-    ),
+    Patch("Blocks-", "s.stage===`complete`){n=`closed`,", "s.stage===`complete`){r.connection_type===`stream`&&(n=`closed`),"),
     # Gradio scans all events for each component when the page opens: 15% of the load time. Index the events by component once.
     Patch(
         "core-",
@@ -67,11 +55,7 @@ PATCHES = (
         "r&&!(`value`in t||`loading_status`in t)&&(await this.#m(e,r),await this.#h(r))",
     ),
     # Gradio copies the state of a component for every event that it triggers, also where the event sets none of its properties.
-    Patch(
-        "Blocks-",
-        "async set_event_args(e,t){let n={},",
-        "async set_event_args(e,t){if(!Object.keys(t).length)return()=>{};let n={},",
-    ),
+    Patch("Blocks-", "async set_event_args(e,t){let n={},", "async set_event_args(e,t){if(!Object.keys(t).length)return()=>{};let n={},"),
 )
 _HEADERS = {"cache-control": "max-age=3600"}  # short, because a later version may patch more under the same file name
 
@@ -91,8 +75,6 @@ def patched_scripts() -> Iterator[tuple[str, str]]:
 
 
 def patched_routes() -> list[Route]:
-    """Return the routes that serve the patched scripts, for ``app_kwargs`` of ``gr.Blocks.launch``."""
-
     def route(name: str, text: str) -> Route:
         return Route(f"/assets/{name}", lambda _request: Response(text, media_type="text/javascript", headers=_HEADERS))
 
@@ -109,7 +91,6 @@ class SkipStubs:
     """
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
-        """Return the spec of Gradio's module, with a patched loader; ``None`` for all others."""
         if name != _STUB_MODULE:
             return None
         sys.meta_path.remove(self)
@@ -132,6 +113,5 @@ def _write_nothing(*_args: object, **_named: object) -> None:
 
 
 def skip_stubs() -> None:
-    """Prevent a later import of Gradio from writing stubs."""
     if _STUB_MODULE not in sys.modules and not any(isinstance(finder, SkipStubs) for finder in sys.meta_path):
         sys.meta_path.insert(0, SkipStubs())

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 P = ParamSpec("P")
 R = TypeVar("R")
-# The default of a handler's last parameter, by which Gradio knows that the handler moves a progress bar.
-PROGRESS = gr.Progress()
 # Before 3 seconds and 5% of the work, an estimate of the time left would be a guess.
 _MIN_SECONDS, _MIN_SHARE = 3.0, 0.05
 _MAX_SECONDS = 100  # longer estimates are in minutes

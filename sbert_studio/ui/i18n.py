@@ -13,7 +13,7 @@ from ..data.samples import SampleTexts, sample_texts
 from .page import Page
 from .panel import Panel, Selection
 from .sessions.middleware import App, Message, Receive, Scope, Send
-from .state import OtherTexts, is_visitor_id, new_visitor_id
+from .state import Header, is_visitor_id, new_visitor_id
 from .theme import PAGE
 from .views import UNCHANGED, Unchanged, Update, view
 
@@ -130,16 +130,6 @@ class LanguageView:
     model: Update | Unchanged = UNCHANGED
 
 
-@dataclass(frozen=True)
-class HeaderInputs:
-    """Current choices in the header, see :class:`.page.Page`."""
-
-    corpus: str | None = None
-    model: str | None = None
-    saved_model: object = ""
-    other_texts: OtherTexts | None = None
-
-
 def visitor_state(owner: object) -> dict[str, str]:
     """Return the visitor's id, new on the first visit, and the run they follow."""
     known = owner if isinstance(owner, Mapping) else {}
@@ -159,14 +149,12 @@ def open_page(page: Page, owner: object, language: object, saved_model: object, 
     model: Update | Unchanged = UNCHANGED
     if code != ENGLISH and linked != _LINKED and page.corpora.sample(language=code).id != page.corpora.sample().id:
         key = page.corpora.open(visitor, page.corpora.sample(language=code).id)
-        _, model = page.select_fitting_model(key, None, saved_model, None)
+        model = page.select_fitting_model(key, Header(saved_model=saved_model))
         corpus = key
     return OpeningView(visitor, code, translate_examples(ENGLISH, code, texts), corpus, model)
 
 
-def switch_language(
-    page: Page, owner: object, language: str, header: HeaderInputs, texts: ExampleTexts, selection: Selection
-) -> LanguageView:
+def switch_language(page: Page, owner: object, language: str, header: Header, texts: ExampleTexts, selection: Selection) -> LanguageView:
     """Change to another language.
 
     Args:
@@ -180,7 +168,7 @@ def switch_language(
     wanted = page.corpora.sample(language=code).id
     if selected.id == page.corpora.sample(language=language).id != wanted:
         key = page.corpora.open(owner, wanted)
-        _, model = page.select_fitting_model(key, header.model, header.saved_model, header.other_texts)
+        model = page.select_fitting_model(key, header)
         corpus = key
     return LanguageView(code, translate_examples(language, code, texts), corpus, model)
 

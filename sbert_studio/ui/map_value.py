@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..explore.clusters import assign_hues
-from .html_export import to_base64, write_html
+from .theme import to_base64, write_html
 from .views import Value
 
 if TYPE_CHECKING:
@@ -34,13 +34,12 @@ def map_value(
     title: str = "",
     edits: EditHistory | None = None,
 ) -> Value:
-    """Return the value of a ``map`` view: coordinates, clusters and groups as base64. It holds no texts, only the groups' names.
+    """Return the value of a ``map`` view. It holds coordinates, clusters and groups as base64, and no texts but the groups' names.
 
     Args:
         fields: columns that can colour the points.
         color: :data:`CLUSTERS` or a column; any other name means clusters.
         key: by which the page fetches the texts.
-        edits: of the map, by default none.
     """
     from ..explore.map_edits import EditHistory
 
@@ -111,7 +110,6 @@ def group_by_label(labels: Sequence[str], remaining: np.ndarray) -> Value:
 def _group_frequent(
     cells: Sequence[str], counts: Counter[str], remaining: np.ndarray, limit: int, others: str
 ) -> tuple[np.ndarray, list[Value]]:
-    """Return (n,) group ids, -1 for rare values, and the groups' names; rare values are called ``others``."""
     ids = {value: number for number, (value, _) in enumerate(counts.most_common(limit))}
     groups = np.array([ids.get(cell, -1) for cell in cells], dtype="<i4")
     names: list[Value] = [{"id": number, "label": value or "(blank)", "size": counts[value]} for value, number in ids.items()]
@@ -150,11 +148,7 @@ def write_map(
     edits: EditHistory | None = None,
     lines: Sequence[int] = (),
 ) -> Path:
-    """Write a map as one HTML file that needs no network, and return its path.
-
-    Args:
-        lines: row of each text in its file; counted from 1 by default.
-    """
+    """Write a map as one HTML file that needs no network. ``lines``: row of each text in its file, by default counted from 1."""
     columns = {name: fields[name] for name in list(fields)[:_EXPORTED_COLUMNS]}
     points = np.asarray(view.points, np.float32)
     remaining = None if edits is None else ~edits.now.removed

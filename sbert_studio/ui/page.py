@@ -10,40 +10,28 @@ from typing import TYPE_CHECKING
 
 import gradio as gr
 
-from .basket.store import BasketStore
+from ..errors import StudioError
+from .basket import BasketStore
 from .corpora import CorpusStore
+from .sessions.blocks import SessionHolder
 from .sessions.file_store import FileStore, TempFiles
 from .sessions.memory_store import MemoryStore, TypedStore
-from .sessions.state_holder import SessionHolder
 from .sessions.tasks import TASKS, client_address, session_id
-from .state import OtherTexts, SelectedCorpus, Session, is_visitor_id, new_visitor_id
-from .views import UNCHANGED, Unchanged, Update, Value, props
+from .state import Header, ModelUpdate, OpenedCorpus, OtherTexts, SelectedCorpus, Session, is_visitor_id, new_visitor_id
+from .views import UNCHANGED, Update, Value, props
 
 if TYPE_CHECKING:
     from ..data.corpus import Corpus
     from ..services import Studio
     from ..services.results import Duplicates, ModelDiff, PairScores
-    from .basket.pairs import Basket
+    from .basket import Basket
     from .state import DrawnMap
     from .tabs.fine_tune.draft import Draft
 
 _VISITORS_AT_ONCE = 4  # visitors of a shared page who can use their full quota at the same time
 _A_DAY = 86_400.0
 _BASKET_SHARE, _FILE_SHARE = 64, 4  # baskets take at most 1/64 of the disk quota, files a quarter
-_OWN_PREFIXES = ("run-", "words-")
 _BROWSER_KEY = "sbert-studio-visitor"  # also the encryption key: the values survive a restart and protect nothing
-
-
-@dataclass(frozen=True)
-class ModelUpdate:
-    """New values of the model chooser and of ``other_texts``, for a view model (see :mod:`.panel`)."""
-
-    model: Update | Unchanged = UNCHANGED
-    other_texts: OtherTexts | Unchanged = UNCHANGED
-
-    def values(self) -> list[object]:
-        """Return both as Gradio takes them, for a handler with positional outputs."""
-        return [gr.skip() if value is UNCHANGED else value for value in (self.model, self.other_texts)]
 
 
 @dataclass(eq=False, repr=False)
@@ -51,29 +39,22 @@ class Page:
     """Components and stores that several tabs use. A handler of any tab can name the components as inputs or outputs (see :mod:`.panel`).
 
     Attributes:
-        shared: whether strangers can reach the page; each visitor then sees only their own runs.
-        model: chooser in the header; its value is a model's name.
-        corpus_name: corpus chooser in the header; its value is the corpus' id.
-        tabs: the top-level ``gr.Tabs``.
-        language: hidden textbox with the code of the page's language.
-        examples: boxes that start with an example text, by its name (see :mod:`.i18n`).
-        owner: visitor id and the run they follow, stored in the browser.
         saved_model, saved_form, saved_duplicates: chosen model, Fine-tune form and decisions on near-duplicates, stored in the browser.
-        timer: ticks while a run is followed; runs_timer: always; fits_timer, evaluations_timer: while such a job runs. Timers stand at
-            the root of the page, where they are always mounted.
+        timer, runs_timer, fits_timer, evaluations_timer: tick while a run is followed; always; while such a job runs. They are at the root
+            of the page, where they are always mounted.
         on_load: called with the event after which the visitor has an id, once all tabs are drawn.
         corpora, maps, pair_scores, drafts, duplicates, model_diffs: values in memory, by the keys that states hold.
         files, downloads, training_tables: files on disk.
     """
 
     studio: Studio
-    shared: bool = False
-    model: gr.Dropdown = field(init=False)
-    corpus_name: gr.Dropdown = field(init=False)
-    tabs: gr.Tabs = field(init=False)
-    language: gr.Textbox = field(init=False)
-    examples: dict[str, gr.Textbox] = field(default_factory=dict)
-    owner: gr.BrowserState = field(init=False)
+    shared: bool = False  # whether strangers can reach the page; each visitor then sees only their own runs
+    model: gr.Dropdown = field(init=False)  # chooser in the header; its value is a model's name
+    corpus_name: gr.Dropdown = field(init=False)  # corpus chooser in the header; its value is the corpus' id
+    tabs: gr.Tabs = field(init=False)  # the top-level ``gr.Tabs``
+    language: gr.Textbox = field(init=False)  # hidden textbox with the code of the page's language
+    examples: dict[str, gr.Textbox] = field(default_factory=dict)  # boxes that start with an example text, by its name (see :mod:`.i18n`)
+    owner: gr.BrowserState = field(init=False)  # visitor id and the run they follow, stored in the browser
     saved_model: gr.BrowserState = field(init=False)
     saved_form: gr.BrowserState = field(init=False)
     saved_duplicates: gr.BrowserState = field(init=False)
@@ -126,12 +107,10 @@ class Page:
         self.saved_model = _browser_state("", "-model")
 
     def component(self, name: str) -> gr.components.Component | None:
-        """Return the shared component of that name."""
         found = getattr(self, name, None) if name in _COMPONENTS else None
         return found if isinstance(found, gr.blocks.Block) else None
 
     def open_session(self) -> None:
-        """Note that the calling page was opened."""
         self.sessions.opened(session_id())
 
     def close_session(self) -> None:
@@ -142,14 +121,12 @@ class Page:
         self.sessions.closed(session_id())
 
     def sweep(self) -> None:
-        """Release what closed pages and single calls have left."""
         self.memory.sweep()
         self.sessions.sweep()
         self.files.sweep()
         self.baskets.sweep()
 
     def memory_usage(self) -> dict[str, int]:
-        """Return the bytes that visitors' values take in memory."""
         return {"visitors": self.memory.bytes}
 
     def visitor(self, owner: object) -> str:
@@ -166,46 +143,42 @@ class Page:
         return api_owner(self.studio.workspace, client_address()) if self.shared else "local"
 
     def model_choices(self, owner: object, *reads: str) -> list[tuple[str, str]]:
-        """Return (title, name) of each available model and each of the visitor's own.
-
-        Args:
-            reads: ``texts`` (the default) for models with embeddings, ``pairs`` for cross- and poly-encoders, or both.
-        """
+        """Return (title, name) of all models that read ``texts`` (the default), ``pairs`` (cross- and poly-encoders), or both."""
         found, _ = self.studio.models.list_available(self.visitor(owner))
         cards = [card for card in found if card.reads in (reads or ("texts",)) and not card.damaged]
         titles = Counter(card.title for card in cards)
         # The end of the id distinguishes two runs of one name.
         return [(card.title if titles[card.title] == 1 else f"{card.title} · {card.name[-4:]}", card.name) for card in cards]
 
+    def model_titles(self, owner: object, *reads: str) -> dict[str, str]:
+        return {name: title for title, name in self.model_choices(owner, *reads)}
+
     def model_title(self, model: str) -> str:
-        """Return the name of a run, or the model's own name."""
         if not model.startswith("run-"):
             return model
-        from ..errors import StudioError
-
         try:
             return self.studio.store.get(model).name or model
         except StudioError:
             return model
 
     def usual_model(self, corpus: Corpus, other_texts: OtherTexts | None = None) -> str:
-        """Return the model that is selected for a visitor who has chosen none."""
         return self.studio.languages.default_model(Counter({other_texts.language: 1}) if other_texts else corpus.languages)
 
-    def select_fitting_model(
-        self, key: str | None, model: str | None, saved_model: object, other_texts: OtherTexts | None
-    ) -> tuple[str | None, Update]:
-        """Return the key of a newly opened corpus and an update that selects a model for its language, unless the visitor chose one."""
-        if key is None or saved_model or model not in (None, *self._usual_models()):
-            return key, gr.skip()
-        fitting = self.usual_model(self.corpora.get(key).corpus, other_texts)
-        return key, props() if fitting == model else props(value=fitting)
+    def select_fitting_model(self, key: str, header: Header) -> Update:
+        """Return an update that selects a model for the language of a newly opened corpus, unless the visitor chose one."""
+        if header.saved_model or header.model not in (None, *self._usual_models()):
+            return gr.skip()  # type: ignore[no-any-return]
+        fitting = self.usual_model(self.corpora.get(key).corpus, header.other_texts)
+        return props() if fitting == header.model else props(value=fitting)
+
+    def fit_corpus(self, key: str, header: Header) -> OpenedCorpus:
+        return OpenedCorpus(key, self.select_fitting_model(key, header))
 
     def fit_model(self, model: str | None, saved_model: object, file: str, languages: Counter[str]) -> tuple[str, ModelUpdate]:
         """Return the model for texts outside the corpus, and the updates that select it.
 
-        If the texts are mostly not English, a model that the visitor did not choose is replaced. If they are English, the model stays,
-        since the corpus decides.
+        If most texts are not English, a model that the visitor did not choose is replaced. If they are, the model stays: the corpus
+        decides.
 
         Args:
             file: name of the file; empty for typed texts.
@@ -225,11 +198,7 @@ class Page:
         return self.studio.settings.default_model, self.studio.settings.multilingual
 
     def provenance(self, model: str | None, corpus: SelectedCorpus | None = None, button: str = "") -> Value:
-        """Describe what a result was made with. The page marks the result once another model or corpus is chosen.
-
-        Args:
-            button: id of the button that makes the result again.
-        """
+        """Describe what a result was made with, and the id of the button that makes it again. The page marks it once another is chosen."""
         name = model or self.studio.settings.default_model
         words = self.model_title(name) + (f" · {corpus.corpus.name}" if corpus is not None else "")
         theirs = [self.model_title(name), *self.corpora.user_names(corpus)]
@@ -241,8 +210,3 @@ _COMPONENTS = frozenset(item.name for item in fields(Page) if str(item.type).sta
 
 def _browser_state(value: dict[str, str] | str, suffix: str = "") -> gr.BrowserState:
     return gr.BrowserState(value, storage_key=f"{_BROWSER_KEY}{suffix}", secret=_BROWSER_KEY)
-
-
-def is_own_model(model: object) -> bool:
-    """Return whether a model was made here and may be deleted."""
-    return isinstance(model, str) and model.startswith(_OWN_PREFIXES)

@@ -25,10 +25,10 @@ a component is an error when the page is built. Special parameters:
 - a parameter whose type is a dataclass and which is no component's name is built from the components that its fields name. A view model
   may likewise have fields that are view models.
 
-To add a tab, create ``tabs/NAME/`` with ``view.py`` (``TITLE``, ``ORDER`` and ``build(studio, page)``, which draws the components),
-``handlers.py`` and ``view_model.py``; ``__init__.py`` exports the three names. Tabs never import each other: what one hands to another is
-in :mod:`.handover`. No event may have more than :data:`.events.MAX_COMPONENTS` inputs or outputs: the values of a longer form are one
-component (:func:`.forms.form`, which the browser edits as a whole).
+To add a tab, create ``tabs/NAME.py``, or ``tabs/NAME/`` with ``view.py`` and ``handlers.py``; the first has ``TITLE``, ``ORDER`` and
+``build(studio, page)``, which draws the components. Tabs never import each other: what one hands to another is in :mod:`.state`. No
+event may have more than :data:`.events.MAX_COMPONENTS` inputs or outputs: the values of a longer form are one component
+(:func:`.forms.form`, which the browser edits as a whole).
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class Panel:
         triggers: gr.events.Trigger | Sequence[gr.events.Trigger],
         handler: Handler,
         *,
-        output: str | None = None,
+        output: str | tuple[str, ...] = "",
         task: str = "",
         **options: Unpack[EventOptions],
     ) -> gr.events.Dependency:
@@ -128,7 +128,7 @@ class Panel:
 
         Args:
             triggers: such as ``button.click``, ``state.change`` or ``event.success``.
-            output: the component that the handler's result fills, if the handler returns no view model.
+            output: the component that the handler's result fills, or those that a tuple fills, if the handler returns no view model.
             task: what a Cancel button of this name stops (:func:`.components.cancel_button`).
             options: see :class:`EventOptions`.
         """
@@ -162,7 +162,7 @@ def _listen(
 class _Binding:
     """A handler as Gradio calls it: positional values in, a list of outputs out."""
 
-    def __init__(self, panel: Panel, handler: Handler, output: str | None) -> None:
+    def __init__(self, panel: Panel, handler: Handler, output: str | tuple[str, ...]) -> None:
         self._page, self._handler, self._output = panel.page, handler, output
         self._groups: dict[str, tuple[type, list[str]]] = {}  # parameter → its dataclass and the names of the fields
         self._names: list[str] = []
@@ -181,7 +181,8 @@ class _Binding:
                 self._groups[name] = kind, [item.name for item in fields(kind)]
                 self._names += self._groups[name][1]
         self.inputs = [panel[name] for name in self._names]
-        self._output_names = [output] if output else _output_names(panel, _annotated_class(handler, signature.return_annotation))
+        names = [output] if isinstance(output, str) else list(output)
+        self._output_names = names if output else _output_names(panel, _annotated_class(handler, signature.return_annotation))
         self.outputs = [panel[name] for name in self._output_names]
         self.call = self._make_call()
 
@@ -222,10 +223,12 @@ class _Binding:
             if result is not None:
                 raise TypeError(f"{_name_of(self._handler)} returns a value for no component: annotate its view model, or name an output")
             return None
-        if self._output:
+        if self._output and isinstance(self._output, str):
             return gr.skip() if result is UNCHANGED else result
         if result is None:
             return gr.skip()
+        if isinstance(result, tuple):
+            return [gr.skip() if value is UNCHANGED else value for value in result]
         filled = _flatten(result, self._output_names)
         found = [gr.skip() if filled.get(name, UNCHANGED) is UNCHANGED else filled[name] for name in self._output_names]
         return found[0] if len(found) == 1 else found
@@ -262,7 +265,6 @@ def _output_names(panel: Panel, kind: type | None) -> list[str]:
 
 
 def _annotated_class(owner: Handler | type, annotation: object) -> type | None:
-    """Return the class that an annotation names, with or without ``| None``."""
     while isinstance(owner, partial):
         owner = owner.func
     if isinstance(annotation, str):

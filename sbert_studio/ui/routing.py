@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 import gradio as gr
 
 from ..errors import StudioError
-from .handlers import handle_errors
 from .panel import Panel
+from .state import Header
 from .views import UNCHANGED, Unchanged, Update, Value, props, to_sentence, view
 
 if TYPE_CHECKING:
     from .page import Page
     from .panel import Selection
-    from .state import OtherTexts, SelectedCorpus
 
 _MAX_LENGTH = 2_000
 OWN_FILE = "own"
@@ -31,36 +30,24 @@ _FIELDS |= {"q": "query", "from": "before", "to": "after"}
 
 @dataclass(frozen=True)
 class Location:
-    """Content of an address, which anybody can write.
+    """Content of an address, which anybody can write."""
 
-    Attributes:
-        tab: title in lower case; view: id of a sub-tab.
-        corpus: id; model: name.
-        query, mode: of a search.
-        drawn: whether the map is drawn; colour: what colours its points.
-        before, after, ask: two models to compare, and queries.
-        file: id of a file of pairs; alike: threshold for near-duplicates.
-        whole: whether everything else has its default; otherwise it stays.
-        seen: whether the browser shows the tab already.
-        visit: different each time, so that the same address counts as a change.
-    """
-
-    tab: str = ""
-    corpus: str = ""
-    model: str = ""
-    query: str = ""
+    tab: str = ""  # title in lower case
+    corpus: str = ""  # id
+    model: str = ""  # name
+    query: str = ""  # of a search
     mode: str = ""
-    drawn: bool = False
-    colour: str = ""
-    view: str = ""
-    before: str = ""
+    drawn: bool = False  # whether the map is drawn
+    colour: str = ""  # what colours its points
+    view: str = ""  # id of a sub-tab
+    before: str = ""  # two models to compare, and queries
     after: str = ""
     ask: str = ""
-    file: str = ""
-    alike: str = ""
-    whole: bool = False
-    seen: bool = False
-    visit: str = ""
+    file: str = ""  # id of a file of pairs
+    alike: str = ""  # threshold for near-duplicates
+    whole: bool = False  # whether everything else has its default; otherwise it stays
+    seen: bool = False  # whether the browser shows the tab already
+    visit: str = ""  # different each time, so that the same address counts as a change
 
     @classmethod
     def read(cls, sent: object) -> Location:
@@ -73,8 +60,6 @@ class Location:
 
 @dataclass(frozen=True)
 class LocationView:
-    """Values of an address for the components of these names."""
-
     location: Location
     address: Value
     tabs: gr.Tabs | Unchanged = UNCHANGED
@@ -85,30 +70,14 @@ class LocationView:
 
 @dataclass(frozen=True)
 class CorpusView:
-    """A corpus that was chosen in the header."""
-
     corpus: str | Unchanged = UNCHANGED
     model: Update | Unchanged = UNCHANGED
     corpus_name: Update | Unchanged = UNCHANGED
 
 
-def open_location(
-    page: Page,
-    titles: Mapping[str, str],
-    selection: Selection,
-    owner: object,
-    corpus: str | None,
-    model: str | None,
-    saved_model: object = "",
-    other_texts: OtherTexts | None = None,
-) -> LocationView:
-    """Open an address. What no longer exists is reported, and the rest is opened all the same.
-
-    Args:
-        titles: of the tabs, by the address' word.
-        selection: its item holds the parameters of the address.
-    """
-    location = Location.read(selection.item)
+def open_location(page: Page, titles: Mapping[str, str], selection: Selection, header: Header) -> LocationView:
+    """Open an address (see :class:`Location`). What no longer exists is reported, and the rest is opened all the same."""
+    location, owner, model = Location.read(selection.item), header.owner, header.model
     missing: list[str] = []
     corpus_key: str | None = None
     corpus_name: Update | Unchanged = UNCHANGED
@@ -119,8 +88,8 @@ def open_location(
             corpus_name = props(choices=[*page.corpora.choices(owner), _OWN_CHOICE], value=corpus_id)
         except StudioError as error:
             missing.append(to_sentence(error.message))
-    key = corpus if corpus_key is None else corpus_key
-    wanted = location.model or _default_model(page, key, model, saved_model, other_texts, location.whole)
+    key = header.corpus if corpus_key is None else corpus_key
+    wanted = location.model or _default_model(page, key, header, location.whole)
     named = [name for name in dict.fromkeys((location.model, location.before, location.after)) if name]
     update: Update | Unchanged = UNCHANGED
     if named or wanted:
@@ -137,7 +106,7 @@ def open_location(
         gr.Warning(" ".join(missing), duration=10, title="Parts of this address no longer exist")
     return LocationView(
         location=location,
-        address=current_location(page, key, model, saved_model) | {"visit": location.visit},
+        address=current_location(page, key, model, header.saved_model) | {"visit": location.visit},
         tabs=gr.Tabs(selected=titles[location.tab]) if location.tab in titles and not location.seen else UNCHANGED,
         model=update,
         corpus=UNCHANGED if corpus_key is None else corpus_key,
@@ -145,23 +114,17 @@ def open_location(
     )
 
 
-def _default_model(
-    page: Page, corpus: str | None, model: str | None, saved_model: object, other_texts: OtherTexts | None, whole: bool
-) -> str:
-    """Return the model of an address that names none; empty if the current one stays."""
+def _default_model(page: Page, corpus: str | None, header: Header, whole: bool) -> str:
     default = page.studio.settings.default_model
-    if saved_model:
+    if header.saved_model:
         return default if whole else ""
-    fitting = page.usual_model(_selected(page, corpus).corpus, other_texts)
-    return fitting if whole or (model in (default, page.studio.settings.multilingual) and model != fitting) else ""
+    fitting = page.usual_model(page.corpora.selected(corpus).corpus, header.other_texts)
+    return fitting if whole or (header.model in (default, page.studio.settings.multilingual) and header.model != fitting) else ""
 
 
 def current_location(page: Page, corpus: str | None, model: str | None, saved_model: object = "") -> Value:
-    """Return the header's choices, for the address and for marking results that were made with others.
-
-    The address names a model only if it is not the default one.
-    """
-    selected = _selected(page, corpus)
+    """Return the header's choices, for marking results that were made with others, and for the address, which omits usual ones."""
+    selected = page.corpora.selected(corpus)
     usual = page.studio.settings.default_model if saved_model else page.usual_model(selected.corpus)
     return {
         "model": model or "",
@@ -175,12 +138,7 @@ def current_location(page: Page, corpus: str | None, model: str | None, saved_mo
 
 
 def link_subtabs(page: Page, tab: str, tabs: gr.Tabs, views: Mapping[str, gr.Tab]) -> None:
-    """Keep the selected sub-tab in the address.
-
-    Args:
-        tab: the address' word for the tab.
-        views: sub-tabs by id, the first one by default.
-    """
+    """Keep the selected one of a tab's sub-tabs in the address, which omits the first one."""
     first = next(iter(views))
 
     def open_subtab(location: Location | None) -> gr.Tabs | Unchanged:
@@ -193,52 +151,25 @@ def link_subtabs(page: Page, tab: str, tabs: gr.Tabs, views: Mapping[str, gr.Tab
         subtab.select(None, js=f"() => SB.place({{ tab: '{tab}', view: '{'' if name == first else name}' }})")
 
 
-def on_location(
-    page: Page,
-    decide: Callable[..., object],
-    inputs: Sequence[gr.components.Component],
-    outputs: Sequence[gr.components.Component] = (),
-) -> Callable[..., gr.events.Dependency]:
-    """Fill in what an address names, and start work only if there is any (for tabs that do not use :class:`.panel.Panel` yet).
-
-    Args:
-        decide: returns the values of ``outputs`` and, last, the location if there is work, otherwise ``gr.skip()``.
-
-    Returns:
-        the listener for the handler that does the work.
-    """
-    work = gr.State(None)
-    page.location.change(handle_errors(decide), list(inputs), [*outputs, work], api_visibility="private", show_progress="hidden")
-    return work.change  # type: ignore[no-any-return]
-
-
-def choose_corpus(
-    page: Page, owner: object, corpus_name: str, corpus: str | None, model: str | None, saved_model: object, other_texts: OtherTexts | None
-) -> CorpusView:
+def choose_corpus(page: Page, corpus_name: str, header: Header) -> CorpusView:
     """Open the corpus that was chosen in the header; to upload a file, the browser opens its dialog and the choice stays."""
     if corpus_name == OWN_FILE:
-        return CorpusView(corpus_name=update_corpus_chooser(page, owner, page.corpora.current(corpus)[0]))
-    key, update = page.select_fitting_model(page.corpora.open(owner, corpus_name), model, saved_model, other_texts)
-    return CorpusView(corpus=key or UNCHANGED, model=update)
+        return CorpusView(corpus_name=update_corpus_chooser(page, header.owner, page.corpora.current(header.corpus)[0]))
+    opened = page.fit_corpus(page.corpora.open(header.owner, corpus_name), header)
+    return CorpusView(opened.corpus, opened.model)
 
 
 def update_corpus_chooser(page: Page, owner: object, corpus: str | None) -> Update:
-    """Update the choices of the corpus chooser, and select the current corpus."""
     choices = [*page.corpora.choices(owner), _OWN_CHOICE]
     if corpus is None:  # nothing was chosen yet, or a link is being opened
         return props(choices=choices)
-    selected = _selected(page, corpus)
+    selected = page.corpora.selected(corpus)
     if not selected.id:  # part of a file, or too large to store
         choices = [(selected.corpus.name, ""), *choices]
     return props(choices=choices, value=selected.id)
 
 
-def _selected(page: Page, corpus: str | None) -> SelectedCorpus:
-    return page.corpora.get(corpus) if corpus is not None and corpus in page.corpora else page.corpora.sample()
-
-
 def draw_corpus_chooser(page: Page) -> gr.Dropdown:
-    """Draw the corpus chooser of the header."""
     return gr.Dropdown(
         choices=[*page.corpora.choices(None), _OWN_CHOICE],
         value=page.corpora.sample().id,
@@ -251,12 +182,7 @@ def draw_corpus_chooser(page: Page) -> gr.Dropdown:
 
 
 def connect_address(page: Page, titles: Mapping[str, str], loaded: gr.events.Dependency) -> None:
-    """Connect the address with the header's choosers, both ways.
-
-    Args:
-        titles: of the tabs, by the address' word.
-        loaded: event after which the visitor has an id.
-    """
+    """Connect the address with the header's choosers, both ways. ``titles``: of the tabs, by the address' word."""
     panel = Panel(page, address=view("place", elem_id="place"))
     panel.on(panel["address"].select, partial(open_location, titles=titles), each=True, quiet=True)
     page.corpus_name.input(None, page.corpus_name, js=f"(name) => {{ if (name === '{OWN_FILE}') SB.bring(); }}")

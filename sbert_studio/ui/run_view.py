@@ -17,7 +17,8 @@ from ..evaluation.report import describe_confusions, describe_metric, describe_r
 from ..losses import loss_title
 from ..services.training_plan import describe_row_reports
 from ..training.events import format_rate
-from .views import Update, Value, placeholder, props, to_json, to_sentence
+from .state import ModelChoice
+from .views import Value, placeholder, props, to_json, to_sentence
 
 if TYPE_CHECKING:
     from ..runs.run import Run
@@ -54,25 +55,17 @@ _METHODS = {"full": "all weights", "lora": "LoRA"}
 
 @dataclass(frozen=True)
 class Messages:
-    """What a run reported in words.
+    """What a run reported in words."""
 
-    Attributes:
-        notes: the latest last.
-        passing: message that holds only until the run continues.
-        phase: current work that takes no training steps.
-    """
-
-    notes: tuple[str, ...] = ()
-    passing: str = ""
-    phase: str = ""
+    notes: tuple[str, ...] = ()  # the latest last
+    passing: str = ""  # message that holds only until the run continues
+    phase: str = ""  # current work that takes no training steps
 
     @property
     def last(self) -> str:
-        """The message to show now."""
         return self.passing or (self.notes[-1] if self.notes else "")
 
     def add(self, event: Event) -> Messages:
-        """Return the messages after an event."""
         kind = event.get("type")
         if kind == "notice":
             words = str(event["message"])
@@ -82,20 +75,13 @@ class Messages:
 
 @dataclass(frozen=True)
 class DevScores:
-    """Scores on the held-out rows during training.
+    """Scores on the held-out rows; of several trainings those of the last that was evaluated, which need not be the current one."""
 
-    Attributes:
-        metric: name of the score.
-        points: (step, score); of several trainings those of the last that was evaluated, which need not be the current one.
-        part: that training, such as "part 2 of 4: fold 2"; empty if there is only one.
-    """
-
-    metric: str = ""
+    metric: str = ""  # name of the score
     points: tuple[tuple[int, float], ...] = ()
-    part: str = ""
+    part: str = ""  # that training, such as "part 2 of 4: fold 2"; empty if there is only one
 
     def add(self, event: Event, part: str) -> DevScores:
-        """Return the scores after an event of the training ``part``."""
         score, scores = event.get("score"), event.get("scores")
         if event.get("type") != "evaluated" or not isinstance(score, int | float):
             return self
@@ -109,43 +95,28 @@ class DevScores:
 
 @dataclass(frozen=True)
 class FollowedRun:
-    """State of a run that the page follows, accumulated from its events.
+    """State of a run that the page follows, accumulated from its events."""
 
-    Attributes:
-        run_id: empty for none.
-        cursor: number of the last event read.
-        losses: (step, loss), thinned out if there are many.
-        last: the last ``step`` event.
-        dev_rows: number of held-out rows; -1 until the run reports it.
-        part: current one of several trainings, such as "part 2 of 4: seed 13".
-        is_new_part: the part has no points yet; those held are of the part before.
-        ended: (title, score before, score after) of the trainings that have ended.
-        untuned, pinned: the first and the last ``pinned`` event.
-        lines: (step, similarities of the pinned pairs) of the current training.
-        status: last shown status.
-    """
-
-    run_id: str = ""
-    cursor: int = 0
-    losses: tuple[tuple[int, float], ...] = ()
-    last: Event | None = None
+    run_id: str = ""  # empty for none
+    cursor: int = 0  # number of the last event read
+    losses: tuple[tuple[int, float], ...] = ()  # (step, loss), thinned out if there are many
+    last: Event | None = None  # the last ``step`` event
     dev: DevScores = DevScores()
     messages: Messages = Messages()
-    dev_rows: int = -1
-    part: str = ""
-    is_new_part: bool = False
-    ended: tuple[tuple[str, float, float], ...] = ()
-    untuned: Event | None = None
+    dev_rows: int = -1  # number of held-out rows; -1 until the run reports it
+    part: str = ""  # current one of several trainings, such as "part 2 of 4: seed 13"
+    is_new_part: bool = False  # the part has no points yet; those held are of the part before
+    ended: tuple[tuple[str, float, float], ...] = ()  # (title, score before, score after) of the trainings that have ended
+    untuned: Event | None = None  # untuned, pinned: the first and the last ``pinned`` event
     pinned: Event | None = None
-    lines: tuple[tuple[int, tuple[float, ...]], ...] = ()
-    status: str = ""
+    lines: tuple[tuple[int, tuple[float, ...]], ...] = ()  # (step, similarities of the pinned pairs) of the current training
+    status: str = ""  # last shown status
 
     def __hash__(self) -> int:
         """Everything follows from these three; Gradio detects by the hash that a ``gr.State`` has changed."""
         return hash((self.run_id, self.cursor, self.status))
 
     def absorb(self, events: Iterable[tuple[int, Event]]) -> FollowedRun:
-        """Return the state after the events that follow the cursor."""
         followed, losses = self, list(self.losses)
         for number, event in events:
             _add_loss(losses, event, followed.is_new_part)
@@ -155,7 +126,6 @@ class FollowedRun:
         return replace(followed, losses=tuple(losses))
 
     def _after(self, number: int, event: Event) -> FollowedRun:
-        """Return the state after an event, except for the losses."""
         kind = event.get("type")
         lines = () if self.is_new_part and kind in _POINT_EVENTS else self.lines
         changes: dict[str, object] = {"cursor": max(self.cursor, number), "lines": lines}
@@ -181,11 +151,7 @@ class FollowedRun:
         return replace(self, **changes)  # type: ignore[arg-type]
 
     def panel(self, seen: RunView, origin: str = "") -> Value:
-        """Return the value of a ``run`` view.
-
-        Args:
-            origin: name of the model from which the run started, if another than its id.
-        """
+        """Return the value of a ``run`` view. ``origin``: name of the model from which the run started, if another than its id."""
         run, last = seen.run, self.last or {}
         rate = run.pairs_per_second or float(str(last.get("pairs_per_second") or 0))
         live = run.status in LIVE
@@ -248,31 +214,14 @@ class FollowedRun:
 
 @dataclass(frozen=True)
 class RunSnapshot:
-    """A run at one moment.
-
-    Attributes:
-        run: value of a ``run`` view; curves: of a ``curves`` view.
-        record: ``None`` without a run.
-        has_changed: whether there were new events or another status.
-    """
-
     followed: FollowedRun
-    run: Value
-    curves: Value | None
-    record: Run | None
-    has_changed: bool
-
-
-@dataclass(frozen=True)
-class ModelChoice:
-    """Selects a model in the header, also after a reload."""
-
-    model: Update
-    saved_model: str
+    run: Value  # value of a ``run`` view
+    curves: Value | None  # of a ``curves`` view
+    record: Run | None  # ``None`` without a run
+    has_changed: bool  # whether there were new events or another status
 
 
 def read_run(page: Page, followed: FollowedRun) -> RunSnapshot:
-    """Read the new events of a run and return it as it stands."""
     if not followed.run_id:
         return RunSnapshot(followed, NO_RUN, None, None, False)
     seen = page.studio.fine_tune.get_run(followed.run_id, followed.cursor)
@@ -280,7 +229,7 @@ def read_run(page: Page, followed: FollowedRun) -> RunSnapshot:
     now = replace(followed.absorb(seen.events), status=run.status)
     # A run without a model has used no rows yet: they are rows to train on.
     has_begun = bool(run.step) and run.model_path is not None
-    rows = [] if run.active else list(describe_row_reports(page.studio.fine_tune.get_row_reports(run.id), begun=has_begun))
+    rows = [] if run.active else list(describe_row_reports(page.studio.fine_tune.get_row_reports(run.id), has_begun=has_begun))
     panel = now.panel(seen, base_model_title(page, run)) | {"rows": rows}
     return RunSnapshot(now, panel, to_json(now.curves()), run, bool(seen.events) or run.status != followed.status)
 
@@ -291,33 +240,26 @@ def base_model_title(page: Page, run: Run) -> str:
     return names.get(run.model, run.model)
 
 
-def write_run_zip(page: Page, run_id: str) -> Path:
-    """Write a finished run as a zip file."""
-    run = page.studio.fine_tune.get_run(run_id).run
-    return page.studio.fine_tune.export(run_id, page.downloads.path(f"{run.name}.zip")).path
+def write_run_zip(page: Page, chosen: str) -> Path:
+    run = page.studio.fine_tune.get_run(chosen).run
+    return page.studio.fine_tune.export(chosen, page.downloads.path(f"{run.name}.zip")).path
 
 
-def use_model(page: Page, name: str, owner: object) -> ModelChoice:
-    """Select a model in the header, and announce it.
-
-    Raises:
-        StudioError: it reads pairs, or was deleted.
-    """
+def use_model(page: Page, chosen: str, owner: object) -> ModelChoice:
+    """Select a model in the header, and announce it. Raise StudioError if it reads pairs, or was deleted."""
     choices = page.model_choices(owner)
-    title = next((title for title, one in choices if one == name), None)
-    if title is None and any(one == name for _, one in page.model_choices(owner, "pairs")):
+    title = next((title for title, name in choices if name == chosen), None)
+    if title is None and chosen in page.model_titles(owner, "pairs"):
         raise StudioError(
-            "this model reads pairs, so it cannot embed single texts",
-            "choose it in the Search tab, to re-rank hits, or in Evaluate",
+            "this model reads pairs, so it cannot embed single texts", "choose it in the Search tab, to re-rank hits, or in Evaluate"
         )
     if title is None:
         raise StudioError("this model is no longer there", "choose another one")
     gr.Info(f"{html.escape(title)} is now used in every tab.", title="Model selected")
-    return ModelChoice(props(choices=choices, value=name), name)
+    return ModelChoice(props(choices=choices, value=chosen), chosen)
 
 
 def scores_view(run: Run) -> Value | None:
-    """Return the run's main score before and after training; ``None`` without scores."""
     before, after = run.before.get("score"), run.after.get("score")
     if before is None or after is None:
         return None
@@ -339,7 +281,6 @@ def scores_view(run: Run) -> Value | None:
 
 
 def describe_method(method: str) -> str:
-    """Return which weights a method trains, in words."""
     return _METHODS.get(method, method)
 
 

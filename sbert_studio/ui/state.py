@@ -1,119 +1,204 @@
-"""Typed values of a session: what the page's states hold, the selected corpus, the drawn map, and visitor ids."""
+"""Typed values of a session: what the page's states hold, and what one tab hands to another.
+
+A handler returns a :class:`TrainingTable`, :class:`ModelPair`, :class:`TextPair` or :class:`RowSelection` for the session state of that
+purpose; the tab that listens to the state opens and continues from there. A ``nonce`` makes handing over the same value twice two changes.
+"""
 
 from __future__ import annotations
 
 import re
 import secrets
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from ..data.cells import write_rows
+from ..errors import StudioError
+from .views import UNCHANGED, Unchanged, Update, valid_rows
 
 if TYPE_CHECKING:
     from ..data.corpus import Corpus
     from ..explore.map_edits import EditHistory, MapEdit
     from ..services.results import MapView
-    from .handover import ModelPair, RowSelection, TextPair, TrainingTable
+    from .page import Page
     from .routing import Location
 
+FINE_TUNE, SIMILARITY = "Fine-tune", "Similarity"
+"""Titles of the tabs that open when they are handed something."""
 _VISITOR_ID = re.compile(r"visitor-[0-9a-f]{16}")
+_OWN_PREFIXES = ("run-", "words-")
+_MAX_ROWS = 1000
+
+
+def _nonce() -> str:
+    return secrets.token_hex(4)
 
 
 @dataclass(frozen=True)
 class Session:
-    """State of one open page. Each field is a ``gr.State`` of :class:`.page.Page` that handlers can read, write and listen to.
+    """State of one open page. Each field is a ``gr.State`` of :class:`.page.Page` that handlers can read, write and listen to."""
 
-    Attributes:
-        corpus: key of the selected corpus in ``page.corpora``; ``None`` for the first sample.
-        other_texts: texts outside the corpus, such as a file to train on, if most of them are not English.
-        location: where a link, Back or Forward leads.
-        pair_to_compare, models_to_compare, training_table, rows_on_map, rows_to_search: handed over by another tab (see :mod:`.handover`).
-        runs_version, basket_version: change whenever a run or the basket does.
-    """
-
-    corpus: str | None = None
-    other_texts: OtherTexts | None = None
-    location: Location | None = None
+    corpus: str | None = None  # key of the selected corpus in ``page.corpora``; ``None`` for the first sample
+    other_texts: OtherTexts | None = None  # texts outside the corpus, such as a file to train on, if most of them are not English
+    location: Location | None = None  # where a link, Back or Forward leads
+    # Handed over by another tab.
     pair_to_compare: TextPair | None = None
     models_to_compare: ModelPair | None = None
     training_table: TrainingTable | None = None
     rows_on_map: RowSelection | None = None
     rows_to_search: RowSelection | None = None
+    # Change whenever a run or the basket does.
     runs_version: int = 0
     basket_version: int = 0
 
 
 @dataclass(frozen=True)
 class OtherTexts:
-    """Texts outside the corpus that are mostly not English.
+    """Texts outside the corpus that are mostly not English."""
 
-    Attributes:
-        name: of the file; empty for typed texts.
-        language: ISO 639-1 code of the most frequent language.
-    """
+    name: str  # of the file; empty for typed texts
+    language: str  # ISO 639-1 code of the most frequent language
 
-    name: str
-    language: str
+
+@dataclass(frozen=True)
+class Header:
+    """Values of the header's choosers and of the browser's storage, as an input of handlers (see :mod:`.panel`)."""
+
+    corpus: str | None = None
+    model: str | None = None
+    saved_model: object = ""
+    other_texts: OtherTexts | None = None
+    owner: object = None
+
+
+@dataclass(frozen=True)
+class OpenedCorpus:
+    corpus: str | Unchanged = UNCHANGED
+    model: Update | Unchanged = UNCHANGED
+
+
+@dataclass(frozen=True)
+class ModelUpdate:
+    model: Update | Unchanged = UNCHANGED
+    other_texts: OtherTexts | Unchanged = UNCHANGED
+
+
+@dataclass(frozen=True)
+class ModelChoice:
+    model: Update
+    saved_model: str
 
 
 @dataclass(frozen=True)
 class SelectedCorpus:
-    """A visitor's corpus and its file.
-
-    Attributes:
-        columns: possible text columns; column: the selected one.
-        id: for links, ``sample:…`` or ``file:…``; empty if it is not stored.
-        labels: column that the visitor filled on the map; empty without one.
-        removed: lines of texts that were removed on the map before ``earlier``.
-        earlier: edits of the map; their labels and removed texts are applied to ``corpus`` already.
-    """
-
     corpus: Corpus
     path: Path
-    columns: tuple[str, ...]
-    column: str
-    id: str = ""
-    labels: str = ""
-    removed: tuple[int, ...] = ()
-    earlier: EarlierEdits | None = None
+    columns: tuple[str, ...]  # possible text columns
+    column: str  # the selected one
+    id: str = ""  # for links, ``sample:…`` or ``file:…``; empty if it is not stored
+    labels: str = ""  # column that the visitor filled on the map; empty without one
+    removed: tuple[int, ...] = ()  # lines of texts that were removed on the map before ``earlier``
+    earlier: EarlierEdits | None = None  # edits of the map; their labels and removed texts are applied to ``corpus`` already
 
 
 @dataclass(frozen=True)
 class EarlierEdits:
-    """Edits of a map, to be repeated when the map is drawn again, and undone.
+    """Edits of a map, to be repeated when the map is drawn again, and undone."""
 
-    Attributes:
-        start: corpus of the map before the edits.
-        steps: the edits.
-        clusters: digest of the clusters that were edited.
-    """
-
-    start: SelectedCorpus
+    start: SelectedCorpus  # corpus of the map before the edits
     steps: tuple[MapEdit, ...]
-    clusters: str
+    clusters: str  # digest of the clusters that were edited
 
 
 @dataclass(frozen=True)
 class DrawnMap:
-    """A map on a visitor's page, its corpus and its edits.
-
-    Attributes:
-        corpus: drawn texts; a sample of a very large corpus.
-        edits: labels, changed clusters and removed texts.
-        chosen: the visitor's corpus before the edits; rows: of the drawn texts in it, ``None`` for all.
-        colour: column that colours the points; empty for clusters.
-        made: digest of the corpus and other provenance.
-        notes: on earlier edits that could not be repeated.
-    """
-
-    corpus: Corpus
+    corpus: Corpus  # drawn texts; a sample of a very large corpus
     view: MapView
     model: str | None
-    edits: EditHistory
-    chosen: SelectedCorpus
-    rows: tuple[int, ...] | None = None
-    colour: str = ""
-    made: dict[str, str] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    edits: EditHistory  # labels, changed clusters and removed texts
+    chosen: SelectedCorpus  # the visitor's corpus before the edits
+    rows: tuple[int, ...] | None = None  # of the drawn texts in ``chosen``; ``None`` for all
+    colour: str = ""  # column that colours the points; empty for clusters
+    made: dict[str, str] = field(default_factory=dict)  # digest of the corpus and other provenance
+    notes: tuple[str, ...] = ()  # on earlier edits that could not be repeated
+
+
+@dataclass(frozen=True)
+class TrainingTable:
+    """A CSV file for Fine-tune, in a folder of its own. The new model is named after ``name``."""
+
+    path: Path
+    name: str
+
+
+@dataclass(frozen=True)
+class ModelPair:
+    """Names of two models for "Compare models" in Evaluate."""
+
+    before: str
+    after: str
+    nonce: str = field(default_factory=_nonce)
+
+
+@dataclass(frozen=True)
+class TextPair:
+    first: str
+    second: str
+    by: str = ""
+    nonce: str = field(default_factory=_nonce)
+
+
+@dataclass(frozen=True)
+class RowSelection:
+    corpus: str  # digest of the corpus
+    rows: tuple[int, ...]  # row numbers from 0
+    title: str  # description for the visitor
+    nonce: str = field(default_factory=_nonce)
+
+    def restrict(self, corpus: Corpus, rows: Sequence[int] | None = None) -> list[int] | None:
+        """Return those of ``rows`` (``None``: all) that are selected. For another corpus, return ``rows`` unchanged."""
+        if self.corpus != corpus.digest:
+            return None if rows is None else list(rows)
+        return list(self.rows) if rows is None else sorted(set(self.rows) & set(rows))
+
+
+def make_training_table(page: Page, name: str, columns: Mapping[str, Sequence[str]]) -> TrainingTable:
+    """Write a table, name → cells of one length, for Fine-tune; cells are written as they are. Raise StudioError without any row."""
+    if not any(len(cells) for cells in columns.values()):
+        raise StudioError("there is nothing to teach yet", "choose or label some texts first")
+    path = page.training_tables.path(name)
+    write_rows(path, list(columns), zip(*columns.values(), strict=True), guarded=False)
+    return TrainingTable(path, name)
+
+
+def base_model(page: Page, model: str | None) -> str:
+    default = page.studio.settings.default_model
+    if not model or not model.startswith("run-"):
+        return default
+    try:
+        return page.studio.store.get(model).model or default
+    except StudioError:
+        return default
+
+
+def compare_with_base(page: Page, chosen: str | None) -> ModelPair:
+    if not chosen:
+        raise StudioError("there is no model to compare yet", "wait until the training has ended")
+    return ModelPair(base_model(page, chosen), chosen)
+
+
+def next_runs_version(runs_version: int) -> int:
+    return runs_version + 1
+
+
+def show_on_map(page: Page, key: str | None, rows: object, title: str) -> RowSelection:
+    """Return the valid ones of ``rows``, which may come from the browser, of the corpus ``key``; raise StudioError without any."""
+    corpus = page.corpora.get(key).corpus
+    valid = valid_rows(rows, len(corpus))
+    if not valid:
+        raise StudioError("there is nothing to show on the map yet", "search first")
+    return RowSelection(corpus.digest, tuple(valid[:_MAX_ROWS]), title)
 
 
 def new_visitor_id() -> str:
@@ -122,5 +207,9 @@ def new_visitor_id() -> str:
 
 
 def is_visitor_id(name: object) -> bool:
-    """Return whether ``name``, which the browser sends, has the form of a visitor id."""
     return isinstance(name, str) and _VISITOR_ID.fullmatch(name) is not None
+
+
+def is_own_model(model: object) -> bool:
+    """Return whether a model was made here and may be deleted."""
+    return isinstance(model, str) and model.startswith(_OWN_PREFIXES)

@@ -70,12 +70,7 @@ def task_list_owner(name: str, owner: object) -> Value:
 
 
 def poll_tasks(page: Page, request: object, *, stop: bool = False) -> Value:
-    """Answer the page's JavaScript with ``{"entries": …}``, or ``{"error": …}`` if something cannot be read.
-
-    Args:
-        request: ``{"session", "owner", "known", "id"}``; both names are unguessable.
-        stop: first stop the task ``id``.
-    """
+    """Answer the page's ``{"session", "owner", "known", "id"}`` with ``{"entries"}`` or ``{"error"}``; first stop the task ``id``."""
     sent = request if isinstance(request, Mapping) else {}
     session, owner, ids = sent.get("session"), sent.get("owner"), sent.get("known")
     known = {one for one in ids[:_MAX_KNOWN] if isinstance(one, str)} if isinstance(ids, list) else set()
@@ -99,13 +94,13 @@ def list_tasks(page: Page, session: str, owner: object, known: Collection[str] =
         known: ids that the page has shown as running; their end is reported however short they were.
 
     Returns:
-        entries with ``id, title, tab, status, phase, share`` (``None`` if unknown), ``rate, left`` (seconds or ``None``),
-        ``seconds, stopping, done`` (message at the end).
+        entries with ``id, title, tab, status, phase, share`` (``None`` if unknown), ``rate, left`` (seconds or ``None``), ``seconds,
+        stopping, done`` (message at the end).
     """
     visitor = page.visitor(owner)
     entries = [_task_entry(task) for task in TASKS.for_session(session) if f"{_TASK}{task.number}" in known or _is_long(task)]
     for jobs, tab, done in _background_jobs(page):
-        entries += [_job_entry(page, job, tab, done) for job in jobs.of(visitor) if job.active or job.id in known]
+        entries += [_job_entry(page, job, tab, done) for job in jobs.list_jobs(visitor) if job.active or job.id in known]
     running = page.studio.fine_tune.list_active(visitor)
     entries += [_run_entry(page, seen.run, seen.waiting, seen.stopping) for seen in running]
     ended = {name for name in known if name.startswith(_RUN)} - {seen.run.id for seen in running}
@@ -115,11 +110,7 @@ def list_tasks(page: Page, session: str, owner: object, known: Collection[str] =
 
 
 def stop_task(page: Page, session: str, owner: object, task_id: str) -> None:
-    """Stop a task, a job or a run.
-
-    Raises:
-        StudioError: the visitor has no such task running.
-    """
+    """Stop a task, a job or a run. Raise StudioError if the visitor has no such task running."""
     visitor = page.visitor(owner)
     if task_id.startswith(_TASK):
         number = next((task.number for task in TASKS.for_session(session) if f"{_TASK}{task.number}" == task_id), None)
@@ -127,7 +118,7 @@ def stop_task(page: Page, session: str, owner: object, task_id: str) -> None:
             return
     elif task_id.startswith(_JOB):
         for jobs, _, _ in _background_jobs(page):
-            if any(job.id == task_id for job in jobs.of(visitor)):
+            if any(job.id == task_id for job in jobs.list_jobs(visitor)):
                 jobs.stop(visitor, task_id)
                 return
     elif any(seen.run.id == task_id for seen in page.studio.fine_tune.list_active(visitor)):
@@ -137,35 +128,16 @@ def stop_task(page: Page, session: str, owner: object, task_id: str) -> None:
 
 
 def job_view(job: JobView | None, what: str = "word vectors") -> Value | None:
-    """Return the value of a ``job`` view; ``None`` without a job.
-
-    Args:
-        what: accessible name of the progress bar.
-    """
+    """Return the value of a ``job`` view; ``None`` without a job. ``what``: accessible name of the progress bar."""
     if job is None:
         return None
     message = " ".join(to_sentence(part) for part in (job.message, job.hint) if part)
     if job.stopping:
         message = "Stopping after the current step; nothing of it is saved."
     phase = _capitalize(job.phase) if job.status == "running" else {"queued": "Waiting for its turn"}.get(job.status, "")
-    value: Value = to_json(
-        {
-            "title": job.title,
-            "what": what,
-            "status": job.status,
-            "badge": _JOB_STATUS.get(job.status, job.status),
-            "live": job.active,
-            "phase": phase,
-            "unit": job.unit,
-            "done": job.done,
-            "total": job.total,
-            "rate": job.rate,
-            "left": job.left,
-            "seconds": job.seconds,
-            "message": message,
-        }
-    )
-    return value
+    same = {name: getattr(job, name) for name in ("title", "status", "unit", "done", "total", "rate", "left", "seconds")}
+    shown = {"what": what, "badge": _JOB_STATUS.get(job.status, job.status), "live": job.active, "phase": phase, "message": message}
+    return to_json(same | shown)  # type: ignore[no-any-return]
 
 
 def _is_long(task: PageTask) -> bool:
@@ -173,7 +145,6 @@ def _is_long(task: PageTask) -> bool:
 
 
 def _background_jobs(page: Page) -> list[tuple[JobQueue, str, str]]:
-    """Return each kind of background jobs, its tab, and the message at the end of a job."""
     return [
         (page.studio.embedding_jobs, "fine-tune", "Static embeddings trained"),
         (page.studio.evaluation_jobs, "evaluate", "Evaluation finished"),
@@ -181,48 +152,29 @@ def _background_jobs(page: Page) -> list[tuple[JobQueue, str, str]]:
 
 
 def _task_entry(task: PageTask) -> Value:
-    title, done, tab = _KINDS.get(task.kind) or _other_kind(task.kind)
-    is_running = task.status == "running"
-    counted = f"{task.done:,} of {task.total:,}" if task.total and is_running else ""
-    return {
-        "id": f"{_TASK}{task.number}",
-        "title": title,
-        "tab": tab,
-        "status": task.status,
-        "phase": " · ".join(filter(None, (task.phase, counted))) if is_running else _STATUS.get(task.status, "done"),
-        "share": _share(task.done, task.total),
-        "rate": "",
-        "left": _seconds_left(task.done, task.total, task.rate),
-        "seconds": task.seconds,
-        "stopping": is_running and task.stop.is_set(),
-        "done": done,
-    }
-
-
-def _other_kind(kind: str) -> tuple[str, str, str]:
-    if kind.endswith(_FILE_SUFFIX):
-        return "File", "File read", kind.removesuffix(_FILE_SUFFIX)
-    name = _capitalize(kind.replace("-", " "))
-    return name, f"{name}: done", ""
+    if task.kind in _KINDS:
+        title, done, tab = _KINDS[task.kind]
+    elif task.kind.endswith(_FILE_SUFFIX):
+        title, done, tab = "File", "File read", task.kind.removesuffix(_FILE_SUFFIX)
+    else:
+        title, tab = _capitalize(task.kind.replace("-", " ")), ""
+        done = f"{title}: done"
+    entry = {"id": f"{_TASK}{task.number}", "title": title, "tab": tab, "rate": "", "done": done}
+    return entry | _progress(task) | {"stopping": task.status == "running" and task.stop.is_set()}
 
 
 def _job_entry(page: Page, job: JobView, tab: str, done: str) -> Value:
-    is_running = job.status == "running"
-    counted = f"{job.done:,} of {job.total:,} {job.unit}" if job.total else ""
-    return {
-        "id": job.id,
-        "title": job.title,
-        "theirs": [page.model_title(model) for model in getattr(job.about, "models", ())],
-        "tab": tab,
-        "status": job.status,
-        "phase": " · ".join(filter(None, (_capitalize(job.phase), counted))) if is_running else _STATUS.get(job.status, "done"),
-        "share": _share(job.done, job.total) if is_running else None,
-        "rate": f"{format_rate(job.rate)} {job.unit} a second" if is_running and job.rate and job.unit else "",
-        "left": _seconds_left(job.done, job.total, job.rate) if is_running else None,
-        "seconds": job.seconds,
-        "stopping": job.stopping,
-        "done": done,
-    }
+    rate = f"{format_rate(job.rate)} {job.unit} a second" if job.status == "running" and job.rate and job.unit else ""
+    entry = {"id": job.id, "title": job.title, "tab": tab, "rate": rate, "done": done, "stopping": job.stopping}
+    return entry | _progress(job, job.unit) | {"theirs": [page.model_title(model) for model in getattr(job.about, "models", ())]}
+
+
+def _progress(task: PageTask | JobView, unit: str = "") -> Value:
+    is_running, done, total = task.status == "running", task.done, task.total
+    counted = f"{done:,} of {total:,} {unit}".rstrip() if total else ""
+    phase = " · ".join(filter(None, (_capitalize(task.phase), counted))) if is_running else _STATUS.get(task.status, "done")
+    share, left = (_share(done, total), _seconds_left(done, total, task.rate)) if is_running else (None, None)
+    return {"status": task.status, "phase": phase, "share": share, "left": left, "seconds": task.seconds}
 
 
 def _run_entry(page: Page, run: Run, waiting: int = 0, stopping: bool = False) -> Value:
@@ -255,7 +207,6 @@ def _share(done: int, total: int) -> float | None:
 
 
 def _seconds_left(done: int, total: int, rate: float) -> float | None:
-    """Return the seconds that a phase still takes; ``None`` until 2% of the phase are done."""
     return (total - done) / rate if rate > 0 and total and done >= _MIN_SHARE * total else None
 
 

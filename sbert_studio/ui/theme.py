@@ -1,7 +1,8 @@
-"""Look of the page: theme, styles and scripts of ``assets/page``. Nothing is loaded from the network."""
+"""Look of the page: theme, styles and scripts of ``assets/page``; and HTML files with them. Nothing is loaded from the network."""
 
 from __future__ import annotations
 
+import base64
 import html
 import json
 from collections.abc import Iterable, Mapping
@@ -9,9 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..assets import assets
+from ..workspace import atomic_file
+from .views import to_json
 
 if TYPE_CHECKING:
     import gradio as gr
+    import numpy as np
 
 PAGE = assets() / "page"
 SCRIPTS = (
@@ -27,6 +31,73 @@ _FIRST = ("storage.js",)
 # For the page only: streams of events and translations. Exported files stay in English.
 _SERVED = ("stream.js", *(f"language/{name}.js" for name in ("translator", "choice", "page")))
 STYLES = ("studio.css", "cards.css", "form.css", "help.css", "pairs/pairs.css", "training/pins.css", "changes/changed.css", "map/map.css")
+
+_COLORS = {  # setting of Gradio's theme → (light, dark)
+    "body_background_fill": ("*neutral_50", "*neutral_950"),
+    "body_text_color": ("#1b1d1c", "#e8e9e6"),
+    "body_text_color_subdued": ("*neutral_500", "*neutral_400"),
+    "background_fill_primary": ("white", "*neutral_900"),
+    "background_fill_secondary": ("*neutral_50", "*neutral_950"),
+    "border_color_primary": ("*neutral_200", "#2c2f2e"),
+    "color_accent_soft": ("*primary_50", "#10302e"),
+    "link_text_color": ("*primary_700", "*primary_300"),
+    "block_background_fill": ("white", "*neutral_900"),
+    "block_label_text_color": ("*neutral_600", "*neutral_300"),
+    "block_title_text_color": ("*neutral_700", "*neutral_300"),
+    "input_background_fill": ("white", "#1f2221"),
+    "input_border_color": ("*neutral_300", "#3a3d3c"),
+    "input_border_color_focus": ("*primary_500", "*primary_400"),
+    "button_primary_background_fill": ("*primary_600", "*primary_600"),
+    "button_primary_background_fill_hover": ("*primary_700", "*primary_700"),
+    "button_primary_border_color": ("transparent", "transparent"),
+    "button_primary_text_color": ("white", "white"),
+    "button_secondary_background_fill": ("white", "#1f2221"),
+    "button_secondary_background_fill_hover": ("*neutral_100", "#2a2d2c"),
+    "button_secondary_border_color": ("*neutral_300", "#3a3d3c"),
+    "button_secondary_text_color": ("#1b1d1c", "#e8e9e6"),
+    "button_cancel_background_fill": ("white", "#1f2221"),
+    "button_cancel_background_fill_hover": ("#fdf1ef", "#331c19"),
+    "button_cancel_border_color": ("#e3b5ad", "#6b3a32"),
+    "button_cancel_text_color": ("#a43323", "#f0a79b"),
+    "slider_color": ("*primary_600", "*primary_400"),
+    "checkbox_background_color_selected": ("*primary_600", "*primary_500"),
+    "checkbox_border_color_selected": ("*primary_600", "*primary_500"),
+    "table_border_color": ("*neutral_200", "#2c2f2e"),
+}
+_PLAIN = {
+    "color_accent": "*primary_600",
+    "block_border_width": "0px",
+    "block_border_color": "*border_color_primary",
+    "block_shadow": "none",
+    "block_padding": "0px",
+    "block_radius": "10px",
+    "block_label_background_fill": "transparent",
+    "block_label_border_width": "0px",
+    "block_title_text_size": "13px",
+    "block_title_text_weight": "400",
+    "block_info_text_size": "12.5px",
+    "form_gap_width": "0px",
+    "layout_gap": "16px",
+    "input_border_width": "1px",
+    "input_radius": "8px",
+    "input_padding": "9px 12px",
+    "input_shadow": "none",
+    "input_shadow_focus": "0 0 0 3px rgba(31, 151, 141, 0.16)",
+    "button_border_width": "1px",
+    "button_large_radius": "8px",
+    "button_medium_radius": "8px",
+    "button_small_radius": "999px",
+    "button_large_padding": "9px 18px",
+    "button_medium_padding": "8px 14px",
+    "button_small_padding": "4px 12px",
+    "button_large_text_size": "15px",
+    "button_large_text_weight": "600",
+    "button_medium_text_weight": "600",
+    "button_small_text_size": "13px",
+    "button_small_text_weight": "400",
+    "loader_color": "*primary_500",
+    "stat_background_fill": "*primary_500",
+}
 
 
 def theme() -> gr.themes.Base:
@@ -65,109 +136,15 @@ def theme() -> gr.themes.Base:
         spacing_size=sizes.spacing_md,
         radius_size=sizes.radius_md,
     )
-    return base.set(
-        body_background_fill="*neutral_50",
-        body_background_fill_dark="*neutral_950",
-        body_text_color="#1b1d1c",
-        body_text_color_dark="#e8e9e6",
-        body_text_color_subdued="*neutral_500",
-        body_text_color_subdued_dark="*neutral_400",
-        background_fill_primary="white",
-        background_fill_primary_dark="*neutral_900",
-        background_fill_secondary="*neutral_50",
-        background_fill_secondary_dark="*neutral_950",
-        border_color_primary="*neutral_200",
-        border_color_primary_dark="#2c2f2e",
-        color_accent="*primary_600",
-        color_accent_soft="*primary_50",
-        color_accent_soft_dark="#10302e",
-        link_text_color="*primary_700",
-        link_text_color_dark="*primary_300",
-        block_background_fill="white",
-        block_background_fill_dark="*neutral_900",
-        block_border_width="0px",
-        block_border_color="*border_color_primary",
-        block_shadow="none",
-        block_padding="0px",
-        block_radius="10px",
-        block_label_background_fill="transparent",
-        block_label_border_width="0px",
-        block_label_text_color="*neutral_600",
-        block_label_text_color_dark="*neutral_300",
-        block_title_text_color="*neutral_700",
-        block_title_text_color_dark="*neutral_300",
-        block_title_text_size="13px",
-        block_title_text_weight="400",
-        block_info_text_size="12.5px",
-        form_gap_width="0px",
-        layout_gap="16px",
-        input_background_fill="white",
-        input_background_fill_dark="#1f2221",
-        input_border_color="*neutral_300",
-        input_border_color_dark="#3a3d3c",
-        input_border_color_focus="*primary_500",
-        input_border_color_focus_dark="*primary_400",
-        input_border_width="1px",
-        input_radius="8px",
-        input_padding="9px 12px",
-        input_shadow="none",
-        input_shadow_focus="0 0 0 3px rgba(31, 151, 141, 0.16)",
-        button_border_width="1px",
-        button_large_radius="8px",
-        button_medium_radius="8px",
-        button_small_radius="999px",
-        button_large_padding="9px 18px",
-        button_medium_padding="8px 14px",
-        button_small_padding="4px 12px",
-        button_large_text_size="15px",
-        button_large_text_weight="600",
-        button_medium_text_weight="600",
-        button_small_text_size="13px",
-        button_small_text_weight="400",
-        button_primary_background_fill="*primary_600",
-        button_primary_background_fill_dark="*primary_600",
-        button_primary_background_fill_hover="*primary_700",
-        button_primary_background_fill_hover_dark="*primary_700",
-        button_primary_border_color="transparent",
-        button_primary_border_color_dark="transparent",
-        button_primary_text_color="white",
-        button_primary_text_color_dark="white",
-        button_secondary_background_fill="white",
-        button_secondary_background_fill_dark="#1f2221",
-        button_secondary_background_fill_hover="*neutral_100",
-        button_secondary_background_fill_hover_dark="#2a2d2c",
-        button_secondary_border_color="*neutral_300",
-        button_secondary_border_color_dark="#3a3d3c",
-        button_secondary_text_color="#1b1d1c",
-        button_secondary_text_color_dark="#e8e9e6",
-        button_cancel_background_fill="white",
-        button_cancel_background_fill_dark="#1f2221",
-        button_cancel_background_fill_hover="#fdf1ef",
-        button_cancel_background_fill_hover_dark="#331c19",
-        button_cancel_border_color="#e3b5ad",
-        button_cancel_border_color_dark="#6b3a32",
-        button_cancel_text_color="#a43323",
-        button_cancel_text_color_dark="#f0a79b",
-        slider_color="*primary_600",
-        slider_color_dark="*primary_400",
-        checkbox_background_color_selected="*primary_600",
-        checkbox_background_color_selected_dark="*primary_500",
-        checkbox_border_color_selected="*primary_600",
-        checkbox_border_color_selected_dark="*primary_500",
-        loader_color="*primary_500",
-        stat_background_fill="*primary_500",
-        table_border_color="*neutral_200",
-        table_border_color_dark="#2c2f2e",
-    )
+    dark = {f"{name}_dark": value for name, (_, value) in _COLORS.items()}
+    return base.set(**{name: value for name, (value, _) in _COLORS.items()}, **dark, **_PLAIN)
 
 
 def css() -> str:
-    """Return the style sheet of the page."""
     return "\n".join((PAGE / name).read_text(encoding="utf-8") for name in STYLES)
 
 
 def scripts() -> str:
-    """Return the JavaScript of the page, which exported HTML files contain too."""
     return _joined(SCRIPTS)
 
 
@@ -197,7 +174,32 @@ def _joined(names: Iterable[str]) -> str:
 
 
 def plotly_folder() -> Path:
-    """Return the folder of the installed plotly package with ``plotly.min.js``."""
     import plotly
 
     return Path(plotly.__file__).parent / "package_data"
+
+
+def to_base64(array: np.ndarray) -> str:
+    return base64.b64encode(array.tobytes()).decode("ascii")
+
+
+def write_html(path: Path, name: str, data: object) -> Path:
+    """Write results as one HTML file with the page's drawing code and style.
+
+    Visitors' texts are stored as JSON and shown as text content, so that none of them is ever read as HTML.
+
+    Args:
+        name: of the template ``assets/page/NAME.html`` and the script ``NAME.js`` that draws ``data``, such as ``map/export``.
+    """
+    text = json.dumps(to_json(data), ensure_ascii=False)
+    safe = text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    code = {"scripts": scripts(), "start": _joined([f"{name}.js"])}
+    known = {"css": css(), "data": safe, **{part: script.replace("</script", "<\\/script") for part, script in code.items()}}
+    head, *rest = _joined([f"{name}.html"]).split("{{")
+    pieces = [head]
+    for piece in rest:
+        part, after = piece.split("}}", 1)
+        pieces += [known[part], after]
+    with atomic_file(path) as target:
+        target.write_text("".join(pieces), encoding="utf-8")
+    return path

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import gradio as gr
 
     from ..data.corpus import Corpus
-    from ..data.questions import Question
+    from ..data.questions import Option, Question
     from .page import Page
 
 Value = dict[str, Any]
@@ -50,12 +50,7 @@ def props(**properties: object) -> Update:
 
 
 def view(
-    name: str,
-    value: Value | None = None,
-    *,
-    elem_id: str | None = None,
-    server: Sequence[ServerFunction] = (),
-    classes: Sequence[str] = (),
+    name: str, value: Value | None = None, *, elem_id: str | None = None, server: Sequence[ServerFunction] = (), classes: Sequence[str] = ()
 ) -> gr.HTML:
     """Draw a view.
 
@@ -118,7 +113,7 @@ def table(
     Args:
         ids: item of the :class:`.panel.Selection` when a row is chosen.
         action: label of that choice; event: its action.
-        pairs: two texts for each row, next to which thumbs are drawn (:data:`.basket.handlers.VERDICTS`).
+        pairs: two texts for each row, next to which thumbs are drawn (:data:`.basket.VERDICTS`).
         theirs: names that visitors chose, in headers, caption and note, which are not translated; those of columns are known.
     """
     value: Value = {"columns": list(columns), "rows": [list(row) for row in rows], "caption": caption, "note": note, "empty": empty}
@@ -131,21 +126,15 @@ def table(
 
 
 def facts(pairs: Sequence[tuple[str, object]], *, title: str = "", notes: Sequence[str] = ()) -> Value:
-    """Return the value of a ``facts`` view: names and their values."""
     return {"title": title, "facts": [list(pair) for pair in pairs], "notes": list(notes)}
 
 
 def placeholder(text: str) -> Value:
-    """Return the value of a view before there is a result."""
     return {"empty": text, "rows": [], "cards": []}
 
 
 def speed_value(points: Sequence[tuple[str, float, float, Sequence[float] | None]], metric: str) -> Value:
-    """Return the value of a ``speeds`` view: score against speed.
-
-    Args:
-        points: title, sentences per second, score and its 95 % interval (or ``None``) of each model.
-    """
+    """Return the value of a ``speeds`` view of (title, sentences per second, score, 95 % interval or ``None``) of each model."""
     shown = [
         {"name": title, "rate": rate, "score": score, "low": span[0] if span else None, "high": span[1] if span else None}
         for title, rate, score, span in points
@@ -170,7 +159,6 @@ def questions_view(title: str, questions: Sequence[Question]) -> Value | None:
 
 
 def _texts_in(choice: object) -> Iterator[str]:
-    """Yield the names of columns and labels in an answer, which are not translated."""
     if isinstance(choice, str):
         yield choice
     elif isinstance(choice, Mapping):
@@ -181,16 +169,29 @@ def _texts_in(choice: object) -> Iterator[str]:
             yield from _texts_in(item)
 
 
-def text_range(corpus: Corpus, request: Mapping[str, object], limit: int = _MAX_TEXTS) -> list[str]:
-    """Return shortened texts of a corpus for the browser.
+def chosen_option(questions: Sequence[Question], place: object, hint: str) -> tuple[Question, Option]:
+    """Return the question and the answer at ``place``, their numbers from the browser. Raise StudioError if there is no such answer."""
+    if isinstance(place, list) and len(place) == 2 and all(type(number) is int and number >= 0 for number in place):
+        first, second = place
+        if first < len(questions) and second < len(questions[first].options):
+            return questions[first], questions[first].options[second]
+    raise StudioError("this question is no longer open", hint)
 
-    Args:
-        request: ``{"start", "count"}``.
-        limit: largest number of texts.
-    """
+
+def shorten(text: str, length: int = _MAX_CHARACTERS) -> str:
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def valid_rows(rows: object, count: int) -> list[int]:
+    """Return the distinct ones of ``rows``, which come from the browser, that are row numbers below ``count``."""
+    sent = rows if isinstance(rows, list | tuple) else ()
+    return list(dict.fromkeys(row for row in sent if type(row) is int and 0 <= row < count))
+
+
+def text_range(corpus: Corpus, request: Mapping[str, object], limit: int = _MAX_TEXTS) -> list[str]:
+    """Return at most ``limit`` shortened texts of a corpus, from ``start``, as many as ``count``."""
     start, count = (max(0, value) if isinstance(value := request.get(name), int) else 0 for name in ("start", "count"))
-    texts = corpus.texts[start : start + min(count, limit)]
-    return [text if len(text) <= _MAX_CHARACTERS else text[: _MAX_CHARACTERS - 1] + "…" for text in texts]
+    return [shorten(text) for text in corpus.texts[start : start + min(count, limit)]]
 
 
 def server_function(page: Page, name: str, answer: Callable[[Page, Mapping[str, Any]], object]) -> ServerFunction:

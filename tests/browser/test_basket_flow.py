@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-
 from playwright.sync_api import expect
 
 from .data import corpus_csv
@@ -55,8 +52,7 @@ def change_them_after_a_reload(app: App) -> None:
     basket.clear()
     basket.undo()
     basket.expect_count(8)
-    name, content = app.download(app.page.locator("#basket-save"))
-    saved = list(csv.DictReader(io.StringIO(content.decode("utf-8-sig"))))
+    name, saved = app.download_rows(app.page.locator("#basket-save"))
     assert name == "my pairs.csv"
     assert [row["label"] for row in saved] == ["1"] * 5 + ["0"] * 2 + ["1"]
     assert EDITED in saved[-1].values()

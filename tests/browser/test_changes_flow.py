@@ -105,19 +105,8 @@ def fit_a_phone(app: App) -> None:
 
 
 def open_the_saved_file(app: App, path: Path) -> None:
-    """The file asks for nothing else, and its lists can be clicked."""
-    name, content = app.download(app.page.locator("#changed-file"))
-    assert name.endswith(".html")
-    path.write_bytes(content)
-    alone = app.page.context.new_page()
-    requests: list[str] = []
-    errors: list[str] = []
-    alone.on("request", lambda request: requests.append(request.url))
-    alone.on("pageerror", lambda error: errors.append(str(error)))
-    alone.goto(path.as_uri())
-    changes = Changes(alone, alone.locator("#changed"))
-    changes.expect_drawn(share=1)
-    changes.open_first_text()
-    expect(changes.queries.first.locator("strong")).to_have_text(QUERY)
-    assert requests == [path.as_uri()]
-    assert errors == []
+    with app.opened_alone(app.page.locator("#changed-file"), path) as alone:
+        changes = Changes(alone, alone.locator("#changed"))
+        changes.expect_drawn(share=1)
+        changes.open_first_text()
+        expect(changes.queries.first.locator("strong")).to_have_text(QUERY)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-
 from playwright.sync_api import expect
 
 from .data import csv_text
@@ -90,19 +87,15 @@ def choose_what_stays(app: App) -> None:
 
 def download_both_files(app: App) -> None:
     page = app.page
-    name, content = app.download(page.locator("#alike-clean"))
+    name, rows = app.download_rows(page.locator("#alike-clean"))
     assert name == "requests clean.csv"
-    assert [row["text"] for row in _rows(content)] == [ROWS[place][0] for place in (2, 3, 4, 5, 6)]
-    name, content = app.download(page.locator("#alike-gone"))
+    assert [row["text"] for row in rows] == [ROWS[place][0] for place in (2, 3, 4, 5, 6)]
+    name, rows = app.download_rows(page.locator("#alike-gone"))
     assert name == "requests removed.csv"
-    assert [(row["row"], row["kept_row"]) for row in _rows(content)] == [("2", "4"), ("3", "4")]
+    assert [(row["row"], row["kept_row"]) for row in rows] == [("2", "4"), ("3", "4")]
     app.expect_fits(390)
 
 
 def go_on_with_what_stays(app: App) -> None:
     app.ask(app.page.locator("#alike-use"))
     expect(app.search.summary.locator("dl div").filter(has_text="Texts")).to_contain_text("5")
-
-
-def _rows(content: bytes) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(content.decode("utf-8-sig"))))

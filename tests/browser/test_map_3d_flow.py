@@ -34,21 +34,11 @@ def turn_the_map(app: App) -> None:
 
 
 def open_the_exported_file(app: App, path: Path) -> None:
-    name, content = app.download(app.page.locator("#map-html"))
-    assert name.endswith(".html")
-    path.write_bytes(content)
-    alone = app.page.context.new_page()
-    errors: list[str] = []
-    requests: list[str] = []
-    alone.on("pageerror", lambda error: errors.append(str(error)))
-    alone.on("request", lambda request: requests.append(request.url))
-    alone.goto(path.as_uri())
-    scene = Scene(alone, alone.locator("#map"))
-    expect(scene.drawing).to_be_visible()
-    scene.colour_by("topic")
-    scene.legend.get_by_role("button", name="bread").click()
-    scene.expect_list("bread · 16", 16)
-    scene.click_point(0)
-    scene.expect_neighbours()
-    assert errors == []
-    assert [url for url in requests if not url.startswith(("file:", "data:", "blob:"))] == []
+    with app.opened_alone(app.page.locator("#map-html"), path) as alone:
+        scene = Scene(alone, alone.locator("#map"))
+        expect(scene.drawing).to_be_visible()
+        scene.colour_by("topic")
+        scene.legend.get_by_role("button", name="bread").click()
+        scene.expect_list("bread · 16", 16)
+        scene.click_point(0)
+        scene.expect_neighbours()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from itertools import combinations
 
@@ -114,8 +112,7 @@ def save_the_list_and_the_picture(app: App) -> None:
     scene, page = app.map.scene, app.page
     app.map.label("Baking").click()
     scene.expect_list("Baking · 16", 16)
-    _, content = app.download(scene.list.get_by_role("button", name="Download these"))
-    rows = list(csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline="")))
+    _, rows = app.download_rows(scene.list.get_by_role("button", name="Download these"))
     assert len(rows) == 16
     assert {(row["label"], row["topic"]) for row in rows} == {("Baking", "bread")}
     name, picture = app.download(page.locator("#map-png"))

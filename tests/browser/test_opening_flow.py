@@ -58,19 +58,6 @@ def test_the_first_screen_in_chinese(open_app: Callable[..., App]) -> None:
     expect_opened(app, "Chinese messages", MULTILINGUAL_NAME)
 
 
-def test_another_language_leaves_what_the_visitor_wrote(open_app: Callable[..., App]) -> None:
-    app = open_app("?lang=zh")
-    page = app.page
-    expect_opened(app, "Chinese messages", MULTILINGUAL_NAME)
-    app.fill("#similarity-a", "my own words")
-    page.click(".sb-language")
-    expect_opened(app, "Support requests", MODEL_NAME)
-    expect(page.locator("#similarity-a textarea")).to_have_value("my own words")
-    expect(page.locator("#similarity-b textarea")).not_to_have_value(HAN)
-    page.click("#tab-search-button")
-    expect(app.search.query.locator("input, textarea")).not_to_have_value(HAN)
-
-
 def test_the_model_follows_the_corpus_and_a_click_leads_back(app: App) -> None:
     page = app.page
     expect_opened(app, "Support requests", MODEL_NAME)
@@ -93,13 +80,3 @@ def test_the_model_follows_the_corpus_and_a_click_leads_back(app: App) -> None:
     app.choose_corpus("mine.csv")
     app.settle()
     expect(app.model_name).to_have_value(MODEL_NAME)
-
-
-def test_a_file_to_train_on_brings_the_model_along(app: App) -> None:
-    page = app.page
-    page.click("#tab-fine-tune-button")
-    page.click("#tune-chinese_pairs")
-    expect(page.locator("#tune-findings .sb-verdict")).to_be_visible()
-    expect(app.model_name).to_have_value(MULTILINGUAL_NAME)
-    expect(page.locator("#tune-command code")).to_contain_text(f"--model {MULTILINGUAL_NAME}")
-    expect(selected(app)).to_contain_text("Most texts of chinese_pairs.csv look like Chinese")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 
 from playwright.sync_api import expect
@@ -97,8 +95,7 @@ def search_by_words(app: App) -> None:
 def take_the_table_away(app: App) -> None:
     """The table as a file and in the clipboard: every cell whole, and none a formula."""
     page, search = app.page, app.search
-    name, content = app.download(search.hits.get_by_role("button", name="CSV"))
-    rows = list(csv.DictReader(io.StringIO(content.decode())))
+    name, rows = app.download_rows(search.hits.get_by_role("button", name="CSV"))
     assert name == "search-hits.csv"
     assert len(rows) == search.rows.count() == 10
     assert any(row["Text"].startswith(f"'{HOSTILE}") for row in rows)

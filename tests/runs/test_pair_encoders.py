@@ -13,12 +13,14 @@ import numpy as np
 import pytest
 from tiny_studio import quick, sentences, studio_at, write_pairs
 
+from sbert_studio.cli.main import run as run_command
 from sbert_studio.errors import StudioError
 from sbert_studio.models.cross_encoder import load_cross_encoder
 from sbert_studio.models.poly_encoder import load_poly_encoder
 from sbert_studio.models.sentence_encoder import SentenceEncoder
 from sbert_studio.runs.run import Run
 from sbert_studio.services import Studio, TrainRequest
+from sbert_studio.services.search import SearchOptions
 
 pytestmark = pytest.mark.slow
 
@@ -95,7 +97,7 @@ def test_a_run_is_advised_trained_evaluated_and_listed(either: tuple[str, Traine
     assert run.before["metric"] == run.after["metric"] == "spearman"
     report = studio.evaluation.evaluate(run.id, data)
     assert report.task == "sts" and {"spearman", "pearson"} <= set(report.scores["pair"])
-    assert any("was tuned on" in note for note in report.notes)
+    assert any("was fine-tuned on" in note for note in report.notes)
     card = next(card for card in studio.models.list_models() if card.name == run.id)
     assert (card.reads, card.dim, card.damaged) == ("pairs", {"cross": 0, "poly": 32}[architecture], "")
     assert next(card for card in studio.models.list_models() if card.name != run.id).reads == "texts"
@@ -126,7 +128,22 @@ def test_hits_are_those_that_it_scores_highest(either: tuple[str, Trained], tmp_
     model = {"cross": load_cross_encoder, "poly": load_poly_encoder}[architecture](studio.workspace.run(run.id) / "model")
     scores = model.predict([("lost bank card", text) for text in corpus.texts])
     best = sorted(range(len(scores)), key=lambda row: -scores[row])[:5]
-    assert [hit.row for hit in studio.search.search(corpus, "lost bank card", 5, reranker=run.id).hits] == best
+    assert [hit.row for hit in studio.search.search(corpus, "lost bank card", 5, options=SearchOptions(reranker=run.id)).hits] == best
+
+
+def test_a_poly_encoder_reranks_on_the_command_line(
+    poly: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    studio, run, _ = poly
+    path = write_corpus(tmp_path / "texts.txt")
+    expected = [
+        hit.text
+        for hit in studio.search.search(studio.data.read_corpus(path), "lost bank card", 3, options=SearchOptions(reranker=run.id)).hits
+    ]
+    monkeypatch.setenv("SBERT_STUDIO_HOME", str(studio.workspace.home))
+    monkeypatch.setenv("SBERT_STUDIO_MODEL", studio.settings.default_model)
+    assert run_command(["search", str(path), "lost bank card", "-k", "3", "--reranker", run.id, "--json"]) == 0
+    assert [hit["text"] for hit in json.loads(capsys.readouterr().out)["hits"]] == expected
 
 
 def test_a_search_with_a_poly_encoder_reads_the_corpus_once_and_then_the_query_alone(
@@ -141,7 +158,7 @@ def test_a_search_with_a_poly_encoder_reads_the_corpus_once_and_then_the_query_a
     model = load_poly_encoder(studio.workspace.run(run.id) / "model")
     for query, expected_reads in (("lost bank card", len(corpus.texts) + 1), ("red dog found", 1)):
         read.clear()
-        hits = studio.search.search(corpus, query, 5, mode="lexical", reranker=run.id).hits
+        hits = studio.search.search(corpus, query, 5, mode="lexical", options=SearchOptions(reranker=run.id)).hits
         assert sum(read) == expected_reads
         scores = model.predict([(query, hit.text) for hit in hits])
         assert [hit.score for hit in hits] == pytest.approx(scores.tolist(), abs=1e-5)

@@ -41,8 +41,8 @@ def test_a_job_acts_for_who_asked_for_it_however_long_it_has_waited() -> None:
             ask(name, identity)
         with use_identity(signed_in("hf_who_looks_on")):
             go_on.set()
-            wait_until(lambda: not jobs.under_way())
+            wait_until(lambda: not jobs.list_active())
     finally:
         jobs.close()
     assert found == askers
-    assert [view.message for name in askers for view in jobs.of(name)] == ["done"] * 4
+    assert [view.message for name in askers for view in jobs.list_jobs(name)] == ["done"] * 4

@@ -18,6 +18,7 @@ from sbert_studio.explore import index
 from sbert_studio.explore.index import assign_to_centroids
 from sbert_studio.services import Studio
 from sbert_studio.services.results import SearchResult
+from sbert_studio.services.search import SearchOptions
 from sbert_studio.settings import Settings
 from sbert_studio.workspace import digest_texts
 
@@ -91,7 +92,7 @@ def test_the_second_question_has_an_index_built_and_its_answers_are_told_from_ex
     near = studio.search.find_neighbors(corpus, 3, 5)
     assert near.recall is not None and near.notes[0].startswith("Approximate:") and 3 not in [hit.row for hit in near.hits]
     for exact in (
-        studio.search.search(corpus, QUERY, 5, row_ids=range(0, ROWS, 2)),
+        studio.search.search(corpus, QUERY, 5, options=SearchOptions(row_ids=range(0, ROWS, 2))),
         studio.search.search(corpus, QUERY, 5, "lexical"),
         studio.search.search(corpus, QUERY, 101),
     ):

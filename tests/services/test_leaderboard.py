@@ -77,7 +77,7 @@ def test_every_evaluation_leaves_its_scores(studio: Studio, tiny: str, static: s
     pairs.write_text("\n".join(lines[:-1]) + "\n", encoding="utf-8")
     studio.evaluation.evaluate(tiny, pairs)
     assert len({entry.digest for entry in studio.leaderboard.entries(data="PAIRS.csv")}) == 2, "other rows are another set"
-    with pytest.raises(StudioError, match="nothing was judged") as caught:
+    with pytest.raises(StudioError, match="no evaluation on") as caught:
         studio.leaderboard.entries(data="else.csv")
     assert "pairs.csv" in caught.value.hint
 
@@ -188,7 +188,7 @@ def test_the_command_lists_writes_and_removes(
     assert len(capsys.readouterr().out.splitlines()) == 2 and "static" in (tmp_path / "b.md").read_text()
     assert run(["leaderboard", "--remove", str(found["entries"][0]["id"]), "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["entries"]) == 2
-    for wrong, words in ((["--set", "a.csv"], "nothing was judged"), (["--remove", "999"], "not there"), (["--out", "x.pdf"], ".pdf")):
+    for wrong, words in ((["--set", "a.csv"], "no evaluation on"), (["--remove", "999"], "not there"), (["--out", "x.pdf"], ".pdf")):
         assert run(["leaderboard", *wrong]) == 2
         assert words in capsys.readouterr().err
     assert run(["evaluate", tiny, "--data", "hf://datasets/a/b"]) == 2

@@ -63,7 +63,7 @@ def test_a_visitor_has_one_run_at_a_time_and_a_place_in_the_queue(tmp_path: Path
         assert [seen.run.id for seen in studio.fine_tune.list_active()] == [first.id, *(run.id for run in waiting)]
         with pytest.raises(StudioError, match="waiting for its turn"):
             studio.fine_tune.submit(request(pairs, "visitor-2"))
-        with pytest.raises(StudioError, match="3 runs are under way, and no more than 3 may wait"):
+        with pytest.raises(StudioError, match="3 runs are queued, and no more than 3 may wait"):
             studio.fine_tune.submit(request(pairs, "visitor-4"))
         studio.fine_tune.stop(waiting[0].id)
         assert studio.fine_tune.get_run(waiting[1].id).waiting == 1

@@ -15,7 +15,6 @@ from sbert_studio.cli.main import run
 from sbert_studio.data.language import count_languages
 from sbert_studio.models.io.bundled import BUNDLED
 from sbert_studio.services import Studio
-from sbert_studio.services.training_plan import TrainRequest
 from sbert_studio.settings import Settings
 from sbert_studio.ui.api import verbs as api
 
@@ -134,14 +133,6 @@ def test_a_training_without_a_model_begins_from_the_one_for_its_language(called:
     assert found["base"] == other and f"using {other}; --model {tiny_model}" in err
     found, err = called("train", pairs, *quick, "--model", tiny_model)
     assert found["base"] == str(tiny_model) and "using" not in err
-
-
-def test_the_plan_of_another_setting_keeps_the_model_and_what_was_found(tiny_model: Path, other: str, pairs: Path, tmp_path: Path) -> None:
-    with studio_at(tmp_path / "home", tiny_model, multilingual_model=other) as studio:
-        first = studio.planner.plan(TrainRequest(pairs))
-        again = studio.planner.plan(TrainRequest(pairs, overrides={"epochs": 3}), first)
-        assert first.spec.model == again.spec.model == other
-        assert again.diagnosis is first.diagnosis
 
 
 def test_callers_of_the_api_are_told_the_model(tiny_model: Path, other: str, corpus: Path, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from sbert_studio.data.corpus import Corpus
 from sbert_studio.errors import StudioError
 from sbert_studio.models.similarity import unit
 from sbert_studio.services import Studio, TrainRequest
-from sbert_studio.services.training_history import trained_texts
+from sbert_studio.services.training_history import TrainingHistory
 
 pytestmark = pytest.mark.slow
 
@@ -131,5 +131,5 @@ def test_what_a_run_held_out_is_judged_and_not_said_to_be_learned(studio: Studio
     run = studio.fine_tune.train(TrainRequest(path, overrides=quick(epochs=0.2)))
     held = [json.loads(line) for line in (studio.workspace.run(run.id) / "held_out.jsonl").read_text(encoding="utf-8").splitlines()]
     texts = {text for row in held for text in row["texts"]}
-    learned = trained_texts(lambda: studio.store, studio.workspace, run.id)
+    learned = TrainingHistory(studio).trained_texts(run.id)
     assert held and not learned & texts and len(learned) + len(texts) == 160

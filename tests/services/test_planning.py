@@ -214,7 +214,7 @@ def test_a_run_of_an_earlier_version_still_opens(copied: Studio, planned: Planne
     assert materials.examples()[0].digest == planned.plan.examples.digest
     assert materials.accounts() == materials.plan() == {} == copied.fine_tune.get_row_reports(planned.id)
     with zipfile.ZipFile(copied.fine_tune.export(planned.id).path) as archive:
-        assert "## Reproduce" in archive.read("pairs/README.md").decode()
+        assert "## Again" in archive.read("pairs/README.md").decode()
 
 
 def test_how_a_file_is_read_goes_into_its_run(studio: Studio, tmp_path: Path) -> None:
@@ -235,15 +235,19 @@ def test_what_a_resumed_run_did_not_begin_with_is_refused_with_a_reason(studio: 
     run = studio.fine_tune.train(TrainRequest(path, overrides=quick(), name="mine"), should_stop=lambda: next(steps, True))
     assert run.status == "stopped"
     for said, words in (
-        (TrainRequest(dev=other), "began without --dev"),
-        (TrainRequest(first=other), "began without --first"),
+        (TrainRequest(dev=other), "was started without --dev"),
+        (TrainRequest(first=other), "was started without --first"),
         (TrainRequest(name="yours"), "is called 'mine'"),
-        (TrainRequest(choices=SchemaOverrides(scale=(0.0, 1.0))), "columns of its own"),
+        (TrainRequest(choices=SchemaOverrides(scale=(0.0, 1.0))), "its own columns"),
         (TrainRequest(other), "another file"),
+        (TrainRequest(overrides={"epochs": 9}), "was started with epochs"),
     ):
         with pytest.raises(StudioError, match=words):
             studio.fine_tune.resume(run.id, said)
-    assert studio.fine_tune.resume(run.id, TrainRequest(path, name="mine")).status == "finished"
+    same = TrainRequest(path, name="mine", overrides={"epochs": 1, "learning_rate": "1e-3", "loss": "auto"})
+    assert studio.fine_tune.resume(run.id, same).status == "finished"
+    with pytest.raises(StudioError, match="cannot be resumed"):
+        studio.fine_tune.resume(run.id)
 
 
 @pytest.mark.parametrize("out", [".", "..", "/proc/x", "/", "taken"])

@@ -28,12 +28,13 @@ from sbert_studio.models.io.load import load_folder
 from sbert_studio.models.io.settings import EncoderConfig
 from sbert_studio.models.similarity import SIMILARITIES, similarity
 from sbert_studio.services import Studio, TrainRequest
-from sbert_studio.services.shards import ShardingOptions
+from sbert_studio.services.search import SearchOptions
+from sbert_studio.services.shards import EncodingOptions, ShardingOptions
 from sbert_studio.shards.executor import ExecutionOptions
 from sbert_studio.training import artifacts
 from sbert_studio.training.spec import TrainSpec
-from sbert_studio.ui.tabs.search.view_model import hits_table
-from sbert_studio.ui.tabs.similarity.view_model import matrix_view
+from sbert_studio.ui.tabs.search.handlers import hits_table
+from sbert_studio.ui.tabs.similarity.handlers import matrix_view
 
 OTHERS = [name for name in SIMILARITIES if name != "cosine"]
 DISTINCT = [text for text in dict.fromkeys(TEXTS) if text.strip()]
@@ -120,7 +121,7 @@ def test_search_ranks_and_scores_as_with_the_peer(studio: Studio, folder: Path, 
     assert any("compares by" in note for note in found.notes)
     shown = hits_table(corpus, found, "semantic", "", "lost card")
     assert "Score" in json.dumps(shown) and "Cosine" not in json.dumps(shown)
-    some = studio.search.search(corpus, "lost card", 2, row_ids=[1, 3, 4])
+    some = studio.search.search(corpus, "lost card", 2, options=SearchOptions(row_ids=[1, 3, 4]))
     assert [hit.row for hit in some.hits] == [row for row in np.argsort(-expected, kind="stable").tolist() if row in (1, 3, 4)][:2]
     near, plain = studio.search.find_neighbors(corpus, 0, 2), theirs.encode(DISTINCT)
     others = theirs.similarity(plain[:1], plain).numpy()[0, 1:]
@@ -139,7 +140,7 @@ def test_mined_pairs_are_the_most_similar_by_the_models_measure(
     expected = theirs.similarity(vectors, vectors).numpy()
     pairs = sorted(((float(expected[a, b]), a, b) for a in range(len(texts)) for b in range(a + 1, len(texts))), key=lambda one: -one[0])
     told: list[tuple[int, int]] = []
-    found = studio.search.mine(corpus, 7, pair_progress=lambda *one: told.append(one))
+    found = studio.search.mine(corpus, 7, begin_phase=lambda phase, unit: lambda *one: told.append(one))
     np.testing.assert_allclose([pair.score for pair in found.pairs], [score for score, _, _ in pairs[:7]], atol=1e-5)
     assert told[-1] == (len(pairs), len(pairs)) and any("compares by" in note for note in found.notes)
     monkeypatch.setattr(mining, "MAX_ROWS_BY_SIMILARITY", 10)
@@ -191,7 +192,7 @@ def test_rows_are_searched_in_blocks_and_ties_go_by_row(monkeypatch: pytest.Monk
 
 def test_shards_are_searched_and_judged_by_it_and_not_mined(studio: Studio, folder: Path, name: str, tmp_path: Path) -> None:
     out, texts = tmp_path / "out", write_texts(tmp_path / "texts", 2, 30)
-    studio.shards.encode(texts, out, ExecutionOptions(), ShardingOptions(1, 16), id_column="key", role="document")
+    studio.shards.encode(texts, out, ExecutionOptions(), ShardingOptions(1, 16), EncodingOptions(id_column="key", role="document"))
     found = studio.shards.search(out, "lost card", 5)
     theirs = peer(folder)
     every = [text for path in sorted(texts.glob("*.parquet")) for text in pq.read_table(path)["text"].to_pylist() if text and text.strip()]
@@ -226,20 +227,6 @@ def test_a_run_is_judged_by_it_and_the_folder_and_its_script_keep_it(
             archive.extractall(tmp_path / "out")
     assert "the same" in verify_export(tmp_path / "out" / "measured")
     assert peer(tmp_path / "out" / "measured" / "model").similarity_fn_name == name
-
-
-def test_a_folder_that_people_brought_is_read_as_with_the_peer(home: Path, real_data: Path) -> None:
-    folder = real_data.parent / "cases" / "models" / "m05_dot"
-    if not folder.is_dir():
-        pytest.skip("the folder is not here")
-    texts, theirs = sentences(12), peer(folder)
-    expected = theirs.similarity(theirs.encode_query(["cat dog"]), theirs.encode_document(texts)).numpy()[0]
-    with studio_at(home, folder) as studio:
-        found = studio.search.search(studio.data.read_corpus(table_from_columns("made up", {"text": texts})), "cat dog", 12)
-        assert studio.similarity.compare("cat dog", texts[0]).score == pytest.approx(
-            float(theirs.similarity(theirs.encode(["cat dog"]), theirs.encode(texts[:1]))), abs=1e-5
-        )
-    np.testing.assert_allclose([hit.score for hit in found.hits], np.sort(expected)[::-1], atol=1e-5)
 
 
 def test_the_card_names_the_measure_of_the_probe_of_everyday_pairs(folder: Path, name: str, tmp_path: Path) -> None:

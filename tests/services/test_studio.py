@@ -21,6 +21,7 @@ from sbert_studio.data.schema.roles import SchemaOverrides
 from sbert_studio.errors import StudioError
 from sbert_studio.runs.run import Run
 from sbert_studio.services import Studio, TrainRequest
+from sbert_studio.services.search import SearchOptions
 from sbert_studio.settings import Settings
 
 
@@ -91,7 +92,7 @@ def test_vectors_that_are_not_finite_are_no_answer(studio: Studio, tiny_model: P
         lambda: studio.similarity.encode(["cat"], model),
         lambda: studio.search.search(corpus, "cat", model=model),
         lambda: studio.static_embeddings.distill(model, out=tmp_path / "static"),
-        lambda: studio.search.search(corpus, "cat", mode="lexical", reranker=write_cross(model, tmp_path / "cross")),
+        lambda: studio.search.search(corpus, "cat", mode="lexical", options=SearchOptions(reranker=write_cross(model, tmp_path / "cross"))),
     ]
     for ask in asked:
         with pytest.raises(StudioError, match="not finite numbers"):
@@ -104,14 +105,6 @@ def write_cross(model: str, folder: Path) -> str:
 
     create_cross_encoder(Path(model)).save(folder)
     return str(folder)
-
-
-def test_a_matrix_agrees_with_the_pairs_it_holds(studio: Studio) -> None:
-    texts = sentences(4)
-    matrix = studio.similarity.compare_all(texts)
-    for row, a in enumerate(texts):
-        for column, b in enumerate(texts):
-            assert matrix[row, column] == pytest.approx(studio.similarity.compare(a, b).cosine, abs=1e-5)
 
 
 def test_a_file_of_pairs_is_compared_row_by_row_with_its_own_row_numbers(studio: Studio, tmp_path: Path) -> None:
@@ -158,12 +151,8 @@ def test_semantic_search_is_brute_force(studio: Studio, corpus: Corpus) -> None:
     query = studio.similarity.encode(["river stone"]).vectors[0]
     best = np.argsort(-(unit @ query), kind="stable")[:7]
     assert [hit.row for hit in studio.search.search(corpus, "river stone", 7).hits] == best.tolist()
-
-
-def test_neighbours_leave_the_text_itself_out(studio: Studio, corpus: Corpus) -> None:
-    found = studio.search.find_neighbors(corpus, 5, 4)
-    assert len(found.hits) == 4
-    assert 5 not in [hit.row for hit in found.hits]
+    near = np.argsort(-(unit @ unit[5]), kind="stable")
+    assert [hit.row for hit in studio.search.find_neighbors(corpus, 5, 4).hits] == [row for row in near.tolist() if row != 5][:4]
 
 
 def test_mining_very_many_texts_is_approximate_and_says_so_unless_all_are_asked_for(
@@ -172,18 +161,15 @@ def test_mining_very_many_texts_is_approximate_and_says_so_unless_all_are_asked_
     from sbert_studio.explore import paraphrase_mining
 
     exact = studio.search.mine(corpus, 3)
+    for pair in exact.pairs:
+        assert (corpus.texts[pair.row_a], corpus.texts[pair.row_b]) == (pair.a, pair.b)
+        assert (pair.line_a, pair.line_b) == (pair.row_a + 2, pair.row_b + 2)
     monkeypatch.setattr(paraphrase_mining, "EXACT_BELOW", 2)
     found = studio.search.mine(corpus, 3)
     assert found.to_json()["exact"] is False and 0 <= found.to_json()["recall"] <= 1
     assert found.notes[0].startswith("Approximate:") and f"{found.to_json()['recall']:.1%}" in found.notes[0]
     again = studio.search.mine(corpus, 3, exact=True)
     assert again.pairs == exact.pairs and again.to_json()["exact"] is True and again.to_json()["recall"] == 1
-
-
-def test_mining_names_lines_as_the_file_has_them(studio: Studio, corpus: Corpus) -> None:
-    pair = studio.search.mine(corpus, 1).pairs[0]
-    assert (corpus.texts[pair.row_a], corpus.texts[pair.row_b]) == (pair.a, pair.b)
-    assert (pair.line_a, pair.line_b) == (pair.row_a + 2, pair.row_b + 2)
 
 
 def test_the_map_has_a_point_for_each_text_and_clusters_that_add_up(studio: Studio, corpus: Corpus) -> None:
@@ -241,7 +227,7 @@ def counted(verb: Callable[..., Any], done: list[str]) -> Callable[..., Any]:
 @pytest.mark.slow
 def test_another_setting_reads_checks_and_builds_nothing_again(studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from sbert_studio.data.doctor import diagnosis as doctor
-    from sbert_studio.data.loading import table as tables
+    from sbert_studio.services import data as tables
 
     done: list[str] = []
     for module, name in ((tables, "read_table"), (doctor, "diagnose"), (doctor, "build_examples"), (doctor, "build_dev_examples")):
@@ -274,16 +260,10 @@ def test_training_in_the_foreground_writes_the_model_where_it_was_asked_to(studi
 
 
 @pytest.mark.slow
-def test_training_judges_by_the_held_out_file_where_one_is_given(studio: Studio, again: Trained) -> None:
-    assert again.dev is not None
+def test_a_run_goes_on_from_another_and_is_evaluated_on_its_validation_file(studio: Studio, mine: Trained, again: Trained) -> None:
+    assert again.dev is not None and again.run.model == mine.run.id
     assert again.run.dev_rows == again.run.after["rows"] == 23
     assert again.run.after["score"] == pytest.approx(spearman(studio, again.run.id, again.dev), abs=1e-6)
-
-
-@pytest.mark.slow
-def test_a_tuned_model_can_be_tuned_on(studio: Studio, mine: Trained, again: Trained) -> None:
-    assert again.dev is not None
-    assert again.run.model == mine.run.id
     assert again.run.before["score"] == pytest.approx(spearman(studio, mine.run.id, again.dev), abs=1e-6)
 
 
@@ -314,7 +294,7 @@ def test_what_rows_can_teach_is_not_asked_of_a_model_that_learned_them(studio: S
 
     def told(model: str | None, file: Path) -> tuple[str, list[str]]:
         found = studio.planner.plan(TrainRequest(file, model=model)).diagnosis
-        return " ".join(found.why), [finding.message for finding in found.findings if "was tuned on" in finding.message]
+        return " ".join(found.why), [finding.message for finding in found.findings if "was fine-tuned on" in finding.message]
 
     assert f"with the similarity by {base}, on" in told(None, path)[0] and told(None, path)[1] == []
     assert "with the similarity by Mine, on" in told(run.id, other)[0] and told(run.id, other)[1] == []
@@ -323,23 +303,9 @@ def test_what_rows_can_teach_is_not_asked_of_a_model_that_learned_them(studio: S
     assert why == told(None, path)[0], "what it learned of the rows is no evidence"
 
 
-@pytest.mark.slow
-def test_resuming_refuses_another_file_or_other_settings(studio: Studio, tmp_path: Path) -> None:
-    path = write_pairs(tmp_path / "pairs.csv")
-    steps = iter([False, False, True])
-    run = studio.fine_tune.train(TrainRequest(path, overrides=quick()), should_stop=lambda: next(steps, True))
-    assert run.status == "stopped"
-    with pytest.raises(StudioError, match="another file"):
-        studio.fine_tune.resume(run.id, TrainRequest(write_pairs(tmp_path / "other.csv", 10)))
-    with pytest.raises(StudioError, match="began with epochs"):
-        studio.fine_tune.resume(run.id, TrainRequest(path, overrides={"epochs": 9}))
-    done = studio.fine_tune.resume(run.id, TrainRequest(path, overrides={"epochs": 1, "learning_rate": "1e-3", "loss": "auto"}))
-    assert (done.id, done.status, done.step) == (run.id, "finished", done.steps)
-    with pytest.raises(StudioError, match="cannot be resumed"):
-        studio.fine_tune.resume(run.id)
-
-
 def test_what_a_user_can_mend_is_a_studio_error(studio: Studio, corpus: Corpus, tmp_path: Path, tiny_model: Path) -> None:
+    from sbert_studio.explore.clusters import ClusterParams
+
     pairs = write_pairs(tmp_path / "pairs.csv")
     occupied = tmp_path / "occupied"
     occupied.mkdir()
@@ -354,6 +320,10 @@ def test_what_a_user_can_mend_is_a_studio_error(studio: Studio, corpus: Corpus, 
         lambda: studio.search.find_neighbors(corpus, len(corpus)),
         lambda: studio.search.find_neighbors(corpus, -1),
         lambda: studio.search.mine(corpus, 0),
+        lambda: studio.search.mine(corpus, 10**9),
+        lambda: studio.search.search(corpus, "x" * 200_000),
+        lambda: studio.similarity.compare("x" * 200_000, "y"),
+        lambda: studio.map.draw(corpus, clusters=ClusterParams(method="kmeans", count=900)),
         lambda: studio.data.read_table(tmp_path / "absent.csv"),
         lambda: studio.data.read_table(tmp_path),
         lambda: studio.data.read_corpus(pairs, column="nothing"),
@@ -441,19 +411,3 @@ def test_who_waits_for_a_corpus_that_another_encodes_hears_how_far_it_is(studio:
     second.clear()
     studio.search.search(other, "red", 1, progress=late)
     assert second == [], "there is nothing to wait for any more"
-
-
-def test_what_cannot_be_done_is_refused_before_anything_is_encoded(studio: Studio, corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sbert_studio.explore.clusters import ClusterParams
-
-    monkeypatch.setattr(type(studio.search), "vectors_by", lambda *_: pytest.fail("something was encoded"))
-    many = ClusterParams(method="kmeans", count=900)
-    refused: list[tuple[Callable[[], object], str]] = [
-        (lambda: studio.search.mine(corpus, 10**9), "top is"),
-        (lambda: studio.map.draw(corpus, clusters=many), "900 clusters"),
-        (lambda: studio.search.search(corpus, "x" * 200_000), "200,000 characters"),
-        (lambda: studio.similarity.compare("x" * 200_000, "y"), "200,000 characters"),
-    ]
-    for work, words in refused:
-        with pytest.raises(StudioError, match=words):
-            work()

@@ -16,7 +16,7 @@ from waiting import wait_until
 
 from sbert_studio.cli.main import run
 from sbert_studio.models.sentence_encoder import SentenceEncoder
-from sbert_studio.services.shards import ShardingOptions
+from sbert_studio.services.shards import EncodingOptions, ShardingOptions
 from sbert_studio.shards.executor import ExecutionOptions
 from sbert_studio.shards.jobs import JobFolder
 
@@ -34,12 +34,14 @@ def write_texts(folder: Path, files: int = 3, rows: int = 200) -> Path:
     return folder
 
 
-def encoded(home: Path, texts: Path, out: Path, how: ExecutionOptions | None = None, **said: Any) -> Any:
-    """What the verb says of ``texts`` encoded by the tiny model that lies in ``home``."""
+def encoded(
+    home: Path, texts: Path, out: Path, how: ExecutionOptions | None = None, rows: int = ROWS, progress: Any = None, **encoding: Any
+) -> Any:
+    """Encode ``texts`` by the tiny model in ``home``."""
     model = home / "model"
     with studio_at(home, model) as studio:
         return studio.shards.encode(
-            texts, out, how or ExecutionOptions(), ShardingOptions(1, said.pop("rows", ROWS)), id_column="key", **said
+            texts, out, how or ExecutionOptions(), ShardingOptions(1, rows), EncodingOptions(id_column="key", **encoding), progress
         )
 
 

@@ -6,7 +6,7 @@ import errno
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -77,60 +77,61 @@ def test_what_was_stopped_goes_on_where_it_was(studio: Studio, texts: Path, tmp_
         to(studio, texts, out, progress=lambda done, total: seen.append(done), on_message=said.append)
     assert not out.exists() and len(said) == 1 and "128 of 300 rows are kept in x.npy.part" in said[0]
     found = to(studio, texts, out, progress=lambda done, total: seen.append(done), on_message=said.append)
-    assert "128 of 300 rows were there already" in said[1]
+    assert "128 of 300 rows exist already" in said[1]
     assert found.resumed == 128 and out.read_bytes() == whole.read_bytes() and len(said) == 2
     to(studio, texts, out, on_message=said.append)
-    assert len(said) == 3 and said[2].startswith("x.npy is there already")
+    assert len(said) == 3 and said[2].startswith("x.npy exists already")
     assert sorted(path.name for path in tmp_path.glob("x.npy*")) == ["x.npy"]
 
 
+def _swap_blank_row(lines: list[str]) -> list[str]:
+    return [*lines[:7], lines[8], lines[7], *lines[9:]]  # the texts stay the same
+
+
+def _flip(data: bytes, place: int) -> bytes:
+    return data[:place] + bytes([data[place] ^ 0x10]) + data[place + 1 :]
+
+
+PART, JOURNAL = "x.npy.part", "x.npy.part.json"
+DAMAGE: dict[str, tuple[str, str, Callable[[bytes], bytes]]] = {
+    "rows": ("texts.csv", "from other rows", lambda data: data.replace(b",299\n", b" moon,299\n")),
+    "place": ("texts.csv", "from other rows", lambda data: ("\n".join(_swap_blank_row(data.decode().splitlines())) + "\n").encode()),
+    "cut": (PART, "and its rows are missing", lambda _: b"half"),
+    "flipped": (PART, "and its rows are damaged", lambda data: _flip(data, 128 + 40 * 32 * 4)),
+    "header": (PART, "and its rows are damaged", lambda data: _flip(data, 60)),
+    "early": (JOURNAL, "and ended before its first 64 rows were written", lambda _: b""),
+    "odd": (JOURNAL, "and its rows are missing", lambda data: data.replace(b'"done": 128', b'"done": 100')),
+    "journal": (JOURNAL, "by another version of this program", lambda _: b"{"),
+    "infinite": (JOURNAL, "by another version of this program", lambda data: data.replace(b'"done": 128', b'"done": Infinity')),
+}
+
+
 @pytest.mark.usefixtures("small_blocks")
-@pytest.mark.parametrize(
-    "change", ["model", "precision", "rows", "place", "cut", "flipped", "header", "journal", "infinite", "odd", "early"]
-)
+@pytest.mark.parametrize("change", ["model", "precision", *DAMAGE])
 def test_what_was_made_from_something_else_is_begun_anew_and_that_is_said(
     studio: Studio, texts: Path, tmp_path: Path, home: Path, change: str
 ) -> None:
     whole, out, seen, said = tmp_path / "whole.npy", tmp_path / "x.npy", [0], list[str]()
     with pytest.raises(StoppedError), stoppable(lambda: max(seen) >= 2 * BLOCK):
         to(studio, texts, out, progress=lambda done, total: seen.append(done))
-    asked: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     if change == "model":
         shutil.copytree(home / "model", home / "other")
         config = home / "other" / "1_Pooling" / "config.json"
-        told = json.loads(config.read_text())
-        told["pooling_mode_mean_tokens"], told["pooling_mode_max_tokens"] = False, True
-        config.write_text(json.dumps(told | ({"pooling_mode": "max"} if "pooling_mode" in told else {})))
-        asked, why = {"model": str(home / "other")}, "by another model"
+        old = json.loads(config.read_text())
+        modes = {"pooling_mode_mean_tokens": False, "pooling_mode_max_tokens": True}
+        config.write_text(json.dumps(old | modes | ({"pooling_mode": "max"} if "pooling_mode" in old else {})))
+        options, why = {"model": str(home / "other")}, "by another model"
     elif change == "precision":
-        asked, why = {"precision": "bfloat16"}, "in float32, not bfloat16"
-    elif change == "rows":
-        why = "from other rows"
-        texts.write_text(texts.read_text().replace(",299\n", " moon,299\n"))
-    elif change == "place":
-        why, lines = "from other rows", texts.read_text().splitlines()
-        lines[7], lines[8] = lines[8], lines[7]  # a blank row: the texts are the same
-        texts.write_text("\n".join(lines) + "\n")
-    elif change == "cut":
-        why = "and what was written is gone"
-        (tmp_path / "x.npy.part").write_bytes(b"half")
-    elif change in ("flipped", "header"):
-        why, part = "and what was written is damaged", tmp_path / "x.npy.part"
-        data = bytearray(part.read_bytes())
-        data[60 if change == "header" else 128 + 40 * 32 * 4] ^= 0x10
-        part.write_bytes(data)
-    elif change == "early":
-        why = "and ended before its first 64 rows were written"
-        (tmp_path / "x.npy.part.json").unlink()
-    elif change == "odd":
-        why, journal = "and what was written is gone", tmp_path / "x.npy.part.json"
-        journal.write_text(journal.read_text().replace('"done": 128', '"done": 100'))
+        options, why = {"precision": "bfloat16"}, "in float32, not bfloat16"
     else:
-        why, journal = "by another version of this program", tmp_path / "x.npy.part.json"
-        journal.write_text("{" if change == "journal" else journal.read_text().replace('"done": 128', '"done": Infinity'))
-    found = to(studio, texts, out, on_message=said.append, **asked)
-    assert said == [f"x.npy.part was begun {why}: beginning anew"] and found.resumed == 0
-    to(studio, texts, whole, **asked)
+        name, why, damage = DAMAGE[change]
+        (tmp_path / name).write_bytes(damage((tmp_path / name).read_bytes()))
+        if change == "early":
+            (tmp_path / name).unlink()
+    found = to(studio, texts, out, on_message=said.append, **options)
+    assert said == [f"x.npy.part was started {why}: starting over"] and found.resumed == 0
+    to(studio, texts, whole, **options)
     assert out.read_bytes() == whole.read_bytes()
 
 
@@ -167,7 +168,7 @@ def test_a_process_that_is_killed_goes_on_where_it_was(
     monkeypatch.setattr(memmap_writer, "_BLOCK", 16)
     assert run([*asked, str(out)]) == 0
     told = capsys.readouterr()
-    assert json.loads(told.out)["resumed"] == done and f"{done} of 300 rows were there already" in told.err
+    assert json.loads(told.out)["resumed"] == done and f"{done} of 300 rows exist already" in told.err
     assert run([*asked, str(whole)]) == 0
     assert out.read_bytes() == whole.read_bytes() and not part.exists() and not journal.exists()
 

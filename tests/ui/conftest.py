@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import gradio as gr
 import pytest
 from tiny_studio import sentences, studio_at, write_model, write_static
 
@@ -38,3 +39,12 @@ def corpus_file(tmp_path: Path) -> Path:
     rows = [f"{text},{'ab'[number % 2]}" for number, text in enumerate(sentences(40))]
     path.write_text("text,topic\n" + "\n".join(rows) + "\n", encoding="utf-8")
     return path
+
+
+@pytest.fixture
+def toasts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What toasts have said."""
+    said: list[str] = []
+    for kind in ("Info", "Warning"):
+        monkeypatch.setattr(gr, kind, lambda words, **_: said.append(words))
+    return said

@@ -13,8 +13,9 @@ from tiny_studio import sentences
 
 from sbert_studio.errors import StudioError
 from sbert_studio.services import Studio
-from sbert_studio.ui.basket import handlers, pairs, store
-from sbert_studio.ui.basket.pairs import Basket, LabelledPair
+from sbert_studio.ui import basket as baskets
+from sbert_studio.ui import corpora
+from sbert_studio.ui.basket import Basket, LabelledPair
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panel import Selection
 from sbert_studio.ui.tabs.fine_tune.draft import open_draft
@@ -61,7 +62,7 @@ def test_an_edit_that_meets_another_pair_takes_its_place_and_an_empty_one_is_ref
 
 
 def test_a_basket_is_bounded_in_pairs_length_and_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pairs, "MAX_PAIRS", 3)
+    monkeypatch.setattr(baskets, "MAX_PAIRS", 3)
     full = Basket().add([LabelledPair(f"cat {n}", "x" * 9_000, True) for n in range(3)])
     assert len(full.pairs[0].b) == 4_000
     with pytest.raises(StudioError, match="3 at most"):
@@ -73,18 +74,18 @@ def test_a_basket_is_bounded_in_pairs_length_and_steps(monkeypatch: pytest.Monke
 
 
 def test_a_reload_and_a_restart_find_the_basket_and_a_damaged_file_is_an_empty_one(page: Page, studio: Studio) -> None:
-    assert handlers.add_pairs(page, None, [ONE, OTHER]) != handlers.add_pairs(page, None, [ONE])
+    assert baskets.add_pairs(page, None, [ONE, OTHER]) != baskets.add_pairs(page, None, [ONE])
     assert [pair.a for pair in Page(studio).baskets.of("local").pairs] == ["cat dog", "red blue"]
     page.memory.remove("basket of local")
     assert len(page.baskets.of("local")) == 2
     (file,) = studio.workspace.baskets.glob("*.json")
     file.write_text('[["only one"]]', encoding="utf-8")
     anew = Page(studio)
-    value = handlers.show_basket(anew, None).listed
+    value = baskets.show_basket(anew, None).listed
     assert value["count"] == 0 and "can no longer be read" in value["trouble"]
     assert file.with_suffix(".damaged").read_text(encoding="utf-8") == '[["only one"]]', "it is set aside, not written over"
-    handlers.add_pairs(anew, None, [ONE])
-    assert handlers.show_basket(anew, None).listed["trouble"] == "" and len(Page(studio).baskets.of("local")) == 1
+    baskets.add_pairs(anew, None, [ONE])
+    assert baskets.show_basket(anew, None).listed["trouble"] == "" and len(Page(studio).baskets.of("local")) == 1
 
 
 def test_pairs_that_the_disk_does_not_take_are_said_to_last_as_long_as_the_app(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,24 +93,24 @@ def test_pairs_that_the_disk_does_not_take_are_said_to_last_as_long_as_the_app(p
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(store, "write_json", full)
-        handlers.add_pairs(page, None, [ONE])
-        assert "The disk is full" in handlers.show_basket(page, None).listed["trouble"]
-    handlers.add_pairs(page, None, [OTHER])
-    assert handlers.show_basket(page, None).listed["trouble"] == ""
+        patch.setattr(baskets, "write_json", full)
+        baskets.add_pairs(page, None, [ONE])
+        assert "The disk is full" in baskets.show_basket(page, None).listed["trouble"]
+    baskets.add_pairs(page, None, [OTHER])
+    assert baskets.show_basket(page, None).listed["trouble"] == ""
 
 
 def test_visitors_have_baskets_of_their_own_and_names_that_are_none_get_an_empty_one(studio: Studio) -> None:
     page = Page(studio, shared=True)
-    handlers.add_pairs(page, NOBODY, [ONE])
-    assert handlers.show_basket(page, NOBODY).button == {"count": 1}
+    baskets.add_pairs(page, NOBODY, [ONE])
+    assert baskets.show_basket(page, NOBODY).button == {"count": 1}
     for other in (None, {"owner": "visitor-ffffffffffffffff"}, {"owner": "../local"}, {"owner": "local"}, []):
-        assert handlers.show_basket(page, other).button == {"count": 0}
+        assert baskets.show_basket(page, other).button == {"count": 0}
 
 
 def test_old_files_go(studio: Studio) -> None:
     page = Page(studio)
-    handlers.add_pairs(page, None, [ONE])
+    baskets.add_pairs(page, None, [ONE])
     page.baskets._days = 2
     (file,) = studio.workspace.baskets.glob("*.json")
     page.sweep()
@@ -124,41 +125,29 @@ def test_old_files_go(studio: Studio) -> None:
     [(None, None), ("edit", "x"), ("edit", {"id": ONE.id, "a": 3, "b": []}), ("flip", {}), ("remove", 0), ("drop table", ONE.id)],
 )
 def test_what_the_browser_makes_up_changes_nothing(page: Page, kind: Any, index: Any) -> None:
-    handlers.add_pairs(page, None, [ONE])
+    baskets.add_pairs(page, None, [ONE])
     before = page.baskets.of("local")
-    handlers.change_basket(page, None, Selection(kind, index))
+    baskets.change_basket(page, None, Selection(kind, index))
     assert page.baskets.of("local") == before
 
 
-def test_the_drawer_follows_its_clicks(page: Page) -> None:
-    handlers.add_pairs(page, None, [ONE, OTHER])
-    handlers.change_basket(page, None, Selection("flip", OTHER.id))
-    shown = handlers.show_basket(page, None)
-    value = shown.listed
-    assert shown.button == {"count": 2} and (value["together"], value["apart"], value["undo"]) == (2, 0, True)
-    assert [one["a"] for one in value["pairs"]] == ["red blue", "cat dog"], "the newest first"
-    handlers.change_basket(page, None, Selection("undo", 0))
-    handlers.change_basket(page, None, Selection("edit", {"id": ONE.id, "a": "cat", "b": "dog"}))
-    assert handlers.show_basket(page, None).listed["pairs"][1]["a"] == "cat"
-
-
 def test_the_file_to_download_holds_no_formula_and_that_to_train_on_every_cell(page: Page) -> None:
-    handlers.add_pairs(page, None, [LabelledPair("=1+1", "cat dog", True), OTHER])
-    saved, taught = handlers.write_basket(page, None), handlers.train_on_basket(page, None)
+    baskets.add_pairs(page, None, [LabelledPair("=1+1", "cat dog", True), OTHER])
+    saved, taught = baskets.write_basket(page, None), baskets.train_on_basket(page, None)
     shown, exact = (list(csv.reader(path.open(encoding="utf-8-sig", newline=""))) for path in (saved, taught.path))
     assert shown == [["text_a", "text_b", "label"], ["'=1+1", "cat dog", "1"], ["red blue", "bread milk", "0"]]
     assert exact[1] == ["=1+1", "cat dog", "1"]
 
 
 def test_an_empty_basket_and_one_of_strangers_teach_nothing(page: Page) -> None:
-    for act in (handlers.write_basket, handlers.train_on_basket):
+    for act in (baskets.write_basket, baskets.train_on_basket):
         with pytest.raises(StudioError, match="empty"):
             act(page, None)
-    handlers.add_pairs(page, None, [OTHER])
+    baskets.add_pairs(page, None, [OTHER])
     with pytest.raises(StudioError, match="no pair in the basket belongs together"):
-        handlers.train_on_basket(page, None)
+        baskets.train_on_basket(page, None)
     with pytest.raises(StudioError, match="no pair of two different texts"):
-        handlers.add_pairs(page, None, pairs.chain_pairs(["cat", "cat"], "Map"))
+        baskets.add_pairs(page, None, baskets.chain_pairs(["cat", "cat"], "Map"))
 
 
 @pytest.mark.parametrize(("labels", "kind"), [((True, False), "labelled_pairs"), ((True,), "positive_pairs")])
@@ -167,41 +156,39 @@ def test_fine_tune_reads_the_basket_as_what_it_is(page: Page, labels: tuple[bool
     made = [
         LabelledPair(a, b, labels[place % len(labels)], "Search") for place, (a, b) in enumerate(zip(texts[::2], texts[1::2], strict=False))
     ]
-    handlers.add_pairs(page, None, made)
-    lesson = handlers.train_on_basket(page, None)
+    baskets.add_pairs(page, None, made)
+    lesson = baskets.train_on_basket(page, None)
     draft = open_draft(page.studio, lesson.path, None, name=lesson.name)
     assert draft.diagnosis is not None and draft.diagnosis.roles.kind == kind, draft.problem
     assert draft.name == "my pairs.csv" and len(draft.table) == len(made)
 
 
 def test_texts_that_belong_together_are_held_by_as_few_pairs_as_need_be() -> None:
-    found = pairs.chain_pairs(["a", "b", "a", "c"], "Map")
+    found = baskets.chain_pairs(["a", "b", "a", "c"], "Map")
     assert [(pair.a, pair.b, pair.together, pair.source) for pair in found] == [("a", "b", True, "Map"), ("b", "c", True, "Map")]
 
 
 def test_what_is_worth_labelling_comes_from_the_corpus_and_is_not_asked_twice(page: Page, corpus_file: Path) -> None:
-    from sbert_studio.ui import corpus_picker
-
-    key = corpus_picker.open_file(page, str(corpus_file))
+    key = corpora.open_file(page, str(corpus_file))
     texts = set(page.corpora.get(key).corpus.texts)
-    shown = handlers.suggest_pairs(page, key, None, "", None)
+    shown = baskets.suggest_pairs(page, key, None, "", None)
     found, value = shown.suggestions, shown.suggested
     assert found.line is not None and f"{found.line:.2f}" in value["note"] and 0 < len(found.pairs) <= 12
     assert all({a, b} <= texts and a != b for a, b, _ in found.pairs)
     for place, said in ((0, "together"), (1, "apart")):
-        handlers.label_suggestion(page, found, None, Selection(said, place))
+        baskets.label_suggestion(page, found, None, Selection(said, place))
     assert [(pair.together, pair.source) for pair in page.baskets.of("local").pairs] == [(True, "Suggested"), (False, "Suggested")]
-    again = handlers.suggest_pairs(page, key, None, "", None).suggestions
+    again = baskets.suggest_pairs(page, key, None, "", None).suggestions
     asked = {frozenset((a, b)) for a, b, _ in found.pairs[:2]}
     assert not asked & {frozenset((a, b)) for a, b, _ in again.pairs}
-    both = handlers.suggest_pairs(page, key, None, "all-MiniLM-L6-v2", None)
+    both = baskets.suggest_pairs(page, key, None, "all-MiniLM-L6-v2", None)
     assert both.suggestions.line is None and "all-MiniLM-L6-v2 disagree" in both.suggested["note"]
     before = page.baskets.of("local")
     for place, said in ((99, "apart"), ("0", "apart"), (True, "apart"), (0, "drop"), (None, None)):
-        handlers.label_suggestion(page, found, None, Selection(said, place))
+        baskets.label_suggestion(page, found, None, Selection(said, place))
     assert page.baskets.of("local") is before
     for place in range(len(again.pairs)):
-        handlers.label_suggestion(page, again, None, Selection("together" if place % 2 else "apart", place))
+        baskets.label_suggestion(page, again, None, Selection("together" if place % 2 else "apart", place))
     assert page.studio.similarity.suggest_pairs(
         page.corpora.get(key).corpus, labelled=[(pair.a, pair.b, pair.together) for pair in page.baskets.of("local").pairs]
     ).pairs

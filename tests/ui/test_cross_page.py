@@ -8,14 +8,10 @@ from pathlib import Path
 import pytest
 from tiny_studio import quick, studio_at, write_pairs
 
-from sbert_studio.errors import StudioError
 from sbert_studio.models.cross_encoder import load_cross_encoder
 from sbert_studio.services import TrainRequest
 from sbert_studio.ui.page import Page
-from sbert_studio.ui.run_view import use_model
-from sbert_studio.ui.tabs.models.handlers import model_details
-from sbert_studio.ui.tabs.search.handlers import search, update_rerankers
-from sbert_studio.ui.tabs.search.view_model import SearchInputs
+from sbert_studio.ui.tabs.search.handlers import SearchInputs, search
 
 from .tabs.evaluations import evaluate
 
@@ -38,18 +34,6 @@ def test_it_is_offered_only_where_pairs_are_read(tuned: tuple[Page, str, Path]) 
     assert run not in names(page.model_choices(None))
     assert names(page.model_choices(None, "pairs")) == [run]
     assert run in names(page.model_choices(None, "texts", "pairs"))
-    update = update_rerankers(page, None, "run-0123456789")
-    assert names(update["choices"]) == ["", run] and update["value"] == ""
-    assert update_rerankers(page, None, run)["value"] == run
-    assert update_rerankers(page, None, "owner/reranker")["value"] == "owner/reranker"
-
-
-def test_it_cannot_be_chosen_for_every_tab(tuned: tuple[Page, str, Path]) -> None:
-    page, run, _ = tuned
-    with pytest.raises(StudioError, match="reads pairs"):
-        use_model(page, run, None)
-    _, value, _ = model_details(page, None, run)
-    assert value is not None and value["status"] == "finished"
 
 
 def test_hits_are_ranked_again(tuned: tuple[Page, str, Path]) -> None:

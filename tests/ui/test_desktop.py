@@ -33,7 +33,7 @@ with Studio(Settings(home=home, device="cpu", default_model=model), allow_folder
 
     class Made:
         model = ""
-        def in_words(self):
+        def describe(self):
             return "done"
 
     def work(begin):
@@ -87,7 +87,7 @@ def test_what_goes_on_is_asked_about(tmp_path: Path) -> None:
     class Made:
         model = ""
 
-        def in_words(self) -> str:
+        def describe(self) -> str:
             return "done"
 
     ended = threading.Event()
@@ -119,6 +119,6 @@ def test_a_real_window_shows_the_page_and_asks_before_it_closes_on_work(tmp_path
     told = json.loads(done.stdout.rpartition("TOLD")[2] or "null")
     assert told, done.stderr[-3000:]
     assert told["title"] == "SBERT Studio"
-    assert told["asked"].startswith("Other running tasks: 1 would begin anew.")
+    assert told["asked"].startswith("Other running tasks: 1")
     assert told["still"] == 1, "No was answered"
     assert told["closed"]

@@ -10,8 +10,8 @@ import pytest
 from tiny_studio import awaited
 
 from sbert_studio.ui.events import join_events, run_alone
-from sbert_studio.ui.handlers import PROGRESS
 
+PROGRESS = gr.Progress()
 QUIET: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
 
 
@@ -24,9 +24,7 @@ def joined(build: Callable[[Any, list[Any]], None]) -> tuple[list[Any], Callable
     return events, lambda number, values: list(awaited(blocks.process_api(events[number], values))["data"])
 
 
-def test_handlers_of_one_control_answer_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    warned: list[str] = []
-    monkeypatch.setattr(gr, "Warning", lambda words, **_: warned.append(words))
+def test_handlers_of_one_control_answer_as_one(toasts: list[str]) -> None:
 
     def refuse() -> None:
         raise gr.Error("no such file")
@@ -41,7 +39,7 @@ def test_handlers_of_one_control_answer_as_one(monkeypatch: pytest.MonkeyPatch) 
     upper, refused, both, skipped = run(0, ["a", "a", "b"])
     assert (upper, both) == ("A", "ab")
     assert refused == skipped == {"__type__": "update"}
-    assert warned == ["no such file"], "one that fails says so, and the others' answers count"
+    assert toasts == ["no such file"], "one that fails says so, and the others' answers count"
 
 
 def test_one_skip_leaves_all_outputs_of_its_handler() -> None:

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import gradio as gr
 import pytest
 
 from sbert_studio.errors import StudioError
@@ -19,30 +18,6 @@ class Params:
     pooling: str = setting("mean", "How.", choices=("mean", "cls"))
     note: str = setting("", "Anything.")
     on: bool = setting(True, "Whether.")
-
-
-def test_each_kind_of_field_has_its_control() -> None:
-    drawn = forms.controls(fields_of(Params), elem_id="x")
-    kinds = {name: type(control) for name, control in drawn.items()}
-    assert kinds == {
-        "rate": gr.Textbox,
-        "share": gr.Slider,
-        "steps": gr.Textbox,
-        "pooling": gr.Dropdown,
-        "note": gr.Textbox,
-        "on": gr.Checkbox,
-    }
-    assert drawn["rate"].value == "2e-05"
-    assert drawn["share"].minimum == 0 and drawn["share"].maximum == 1
-
-
-def test_values_are_read_back_as_their_types() -> None:
-    fields = fields_of(Params)
-    assert forms.read_values(fields, [" 3e-5 ", 0.2, "7", "cls", " x ", False]) == {
-        "rate": 3e-5, "share": 0.2, "steps": 7, "pooling": "cls", "note": "x", "on": False,
-    }  # fmt: skip
-    with pytest.raises(StudioError, match="rate is 'fast'"):
-        forms.read_values(fields, ["fast", 0.2, "7", "cls", "", False])
 
 
 def test_a_form_is_one_value_with_a_control_for_each_field() -> None:
@@ -68,7 +43,7 @@ def test_a_form_that_a_browser_made_up_is_refused(sent: object) -> None:
         forms.parse_values(fields_of(Params), forms.form_values(sent))
 
 
-def test_an_empty_choice_that_is_nothing_of_the_models_says_what_it_does() -> None:
-    drawn = forms.controls(TrainSpec.settings(), elem_id="x")
-    assert drawn["accept_alarm"].choices[0] == ("none: stop and ask", "")
-    assert drawn["pooling"].choices[0] == ("as the model has it", "")
+def test_an_empty_choice_is_named_by_its_effect() -> None:
+    items = {field.name: forms.describe_control(field) for field in TrainSpec.settings()}
+    assert items["accept_alarm"]["choices"][0] == ["none: stop and ask", ""]
+    assert items["pooling"]["choices"][0] == ["as the model has it", ""]

@@ -15,9 +15,9 @@ from sbert_studio.data.language import count_languages
 from sbert_studio.data.samples import get_sample, sample_texts
 from sbert_studio.ui import banner, i18n, routing
 from sbert_studio.ui.i18n import ExampleTexts
-from sbert_studio.ui.page import ModelUpdate, Page
+from sbert_studio.ui.page import Page
 from sbert_studio.ui.panel import Selection
-from sbert_studio.ui.state import OtherTexts
+from sbert_studio.ui.state import Header, ModelUpdate, OtherTexts
 from sbert_studio.ui.tabs.fine_tune import handlers as fine_tune
 from sbert_studio.ui.views import UNCHANGED, props
 
@@ -69,7 +69,7 @@ def test_another_language_changes_what_the_visitor_has_not_chosen_or_written(pag
     default = page.studio.settings.default_model
 
     def switch(before: str, after: str, corpus: str | None, model: Any, saved: Any, texts: ExampleTexts) -> i18n.LanguageView:
-        return i18n.switch_language(page, None, before, i18n.HeaderInputs(corpus, model, saved), texts, Selection("choose", after))
+        return i18n.switch_language(page, None, before, Header(corpus, model, saved), texts, Selection("choose", after))
 
     zh, own = page.corpora.open(None, ZH), replace(texts_of("zh"), first="my own words")
     found = switch("zh", "en", zh, static, "", own)
@@ -85,18 +85,20 @@ def test_another_language_changes_what_the_visitor_has_not_chosen_or_written(pag
 def test_the_model_follows_the_corpus_until_the_visitor_chooses_one(page: Page, static: str) -> None:
     default = page.studio.settings.default_model
     zh, en = page.corpora.open(None, ZH), page.corpora.open(None, EN)
-    assert page.select_fitting_model(zh, default, "", None)[1]["value"] == static
-    assert page.select_fitting_model(en, static, "", None)[1]["value"] == default
-    assert page.select_fitting_model(en, static, "", OtherTexts("train.csv", "zh"))[1] == gr.skip(), "there are other Chinese texts"
+    assert page.select_fitting_model(zh, Header(model=default))["value"] == static
+    assert page.select_fitting_model(en, Header(model=static))["value"] == default
+    assert page.select_fitting_model(en, Header(model=static, other_texts=OtherTexts("train.csv", "zh"))) == gr.skip(), (
+        "there are other Chinese texts"
+    )
     for model, kept in ((default, default), ("glove-6B-50d", "")):
-        assert page.select_fitting_model(zh, model, kept, None)[1] == gr.skip()
+        assert page.select_fitting_model(zh, Header(model=model, saved_model=kept)) == gr.skip()
 
 
 def test_the_model_of_a_place_is_that_of_its_corpus_and_the_address_names_any_other(page: Page, static: str) -> None:
     default = page.studio.settings.default_model
 
     def go(sent: dict[str, str], corpus: str | None, model: Any, saved: Any = "") -> routing.LocationView:
-        return routing.open_location(page, {}, Selection("go", sent), None, corpus, model, saved)
+        return routing.open_location(page, {}, Selection("go", sent), Header(corpus, model, saved))
 
     found = go({"corpus": ZH}, None, default)
     model, key = cast(dict[str, Any], found.model), str(found.corpus)
@@ -122,8 +124,7 @@ def test_texts_outside_the_corpus_bring_the_model_and_english_ones_leave_it(page
 def test_a_file_to_train_on_is_planned_for_the_model_of_its_language(page: Page, static: str, tmp_path: Path) -> None:
     default = page.studio.settings.default_model
     draft, fitting, header = fine_tune.open_fitting(page, get_sample("chinese_pairs").path, None, default, "")
-    update, brought = header.values()
-    assert fitting == static == update["value"] and brought == OtherTexts("chinese_pairs.csv", "zh")
+    assert fitting == static and header == ModelUpdate(props(value=static), OtherTexts("chinese_pairs.csv", "zh"))
     assert draft.request.model == static and (draft.plan is None or draft.plan.spec.model == static)
     draft, fitting, _ = fine_tune.open_fitting(page, write_pairs(tmp_path / "pairs.csv"), None, default, "")
     assert fitting == default == draft.request.model
@@ -132,15 +133,15 @@ def test_a_file_to_train_on_is_planned_for_the_model_of_its_language(page: Page,
 
 def test_a_line_says_which_model_was_selected_and_leads_back(page: Page, static: str) -> None:
     default, zh = page.studio.settings.default_model, page.corpora.open(None, ZH)
-    value = banner.banner_view(page, None, zh, static)
+    value = banner.banner_view(page, Header(zh, static))
     assert value is not None
     (note,) = value["notes"]
     assert note["quiet"] and note["text"] == f"Most texts of Chinese messages look like Chinese: {static} is selected."
     assert [one["name"] for one in note["models"]] == [default]
     for kept, language in ((static, "en"), ("", "zh")):  # the visitor chose it; the page is Chinese as well
-        value = banner.banner_view(page, None, zh, static, kept, None, language)
+        value = banner.banner_view(page, Header(zh, static, kept), language)
         assert value is None or not any(note.get("quiet") for note in value["notes"])
-    value = banner.banner_view(page, None, None, static, "", OtherTexts("", "de"))
+    value = banner.banner_view(page, Header(None, static, "", OtherTexts("", "de")))
     assert value is not None and value["notes"][0]["text"].startswith("Your texts look like German: ")
 
 
@@ -149,9 +150,9 @@ def test_whoever_chose_an_english_model_is_offered_the_other_one(tmp_path: Path,
     with studio_at(tmp_path / "home", english, multilingual_model=static) as studio:
         page = Page(studio)
         for key, brought in ((page.corpora.open(None, ZH), None), (None, OtherTexts("train.csv", "zh"))):
-            value = banner.banner_view(page, None, key, english, english, brought)
+            value = banner.banner_view(page, Header(key, english, english, brought))
             assert value is not None
             (note,) = value["notes"]
             assert "which this model was not trained on" in note["text"] and not note.get("quiet")
             assert note["models"][0]["name"] == static
-        assert banner.banner_view(page, None, None, english, english) is None
+        assert banner.banner_view(page, Header(None, english, english)) is None

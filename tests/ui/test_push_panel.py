@@ -19,8 +19,8 @@ from tiny_studio import quick, studio_at, write_pairs
 from sbert_studio.errors import StudioError
 from sbert_studio.models.io.load import load_folder
 from sbert_studio.services import Studio, TrainRequest
+from sbert_studio.ui.components import hub_token, push_model
 from sbert_studio.ui.page import Page
-from sbert_studio.ui.push_panel import hub_token, push_model
 
 TOKEN = "hf_test"
 
@@ -121,8 +121,8 @@ def test_a_run_is_pushed_and_opens_again_as_it_was(studio: Studio, run_id: str, 
 @pytest.mark.parametrize(
     ("repository", "token", "said"),
     [
-        ("me/model", "hf_wrong", "does not know who you are"),
-        (Hub.taken, TOKEN, "you may not write to somebody-else/model"),
+        ("me/model", "hf_wrong", "does not recognize you"),
+        (Hub.taken, TOKEN, "you have no permission to write to somebody-else/model"),
         ("a b", TOKEN, "cannot be the name of a repository"),
         ("", TOKEN, "cannot be the name of a repository"),
         ("../../etc", TOKEN, "cannot be the name of a repository"),
@@ -138,7 +138,7 @@ def test_what_the_hub_refuses_is_said_in_words(
 def test_a_hub_that_cannot_be_reached_and_models_of_others(studio: Studio, run_id: str, page: Page, hub: tuple[str, Path]) -> None:
     with pytest.raises(StudioError, match="cannot be reached"):
         studio.models.push_to_hub(run_id, "me/model", TOKEN, endpoint="http://127.0.0.1:9")
-    with pytest.raises(StudioError, match="was not made here"):
+    with pytest.raises(StudioError, match="was not trained here"):
         studio.models.push_to_hub("all-MiniLM-L6-v2", "me/model", TOKEN, endpoint=hub[0])
     shared = Page(studio, shared=True)
     with pytest.raises(StudioError, match="not yours"):

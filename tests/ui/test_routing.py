@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import gradio as gr
 import pytest
 
 from sbert_studio.errors import StudioError
-from sbert_studio.ui import corpus_picker, routing
+from sbert_studio.ui import corpora, routing
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panel import Selection
 from sbert_studio.ui.routing import Location
+from sbert_studio.ui.state import Header
 from sbert_studio.ui.tabs.evaluate import model_diff
 from sbert_studio.ui.views import UNCHANGED
 
@@ -20,14 +20,7 @@ TABS = {"search": "Search", "map": "Map"}
 
 
 def go(page: Page, sent: Any, corpus: str | None = None, model: Any = None, owner: Any = None) -> routing.LocationView:
-    return routing.open_location(page, TABS, Selection("go", sent), owner, corpus, model)
-
-
-@pytest.fixture
-def said(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    words: list[str] = []
-    monkeypatch.setattr(gr, "Warning", lambda text, **_: words.append(text))
-    return words
+    return routing.open_location(page, TABS, Selection("go", sent), Header(corpus, model, owner=owner))
 
 
 @pytest.mark.parametrize("sent", [None, [], "tab", {"tab": 3, "evil": "x", "q": None}, {"whole": "0"}])
@@ -45,8 +38,8 @@ def test_an_address_is_read_word_by_word() -> None:
     )  # fmt: skip
 
 
-def test_a_link_brings_the_visitors_own_file_back(page: Page, corpus_file: Path, said: list[str]) -> None:
-    key = corpus_picker.open_file(page, str(corpus_file))
+def test_a_link_brings_the_visitors_own_file_back(page: Page, corpus_file: Path, toasts: list[str]) -> None:
+    key = corpora.open_file(page, str(corpus_file))
     corpus = page.corpora.get(key)
     assert corpus.id.startswith("file:") and corpus.path != corpus_file
     corpus_file.unlink()
@@ -55,19 +48,19 @@ def test_a_link_brings_the_visitors_own_file_back(page: Page, corpus_file: Path,
     assert isinstance(found.corpus, str) and page.corpora.get(found.corpus).corpus.texts == corpus.corpus.texts
     assert found.tabs.selected == "Search" and chooser["value"] == corpus.id and (corpus.corpus.name, corpus.id) in chooser["choices"]
     assert found.address["corpus"] == corpus.corpus.digest and found.address["visit"] == "1"
-    assert found.location.tab == "search" and not said
+    assert found.location.tab == "search" and not toasts
 
 
-def test_what_a_link_names_and_is_not_here_is_told_and_the_rest_is_gone_to(page: Page, said: list[str]) -> None:
+def test_what_a_link_names_and_is_not_here_is_told_and_the_rest_is_gone_to(page: Page, toasts: list[str]) -> None:
     sent = {"tab": "map", "corpus": "file:0123456789ab", "model": "run-0000000000"}
     found = go(page, sent, model=page.studio.settings.default_model)
     assert found.tabs.selected == "Map" and found.model is UNCHANGED and found.corpus is UNCHANGED
-    assert "run-0000000000" in said[0] and "no longer stored here" in said[0]
+    assert "run-0000000000" in toasts[0] and "no longer stored here" in toasts[0]
     assert found.address["address"] == {"model": "", "corpus": ""}
 
 
-def test_back_to_an_address_without_a_corpus_is_back_to_the_first_one(page: Page, corpus_file: Path, said: list[str]) -> None:
-    key = corpus_picker.open_file(page, str(corpus_file))
+def test_back_to_an_address_without_a_corpus_is_back_to_the_first_one(page: Page, corpus_file: Path, toasts: list[str]) -> None:
+    key = corpora.open_file(page, str(corpus_file))
     for whole, name in (("1", page.corpora.sample().corpus.name), ("", "corpus.csv")):
         found = go(page, {"tab": "search", "whole": whole}, key)
         assert found.address["corpus_name"] == name and isinstance(found.corpus, str) == (whole == "1")
@@ -76,7 +69,7 @@ def test_back_to_an_address_without_a_corpus_is_back_to_the_first_one(page: Page
 def test_a_corpus_that_no_link_leads_to_is_named_all_the_same(page: Page, corpus_file: Path) -> None:
     from dataclasses import replace
 
-    chosen = page.corpora.get(corpus_picker.open_file(page, str(corpus_file)))
+    chosen = page.corpora.get(corpora.open_file(page, str(corpus_file)))
     part = page.corpora.put(replace(chosen, corpus=chosen.corpus.subset(range(5), "some", "for a test"), id=""))
     shown = routing.update_corpus_chooser(page, None, part)
     assert shown["value"] == "" and shown["choices"][0] == ("some", "")
@@ -84,39 +77,36 @@ def test_a_corpus_that_no_link_leads_to_is_named_all_the_same(page: Page, corpus
 
 
 def test_the_chooser_offers_a_file_of_ones_own_and_goes_back_to_what_is_chosen(page: Page, corpus_file: Path) -> None:
-    key = corpus_picker.open_file(page, str(corpus_file))
-    back: Any = routing.choose_corpus(page, None, routing.OWN_FILE, key, None, "", None).corpus_name
+    key = corpora.open_file(page, str(corpus_file))
+    back: Any = routing.choose_corpus(page, routing.OWN_FILE, Header(key)).corpus_name
     assert back["value"] == page.corpora.get(key).id and back["choices"][-1] == ("A file of your own…", routing.OWN_FILE)
-    assert routing.choose_corpus(page, None, page.corpora.sample().id, key, None, "", None).corpus not in (key, UNCHANGED)
+    assert routing.choose_corpus(page, page.corpora.sample().id, Header(key)).corpus not in (key, UNCHANGED)
 
 
-def test_strangers_do_not_open_each_others_files(studio: Any, corpus_file: Path, said: list[str]) -> None:
+def test_strangers_do_not_open_each_others_files(studio: Any, corpus_file: Path, toasts: list[str]) -> None:
     shared = Page(studio, shared=True)
     mine, theirs = ({"owner": f"visitor-{number:016x}", "job": ""} for number in (1, 2))
-    corpus = shared.corpora.get(corpus_picker.open_file(shared, str(corpus_file), mine))
+    corpus = shared.corpora.get(corpora.open_file(shared, str(corpus_file), mine))
     assert corpus.id in dict(map(reversed, shared.corpora.choices(mine)))  # type: ignore[arg-type]
     assert corpus.id not in dict(map(reversed, shared.corpora.choices(theirs)))  # type: ignore[arg-type]
     go(shared, {"corpus": corpus.id}, owner=theirs)
-    assert "somebody else" in said[0]
+    assert "somebody else" in toasts[0]
 
 
-def test_a_file_is_deleted_when_its_owner_asks_and_nobody_finds_it_again(
-    page: Page, corpus_file: Path, said: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    told: list[str] = []
-    monkeypatch.setattr(gr, "Info", lambda text, **_: told.append(text))
-    key = corpus_picker.open_file(page, str(corpus_file))
+def test_a_file_is_deleted_when_its_owner_asks_and_nobody_finds_it_again(page: Page, corpus_file: Path, toasts: list[str]) -> None:
+    key = corpora.open_file(page, str(corpus_file))
     chosen = page.corpora.get(key)
     assert (
-        corpus_picker.show_delete_button(page, key)["visible"]
-        and not corpus_picker.show_delete_button(page, page.corpora.put(page.corpora.sample()))["visible"]
+        corpora.show_delete_button(page, key)["visible"]
+        and not corpora.show_delete_button(page, page.corpora.put(page.corpora.sample()))["visible"]
     )
-    again = corpus_picker.delete_file(page, key, None)
-    assert page.corpora.get(again) is page.corpora.sample() and not chosen.path.exists() and told
+    again = corpora.delete_file(page, key, None)
+    assert page.corpora.get(again) is page.corpora.sample() and not chosen.path.exists()
+    assert toasts == ["Your file is deleted here."]
     with pytest.raises(StudioError, match="was removed, as you asked"):
         page.corpora.get(key)
     go(page, {"corpus": chosen.id})
-    assert "no longer stored here" in said[0]
+    assert "no longer stored here" in toasts[1]
 
 
 def test_the_two_models_of_what_changed_come_back_where_both_are_here(page: Page) -> None:
@@ -127,11 +117,11 @@ def test_the_two_models_of_what_changed_come_back_where_both_are_here(page: Page
     assert model_diff.open_location(page, Location(before=tiny, after="run-0000000000"), None) is None
 
 
-def test_all_models_of_a_link_that_are_not_here_are_named_once(page: Page, said: list[str]) -> None:
+def test_all_models_of_a_link_that_are_not_here_are_named_once(page: Page, toasts: list[str]) -> None:
     sent = {"tab": "map", "view": "changed", "from": "__proto__", "to": "constructor", "model": "run-0000000000"}
     assert model_diff.open_location(page, go(page, sent).location, None) is None
-    (message,) = said
+    (message,) = toasts
     assert "'run-0000000000', '__proto__', 'constructor' do not exist" in message
-    said.clear()
+    toasts.clear()
     go(page, sent | {"to": "__proto__", "model": ""})
-    assert said == ["The model '__proto__' does not exist here."]
+    assert toasts == ["The model '__proto__' does not exist here."]

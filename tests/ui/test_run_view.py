@@ -9,7 +9,6 @@ import pytest
 from sbert_studio.runs.run import Run
 from sbert_studio.services.results import RunView
 from sbert_studio.ui.run_view import FollowedRun, smooth
-from sbert_studio.ui.views import to_sentence
 
 
 def step(number: int, loss: float | None = 0.5) -> dict[str, Any]:
@@ -79,11 +78,6 @@ def test_a_failure_is_told_with_its_hint() -> None:
         FollowedRun("r").panel(RunView(run(status="failed", message="out of memory", hint="choose a smaller batch"), ()))["message"]
         == "Out of memory. Choose a smaller batch."
     )
-
-
-@pytest.mark.parametrize(("words", "shown"), [("", ""), ("a b.", "A b."), ("Größe", "Größe.")])
-def test_sentences_begin_large_and_end_with_a_stop(words: str, shown: str) -> None:
-    assert to_sentence(words) == shown
 
 
 def test_a_run_of_several_trainings_shows_the_one_that_goes_on_and_those_that_are_done() -> None:

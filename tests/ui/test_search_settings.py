@@ -18,10 +18,10 @@ from sbert_studio.errors import StudioError
 from sbert_studio.models.io.load import load_folder
 from sbert_studio.models.io.settings import EncoderConfig
 from sbert_studio.models.prompts import SearchSettings
-from sbert_studio.ui import corpus_picker
+from sbert_studio.services.search import SearchOptions
+from sbert_studio.ui import corpora
 from sbert_studio.ui.page import Page
-from sbert_studio.ui.tabs.search.handlers import search
-from sbert_studio.ui.tabs.search.view_model import SearchInputs
+from sbert_studio.ui.tabs.search.handlers import SearchInputs, search
 
 DISTINCT = [text for text in dict.fromkeys(TEXTS) if text.strip()]
 OWN = SearchSettings("hello world ", "none", 8)
@@ -45,11 +45,11 @@ def expected(folder: Path) -> Any:
 def test_settings_of_a_search_stand_in_the_place_of_the_models(home: Path, folder: Path) -> None:
     with studio_at(home, folder) as studio:
         corpus = studio.data.read_corpus(table_from_columns("made up", {"text": DISTINCT}))
-        found = studio.search.search(corpus, "lost card", len(DISTINCT), settings=OWN)
+        found = studio.search.search(corpus, "lost card", len(DISTINCT), options=SearchOptions(settings=OWN))
         np.testing.assert_allclose([hit.score for hit in found.hits], np.sort(expected(folder))[::-1], atol=1e-5)
-        without = studio.search.search(corpus, "lost card", len(DISTINCT), settings=SearchSettings())
+        without = studio.search.search(corpus, "lost card", len(DISTINCT), options=SearchOptions(settings=SearchSettings()))
         assert without.hits == studio.search.search(corpus, "lost card", len(DISTINCT)).hits != found.hits
-        again = studio.search.search(corpus, "lost card", len(DISTINCT), settings=OWN)
+        again = studio.search.search(corpus, "lost card", len(DISTINCT), options=SearchOptions(settings=OWN))
         assert again.hits == found.hits
 
 
@@ -57,7 +57,7 @@ def test_the_page_passes_them_on_for_the_model_in_the_header(home: Path, folder:
     (tmp_path / "texts.txt").write_text("\n".join(DISTINCT))
     with studio_at(home, folder) as studio:
         page = Page(studio)
-        key = corpus_picker.open_file(page, str(tmp_path / "texts.txt"))
+        key = corpora.open_file(page, str(tmp_path / "texts.txt"))
         inputs = SearchInputs(key, "lost card", 3, query_prompt=OWN.query_prompt, document_prompt=OWN.document_prompt, truncate_dim=8)
         value = search(page, inputs).hits
         best = np.argsort(-expected(folder), kind="stable")[:3].tolist()
@@ -82,8 +82,8 @@ def test_what_a_model_cannot_do_is_refused_by_name(home: Path, tmp_path: Path) -
     with studio_at(home, write_static(tmp_path / "words")) as studio:
         corpus = studio.data.read_corpus(table_from_columns("made up", {"text": ["cat dog", "moon star", "red cat"]}))
         with pytest.raises(StudioError, match="takes no prompts"):
-            studio.search.search(corpus, "cat", settings=SearchSettings(query_prompt="query: "))
-        assert studio.search.search(corpus, "cat", settings=SearchSettings(truncate_dim=4)).hits
+            studio.search.search(corpus, "cat", options=SearchOptions(settings=SearchSettings(query_prompt="query: ")))
+        assert studio.search.search(corpus, "cat", options=SearchOptions(settings=SearchSettings(truncate_dim=4))).hits
     with pytest.raises(StudioError, match="truncate_dim is -1"):
         SearchSettings(truncate_dim=-1)
 

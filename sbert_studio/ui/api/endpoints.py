@@ -17,9 +17,23 @@ from ..handlers import log_unexpected
 from ..page import Page
 from ..sessions.streams import ABANDONED
 from ..sessions.tasks import TASKS
-from .arguments import Verb
-from .verbs import check, draw_map, evaluate, mine, resume, run, search, similarity, stop, train
+from .verbs import Verb, check, draw_map, evaluate, mine, resume, run, search, similarity, stop, train
 
+_VERBS: dict[str, Verb] = {
+    "similarity": similarity,
+    "search": search,
+    "mine": mine,
+    "map": draw_map,
+    "check": check,
+    "train": train,
+    "run": run,
+    "stop": stop,
+    "resume": resume,
+    "evaluate": evaluate,
+}
+_FILES = ("file", "dev", "first", "known", "files")
+_NUMBERS = {"k": 10, "top": 10, "after": 0, "dimensions": 2}
+_AUTO = ("clusters", "loss", "method", "task")  # texts whose default is "auto"
 _MAX_INTEGER = 1 << 53  # JSON numbers are exact up to it
 
 
@@ -48,11 +62,7 @@ def as_endpoint(verb: Verb, endpoint: str, first: object) -> Verb:
 
 
 def _to_argument(parameter: inspect.Parameter, value: object) -> object:
-    """Convert an argument: ``None`` for a text is an empty one, and a number must be finite.
-
-    Raises:
-        StudioError: it is no such number, or a text with a lone surrogate.
-    """
+    """Convert an argument: ``None`` for a text is an empty one, and a number must be finite."""
     if isinstance(value, str) and not is_valid_utf8(value):
         raise StudioError(f"{parameter.name} holds half of a character (a lone surrogate)", "send whole characters, in UTF-8")
     if parameter.annotation == "str":
@@ -63,42 +73,25 @@ def _to_argument(parameter: inspect.Parameter, value: object) -> object:
 
 
 def build_api(page: Page) -> None:
-    """Add the endpoints to the page, behind hidden components."""
+    components: dict[str, gr.components.Component] = {}
     with gr.Column(visible=False):
-        # Gradio's page translates the label "file".
-        file, dev, first, known = (gr.File(file_types=FILE_TYPES, label=label) for label in ("table", "dev", "first", "known"))
-        model, column, query, a, b, name, run_id, token = (
-            gr.Textbox("", label=label) for label in ("model", "column", "query", "a", "b", "name", "run_id", "token")
-        )
-        k, top, after = (gr.Number(value, precision=0, label=label) for label, value in (("k", 10), ("top", 10), ("after", 0)))
-        dimensions = gr.Number(2, precision=0, label="dimensions")
-        mode = gr.Radio(["semantic", "lexical", "hybrid"], value="semantic", label="mode")
-        clusters, loss, method, task = (gr.Textbox("auto", label=label) for label in ("clusters", "loss", "method", "task"))
-        settings = gr.Textbox("", label="settings")
-        parts = [
-            gr.Textbox("", label=label)
-            for label in ("kind", "columns", "target", "group", "scale", "order", "encoding", "delimiter", "header")
-        ]
-        files = gr.File(file_count="multiple", file_types=FILE_TYPES, label="files")
-        models, suite = (gr.Textbox("", label=label) for label in ("models", "suite"))
-        as_read = gr.Checkbox(False, label="as_read")
         found = gr.JSON()
-        for verb, endpoint, inputs in (
-            (similarity, "similarity", [a, b, model]),
-            (search, "search", [file, query, k, mode, model, column]),
-            (mine, "mine", [file, top, model, column]),
-            (draw_map, "map", [file, clusters, dimensions, model, column]),
-            (check, "check", [file, model, *parts]),
-            (train, "train", [file, loss, method, settings, model, name, dev, first, *parts, as_read]),
-            (run, "run", [run_id, after]),
-            (stop, "stop", [run_id, token]),
-            (resume, "resume", [run_id, token]),
-            (evaluate, "evaluate", [file, model, task, *parts, as_read, files, models, suite, known]),
-        ):
-            gr.Button().click(
-                as_endpoint(verb, endpoint, page if verb is train else page.studio),
-                inputs,
-                found,
-                api_name=endpoint,
-                show_progress="hidden",
-            )
+        for endpoint, verb in _VERBS.items():
+            call = as_endpoint(verb, endpoint, page if verb is train else page.studio)
+            names = list(inspect.signature(call).parameters)
+            components |= {name: _component(name) for name in names if name not in components}
+            inputs = [components[name] for name in names]
+            gr.Button().click(call, inputs, found, api_name=endpoint, show_progress="hidden")
+
+
+def _component(name: str) -> gr.components.Component:
+    """Return the component of the arguments called ``name``, whose value is their default."""
+    if name in _FILES:
+        # Gradio's page translates the label "file".
+        label, file_count = "table" if name == "file" else name, "multiple" if name == "files" else "single"
+        return gr.File(file_count=file_count, file_types=FILE_TYPES, label=label)
+    if name in _NUMBERS:
+        return gr.Number(_NUMBERS[name], precision=0, label=name)
+    if name == "mode":
+        return gr.Radio(["semantic", "lexical", "hybrid"], value="semantic", label=name)
+    return gr.Checkbox(False, label=name) if name == "as_read" else gr.Textbox("auto" if name in _AUTO else "", label=name)

@@ -32,18 +32,13 @@ _POLL = 0.1  # seconds between checks whether a call has reached the queue
 
 
 class McpServer(GradioMCPServer):  # type: ignore[misc]
-    """Gradio's MCP server, which also accepts the content of files.
-
-    Attributes:
-        takes_paths: whether a file may be a path of this machine; not if strangers can reach it.
-    """
+    """Gradio's MCP server, which also accepts the content of files, and paths of this machine unless strangers can reach it."""
 
     takes_paths = False
     ledger: UploadLedger
     _ending: ClassVar[set[asyncio.Task[None]]] = set()
 
     def _get_or_create_client(self) -> Client:
-        """Return Gradio's client of this page, with a header that attributes uploads to this server."""
         client = super()._get_or_create_client()
         client.headers[MCP_HEADER] = signed(MCP_ADDRESS)
         return client
@@ -65,11 +60,6 @@ class McpServer(GradioMCPServer):  # type: ignore[misc]
         return convert(value, [])
 
     def _file(self, argument: str) -> FileData:
-        """Return the file data of an argument, and count its bytes for the caller.
-
-        Raises:
-            StudioError: it is no file, or exceeds the caller's quota.
-        """
         request = self.mcp_server.request_context.request
         address, size = str(getattr(getattr(request, "client", None), "host", "")), len(argument)
         if reason := self.ledger.refusal(address, size):
@@ -78,7 +68,6 @@ class McpServer(GradioMCPServer):  # type: ignore[misc]
         return to_file_data(argument, self.takes_paths)
 
     async def _execute_tool_without_progress(self, job: Job) -> list[object]:
-        """Wait for the answer. Gradio would wait in a thread, which does not end when the caller disconnects."""
         async with self._cancel_on_disconnect(job):
             return [await asyncio.wrap_future(job.future)]
 
@@ -88,7 +77,6 @@ class McpServer(GradioMCPServer):  # type: ignore[misc]
 
     @asynccontextmanager
     async def _cancel_on_disconnect(self, job: Job) -> AsyncIterator[None]:
-        """Stop the call that ``job`` waits for if the ``with`` is left before its answer, because the request was cancelled."""
         try:
             yield
         finally:
@@ -106,7 +94,6 @@ class McpServer(GradioMCPServer):  # type: ignore[misc]
             await asyncio.sleep(_POLL)
 
     def postprocess_output_data(self, data: list[object], root_url: str) -> object:
-        """Return the answers as JSON."""
         return super().postprocess_output_data(
             [json.dumps(one, ensure_ascii=False) if isinstance(one, dict | list) else one for one in data], root_url
         )
@@ -127,10 +114,8 @@ def configure_mcp(server: GradioMCPServer | None, *, takes_paths: bool, ledger: 
 
 
 def to_file_data(argument: str, takes_paths: bool) -> FileData:
-    """Return the file data of an argument: a data URL, a web address, a path or the text of a table.
-
-    Raises:
-        StudioError: it is none of them.
+    """Return the file data of an argument: a data URL, a web address, a path or the text of a table. Raise StudioError if it is none of
+    them.
     """
     folder = get_upload_folder()
     if argument.startswith("data:"):
@@ -155,7 +140,6 @@ def _path(argument: str) -> Path | None:
 
 
 def _suffix(text: str) -> str:
-    """Return a file name extension for the text of a table, by its first line."""
     first = text.lstrip().splitlines()[0]
     if first.startswith("{"):
         return ".jsonl"

@@ -2,28 +2,89 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ...data.schema.roles import SchemaOverrides, parse_overrides
 from ...errors import StudioError, is_valid_utf8
 from ...services.leaderboard import LOCAL_OWNER
+from ...services.questions import OpenQuestionsError, describe_answers
+from ...services.questions import parse_overrides as typed
 from ...services.training_plan import TrainRequest
-from .arguments import require_file, with_schema_arguments
 
 if TYPE_CHECKING:
-    from ...data.schema.roles import SchemaOverrides
     from ...services import Studio
     from ..page import Page
 
-
 Json = dict[str, object]
+Verb = Callable[..., Json]
 _DIGITS = re.compile(r"[0-9]+", re.ASCII)
 _MAX_DIGITS = 1_000  # of a number of clusters; Python parses at most 4,300
 _MAX_JSON_DIGITS = 16
 _MAX_MODELS = 6
 _PATHS = ("path", "model")  # fields of events that name folders of this machine
+_PLACEHOLDER = "        overrides: what is known about the file.\n"
+_ARGUMENTS = """\
+        kind: scored_pairs, labelled_pairs, positive_pairs, triplets, labelled_texts or sentences; empty to detect it, as for the
+            arguments that follow.
+        columns: the text columns, separated by commas, in the order of their parts.
+        target: the column of scores, labels or categories.
+        group: the column of topics.
+        scale: scores of the least and the most similar, such as 0-5, or 5-0.
+        order: labels from least to most similar, separated by commas; none if they have no order.
+        encoding: codec, such as utf-8 or gb18030.
+        delimiter: between two cells, such as ; or tab.
+        header: yes or no: whether the first row contains the column names.
+"""
+_AS_READ = "        as_read: accept an uncertain detection; otherwise the question and its answers are returned as an error.\n"
+
+
+def with_schema_arguments(*, accepts_uncertain: bool) -> Callable[[Verb], Verb]:
+    """Replace the parameter ``overrides``, also in the docstring, by those of :func:`_overrides`; an open question becomes an error."""
+
+    def wrap(verb: Verb) -> Verb:
+        own = list(inspect.signature(verb).parameters.values())
+        shared = list(inspect.signature(_overrides).parameters.values())[: None if accepts_uncertain else -1]
+        place = next(number for number, each in enumerate(own) if each.name == "overrides")
+        later = [each.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD) for each in own[place + 1 :]]
+        signature = inspect.signature(verb).replace(parameters=[*own[:place], *shared, *later])
+
+        @functools.wraps(verb)
+        def call(*args: object, **named: object) -> Json:
+            bound = signature.bind(*args, **named).arguments
+            overrides = _overrides(**{each.name: bound.pop(each.name) for each in shared if each.name in bound})
+            try:
+                return verb(**bound, overrides=overrides)
+            except OpenQuestionsError as error:
+                raise StudioError(error.message, describe_answers(error.questions[0]), error.rows) from None
+
+        call.__signature__ = signature  # type: ignore[attr-defined]
+        call.__doc__ = (verb.__doc__ or "").replace(_PLACEHOLDER, _ARGUMENTS + _AS_READ * accepts_uncertain)
+        return call
+
+    return wrap
+
+
+def _overrides(
+    kind: str = "",
+    columns: str = "",
+    target: str = "",
+    group: str = "",
+    scale: str = "",
+    order: str = "",
+    encoding: str = "",
+    delimiter: str = "",
+    header: str = "",
+    as_read: bool = False,
+) -> SchemaOverrides:
+    values = [value or None for value in (kind, columns, target, group, scale, order)]
+    first_row = typed({"header": header})["header"] if header else None
+    return parse_overrides(*values, encoding=encoding or None, delimiter=delimiter or None, header=first_row, as_read=bool(as_read))
 
 
 def similarity(studio: Studio, a: str, b: str, model: str) -> Json:
@@ -164,13 +225,7 @@ def evaluate(
 
 
 @with_schema_arguments(accepts_uncertain=False)
-def check(
-    studio: Studio,
-    file: str,
-    model: str = "",
-    *,
-    overrides: SchemaOverrides,
-) -> Json:
+def check(studio: Studio, file: str, model: str = "", *, overrides: SchemaOverrides) -> Json:
     """Detect the kind of training examples in a file, and report its problems.
 
     Args:
@@ -297,3 +352,9 @@ def _integer(digits: str) -> int:
     if len(digits) > _MAX_JSON_DIGITS:
         raise StudioError(f"the settings hold a number of {len(digits):,} digits", f"at most {_MAX_JSON_DIGITS} are read")
     return int(digits)
+
+
+def require_file(path: str | None) -> Path:
+    if not path:
+        raise StudioError("there is no file", "send one")
+    return Path(path)

@@ -1,16 +1,24 @@
-"""Validation of the arguments of a call. Gradio by itself would answer ``error: null``, or pass them to the handler."""
+"""Gradio's blocks and sessions, changed: arguments of calls are checked, and session state is smaller and released earlier.
+
+Gradio by itself would answer ``error: null`` to invalid arguments, or pass them to the handler. It also copies the configuration of every
+component for each session (0.6 MB on this page) to serve links to a page's state, which this page does not offer, and makes a session for
+every call of the API, of which a thousand stay.
+"""
 
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Mapping
+from copy import copy
+from datetime import datetime, timedelta
 
 import gradio as gr
 from gradio.blocks import BlockFunction
 from gradio.components import Component
 from gradio.exceptions import InvalidPathError
 from gradio.processing_utils import check_all_files_in_cache
-from gradio.state_holder import SessionState
+from gradio.state_holder import SessionState, StateHolder
 
 from ...errors import shorten_quotes
 
@@ -20,20 +28,17 @@ _NOT_FETCHED = "files are not fetched from web addresses here. hint: upload the 
 _NOT_READ = "the arguments could not be read: {}. hint: see the page's API documentation for their number and their kinds."
 _SIMPLE = (str, int, float, bool)
 _CONSEQUENCES = {"change", "load", "then", "success", "failure", "tick"}
+_IDLE, _CLOSED = timedelta(minutes=2), timedelta(minutes=10)
 _NO_EVENT = "this event was sent without what was chosen. hint: it is sent by the page when something is clicked"
 
 
 class StudioBlocks(gr.Blocks):  # type: ignore[misc]
-    """``gr.Blocks`` that explains why it rejects the arguments of a call.
+    """``gr.Blocks`` that explains why it rejects the arguments of a call."""
 
-    Attributes:
-        accepts_urls: whether a file may be a web address. Gradio downloads it whatever its size.
-    """
-
-    accepts_urls = True
+    accepts_urls = True  # whether a file may be a web address; Gradio downloads it whatever its size
 
     def get_config_file(self) -> object:
-        """Return the configuration of the page, with ``None`` as the value of each ``gr.State``, as in each answer that fills one.
+        """Return the configuration with ``None`` as the value of each ``gr.State``, as in each answer that fills one.
 
         Gradio omits the value at first, so that the first answer counts as a change even if it leaves the state alone.
         """
@@ -46,12 +51,9 @@ class StudioBlocks(gr.Blocks):  # type: ignore[misc]
     async def preprocess_data(
         self, block_fn: BlockFunction, inputs: list[object], state: SessionState | None, *args: object, **named: object
     ) -> object:
-        """Check and convert the arguments of a call.
+        """Check and convert the arguments of a call; raise gr.Error with the reason if they are rejected.
 
         In an event that follows another, a choice that is no longer offered is dropped, since it was sent before the new choices arrived.
-
-        Raises:
-            gr.Error: the reason for rejecting them.
         """
         try:
             if not self.accepts_urls and any(_is_web_address(value) for value in inputs):
@@ -83,11 +85,7 @@ class StudioBlocks(gr.Blocks):  # type: ignore[misc]
         *args: object,
         **named: object,
     ) -> object:
-        """Call the handler, see ``gr.Blocks``.
-
-        Raises:
-            gr.Error: the handler needs event data that is missing, or that names a file that was not uploaded.
-        """
+        """Call the handler. Raise gr.Error if event data is missing, or names a file that was not uploaded."""
         if getattr(block_fn, "collects_event_data", False) and iterator is None:
             sent = None if event_data is None else event_data._data
             if not isinstance(sent, Mapping) or not {"index", "value"} <= sent.keys() or isinstance(sent["value"], list | dict):
@@ -100,7 +98,6 @@ class StudioBlocks(gr.Blocks):  # type: ignore[misc]
 
 
 def _is_web_address(value: object) -> bool:
-    """Return whether an argument contains a file that is a web address."""
     if isinstance(value, list):
         return any(_is_web_address(one) for one in value)
     if not isinstance(value, Mapping):
@@ -110,11 +107,7 @@ def _is_web_address(value: object) -> bool:
 
 
 def _check_values(components: list[Component], sent: list[object]) -> list[object]:
-    """Return the values of a handler's inputs. Browser storage of the wrong type counts as empty.
-
-    Raises:
-        gr.Error: a component never sends a value of this type.
-    """
+    """Return the values of a handler's inputs; browser storage of the wrong type is empty. Raise gr.Error for other wrong types."""
     fitting = list(sent)
     for place, (component, value) in enumerate(zip(components, sent, strict=False)):
         if isinstance(component, gr.BrowserState):
@@ -129,12 +122,10 @@ def _check_values(components: list[Component], sent: list[object]) -> list[objec
 
 
 def _is_consequence(event: BlockFunction) -> bool:
-    """Return whether the page sent an event by itself, after a change or another event, rather than after a click or an API call."""
     return event.api_visibility == "private" and all(name in _CONSEQUENCES for _, name in event.targets)
 
 
 def _offered(component: Component, value: object, state: SessionState | None) -> object:
-    """Return the part of a value that a dropdown offers in this session; ``None`` for a choice that it does not offer."""
     if not isinstance(component, gr.Dropdown):
         return value
     now = state[component._id] if state is not None and component._id in state else component
@@ -150,7 +141,6 @@ _KINDS = {list: "a list", dict: "an object", str: "a text", bool: "true or false
 
 
 def _fits(component: Component, value: object) -> bool:
-    """Return whether a component can send a value; an empty one sends ``None``."""
     if value is None:
         return True
     if isinstance(component, gr.Textbox | gr.Radio):
@@ -163,3 +153,58 @@ def _fits(component: Component, value: object) -> bool:
     if isinstance(component, gr.Number | gr.Slider):
         return isinstance(value, int | float) and not isinstance(value, bool)
     return True
+
+
+class LeanSessionState(SessionState):  # type: ignore[misc]
+    def __init__(self, blocks: gr.Blocks) -> None:
+        self.blocks_config = copy(blocks.default_config)
+        self.config_values: dict[int, object] = {}
+        self.state_data: dict[int, object] = {}
+        self._state_ttl: dict[int, object] = {}
+        self.is_closed = False
+        self.STATE_TTL_WHEN_CLOSED = int(_CLOSED.total_seconds())
+
+    def __setitem__(self, key: int, value: object) -> None:
+        super().__setitem__(key, value)
+        self.config_values.clear()
+
+    def _update_config(self, key: int) -> None:
+        pass
+
+    def _update_value_in_config(self, key: int, value: object) -> None:
+        pass
+
+
+class SessionHolder(StateHolder):  # type: ignore[misc]
+    """Sessions of an app. Those of open pages stay; those of single calls go after two minutes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._pages: set[str] = set()
+        self._guard = threading.Lock()
+
+    def __getitem__(self, session_id: str) -> SessionState:
+        if session_id not in self.session_data:
+            self.session_data[session_id] = LeanSessionState(self.blocks)
+        return super().__getitem__(session_id)
+
+    def opened(self, session_id: str) -> None:
+        with self._guard:
+            self._pages.add(session_id)
+
+    def closed(self, session_id: str) -> None:
+        with self._guard:
+            self._pages.discard(session_id)
+
+    def sweep(self, now: datetime | None = None) -> list[str]:
+        """Remove sessions that nobody returns to, and return their ids."""
+        now, removed = now or datetime.now(), []
+        with self._guard, self.lock:
+            for name, used in list(self.time_last_used.items()):
+                session = self.session_data.get(name)
+                patience = _CLOSED if session is not None and session.is_closed else _IDLE
+                if name not in self._pages and now - used > patience:
+                    self.session_data.pop(name, None)
+                    self.time_last_used.pop(name, None)
+                    removed.append(name)
+        return removed

@@ -37,25 +37,13 @@ _MAX_SEEN = 4_096
 
 @dataclass(frozen=True)
 class StoredFile:
-    """A visitor's file.
-
-    Attributes:
-        id: known to its owner only.
-        name: as the visitor calls it.
-        path: of the copy.
-        bytes: size with the extra JSON files.
-        used: when it was last opened, in seconds since the epoch.
-        column: text column that was used last.
-        use: purpose, such as ``corpus``.
-    """
-
-    id: str
-    name: str
-    path: Path
-    bytes: int
-    used: float
-    column: str
-    use: str
+    id: str  # known to its owner only
+    name: str  # as the visitor calls it
+    path: Path  # of the copy
+    bytes: int  # size with the extra JSON files
+    used: float  # when it was last opened, in seconds since the epoch
+    column: str  # text column that was used last
+    use: str  # purpose, such as ``corpus``
 
 
 class EditConflictError(StudioError):
@@ -67,7 +55,8 @@ class FileStore:
 
     Args:
         each: quota of one visitor in bytes; their least recently used files are deleted first.
-        total: quota of all. Beyond it the file that nobody used for longest is deleted; if all files of others were used today, the newest.
+        total: quota of all. Beyond it the file that nobody used for longest is deleted; if all files of others were used today, the
+            newest.
         days: after which an unused file is deleted; 0 for never.
     """
 
@@ -77,11 +66,7 @@ class FileStore:
         self._seen: OrderedDict[tuple[str, str], str] = OrderedDict()  # (reader, path) → digest of what the reader has seen
 
     def save(self, owner: str, path: Path, name: str, column: str, use: str = CORPUS) -> StoredFile | None:
-        """Store a copy of a file, or reuse an identical one of the same name.
-
-        Returns:
-            ``None`` if it exceeds the quota or the disk is full; the file can be used all the same.
-        """
+        """Store a copy of a file, or reuse an identical one of the same name. Return ``None`` if there is no room."""
         try:
             size = path.stat().st_size
             if size > min(self._each, self._total):
@@ -104,17 +89,11 @@ class FileStore:
             return None
 
     def list_files(self, owner: str) -> list[StoredFile]:
-        """Return an owner's files, last used first."""
         folder = self._workspace.uploads / validate_key(owner)
         files = [file for item in folder.iterdir() if (file := _read(item)) is not None] if folder.is_dir() else []
         return sorted(files, key=lambda file: -file.used)
 
     def get(self, owner: str, file_id: object) -> StoredFile:
-        """Return one of an owner's files.
-
-        Raises:
-            StudioError: this owner has no such file.
-        """
         found = None
         if isinstance(file_id, str) and _ID.fullmatch(file_id):
             found = _read(self._workspace.uploads / validate_key(owner) / file_id)
@@ -131,11 +110,7 @@ class FileStore:
         return self.get(owner, file_id)
 
     def remove(self, owner: str, file_id: object) -> None:
-        """Delete a file.
-
-        Raises:
-            StudioError: as :meth:`get`; or it cannot be deleted.
-        """
+        """Delete a file. Raises as :meth:`get`; or it cannot be deleted."""
         with self._lock:
             folder = self.get(owner, file_id).path.parent
             shutil.rmtree(folder, ignore_errors=True)
@@ -143,15 +118,7 @@ class FileStore:
                 raise StudioError("the file could not be removed: its folder is read-only", f"remove {folder.name} by hand")
 
     def read_extra(self, owner: str, file_id: str, name: str, reader: str = "") -> object:
-        """Return the JSON stored next to a file; ``None`` without it.
-
-        Args:
-            reader: id of the page, which may overwrite what it has read.
-
-        Raises:
-            ValueError: it is damaged.
-            StudioError: as :meth:`get`.
-        """
+        """Return the JSON stored next to a file, which the page ``reader`` may overwrite then. Raise ValueError if it is damaged."""
         path = self._extra_path(owner, file_id, name)
         try:
             with self._lock:
@@ -162,17 +129,10 @@ class FileStore:
             raise ValueError(str(error)) from error
 
     def write_extra(self, owner: str, file_id: str, name: str, value: object, reader: str | None = None) -> bool:
-        """Store JSON next to a file; ``None`` deletes it.
-
-        Args:
-            reader: id of the page; ``None`` overwrites whatever is there.
-
-        Returns:
-            whether there was room.
+        """Store JSON next to a file, or delete it if ``value`` is ``None``; return whether there was room.
 
         Raises:
-            EditConflictError: another page has changed it since this one read it.
-            StudioError: as :meth:`get`.
+            EditConflictError: another page has changed it since the page ``reader`` read it; without a reader it is overwritten.
         """
         with self._lock:
             path = self._extra_path(owner, file_id, name)
@@ -245,7 +205,6 @@ class FileStore:
 
 
 def _stored_name(name: str, suffix: str) -> str:
-    """Return a file name close to the visitor's that is none of the store's own."""
     stem = Path(file_name(name, "corpus")).stem[:_MAX_NAME]
     stored = f"{stem}{suffix}"
     return "corpus-" + stored if stored == _ABOUT or _EXTRA.fullmatch(stored) or file_name(stored) != stored else stored
@@ -256,7 +215,6 @@ def _digest(content: bytes) -> str:
 
 
 def _read(folder: Path) -> StoredFile | None:
-    """Return the file in a folder; ``None`` if it is damaged or incomplete."""
     if not _ID.fullmatch(folder.name):
         return None
     try:
@@ -270,11 +228,7 @@ def _read(folder: Path) -> StoredFile | None:
 
 
 def save_form_file(page: Page, owner: object, path: str | Path | None, use: str) -> str:
-    """Store the file of a form for the next visit, and return its id; empty without a file, or without room.
-
-    Args:
-        use: name of the form.
-    """
+    """Store the file of a form for the next visit, and return its id; empty without a file, or without room. ``use``: name of the form."""
     if not path:
         return ""
     file = page.files.save(page.visitor(owner), Path(path), Path(path).name, "", use)
@@ -308,18 +262,13 @@ def _file_digest(path: Path, _modified: int, _size: int) -> str:
 
 
 class TempFiles:
-    """Files made for one visitor in the system's temporary folder.
-
-    Args:
-        seconds: after which a file is deleted when another is made. All are deleted at the end.
-    """
+    """Files made for one visitor in the system's temporary folder; deleted at the end, or after some seconds when another is made."""
 
     def __init__(self, seconds: float = _HOUR) -> None:
         self._folder: Path | None = None
         self._seconds = seconds
 
     def path(self, name: str) -> Path:
-        """Return a path for a new file of that name, in a folder of its own."""
         folder = self._folder
         if folder is None or not folder.is_dir():  # the system may have deleted it
             self._folder = folder = Path(tempfile.mkdtemp(prefix="sbert-studio-"))

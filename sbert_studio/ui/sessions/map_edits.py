@@ -35,7 +35,6 @@ def sample_for_map(corpus: Corpus) -> tuple[Corpus, tuple[int, ...] | None]:
 
 
 def label_column(chosen: SelectedCorpus) -> str:
-    """Return the name of the label column, distinct from the file's columns."""
     name, number = chosen.labels or LABELS, 2
     while name in chosen.corpus.fields:
         name, number = f"{LABELS} {number}", number + 1
@@ -50,7 +49,6 @@ def without_labels(chosen: SelectedCorpus) -> tuple[SelectedCorpus, tuple[str, .
 
 
 def apply_edits(drawn: DrawnMap) -> SelectedCorpus:
-    """Return the corpus of a map with its labels as a column and without the removed texts."""
     edited = _with_edits(drawn.chosen, drawn.rows, drawn.edits.now)
     start = _with_edits(drawn.chosen, drawn.rows, drawn.edits.start)
     steps = drawn.edits.steps
@@ -58,13 +56,7 @@ def apply_edits(drawn: DrawnMap) -> SelectedCorpus:
 
 
 def replay_edits(start: EditHistory, earlier: EarlierEdits | None) -> tuple[EditHistory, tuple[str, ...]]:
-    """Repeat earlier edits on a map that was drawn again.
-
-    Changes of clusters are left out if the clusters differ from those before.
-
-    Returns:
-        the edits, and notes on what was left out.
-    """
+    """Repeat earlier edits on a map that was drawn again, and return notes on those that do not fit other clusters."""
     from ...explore.map_edits import CLUSTER_EDITS
 
     if earlier is None:
@@ -85,15 +77,11 @@ def replay_edits(start: EditHistory, earlier: EarlierEdits | None) -> tuple[Edit
 
 
 def cluster_digest(edits: EditHistory) -> str:
-    """Return a digest of the cluster assignments that a map starts with."""
     return hashlib.sha256(np.ascontiguousarray(edits.start.ids, np.int64).tobytes()).hexdigest()[:32]
 
 
 def save_edits(files: FileStore, owner: str, drawn: DrawnMap) -> bool:
-    """Store the edits of a map with its file; a sample is copied to the visitor's files for it.
-
-    Returns:
-        whether they are stored; otherwise they last as long as the page.
+    """Store the edits of a map with its file; a sample is copied to the visitor's files for it. Return whether there was room.
 
     Raises:
         EditConflictError: another page of the visitor has changed this map.
@@ -128,7 +116,6 @@ def save_edits(files: FileStore, owner: str, drawn: DrawnMap) -> bool:
 
 
 def delete_edits(files: FileStore, owner: str, chosen: SelectedCorpus) -> None:
-    """Delete the stored edits of a corpus' map."""
     if file_id := _file_id(files, owner, chosen):
         files.write_extra(owner, file_id, _extra_name(chosen.column), None)
 
@@ -166,7 +153,6 @@ def _restore(chosen: SelectedCorpus, value: Any) -> SelectedCorpus:
 
 
 def _with_edits(chosen: SelectedCorpus, drawn: Sequence[int] | None, now: MapState) -> SelectedCorpus:
-    """Return ``chosen`` with the labels of ``now`` as a column and without its removed texts."""
     whole = chosen.corpus
     rows = np.arange(len(whole)) if drawn is None else np.asarray(drawn)
     edited = replace(chosen, labels="", earlier=None)
@@ -186,7 +172,6 @@ def _with_edits(chosen: SelectedCorpus, drawn: Sequence[int] | None, now: MapSta
 
 
 def _file_id(files: FileStore, owner: str, chosen: SelectedCorpus) -> str:
-    """Return the id of the stored file of a corpus; empty without one."""
     if chosen.id.startswith(_FILE):
         return chosen.id.removeprefix(_FILE)
     return next((one.id for one in files.list_files(owner) if chosen.id and one.use == chosen.id), "")

@@ -49,16 +49,11 @@ class MemoryStore:
 
     @property
     def bytes(self) -> int:
-        """Size of all values."""
         with self._lock:
             return sum(item.size for item in self._items.values())
 
     def put(self, value: object, key: str | None, kind: str = "") -> str:
-        """Store a value for the calling page and return its key.
-
-        Args:
-            key: of a value to replace. By default, the key of the same object if the page has it already, or a new one.
-        """
+        """Store a value for the calling page, in place of that of ``key``, and return its key. The same object keeps its key."""
         session, size = session_id(), estimate_bytes(value)
         with self._lock:
             self.sweep()
@@ -70,11 +65,6 @@ class MemoryStore:
         return key
 
     def get(self, key: object, kind: str) -> object:
-        """Return the value of ``key``.
-
-        Raises:
-            StudioError: it was evicted, its page was closed, or the app was restarted.
-        """
         with self._lock:
             if not isinstance(key, str) or key not in self._items:
                 reason = self._removed.get(key) if isinstance(key, str) else None
@@ -85,13 +75,11 @@ class MemoryStore:
             return self._items[key].value
 
     def last(self, kind: str) -> str | None:
-        """Return the key of the calling page's most recently used value of a kind."""
         session = session_id()
         with self._lock:
             return next((key for key, item in reversed(self._items.items()) if (item.kind, item.session) == (kind, session)), None)
 
     def remove(self, key: str) -> None:
-        """Remove a value on its owner's request."""
         with self._lock:
             if key in self._items:
                 self._drop(key, "was removed, as you asked")
@@ -114,7 +102,6 @@ class MemoryStore:
         return key in self._items
 
     def _find(self, value: object, session: str) -> str | None:
-        """Return the key of this very object, such as a sample that the page opened before."""
         return next((key for key, item in self._items.items() if item.value is value and item.session == session), None)
 
     def _make_room(self, newest: str, session: str) -> None:
@@ -135,7 +122,6 @@ class MemoryStore:
         return usage
 
     def _drop_oldest(self, newest: str, session: str, reason: str) -> bool:
-        """Remove a page's least recently used value other than ``newest``; return whether there was one."""
         key = next((key for key, item in self._items.items() if key != newest and item.session == session), None)
         if key is not None:
             self._drop(key, reason)
@@ -149,29 +135,21 @@ class MemoryStore:
 
 
 class TypedStore(Generic[T]):
-    """Values of one kind in a :class:`MemoryStore`.
-
-    Args:
-        kind: singular noun, for the message about a value that is gone.
-    """
+    """Values of one kind in a :class:`MemoryStore`; ``kind`` is a noun for messages."""
 
     def __init__(self, kind: str, memory: MemoryStore) -> None:
         self._kind, self._memory = kind, memory
 
     def put(self, value: T, key: str | None = None) -> str:
-        """See :meth:`MemoryStore.put`."""
         return self._memory.put(value, key, self._kind)
 
     def get(self, key: str | None) -> T:
-        """See :meth:`MemoryStore.get`."""
         return cast(T, self._memory.get(key, self._kind))
 
     def last(self) -> str | None:
-        """See :meth:`MemoryStore.last`."""
         return self._memory.last(self._kind)
 
     def remove(self, key: str) -> None:
-        """See :meth:`MemoryStore.remove`."""
         self._memory.remove(key)
 
     def __contains__(self, key: object) -> bool:

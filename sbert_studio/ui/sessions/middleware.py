@@ -40,7 +40,6 @@ def signed(address: str) -> str:
 
 
 def _signed_address(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> str:
-    """Return the address in a header with this process's secret; empty without one."""
     for key, value in headers:
         secret, _, address = value.decode("latin-1").partition(" ")
         if key == name and secrets.compare_digest(secret.encode("latin-1"), _SECRET.encode()):
@@ -52,15 +51,14 @@ class McpCallerMiddleware:
     """Attribute the MCP server's requests to this page to whoever called the MCP server.
 
     Gradio's MCP server calls the page over the loopback, which would make one visitor of all its callers. A call to the MCP server gets a
-    header with the caller's address, which Gradio passes on; a request with this header and the secret comes from that address. The
-    header is never accepted from outside.
+    header with the caller's address, which Gradio passes on; a request with this header and the secret comes from that address. The header
+    is never accepted from outside.
     """
 
     def __init__(self, app: App) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle a request."""
         if scope["type"] == "http":
             names = (CALLER_HEADER.encode(), MCP_HEADER.encode())
             headers = [(key, value) for key, value in scope["headers"] if key not in names]
@@ -86,7 +84,6 @@ class DisconnectWatcher:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle a request."""
         if scope["type"] != "http" or not any(route in scope["path"] for route in _DIRECT_ROUTES):
             await self.app(scope, receive, send)
             return
@@ -140,7 +137,6 @@ class AllowedHosts:
         self._names = {name.lower() for name in own if name} | _LOOPBACK | self.configured
 
     def is_host(self, host: str) -> bool:
-        """Return whether a ``Host`` header names this page."""
         name = _host_name(host)
         return name is not None and (_matches(name, self._names) or (self._is_open and _is_ip_address(name)))
 
@@ -167,7 +163,6 @@ class HostCheck:
         self.app, self.allowed = app, allowed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle a request."""
         refusal = self._refusal(scope) if scope["type"] in ("http", "websocket") else None
         if refusal is None:
             await self.app(scope, receive, send)

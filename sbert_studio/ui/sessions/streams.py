@@ -98,13 +98,11 @@ class Streams(LRUCache):  # type: ignore[misc]
         return next((session for session, events in sessions.items() if event_id in events), event_id)
 
     def opened(self, session: str) -> None:
-        """Note that a session has opened a stream and waits for its calls."""
         self.open[session] += 1
         for timer in self._timers.pop(session, {}).values():
             timer.cancel()
 
     def closed(self, session: str) -> None:
-        """Note that a session's stream has ended."""
         self.open[session] -= 1
         if not self.open[session]:
             del self.open[session]
@@ -115,7 +113,6 @@ class Streams(LRUCache):  # type: ignore[misc]
         return [event for event in self._queue.event_ids_to_events.values() if event.session_hash == session]
 
     def _stop_later(self, event: Event) -> None:
-        """Stop the call later unless its session has an open stream by then."""
         if self.open[event.session_hash] or event._id in self._timers.get(event.session_hash, {}):
             return
         timers = self._timers.setdefault(event.session_hash, {})
@@ -138,7 +135,6 @@ class Streams(LRUCache):  # type: ignore[misc]
         self._later(self._forget(session, {event._id for event in self._unfinished(session)}))
 
     async def _forget(self, session: str, left: set[str]) -> None:
-        """Stop the calls ``left`` over when a session's stream was cut, and drop the session if it has made no call since."""
         await asyncio.sleep(_GRACE)
         if self.open[session]:
             return
@@ -160,7 +156,6 @@ class OpenStreams:
         self.app, self._streams = app, streams
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle a request."""
         session = self._session(scope) if scope["type"] == "http" and scope["method"] == "GET" else ""
         if not session:
             await self.app(scope, receive, send)
@@ -172,7 +167,6 @@ class OpenStreams:
             self._streams.closed(session)
 
     def _session(self, scope: Scope) -> str:
-        """Return the session whose messages a request reads; empty if it reads none."""
         path = str(scope["path"])
         if path.endswith(_STREAM):
             return str(parse_qs(scope["query_string"].decode("latin-1")).get("session_hash", [""])[0])
@@ -181,11 +175,7 @@ class OpenStreams:
 
 
 def install_streams(blocks: gr.Blocks, timeout: float = ANSWER_TIMEOUT) -> Streams:
-    """Replace the pending messages of a page's queue by :class:`Streams`, and return them.
-
-    Args:
-        timeout: seconds after which a call is stopped if nobody has requested its answer.
-    """
+    """Replace the pending messages of a page's queue by :class:`Streams`. ``timeout``: seconds until an unrequested call is stopped."""
     queue = blocks._queue
     streams = Streams(queue, timeout)
     queue.pending_messages_per_session = streams

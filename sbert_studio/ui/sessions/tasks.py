@@ -29,14 +29,12 @@ def _request() -> Any:
 
 
 def _event() -> str:
-    """Return the id that Gradio's queue gave to the current call; empty outside the queue."""
     from gradio.context import LocalContext
 
     return LocalContext.event_id.get(None) or ""
 
 
 def _scope() -> Mapping[str, Any]:
-    """Return the ASGI scope of the current request; empty outside a request."""
     request = _request()
     return getattr(getattr(request, "request", request), "scope", None) or {}
 
@@ -60,41 +58,27 @@ def caller_identity() -> Identity | None:
 
 @dataclass
 class PageTask:
-    """One call of a handler.
-
-    Attributes:
-        number: unique in this process; session: the page that waits.
-        kind: name by which a Cancel button stops it; empty for background work such as polling a run.
-        event: id of the call in Gradio's queue; empty for a call outside the queue.
-        status: running, finished, stopped or failed.
-        phase: description of the current step; done, total: its progress; a total of 0 is unknown.
-        started, ended: seconds of :func:`time.monotonic`.
-        superseded: the same page has started a newer task of this kind (:meth:`TaskRegistry.supersede_earlier`).
-    """
-
-    number: int
-    session: str
-    kind: str
-    event: str = ""
-    status: str = "running"
-    phase: str = ""
-    done: int = 0
+    number: int  # unique in this process
+    session: str  # the page that waits
+    kind: str  # name by which a Cancel button stops it; empty for background work such as polling a run
+    event: str = ""  # id of the call in Gradio's queue; empty for a call outside the queue
+    status: str = "running"  # running, finished, stopped or failed
+    phase: str = ""  # description of the current step
+    done: int = 0  # done, total: its progress; a total of 0 is unknown
     total: int = 0
-    started: float = field(default_factory=time.monotonic)
+    started: float = field(default_factory=time.monotonic)  # started, ended: seconds of :func:`time.monotonic`
     ended: float = 0.0
-    superseded: bool = False
+    superseded: bool = False  # the same page has started a newer task of this kind (:meth:`TaskRegistry.supersede_earlier`)
     stop: threading.Event = field(default_factory=threading.Event)
     _phase_start: tuple[float, int] = (0.0, 0)
 
     def report(self, phase: str, done: int, total: int) -> None:
-        """Record progress."""
         if phase != self.phase or done < self.done or not self._phase_start[0]:
             self._phase_start = (time.monotonic(), done)
         self.phase, self.done, self.total = phase, done, total
 
     @property
     def seconds(self) -> float:
-        """Duration so far, or of the whole task."""
         return (self.ended or time.monotonic()) - self.started
 
     @property
@@ -120,10 +104,7 @@ class TaskRegistry:
 
     @contextmanager
     def run(self, kind: str = "") -> Iterator[PageTask]:
-        """Run the body of the ``with`` as a task of the calling page.
-
-        Args:
-            kind: name for :meth:`stop`.
+        """Run the body of the ``with`` as a task of the calling page; ``kind`` is its name for :meth:`stop`.
 
         Raises:
             StoppedError: the task was stopped, or the connection that waits for its answer was closed.
@@ -162,7 +143,6 @@ class TaskRegistry:
                 other.superseded |= (other.session, other.kind) == (task.session, task.kind) and other.number < task.number
 
     def current(self) -> PageTask | None:
-        """Return the task of the caller."""
         return _CURRENT.get()
 
     def for_session(self, session: str) -> list[PageTask]:
@@ -183,11 +163,7 @@ class TaskRegistry:
         return len(stopped)
 
     def stop_event(self, event: str, *, also_later: bool = True) -> None:
-        """Stop the task of a call in Gradio's queue.
-
-        Args:
-            also_later: even if it has not begun, for instance because its file is still being uploaded.
-        """
+        """Stop the task of a call in Gradio's queue, also if it begins later, for instance once its file is uploaded."""
         with self._lock:
             if also_later:
                 self._stopped_events.append(event)

@@ -48,7 +48,6 @@ class UploadLedger:
         return None
 
     def add(self, address: str, size: int) -> None:
-        """Count bytes that an address has sent."""
         now = self._clock()
         with self._lock:
             if self._sent and self._sent[-1][1] == address and now - self._sent[-1][0] < _MERGE_SECONDS:
@@ -58,7 +57,6 @@ class UploadLedger:
                 self._sent.append((now, address, size))
 
     def refund(self, address: str, size: int) -> None:
-        """Subtract the bytes of a file that was not stored."""
         with self._lock:
             for index in range(len(self._sent) - 1, -1, -1):
                 start, other, count = self._sent[index]
@@ -74,18 +72,13 @@ def max_message_size(max_file: int) -> int:
 
 
 class UploadBudget:
-    """ASGI middleware that answers 413, with a reason, to requests beyond a quota, before they are written to disk.
-
-    Args:
-        max_file: bytes of the largest file.
-    """
+    """ASGI middleware that answers 413, with a reason, to requests beyond a quota, before they are written to disk."""
 
     def __init__(self, app: App, ledger: UploadLedger, max_file: int) -> None:
         self.app, self._ledger, self._max_file = app, ledger, max_file
         self._max_message = max_message_size(max_file)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle a request."""
         if scope["type"] != "http" or scope["method"] != "POST":
             await self.app(scope, receive, send)
             return
@@ -164,7 +157,6 @@ class _TooLargeError(Exception):
 
 
 def _content_length(scope: Scope) -> int:
-    """Return the declared length of a request; 0 without one."""
     values = [value for name, value in scope["headers"] if name == b"content-length"]
     return int(values[0]) if values and values[0].isdigit() else 0
 

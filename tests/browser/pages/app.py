@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import re
+import csv
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlparse
 
@@ -18,6 +21,7 @@ from .map import MapTab
 from .models import ModelsTab
 from .search import SearchTab
 from .similarity import SimilarityTab
+from .tab import Part
 from .tray import Tray
 
 TABS = ("Similarity", "Search", "Map", "Fine-tune", "Evaluate", "Models")
@@ -67,42 +71,12 @@ class App:
             dialog.dismiss()
 
         page.on("dialog", dismiss)
+        self.similarity, self.search, self.map = SimilarityTab(self), SearchTab(self), MapTab(self)
+        self.fine_tune, self.evaluate, self.models = FineTuneTab(self), EvaluateTab(self), ModelsTab(self)
+        self.basket, self.tray = Basket(self), Tray(self)
 
     def _is_foreign(self, url: str) -> bool:
         return not url.startswith((self.url, "data:", "blob:", "about:"))
-
-    # The tabs, each with its own controls.
-    @cached_property
-    def similarity(self) -> SimilarityTab:
-        return SimilarityTab(self)
-
-    @cached_property
-    def search(self) -> SearchTab:
-        return SearchTab(self)
-
-    @cached_property
-    def map(self) -> MapTab:
-        return MapTab(self)
-
-    @cached_property
-    def fine_tune(self) -> FineTuneTab:
-        return FineTuneTab(self)
-
-    @cached_property
-    def evaluate(self) -> EvaluateTab:
-        return EvaluateTab(self)
-
-    @cached_property
-    def models(self) -> ModelsTab:
-        return ModelsTab(self)
-
-    @cached_property
-    def basket(self) -> Basket:
-        return Basket(self)
-
-    @cached_property
-    def tray(self) -> Tray:
-        return Tray(self)
 
     # Opening and waiting.
     def open(self, query: str = "") -> None:
@@ -150,15 +124,8 @@ class App:
             self.page.wait_for_function(f"([name, value]) => {found} === value", arg=[name, value])
 
     # Header.
-    @property
-    def corpus_name(self) -> Locator:
-        """The corpus chooser's input; its value is the name of the chosen corpus."""
-        return self.page.locator("#corpus input")
-
-    @property
-    def model_name(self) -> Locator:
-        """The model chooser's input; its value is the title of the chosen model."""
-        return self.page.locator("#model input")
+    corpus_name = Part("#corpus input")  # the corpus chooser's input; its value is the name of the chosen corpus
+    model_name = Part("#model input")  # the model chooser's input; its value is the title of the chosen model
 
     def choose_corpus(self, name: str) -> None:
         self.choose("#corpus", name)
@@ -167,14 +134,8 @@ class App:
         self.choose("#model", name)
         expect(self.model_name).to_have_value(name)
 
-    @property
-    def banner(self) -> Locator:
-        """What stands above every tab where the model hardly reads the corpus."""
-        return self.page.locator("#banner .sb-banner")
-
-    @property
-    def toast(self) -> Locator:
-        return self.page.locator(".toast-body")
+    banner = Part("#banner .sb-banner")  # what stands above every tab where the model hardly reads the corpus
+    toast = Part(".toast-body")
 
     def close_toasts(self) -> None:
         """Close what lies over the right of the header."""
@@ -231,6 +192,24 @@ class App:
             button.click()
         return coming.value.suggested_filename, coming.value.path().read_bytes()
 
+    def download_rows(self, button: Locator) -> tuple[str, list[dict[str, str]]]:
+        """Click and return the name and the rows of the CSV file that comes."""
+        name, content = self.download(button)
+        return name, list(csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline="")))
+
+    @contextmanager
+    def opened_alone(self, button: Locator, path: Path) -> Iterator[Page]:
+        """Save the HTML file that comes by a click and open it without the app. It may ask for nothing, and raise no error."""
+        name, content = self.download(button)
+        assert name.endswith(".html")
+        path.write_bytes(content)
+        alone, seen = self.page.context.new_page(), []
+        alone.on("request", lambda request: seen.append(request.url))
+        alone.on("pageerror", lambda error: seen.append(str(error)))
+        alone.goto(path.as_uri())
+        yield alone
+        assert [one for one in seen if not one.startswith(("data:", "blob:"))] == [path.as_uri()]
+
     # What holds for every tab.
     def resize(self, width: int, height: int = 900) -> None:
         self.page.set_viewport_size({"width": width, "height": height})
@@ -256,9 +235,3 @@ class App:
         assert not self.errors, self.errors
         assert self.dialogs == []
         assert self.foreign_requests == []
-
-
-def text_of(locator: Locator, pattern: str = r"[\s\S]*") -> str:
-    """The text of a locator once it matches ``pattern``."""
-    expect(locator).to_have_text(re.compile(pattern))
-    return locator.inner_text()

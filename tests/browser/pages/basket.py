@@ -2,41 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from playwright.sync_api import Locator, expect
 
-from playwright.sync_api import Locator, Page, expect
-
-if TYPE_CHECKING:
-    from .app import App
+from .tab import Part, Tab
 
 
-class Basket:
+class Basket(Tab):
     """The pairs of the visitor. All visitors of one machine share them, so that a flow may find those of an earlier one."""
 
-    def __init__(self, app: App) -> None:
-        self.app = app
-
-    @property
-    def page(self) -> Page:
-        return self.app.page
-
-    @property
-    def drawer(self) -> Locator:
-        return self.page.locator("#basket")
-
-    @property
-    def list(self) -> Locator:
-        return self.page.locator("#basket-list")
-
-    @property
-    def pairs(self) -> Locator:
-        """The pairs in the drawer, the newest first."""
-        return self.page.locator("#basket-list .sb-pair")
-
-    @property
-    def badge(self) -> Locator:
-        """The number of pairs, in the header."""
-        return self.page.locator("#basket-open .sb-badge")
+    drawer = Part("#basket")
+    list = Part("#basket-list")
+    pairs = Part("#basket-list .sb-pair")  # the pairs in the drawer, the newest first
+    badge = Part("#basket-open .sb-badge")  # the number of pairs, in the header
 
     def expect_count(self, count: int) -> None:
         expect(self.badge).to_have_text(str(count))

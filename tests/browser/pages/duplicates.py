@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import expect
 
-from .tab import Tab
+from .tab import Part, Tab
 
 
 class DuplicatesPart(Tab):
@@ -15,21 +15,7 @@ class DuplicatesPart(Tab):
         self.app.ask(self.at("#alike-go"))
         expect(self.groups.first).to_be_visible()
 
-    @property
-    def slider(self) -> Locator:
-        """The threshold."""
-        return self.at("#alike-view input[type=range]")
-
-    @property
-    def count(self) -> Locator:
-        """The threshold and how many groups and texts there are at it."""
-        return self.at("#alike-view .sb-alike-count")
-
-    @property
-    def groups(self) -> Locator:
-        return self.at("#alike-view .sb-alike-group")
-
-    @property
-    def kept(self) -> Locator:
-        """The texts of groups that stay."""
-        return self.at("#alike-view .sb-stays")
+    slider = Part("#alike-view input[type=range]")  # the threshold
+    count = Part("#alike-view .sb-alike-count")  # the threshold and how many groups and texts there are at it
+    groups = Part("#alike-view .sb-alike-group")
+    kept = Part("#alike-view .sb-stays")  # the texts of groups that stay

@@ -5,7 +5,7 @@ from __future__ import annotations
 from playwright.sync_api import Locator, Page, expect
 
 from .drawn import drawn
-from .tab import Tab
+from .tab import Part, Tab
 
 
 class Changes:
@@ -18,13 +18,8 @@ class Changes:
         """Wait until the second map is drawn at a share of the way from the first model (0) to the second (1)."""
         expect(self.root.locator(".sb-changed-maps")).to_have_attribute("data-drawn", str(share))
 
-    @property
-    def list(self) -> Locator:
-        return self.root.locator(".sb-changed-list")
-
-    @property
-    def queries(self) -> Locator:
-        return self.root.locator(".sb-changed-query")
+    list = Part(".sb-changed-list")
+    queries = Part(".sb-changed-query")
 
     def open_first_text(self) -> None:
         """Click the first listed text and wait for its ten neighbours before and its ten after."""
@@ -40,10 +35,7 @@ class EvaluateTab(Tab):
         return Changes(self.page, self.at("#changed-view"))
 
     # The form.
-    @property
-    def models(self) -> Locator:
-        """The models that are chosen, each with a button that removes it."""
-        return self.at("#evaluate-models .token")
+    models = Part("#evaluate-models .token")  # the models that are chosen, each with a button that removes it
 
     def choose_models(self, *names: str) -> None:
         """Choose these models and no others."""
@@ -69,9 +61,7 @@ class EvaluateTab(Tab):
         expect(self.file).to_contain_text(name.removesuffix(".csv"))
         self.app.settle()
 
-    @property
-    def file(self) -> Locator:
-        return self.at("#evaluate-file")
+    file = Part("#evaluate-file")
 
     def evaluate(self, *names: str) -> None:
         """Press Evaluate and wait for the scores of these models."""
@@ -81,31 +71,17 @@ class EvaluateTab(Tab):
         expect(self.rows).to_have_count(len(names))
 
     # The result.
-    @property
-    def verdict(self) -> Locator:
-        """Which model is better, and what the result was made with."""
-        return self.at("#evaluate-said")
-
-    @property
-    def made_with(self) -> Locator:
-        return self.at("#evaluate-said .sb-made")
-
-    @property
-    def scores(self) -> Locator:
-        return self.at("#evaluate-scores")
-
-    @property
-    def rows(self) -> Locator:
-        return self.at("#evaluate-scores tbody tr")
+    verdict = Part("#evaluate-said")  # which model is better, and what the result was made with
+    made_with = Part("#evaluate-said .sb-made")
+    scores = Part("#evaluate-scores")
+    rows = Part("#evaluate-scores tbody tr")
 
     def column(self, name: str) -> Locator:
         """The cells of a column of the table of scores."""
         return self.at(f"#evaluate-scores td[data-name='{name}']")
 
     # The leaderboard.
-    @property
-    def board_rows(self) -> Locator:
-        return self.at("#board-table tbody tr")
+    board_rows = Part("#board-table tbody tr")
 
     def choose_board_set(self, name: str) -> None:
         """Show the leaderboard of one set, whose table has no column of sets."""

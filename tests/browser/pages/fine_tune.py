@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import Locator, expect
 
-from .tab import Tab
+from .tab import Part, Tab
 
 
 class FineTuneTab(Tab):
@@ -29,25 +29,10 @@ class FineTuneTab(Tab):
         expect(self.verdict).to_be_visible()
         self.app.settle()
 
-    @property
-    def caption(self) -> Locator:
-        """The name of the file and its number of rows, above its first rows."""
-        return self.at("#tune-preview .sb-caption")
-
-    @property
-    def verdict(self) -> Locator:
-        """How many rows there are, and of which kind."""
-        return self.at("#tune-findings .sb-verdict")
-
-    @property
-    def changes(self) -> Locator:
-        """What was changed in the file on this page."""
-        return self.at("#tune-findings .sb-changes")
-
-    @property
-    def command(self) -> Locator:
-        """The same training as a line for a terminal."""
-        return self.at("#tune-command")
+    caption = Part("#tune-preview .sb-caption")  # the name of the file and its number of rows, above its first rows
+    verdict = Part("#tune-findings .sb-verdict")  # how many rows there are, and of which kind
+    changes = Part("#tune-findings .sb-changes")  # what was changed in the file on this page
+    command = Part("#tune-command")  # the same training as a line for a terminal
 
     # The settings.
     def set(self, setting: str, value: str) -> None:
@@ -70,14 +55,8 @@ class FineTuneTab(Tab):
         self.app.settle()
         self.at("#tune-start").click()
 
-    @property
-    def run(self) -> Locator:
-        """The panel of the run that is followed."""
-        return self.at("#tune-run")
-
-    @property
-    def run_name(self) -> Locator:
-        return self.at("#tune-run .sb-run-head strong")
+    run = Part("#tune-run")  # the panel of the run that is followed
+    run_name = Part("#tune-run .sb-run-head strong")
 
     def expect_run(self, name: str, status: str) -> None:
         """Wait until the panel shows the run of that name with that status."""
@@ -102,13 +81,8 @@ class FineTuneTab(Tab):
         """Wait until the run of that name has been shown since :meth:`record_run_names`."""
         self.page.wait_for_function("(name) => window.shownRuns.includes(name)", arg=name)
 
-    @property
-    def stop(self) -> Locator:
-        return self.at("#tune-stop")
-
-    @property
-    def resume(self) -> Locator:
-        return self.at("#tune-resume")
+    stop = Part("#tune-stop")
+    resume = Part("#tune-resume")
 
     def use_model(self) -> None:
         self.at("#tune-use").click()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from playwright.sync_api import Locator, Page, expect
 
 from .drawn import drawn
-from .tab import Tab
+from .tab import Part, Tab
 
 Spot = tuple[float, float]
 
@@ -20,19 +20,10 @@ class Scene:
     def __init__(self, page: Page, root: Locator) -> None:
         self.page, self.root = page, root
 
-    @property
-    def drawing(self) -> Locator:
-        """The map, once it is drawn; ``data-drawn`` names its layout, ``data-by`` what colours it, ``data-labels`` the names in sight."""
-        return self.root.locator("xpath=descendant-or-self::*[@data-drawn]")
-
-    @property
-    def plot(self) -> Locator:
-        return self.root.locator(".sb-plot")
-
-    @property
-    def list(self) -> Locator:
-        """The list beside the map; its title says what is in it."""
-        return self.root.locator(".sb-map-list")
+    # The map, once it is drawn; ``data-drawn`` names its layout, ``data-by`` what colours it, ``data-labels`` the names in sight
+    drawing = Part("xpath=descendant-or-self::*[@data-drawn]")
+    plot = Part(".sb-plot")
+    list = Part(".sb-map-list")  # the list beside the map; its title says what is in it
 
     @property
     def title(self) -> Locator:
@@ -42,9 +33,7 @@ class Scene:
     def items(self) -> Locator:
         return self.list.locator("ol li")
 
-    @property
-    def legend(self) -> Locator:
-        return self.root.locator(".sb-legend")
+    legend = Part(".sb-legend")
 
     def expect_list(self, title: str, count: int) -> None:
         """Wait until the list has the title (or a part of it) and so many entries."""
@@ -118,10 +107,7 @@ class MapTab(Tab):
     def expect_drawn(self) -> None:
         expect(self.scene.drawing).to_be_visible()
 
-    @property
-    def marks(self) -> Locator:
-        """The labels that were given, the last change, and Undo."""
-        return self.at("#map-view .sb-map-marks")
+    marks = Part("#map-view .sb-map-marks")  # the labels that were given, the last change, and Undo
 
     def label(self, name: str) -> Locator:
         """The button of a label that lists its texts."""

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import expect
 
-from .tab import Tab
+from .tab import Part, Tab
 
 
 class ModelsTab(Tab):
     title = "Models"
 
-    @property
-    def cards(self) -> Locator:
-        """The models and runs that are listed."""
-        return self.at("#models-cards .sb-card")
+    cards = Part("#models-cards .sb-card")  # the models and runs that are listed
 
     def select(self, name: str) -> None:
         """Click the card of a model or run and wait for its facts."""
@@ -21,10 +18,7 @@ class ModelsTab(Tab):
         self.cards.filter(has_text=name).first.click()
         expect(self.at("#models-facts dl").first).to_be_visible()
 
-    @property
-    def embeddings_job(self) -> Locator:
-        """The state of the static embeddings being trained, or of the latest."""
-        return self.at("#fit-job")
+    embeddings_job = Part("#fit-job")  # the state of the static embeddings being trained, or of the latest
 
     def open_embeddings(self) -> None:
         """Open the form that trains static embeddings."""

@@ -8,7 +8,7 @@ from functools import cached_property
 from playwright.sync_api import Locator, expect
 
 from .duplicates import DuplicatesPart
-from .tab import Tab
+from .tab import Part, Tab
 
 # The ways to search and what each is called in the address.
 MODES = {"By meaning": None, "By words": "lexical", "Both": "hybrid"}
@@ -47,56 +47,17 @@ class SearchTab(Tab):
     def mode(self, label: str) -> Locator:
         return self.at("#search-mode label").filter(has_text=label)
 
-    @property
-    def cancel(self) -> Locator:
-        """The button that ends a search; visible while one takes long."""
-        return self.at("#search-cancel")
-
-    @property
-    def query(self) -> Locator:
-        return self.at("#search-query")
-
-    @property
-    def summary(self) -> Locator:
-        """What the corpus is: number of texts, column, model."""
-        return self.at("#search-summary")
-
-    @property
-    def hits(self) -> Locator:
-        """The table of hits with its caption."""
-        return self.at("#search-hits")
-
-    @property
-    def rows(self) -> Locator:
-        return self.at("#search-hits tbody tr")
-
-    @property
-    def texts(self) -> Locator:
-        """The texts of the hits."""
-        return self.at("#search-hits tbody td.sb-main")
-
-    @property
-    def headers(self) -> Locator:
-        """The names of the columns; one of them names the kind of score."""
-        return self.at("#search-hits thead")
-
-    @property
-    def caption(self) -> Locator:
-        return self.at("#search-hits .sb-caption")
-
-    @property
-    def others(self) -> Locator:
-        """The table of hits of the other model."""
-        return self.at("#search-others")
-
-    @property
-    def other_rows(self) -> Locator:
-        return self.at("#search-others tbody tr")
-
-    @property
-    def made_with(self) -> Locator:
-        """The line that says with which model and corpus the hits were made."""
-        return self.at("#search-hits .sb-made")
+    cancel = Part("#search-cancel")  # the button that ends a search; visible while one takes long
+    query = Part("#search-query")
+    summary = Part("#search-summary")  # what the corpus is: number of texts, column, model
+    hits = Part("#search-hits")  # the table of hits with its caption
+    rows = Part("#search-hits tbody tr")
+    texts = Part("#search-hits tbody td.sb-main")  # the texts of the hits
+    headers = Part("#search-hits thead")  # the names of the columns; one of them names the kind of score
+    caption = Part("#search-hits .sb-caption")
+    others = Part("#search-others")  # the table of hits of the other model
+    other_rows = Part("#search-others tbody tr")
+    made_with = Part("#search-hits .sb-made")  # the line that says with which model and corpus the hits were made
 
     def expect_hits_made_again(self) -> None:
         expect(self.made_with).not_to_have_class(re.compile("sb-made-stale"))

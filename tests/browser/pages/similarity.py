@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import expect
 
-from .tab import Tab
+from .tab import Part, Tab
 
 
 class SimilarityTab(Tab):
@@ -15,33 +15,10 @@ class SimilarityTab(Tab):
         self.app.ask(self.at("#similarity-compare"))
         expect(self.score).to_be_visible()
 
-    @property
-    def gauge(self) -> Locator:
-        return self.at("#similarity-gauge")
-
-    @property
-    def score(self) -> Locator:
-        return self.at("#similarity-gauge .sb-big")
-
-    @property
-    def texts(self) -> Locator:
-        """Both texts with their words as buttons."""
-        return self.at("#similarity-words .sb-words-text")
-
-    @property
-    def words(self) -> Locator:
-        return self.at("#similarity-words .sb-word")
-
-    @property
-    def chosen_words(self) -> Locator:
-        """The word that is pointed at and its partner in the other text."""
-        return self.at("#similarity-words .sb-word.sb-chosen")
-
-    @property
-    def word_facts(self) -> Locator:
-        """The line about the word that is pointed at."""
-        return self.at("#similarity-words .sb-words-told")
-
-    @property
-    def matrix(self) -> Locator:
-        return self.at("#matrix-view")
+    gauge = Part("#similarity-gauge")
+    score = Part("#similarity-gauge .sb-big")
+    texts = Part("#similarity-words .sb-words-text")  # both texts with their words as buttons
+    words = Part("#similarity-words .sb-word")
+    chosen_words = Part("#similarity-words .sb-word.sb-chosen")  # the word that is pointed at and its partner in the other text
+    word_facts = Part("#similarity-words .sb-words-told")  # the line about the word that is pointed at
+    matrix = Part("#matrix-view")

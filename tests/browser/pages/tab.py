@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from playwright.sync_api import Locator, Page
 
 if TYPE_CHECKING:
     from .app import App
+
+
+class Part:
+    """A part of a page object by its selector, within ``root`` where it has one."""
+
+    def __init__(self, selector: str) -> None:
+        self.selector = selector
+
+    def __get__(self, owner: Any, kind: type | None = None) -> Locator:
+        base = owner.root if hasattr(owner, "root") else owner.page
+        return base.locator(self.selector)  # type: ignore[no-any-return]
 
 
 class Tab:

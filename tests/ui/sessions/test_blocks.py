@@ -1,14 +1,20 @@
-"""What a made-up request sends is refused in words before a handler is called, and what is ours is still raised as it is."""
+"""Made-up requests are refused in words before a handler is called; sessions stay small, and go once nobody will come back to them."""
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from datetime import datetime, timedelta
 from typing import Any
 
 import gradio as gr
+import httpx
 import pytest
-from tiny_studio import awaited
+from tiny_studio import awaited, studio_at, write_model
 
-from sbert_studio.ui.sessions.blocks import StudioBlocks
+from sbert_studio.memory import resident_memory
+from sbert_studio.ui.app import launch
+from sbert_studio.ui.sessions.blocks import LeanSessionState, StudioBlocks
 
 
 def page_of(handler: Any, component: Any) -> StudioBlocks:
@@ -85,3 +91,44 @@ def test_a_choice_that_is_no_longer_offered_is_dropped_where_nobody_asked(many: 
     for event in asked if "gone" in (value or []) else ():
         with pytest.raises(gr.Error, match="not in the list of choices"):
             awaited(blocks.process_api(event, [value]))
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    folder = tmp_path_factory.mktemp("sessions")
+    with studio_at(folder / "home", write_model(folder / "tiny")) as studio:
+        found, _ = launch(studio, "127.0.0.1", 0, False, block=False)
+        yield found
+        found.close()
+
+
+def ask(served: Any, session: str | None = None) -> None:
+    url = served.local_url.rstrip("/")
+    body = {"data": ["cat dog", "cat", ""], **({"session_hash": session} if session else {})}
+    event = httpx.post(f"{url}/gradio_api/call/similarity", json=body, timeout=60).json()["event_id"]
+    assert "complete" in httpx.get(f"{url}/gradio_api/call/similarity/{event}", timeout=60).text
+
+
+def test_a_session_is_small(served: Any) -> None:
+    gc.collect()
+    before = resident_memory()
+    kept = [LeanSessionState(served) for _ in range(200)]
+    assert (resident_memory() - before) / len(kept) < 100_000
+
+
+def test_single_calls_leave_no_session_behind_and_pages_keep_theirs(served: Any) -> None:
+    sessions = served.app.state_holder
+    for _ in range(3):
+        ask(served)
+    assert len(sessions.session_data) >= 3
+    sessions["a page"], sessions["a closed page"]
+    sessions.opened("a page")
+    sessions["a closed page"].is_closed = True
+    later = datetime.now() + timedelta(minutes=3)
+    assert len(sessions.sweep(later)) >= 3
+    assert set(sessions.session_data) == {"a page", "a closed page"}
+    sessions.sweep(datetime.now() + timedelta(minutes=11))
+    assert set(sessions.session_data) == {"a page"}
+    sessions.closed("a page")
+    sessions.sweep(later)
+    assert not sessions.session_data and not sessions.time_last_used

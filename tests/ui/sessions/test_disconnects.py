@@ -9,7 +9,6 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +23,10 @@ from waiting import wait_until
 from sbert_studio.progress import StoppedError, checkpoint
 from sbert_studio.services import Studio
 from sbert_studio.ui.app import launch
-from sbert_studio.ui.sessions.streams import ANSWER_TIMEOUT, install_streams
+from sbert_studio.ui.sessions.streams import ANSWER_TIMEOUT, Streams, install_streams
 from sbert_studio.ui.sessions.tasks import TASKS, TaskRegistry
 
-SECONDS = 8  # in which work is to end whose caller has gone
+SECONDS = 20  # in which work is to end whose caller has gone; by itself it would go on for longer
 UNHEARD_HERE = 0.6  # seconds
 
 
@@ -38,8 +37,8 @@ class Served:
         url: of its API; begun, stopped: the first texts of the comparisons that have begun, and of those that were stopped.
     """
 
-    def __init__(self, studio: Studio, url: str) -> None:
-        self.studio, self.page = studio, url.rstrip("/")
+    def __init__(self, studio: Studio, url: str, streams: Streams) -> None:
+        self.studio, self.page, self.streams = studio, url.rstrip("/"), streams
         self.url = f"{self.page}/gradio_api"
         self.begun: list[str] = []
         self.stopped: list[str] = []
@@ -76,6 +75,17 @@ class Served:
         headers = {"Accept": "application/json, text/event-stream"}
         return httpx.stream("POST", f"{self.url}/mcp/", json=body, headers=headers, timeout=30)
 
+    @contextmanager
+    def patience(self, seconds: float) -> Iterator[None]:
+        """Give calls that are made meanwhile another timeout, so that a slow machine opens their streams in time."""
+        before, self.streams._seconds = self.streams._seconds, seconds
+        yield
+        self.streams._seconds = before
+
+    def is_untimed(self, *events: str) -> bool:
+        """Tell if no timeout of these calls is running. A call without a session has one of its own, named by its id."""
+        return not self.streams._timers.keys() & set(events)
+
     def waits(self, text: str) -> bool:
         """Tell if the comparison was begun; wait for it."""
         return bool(wait_until(lambda: text in self.begun, 20, f"{text} begins"))
@@ -83,10 +93,16 @@ class Served:
 
 @contextmanager
 def serving(home: Path, model: Path, unheard: float) -> Iterator[Served]:
+    made: list[Streams] = []
+
+    def install(blocks: Any) -> Streams:
+        made.append(install_streams(blocks, unheard))
+        return made[0]
+
     with studio_at(home, model) as studio, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sbert_studio.ui.app.install_streams", partial(install_streams, timeout=unheard))
+        patch.setattr("sbert_studio.ui.app.install_streams", install)
         blocks, url = launch(studio, "127.0.0.1", 0, False, block=False, mcp=True)
-        served = Served(studio, url)
+        served = Served(studio, url, made[0])
         yield served
         for gate in served.gates.values():
             gate.set()
@@ -191,31 +207,38 @@ def test_work_ends_whose_answer_is_never_asked_for_and_who_asks_late_is_told(imp
 
 
 def test_work_that_is_waited_for_goes_on_for_longer(impatient: Served) -> None:
-    with impatient.listen(impatient.call("heard")) as lines:
+    with impatient.patience(30):
+        event = impatient.call("heard")
+    with impatient.listen(event) as lines:
         impatient.waits("heard")
-        time.sleep(2 * UNHEARD_HERE)
+        wait_until(lambda: impatient.is_untimed(event), 20, "an open stream ends the timeout")
         impatient.gates["heard"].set()
         assert '"cosine"' in lines.read().decode()
 
 
 def test_an_answer_that_is_ready_stays(impatient: Served) -> None:
     impatient.gates["ready"].set()
-    event = impatient.call("ready")
+    with impatient.patience(4):
+        event = impatient.call("ready")
     impatient.waits("ready")
-    time.sleep(2 * UNHEARD_HERE)
+    wait_until(lambda: impatient.is_untimed(event), 20, "the timeout is over")
     assert '"cosine"' in impatient.answer(event)
 
 
 def test_a_call_in_the_queue_is_not_begun_where_nobody_waits_for_it(impatient: Served) -> None:
     first = [f"first {number}" for number in range(4)]
-    listening = [threading.Thread(target=impatient.answer, args=(impatient.call(text),)) for text in first]
+    with impatient.patience(60):
+        events = [impatient.call(text) for text in first]
+    listening = [threading.Thread(target=impatient.answer, args=(event,)) for event in events]
     for thread in listening:
         thread.start()
     assert all(impatient.waits(text) for text in first), "so many run at the same time"
+    wait_until(lambda: impatient.is_untimed(*events), 20, "all streams are open")
     left, never = impatient.call("left"), impatient.call("queued")
     with impatient.listen(left) as lines:
         assert lines.status_code == 200
-    time.sleep(2 * UNHEARD_HERE + 2)
+    wait_until(lambda: not impatient.streams.open.get(left), 20, "the stream is seen to be closed")
+    wait_until(lambda: impatient.is_untimed(left, never) and not impatient.streams._waiting, 20, "both calls are stopped")
     for text in (*first, "left", "queued"):
         impatient.gates[text].set()
     for thread in listening:

@@ -79,18 +79,6 @@ def test_files_go_when_they_were_not_used_for_their_days_and_never_where_they_st
         assert len(kept.list_files(ANNA)) == left
 
 
-def test_a_damaged_folder_hides_no_other_file(workspace: Workspace, tmp_path: Path) -> None:
-    kept = FileStore(workspace, 1000, 1000)
-    one = kept.save(ANNA, file(tmp_path), "a.csv", "text")
-    other = kept.save(ANNA, file(tmp_path, "b.csv", 120), "b.csv", "text")
-    assert one is not None and other is not None
-    (one.path.parent / "about.json").write_text("[", encoding="utf-8")
-    (one.path.parent.parent / ".part-left").mkdir()
-    assert [kept_file.id for kept_file in kept.list_files(ANNA)] == [other.id]
-    kept.remove(ANNA, other.id)
-    assert kept.list_files(ANNA) == [] and not other.path.exists()
-
-
 @pytest.mark.parametrize(
     "name", ["about.json", f"map-{'a' * 32}.json", "long " * 60 + ".csv", "\ud800half a letter.csv", "...", "名" * 130 + ".csv"]
 )

@@ -63,16 +63,6 @@ def test_where_all_want_too_much_the_one_who_holds_most_gives_way_and_is_told(vi
     assert caught.value.hint == "choose it once more"
 
 
-def test_many_pages_never_take_more_than_everybodys_room(visitor: type[Visitor]) -> None:
-    shelves = MemoryStore(50_000, 30_000)
-    shelf: TypedStore[bytes] = TypedStore("corpus", shelves)
-    for number in range(200):
-        visitor.name = f"visitor {number}"
-        key = shelf.put(things(4_000))
-        assert key in shelf
-        assert shelves.bytes <= 50_000
-
-
 def test_what_a_closed_page_had_goes_first_and_after_a_while(visitor: type[Visitor], monkeypatch: pytest.MonkeyPatch) -> None:
     shelves = MemoryStore(50_000, 30_000)
     shelf: TypedStore[bytes] = TypedStore("corpus", shelves)

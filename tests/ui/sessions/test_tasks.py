@@ -91,9 +91,7 @@ def test_reading_and_checking_hear_a_wish_where_they_tell_their_progress() -> No
         progress_callback(lambda *_, **__: None, "Reading")(1, 2)
 
 
-def test_a_cancelled_handler_changes_nothing_and_says_so(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
-    said: list[str] = []
-    monkeypatch.setattr(gr, "Info", lambda words, **_: said.append(words))
+def test_a_cancelled_handler_changes_nothing_and_says_so(page: Page, monkeypatch: pytest.MonkeyPatch, toasts: list[str]) -> None:
     monkeypatch.setattr("sbert_studio.ui.sessions.tasks.session_id", lambda: "me")
 
     def work() -> str:
@@ -104,31 +102,27 @@ def test_a_cancelled_handler_changes_nothing_and_says_so(page: Page, monkeypatch
         return "done"
 
     assert handle_errors(work, work="other")() is not None
-    assert said == ["Cancelled; nothing was changed."]
+    assert toasts == ["Cancelled; nothing was changed."]
     with pytest.raises(gr.Error, match="Cancelled"):
         handle_errors(work, stop=True, work="map")()
     assert TASKS.wait_until_idle(0)
 
 
-def test_what_an_error_quotes_is_no_markup_of_a_toast(monkeypatch: pytest.MonkeyPatch) -> None:
-    said: list[str] = []
-    monkeypatch.setattr(gr, "Warning", lambda words, **_: said.append(words))
+def test_what_an_error_quotes_is_no_markup_of_a_toast(toasts: list[str]) -> None:
 
     def fail() -> None:
         raise StudioError("the column '<img src=x>' is empty", "choose another than '<b>'")
 
     handle_errors(fail)()
-    assert said[0].count("&lt;") == 2 and re.findall("<[^>]*>", said[0]) == ["<br>"]
+    assert toasts[0].count("&lt;") == 2 and re.findall("<[^>]*>", toasts[0]) == ["<br>"]
 
 
 @pytest.mark.parametrize("fails", [False, True])
 def test_a_slow_answer_to_an_earlier_question_does_not_take_the_place_of_the_later_one(
-    page: Page, monkeypatch: pytest.MonkeyPatch, fails: bool
+    page: Page, monkeypatch: pytest.MonkeyPatch, toasts: list[str], fails: bool
 ) -> None:
     monkeypatch.setattr("sbert_studio.ui.sessions.tasks.session_id", lambda: "me")
     begun, gate, shown, bar = threading.Event(), threading.Event(), [], []
-    warned: list[str] = []
-    monkeypatch.setattr(gr, "Warning", lambda words, **_: warned.append(words))
 
     def ask(question: str) -> str:
         if question == "nothing":
@@ -154,7 +148,7 @@ def test_a_slow_answer_to_an_earlier_question_does_not_take_the_place_of_the_lat
     shown.append(asked("quick"))
     gate.set()
     first.join()
-    assert shown[:2] == ["other work", "quick"] and shown[2] == gr.skip() and bar == warned == []
+    assert shown[:2] == ["other work", "quick"] and shown[2] == gr.skip() and bar == toasts == []
     assert asked("again") == "again"
 
 
@@ -206,7 +200,7 @@ def test_closing_the_page_ends_its_search_and_no_training(tmp_path: Path, monkey
         )
         blocks, url = launch(studio, "127.0.0.1", 0, False, block=False)
         url = url.rstrip("/")
-        number = next(number for number, fn in blocks.fns.items() if fn.api_name == "page_search")
+        number = next(number for number, fn in blocks.fns.items() if getattr(fn.fn, "__name__", "") == "on_search")
         with heartbeat(url, "visitor"):
             data = [None, "query", 10, "semantic", str(studio.settings.default_model), "", "", [], "", None, "", "", 0]
             body = {"fn_index": number, "data": data, "session_hash": "visitor"}

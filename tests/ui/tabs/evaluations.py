@@ -25,5 +25,5 @@ def evaluate(page: Page, models: Sequence[str], path: Path, task: str = "auto") 
     """Evaluate models on a file and return the result."""
     start(page, None, models, EvaluationData(path, path.name), task)
     job = ended(page)
-    assert isinstance(job.made, EvaluationPanel), job
-    return job.made
+    assert isinstance(job.result, EvaluationPanel), job
+    return job.result

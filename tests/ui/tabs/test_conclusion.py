@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from sbert_studio.evaluation.bootstrap import bootstrap_mean
-from sbert_studio.evaluation.report import Report
 from sbert_studio.ui.tabs.evaluate.conclusion import MainScore, conclusion_view, verdict
 
 DRAWS = np.random.default_rng(0).normal(0.5, 0.01, 500)
@@ -67,13 +66,13 @@ def test_interval_has_enough_digits_to_show_on_which_side_of_zero_it_ends(only_a
 
 
 def test_verdict_needs_an_interval_that_excludes_zero() -> None:
-    def report(scores: Any) -> Report:
-        return Report("sts", 9, {}, resampled=scores)
+    def drawn(draws: Any, task: str = "sts") -> MainScore:
+        return replace(score("A", 0.5, draws), task=task)
 
     draws = np.random.default_rng(0).normal(size=500)
-    assert verdict(report(draws), report(draws + 0.1)).startswith("better, +0.1000 to +0.1000")
-    assert verdict(report(draws), report(draws - 0.1)).startswith("worse")
-    assert verdict(report(draws), report(np.random.default_rng(1).normal(size=500))).startswith("within the noise")
-    assert verdict(report(None), report(draws)) == ""
-    wide, narrow = (Report("geometry", 40, {"anisotropy": mean}, resampled=draws + mean) for mean in (0.1, 0.3))
+    assert verdict(drawn(draws), drawn(draws + 0.1)).startswith("better, +0.1000 to +0.1000")
+    assert verdict(drawn(draws), drawn(draws - 0.1)).startswith("worse")
+    assert verdict(drawn(draws), drawn(np.random.default_rng(1).normal(size=500))).startswith("within the noise")
+    assert verdict(drawn(None), drawn(draws)) == ""
+    wide, narrow = (drawn(draws + mean, "geometry") for mean in (0.1, 0.3))
     assert verdict(wide, narrow).startswith("worse, +0.2000"), "lower is better"

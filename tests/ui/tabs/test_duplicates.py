@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import gradio as gr
 import numpy as np
 import pytest
 from tiny_studio import sentences
@@ -16,7 +15,7 @@ from tiny_studio import sentences
 from sbert_studio.errors import StudioError
 from sbert_studio.explore.duplicates import build_duplicate_tree
 from sbert_studio.services.results import Duplicates
-from sbert_studio.ui import corpus_picker
+from sbert_studio.ui import corpora
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panel import Selection
 from sbert_studio.ui.routing import Location
@@ -30,7 +29,7 @@ OTHERS = [text for text in dict.fromkeys(sentences(40)) if not text.startswith((
 
 def find(page: Page, path: Path, text: str) -> DuplicatesView:
     path.write_text(text, encoding="utf-8")
-    return handlers.find_duplicates(page, corpus_picker.open_file(page, str(path)), None, "first")
+    return handlers.find_duplicates(page, corpora.open_file(page, str(path)), None, "first")
 
 
 @pytest.fixture
@@ -129,18 +128,17 @@ def test_rows_without_text_are_removed_and_columns_keep_their_names(page: Page, 
     assert (blank["row"], blank["why"], blank["cosine"]) == (str(len(rows) + 1), "no text", "")
 
 
-def test_remaining_texts_become_the_corpus(page: Page, view: DuplicatesView, copies: Decisions, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gr, "Info", lambda *_, **__: None)
+def test_remaining_texts_become_the_corpus(page: Page, view: DuplicatesView, copies: Decisions, toasts: list[str]) -> None:
     corpus = page.corpora.get(handlers.use_remaining_texts(page, view.corpus, view.result_key, copies)).corpus
     assert len(corpus) == 15 and corpus.account.skipped == 2 and corpus.account.reasons[-1].rows == (3, 6)
     with pytest.raises(StudioError, match="another corpus"):
-        handlers.use_remaining_texts(page, corpus_picker.open_sample(page, "support_requests"), view.result_key, copies)
+        handlers.use_remaining_texts(page, corpora.open_sample(page, "support_requests"), view.result_key, copies)
 
 
 def test_another_corpus_clears_the_groups(page: Page, view: DuplicatesView) -> None:
     assert handlers.clear_groups(page, view.result_key, view.corpus) is None and handlers.clear_groups(page, None, None) is None
-    cleared = handlers.clear_groups(page, view.result_key, corpus_picker.open_sample(page, "support_requests"))
-    assert cleared is not None and cleared.decisions is None and not cleared.downloads["visible"]
+    cleared = handlers.clear_groups(page, view.result_key, corpora.open_sample(page, "support_requests"))
+    assert cleared is not None and cleared[3] is None and not cleared[1]["visible"]
     before = handlers.change_rules(page, None, None, "longest", None)
     assert isinstance(before.decisions, Decisions) and before.decisions.keep == "longest" and "empty" in before.groups
 

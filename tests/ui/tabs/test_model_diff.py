@@ -16,9 +16,9 @@ from tiny_studio import quick, sentences, studio_at, write_model, write_pairs
 from sbert_studio.errors import StudioError
 from sbert_studio.services import TrainRequest
 from sbert_studio.services.results import CategoryChange
-from sbert_studio.ui import corpus_picker
-from sbert_studio.ui.handover import base_model, compare_models
+from sbert_studio.ui import corpora
 from sbert_studio.ui.page import Page
+from sbert_studio.ui.state import base_model, compare_with_base
 from sbert_studio.ui.tabs.evaluate import model_diff
 from sbert_studio.ui.tabs.evaluate.model_diff import Comparison, ModelDiffView, describe_categories, diff_value
 from sbert_studio.ui.views import server_function
@@ -46,7 +46,7 @@ def seen(page: Page, run: str, tmp_path_factory: pytest.TempPathFactory) -> Mode
     rows = [f"{text},{'ab'[number % 2]}" for number, text in enumerate(sentences(40, seed=9))]
     path.write_text("text,topic\n" + "\n".join([*rows, f'"{HOSTILE}",a']) + "\n", encoding="utf-8")
     base = str(page.studio.settings.default_model)
-    return model_diff.compare(page, corpus_picker.open_file(page, str(path)), base, run, "cat dog\n\nred moon\n", "topic")
+    return model_diff.compare(page, corpora.open_file(page, str(path)), base, run, "cat dog\n\nred moon\n", "topic")
 
 
 def test_the_view_holds_what_was_found_and_says_what_it_was_made_with(page: Page, run: str, seen: ModelDiffView) -> None:
@@ -104,11 +104,10 @@ def test_texts_are_sent_to_who_knows_the_key(page: Page, seen: ModelDiffView) ->
 def test_a_run_is_compared_with_what_it_began_from(page: Page, run: str) -> None:
     base = str(page.studio.settings.default_model)
     assert base_model(page, run) == base and base_model(page, "run-0000000000") == base
-    one, two = compare_models(page, run), compare_models(page, run)
+    one, two = compare_with_base(page, run), compare_with_base(page, run)
     assert (one.before, one.after) == (base, run) and one != two, "asked again, it is shown again"
-    assert compare_models(page, run, "other").before == "other"
     with pytest.raises(StudioError, match="no model to compare"):
-        compare_models(page, "")
+        compare_with_base(page, "")
     with pytest.raises(StudioError, match="second model"):
         model_diff.compare(page, None, base, None, "", "")
     assert model_diff.run_scores(page, "other", run) is None and model_diff.run_scores(page, run, base) is None
@@ -118,7 +117,7 @@ def test_the_chooser_of_categories_follows_the_corpus(page: Page, seen: ModelDif
     assert model_diff.update_categories(page, seen.corpus, "gone")["value"] == "topic"
     plain = tmp_path / "plain.txt"
     plain.write_text("\n".join(sentences(20)), encoding="utf-8")
-    found = model_diff.update_categories(page, corpus_picker.open_file(page, str(plain)), "topic")
+    found = model_diff.update_categories(page, corpora.open_file(page, str(plain)), "topic")
     assert found["value"] == "" and not found["visible"]
 
 

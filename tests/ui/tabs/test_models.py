@@ -8,7 +8,7 @@ from sbert_studio.services.results import ModelSummary
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panel import Selection
 from sbert_studio.ui.tabs.models import handlers
-from sbert_studio.ui.tabs.models.view_model import model_facts
+from sbert_studio.ui.tabs.models.handlers import model_facts
 from sbert_studio.ui.views import UNCHANGED, props
 
 
@@ -20,8 +20,7 @@ def test_clicked_model_is_shown_with_its_buttons(page: Page) -> None:
     assert view.save == view.delete == view.confirm == view.push == view.compare == props(visible=False)
     for row in (-1, len(listed), "0", None):
         assert handlers.select_model(page, None, listed, Selection("card", row)).chosen == ""
-    asked = handlers.confirm_deletion()
-    assert (asked.delete, asked.confirm) == (props(visible=False), props(visible=True))
+    assert handlers.confirm_deletion() == (props(visible=False), props(visible=True))
 
 
 def test_refreshed_list_keeps_what_was_clicked_in_the_meantime(page: Page) -> None:

@@ -12,14 +12,13 @@ from shards.shards import encoded, write_texts
 from tiny_studio import studio_at
 
 from sbert_studio.errors import StudioError
-from sbert_studio.ui import corpus_picker
-from sbert_studio.ui.handover import RowSelection
+from sbert_studio.ui import corpora
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panel import Selection
 from sbert_studio.ui.routing import Location
+from sbert_studio.ui.state import RowSelection
 from sbert_studio.ui.tabs.search import handlers
-from sbert_studio.ui.tabs.search.handlers import search
-from sbert_studio.ui.tabs.search.view_model import HitsView, SearchedText, SearchInputs, filter_rows
+from sbert_studio.ui.tabs.search.handlers import HitsView, SearchedText, SearchInputs, filter_rows, search
 from sbert_studio.ui.views import UNCHANGED
 
 MODEL = "all-MiniLM-L6-v2"
@@ -27,7 +26,7 @@ MODEL = "all-MiniLM-L6-v2"
 
 @pytest.fixture
 def key(page: Page, corpus_file: Path) -> str:
-    return str(corpus_picker.open_file(page, str(corpus_file)))
+    return str(corpora.open_file(page, str(corpus_file)))
 
 
 def select(page: Page, key: str, searched: SearchedText | None, action: str, row: Any) -> HitsView:
@@ -91,18 +90,11 @@ def test_rows_selected_on_the_map_restrict_the_search_of_their_corpus(page: Page
     assert set(search(page, replace(inputs, filter_column="topic", filter_values=["a"])).hits["ids"]) == {8, 12}
     everything = handlers.search_all_rows(page, inputs)
     assert len(everything.hits["ids"]) == 10 and everything.rows_to_search is None
-    note = handlers.describe_selected_rows(rows)
-    assert note.selected_rows["visible"] and note.selected_rows_note == {"text": "Only among 3 texts."}
-    assert not handlers.describe_selected_rows(None).selected_rows["visible"]
+    row, note, _ = handlers.describe_selected_rows(rows)
+    assert row["visible"] and note == {"text": "Only among 3 texts."}
+    assert not handlers.describe_selected_rows(None)[0]["visible"]
     assert handlers.follow_corpus(page, key, rows).rows_to_search is UNCHANGED
     assert handlers.follow_corpus(page, None, rows).rows_to_search is None, "the sample is another corpus"
-
-
-def test_words_are_highlighted_in_a_search_by_words(page: Page, key: str) -> None:
-    hits = search(page, SearchInputs(key, "moon", 3, "lexical")).hits
-    assert [column["kind"] for column in hits["columns"]][1] == "marked"
-    assert all("moon" in row[1][1::2] for row in hits["rows"])
-    assert isinstance(search(page, SearchInputs(key, "moon", 3)).hits["rows"][0][1], str)
 
 
 def test_two_models_are_compared_by_rank(page: Page, key: str) -> None:
@@ -117,33 +109,18 @@ def test_two_models_are_compared_by_rank(page: Page, key: str) -> None:
     assert search(page, SearchInputs(key, "cat", 3, model=MODEL, compare_model=MODEL)).other_hits is None
 
 
-def test_deleted_models_are_no_longer_selected(page: Page) -> None:
-    for update in (handlers.update_rerankers, handlers.update_compare_models):
-        assert update(page, None, "run-deleted")["value"] == ""
-    assert handlers.update_compare_models(page, None, MODEL)["value"] == MODEL
-
-
-def test_hits_are_handed_to_the_map(page: Page, key: str) -> None:
-    found = search(page, SearchInputs(key, "cat " * 40, 3))
-    rows = handlers.show_hits_on_map(page, found.searched, found.hits)
-    assert list(rows.rows) == found.hits["ids"] and rows.title.endswith("…”") and len(rows.title) < 110
-    for nothing in (None, {}, {"ids": ["x", -1]}):
-        with pytest.raises(StudioError):
-            handlers.show_hits_on_map(page, found.searched, nothing)
-
-
 def test_link_fills_in_query_and_mode() -> None:
     linked = handlers.open_linked_search(Location(query="cat", mode="reranked"))
-    assert linked is not None and (linked.query, linked.mode) == ("cat", "semantic")
+    assert linked is not None and linked[:2] == ("cat", "semantic")
     hybrid = handlers.open_linked_search(Location(query="cat", mode="hybrid"))
-    assert hybrid is not None and hybrid.mode == "hybrid"
+    assert hybrid is not None and hybrid[1] == "hybrid"
     assert handlers.open_linked_search(None) is None and handlers.open_linked_search(Location(mode="lexical")) is None
 
 
 def test_unfamiliar_language_is_noted(page: Page, tmp_path: Path) -> None:
     path = tmp_path / "zh.txt"
     path.write_text("我的银行卡什么时候到\n今天天气很好\n", encoding="utf-8")
-    key = corpus_picker.open_file(page, str(path))
+    key = corpora.open_file(page, str(path))
     assert "look like Chinese" in search(page, SearchInputs(key, "银行卡", 2, model=MODEL)).hits["note"]
 
 

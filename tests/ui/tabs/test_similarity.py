@@ -13,13 +13,14 @@ from tiny_studio import write_pairs
 from sbert_studio.errors import StudioError
 from sbert_studio.explore.duplicates import similarity_order
 from sbert_studio.explore.explain import ScoreDistribution
-from sbert_studio.ui import corpus_picker
-from sbert_studio.ui.handover import TextPair
+from sbert_studio.ui import corpora
+from sbert_studio.ui.components import samples_of
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panel import Selection
 from sbert_studio.ui.routing import Location
-from sbert_studio.ui.tabs.similarity import handlers, view_model
-from sbert_studio.ui.tabs.similarity.view_model import PairsView, TextsView, describe_cosine
+from sbert_studio.ui.state import TextPair
+from sbert_studio.ui.tabs.similarity import handlers
+from sbert_studio.ui.tabs.similarity.handlers import PairsView, TextsView, describe_cosine
 from sbert_studio.ui.views import UNCHANGED
 
 MODEL = "all-MiniLM-L6-v2"
@@ -67,7 +68,7 @@ def test_texts_are_compared_on_the_scale_of_random_pairs(page: Page, corpus_file
     positions = [position for position, _ in found.gauge["marks"]]
     assert positions == sorted(positions) and max(found.gauge["bins"]) == 1
     assert found.words["partners"] == [[0, 1], [0, 1]]
-    corpus = corpus_picker.open_file(page, str(corpus_file))
+    corpus = corpora.open_file(page, str(corpus_file))
     assert "random pairs from corpus.csv" in compare(page, "cat dog", "moon", corpus=corpus).gauge["explain"]
 
 
@@ -83,7 +84,7 @@ def test_word_alignment_keeps_the_texts_whole(page: Page) -> None:
 
 def test_model_without_word_vectors_says_why_there_is_no_alignment(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page.studio.catalog.load(page.studio.settings.default_model).tokens, "_fast", None)
-    assert "has no vectors of single words" in compare(page, "cat dog", "moon").words["empty"]
+    assert "gives no vectors of single words" in compare(page, "cat dog", "moon").words["empty"]
 
 
 def test_models_are_compared_each_on_its_own_scale(page: Page) -> None:
@@ -115,11 +116,9 @@ def test_pair_of_another_tab_fills_the_boxes_and_adds_its_model(page: Page) -> N
     default = page.studio.settings.default_model
     assert handlers.fill_texts(page, None, None, default, []) is None
     filled = handlers.fill_texts(page, TextPair("a", "b", MODEL), None, str(default), ["x", MODEL])
-    assert filled is not None and (filled.first, filled.second) == ("a", "b")
-    assert isinstance(filled.other_models, dict) and filled.other_models["value"] == [MODEL, "x"]
+    assert filled is not None and filled[:2] == ("a", "b") and isinstance(filled[2], dict) and filled[2]["value"] == [MODEL, "x"]
     unknown = handlers.fill_texts(page, TextPair("a", "b", "run-unknown"), None, str(default), [])
-    assert unknown is not None and unknown.other_models is UNCHANGED
-    assert handlers.update_other_models(page, None, [MODEL, "deleted"])["value"] == [MODEL]
+    assert unknown is not None and unknown[2] is UNCHANGED
 
 
 def test_matrix_is_symmetric_and_takes_2_to_200_lines(page: Page) -> None:
@@ -202,22 +201,22 @@ def test_labels_disagree_by_their_order(page: Page, tmp_path: Path) -> None:
 def test_address_leads_to_an_uploaded_file_or_a_sample(page: Page, tmp_path: Path) -> None:
     source = score(page, write_pairs(tmp_path / "pairs.csv", 20)).source
     assert isinstance(source, str)
-    linked = handlers.open_linked_file(page, Location(view=view_model.PAIRS_VIEW, file=source), None)
-    assert linked is not None and isinstance(linked.file, str) and Path(linked.file).name == "pairs.csv"
+    linked = handlers.open_linked_file(page, Location(view=handlers.PAIRS_VIEW, file=source), None)
+    assert linked is not None and Path(str(linked[0])).name == "pairs.csv"
     for gone in ("0123456789ab", "../../etc", "sample:none"):
         with pytest.raises(StudioError, match="no longer stored here"):
-            handlers.open_linked_file(page, Location(view=view_model.PAIRS_VIEW, file=gone), None)
+            handlers.open_linked_file(page, Location(view=handlers.PAIRS_VIEW, file=gone), None)
     with pytest.raises(StudioError, match="no longer stored here"):
         handlers.open_linked_file(
-            Page(page.studio, shared=True), Location(view=view_model.PAIRS_VIEW, file=source), {"owner": "visitor-fedcba9876543210"}
+            Page(page.studio, shared=True), Location(view=handlers.PAIRS_VIEW, file=source), {"owner": "visitor-fedcba9876543210"}
         )
-    for location in (None, Location(view="several", file=source), Location(view=view_model.PAIRS_VIEW), Location(file=source)):
+    for location in (None, Location(view="several", file=source), Location(view=handlers.PAIRS_VIEW), Location(file=source)):
         assert handlers.open_linked_file(page, location, None) is None
 
-    sample = handlers.samples_of(*handlers.SAMPLE_KINDS)[0]
-    location = Location(view=view_model.PAIRS_VIEW, file=f"sample:{sample.id}")
+    sample = samples_of(*handlers.SAMPLE_KINDS)[0]
+    location = Location(view=handlers.PAIRS_VIEW, file=f"sample:{sample.id}")
     linked = handlers.open_linked_file(page, location, None)
-    assert linked is not None and linked.linked is location and linked.file is UNCHANGED
+    assert linked == (UNCHANGED, location)
     found = handlers.score_linked_sample(page, location, None, "")
     clicked = handlers.score_sample(page, Selection("sample", sample.id), None, "")
     assert found is not None and clicked is not None and found.table["rows"] == clicked.table["rows"]

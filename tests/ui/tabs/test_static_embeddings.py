@@ -104,12 +104,11 @@ def test_form_shows_the_settings_of_the_chosen_type(page: Page) -> None:
 
 
 def test_file_or_sample_is_chosen(page: Page, texts: Path) -> None:
-    chosen = static_embeddings.choose_file(str(texts))
-    assert chosen.chosen_file == str(texts) and chosen.chosen_note == {"text": "Chosen: notes.csv"}
-    assert static_embeddings.choose_file(None).chosen_note is None
+    assert static_embeddings.choose_file(str(texts)) == (str(texts), {"text": "Chosen: notes.csv"})
+    assert static_embeddings.choose_file(None) == (None, None)
     sample = static_embeddings.samples()[0]
     chosen_sample = static_embeddings.choose_sample(Selection("sample", sample.id))
-    assert chosen_sample is not None and chosen_sample.chosen_file == str(sample.path)
+    assert chosen_sample is not None and chosen_sample[0] == str(sample.path)
     assert static_embeddings.choose_sample(Selection("sample", "none")) is None
 
 
@@ -142,23 +141,21 @@ def test_trained_model_is_listed_used_exported_and_deleted(page: Page, texts: Pa
     assert (job.status, job.hint) == ("finished", "") and "20 words as 8-d vectors from 60 texts" in job.message
     view = static_embeddings.show_training(page, None)
     assert view.job and view.job["message"].startswith("20 words") and not view.job["live"]
-    assert view.use == props(visible=True) and view.trained_model == job.model
+    assert view.use == props(visible=True) and view.chosen == job.model
     shown = handlers.show_models(page, None, job.model)
     card = next(card for card in shown.cards["cards"] if card["id"] == job.model)
     assert (card["title"], card["badge"]) == ("My words", "own") and ("My words", job.model) in page.model_choices(None)
     assert shown.facts and ["Dimensions", 8] in shown.facts["facts"]  # type: ignore[index]
     assert shown.delete == shown.save == shown.push == props(visible=True) and shown.compare == props(visible=False)
-    choice = static_embeddings.use_trained_model(page, job.model, None)
-    assert choice.model["value"] == job.model
 
     pairs = write_pairs(texts.with_name("pairs.csv"))
     pairs.write_text(pairs.read_text(encoding="utf-8") + "unheard,cat dog,2.5\n", encoding="utf-8")
-    assert "1 of 122 texts contain no known word" in evaluate(page, [job.model], pairs).scores["note"]
+    assert "1 of 122 texts holds no word that it knows" in evaluate(page, [job.model], pairs).scores["note"]
     corpus = page.studio.data.read_corpus(texts)
     found = page.studio.search.search(corpus, "cat unheard", 3, model=job.model)
     assert len(found.hits) == 3 and any("1 of 2 words of your query" in note for note in found.notes)
     (note,) = page.studio.search.mine(page.studio.data.read_corpus(pairs, "sentence1"), 3, job.model).notes
-    assert "not in the model's vocabulary" in note
+    assert "not in the model's table" in note
     assert handlers.write_zip(page, job.model).stat().st_size > 1000
 
     deleted = handlers.delete_model(page, None, job.model, 4)
@@ -237,7 +234,6 @@ def test_end_of_a_training_updates_the_lists(page: Page) -> None:
     view = static_embeddings.show_training(page, None)
     assert view.ended == f"{over.id} stopped" and static_embeddings.poll_training(page, None, view.state) is None
     assert static_embeddings.restore_training(page, None).view.ended is UNCHANGED, "the lists have just been drawn"
-    assert static_embeddings.count_ended_training(1) == 2
 
 
 def test_visitors_have_one_training_at_a_time_and_neither_see_nor_stop_those_of_others(shared: Page, texts: Path) -> None:
@@ -245,7 +241,7 @@ def test_visitors_have_one_training_at_a_time_and_neither_see_nor_stop_those_of_
     begun = threading.Event()
     job = shared.studio.embedding_jobs.submit(shared.visitor(mine), "mine", endless(begun))
     assert static_embeddings.show_training(shared, theirs).job is None
-    with pytest.raises(StudioError, match="no longer under way"):
+    with pytest.raises(StudioError, match="no longer running"):
         static_embeddings.stop_training(shared, theirs, job.id)
     with pytest.raises(StudioError, match="one at a time"):
         start(shared, "glove", texts, QUICK, mine)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from ....errors import with_full_stop
 from ....evaluation.report import SHARE_METRICS, describe_metric, natural_frequencies
@@ -20,40 +20,19 @@ _MAX_DIGITS = 6
 _MIN_SPEEDUP = 2.0  # each model is timed once, and on a busy machine two runs of one model differ by a third or more
 
 
-class Resampled(Protocol):
-    """A score with its bootstrap resamples."""
-
-    @property
-    def task(self) -> str:
-        """Name of the task."""
-
-    @property
-    def resampled(self) -> np.ndarray | None:
-        """Score on each resample."""
-
-
 @dataclass(frozen=True, eq=False)
 class MainScore:
-    """Main score of a model.
-
-    Attributes:
-        data: the file, a suite's rows as one set, the mean over a suite's files, or the average over suites.
-        interval: 95 % interval, if there is one.
-        rate: sentences per second; 0 if nothing was encoded.
-    """
-
     title: str
-    data: str
+    data: str  # the file, a suite's rows as one set, the mean over a suite's files, or the average over suites
     task: str
     metric: str
     score: float
-    interval: Sequence[float] | None
+    interval: Sequence[float] | None  # 95 % interval, if there is one
     resampled: np.ndarray | None
-    rate: float
+    rate: float  # sentences per second; 0 if nothing was encoded
 
     @property
     def lower_is_better(self) -> bool:
-        """True if a lower score is better."""
         from ....evaluation.tasks import get_task
 
         return get_task(self.task).lower_is_better
@@ -65,11 +44,7 @@ class MainScore:
 
 
 def main_scores(evaluation: EvaluationResult, titles: Mapping[str, str]) -> list[MainScore]:
-    """Return the main score of each model: the average over suites if there is one, else that of a suite, else that of the file.
-
-    Args:
-        titles: titles of models by name.
-    """
+    """Return the main score of each model: the average over suites if there is one, else that of a suite, else that of the file."""
     from ....evaluation.bootstrap import percentile_interval
     from ....evaluation.tasks import main_score
 
@@ -92,7 +67,6 @@ def main_scores(evaluation: EvaluationResult, titles: Mapping[str, str]) -> list
 
 
 def best_first(scores: Sequence[MainScore]) -> list[int]:
-    """Return the indices of the models, best first."""
     return sorted(range(len(scores)), key=lambda index: -scores[index].rank_value)
 
 
@@ -102,7 +76,7 @@ def cautions(evaluation: EvaluationResult) -> list[str]:
     return [f"But {note[:1].lower()}{with_full_stop(note[1:])}" for note in notes]
 
 
-def verdict(first: Resampled, other: Resampled) -> str:
+def verdict(first: MainScore, other: MainScore) -> str:
     """Compare a model with the first one by the 95 % interval of a paired bootstrap, such as ``better, +0.0101 to +0.0523``."""
     from ....evaluation.tasks import get_task
 
@@ -115,12 +89,7 @@ def verdict(first: Resampled, other: Resampled) -> str:
 
 
 def conclusion_view(scores: Sequence[MainScore], counts: str = "", warnings: Sequence[str] = ()) -> Value:
-    """Return the value of the ``said`` view, which compares the best model with each other one.
-
-    Args:
-        counts: sentence on how many rows the best two models get right.
-        warnings: shown first; see :func:`cautions`.
-    """
+    """Return the value of the ``said`` view: warnings, the best model compared with each other one, and counts of right rows."""
     best, *others = [scores[index] for index in best_first(scores)]
     titles = [score.title for score in scores]
     if not others:
@@ -177,14 +146,13 @@ def _describe_gain(best: MainScore, other: MainScore, factor: int, digits: int) 
     return f"between {ends[0]:+.{needed}f} and {ends[1]:+.{needed}f}".replace("-", "−"), low > 0
 
 
-def _gain_interval(first: Resampled, other: Resampled) -> tuple[float, float] | tuple[None, None]:
+def _gain_interval(first: MainScore, other: MainScore) -> tuple[float, float] | tuple[None, None]:
     from ....evaluation.bootstrap import paired_gain
 
     return paired_gain(first.resampled, other.resampled).get("gain_interval") or (None, None)
 
 
 def _compare_speed(best: MainScore, others: Sequence[MainScore]) -> str:
-    """Describe the speed of the fastest model, if it is not the best one and the difference exceeds the error of one timing."""
     fastest = max((score for score in (best, *others) if score.rate), key=lambda score: score.rate, default=None)
     if fastest is None or fastest is best or not best.rate:
         return ""

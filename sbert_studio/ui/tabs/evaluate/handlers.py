@@ -13,14 +13,14 @@ from ....data.schema.roles import SchemaOverrides
 from ....errors import StudioError
 from ....evaluation.tasks import SCORED_KINDS, TASKS, get_task
 from ....services.jobs import BeginPhase
-from ....services.questions import OpenQuestionsError
-from ....services.questions import apply_answer as answered
-from ...components import samples_of
+from ....services.questions import OpenQuestionsError, apply_answer
+from ...components import find_sample, samples_of
 from ...forms import form_key, form_provenance
-from ...page import ModelUpdate, Page, is_own_model
+from ...page import Page
 from ...panel import Selection
 from ...sessions import file_store
-from ...views import UNCHANGED, Update, Value, props
+from ...state import ModelUpdate, is_own_model
+from ...views import UNCHANGED, Update, Value, chosen_option, props
 from .view_model import (
     ComparedModels,
     EvaluationPanel,
@@ -46,13 +46,11 @@ EVALUATE_AGAIN = "evaluate-again"
 _STORED_AS = "judged"
 _MAX_BYTES = 64 << 20  # of a file whose language is detected before the evaluation
 _AUTO = "auto"
-_CLOSED = ("that question is no longer open", "press Evaluate again")
+_REPEAT = "press Evaluate again"
 
 
 @dataclass(frozen=True)
 class EvaluationForm:
-    """Values of the form."""
-
     models: Sequence[str] | None = ()
     source: str = ""
     file: str | None = None
@@ -71,50 +69,26 @@ class EvaluationForm:
 
 @dataclass(frozen=True)
 class EvaluationData:
-    """Rows to evaluate on.
-
-    Attributes:
-        path: a file or the address of a public set.
-        name: shown to the visitor.
-        overrides: answers to questions about the file.
-        suite: name of a suite, instead of a file.
-        known_rows: file of rows with known answers, for a task that uses them.
-    """
-
-    path: Path | str
-    name: str
-    overrides: SchemaOverrides = field(default_factory=SchemaOverrides)
-    suite: str = ""
-    known_rows: Path | None = None
+    path: Path | str  # a file or the address of a public set
+    name: str  # shown to the visitor
+    overrides: SchemaOverrides = field(default_factory=SchemaOverrides)  # answers to questions about the file
+    suite: str = ""  # name of a suite, instead of a file
+    known_rows: Path | None = None  # file of rows with known answers, for a task that uses them
 
 
 @dataclass(frozen=True)
 class EvaluationRequest:
-    """Rows, models and task of an evaluation in the background.
-
-    Attributes:
-        form: values of the form at its start.
-        stored_file, stored_known_rows: ids of the form's files in the visitor's file store.
-        header_model: selected in the header at its start.
-        repeat_button: id of the button that repeats it.
-    """
-
     data: EvaluationData
     models: tuple[str, ...]
     task: str
-    form: EvaluationForm = field(default_factory=EvaluationForm)
-    stored_file: str = ""
+    form: EvaluationForm = field(default_factory=EvaluationForm)  # values of the form at its start
+    stored_file: str = ""  # stored_file, stored_known_rows: ids of the form's files in the visitor's file store
     stored_known_rows: str = ""
-    header_model: str = ""
-    repeat_button: str = EVALUATE_AGAIN
+    header_model: str = ""  # selected in the header at its start
+    repeat_button: str = EVALUATE_AGAIN  # id of the button that repeats it
 
 
 def start_form(page: Page, owner: object, model: str, saved_model: object, language: str, form: EvaluationForm) -> StartedEvaluation:
-    """Evaluate on the rows that the form names, with the model that fits the file's language.
-
-    Raises:
-        StudioError: the form is incomplete, or the visitor has an evaluation running.
-    """
     data = form_data(page, form, language)
     form, fitting = fit_models(page, form, data, model, saved_model)
     _start_form(page, owner, model, form, language)
@@ -124,8 +98,7 @@ def start_form(page: Page, owner: object, model: str, saved_model: object, langu
 def start_sample(
     page: Page, owner: object, model: str, saved_model: object, form: EvaluationForm, selection: Selection
 ) -> StartedEvaluation | None:
-    """Evaluate on the sample that was clicked."""
-    sample = next((one for one in samples_of(*SCORED_KINDS) if one.id == selection.item), None)
+    sample = find_sample(selection.item, *SCORED_KINDS)
     if sample is None:
         return None
     data = EvaluationData(sample.path, sample.title, known_rows=known_rows_file(form.task, form.known_rows))
@@ -135,11 +108,7 @@ def start_sample(
 
 
 def repeat_evaluation(page: Page, owner: object, model: str, form: EvaluationForm) -> EvaluationView:
-    """Repeat the evaluation of the form. If its file is gone, use the one of the last evaluation, never a sample instead.
-
-    Raises:
-        StudioError: that is gone as well.
-    """
+    """Repeat the evaluation of the form. If its file is gone, use the one of the last evaluation, never a sample instead."""
     last = _last_request(page, owner)
     if form.source == FILE and not form.file and last is not None and last.form.source == FILE and last.form.file:
         file = last.form.file if Path(last.form.file).is_file() else file_store.restore_form_file(page, owner, last.stored_file)
@@ -151,39 +120,20 @@ def repeat_evaluation(page: Page, owner: object, model: str, form: EvaluationFor
 
 
 def answer_question(page: Page, owner: object, selection: Selection) -> EvaluationView:
-    """Evaluate again with the answer that was clicked.
-
-    Raises:
-        StudioError: the question is no longer open.
-    """
     job = page.studio.evaluation_jobs.latest(page.visitor(owner))
     if job is None or not isinstance(job.error, OpenQuestionsError) or not isinstance(job.about, EvaluationRequest):
-        raise StudioError(*_CLOSED)
-    data = apply_answer(job.about.data, job.error, selection.item)
+        raise StudioError("this question is no longer open", _REPEAT)
+    _, option = chosen_option(job.error.questions, selection.item, _REPEAT)
+    data = replace(job.about.data, overrides=apply_answer(job.about.data.overrides, option.choice))
     start_evaluation(page, owner, replace(job.about, data=data))
     return show_evaluation(page, owner)
 
 
-def apply_answer(data: EvaluationData, error: OpenQuestionsError, numbers: object) -> EvaluationData:
-    """Return the data with an answer; ``numbers`` comes from the browser: [number of the question, number of the answer].
-
-    Raises:
-        StudioError: there is no such answer.
-    """
-    is_valid = isinstance(numbers, list) and len(numbers) == 2 and all(isinstance(number, int) and number >= 0 for number in numbers)
-    if not is_valid or numbers[0] >= len(error.questions) or numbers[1] >= len(error.questions[numbers[0]].options):  # type: ignore[index]
-        raise StudioError(*_CLOSED)
-    choice = error.questions[numbers[0]].options[numbers[1]].choice  # type: ignore[index]
-    return replace(data, overrides=answered(data.overrides, choice))
-
-
 def show_evaluation(page: Page, owner: object) -> EvaluationView:
-    """Show the visitor's last evaluation."""
     return evaluation_view(page.studio.evaluation_jobs.latest(page.visitor(owner)))
 
 
 def poll_evaluation(page: Page, owner: object, state: str | None) -> PolledEvaluation | None:
-    """Show the evaluation if it has changed."""
     job = page.studio.evaluation_jobs.latest(page.visitor(owner))
     view = evaluation_view(job)
     if view.state == state:
@@ -192,18 +142,15 @@ def poll_evaluation(page: Page, owner: object, state: str | None) -> PolledEvalu
 
 
 def stop_evaluation(page: Page, owner: object, job_id: str) -> EvaluationView:
-    """Stop the visitor's evaluation."""
     page.studio.evaluation_jobs.stop(page.visitor(owner), job_id)
     return show_evaluation(page, owner)
 
 
 def choose_source(page: Page, source: str) -> SourceView:
-    """Show the part of the form for a source of rows."""
     return SourceView(_source_groups(source), props(choices=suite_choices(page), info=suite_help(page)))
 
 
 def choose_task(task: str) -> KnownRowsView:
-    """Offer a file of rows with known answers to a task that uses them."""
     used = reference_help(task)
     return KnownRowsView(props(visible=bool(used)), f'<p class="sb-note">{used}</p>')
 
@@ -214,7 +161,6 @@ def update_form_key(form: EvaluationForm) -> Value:
 
 
 def fit_uploaded_file(page: Page, model: str, saved_model: object, form: EvaluationForm) -> FittingModels | None:
-    """Select the model that fits the language of an uploaded file."""
     if not form.file:
         return None
     return fit_models(page, form, EvaluationData(Path(form.file), Path(form.file).name), model, saved_model)[1]
@@ -244,7 +190,6 @@ def restore_form(page: Page, owner: object) -> RestoredEvaluation | None:
 
 
 def update_model_choices(page: Page, owner: object) -> Update:
-    """Update the choices of models."""
     return props(choices=_model_choices(page, owner))
 
 
@@ -274,14 +219,9 @@ def join_models(models: Sequence[str], model: str, previous: str, typed: str, *,
 
 
 def start_evaluation(page: Page, owner: object, request: EvaluationRequest) -> JobView:
-    """Start an evaluation in the background.
-
-    Raises:
-        StudioError: no model is chosen, or too many are; or the visitor has an evaluation running.
-    """
     studio, visitor, data = page.studio, page.visitor(owner), request.data
     request = replace(request, models=select_models(request.models))
-    titles = {name: title for title, name in _model_choices(page, owner)}
+    titles = page.model_titles(owner, "texts", "pairs")
     name, shown = data.suite or data.name, [titles.get(model, model) for model in request.models]
     title = f"{len(shown)} models on {name}" if len(shown) > 1 else f"{shown[0]} on {name}"
 
@@ -304,11 +244,7 @@ def start_evaluation(page: Page, owner: object, request: EvaluationRequest) -> J
 
 
 def select_models(models: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the models without repetitions.
-
-    Raises:
-        StudioError: there is none, or there are too many.
-    """
+    """Return the models without repetitions. Raise StudioError if there is none, or there are too many."""
     names = tuple(dict.fromkeys(name for name in models or () if isinstance(name, str) and name))
     if not 1 <= len(names) <= MAX_MODELS:
         raise StudioError(f"{len(names)} models are chosen", f"choose 1 to {MAX_MODELS}")
@@ -316,11 +252,6 @@ def select_models(models: Sequence[str] | None) -> tuple[str, ...]:
 
 
 def form_data(page: Page, form: EvaluationForm, language: str = "en") -> EvaluationData:
-    """Return the rows that the form names; without a file, the first sample in the page's language.
-
-    Raises:
-        StudioError: no suite is chosen, or the address is invalid.
-    """
     if form.source == PUBLIC:
         return public_set(form.public_set)
     if form.source == SUITE:
@@ -334,11 +265,7 @@ def form_data(page: Page, form: EvaluationForm, language: str = "en") -> Evaluat
 
 
 def public_set(address: str | None) -> EvaluationData:
-    """Return a public set on the Hugging Face Hub by its id or address.
-
-    Raises:
-        StudioError: it is neither.
-    """
+    """Return a public set on the Hugging Face Hub by its id or address. Raise StudioError if it is neither."""
     text = (address or "").strip()
     text = text if text.startswith("hf:/") else f"hf://datasets/{text.removeprefix('https://huggingface.co/').removeprefix('datasets/')}"
     repository, file = parse_hub_address(text)
@@ -378,7 +305,6 @@ def known_rows_file(task: str, path: str | None) -> Path | None:
 
 
 def suite_choices(page: Page) -> list[tuple[str, str]]:
-    """Return (title, name) of the suites on this machine."""
     return [
         (f"{one.name} · {one.parts} of {one.wanted} files" if one.parts < one.wanted else one.name, one.name)
         for one in page.studio.evaluation.list_suites()
@@ -386,7 +312,6 @@ def suite_choices(page: Page) -> list[tuple[str, str]]:
 
 
 def suite_help(page: Page) -> str:
-    """Return the help text of the suite chooser."""
     if page.studio.evaluation.list_suites():
         return "Benchmarks of the literature on this machine."
     folder = "" if page.shared else f": {page.studio.workspace.home / 'suites'}"

@@ -24,8 +24,6 @@ NO_ENTRIES = placeholder("Nothing has been evaluated yet. The scores of each eva
 
 @dataclass(frozen=True)
 class LeaderboardView:
-    """The leaderboard of one set, or of all."""
-
     sets: Update | Unchanged
     leaderboard: Value
     speeds: Value | None
@@ -35,23 +33,14 @@ class LeaderboardView:
     entry: int = 0
 
 
-@dataclass(frozen=True)
-class SelectedEntry:
-    """An entry that the visitor may remove; 0 for none."""
-
-    remove: Update
-    entry: int
-
-
 def show_leaderboard(page: Page, owner: object, sets: str | None) -> LeaderboardView:
-    """Show the entries of the chosen set."""
     hidden = props(visible=False)
     try:
         found = visible_entries(page, owner)
     except StudioError as error:
         message = placeholder(f"The leaderboard cannot be read: {error.message}.")
         return LeaderboardView(UNCHANGED, message, None, hidden, hidden, hidden)
-    choices = set_choices(found)
+    choices = [(ALL_SETS, ""), *((name, key) for key, name in dataset_names(found).items())]
     key = sets if sets in {key for _, key in choices} else ""
     shown = [entry for entry in found if dataset_key(entry) == key] if key else found
     files = props(visible=bool(found))
@@ -59,20 +48,17 @@ def show_leaderboard(page: Page, owner: object, sets: str | None) -> Leaderboard
     return LeaderboardView(props(choices=choices, value=key), entries_table(shown, bool(key)), chart, files, files, hidden)
 
 
-def select_entry(page: Page, owner: object, selection: Selection) -> SelectedEntry:
-    """Offer to remove the entry that was clicked, if it is the visitor's."""
-    entry = own_entry(page, owner, selection.item)
+def select_entry(page: Page, owner: object, selection: Selection) -> tuple[Update, int]:
+    """Return the button that removes the entry that was clicked, and its id; 0 if it is not the visitor's."""
+    visitor = page.visitor(owner) if page.shared else None
+    entries = (entry for entry in visible_entries(page, owner) if entry.id == selection.item and visitor in (None, entry.owner))
+    entry = next(entries, None)
     if entry is None:
-        return SelectedEntry(props(visible=False), 0)
-    return SelectedEntry(props(visible=True, value=f"Remove {entry.title} on {entry.data}"[:80]), entry.id)
+        return props(visible=False), 0
+    return props(visible=True, value=f"Remove {entry.title} on {entry.data}"[:80]), entry.id
 
 
 def remove_entry(page: Page, owner: object, entry: int, sets: str | None) -> LeaderboardView:
-    """Remove the selected entry.
-
-    Raises:
-        StudioError: none is selected, or it is gone.
-    """
     if not entry:
         raise StudioError("no entry is selected", "click a row of the leaderboard, then Remove")
     page.studio.leaderboard.remove(entry, page.visitor(owner) if page.shared else None)
@@ -80,11 +66,6 @@ def remove_entry(page: Page, owner: object, entry: int, sets: str | None) -> Lea
 
 
 def write_file(page: Page, suffix: str, owner: object, sets: str | None) -> Path:
-    """Write the shown entries as a file.
-
-    Raises:
-        StudioError: there are none.
-    """
     found = visible_entries(page, owner, sets)
     if not found:
         raise StudioError("the leaderboard is empty", "evaluate a model first")
@@ -92,28 +73,12 @@ def write_file(page: Page, suffix: str, owner: object, sets: str | None) -> Path
 
 
 def visible_entries(page: Page, owner: object, key: str | None = "") -> list[LeaderboardEntry]:
-    """Return the entries of a set (empty: of all) that the visitor may see: on a shared page their own and public ones.
-
-    Raises:
-        StudioError: the leaderboard cannot be read.
-    """
+    """Return the entries of a set (empty: of all) that the visitor may see: on a shared page their own and public ones."""
     found = page.studio.leaderboard.entries(page.visitor(owner) if page.shared else None)
     return [entry for entry in found if dataset_key(entry) == key] if key else found
 
 
-def own_entry(page: Page, owner: object, entry_id: object) -> LeaderboardEntry | None:
-    """Return an entry by its id, if the visitor may remove it."""
-    visitor = page.visitor(owner) if page.shared else None
-    return next((entry for entry in visible_entries(page, owner) if entry.id == entry_id and visitor in (None, entry.owner)), None)
-
-
-def set_choices(entries: Sequence[LeaderboardEntry]) -> list[tuple[str, str]]:
-    """Return (title, key) of all sets."""
-    return [(ALL_SETS, ""), *((name, key) for key, name in dataset_names(entries).items())]
-
-
 def entries_table(entries: Sequence[LeaderboardEntry], is_one_set: bool = False) -> Value:
-    """Return the table of entries, which can be selected."""
     if not entries:
         return NO_ENTRIES
     has_metric = not is_one_set or len({entry.metric for entry in entries}) > 1

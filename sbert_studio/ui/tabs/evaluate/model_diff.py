@@ -18,11 +18,11 @@ from ....services.model_diff import MAX_QUERIES
 from ...components import cancel_button, download_button
 from ...forms import form_key, form_provenance
 from ...handlers import progress_callback
-from ...handover import ModelPair, base_model
-from ...html_export import to_base64, write_html
 from ...panel import EventOptions, Panel
 from ...run_view import scores_view
-from ...views import UNCHANGED, Unchanged, Update, Value, placeholder, props, server_function, text_range, to_json, view
+from ...state import ModelPair, base_model
+from ...theme import to_base64, write_html
+from ...views import UNCHANGED, Unchanged, Update, Value, placeholder, props, server_function, shorten, text_range, to_json, view
 
 if TYPE_CHECKING:
     from ....data.corpus import Corpus
@@ -39,29 +39,18 @@ _NO_CATEGORY = "No category"
 _SAVE_IN_ADDRESS = "(from, to, ask) => { if (from && to) SB.place({ tab: 'evaluate', view: 'changed', from, to, ask }); }"
 _MAX_MOVED_TEXTS = 20
 _MAX_CATEGORY_PAIRS = 12
-_MAX_LENGTH = 240
 _MOSTLY = 0.5  # share of a text's neighbours
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The comparison on the page.
-
-    Attributes:
-        key: in ``page.model_diffs``.
-        has_queries: whether the visitor typed queries.
-        scores: see :func:`run_scores`.
-    """
-
-    key: str
-    has_queries: bool
-    scores: Value | None
+    key: str  # in ``page.model_diffs``
+    has_queries: bool  # whether the visitor typed queries
+    scores: Value | None  # see :func:`run_scores`
 
 
 @dataclass(frozen=True)
 class ModelDiffView:
-    """A finished comparison."""
-
     corpus: str
     comparison: Comparison
     diff: Value
@@ -80,22 +69,12 @@ class ComparisonRequest:
 
 @dataclass(frozen=True)
 class RequestedView:
-    """The form for a :class:`ComparisonRequest`."""
-
     before: Update
     after: Update
     queries: str
     requested: ComparisonRequest
     tabs: gr.Tabs | Unchanged = UNCHANGED
     subtabs: gr.Tabs | Unchanged = UNCHANGED
-
-
-@dataclass(frozen=True)
-class ModelChoices:
-    """Updates of both model choosers."""
-
-    before: Update
-    after: Update
 
 
 def compare(
@@ -107,11 +86,6 @@ def compare(
     category: str | None,
     progress: gr.Progress | None = None,
 ) -> ModelDiffView:
-    """Compare two models on the visitor's corpus.
-
-    Raises:
-        StudioError: a model is missing, or see :meth:`sbert_studio.services.map.MapService.changes`.
-    """
     if not before or not after:
         raise StudioError("a second model is needed", "choose one, such as a run of the Fine-tune tab")
     key, selected = page.corpora.current(corpus)
@@ -130,14 +104,12 @@ def compare(
 def compare_requested(
     page: Page, requested: ComparisonRequest | None, corpus: str | None, category: str | None, progress: gr.Progress | None = None
 ) -> ModelDiffView | None:
-    """Run the comparison that an address or another tab asks for."""
     if requested is None:
         return None
     return compare(page, corpus, requested.before, requested.after, requested.queries, category, progress)
 
 
 def open_models(page: Page, models_to_compare: ModelPair | None, owner: object, queries: str | None) -> RequestedView | None:
-    """Open this panel with the models that another tab hands over."""
     models = models_to_compare
     if models is None:
         return None
@@ -146,47 +118,37 @@ def open_models(page: Page, models_to_compare: ModelPair | None, owner: object, 
 
 
 def open_location(page: Page, location: Location | None, owner: object) -> RequestedView | None:
-    """Fill the form from an address; ``None`` if it names no two models that exist here.
-
-    :func:`.routing.open_location` reports missing models.
-    """
+    """Fill the form from an address that names two models of this page; :func:`.routing.open_location` reports missing ones."""
     if location is None or not (location.before and location.after):
         return None
-    if not {location.before, location.after} <= {name for _, name in page.model_choices(owner)}:
+    if not {location.before, location.after} <= page.model_titles(owner).keys():
         return None
     return _requested_view(page, owner, ComparisonRequest(location.before, location.after, location.ask))
 
 
 def _requested_view(
-    page: Page,
-    owner: object,
-    request: ComparisonRequest,
-    tabs: gr.Tabs | Unchanged = UNCHANGED,
-    subtabs: gr.Tabs | Unchanged = UNCHANGED,
+    page: Page, owner: object, request: ComparisonRequest, tabs: gr.Tabs | Unchanged = UNCHANGED, subtabs: gr.Tabs | Unchanged = UNCHANGED
 ) -> RequestedView:
     choices = page.model_choices(owner)
     before, after = (props(choices=choices, value=name) for name in (request.before, request.after))
     return RequestedView(before, after, request.queries, request, tabs, subtabs)
 
 
-def update_models(page: Page, owner: object, before: str | None, after: str | None) -> ModelChoices:
-    """Update the model choices. Without a choice, select the newest run and its base model."""
+def update_models(page: Page, owner: object, before: str | None, after: str | None) -> tuple[Update, Update]:
     choices = page.model_choices(owner)
     names = [name for _, name in choices]
     after = after if after in names else next((name for name in names if name.startswith("run-")), None)
     before = before if before in names else base_model(page, after)
-    return ModelChoices(props(choices=choices, value=before), props(choices=choices, value=after))
+    return props(choices=choices, value=before), props(choices=choices, value=after)
 
 
 def select_base(page: Page, owner: object, after: str | None) -> str | Unchanged:
-    """Select the base model of the run that was chosen."""
     base = base_model(page, after)
-    is_known = base != after and base in {name for _, name in page.model_choices(owner)}
+    is_known = base != after and base in page.model_titles(owner)
     return base if is_known and after and after.startswith("run-") else UNCHANGED
 
 
 def update_categories(page: Page, corpus: str | None, category: str | None) -> Update:
-    """Update the choices of the category column; a column that the new corpus lacks is replaced by its first one."""
     return _category_props(page.corpora.current(corpus)[1].corpus, category)
 
 
@@ -202,7 +164,6 @@ def form_value(before: str | None, after: str | None, queries: str | None, categ
 
 
 def parse_queries(queries: str | None) -> list[str]:
-    """Return the first queries, one per line."""
     return [line.strip() for line in (queries or "").splitlines() if line.strip()][:MAX_QUERIES]
 
 
@@ -228,17 +189,11 @@ def _describe_dev_rows(page: Page, run: Run) -> str:
 
 
 def get_texts(page: Page, request: Mapping[str, object]) -> list[str]:
-    """Return texts of the compared corpus for the browser; the request is ``{key, start, count}``."""
     key = request.get("key")
     return text_range(page.model_diffs.get(key if isinstance(key, str) else None).corpus, request)
 
 
 def write_file(page: Page, comparison: Comparison | None) -> Path:
-    """Write the comparison as one HTML file that needs no network.
-
-    Raises:
-        StudioError: nothing has been compared yet.
-    """
     if comparison is None:
         raise StudioError("nothing has been compared yet", "press Compare")
     changes = page.model_diffs.get(comparison.key)
@@ -250,11 +205,7 @@ def write_file(page: Page, comparison: Comparison | None) -> Path:
 
 
 def diff_value(changes: ModelDiff, titles: tuple[str, str], comparison: Comparison) -> Value:
-    """Return the value of a ``changed`` view. It holds only the listed texts; the page fetches the others by its key.
-
-    Args:
-        titles: names of the models for people.
-    """
+    """Return the value of a ``changed`` view. It holds only the listed texts; the page fetches the others by its key."""
     movement, moved = changes.movement, changes.moved
     column = [] if changes.categories is None else [changes.categories.column]
     # If no neighbour changed, two layouts would only show differences that do not exist.
@@ -284,7 +235,6 @@ def diff_value(changes: ModelDiff, titles: tuple[str, str], comparison: Comparis
 
 
 def describe_neighbors(changes: ModelDiff, titles: Sequence[str]) -> str:
-    """Describe how many of its nearest texts a text keeps on average."""
     k = changes.movement.before.shape[1]
     if not changes.moved.any():
         return (
@@ -316,23 +266,19 @@ def describe_categories(groups: CategoryChange) -> str:
     return f"{words}: {verdict} (95% interval of the gain: {span}; {groups.texts:,} texts that no model was tuned on)."
 
 
-def _shorten(text: str) -> str:
-    return text if len(text) <= _MAX_LENGTH else text[: _MAX_LENGTH - 1] + "…"
-
-
 def _query_value(changes: ModelDiff, query: QueryChange) -> Value:
     def hits(found: Sequence[tuple[int, float]], changed: frozenset[int]) -> list[Value]:
         texts = changes.corpus.texts
-        return [{"row": row, "text": _shorten(texts[row]), "score": score, "changed": row in changed} for row, score in found]
+        return [{"row": row, "text": shorten(texts[row]), "score": score, "changed": row in changed} for row, score in found]
 
     lost = len(query.lost)
     words = f"{lost} of {len(query.before)} neighbours lost, {len(query.gained)} gained" if lost else "the same neighbours"
     before, after = hits(query.before, query.lost), hits(query.after, query.gained)
-    return {"text": _shorten(query.text), "row": query.row, "words": words, "before": before, "after": after}
+    return {"text": shorten(query.text), "row": query.row, "words": words, "before": before, "after": after}
 
 
 def _pair_value(changes: ModelDiff, pair: PairChange) -> Value:
-    return {"texts": [_shorten(changes.corpus.texts[row]) for row in (pair.a, pair.b)], "before": pair.before, "after": pair.after}
+    return {"texts": [shorten(changes.corpus.texts[row]) for row in (pair.a, pair.b)], "before": pair.before, "after": pair.after}
 
 
 def _categories_value(changes: ModelDiff, groups: CategoryChange) -> Value:
@@ -344,7 +290,7 @@ def _categories_value(changes: ModelDiff, groups: CategoryChange) -> Value:
     rows: list[Value] = []
     for one in shown[:_MAX_CATEGORY_PAIRS]:
         examples = one.mended if one.after < one.before else one.broken
-        theirs = [_shorten(changes.corpus.texts[examples[0]]), changes.corpus.fields[groups.column][examples[0]]] if examples else []
+        theirs = [shorten(changes.corpus.texts[examples[0]]), changes.corpus.fields[groups.column][examples[0]]] if examples else []
         example = f"such as “{theirs[0]}” ({theirs[1]})" if theirs else ""
         rows.append({"categories": list(one.categories), "before": one.before, "after": one.after, "example": example, "theirs": theirs})
     return {"column": groups.column, "said": describe_categories(groups), "rows": rows}
@@ -397,5 +343,5 @@ def build_model_diff(page: Page, subtabs: gr.Tabs) -> None:
     # One event for all controls: of several, the answer to an earlier state of the form could come last.
     parts = [before.change, after.change, queries.change, category.change]
     panel.on(parts, form_value, output="form", trigger_mode="always_last", quiet=True)
-    panel.on(page.runs_version.change, update_models, quiet=True)
-    page.on_load.append(lambda loaded: panel.on(loaded.then, update_models, quiet=True))
+    panel.on(page.runs_version.change, update_models, output=("before", "after"), quiet=True)
+    page.on_load.append(lambda loaded: panel.on(loaded.then, update_models, output=("before", "after"), quiet=True))

@@ -28,7 +28,6 @@ _PUBLIC_HELP = "Id of a dataset on huggingface.co with Parquet files; its test s
 
 
 def build(studio: Studio, page: Page) -> None:
-    """Draw the tab."""
     view("intro", {"title": "How good is it?", "text": _ABOUT})
     with gr.Tabs(elem_classes=["sb-subtabs"]) as subtabs:
         with gr.Tab("Scores", id="judge", elem_id="view-first-judge") as scores:
@@ -43,7 +42,6 @@ def build(studio: Studio, page: Page) -> None:
 
 
 def task_choices() -> list[tuple[str, str]]:
-    """Return (title, name) of all tasks."""
     return [("Detected from the columns", "auto"), *((task.title, task.name) for task in all_tasks())]
 
 
@@ -129,11 +127,7 @@ def _draw_leaderboard(page: Page) -> dict[str, gr.components.Component]:
         with gr.Row(elem_classes=["sb-buttons"]):
             files = {
                 name: download_button(
-                    title,
-                    partial(leaderboard.write_file, page, suffix),
-                    [page.owner, sets],
-                    elem_id=elem_id,
-                    visible=False,
+                    title, partial(leaderboard.write_file, page, suffix), [page.owner, sets], elem_id=elem_id, visible=False
                 )
                 for name, title, suffix, elem_id in (
                     ("csv", "Download CSV", ".csv", "board-csv"),
@@ -176,6 +170,6 @@ def _connect_models(page: Page, panel: Panel) -> None:
 
 def _connect_leaderboard(page: Page, board: Panel, ended: gr.components.Component) -> None:
     board.on([board["sets"].input, ended.change], leaderboard.show_leaderboard, quiet=True)
-    board.on(board["leaderboard"].select, leaderboard.select_entry, quiet=True)
+    board.on(board["leaderboard"].select, leaderboard.select_entry, output=("remove", "entry"), quiet=True)
     board.on(board["remove"].click, leaderboard.remove_entry, quiet=True)
     page.on_load.append(lambda loaded: board.on(loaded.then, leaderboard.show_leaderboard, quiet=True))

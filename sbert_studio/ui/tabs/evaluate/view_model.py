@@ -10,9 +10,9 @@ from ....errors import with_full_stop
 from ....evaluation.answers import AgreementCounts, are_comparable, count_agreement, find_disagreements
 from ....evaluation.report import describe_metric, disambiguate_names
 from ....services.questions import OpenQuestionsError
-from ...page import ModelUpdate
+from ...state import ModelUpdate
 from ...task_list import job_view
-from ...views import UNCHANGED, Unchanged, Update, Value, column, placeholder, props, questions_view, speed_value, table, to_json
+from ...views import UNCHANGED, Unchanged, Update, Value, column, placeholder, props, questions_view, shorten, speed_value, table, to_json
 from .conclusion import MainScore, best_first, cautions, conclusion_view, main_scores, verdict
 
 if TYPE_CHECKING:
@@ -51,19 +51,12 @@ class EvaluationPanel:
     model: str = ""  # of a job that makes a model (see services.jobs)
 
     def describe(self) -> str:
-        """Return which model is better: the message of the job."""
         return str(self.conclusion["text"])
 
 
 @dataclass(frozen=True)
 class EvaluationView:
-    """State of the visitor's evaluation.
-
-    Attributes:
-        state: changes whenever the evaluation must be drawn again.
-    """
-
-    state: str
+    state: str  # changes whenever the evaluation must be drawn again
     job_id: str
     job: Value | None
     stop: Update
@@ -78,16 +71,12 @@ class EvaluationView:
 
 @dataclass(frozen=True)
 class PolledEvaluation:
-    """State of the evaluation, and its end."""
-
     view: EvaluationView
     ended: str | Unchanged
 
 
 @dataclass(frozen=True)
 class FittingModels:
-    """Models that fit the language of the selected file."""
-
     header: ModelUpdate = field(default_factory=ModelUpdate)
     models: list[str] | Unchanged = UNCHANGED
     header_model: str | Unchanged = UNCHANGED
@@ -95,16 +84,12 @@ class FittingModels:
 
 @dataclass(frozen=True)
 class StartedEvaluation:
-    """A new evaluation, and the models that it selected."""
-
     view: EvaluationView
     fitting: FittingModels
 
 
 @dataclass(frozen=True)
 class ComparedModels:
-    """Models of the form after the header or the list of runs has changed."""
-
     models: Update
     typed_model: str
     header_model: str
@@ -112,8 +97,6 @@ class ComparedModels:
 
 @dataclass(frozen=True)
 class SourceGroups:
-    """Visible part of the form."""
-
     file_group: Update
     suite_group: Update
     public_group: Update
@@ -121,24 +104,18 @@ class SourceGroups:
 
 @dataclass(frozen=True)
 class SourceView:
-    """Visible part of the form, and the suites on this machine."""
-
     groups: SourceGroups
     suite: Update
 
 
 @dataclass(frozen=True)
 class KnownRowsView:
-    """File of rows with known answers, for a task that uses them."""
-
     known_group: Update
     known_help: str
 
 
 @dataclass(frozen=True)
 class RestoredEvaluation:
-    """The form of the visitor's last evaluation."""
-
     models: Update
     source: str
     file: str | None
@@ -152,7 +129,6 @@ class RestoredEvaluation:
 
 
 def evaluation_view(job: JobView | None) -> EvaluationView:
-    """Return the state of an evaluation: its progress, its question, or its result."""
     is_live = job is not None and job.active
     is_hidden = job is None or job.status == "finished" or isinstance(job.error, OpenQuestionsError)
     view = EvaluationView(
@@ -162,8 +138,8 @@ def evaluation_view(job: JobView | None) -> EvaluationView:
         stop=props(visible=bool(job is not None and is_live and not job.stopping)),
         evaluations_timer=props(active=is_live),
     )
-    if job is not None and isinstance(job.made, EvaluationPanel):
-        made = job.made
+    if job is not None and isinstance(job.result, EvaluationPanel):
+        made = job.result
         view = replace(view, conclusion=made.conclusion, scores=made.scores, details=made.details)
         return replace(view, chart=made.chart, differences=made.differences)
     if job is not None and isinstance(job.error, OpenQuestionsError):
@@ -181,12 +157,7 @@ def _job_state(job: JobView | None) -> str:
 def evaluation_result(
     evaluation: EvaluationResult, titles: Mapping[str, str], name: str, provenance: Value | None = None
 ) -> EvaluationPanel:
-    """Return the views of an evaluation.
-
-    Args:
-        titles: titles of models by name.
-        name: of the file or suite; provenance: see :func:`.forms.form_provenance`.
-    """
+    """Return the views of an evaluation. ``titles``: of models by name; ``name``: of the file or suite."""
     scores = main_scores(evaluation, titles)
     counts, differences = "", None
     if len(scores) > 1:
@@ -200,11 +171,7 @@ def evaluation_result(
 
 
 def speed_chart(points: Sequence[tuple[str, float, float, Sequence[float] | None]], metric: str) -> Value | None:
-    """Return the chart of score against speed; ``None`` for fewer than two models.
-
-    Args:
-        points: title, sentences per second (0 if unknown), score and interval of each model.
-    """
+    """Return the chart of score against speed of (title, sentences per second, score, interval); ``None`` for fewer than two models."""
     timed = [point for point in points if point[1]]
     if len(timed) < 2:
         return None
@@ -212,7 +179,6 @@ def speed_chart(points: Sequence[tuple[str, float, float, Sequence[float] | None
 
 
 def main_table(scores: Sequence[MainScore], evaluation: EvaluationResult, titles: Mapping[str, str], name: str) -> Value:
-    """Return the table of main scores with interval, speed and difference to the first model."""
     first = scores[0]
     several, has_interval = len(scores) > 1, any(score.interval for score in scores)
     columns = [column("Model", main=True), column(describe_metric(first.metric), "bar", digits=4)]
@@ -260,7 +226,6 @@ def details_table(evaluation: EvaluationResult, titles: Mapping[str, str]) -> Va
 
 
 def _describe_rows(report: Report) -> str:
-    """Describe categories, baseline and folds, such as ``77 categories; always answering the largest one would be right on …``."""
     scores = report.scores
     parts = [f"{scores['classes']:,} categories"] if "classes" in scores else []
     if "majority" in scores:
@@ -270,7 +235,6 @@ def _describe_rows(report: Report) -> str:
 
 
 def _reports(evaluation: EvaluationResult, titles: Mapping[str, str]) -> Iterator[tuple[list[str], Report]]:
-    """Yield ([model, and the set if there are several], report)."""
     for model in evaluation.models:
         title = titles.get(model.model, model.model)
         for file, report in zip(evaluation.files, model.reports, strict=True):
@@ -294,7 +258,6 @@ def _caption(first: MainScore, evaluation: EvaluationResult, name: str) -> str:
 
 
 def _notes(evaluation: EvaluationResult, titles: Mapping[str, str]) -> list[str]:
-    """Return remarks on the files and models, and what is missing."""
     notes = [*evaluation.notes, *(f"{missing.suite}: {missing.message}." for missing in evaluation.missing)]
     notes += [
         f"The average is over {len(average.suites)} of {average.wanted} suites."
@@ -314,11 +277,7 @@ def _notes(evaluation: EvaluationResult, titles: Mapping[str, str]) -> list[str]
 
 
 def differences_table(evaluation: EvaluationResult, one: int, two: int, titles: Mapping[str, str]) -> Value | None:
-    """Return the rows on which two models differ most; ``None`` if there are none, or the task does not predict row by row.
-
-    Args:
-        one, two: indices of the models.
-    """
+    """Return the rows on which two models differ most; ``None`` without any, or if the task does not predict row by row."""
     several = len(evaluation.files) > 1
     names = [titles.get(evaluation.models[index].model, evaluation.models[index].model) for index in (one, two)]
     rows: list[tuple[float, list[object]]] = []
@@ -346,7 +305,6 @@ def differences_table(evaluation: EvaluationResult, one: int, two: int, titles: 
 
 
 def describe_counts(evaluation: EvaluationResult, one: int, two: int, titles: Mapping[str, str]) -> str:
-    """Describe on how many rows each of two models is right; an empty string if predictions are not right or wrong."""
     counts = [count_agreement(first, second) for _, _, first, second in _predictions(evaluation, one, two)]
     known = [count for count in counts if count is not None]
     if not known or len(known) < len(counts):
@@ -364,7 +322,6 @@ def describe_counts(evaluation: EvaluationResult, one: int, two: int, titles: Ma
 
 
 def _predictions(evaluation: EvaluationResult, one: int, two: int) -> Iterator[tuple[str, EvaluationFile, Predictions, Predictions]]:
-    """Yield name, file and predictions of the two models for the files on which their predictions can be compared."""
     names = disambiguate_names([(file.suite, file.name) for file in evaluation.files])
     for index, (name, file) in enumerate(zip(names, evaluation.files, strict=True)):
         first, second = (evaluation.models[model].reports[index] for model in (one, two))
@@ -373,9 +330,8 @@ def _predictions(evaluation: EvaluationResult, one: int, two: int) -> Iterator[t
 
 
 def _describe_row(file: EvaluationFile, predictions: Predictions, row: int) -> tuple[list[str], str]:
-    """Return the texts of a row and how people rated it."""
     examples = file.rows.examples
-    texts = [text if len(text) <= _MAX_CHARACTERS else f"{text[: _MAX_CHARACTERS - 1]}…" for text in (one[row] for one in examples.texts)]
+    texts = [shorten(one[row], _MAX_CHARACTERS) for one in examples.texts]
     if predictions.kind == "rank":
         return texts[:1], f"its partner: {texts[1]}"
     if predictions.kind == "margin":

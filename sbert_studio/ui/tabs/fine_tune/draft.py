@@ -1,19 +1,23 @@
-"""A training before it starts: the file, the visitor's choices, and the plan that Start submits unchanged."""
+"""A training before it starts: the file, the visitor's choices, and the plan that Start submits unchanged.
+
+The browser stores the form, and the visitor's folder its files, so that a reload restores the draft.
+"""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ....data.samples import list_samples
 from ....data.schema.roles import SchemaOverrides, format_names, format_scale
 from ....errors import StudioError, describe_rows
 from ....services.questions import apply_answer, format_value
 from ....services.training_plan import FIRST_STAGE_PREFIX, AnsweredQuestion, TrainRequest
-from ...views import to_sentence
+from ...views import Value, chosen_option, to_json, to_sentence
 
 if TYPE_CHECKING:
     from ....data.doctor.diagnosis import Diagnosis
@@ -24,6 +28,8 @@ if TYPE_CHECKING:
     from ....services import Studio
     from ....services.training_plan import TrainPlan
     from ....training.events import TrackedExamples
+    from ...page import Page
+    from ...sessions.file_store import StoredFile
 
 _FLAGS = {
     "loss": "--loss",
@@ -34,6 +40,10 @@ _FLAGS = {
     "seed": "--seed",
 }
 _FORMAT_OPTIONS = ("encoding", "delimiter", "header")
+PURPOSE = "examples"
+_SAMPLE, _FILE = "sample:", "file:"
+_MAX_FILES = 500  # whose ids are remembered
+_TUPLES = ("columns", "scale", "order")
 
 
 @dataclass(frozen=True)
@@ -41,43 +51,34 @@ class Draft:
     """Everything that Start needs.
 
     Attributes:
-        name: of the uploaded file.
-        path: the uploaded file; ``original`` is its table, and ``table`` the same with the visitor's fixes and conversions.
-        request: what the visitor chose: columns, settings, further files.
-        plan: the run that would start; ``None`` if the columns fit no kind, and ``problem`` then says why.
         edited: the settings chosen since the plan was made, on which no other setting depends, with those of the request; ``None`` if
             there are none.
-        refused: last choice that the plan refused, and why.
     """
 
-    name: str
-    path: Path
+    name: str  # of the uploaded file
+    path: Path  # the uploaded file; ``original`` is its table, and ``table`` the same with the visitor's fixes and conversions
     original: Table
     table: Table
-    request: TrainRequest
-    plan: TrainPlan | None = None
+    request: TrainRequest  # what the visitor chose: columns, settings, further files
+    plan: TrainPlan | None = None  # the run that would start; ``None`` if the columns fit no kind, and ``problem`` then says why
     problem: str = ""
     edited: Mapping[str, Any] | None = None
-    refused: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()  # last choice that the plan refused, and why
 
     @property
     def diagnosis(self) -> Diagnosis | None:
-        """Inferred schema and findings."""
         return self.plan.diagnosis if self.plan else None
 
     @property
     def choices(self) -> SchemaOverrides:
-        """The visitor's choices of format and columns."""
         return self.request.choices or SchemaOverrides()
 
     @property
     def overrides(self) -> dict[str, Any]:
-        """Settings that the visitor changed, including those since the plan was made."""
         return dict(self.request.overrides if self.edited is None else self.edited)
 
     @property
     def changes(self) -> tuple[str, ...]:
-        """Descriptions of the fixes and conversions of the table, in order."""
         return self.request.changes
 
     @property
@@ -86,38 +87,21 @@ class Draft:
         return f"{Path(self.name).stem}-fixed.csv" if self.changes else self.name
 
     def with_request(self, **values: Any) -> Draft:
-        """Return the draft with fields of its request changed."""
         return replace(self, request=replace(self.request, **{"overrides": self.overrides, **values}), edited=None)
 
     def without_loss(self) -> Draft:
-        """Return the draft without a chosen loss, for examples of another kind."""
         return self.with_request(overrides={name: value for name, value in self.overrides.items() if name != "loss"})
 
 
 def open_draft(
-    studio: Studio,
-    path: Path,
-    model: str | None,
-    *,
-    name: str | None = None,
-    table: Table | None = None,
-    progress: Progress | None = None,
+    studio: Studio, path: Path, model: str | None, *, name: str | None = None, table: Table | None = None, progress: Progress | None = None
 ) -> Draft:
-    """Make a draft from a file.
-
-    Args:
-        table: its rows, if they have been read already.
-        progress: of the check.
-
-    Raises:
-        StudioError: the file cannot be read.
-    """
+    """Make a draft from a file, whose table may have been read already. Raise StudioError if the file cannot be read."""
     table = studio.data.read_table(path, name) if table is None else table
     return plan_again(studio, Draft(name or path.name, path, table, table, TrainRequest(path)), model, progress)
 
 
 def plan_again(studio: Studio, draft: Draft, model: str | None, progress: Progress | None = None) -> Draft:
-    """Return the draft with the plan of its request. Findings of the last plan are reused if they still hold."""
     request = replace(draft.request, data=draft.table if draft.changes else draft.path, model=model)
     try:
         plan = studio.planner.plan(request, draft.plan, table=draft.table, check_progress=progress)
@@ -129,11 +113,7 @@ def plan_again(studio: Studio, draft: Draft, model: str | None, progress: Progre
 
 
 def with_settings(studio: Studio, draft: Draft, model: str | None, overrides: Mapping[str, Any]) -> Draft:
-    """Return the draft with the advisor's settings around the visitor's own; the same object if nothing has changed.
-
-    Raises:
-        StudioError: a setting is refused.
-    """
+    """Return the draft with the advisor's settings around the visitor's own; the same object if nothing has changed."""
     if dict(overrides) == dict(draft.request.overrides) and model == draft.request.model:
         return draft
     changed = draft.with_request(overrides=dict(overrides), model=model)
@@ -145,8 +125,8 @@ def with_settings(studio: Studio, draft: Draft, model: str | None, overrides: Ma
 def with_columns(studio: Studio, draft: Draft, chosen: SchemaOverrides, model: str | None) -> Draft:
     """Return the draft with columns as the controls hold them.
 
-    Another kind starts without columns and without a chosen loss. A value that only repeats the inferred group or scale is no
-    choice, and another score column has another scale.
+    Another kind starts without columns and without a chosen loss. A value that only repeats the inferred group or scale is no choice,
+    and another score column has another scale.
     """
     roles, before = draft.diagnosis.roles if draft.diagnosis else None, draft.choices
     if chosen.kind != (roles.kind if roles else before.kind):
@@ -176,24 +156,14 @@ def has_columns(draft: Draft, chosen: SchemaOverrides) -> bool:
 
 
 def with_first_stage(studio: Studio, draft: Draft, path: Path | None, model: str | None) -> Draft:
-    """Return the draft with a file to pre-train on; without one, its settings are dropped as well.
-
-    Raises:
-        StudioError: that file cannot be trained on.
-    """
     overrides = {name: value for name, value in draft.overrides.items() if not name.startswith("first.")}
     changed = draft.with_request(first=path, overrides=overrides, model=model)
     return replace(changed, plan=studio.planner.plan(changed.request, draft.plan, table=draft.table)) if draft.plan else changed
 
 
 def change_rows(studio: Studio, draft: Draft, action: object, item: object, model: str | None) -> Draft:
-    """Return the draft after a button of the findings: fix a finding, convert the examples, or undo all changes.
-
-    Args:
-        action, item: from the browser: "undo", "convert" and a name, or "mend" and the number of a finding.
-
-    Raises:
-        StudioError: there is no such fix or conversion.
+    """Return the draft after ``undo``, ``convert`` (a name) or ``mend`` (number of a finding). Raise StudioError if there is no such
+    change.
     """
     if action == "undo":
         restored = draft.with_request(changes=(), choices=format_choices(draft.choices))
@@ -221,20 +191,8 @@ def _convert(studio: Studio, draft: Draft, name: object, model: str | None) -> D
 
 
 def answer_question(studio: Studio, draft: Draft, place: object, model: str | None) -> Draft:
-    """Return the draft with a question answered.
-
-    Args:
-        place: numbers of the question and of the answer, from the browser.
-
-    Raises:
-        StudioError: there is no such answer.
-    """
-    questions = draft.plan.questions if draft.plan else ()
-    is_valid = isinstance(place, list) and len(place) == 2 and all(isinstance(number, int) and number >= 0 for number in place)
-    if not is_valid or place[0] >= len(questions) or place[1] >= len(questions[place[0]].options):  # type: ignore[index]
-        raise StudioError("this question is no longer open", "look at the file again")
-    question = questions[place[0]]  # type: ignore[index]
-    option = question.options[place[1]]  # type: ignore[index]
+    """Return the draft with a question answered. ``place``: numbers of the question and of the answer, from the browser."""
+    question, option = chosen_option(draft.plan.questions if draft.plan else (), place, "look at the file again")
     first_stage = {name: value for name, value in option.choice.items() if name.startswith(FIRST_STAGE_PREFIX)}
     own = {name: value for name, value in option.choice.items() if name not in first_stage}
     changed = draft.with_request(
@@ -251,31 +209,19 @@ def answer_question(studio: Studio, draft: Draft, place: object, model: str | No
 
 
 def start_run(studio: Studio, draft: Draft, owner: str, name: str, pins: TrackedExamples | None = None) -> Run:
-    """Queue the run of the plan, under a name that no other run of the visitor has.
-
-    Raises:
-        StudioError: the columns fit no kind, a question is open, or the rows cannot be trained on.
-    """
     return studio.fine_tune.submit(require_plan(draft).named(owner, free_name(studio, owner, model_name(draft, name)), pins))
 
 
 def model_name(draft: Draft, name: str) -> str:
-    """Return the name of the new model: as typed, by default the file's."""
     return name.strip() or Path(draft.name).stem
 
 
 def free_name(studio: Studio, owner: str, name: str) -> str:
-    """Return the name, with a number if a run of the same visitor has it already."""
     taken = {run.name for run in studio.fine_tune.list_runs(owner)}
     return next(one for one in chain([name], (f"{name} {number}" for number in count(2))) if one not in taken)
 
 
 def require_plan(draft: Draft) -> TrainPlan:
-    """Return the plan.
-
-    Raises:
-        StudioError: there is none, or a question is open.
-    """
     if draft.plan is None:
         # The problem names its own remedy: it may be the model, such as a frozen one, rather than the columns.
         hint = "" if draft.problem else "choose its kind and its columns"
@@ -286,7 +232,6 @@ def require_plan(draft: Draft) -> TrainPlan:
 
 
 def format_choices(choices: SchemaOverrides) -> SchemaOverrides:
-    """Return only the choices of the file's format, without those of its columns."""
     return SchemaOverrides(encoding=choices.encoding, delimiter=choices.delimiter, header=choices.header)
 
 
@@ -313,7 +258,6 @@ def command_line(draft: Draft, model: str, default_model: str) -> str:
 
 
 def choice_flags(choices: SchemaOverrides) -> list[str]:
-    """Return the choices of format and columns as options of the command line."""
     words = ["--kind", choices.kind] if choices.kind else []
     words += ["--columns", format_names(choices.columns)] if choices.columns else []
     words += ["--target", choices.target] if choices.target else []
@@ -335,3 +279,84 @@ def open_question_flags(questions: Sequence[Question]) -> list[str]:
 
 def _file_name(file: object) -> str:
     return str(getattr(file, "name", file))
+
+
+def save_draft(page: Page, owner: object, draft: Draft, name: str, pinned: Sequence[str] = ()) -> Value:
+    # A changed file is written anew, and needs no choice of format.
+    choices = replace(draft.choices, encoding=None, delimiter=None, header=None) if draft.changes else draft.choices
+    return {
+        "file": _file_id(page, owner, draft.path, draft.file_name, draft),
+        "dev": _file_id(page, owner, draft.request.dev, "validation examples"),
+        "first": _file_id(page, owner, draft.request.first, "first stage"),
+        "choices": to_json(asdict(choices)),
+        "overrides": to_json(draft.overrides),
+        "name": name,
+        "pinned": list(pinned),
+    }
+
+
+def restore_draft(page: Page, owner: object, saved: object, model: str | None) -> Draft | None:
+    """Return the draft of a stored form, which anybody can have written; ``None`` if there is none, or its file is gone."""
+    stored = _mapping(saved)
+    found = _find_file(page, owner, stored.get("file"))
+    if found is None:
+        return None
+    path, name = found
+    try:
+        draft = open_draft(page.studio, path, model, name=name)
+        dev, first = (_find_file(page, owner, stored.get(part)) for part in ("dev", "first"))
+        changed = draft.with_request(
+            choices=_column_choices(stored.get("choices")),
+            overrides={key: value for key, value in _mapping(stored.get("overrides")).items() if isinstance(key, str)},
+            dev=dev[0] if dev else None,
+            first=first[0] if first else None,
+        )
+        restored = plan_again(page.studio, changed, model)
+        return draft if restored.plan is None and draft.plan is not None else restored
+    except (StudioError, TypeError, ValueError):
+        return None  # of another version, or made up
+
+
+def _file_id(page: Page, owner: object, path: object, name: str, draft: Draft | None = None) -> str:
+    """Return the id by which a file, or the changed table of a draft, is found again; empty without one, or if it is too large."""
+    if not isinstance(path, Path):
+        return ""
+    changes = draft.changes if draft is not None else ()
+    sample = next((item.id for item in list_samples() if item.path == path and not changes), None)
+    if sample is not None:
+        return f"{_SAMPLE}{sample}"
+    key = (page.visitor(owner), path, changes)
+    if key not in page.form_files:
+        if draft is not None and changes:
+            path = page.downloads.path(draft.file_name)
+            draft.table.to_csv(path, guarded=False)
+        stored = page.files.save(key[0], path, name if Path(name).suffix else name + path.suffix, "", PURPOSE)
+        if len(page.form_files) >= _MAX_FILES:
+            page.form_files.clear()
+        page.form_files[key] = "" if stored is None else f"{_FILE}{stored.id}"
+    return page.form_files[key]
+
+
+def _find_file(page: Page, owner: object, file_id: object) -> tuple[Path, str] | None:
+    if not isinstance(file_id, str) or not file_id:
+        return None
+    if file_id.startswith(_SAMPLE):
+        sample = next((one for one in list_samples() if one.id == file_id.removeprefix(_SAMPLE)), None)
+        return None if sample is None else (sample.path, sample.path.name)
+    try:
+        stored: StoredFile = page.files.get(page.visitor(owner), file_id.removeprefix(_FILE))
+    except StudioError:
+        return None
+    return stored.path, stored.name
+
+
+def _column_choices(value: object) -> SchemaOverrides:
+    names = {item.name for item in fields(SchemaOverrides)}
+    values = {
+        name: tuple(one) if name in _TUPLES and isinstance(one, list) else one for name, one in _mapping(value).items() if name in names
+    }
+    return SchemaOverrides(**values)  # type: ignore[arg-type]
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

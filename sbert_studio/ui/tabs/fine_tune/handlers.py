@@ -13,17 +13,15 @@ import gradio as gr
 from ....data.schema.roles import SchemaOverrides
 from ....errors import StudioError
 from ....training.events import MAX_CHARACTERS, MAX_PAIRS, TrackedExamples
-from ...components import samples_of
+from ...components import find_sample, samples_of
 from ...forms import answer_form, form_values
 from ...handlers import progress_callback, warn
-from ...handover import FINE_TUNE, TrainingTable
-from ...page import ModelUpdate
+from ...state import FINE_TUNE, ModelUpdate, TrainingTable
 from ...views import UNCHANGED, Unchanged, Update, Value, props
 from . import draft as drafts
 from . import settings_form
-from .draft import Draft
+from .draft import Draft, restore_draft, save_draft
 from .run_panel import select_run
-from .saved_form import restore_draft, save_draft
 from .view_model import (
     KINDS,
     DraftView,
@@ -55,8 +53,6 @@ _FIRST_SAMPLE = "bank_messages"  # on which a short training makes a visible dif
 
 @dataclass(frozen=True)
 class ColumnInputs:
-    """Values of the choosers of columns."""
-
     kind: Kind | None
     columns: list[str] | None
     target: str | None
@@ -65,7 +61,6 @@ class ColumnInputs:
     group: str | None
 
     def choices(self) -> SchemaOverrides:
-        """Return them as choices of columns."""
         scale = (float(self.low), float(self.high)) if self.low is not None and self.high is not None else None
         return SchemaOverrides(self.kind or None, tuple(self.columns or ()) or None, self.target or None, self.group or "", scale)
 
@@ -77,27 +72,23 @@ def samples(language: str = "en") -> list[Sample]:
 
 
 def open_file(page: Page, file: str | None, model: str | None, saved_model: str, progress: gr.Progress | None = None) -> FileView:
-    """Read and check an uploaded file; without one, empty the form."""
     return FileView(empty_draft()) if file is None else _open(page, Path(file), None, model, saved_model, progress)
 
 
 def open_sample(
     page: Page, selection: Selection, model: str | None, saved_model: str, progress: gr.Progress | None = None
 ) -> FileView | None:
-    """Read and check the sample that was clicked."""
-    sample = next((item for item in samples() if item.id == selection.item), None)
+    sample = find_sample(selection.item, *KINDS)
     return None if sample is None else _open(page, sample.path, None, model, saved_model, progress)
 
 
 def open_tab(training_table: TrainingTable | None) -> Update | Unchanged:
-    """Open the tab for a table from another tab."""
     return UNCHANGED if training_table is None else props(selected=FINE_TUNE)
 
 
 def open_training_table(
     page: Page, training_table: TrainingTable | None, model: str | None, saved_model: str, progress: gr.Progress | None = None
 ) -> FileView | None:
-    """Read and check a table from another tab."""
     if training_table is None:
         return None
     return _open(page, training_table.path, training_table.name, model, saved_model, progress)
@@ -119,7 +110,6 @@ def open_fitting(
 
 
 def change_columns(page: Page, draft: str, model: str | None, inputs: ColumnInputs) -> DraftView | None:
-    """Plan again with the chosen columns."""
     current, chosen = page.drafts.get(draft), inputs.choices()
     if drafts.has_columns(current, chosen):
         return None
@@ -127,7 +117,6 @@ def change_columns(page: Page, draft: str, model: str | None, inputs: ColumnInpu
 
 
 def change_rows(page: Page, draft: str, model: str | None, selection: Selection) -> DraftView:
-    """Fix or convert the rows, or undo that."""
     changed = drafts.change_rows(page.studio, page.drafts.get(draft), selection.action, selection.item, model)
     return _show(page, changed, model)
 
@@ -141,7 +130,6 @@ def write_changed_file(page: Page, draft: str | None) -> Path:
 
 
 def change_dev_file(page: Page, draft: str | None, dev: str | None, model: str | None) -> DraftView | None:
-    """Plan again with another validation file."""
     if draft is None:
         return None
     changed = page.drafts.get(draft).with_request(dev=Path(dev) if dev else None)
@@ -149,7 +137,6 @@ def change_dev_file(page: Page, draft: str | None, dev: str | None, model: str |
 
 
 def change_first_file(page: Page, draft: str | None, first: str | None, model: str | None) -> DraftView | None:
-    """Plan again with another file to pre-train on."""
     if draft is None:
         return None
     return _show(page, drafts.with_first_stage(page.studio, page.drafts.get(draft), Path(first) if first else None, model), model)
@@ -166,7 +153,6 @@ def change_model(page: Page, draft: str | None, model: str | None) -> DraftView 
 
 
 def answer_question(page: Page, draft: str, model: str | None, settings: Value, selection: Selection) -> DraftView:
-    """Plan again with the answer to a question, and the settings as the form has them."""
     current = page.drafts.get(draft)
     edited = current.with_request(overrides=_overrides(current, settings))
     answered = drafts.answer_question(page.studio, edited, selection.item, model)
@@ -184,11 +170,6 @@ def start_training(
     pins: Value,
     settings: Value,
 ) -> StartedRun:
-    """Start training with the settings of the form; without a file, on the first sample.
-
-    Raises:
-        StudioError: the file cannot be trained on, or a setting is refused.
-    """
     pinned = parse_pins(pin_texts(pins))
     planned = _planned(page, draft, model, language, settings)
     run = drafts.start_run(page.studio, planned, page.visitor(owner), name, pinned)
@@ -200,7 +181,6 @@ def start_training(
 
 
 def estimate_training(page: Page, draft: str | None, model: str | None, language: str, settings: Value) -> DraftView:
-    """Estimate the time and memory of a training, without starting it."""
     planned = _planned(page, draft, model, language, settings)
     forecast = estimate_view(page.studio, planned)
     return draft_view(page, page.drafts.put(planned), planned, model, settings, forecast)
@@ -209,7 +189,6 @@ def estimate_training(page: Page, draft: str | None, model: str | None, language
 def change_settings(
     page: Page, owner: object, draft: str | None, name: str, model: str | None, pins: Value, settings: Value
 ) -> SettingsView:
-    """Plan again after an edit of the form."""
     plan = _replan(page, draft, model, settings)
     return SettingsView(plan, store_form(page, owner, draft, name, pins))
 
@@ -257,7 +236,6 @@ def store_form(page: Page, owner: object, draft: str | None, name: str, pins: Va
 
 
 def restore_form(page: Page, owner: object, saved_form: object, model: str | None, draft: str | None) -> RestoredForm | None:
-    """Restore the form after a reload."""
     restored = None if draft else restore_draft(page, owner, saved_form, model)
     if restored is None or not isinstance(saved_form, dict):
         return None
@@ -276,23 +254,16 @@ def restore_pins(stored: object) -> PinsView:
 
 
 def show_another_pair(pins: Value, visible_pairs: int) -> PinsView:
-    """Show one more pair of the form."""
     visible = min(MAX_PAIRS, visible_pairs + 1)
     return PinsView(answer_form(pins, pins_form(pin_texts(pins), visible)), visible, props(visible=visible < MAX_PAIRS))
 
 
 def pin_texts(pins: object) -> list[str]:
-    """Return the texts of the form of example pairs: both of each pair in turn, and the query."""
     values = form_values(pins)
     return [value if isinstance(value := values.get(name), str) else "" for name in pin_names()]
 
 
 def parse_pins(texts: Sequence[str]) -> TrackedExamples | None:
-    """Return the pairs to track; ``None`` without any.
-
-    Raises:
-        StudioError: half of a pair is missing, or a text is too long.
-    """
     return TrackedExamples.parse(list(zip(texts[:-1:2], texts[1:-1:2], strict=True)), texts[-1])
 
 

@@ -13,8 +13,8 @@ from ....errors import StudioError
 from ....evaluation.report import describe_metric
 from ....runs.files import RunFiles
 from ....services.run_setup import strength_marks
-from ...handover import SIMILARITY, ModelPair, TextPair, compare_models
-from ...run_view import LIVE, FollowedRun, ModelChoice, read_run, use_model
+from ...run_view import LIVE, FollowedRun, read_run
+from ...state import SIMILARITY, TextPair
 from ...views import UNCHANGED, Unchanged, Update, Value, props, questions_view, to_json
 
 if TYPE_CHECKING:
@@ -40,71 +40,48 @@ _MISTAKES = {
 
 @dataclass(frozen=True)
 class RunPanelView:
-    """The followed run.
-
-    Attributes:
-        stop, resume, use, compare, save, push: whether the buttons are visible.
-        alarm: question of a run that an alarm has stopped.
-        pinned: scores of the example pairs.
-    """
-
     followed: FollowedRun
     run: Value
     curves: Value | None
-    stop: Update
+    stop: Update  # stop, resume, use, compare, save, push: whether the buttons are visible
     resume: Update
     use: Update
     compare: Update
     save: Update
     push: Update
-    alarm: Value | None
+    alarm: Value | None  # question of a run that an alarm has stopped
     strength: Value | None
-    pinned: Value | None
+    pinned: Value | None  # scores of the example pairs
     mistakes: Value | None
     timer: Update
 
 
 @dataclass(frozen=True)
 class TickView:
-    """The followed run after a tick of the timer; ``ended`` changes once it has ended."""
-
     view: RunPanelView
     ended: str | Unchanged = UNCHANGED
 
 
 @dataclass(frozen=True)
 class SelectedRun:
-    """The run that a visitor selected to follow.
-
-    Attributes:
-        chosen: its id.
-        owner: stored in the browser, so that a reload follows it.
-    """
-
-    chosen: str
-    owner: Value | Unchanged = UNCHANGED
+    chosen: str  # its id
+    owner: Value | Unchanged = UNCHANGED  # stored in the browser, so that a reload follows it
 
 
 @dataclass(frozen=True)
 class AnsweredRun:
-    """The run that continues after an answer, which may be a new one."""
-
     view: RunPanelView
     selected: SelectedRun
 
 
 @dataclass(frozen=True)
 class ChangedRun:
-    """The followed run after its model has changed."""
-
     view: RunPanelView
     runs_version: int
 
 
 @dataclass(frozen=True)
 class RunList:
-    """The runs under way; ``listed`` is the value that is drawn."""
-
     runs: Value | Unchanged | None = UNCHANGED
     listed: Value | Unchanged | None = UNCHANGED
     timer: Update | Unchanged = UNCHANGED
@@ -112,19 +89,9 @@ class RunList:
 
 @dataclass(frozen=True)
 class ListedRun:
-    """The list after a click, and the followed run."""
-
     runs: Value | None
     view: RunPanelView
     selected: SelectedRun
-
-
-@dataclass(frozen=True)
-class MistakeToCompare:
-    """Two texts for the Similarity tab, which opens."""
-
-    pair_to_compare: TextPair
-    tabs: Update
 
 
 def attach_run(page: Page, owner: object) -> SelectedRun:
@@ -138,12 +105,10 @@ def attach_run(page: Page, owner: object) -> SelectedRun:
 
 
 def select_run(owner: object, run_id: str) -> SelectedRun:
-    """Return a run to follow, also after a reload."""
     return SelectedRun(run_id, {**(owner if isinstance(owner, dict) else {}), "job": run_id})
 
 
 def show_run(page: Page, followed: FollowedRun) -> RunPanelView:
-    """Return the run with its new events."""
     snapshot = read_run(page, followed)
     now, run, studio = snapshot.followed, snapshot.record, page.studio
     is_live = now.status in LIVE
@@ -169,15 +134,14 @@ def show_run(page: Page, followed: FollowedRun) -> RunPanelView:
 
 
 def show_chosen_run(page: Page, chosen: str, followed: FollowedRun) -> RunPanelView:
-    """Show the run that was just selected."""
     return show_run(page, followed if followed.run_id == chosen else FollowedRun(chosen))
 
 
 def update_run(page: Page, chosen: str, followed: FollowedRun) -> TickView | None:
     """Update the followed run at a tick of the timer.
 
-    An answer to the timer may arrive after another run was selected; ``chosen`` is set by selections alone, so the next tick corrects
-    what a late one drew.
+    An answer to the timer may arrive after another run was selected; ``chosen`` is set by selections alone, so the next tick corrects what
+    a late one drew.
     """
     view = show_chosen_run(page, chosen, followed)
     now = view.followed
@@ -189,55 +153,34 @@ def update_run(page: Page, chosen: str, followed: FollowedRun) -> TickView | Non
 
 
 def leave_deleted_run(page: Page, followed: FollowedRun) -> SelectedRun | None:
-    """Follow no run once the followed one was deleted in the Models tab."""
     known = {run.id for run in page.studio.fine_tune.list_runs()}
     return None if not followed.run_id or followed.run_id in known else SelectedRun("")
 
 
-def count_ended_run(runs_version: int) -> int:
-    """Announce to all tabs that a run has ended."""
-    return runs_version + 1
-
-
 def stop_run(page: Page, followed: FollowedRun) -> RunPanelView:
-    """Stop the followed run after its current step."""
     page.studio.fine_tune.stop(followed.run_id)
     return show_run(page, followed)
 
 
 def resume_run(page: Page, followed: FollowedRun) -> RunPanelView:
-    """Resume the followed run from its last checkpoint."""
     page.studio.fine_tune.resubmit(followed.run_id)
     return show_run(page, followed)
 
 
 def answer_alarm(page: Page, followed: FollowedRun, owner: object, selection: Selection) -> AnsweredRun:
-    """Answer the question of a run that an alarm has stopped, and follow the run that continues."""
     run = answer_run_question(page.studio, followed.run_id, selection.item)
     view = show_run(page, followed if run.id == followed.run_id else FollowedRun(run.id))
     return AnsweredRun(view, select_run(owner, run.id))
 
 
 def answer_run_question(studio: Studio, run_id: str, place: object) -> Run:
-    """Return the run that continues after an answer.
-
-    Args:
-        place: numbers of the question, which is 0, and of the answer, from the browser.
-
-    Raises:
-        StudioError: there is no such answer.
-    """
+    """Return the run that continues after the answer at ``place``: [0, number], from the browser."""
     if not (isinstance(place, list) and len(place) == 2 and place[0] == 0 and isinstance(place[1], int)):
         raise StudioError("this question is no longer open", "look at the run again")
     return studio.fine_tune.answer(run_id, place[1])
 
 
 def set_strength(page: Page, followed: FollowedRun, runs_version: int, selection: Selection) -> ChangedRun:
-    """Blend the untuned and the tuned model anew.
-
-    Raises:
-        StudioError: the strength is not from 0 to 1.
-    """
     strength = selection.item
     if isinstance(strength, bool) or not isinstance(strength, int | float) or not 0 <= strength <= 1:
         raise StudioError("this strength is not possible", "choose a value from 0 (untuned) to 1 (tuned)")
@@ -246,23 +189,11 @@ def set_strength(page: Page, followed: FollowedRun, runs_version: int, selection
     return ChangedRun(show_run(page, FollowedRun(run.id)), runs_version + 1)
 
 
-def use_run(page: Page, followed: FollowedRun, owner: object) -> ModelChoice:
-    """Select the run's model in the header."""
-    return use_model(page, followed.run_id, owner)
-
-
-def compare_with_base(page: Page, followed: FollowedRun) -> ModelPair:
-    """Hand the run's model and its base model to the comparison of models."""
-    return compare_models(page, followed.run_id)
-
-
-def compare_mistake(page: Page, followed: FollowedRun, selection: Selection) -> MistakeToCompare:
-    """Hand a mistake to the Similarity tab."""
-    return MistakeToCompare(mistake_pair(page.studio, followed.run_id, selection.item), props(selected=SIMILARITY))
+def compare_mistake(page: Page, followed: FollowedRun, selection: Selection) -> tuple[TextPair, Update]:
+    return mistake_pair(page.studio, followed.run_id, selection.item), props(selected=SIMILARITY)
 
 
 def list_runs(page: Page, owner: object, chosen: str, listed: Value | None) -> RunList:
-    """Update the list of runs under way."""
     found = _runs_under_way(page, owner)
     value = runs_view(found, chosen)
     drawn = UNCHANGED if value == listed else value
@@ -271,11 +202,6 @@ def list_runs(page: Page, owner: object, chosen: str, listed: Value | None) -> R
 
 
 def click_listed_run(page: Page, owner: object, chosen: str, followed: FollowedRun, selection: Selection) -> ListedRun:
-    """Follow or stop a run of the list.
-
-    Raises:
-        StudioError: it is not one of the visitor's runs.
-    """
     run_id = selection.item
     if not isinstance(run_id, str) or run_id not in {run.id for run in page.studio.fine_tune.list_runs(page.visitor(owner))}:
         raise StudioError("this run is no longer there", "reload the page")
@@ -316,7 +242,6 @@ def _run_row(seen: RunView, chosen: str) -> Value:
 
 
 def strength_view(run: Run) -> Value | None:
-    """Return the blends of the untuned and the tuned model, with their scores; ``None`` if the run has none."""
     found = strength_marks(run.before, run.after) if run.status == "finished" and run.model_path is not None else None
     is_chosen = "chosen" in (run.after.get("kept") or run.after)
     note = _CHOSEN_BY_HAND if is_chosen else _HELD_OUT_CHOSE if "tried" in run.after else ""
@@ -324,9 +249,9 @@ def strength_view(run: Run) -> Value | None:
 
 
 def pinned_view(pins: TrackedExamples | None, followed: FollowedRun) -> Value | None:
-    """Return the example pairs with their similarity, and the nearest texts of the query, before and now.
+    """Return the example pairs and the nearest texts of the query, before and now; ``None`` before the first evaluation.
 
-    ``None`` without any, or before the first evaluation. Events of other pairs, which a damaged run may hold, are ignored.
+    Events of other pairs, which a damaged run may hold, are ignored.
     """
     now: Mapping[str, Any] | None = followed.pinned
     if pins is None or now is None or len(now["similarities"]) != len(pins.pairs):
@@ -391,14 +316,7 @@ def mistakes_view(studio: Studio, run: Run) -> Value | None:
 
 
 def mistake_pair(studio: Studio, run_id: str, number: object) -> TextPair:
-    """Return the two texts of a mistake, and the model that made it.
-
-    Args:
-        number: in the list, from the browser.
-
-    Raises:
-        StudioError: there is no such mistake.
-    """
+    """Return the two texts of a mistake, and the model that made it. ``number``: in the list, from the browser."""
     worst: Sequence[Mapping[str, Any]] = (studio.fine_tune.get_mistakes(run_id) or {"worst": []})["worst"]
     if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < len(worst):
         raise StudioError("this mistake is no longer in the list", "look at the run again")
@@ -414,7 +332,6 @@ def _roles(studio: Studio, run_id: str) -> Roles | None:
 
 
 def _format_target(value: float | str | None, roles: Roles | None) -> str:
-    """Return a label, or a score on the scale of the file."""
     if value is None or isinstance(value, str):
         return value or ""
     if roles is None or roles.low is None or roles.high is None:

@@ -51,7 +51,6 @@ def loss_fields() -> tuple[tuple[str, tuple[Field, ...]], ...]:
 
 
 def loss_choices(kind: str | None, architecture: str = "siamese") -> list[tuple[str, str]]:
-    """Return (title, name) of the losses by which an architecture learns from a kind of examples."""
     from ....losses import losses_of
 
     known = losses_of(architecture)
@@ -61,8 +60,8 @@ def loss_choices(kind: str | None, architecture: str = "siamese") -> list[tuple[
 def displayed_settings(spec: TrainSpec, overrides: Mapping[str, object]) -> dict[str, object]:
     """Return what the form displays for a spec, by name.
 
-    Numbers are parsed back, so that a rounded one is no change. Settings of the loss are named ``loss.setting``, and "acting"
-    is the loss that is used.
+    Numbers are parsed back, so that a rounded one is no change. Settings of the loss are named ``loss.setting``, and "acting" is
+    the loss that is used.
     """
     values: dict[str, object] = {"method": spec.method, "loss": overrides.get("loss", "auto"), "acting": spec.loss}
     for item in spec_fields():
@@ -74,7 +73,6 @@ def displayed_settings(spec: TrainSpec, overrides: Mapping[str, object]) -> dict
 
 
 def default_settings() -> dict[str, object]:
-    """Return what the form displays before there is a file."""
     from ....training.spec import TrainSpec
 
     return displayed_settings(TrainSpec(), {})
@@ -86,18 +84,11 @@ def deciding_values(displayed: Mapping[str, object]) -> tuple[object, ...]:
 
 
 def chosen_options(values: Mapping[str, object]) -> tuple[str, ...]:
-    """Return method, loss, architecture and head of a form's values."""
     return tuple(str(values.get(name)) for name in _DECIDING if name != "acting")
 
 
 def settings_view(kind: str | None, displayed: Mapping[str, object], sent: Mapping[str, object] | None = None) -> Value:
-    """Return the form.
-
-    Args:
-        kind: of the examples.
-        displayed: see :func:`displayed_settings`.
-        sent: values that the browser sent, which stay as they are, such as a number that is half typed.
-    """
+    """Return the form of the ``displayed`` settings. Values that the browser ``sent``, such as a half-typed number, stay as they are."""
     from ....losses import losses_of
 
     current = displayed if sent is None else sent
@@ -153,14 +144,7 @@ def _items(loss: Value, acting: str, method: str, architecture: str) -> list[Val
 
 
 def read_overrides(values: Mapping[str, object], displayed: Mapping[str, object], earlier: Mapping[str, object]) -> dict[str, object]:
-    """Return what the visitor has set: the earlier overrides, and each value that differs from the displayed one.
-
-    Args:
-        values: of the form as the browser sent it.
-
-    Raises:
-        StudioError: a field refuses its value.
-    """
+    """Return the earlier overrides, and each value of the browser's form that differs from the displayed one."""
     from ....losses import losses_of
 
     parsed = forms.parse_values(spec_fields(), values)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import gradio as gr
 
 from ... import forms
-from ...components import cancel_button, caption, download_button, sample_picker, upload
-from ...handover import FINE_TUNE
+from ...components import PushPanel, cancel_button, caption, download_button, sample_picker, upload
 from ...panel import Panel
-from ...push_panel import PushPanel
-from ...run_view import NO_RUN, FollowedRun, write_run_zip
+from ...run_view import NO_RUN, FollowedRun, use_model, write_run_zip
+from ...state import FINE_TUNE, compare_with_base, next_runs_version
 from ...views import view
 from . import handlers, run_panel, settings_form
 from .view_model import KINDS, NO_FILE, NO_GROUP, pins_form
@@ -40,7 +38,6 @@ _IN_TURN: EventOptions = {"trigger_mode": "always_last", "concurrency_limit": 1,
 
 
 def build(studio: Studio, page: Page) -> None:
-    """Draw the tab."""
     view("intro", {"title": "Fine-tune a model", "text": _ABOUT})
     panel = Panel(page, draft=gr.State(None), chosen=gr.State(""), followed=gr.State(FollowedRun()), listed=gr.State(None))
     with gr.Row():
@@ -125,16 +122,12 @@ def _draw_run(page: Page, panel: Panel) -> PushPanel:
             "mistakes": view("mistakes", elem_id="tune-mistakes"),
         }
         with gr.Row(elem_classes=["sb-buttons"]):
-
-            def write(chosen: str) -> Path:
-                return write_run_zip(page, chosen)
-
             panel.components |= {
                 "stop": gr.Button("Stop", variant="stop", visible=False, elem_id="tune-stop"),
                 "resume": gr.Button("Resume", variant="primary", visible=False, elem_id="tune-resume"),
                 "use": gr.Button("Use this model", variant="primary", visible=False, elem_id="tune-use"),
                 "compare": gr.Button("Compare models", visible=False, elem_id="tune-changes"),
-                "save": download_button("Download zip", write, [panel["chosen"]], elem_id="tune-zip", visible=False),
+                "save": download_button("Download zip", partial(write_run_zip, page), [panel["chosen"]], elem_id="tune-zip", visible=False),
             }
         push = PushPanel(page, "tune")
         panel.components |= {
@@ -176,7 +169,7 @@ def _connect_form(page: Page, panel: Panel) -> None:
 def _connect_run(page: Page, panel: Panel) -> None:
     panel.on(panel["chosen"].change, run_panel.show_chosen_run, quiet=True)
     panel.on(page.timer.tick, run_panel.update_run, queue=False, trigger_mode="once", quiet=True)
-    panel.on(panel["ended"].change, run_panel.count_ended_run, output="runs_version", quiet=True)
+    panel.on(panel["ended"].change, next_runs_version, output="runs_version", quiet=True)
     panel.on(page.runs_version.change, run_panel.leave_deleted_run, quiet=True)
     page.on_load.append(lambda loaded: panel.on(loaded.then, run_panel.attach_run, quiet=True))
     panel["stop"].click(None, js="() => SB.stopping('tune-stop')")
@@ -184,9 +177,9 @@ def _connect_run(page: Page, panel: Panel) -> None:
     panel.on(panel["resume"].click, run_panel.resume_run)
     panel.on(panel["alarm"].select, run_panel.answer_alarm, progress_on="alarm")
     panel.on(panel["strength"].select, run_panel.set_strength, progress_on="strength")
-    panel.on(panel["mistakes"].select, run_panel.compare_mistake, each=True, quiet=True)
-    panel.on(panel["use"].click, run_panel.use_run, quiet=True)
-    panel.on(panel["compare"].click, run_panel.compare_with_base, output="models_to_compare", quiet=True)
+    panel.on(panel["mistakes"].select, run_panel.compare_mistake, output=("pair_to_compare", "tabs"), each=True, quiet=True)
+    panel.on(panel["use"].click, use_model, quiet=True)
+    panel.on(panel["compare"].click, compare_with_base, output="models_to_compare", quiet=True)
     listing = [page.runs_timer.tick, page.runs_version.change, panel["chosen"].change]
     panel.on(listing, run_panel.list_runs, queue=False, trigger_mode="always_last", quiet=True)
     panel.on(panel["runs"].select, run_panel.click_listed_run, each=True, quiet=True)

@@ -11,7 +11,7 @@ from ....errors import describe_rows
 from ....services.training_plan import describe_row_reports
 from ....training.events import MAX_PAIRS
 from ...forms import answer_form, form_view, group
-from ...page import ModelUpdate
+from ...state import ModelUpdate
 from ...views import UNCHANGED, Unchanged, Update, Value, column, placeholder, props, questions_view, table, to_json, to_sentence
 from . import settings_form
 from .draft import Draft, command_line, open_question_flags, require_plan
@@ -44,7 +44,6 @@ class PlanView:
     """The settings of a draft and everything that follows from them.
 
     Attributes:
-        start: update of the Start button.
         forecast: estimated time and memory; ``None`` for other rows or settings than those that were estimated.
     """
 
@@ -52,23 +51,15 @@ class PlanView:
     reasons: Value | Unchanged | None = UNCHANGED
     command: Value | Unchanged | None = UNCHANGED
     questions: Value | Unchanged | None = UNCHANGED
-    start: Update | Unchanged = UNCHANGED
+    start: Update | Unchanged = UNCHANGED  # update of the Start button
     forecast: Value | Unchanged | None = UNCHANGED
 
 
 @dataclass(frozen=True)
 class DraftView:
-    """A draft.
-
-    Attributes:
-        draft: its key in ``page.drafts``.
-        roles: update of the row around the next six, the choosers of columns.
-        changed: update of the part that offers the changed file.
-    """
-
-    draft: str | None
+    draft: str | None  # its key in ``page.drafts``
     preview: Value
-    roles: Update
+    roles: Update  # update of the row around the next six, the choosers of columns
     kind: Update | Unchanged = UNCHANGED
     columns: Update | Unchanged = UNCHANGED
     target: Update | Unchanged = UNCHANGED
@@ -76,30 +67,24 @@ class DraftView:
     high: Update | Unchanged = UNCHANGED
     group: Update | Unchanged = UNCHANGED
     findings: Value | None = None
-    changed: Update = field(default_factory=lambda: props(visible=False))
+    changed: Update = field(default_factory=lambda: props(visible=False))  # update of the part that offers the changed file
     plan: PlanView = field(default_factory=PlanView)
 
 
 @dataclass(frozen=True)
 class FileView:
-    """A draft of a newly chosen file, and the model that fits its language."""
-
     view: DraftView
     header: ModelUpdate = field(default_factory=ModelUpdate)
 
 
 @dataclass(frozen=True)
 class SettingsView:
-    """The form after an edit, and its values for the browser to store."""
-
     plan: PlanView
     saved_form: Value | Unchanged
 
 
 @dataclass(frozen=True)
 class PinsView:
-    """The form of example pairs to track, the number of pairs that are visible, and the button that shows another one."""
-
     pins: Value | Unchanged = UNCHANGED
     visible_pairs: int | Unchanged = UNCHANGED
     more_pairs: Update | Unchanged = UNCHANGED
@@ -108,8 +93,6 @@ class PinsView:
 
 @dataclass(frozen=True)
 class RestoredForm:
-    """The form as it was before a reload."""
-
     view: DraftView
     name: str
     pins_view: PinsView
@@ -117,30 +100,21 @@ class RestoredForm:
 
 @dataclass(frozen=True)
 class StartedRun:
-    """The draft of a run that was started, and the run for the page to follow."""
-
     view: DraftView
     selected: SelectedRun
     runs_version: int
 
 
 def displayed_settings(draft: Draft) -> dict[str, object]:
-    """Return what the form displays for a draft."""
     return settings_form.displayed_settings(draft.plan.spec, draft.overrides) if draft.plan else settings_form.default_settings()
 
 
 def empty_draft() -> DraftView:
-    """Return the view without a file."""
     return DraftView(draft=None, preview=NO_FILE, roles=props(visible=False))
 
 
 def draft_view(page: Page, key: str, draft: Draft, model: str | None, sent: object = None, forecast: Value | None = None) -> DraftView:
-    """Return the view of a draft.
-
-    Args:
-        key: in ``page.drafts``.
-        sent: the form from which the draft was made; what was edited since is left alone.
-    """
+    """Return the view of a draft with its key; what was edited since the form was ``sent`` is left alone."""
     roles, choices, names = draft.diagnosis.roles if draft.diagnosis else None, draft.choices, list(draft.table.columns)
     kind, texts, target = (roles.kind, roles.texts, roles.target) if roles else (choices.kind, choices.columns or (), choices.target)
     low, high = (roles.low, roles.high) if roles else choices.scale or (None, None)
@@ -162,7 +136,6 @@ def draft_view(page: Page, key: str, draft: Draft, model: str | None, sent: obje
 
 
 def plan_view(page: Page, draft: Draft, model: str | None, sent: object = None, forecast: Value | None = None) -> PlanView:
-    """Return the view of a draft's plan; see :func:`draft_view`."""
     kind = draft.diagnosis.roles.kind if draft.diagnosis else None
     return PlanView(
         settings=answer_form(sent, settings_form.settings_view(kind, displayed_settings(draft))),
@@ -175,7 +148,6 @@ def plan_view(page: Page, draft: Draft, model: str | None, sent: object = None, 
 
 
 def preview_table(draft: Draft) -> Value:
-    """Return the first rows of the file."""
     rows = [[int(line), *cells] for line, cells in zip(draft.table.lines, draft.table.head(_PREVIEW_ROWS), strict=False)]
     return table(
         [column("Row", "row"), *(column(name, theirs=True) for name in draft.table.columns)],
@@ -186,7 +158,6 @@ def preview_table(draft: Draft) -> Value:
 
 
 def findings_view(draft: Draft) -> Value:
-    """Return the kind of examples, the problems of the file with their fixes, and the conversions that fit it."""
     more = {"changes": list(draft.changes), "undo": "Undo" if draft.changes else ""}
     if draft.plan is None:
         problem = {"severity": "error", "message": to_sentence(draft.problem), "where": "", "fix": "", "index": -1}
@@ -215,14 +186,12 @@ def findings_view(draft: Draft) -> Value:
 
 
 def _evidence(reasons: Sequence[str]) -> str:
-    """Return why the columns were read as they were, and which are unused."""
     unused = [to_sentence(one) for one in reasons if one.startswith(UNUSED)]
     evidence = [one for one in reasons if not one.startswith(UNUSED)]
     return " ".join([to_sentence(f"Inferred because {'; '.join(evidence)}")] * bool(evidence) + unused)
 
 
 def open_questions(draft: Draft) -> Value | None:
-    """Return the questions about the file that only its owner can answer; ``None`` if there are none."""
     if draft.plan is None or draft.plan.certain:
         return None
     number = len(draft.plan.questions)
@@ -230,7 +199,6 @@ def open_questions(draft: Draft) -> Value | None:
 
 
 def reasons_view(draft: Draft) -> Value | None:
-    """Return the use of every row and the reasons for the settings."""
     if draft.plan is None:
         return None
     return {"title": "Rows, and reasons for the settings", "reasons": [*describe_row_reports(draft.plan.accounts), *draft.plan.reasons]}
@@ -250,11 +218,6 @@ def command_view(draft: Draft, model: str, default_model: str) -> Value | None:
 
 
 def estimate_view(studio: Studio, draft: Draft) -> Value:
-    """Return the time and memory that a run would take, estimated by running a few steps.
-
-    Raises:
-        StudioError: the run could not start, or another one is training.
-    """
     plan = require_plan(draft)
     found = studio.planner.estimate(plan)
     spec = found.spec
@@ -270,11 +233,7 @@ def estimate_view(studio: Studio, draft: Draft) -> Value:
 
 
 def pins_form(texts: Sequence[str] = (), visible_pairs: int = 1) -> Value:
-    """Return the form of example pairs to track.
-
-    Args:
-        texts: both texts of each pair in turn, and a query.
-    """
+    """Return the form of example pairs to track. ``texts``: both texts of each pair in turn, and a query."""
     names = pin_names()
     items = []
     for number in range(1, MAX_PAIRS + 1):
@@ -286,5 +245,4 @@ def pins_form(texts: Sequence[str] = (), visible_pairs: int = 1) -> Value:
 
 
 def pin_names() -> list[str]:
-    """Return the names of the values of :func:`pins_form`, in order."""
     return [*(f"{number}{side}" for number in range(1, MAX_PAIRS + 1) for side in "ab"), "query"]

@@ -13,30 +13,14 @@ import numpy as np
 from ....data.cells import write_csv
 from ....errors import StudioError
 from ....explore.map_edits import MAX_EDITS, EditHistory, LabelEdit, MapEdit, MergeEdit, RemoveEdit, RenameEdit, SplitEdit
-from ...basket.handlers import VERDICTS, add_pairs, toggle_pair
-from ...basket.pairs import LabelledPair, chain_pairs
+from ...basket import VERDICTS, LabelledPair, add_pairs, chain_pairs, toggle_pair
 from ...handlers import progress_callback
-from ...handover import RowSelection, TrainingTable, make_training_table
 from ...map_value import write_map
 from ...sessions.map_edits import apply_edits, label_column, replay_edits, sample_for_map, without_labels
-from ...state import DrawnMap
-from ...views import UNCHANGED, Unchanged, Update, Value, props
-from .view_model import (
-    MAX_TOOLTIP_LENGTH,
-    ClusterControls,
-    MapAction,
-    MapPanel,
-    MapSettings,
-    columns,
-    drawn_map_value,
-    file_stem,
-    list_items,
-    map_panel,
-    shorten,
-    to_corpus_rows,
-    to_map_rows,
-    valid_rows,
-)
+from ...state import DrawnMap, RowSelection, TrainingTable, make_training_table
+from ...views import UNCHANGED, Unchanged, Update, Value, props, shorten
+from . import view_model
+from .view_model import MapAction, MapInputs, MapPanel, MapSettings, columns, drawn_map_value, map_panel, remaining_rows
 
 if TYPE_CHECKING:
     from ....progress import Progress
@@ -49,11 +33,7 @@ TITLE = "Map"
 _NEIGHBORS, _MATCHES = 12, 30
 _MAX_ITEM_LENGTH = 1200
 _MAX_ITEMS = 500
-_PHASES = {
-    "encode": "1 of 3 · Encoding the texts",
-    "layout": "2 of 3 · Laying out the map",
-    "groups": "3 of 3 · Finding clusters",
-}
+_PHASES = {"encode": "1 of 3 · Encoding the texts", "layout": "2 of 3 · Laying out the map", "groups": "3 of 3 · Finding clusters"}
 
 
 def draw(
@@ -72,9 +52,6 @@ def draw(
     Args:
         color: column that colours the points; empty for clusters.
         extend: key of a map; if the corpus is that of this map with more texts, they are placed on it and the others stay.
-
-    Raises:
-        StudioError: the corpus is too large or too small.
     """
     key, selected = page.corpora.current(corpus, owner)
     start, labels = without_labels(selected.earlier.start if selected.earlier else selected)
@@ -104,52 +81,31 @@ def _phase_callback(progress: gr.Progress | None) -> Callable[[MapPhase], Progre
     return begin
 
 
-def draw_map(
-    page: Page,
-    map_key: str | None,
-    owner: object,
-    corpus: str | None,
-    model: str | None,
-    settings: MapSettings,
-    progress: gr.Progress | None = None,
-) -> MapPanel:
+def draw_map(page: Page, inputs: MapInputs, settings: MapSettings, progress: gr.Progress | None = None) -> MapPanel:
     """Draw the visitor's corpus; new texts of a corpus that is on the map already are placed on it."""
-    corpus = commit_removals(page, corpus, map_key)
-    return map_panel(page, *draw(page, corpus, owner, model, settings, extend=map_key, progress=progress))
+    corpus, key = commit_removals(page, inputs.corpus, inputs.map_key), inputs.map_key
+    return map_panel(page, *draw(page, corpus, inputs.owner, inputs.model, settings, extend=key, progress=progress))
 
 
-def redraw_map(
-    page: Page,
-    map_key: str | None,
-    owner: object,
-    corpus: str | None,
-    model: str | None,
-    settings: MapSettings,
-    progress: gr.Progress | None = None,
-) -> MapPanel | None:
-    """Draw the map again after a setting was changed; before the first map, do nothing."""
-    if map_key is None:
+def redraw_map(page: Page, inputs: MapInputs, settings: MapSettings, progress: gr.Progress | None = None) -> MapPanel | None:
+    if inputs.map_key is None:
         return None
-    corpus = commit_removals(page, corpus, map_key)
-    return map_panel(page, *draw(page, corpus, owner, model, settings, color=page.maps.get(map_key).colour, progress=progress))
+    corpus, color = commit_removals(page, inputs.corpus, inputs.map_key), page.maps.get(inputs.map_key).colour
+    return map_panel(page, *draw(page, corpus, inputs.owner, inputs.model, settings, color=color, progress=progress))
 
 
-def discard_edits(
-    page: Page, owner: object, corpus: str | None, model: str | None, settings: MapSettings, progress: gr.Progress | None = None
-) -> MapPanel:
-    """Discard the visitor's edits of the corpus and draw it again."""
-    return map_panel(page, *draw(page, page.corpora.discard_map_edits(owner, corpus), owner, model, settings, progress=progress))
+def discard_edits(page: Page, inputs: MapInputs, settings: MapSettings, progress: gr.Progress | None = None) -> MapPanel:
+    corpus = page.corpora.discard_map_edits(inputs.owner, inputs.corpus)
+    return map_panel(page, *draw(page, corpus, inputs.owner, inputs.model, settings, progress=progress))
 
 
 def show_discard_button(page: Page, corpus: str | None) -> Update:
-    """Show the button that discards edits if the selected corpus has any."""
-    selected = page.corpora.get(corpus) if corpus is not None and corpus in page.corpora else None
-    return props(visible=selected is not None and bool(selected.id) and bool(selected.labels or selected.removed or selected.earlier))
+    selected = page.corpora.selected(corpus)
+    return props(visible=bool(selected.id and (selected.labels or selected.removed or selected.earlier)))
 
 
-def show_cluster_controls(method: str) -> ClusterControls:
-    """Show the control of the clustering method."""
-    return ClusterControls(props(visible=method == "kmeans"), props(visible=method == "agglomerative"))
+def show_cluster_controls(method: str) -> tuple[Update, Update]:
+    return props(visible=method == "kmeans"), props(visible=method == "agglomerative")
 
 
 def commit_removals(page: Page, corpus: str | None, map_key: str | None) -> str | None:
@@ -169,23 +125,16 @@ def find_linked_map(location: Location | None) -> Location | Unchanged:
 
 
 def open_linked_map(
-    page: Page,
-    linked: Location | None,
-    map_key: str | None,
-    owner: object,
-    corpus: str | None,
-    model: str | None,
-    settings: MapSettings,
-    progress: gr.Progress | None = None,
+    page: Page, linked: Location | None, inputs: MapInputs, settings: MapSettings, progress: gr.Progress | None = None
 ) -> MapPanel | None:
     """Show the map of an address: the current one if it still fits, otherwise a new one."""
     if linked is None:
         return None
-    corpus, _ = page.corpora.current(corpus, owner)
-    edited = corpus_on_map(page, map_key, corpus, model)
+    corpus, _ = page.corpora.current(inputs.corpus, inputs.owner)
+    edited = corpus_on_map(page, inputs.map_key, corpus, inputs.model)
     if edited is not None:
-        return MapPanel(change_color(page, map_key, linked.colour), edited)
-    return map_panel(page, *draw(page, corpus, owner, model, settings, color=linked.colour, progress=progress))
+        return MapPanel(change_color(page, inputs.map_key, linked.colour), edited)
+    return map_panel(page, *draw(page, corpus, inputs.owner, inputs.model, settings, color=linked.colour, progress=progress))
 
 
 def corpus_on_map(page: Page, map_key: str | None, corpus: str, model: str | None) -> str | None:
@@ -200,30 +149,21 @@ def corpus_on_map(page: Page, map_key: str | None, corpus: str, model: str | Non
 
 
 def open_tab(rows_on_map: RowSelection | None) -> gr.Tabs | Unchanged:
-    """Open this tab for rows that another tab hands over."""
     return UNCHANGED if rows_on_map is None else gr.Tabs(selected=TITLE)
 
 
 def show_rows(
-    page: Page,
-    rows_on_map: RowSelection | None,
-    map_key: str | None,
-    owner: object,
-    corpus: str | None,
-    model: str | None,
-    settings: MapSettings,
-    progress: gr.Progress | None = None,
+    page: Page, rows_on_map: RowSelection | None, inputs: MapInputs, settings: MapSettings, progress: gr.Progress | None = None
 ) -> MapPanel | None:
     """List the rows that another tab hands over; the map is drawn if it shows another corpus."""
-    rows = rows_on_map
-    if rows is None:
+    if rows_on_map is None:
         return None
-    if map_key is not None and map_key in page.maps and page.maps.get(map_key).made["corpus"] == rows.corpus:
-        show = {"rows": to_map_rows(page.maps.get(map_key), rows.rows), "title": rows.title}
-        return MapPanel(drawn_map_value(page, map_key, show))
-    corpus, map_key = draw(page, corpus, owner, model, settings, extend=map_key, progress=progress)
-    show = {"rows": to_map_rows(page.maps.get(map_key), rows.rows), "title": rows.title}
-    return map_panel(page, corpus, map_key, show)
+    corpus, key = inputs.corpus, inputs.map_key
+    is_drawn = key is not None and key in page.maps and page.maps.get(key).made["corpus"] == rows_on_map.corpus
+    if not is_drawn:
+        corpus, key = draw(page, corpus, inputs.owner, inputs.model, settings, extend=key, progress=progress)
+    show = {"rows": view_model.to_map_rows(page.maps.get(key), rows_on_map.rows), "title": rows_on_map.title}
+    return MapPanel(drawn_map_value(page, str(key), show)) if is_drawn else map_panel(page, str(corpus), str(key), show)
 
 
 def act_on_map(page: Page, map_key: str | None, corpus: str | None, owner: object, selection: Selection) -> MapAction:
@@ -236,7 +176,7 @@ def act_on_map(page: Page, map_key: str | None, corpus: str | None, owner: objec
     if selection.action == "teach":
         return MapAction(training_table=training_table(page, drawn))
     if selection.action == "examples":
-        texts = [drawn.corpus.texts[row] for row in valid_rows(selection.item, drawn)]
+        texts = [drawn.corpus.texts[row] for row in remaining_rows(selection.item, drawn)]
         return MapAction(basket_version=add_pairs(page, owner, chain_pairs(texts, TITLE)))
     if selection.action == "here":
         return MapAction(rows_to_search=rows_to_search(drawn, selection.item))
@@ -257,9 +197,6 @@ def edit(page: Page, map_key: str | None, corpus: str | None, owner: object, req
 
     Args:
         request: ``{"do": label, rename, merge, split, remove or undo, …}``.
-
-    Raises:
-        StudioError: the edit makes no sense on this map.
     """
     drawn = page.maps.get(map_key)
     fields = request if isinstance(request, dict) else {}
@@ -279,9 +216,8 @@ def edit(page: Page, map_key: str | None, corpus: str | None, owner: object, req
 
 
 def _apply_request(page: Page, drawn: DrawnMap, request: Mapping[str, object]) -> tuple[EditHistory, Value | None]:
-    """Return the edits after the request, and what the list shows then."""
     action, edits, cluster = request.get("do"), drawn.edits, _cluster_id(request.get("cluster"))
-    rows, name = tuple(valid_rows(request.get("rows"), drawn)), str(request.get("name") or "")
+    rows, name = tuple(remaining_rows(request.get("rows"), drawn)), str(request.get("name") or "")
     step: MapEdit
     if action == "undo":
         return edits.undo(), {}
@@ -308,38 +244,24 @@ def _cluster_id(sent: object) -> int:
 
 
 def rows_to_search(drawn: DrawnMap, rows: object) -> RowSelection:
-    """Return the selected rows for Search.
-
-    Raises:
-        StudioError: none is selected.
-    """
-    found = to_corpus_rows(drawn, valid_rows(rows, drawn))
+    found = view_model.to_corpus_rows(drawn, remaining_rows(rows, drawn))
     if not found:
         raise StudioError("no text is selected", "lasso some texts, or click a group in the legend")
     return RowSelection(drawn.made["corpus"], tuple(sorted(found)), f"{len(found):,} texts selected on the map")
 
 
 def training_table(page: Page, drawn: DrawnMap) -> TrainingTable:
-    """Return the labelled texts as a table to train on.
-
-    Raises:
-        StudioError: there are fewer than two labels.
-    """
     labels = drawn.edits.now.labelled()
     if len(labels) < 2:
         raise StudioError("there is only one label" if labels else "no text has a label yet", "give other texts another label")
     cells = [(drawn.corpus.texts[row], label) for label, rows in labels for row in rows.tolist()]
     table = {"text": [text for text, _ in cells], "label": [label for _, label in cells]}
-    return make_training_table(page, f"{file_stem(drawn)} labelled.csv", table)
+    return make_training_table(page, f"{view_model.file_stem(drawn)} labelled.csv", table)
 
 
 def label_pair(page: Page, owner: object, drawn: DrawnMap, together: bool, rows: object) -> int:
-    """Put a text and one of its neighbours into the basket, and return the basket's new version.
-
-    Raises:
-        StudioError: ``rows`` are not two different texts of the map.
-    """
-    texts = [drawn.corpus.texts[row] for row in valid_rows(rows, drawn)]
+    """Put a text and one of its neighbours into the basket, and return the basket's new version."""
+    texts = [drawn.corpus.texts[row] for row in remaining_rows(rows, drawn)]
     if len(texts) != 2 or texts[0] == texts[1]:
         raise StudioError("these are not two texts of the map", "click the point again")
     return toggle_pair(page, owner, LabelledPair(texts[0], texts[1], together, TITLE))
@@ -351,24 +273,24 @@ def label_pair(page: Page, owner: object, drawn: DrawnMap, together: bool, rows:
 def get_texts(page: Page, request: Mapping[str, object]) -> list[tuple[int, str]]:
     """Return (row, shortened text) for tooltips; the request has ``rows``."""
     drawn = _requested_map(page, request)
-    return [(row, shorten(drawn.corpus.texts[row], MAX_TOOLTIP_LENGTH)) for row in valid_rows(request.get("rows"), drawn)[:_MAX_ITEMS]]
+    return [
+        (row, shorten(drawn.corpus.texts[row], view_model.MAX_TOOLTIP_LENGTH))
+        for row in remaining_rows(request.get("rows"), drawn)[:_MAX_ITEMS]
+    ]
 
 
 def get_items(page: Page, request: Mapping[str, object]) -> list[Value]:
-    """Return list items; the request has ``rows``."""
     drawn = _requested_map(page, request)
-    return list_items(drawn, valid_rows(request.get("rows"), drawn)[:_MAX_ITEMS], _MAX_ITEM_LENGTH)
+    return view_model.list_items(drawn, remaining_rows(request.get("rows"), drawn)[:_MAX_ITEMS], _MAX_ITEM_LENGTH)
 
 
 def find_words(page: Page, request: Mapping[str, object]) -> list[int]:
-    """Return the rows that contain ``query``, ignoring case."""
     drawn, query = _requested_map(page, request), str(request.get("query") or "").lower()
     removed = drawn.edits.now.removed
     return [row for row, text in enumerate(drawn.corpus.texts) if query and query in text.lower() and not removed[row]]
 
 
 def find_meaning(page: Page, request: Mapping[str, object]) -> Value:
-    """Return the rows that are most similar to ``query``, and their scores."""
     drawn = _requested_map(page, request)
     query, removed = str(request.get("query") or ""), int(drawn.edits.now.removed.sum())
     found = page.studio.search.search(drawn.corpus, query, _MATCHES + removed, "semantic", model=drawn.model)
@@ -376,9 +298,8 @@ def find_meaning(page: Page, request: Mapping[str, object]) -> Value:
 
 
 def find_neighbors(page: Page, request: Mapping[str, object]) -> Value:
-    """Return the nearest neighbours of ``row``, and their scores."""
     drawn = _requested_map(page, request)
-    (row,) = valid_rows([request.get("row")], drawn) or (None,)
+    (row,) = remaining_rows([request.get("row")], drawn) or (None,)
     if row is None:
         raise StudioError("this text is no longer on the map", "click another one")
     found = page.studio.search.find_neighbors(drawn.corpus, row, _NEIGHBORS + int(drawn.edits.now.removed.sum()), drawn.model)
@@ -386,9 +307,8 @@ def find_neighbors(page: Page, request: Mapping[str, object]) -> Value:
 
 
 def get_csv(page: Page, request: Mapping[str, object]) -> dict[str, str]:
-    """Return ``rows`` as a CSV file: its name and its content."""
     drawn = _requested_map(page, request)
-    path = _write_rows(page, drawn, valid_rows(request.get("rows"), drawn), "selection")
+    path = _write_rows(page, drawn, remaining_rows(request.get("rows"), drawn), "selection")
     return {"name": path.name, "csv": path.read_text(encoding="utf-8")}
 
 
@@ -414,15 +334,13 @@ def _remaining(drawn: DrawnMap, hits: Sequence[tuple[int, float]], limit: int) -
 
 
 def write_html(page: Page, map_key: str | None) -> Path:
-    """Write the map as one HTML file."""
     drawn = page.maps.get(map_key)
-    path = page.downloads.path(f"{file_stem(drawn)} map.html")
+    path = page.downloads.path(f"{view_model.file_stem(drawn)} map.html")
     title, corpus = f"Map of {drawn.corpus.name}", drawn.corpus
     return write_map(drawn.view, corpus.texts, columns(drawn), path, title=title, edits=drawn.edits, lines=corpus.lines)
 
 
 def write_table(page: Page, map_key: str | None) -> Path:
-    """Write the remaining texts as a CSV file with their columns, label, cluster and coordinates."""
     drawn = page.maps.get(map_key)
     return _write_rows(page, drawn, np.flatnonzero(~drawn.edits.now.removed).tolist(), "map")
 
@@ -437,6 +355,6 @@ def _write_rows(page: Page, drawn: DrawnMap, rows: Sequence[int], name: str) -> 
     }
     table |= {axis: points[list(rows), i].tolist() for i, axis in enumerate("xyz"[: points.shape[1]])}
     table |= {f"{column}_" if column in table else column: [cells[row] for row in rows] for column, cells in columns(drawn).items()}
-    path = page.downloads.path(f"{file_stem(drawn)} {name}.csv")
+    path = page.downloads.path(f"{view_model.file_stem(drawn)} {name}.csv")
     write_csv(path, table)
     return path

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import gradio as gr
 
 from ...components import cancel_button, download_button
-from ...corpus_picker import corpus_picker
+from ...corpora import corpus_picker
 from ...panel import EventOptions, Panel
 from ...views import placeholder, server_function, to_json, view
 from . import handlers
@@ -32,7 +32,6 @@ _LAYOUTS = [("Studio", "studio"), ("umap-learn", "umap-learn")]
 
 
 def build(studio: Studio, page: Page) -> None:
-    """Draw the tab."""
     view("intro", {"title": "See the whole corpus at once", "text": _ABOUT}, classes=["sb-map-intro"])
     map_key = gr.State(None)
     with gr.Row(elem_classes=["sb-map-go"]):
@@ -40,7 +39,7 @@ def build(studio: Studio, page: Page) -> None:
         cancel_button("map")
         with gr.Accordion("Texts and settings", open=False, elem_id="map-settings"), gr.Row():
             with gr.Column(min_width=260):
-                picker = corpus_picker(page, "map")
+                opened = corpus_picker(page, "map")
                 discard = gr.Button("Discard labels and edits", size="sm", visible=False, elem_id="map-afresh")
             settings = _draw_settings()
     server = [server_function(page, name, answer) for name, answer in handlers.SERVER_FUNCTIONS.items()]
@@ -55,61 +54,44 @@ def build(studio: Studio, page: Page) -> None:
     drawing: EventOptions = {"progress_on": "map", "concurrency_limit": 2, "concurrency_id": "map"}
     redrawing: EventOptions = {**drawing, "trigger_mode": "always_last"}
     panel.on(button.click, handlers.draw_map, task="map", **drawing)
-    panel.on(picker.opened.change, handlers.draw_map, task="map", **drawing)
+    panel.on(opened.change, handlers.draw_map, task="map", **drawing)
     panel.on(discard.click, handlers.discard_edits, task="map", **drawing)
     panel.on(page.corpus.change, handlers.show_discard_button, output="discard", quiet=True)
     # A slider is redrawn when it is released; of several changes during a drawing, the last one counts.
     changed = [getattr(control, "release" if isinstance(control, gr.Slider) else "input") for control in settings.values()]
     panel.on(changed, handlers.redraw_map, task="map", **redrawing)
-    panel.on(settings["method"].change, handlers.show_cluster_controls, quiet=True, queue=False)
+    panel.on(settings["method"].change, handlers.show_cluster_controls, output=("cluster_count", "threshold"), quiet=True, queue=False)
     panel.on(page.location.change, handlers.find_linked_map, output="linked", quiet=True)
     panel.on(linked.change, handlers.open_linked_map, task="map", **drawing)
-    opened = panel.on(page.rows_on_map.change, handlers.open_tab, output="tabs", quiet=True)
-    panel.on(opened.then, handlers.show_rows, task="map", **drawing)
+    handed_over = panel.on(page.rows_on_map.change, handlers.open_tab, output="tabs", quiet=True)
+    panel.on(handed_over.then, handlers.show_rows, task="map", **drawing)
     # Clicks may come faster than answers; each one counts, in order.
     panel.on(map_view.select, handlers.act_on_map, each=True, quiet=True, concurrency_limit=1, concurrency_id="map-edits")
 
 
 def _draw_settings() -> dict[str, gr.components.Component]:
-    """Draw the controls of :class:`.view_model.MapSettings`; return them by the names of its fields."""
     default = MapSettings()
+    fine, tight, slow = (
+        "Few show fine detail, many the overall structure.",
+        "UMAP's min_dist; small values give tight clusters.",
+        "umap-learn is by UMAP's authors, and slower.",
+    )
     with gr.Column(min_width=220):
-        dimensions = gr.Radio(["2-D", "3-D"], value=default.dimensions, label="Dimensions", elem_id="map-dimensions")
-        neighbors = gr.Slider(
-            2,
-            100,
-            default.neighbors,
-            step=1,
-            label="Neighbours",
-            info="Few show fine detail, many the overall structure.",
-            elem_id="map-neighbours",
-        )
-        min_distance = gr.Slider(
-            0.0,
-            0.99,
-            default.min_distance,
-            step=0.01,
-            label="Minimum distance",
-            info="UMAP's min_dist; small values give tight clusters.",
-            elem_id="map-distance",
-        )
-        layout = gr.Radio(
-            _LAYOUTS,
-            value=default.layout,
-            label="Layout",
-            info="umap-learn is by UMAP's authors, and slower.",
-            elem_id="map-layout",
-        )
+        drawn: dict[str, gr.components.Component] = {
+            "dimensions": gr.Radio(["2-D", "3-D"], value=default.dimensions, label="Dimensions", elem_id="map-dimensions"),
+            "neighbors": gr.Slider(2, 100, default.neighbors, step=1, label="Neighbours", info=fine, elem_id="map-neighbours"),
+            "min_distance": gr.Slider(
+                0.0, 0.99, default.min_distance, step=0.01, label="Minimum distance", info=tight, elem_id="map-distance"
+            ),
+            "layout": gr.Radio(_LAYOUTS, value=default.layout, label="Layout", info=slow, elem_id="map-layout"),
+        }
     with gr.Column(min_width=220):
-        method = gr.Dropdown(_METHODS, value=default.method, label="Clusters", elem_id="map-method")
-        cluster_count = gr.Slider(2, 60, default.cluster_count, step=1, label="Number of clusters", visible=False, elem_id="map-count")
-        threshold = gr.Slider(0.1, 0.95, default.threshold, step=0.05, label="Similarity threshold", visible=False, elem_id="map-threshold")
-    return {
-        "dimensions": dimensions,
-        "neighbors": neighbors,
-        "min_distance": min_distance,
-        "layout": layout,
-        "method": method,
-        "cluster_count": cluster_count,
-        "threshold": threshold,
-    }
+        return drawn | {
+            "method": gr.Dropdown(_METHODS, value=default.method, label="Clusters", elem_id="map-method"),
+            "cluster_count": gr.Slider(
+                2, 60, default.cluster_count, step=1, label="Number of clusters", visible=False, elem_id="map-count"
+            ),
+            "threshold": gr.Slider(
+                0.1, 0.95, default.threshold, step=0.05, label="Similarity threshold", visible=False, elem_id="map-threshold"
+            ),
+        }

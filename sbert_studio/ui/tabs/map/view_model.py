@@ -12,14 +12,13 @@ import numpy as np
 
 from ...map_value import CLUSTERS, group_by_label, map_value
 from ...sessions.map_edits import label_column
-from ...views import UNCHANGED, Unchanged, Update, Value, props
+from ...views import UNCHANGED, Unchanged, Update, Value, props, shorten, valid_rows
 
 if TYPE_CHECKING:
     from ....explore.clusters import ClusterParams
     from ....explore.projection import ProjectionParams
-    from ...handover import RowSelection, TrainingTable
     from ...page import Page
-    from ...state import DrawnMap
+    from ...state import DrawnMap, RowSelection, TrainingTable
 
 _SEED = 12  # fixed, so that the same texts give the same map on the next visit
 MAX_TOOLTIP_LENGTH = 240
@@ -27,8 +26,6 @@ MAX_TOOLTIP_LENGTH = 240
 
 @dataclass(frozen=True)
 class MapSettings:
-    """Values of the controls of the layout and the clusters."""
-
     dimensions: str = "2-D"
     neighbors: int = 15
     min_distance: float = 0.1
@@ -38,7 +35,6 @@ class MapSettings:
     threshold: float = 0.5
 
     def projection(self) -> ProjectionParams:
-        """Return the parameters of UMAP."""
         from ....explore.projection import ProjectionParams
 
         return ProjectionParams(
@@ -61,40 +57,29 @@ class MapSettings:
 
 
 @dataclass(frozen=True)
+class MapInputs:
+    map_key: str | None
+    owner: object
+    corpus: str | None
+    model: str | None
+
+
+@dataclass(frozen=True)
 class MapPanel:
-    """A drawn map.
-
-    Attributes:
-        map_key: key in ``page.maps``.
-        map: value of the ``map`` view.
-        notes: on the map, such as words that its model does not know.
-        downloads: update of the row of download buttons.
-    """
-
-    map: Value
+    map: Value  # value of the ``map`` view
     corpus: str | Unchanged = UNCHANGED
-    map_key: str | Unchanged = UNCHANGED
-    notes: Value | Unchanged | None = UNCHANGED
-    downloads: Update | Unchanged = UNCHANGED
+    map_key: str | Unchanged = UNCHANGED  # key in ``page.maps``
+    notes: Value | Unchanged | None = UNCHANGED  # on the map, such as words that its model does not know
+    downloads: Update | Unchanged = UNCHANGED  # update of the row of download buttons
 
 
 @dataclass(frozen=True)
 class MapAction:
-    """Results of a click on the map or in its list."""
-
     map: Value | Unchanged = UNCHANGED
     corpus: str | Unchanged = UNCHANGED
     training_table: TrainingTable | Unchanged = UNCHANGED
     basket_version: int | Unchanged = UNCHANGED
     rows_to_search: RowSelection | Unchanged = UNCHANGED
-
-
-@dataclass(frozen=True)
-class ClusterControls:
-    """Controls of the selected clustering method."""
-
-    cluster_count: Update
-    threshold: Update
 
 
 def map_panel(page: Page, corpus: str, map_key: str, show: Value | None = None) -> MapPanel:
@@ -103,11 +88,7 @@ def map_panel(page: Page, corpus: str, map_key: str, show: Value | None = None) 
 
 
 def drawn_map_value(page: Page, map_key: str, show: Value | None = None) -> Value:
-    """Return the value of the ``map`` view.
-
-    Args:
-        show: what the list shows then: ``{"rows", "title"}``, ``{"cluster"}``, or nothing if empty; ``None`` leaves the list as it is.
-    """
+    """Return the value of the ``map`` view; ``show`` is for the list: ``{"rows", "title"}``, ``{"cluster"}``, or empty for nothing."""
     drawn = page.maps.get(map_key)
     now = drawn.edits.now
     title = f"Map of {drawn.corpus.name}"
@@ -118,17 +99,13 @@ def drawn_map_value(page: Page, map_key: str, show: Value | None = None) -> Valu
 
 
 def notes_value(page: Page, map_key: str) -> Value | None:
-    """Return the notes on a map as the value of a ``note`` view; ``None`` without any."""
     drawn = page.maps.get(map_key)
     notes = (*drawn.view.notes, *drawn.notes)
     return {"text": " ".join(notes)} if notes else None
 
 
 def list_items(drawn: DrawnMap, rows: Sequence[int], max_length: int) -> list[Value]:
-    """Return list items of some rows: row, line, text, and the value that colours the point, or else its label or cluster.
-
-    ``ours`` marks values that are the page's own words, which are translated.
-    """
+    """Return list items: row, line, text, the value of the point's colour, and whether it is the page's own word."""
     now, column = drawn.edits.now, drawn.corpus.fields.get(drawn.colour)
     if drawn.colour == CLUSTERS:
         column = None
@@ -142,17 +119,13 @@ def list_items(drawn: DrawnMap, rows: Sequence[int], max_length: int) -> list[Va
 
 
 def columns(drawn: DrawnMap) -> dict[str, Sequence[str]]:
-    """Return the corpus' columns, and the visitor's labels if there are any."""
     labels = drawn.edits.now.labels
     return {**drawn.corpus.fields, **({label_column(drawn.chosen): labels} if any(labels) else {})}
 
 
-def valid_rows(rows: object, drawn: DrawnMap) -> list[int]:
+def remaining_rows(rows: object, drawn: DrawnMap) -> list[int]:
     """Return the valid ones of ``rows``, which come from the browser: rows of the map that are not removed, without repetitions."""
-    total, removed = len(drawn.corpus.texts), drawn.edits.now.removed
-    sent = rows if isinstance(rows, list) else []
-    numbers = (row for row in sent if isinstance(row, int) and not isinstance(row, bool) and 0 <= row < total)
-    return [row for row in dict.fromkeys(numbers) if not removed[row]]
+    return [row for row in valid_rows(rows, len(drawn.corpus)) if not drawn.edits.now.removed[row]]
 
 
 def to_map_rows(drawn: DrawnMap, rows: Sequence[int]) -> list[int]:
@@ -162,7 +135,6 @@ def to_map_rows(drawn: DrawnMap, rows: Sequence[int]) -> list[int]:
 
 
 def to_corpus_rows(drawn: DrawnMap, rows: Sequence[int]) -> list[int]:
-    """Convert rows of the map to rows of the visitor's corpus."""
     corpus_rows = _corpus_rows(drawn)
     return [int(corpus_rows[row]) for row in rows if corpus_rows[row] >= 0]
 
@@ -177,10 +149,4 @@ def _corpus_rows(drawn: DrawnMap) -> np.ndarray:
 
 
 def file_stem(drawn: DrawnMap) -> str:
-    """Return the corpus' file name without its ending, for names of downloads."""
     return Path(drawn.chosen.corpus.name).stem or "corpus"
-
-
-def shorten(text: str, length: int) -> str:
-    """Return ``text``, cut to ``length`` characters."""
-    return text if len(text) <= length else text[: length - 1] + "…"

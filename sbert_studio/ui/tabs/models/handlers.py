@@ -1,36 +1,94 @@
-"""Handlers of the Models tab (see :mod:`..panel`); those of the form for static embeddings are in :mod:`.static_embeddings`."""
+"""Handlers of the Models tab (see :mod:`..panel`), and the values of its views: a card for each model and run, and the facts of one."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ....errors import StudioError
-from ...handover import ModelPair, compare_models
-from ...page import Page, is_own_model
+from ....losses import loss_title
+from ...forms import format_number
+from ...page import Page
 from ...panel import Selection
-from ...run_view import FollowedRun, ModelChoice, base_model_title, read_run, use_model, write_run_zip
-from ...views import UNCHANGED, Value, facts, props
-from .view_model import (
-    DeleteConfirmation,
-    DeletedModel,
-    ModelsView,
-    cards_view,
-    model_card,
-    model_facts,
-    model_notes,
-    no_selection,
-    run_card,
-    run_facts,
-    spec_facts,
-)
+from ...run_view import FollowedRun, base_model_title, describe_method, read_run, scores_view, write_run_zip
+from ...state import is_own_model
+from ...views import UNCHANGED, Unchanged, Update, Value, facts, placeholder, props, to_json, to_sentence
 
 if TYPE_CHECKING:
     from ....runs.run import Run
+    from ....services.results import ModelSummary
+
+_SELECT = "Select a model to see its details."
+_NO_RUNS = "No runs yet. Fine-tune a model in the Fine-tune tab, and it is listed here."
+_UNLIMITED = 1_000_000  # tokens: static embeddings have no limit
+_BADGES = {"run": "finished", "fitted": "own"}
+_SPEC_FACTS = (("Epochs", "epochs"), ("Batch", "batch_size"), ("Learning rate", "learning_rate"), ("Seed", "seed"))
+
+
+@dataclass(frozen=True)
+class ModelsView:
+    chosen: str | Unchanged  # name of the selected model; empty for none
+    cards: Value
+    listed: list[str]  # names of the listed models, in the order of the cards
+    run: Value | Unchanged | None = UNCHANGED
+    facts: Value | Unchanged | None = UNCHANGED
+    curves: Value | Unchanged | None = UNCHANGED
+    use: Update | Unchanged = UNCHANGED
+    compare: Update | Unchanged = UNCHANGED
+    save: Update | Unchanged = UNCHANGED
+    delete: Update | Unchanged = UNCHANGED
+    confirm: Update | Unchanged = UNCHANGED
+    push: Update | Unchanged = UNCHANGED
+
+
+@dataclass(frozen=True)
+class DeletedModel:
+    view: ModelsView
+    runs_version: int
+
+
+def no_selection(notices: Sequence[str] = ()) -> Value:
+    """Return the details view without a selected model: what to do, and warnings about the list of runs."""
+    return placeholder(" ".join((*map(to_sentence, notices), _SELECT)))
+
+
+def model_card(card: ModelSummary) -> Value:
+    badge = "damaged" if card.damaged else _BADGES.get(card.kind, "built in")
+    size = f"{card.size} weights · {card.dim} dimensions"
+    return {"id": card.name, "title": card.title, "badge": badge, "subtitle": size, "score": ""}
+
+
+def run_card(run: Run, is_damaged: bool) -> Value:
+    scores = scores_view(run)
+    created = run.created[:16].replace("T", " ")
+    return {
+        "id": run.id,
+        "title": run.name,
+        "badge": "damaged" if is_damaged else run.status,
+        "subtitle": f"{loss_title(run.loss)} · {describe_method(run.method)} · {created} UTC",
+        "score": f"{scores['before']:.4f} → {scores['after']:.4f}" if scores else "",
+    }
+
+
+def model_facts(card: ModelSummary) -> list[tuple[str, object]]:
+    return [
+        ("Name", card.name),
+        ("Dimensions", f"{card.dim or 'none'}: it reads pairs" if card.reads == "pairs" else card.dim),
+        ("Weights", f"{card.parameters:,}"),
+        ("Longest text", f"{card.max_length} tokens" if 0 < card.max_length < _UNLIMITED else "any length"),
+        ("Pooling", card.pooling or "–"),
+        *([("Prompts", " · ".join(f"{name}: “{prompt}”" for name, prompt in card.prompts.items()))] if card.prompts else []),
+    ]
+
+
+def model_notes(card: ModelSummary) -> list[str]:
+    damaged = f"This model is damaged: {card.damaged}. It cannot be used or exported, only deleted." if card.damaged else ""
+    return [note for note in (damaged, card.note) if note]
 
 
 def show_models(page: Page, owner: object, chosen: str) -> ModelsView:
-    """Show the list, the selected model, and the buttons that apply to it."""
     listed, cards = list_models(page, owner, chosen)
     hidden = props(visible=False)
     if chosen not in listed:
@@ -40,7 +98,7 @@ def show_models(page: Page, owner: object, chosen: str) -> ModelsView:
     status = run["status"] if run else "own" if is_own_model(chosen) else "built in"
     is_damaged = any(card["id"] == chosen and card["badge"] == "damaged" for card in cards["cards"])
     is_usable = status in ("built in", "own", "finished", "stopped") and not is_damaged
-    is_comparable = bool(run) and is_usable and chosen in {name for _, name in page.model_choices(owner)}
+    is_comparable = bool(run) and is_usable and chosen in page.model_titles(owner)
     is_own = props(visible=is_usable and status != "built in")
     return ModelsView(
         chosen,
@@ -67,28 +125,15 @@ def refresh_models(page: Page, owner: object, chosen: str) -> ModelsView:
 
 
 def select_model(page: Page, owner: object, listed: list[str], selection: Selection) -> ModelsView:
-    """Show the model whose card was clicked."""
     row = selection.row(len(listed))
     return show_models(page, owner, "" if row is None else listed[row])
 
 
-def use_chosen_model(page: Page, chosen: str, owner: object) -> ModelChoice:
-    """Select the model in the header."""
-    return use_model(page, chosen, owner)
-
-
-def compare_with_base(page: Page, chosen: str) -> ModelPair:
-    """Compare the model with the one that it was trained from."""
-    return compare_models(page, chosen)
-
-
-def confirm_deletion() -> DeleteConfirmation:
-    """Ask for a second click before a model is deleted."""
-    return DeleteConfirmation(props(visible=False), props(visible=True))
+def confirm_deletion() -> tuple[Update, Update]:
+    return props(visible=False), props(visible=True)
 
 
 def delete_model(page: Page, owner: object, chosen: str, runs_version: int) -> DeletedModel:
-    """Delete the selected run or static embeddings, if they are the visitor's."""
     visitor = page.visitor(owner)
     if chosen in {model.id for model in page.studio.static_embeddings.list_models(visitor)}:
         page.studio.static_embeddings.delete(chosen, visitor)
@@ -98,7 +143,6 @@ def delete_model(page: Page, owner: object, chosen: str, runs_version: int) -> D
 
 
 def write_zip(page: Page, chosen: str) -> Path:
-    """Write a run or static embeddings as a zip file."""
     names = {model.id: model.name for model in page.studio.static_embeddings.list_models()}
     if chosen not in names:
         return write_run_zip(page, chosen)
@@ -115,7 +159,7 @@ def list_models(page: Page, owner: object, chosen: str) -> tuple[list[str], Valu
     first = [model_card(card) for card in models.values() if card.kind != "run"]
     unlisted = [model_card(card) for name, card in models.items() if card.kind == "run" and name not in runs]
     cards = [*first, *runs.values(), *unlisted]
-    return [card["id"] for card in cards], cards_view(cards, chosen)
+    return [card["id"] for card in cards], to_json({"cards": cards, "current": chosen, "empty": _NO_RUNS})
 
 
 def model_details(page: Page, owner: object, name: str) -> tuple[Value | None, Value | None, Value | None]:
@@ -125,7 +169,9 @@ def model_details(page: Page, owner: object, name: str) -> tuple[Value | None, V
     if run is None:
         return (facts(model_facts(card), title=card.title, notes=model_notes(card)) if card else None), None, None
     snapshot = read_run(page, FollowedRun(run.id))
-    rows = [*run_facts(run, base_model_title(page, run)), *(model_facts(card)[1:] if card else []), *spec_facts(run)]
+    rows: list[tuple[str, object]] = [("Id", run.id), ("From", base_model_title(page, run)), ("Loss", loss_title(run.loss))]
+    rows += [("Rows", f"{run.rows:,}"), ("Held out", f"{run.dev_rows:,}"), *(model_facts(card)[1:] if card else [])]
+    rows += [(name, format_number(run.spec[key])) for name, key in _SPEC_FACTS if key in run.spec]
     return facts(rows, notes=model_notes(card) if card else []), snapshot.run, snapshot.curves
 
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ....errors import StudioError
 from ....models.static import LEARNERS, WEIGHTINGS
 from ....registry import Field, fields_of
-from ....services.static_embeddings import STATIC
+from ....services.static_embeddings import STATIC, FitOptions
 from ... import forms
-from ...components import samples_of
+from ...components import find_sample, samples_of
 from ...page import Page
 from ...panel import Selection
-from ...run_view import ModelChoice, use_model
 from ...task_list import job_view
 from ...views import UNCHANGED, Unchanged, Update, Value, props
 
@@ -42,62 +42,41 @@ _COMMON = Field("common", int, 0, "Directions that all texts share; they are rem
 
 
 @dataclass(frozen=True)
-class ChosenFile:
-    """File of texts to train on."""
-
-    chosen_file: str | None
-    chosen_note: Value | None
-
-
-@dataclass(frozen=True)
 class TrainingView:
-    """State of the visitor's training.
-
-    Attributes:
-        ended: changes when a training has ended.
-    """
-
     state: Value | None
     job_id: str
-    trained_model: str
+    chosen: str  # id of the trained model
     job: Value | None
     stop: Update
     use: Update
     fits_timer: Update
-    ended: str | Unchanged
+    ended: str | Unchanged  # changes when a training has ended
 
 
 @dataclass(frozen=True)
 class RestoredTraining:
-    """State of the training when the page opens."""
-
     view: TrainingView
     section: Update | Unchanged
 
 
 def samples() -> list[Sample]:
-    """Return the samples that can be trained on."""
     return samples_of(*_SAMPLE_KINDS)
 
 
-def choose_file(file: str | None) -> ChosenFile:
-    """Train on an uploaded file."""
-    return ChosenFile(file, {"text": f"Chosen: {Path(file).name}"} if file else None)
+def choose_file(file: str | None) -> tuple[str | None, Value | None]:
+    return file, {"text": f"Chosen: {Path(file).name}"} if file else None
 
 
-def choose_sample(selection: Selection) -> ChosenFile | None:
-    """Train on the sample that was clicked."""
-    sample = next((sample for sample in samples() if sample.id == selection.item), None)
-    return None if sample is None else ChosenFile(str(sample.path), {"text": f"Chosen: {sample.title}"})
+def choose_sample(selection: Selection) -> tuple[str, Value] | None:
+    sample = find_sample(selection.item, *_SAMPLE_KINDS)
+    return None if sample is None else (str(sample.path), {"text": f"Chosen: {sample.title}"})
 
 
 def change_form(page: Page, form: object) -> Value:
-    """Show the settings of the chosen type."""
     return forms.answer_form(form, embeddings_form(page.studio, forms.form_values(form)))
 
 
 def start(page: Page, owner: object, form: object, chosen_file: str | None, model: str | None) -> TrainingView:
-    """Start the training that the form describes; without a file, on the first sample."""
     values = forms.form_values(form)
     file = chosen_file or (None if values.get("kind") == STATIC else str(samples()[0].path))
     start_training(page, owner, values, file, model)
@@ -105,14 +84,13 @@ def start(page: Page, owner: object, form: object, chosen_file: str | None, mode
 
 
 def show_training(page: Page, owner: object) -> TrainingView:
-    """Show the visitor's last training."""
     job = page.studio.embedding_jobs.latest(page.visitor(owner))
     view, is_live = job_view(job, "static embeddings"), job is not None and job.active
     model = job.model if job is not None else ""
     return TrainingView(
         state=view,
         job_id=job.id if job else "",
-        trained_model=model,
+        chosen=model,
         job=view,
         stop=props(visible=bool(job is not None and is_live and not job.stopping)),
         use=props(visible=bool(model)),
@@ -122,32 +100,19 @@ def show_training(page: Page, owner: object) -> TrainingView:
 
 
 def poll_training(page: Page, owner: object, state: Value | None) -> TrainingView | None:
-    """Show the training if it has changed."""
     view = show_training(page, owner)
     return None if view.state == state else view
 
 
 def stop_training(page: Page, owner: object, job_id: str) -> TrainingView:
-    """Stop the visitor's training."""
     page.studio.embedding_jobs.stop(page.visitor(owner), job_id)
     return show_training(page, owner)
 
 
 def restore_training(page: Page, owner: object) -> RestoredTraining:
-    """Show the visitor's last training when the page opens, with the form open if it is still running."""
     view = show_training(page, owner)
     # The lists have just been drawn: the end of an earlier training must not draw them again.
     return RestoredTraining(replace(view, ended=UNCHANGED), props(open=True) if view.job and view.job["live"] else UNCHANGED)
-
-
-def count_ended_training(runs_version: int) -> int:
-    """Update the lists of models after a training has ended."""
-    return runs_version + 1
-
-
-def use_trained_model(page: Page, trained_model: str, owner: object) -> ModelChoice:
-    """Select the trained model in the header."""
-    return use_model(page, trained_model, owner)
 
 
 def kind_choices(studio: Studio) -> list[tuple[str, str]]:
@@ -157,12 +122,10 @@ def kind_choices(studio: Studio) -> list[tuple[str, str]]:
 
 
 def kind_fields(kind: str) -> list[Field]:
-    """Return the settings of a type."""
     return fields_of(LEARNERS[kind].Params) if kind in LEARNERS else [_DIM] if kind == STATIC else []
 
 
 def has_weighting(kind: str) -> bool:
-    """Return whether the weights of words can be chosen for a type."""
     return kind != STATIC and not (kind in LEARNERS and LEARNERS[kind].weighted)
 
 
@@ -197,16 +160,6 @@ def embeddings_form(studio: Studio, values: Mapping[str, object] | None = None) 
 
 
 def start_training(page: Page, owner: object, values: Mapping[str, Any], file: str | None, model: str | None) -> JobView:
-    """Start a training in the background.
-
-    Args:
-        values: of the form (see :func:`embeddings_form`); the first 80 characters of the name are used.
-        file: texts; optional for a distillation.
-        model: the one to distil.
-
-    Raises:
-        StudioError: a setting is invalid, there is no file, or the visitor has a training running.
-    """
     studio, kind = page.studio, str(values.get("kind"))
     if kind not in {name for _, name in kind_choices(studio)}:
         raise StudioError(f"unknown static embedding type {kind}", "choose one from the list")
@@ -216,25 +169,13 @@ def start_training(page: Page, owner: object, values: Mapping[str, Any], file: s
     visitor = page.visitor(owner)
     title = str(values.get("name") or "").strip()[:MAX_NAME] or _default_name(studio, kind, file, model)
     if kind == STATIC:
-        return studio.embedding_jobs.submit(
-            visitor,
-            title,
-            lambda begin: studio.static_embeddings.distill(
-                model or None, dim=settings["dim"], vocabulary=file, name=title, owner=visitor, begin_phase=begin
-            ),
-        )
-    learner = _SERVICE_NAMES.get(kind, kind)
-    weights: dict[str, Any] = {"weighting": None, "common": 0}
-    if has_weighting(kind):
-        weights = forms.parse_values((_WEIGHTING, _COMMON), values)
-    studio.static_embeddings.get_learner(learner, settings)
-    return studio.embedding_jobs.submit(
-        visitor,
-        title,
-        lambda begin: studio.static_embeddings.fit(
-            str(file), learner, **weights, settings=settings, name=title, owner=visitor, begin_phase=begin
-        ),
-    )
+        work = partial(studio.static_embeddings.distill, model or None, dim=settings["dim"], vocabulary=file)
+    else:
+        learner = _SERVICE_NAMES.get(kind, kind)
+        weights = forms.parse_values((_WEIGHTING, _COMMON), values) if has_weighting(kind) else {"weighting": None, "common": 0}
+        studio.static_embeddings.get_learner(learner, settings)
+        work = partial(studio.static_embeddings.fit, str(file), learner, options=FitOptions(**weights, settings=settings))
+    return studio.embedding_jobs.submit(visitor, title, lambda begin: work(name=title, owner=visitor, begin_phase=begin))
 
 
 def _default_name(studio: Studio, kind: str, file: str | None, model: str | None) -> str:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import gradio as gr
 
-from ...components import download_button, sample_picker, upload
+from ...components import PushPanel, download_button, sample_picker, upload
 from ...forms import form
 from ...panel import Panel
-from ...push_panel import PushPanel
+from ...run_view import use_model
+from ...state import compare_with_base, next_runs_version
 from ...views import view
 from . import handlers, static_embeddings
-from .view_model import no_selection
+from .handlers import no_selection
 
 if TYPE_CHECKING:
     from ....services import Studio
@@ -24,7 +25,6 @@ ORDER = 6
 
 
 def build(studio: Studio, page: Page) -> None:
-    """Draw the tab."""
     view("intro", {"title": "Models and runs", "text": "The models that come with the studio, and those that you have trained."})
     _build_static_embeddings(studio, page)
     chosen = gr.State("")
@@ -54,9 +54,9 @@ def build(studio: Studio, page: Page) -> None:
             panel.components["push"] = push.whole
     selected = panel.on(cards.select, handlers.select_model, each=True, quiet=True)
     selected.then(None, js="() => SB.reveal('models-whole')")
-    panel.on(panel["use"].click, handlers.use_chosen_model, quiet=True)
-    panel.on(panel["compare"].click, handlers.compare_with_base, output="models_to_compare", quiet=True)
-    panel.on(panel["delete"].click, handlers.confirm_deletion, queue=False, quiet=True)
+    panel.on(panel["use"].click, use_model, quiet=True)
+    panel.on(panel["compare"].click, compare_with_base, output="models_to_compare", quiet=True)
+    panel.on(panel["delete"].click, handlers.confirm_deletion, output=("delete", "confirm"), queue=False, quiet=True)
     panel.on(panel["confirm"].click, handlers.delete_model, quiet=True)
     panel.on(page.runs_version.change, handlers.refresh_models, quiet=True)
     push.listen(chosen)
@@ -91,18 +91,18 @@ def _build_static_embeddings(studio: Studio, page: Page) -> None:
         stop=stop,
         use=use,
         job_id=gr.State(""),
-        trained_model=gr.State(""),
+        chosen=gr.State(""),
         state=gr.State(None),
         # A State that an event outside of the queue changes, such as the timer's, triggers no event; a textbox does.
         ended=gr.Textbox("", visible="hidden", label="ended", elem_id="fit-ended"),
     )
-    panel.on(file.change, static_embeddings.choose_file, quiet=True)
-    panel.on(samples.select, static_embeddings.choose_sample, quiet=True)
+    panel.on(file.change, static_embeddings.choose_file, output=("chosen_file", "chosen_note"), quiet=True)
+    panel.on(samples.select, static_embeddings.choose_sample, output=("chosen_file", "chosen_note"), quiet=True)
     panel.on(settings.input, static_embeddings.change_form, output="form", trigger_mode="always_last", quiet=True)
     panel.on(start.click, static_embeddings.start, progress_on="job")
     panel.on(page.fits_timer.tick, static_embeddings.poll_training, queue=False, trigger_mode="once", quiet=True)
     stop.click(None, js="() => SB.stopping('fit-stop')")
     panel.on(stop.click, static_embeddings.stop_training, queue=False, quiet=True)
-    panel.on(panel["ended"].change, static_embeddings.count_ended_training, output="runs_version", quiet=True)
-    panel.on(use.click, static_embeddings.use_trained_model, quiet=True)
+    panel.on(panel["ended"].change, next_runs_version, output="runs_version", quiet=True)
+    panel.on(use.click, use_model, quiet=True)
     page.on_load.append(lambda loaded: panel.on(loaded.then, static_embeddings.restore_training, quiet=True))

@@ -12,10 +12,9 @@ import gradio as gr
 from ....errors import StudioError
 from ....explore.duplicates import MIN_THRESHOLD
 from ....services.results import KEEPS
-from ...basket.handlers import VERDICTS, toggle_pair
-from ...basket.pairs import LabelledPair
+from ...basket import VERDICTS, LabelledPair, toggle_pair
 from ...handlers import progress_callback
-from ...views import UNCHANGED, Unchanged, Update, Value, placeholder, props, to_json
+from ...views import UNCHANGED, Unchanged, Update, Value, placeholder, props, to_json, valid_rows
 
 if TYPE_CHECKING:
     from ....services.results import DuplicateGroup, Duplicates, Keep
@@ -36,23 +35,15 @@ _LABEL = "say "  # before the action of a thumb: "apart" alone is an action on a
 
 @dataclass(frozen=True)
 class Decisions:
-    """A visitor's decisions on near-duplicates; see :meth:`~sbert_studio.services.results.Duplicates.groups`.
-
-    Attributes:
-        chosen: rows to keep, the last one counts most.
-        apart: groups, by their rows, of which all texts are kept.
-        column: of categories.
-        shown: number of groups on the page.
-        made: provenance of the groups.
-    """
+    """A visitor's decisions on near-duplicates; see :meth:`~sbert_studio.services.results.Duplicates.groups`."""
 
     threshold: float = DEFAULT_THRESHOLD
     keep: Keep = "first"
-    chosen: tuple[int, ...] = ()
-    apart: tuple[tuple[int, ...], ...] = ()
-    column: str | None = None
-    shown: int = _GROUPS_PER_PAGE
-    made: Mapping[str, object] | None = field(default=None, compare=False)
+    chosen: tuple[int, ...] = ()  # rows to keep, the last one counts most
+    apart: tuple[tuple[int, ...], ...] = ()  # groups, by their rows, of which all texts are kept
+    column: str | None = None  # of categories
+    shown: int = _GROUPS_PER_PAGE  # number of groups on the page
+    made: Mapping[str, object] | None = field(default=None, compare=False)  # provenance of the groups
 
     def groups(self, duplicates: Duplicates) -> tuple[DuplicateGroup, ...]:
         return duplicates.groups(self.threshold, self.keep, chosen=self.chosen, apart=frozenset(self.apart), column=self.column)
@@ -82,7 +73,6 @@ class Decisions:
         return self
 
     def with_keep(self, keep: object) -> Decisions:
-        """Return the decisions with another rule; rows chosen by hand stay chosen."""
         return replace(self, keep=next((rule for rule in KEEPS if rule == keep), "first"))
 
     def to_storage(self, duplicates: Duplicates) -> dict[str, object]:
@@ -101,24 +91,18 @@ class Decisions:
         except ValueError:
             restored = self
         known = stored if isinstance(stored, Mapping) and stored.get("corpus") == duplicates.corpus.digest else {}
-        apart, seen = [], set[int]()
+        apart, seen, total = [], set[int](), len(duplicates.corpus)
         groups = known.get("apart")
         for group in groups if isinstance(groups, list) else ():
-            rows = tuple(sorted(set(_valid_rows(group, duplicates)) - seen))
+            rows = tuple(sorted(set(valid_rows(group, total)) - seen))
             seen.update(rows)
             apart += [rows] if len(rows) > 1 else []
-        chosen = tuple(dict.fromkeys(_valid_rows(known.get("chosen"), duplicates)))
+        chosen = tuple(valid_rows(known.get("chosen"), total))
         return replace(restored, chosen=chosen, apart=tuple(apart)).with_keep(known.get("keep", restored.keep))
-
-
-def _valid_rows(rows: object, duplicates: Duplicates) -> list[int]:
-    return [row for row in rows if type(row) is int and 0 <= row < len(duplicates.corpus)] if isinstance(rows, list) else []
 
 
 @dataclass(frozen=True)
 class GroupsView:
-    """Groups at the current threshold, the decisions and their copy in the browser; or a change of the basket."""
-
     decisions: Decisions | Unchanged = UNCHANGED
     groups: Value | Unchanged = UNCHANGED
     saved_duplicates: dict[str, object] | Unchanged = UNCHANGED
@@ -127,35 +111,15 @@ class GroupsView:
 
 @dataclass(frozen=True)
 class DuplicatesView:
-    """Near-duplicates at the default threshold.
-
-    Attributes:
-        result_key: key in ``page.duplicates``.
-        category: update of the column chooser.
-        downloads: update of the row of buttons.
-        keep: the rule that the browser stored, if it was restored.
-    """
-
     view: GroupsView
     corpus: str
-    result_key: str
-    category: Update
-    downloads: Update
-    keep: str | Unchanged = UNCHANGED
-
-
-@dataclass(frozen=True)
-class EmptyView:
-    """The sub-tab after another corpus was selected."""
-
-    groups: Value
-    downloads: Update
-    result_key: None = None
-    decisions: None = None
+    result_key: str  # key in ``page.duplicates``
+    category: Update  # update of the column chooser
+    downloads: Update  # update of the row of buttons
+    keep: str | Unchanged = UNCHANGED  # the rule that the browser stored, if it was restored
 
 
 def find_duplicates(page: Page, corpus: str | None, model: str | None, keep: str, progress: gr.Progress | None = None) -> DuplicatesView:
-    """Find near-duplicates in the selected corpus, by default the sample."""
     corpus, selected = page.corpora.current(corpus)
     duplicates = page.studio.search.find_duplicates(selected.corpus, model, progress_callback(progress, "Comparing all pairs"))
     columns = duplicates.corpus.category_columns()
@@ -172,7 +136,6 @@ def find_duplicates(page: Page, corpus: str | None, model: str | None, keep: str
 
 
 def open_linked_duplicates(location: Location | None) -> Location | Unchanged:
-    """Return the location if it asks for near-duplicates."""
     return location if location is not None and location.view == SUBTAB and location.alike else UNCHANGED
 
 
@@ -196,7 +159,6 @@ def find_linked_duplicates(
 
 
 def change_rules(page: Page, result_key: str | None, decisions: Decisions | None, keep: str, category: str | None) -> GroupsView:
-    """Apply the rule for what to keep and the column of categories; before the first result, only remember them."""
     changed = replace((decisions or Decisions()).with_keep(keep), column=category or None)
     return GroupsView(changed, placeholder(NO_GROUPS)) if result_key is None else _groups_view(page, result_key, changed)
 
@@ -212,11 +174,6 @@ def click_group(page: Page, result_key: str | None, decisions: Decisions | None,
 
 
 def use_remaining_texts(page: Page, corpus: str | None, result_key: str | None, decisions: Decisions | None) -> str:
-    """Make the remaining texts the visitor's corpus and return its key.
-
-    Raises:
-        StudioError: another corpus was selected in the meantime.
-    """
     duplicates, (_, selected) = page.duplicates.get(result_key), page.corpora.current(corpus)
     if selected.corpus.digest != duplicates.corpus.digest:
         raise StudioError("another corpus was selected in the meantime", "find its near-duplicates first")
@@ -229,7 +186,6 @@ def use_remaining_texts(page: Page, corpus: str | None, result_key: str | None, 
 
 
 def write_texts(page: Page, result_key: str | None, decisions: Decisions | None, *, removed: bool) -> Path:
-    """Write the remaining texts, or the removed ones, as a CSV file."""
     duplicates = page.duplicates.get(result_key)
     groups = (decisions or Decisions()).groups(duplicates)
     path = page.downloads.path(f"{Path(duplicates.corpus.name).stem or 'corpus'} {'removed' if removed else 'clean'}.csv")
@@ -237,14 +193,13 @@ def write_texts(page: Page, result_key: str | None, decisions: Decisions | None,
     return path
 
 
-def clear_groups(page: Page, result_key: str | None, corpus: str | None) -> EmptyView | None:
-    """Clear the groups once another corpus is selected."""
+def clear_groups(page: Page, result_key: str | None, corpus: str | None) -> tuple[Value, Update, None, None] | None:
     if result_key is None:
         return None
     digest = page.duplicates.get(result_key).corpus.digest
     if corpus is not None and page.corpora.get(corpus).corpus.digest == digest:
         return None
-    return EmptyView(placeholder(NO_GROUPS), props(visible=False))
+    return placeholder(NO_GROUPS), props(visible=False), None, None
 
 
 def _groups_view(page: Page, result_key: str | None, decisions: Decisions) -> GroupsView:
@@ -253,7 +208,6 @@ def _groups_view(page: Page, result_key: str | None, decisions: Decisions) -> Gr
 
 
 def _labelled_pair(duplicates: Duplicates, decisions: Decisions, row: object, verdict: bool) -> LabelledPair:
-    """Return the text of a row with the text that its group keeps."""
     group = decisions.group_of(row, duplicates)
     if group is None:
         raise StudioError("this row is in no group", "find near-duplicates again")

@@ -1,41 +1,29 @@
-"""Handlers of the Search tab (see :mod:`..panel`); those of its near-duplicates are in :mod:`.duplicates`."""
+"""Handlers of the Search tab (see :mod:`..panel`) and its tables of hits; near-duplicates are in :mod:`.duplicates`."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import gradio as gr
 
 from ....errors import StudioError
+from ....explore.bm25 import highlight
 from ....models.prompts import SearchSettings
-from ...basket.handlers import VERDICTS, toggle_pair
-from ...basket.pairs import LabelledPair
+from ....services.search import SearchOptions
+from ...basket import VERDICTS, LabelledPair, toggle_pair
 from ...handlers import progress_callback
-from ...handover import RowSelection, show_on_map
-from ...page import is_own_model
 from ...sessions.tasks import TASKS
-from ...views import UNCHANGED, Update, Value, props
-from .view_model import (
-    NO_FILTER,
-    CorpusControls,
-    HitsView,
-    LinkedSearch,
-    SearchedText,
-    SearchInputs,
-    SelectedRowsNote,
-    comparison_table,
-    describe_filter,
-    filter_rows,
-    hits_table,
-    shards_table,
-    value_choices,
-)
+from ...state import RowSelection, show_on_map
+from ...views import UNCHANGED, Unchanged, Update, Value, column, props, shorten, table
 
 if TYPE_CHECKING:
     from ....data.corpus import Corpus
     from ....services.results import SearchResult
+    from ....services.search import Mode
     from ...page import Page
     from ...panel import Selection
     from ...routing import Location
@@ -45,14 +33,146 @@ BUTTON = "search-go"
 NO_RERANKER = ("Off", "")
 NO_MODEL = ("None", "")
 _MAX_TITLE = 90
+SCORES = {"semantic": "Cosine", "lexical": "BM25", "hybrid": "Fused", "reranked": "Re-ranked"}
+"""Mode → name of its score."""
+NO_FILTER = ("None", "")
+NO_HITS = "Results appear here, best first."
+_MAX_FIELDS = 3
+_MAX_VALUES, _MAX_VALUE_CHARACTERS, _MAX_NAMED_VALUES = 1_000, 80, 3
+
+
+@dataclass(frozen=True)
+class SearchInputs:
+    """Inputs of a search.
+
+    Attributes:
+        filter_column, filter_values: search only rows with one of these values in this column; empty for all rows.
+    """
+
+    corpus: str | None
+    query: str
+    k: float = 10
+    mode: Mode = "semantic"
+    model: str | None = None
+    reranker: str | None = ""  # reranker, compare_model: names of models; empty for none
+    filter_column: str | None = ""
+    filter_values: Sequence[str] | None = ()
+    compare_model: str | None = ""
+    rows_to_search: RowSelection | None = None  # rows that were selected on the map
+    query_prompt: str | None = ""  # query_prompt, document_prompt, truncate_dim: replace the settings of ``model``; empty or 0 for its own
+    document_prompt: str | None = ""
+    truncate_dim: float | None = 0
+
+
+@dataclass(frozen=True)
+class SearchedText:
+    corpus: str
+    text: str
+
+
+@dataclass(frozen=True)
+class HitsView:
+    """Tables of hits; or a change of the basket after a click in one."""
+
+    hits: Value | Unchanged = UNCHANGED
+    other_hits: Value | Unchanged | None = UNCHANGED  # of the model to compare with
+    searched: SearchedText | Unchanged = UNCHANGED  # what the hits were found by
+    corpus: str | Unchanged = UNCHANGED
+    show_on_map: Update | Unchanged = UNCHANGED  # update of the button
+    rows_to_search: Unchanged | None = UNCHANGED
+    basket_version: int | Unchanged = UNCHANGED
+
+
+@dataclass(frozen=True)
+class CorpusControls:
+    filters: Update
+    filter_column: Update
+    filter_values: Update
+    rows_to_search: RowSelection | Unchanged | None
+
+
+def filter_rows(corpus: Corpus, name: str | None, values: Sequence[str] | None) -> list[int] | None:
+    """Return the rows with one of ``values`` in a column; ``None`` (all rows) if no column or no value is selected."""
+    if not name or not values or name not in corpus.fields:
+        return None
+    wanted = set(values)
+    return [row for row, cell in enumerate(corpus.fields[name]) if cell in wanted]
+
+
+def describe_filter(name: str | None, values: Sequence[str] | None) -> str:
+    """Return a description such as ``where topic is refund or card``; empty without a filter."""
+    if not name or not values:
+        return ""
+    more = len(values) - _MAX_NAMED_VALUES
+    named = [value or "(blank)" for value in values[:_MAX_NAMED_VALUES]] + ([f"{more} more"] if more > 0 else [])
+    return f"where {name} is {' or '.join(named)}"
+
+
+def hits_table(corpus: Corpus, result: SearchResult, score: str, caption: str, searched: str, *, marks_words: bool = False) -> Value:
+    """Return hits as a table. Choosing one lists its neighbours; thumbs label it as similar to the searched text, or not.
+
+    Args:
+        score: a key of :data:`SCORES`.
+        marks_words: highlight the words of the searched text.
+    """
+    names = list(corpus.fields)[:_MAX_FIELDS]
+    text_column, cells = _text_column(result, searched, marks_words)
+    rows = [
+        [hit.line, cell, hit.score, *(hit.fields.get(name, "") for name in names)] for hit, cell in zip(result.hits, cells, strict=True)
+    ]
+    return table(
+        [column("Row", "row"), text_column, _score_column(result, score), *(column(name, theirs=True) for name in names)],
+        rows,
+        ids=[hit.row for hit in result.hits],
+        action="More like this",
+        pairs=[(searched, hit.text) for hit in result.hits],
+        caption=caption,
+        note=" ".join(result.notes),
+        empty="Nothing was found. A search by words finds only words that occur in the corpus; try a search by meaning.",
+    )
+
+
+def comparison_table(result: SearchResult, other: SearchResult, score: str, searched: str, *, marks_words: bool = False) -> Value:
+    """Return the hits of one of two models, each with its rank among the other model's hits."""
+    ranks = {hit.row: rank for rank, hit in enumerate(other.hits, 1)}
+    text_column, cells = _text_column(result, searched, marks_words)
+    rows = [[rank, cell, hit.score, ranks.get(hit.row)] for rank, (hit, cell) in enumerate(zip(result.hits, cells, strict=True), 1)]
+    shared = sum(hit.row in ranks for hit in result.hits)
+    return table(
+        [column("#", "row"), text_column, _score_column(result, score, is_bar=False), column("Other rank", "place")],
+        rows,
+        ids=[hit.row for hit in result.hits],
+        pairs=[(searched, hit.text) for hit in result.hits],
+        caption=f"{shared} of {len(result.hits)} found by both",
+        note=" ".join(result.notes),
+        empty="Nothing was found.",
+    )
+
+
+def shards_table(result: SearchResult) -> Value:
+    rows = [[hit.fields["id"], hit.text, hit.score] for hit in result.hits]
+    columns = [column("Id", theirs=True), column("Text", "text", main=True), _score_column(result, "semantic")]
+    caption = f"{len(result.hits)} of {result.account.read:,} texts · {result.milliseconds:.0f} ms"
+    return table(columns, rows, caption=caption, note=" ".join(result.notes), empty="Nothing was found.")
+
+
+def _text_column(result: SearchResult, searched: str, marks_words: bool) -> tuple[Value, list[object]]:
+    cells: list[object] = [highlight(hit.text, searched) if marks_words else hit.text for hit in result.hits]
+    return column("Text", "marked" if marks_words else "text", main=True), cells
+
+
+def _score_column(result: SearchResult, score: str, *, is_bar: bool = True) -> Value:
+    digits = 4 if score == "hybrid" else 3
+    # Dot products, distances and logits have no fixed range, so a bar would mislead.
+    if score == "semantic" and result.similarity_fn_name != "cosine":
+        return column("Score", "number", digits=digits)
+    is_bar = is_bar and not (score == "reranked" and any(hit.score < 0 for hit in result.hits))
+    high = 1 if score == "semantic" else max((hit.score for hit in result.hits if hit.score > 0), default=1.0)
+    return column(SCORES[score], "bar" if is_bar else "number", low=0, high=high, digits=digits)
 
 
 def search(page: Page, inputs: SearchInputs, progress: gr.Progress | None = None) -> HitsView:
-    """Search the selected corpus, by default the sample, also with a second model if one is selected.
-
-    Raises:
-        StudioError: no query, or a model that cannot be loaded or cannot rank.
-    """
+    """Search the selected corpus, by default the sample, also with a second model if one is selected."""
     TASKS.supersede_earlier()
     key, selected = page.corpora.current(inputs.corpus)
     corpus, query, mode = selected.corpus, inputs.query, inputs.mode
@@ -67,11 +187,9 @@ def search(page: Page, inputs: SearchInputs, progress: gr.Progress | None = None
             query,
             int(inputs.k),
             mode,
-            reranker=inputs.reranker or False,
             model=model,
             progress=report,
-            row_ids=rows,
-            settings=settings,
+            options=SearchOptions(inputs.reranker or False, rows, settings),
         )
 
     settings = SearchSettings(inputs.query_prompt or "", inputs.document_prompt or "", int(inputs.truncate_dim or 0))
@@ -93,25 +211,20 @@ def search(page: Page, inputs: SearchInputs, progress: gr.Progress | None = None
 
 
 def search_all_rows(page: Page, inputs: SearchInputs, progress: gr.Progress | None = None) -> HitsView:
-    """Search without the restriction to rows that were selected on the map, and drop it."""
     return replace(search(page, replace(inputs, rows_to_search=None), progress), rows_to_search=None)
 
 
 def select_hit(
     page: Page, corpus: str | None, k: float, model: str | None, searched: SearchedText | None, owner: object, selection: Selection
 ) -> HitsView:
-    """Label a hit by the thumb that was clicked, or list the neighbours of the text that was clicked.
-
-    Raises:
-        StudioError: the browser sent a row that does not exist.
-    """
+    """Label a hit by the thumb that was clicked, or list the neighbours of the text that was clicked."""
     if selection.action in VERDICTS:
         return HitsView(basket_version=_label_hit(page, searched, owner, selection))
     TASKS.supersede_earlier()
     chosen = page.corpora.get(corpus)
     row, text = _clicked_text(selection, chosen.corpus)
     result = page.studio.search.find_neighbors(chosen.corpus, row, int(k), model)
-    hits = hits_table(chosen.corpus, result, "semantic", f"Nearest to: {_shorten(text)}", text)
+    hits = hits_table(chosen.corpus, result, "semantic", f"Nearest to: {shorten(text, _MAX_TITLE)}", text)
     return HitsView(hits | {"made": page.provenance(model, chosen, BUTTON)}, None, SearchedText(str(corpus), text))
 
 
@@ -130,17 +243,16 @@ def _clicked_text(selection: Selection, corpus: Corpus) -> tuple[int, str]:
 
 
 def show_hits_on_map(page: Page, searched: SearchedText | None, hits: Value | None) -> RowSelection:
-    """Hand the rows of the hits to the map."""
     rows = hits.get("ids") if isinstance(hits, dict) else None
-    title = f"Found for “{_shorten(searched.text if searched else '')}”"
+    title = f"Found for “{shorten(searched.text if searched else '', _MAX_TITLE)}”"
     return show_on_map(page, searched.corpus if searched else None, rows, title)
 
 
-def open_linked_search(location: Location | None) -> LinkedSearch | None:
-    """Fill in the query and mode that an address names."""
+def open_linked_search(location: Location | None) -> tuple[str, str, Location] | None:
+    """Return query, mode and location of an address that names a search."""
     if location is None or not location.query:
         return None
-    return LinkedSearch(location.query, location.mode if location.mode in ("lexical", "hybrid") else "semantic", location)
+    return location.query, location.mode if location.mode in ("lexical", "hybrid") else "semantic", location
 
 
 def follow_corpus(page: Page, corpus: str | None, rows_to_search: RowSelection | None) -> CorpusControls:
@@ -157,37 +269,19 @@ def follow_corpus(page: Page, corpus: str | None, rows_to_search: RowSelection |
 
 
 def update_filter_values(page: Page, corpus: str | None, filter_column: str) -> Update:
-    """Offer the values of the filter's column."""
-    choices = value_choices(page.corpora.current(corpus)[1].corpus, filter_column)
+    counts = Counter(page.corpora.current(corpus)[1].corpus.fields.get(filter_column, ()))
+    choices = [(f"{(value or '(blank)')[:_MAX_VALUE_CHARACTERS]} · {n:,}", value) for value, n in counts.most_common(_MAX_VALUES)]
     return props(choices=choices, value=[], visible=bool(filter_column))
 
 
-def describe_selected_rows(rows_to_search: RowSelection | None) -> SelectedRowsNote:
-    """Say that only rows selected on the map are searched, and open the tab."""
+def describe_selected_rows(rows_to_search: RowSelection | None) -> tuple[Update, Value | None, gr.Tabs | Unchanged]:
+    """Return the row with the note that only rows selected on the map are searched, the note, and the tab to open."""
     if rows_to_search is None:
-        return SelectedRowsNote(props(visible=False), None)
-    return SelectedRowsNote(props(visible=True), {"text": f"Only among {rows_to_search.title}."}, gr.Tabs(selected=TITLE))
-
-
-def update_rerankers(page: Page, owner: object, selected: object) -> Update:
-    """Update the choices of models that re-rank; a deleted one is no longer selected. Names from the Hub may be typed."""
-    choices = [NO_RERANKER, *page.model_choices(owner, "pairs")]
-    is_deleted = is_own_model(selected) and selected not in {name for _, name in choices}
-    return props(choices=choices, value="" if is_deleted else selected or "")
-
-
-def update_compare_models(page: Page, owner: object, selected: object) -> Update:
-    """Update the choices of the model to compare with; a deleted one is no longer selected."""
-    choices = [NO_MODEL, *page.model_choices(owner)]
-    return props(choices=choices, value=selected if selected in {name for _, name in choices} else "")
+        return props(visible=False), None, UNCHANGED
+    return props(visible=True), {"text": f"Only among {rows_to_search.title}."}, gr.Tabs(selected=TITLE)
 
 
 def search_shards(page: Page, folder: str, query: str, k: float, progress: gr.Progress | None = None) -> Value:
-    """Search a folder of shards of this machine.
-
-    Raises:
-        StudioError: strangers can reach the page, or the folder holds no vectors.
-    """
     TASKS.supersede_earlier()
     if not page.studio.catalog.allow_folders:
         raise StudioError("folders of this machine are not open to visitors", "search a file of your own")
@@ -195,7 +289,3 @@ def search_shards(page: Page, folder: str, query: str, k: float, progress: gr.Pr
         raise StudioError("no folder is given", "enter a folder that sbert-studio encode wrote")
     report = progress_callback(progress, "Indexing the rows")
     return shards_table(page.studio.shards.search(Path(folder.strip()), query, int(k), progress=report))
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= _MAX_TITLE else text[: _MAX_TITLE - 1] + "…"

@@ -9,13 +9,12 @@ import gradio as gr
 
 from ... import routing
 from ...components import cancel_button, download_button, refresh_model_choices
-from ...corpus_picker import CorpusPicker, corpus_picker
+from ...corpora import corpus_picker
 from ...i18n import example_textbox
 from ...panel import Panel
 from ...views import placeholder, view
 from . import duplicates, handlers
-from .handlers import TITLE
-from .view_model import NO_FILTER, NO_HITS
+from .handlers import NO_FILTER, NO_HITS, NO_MODEL, NO_RERANKER, TITLE
 
 if TYPE_CHECKING:
     from ....services import Studio
@@ -29,14 +28,13 @@ _SAVE_DUPLICATES = f"() => SB.place({{ tab: 'search', view: '{duplicates.SUBTAB}
 
 
 def build(studio: Studio, page: Page) -> None:
-    """Draw the tab."""
     view("intro", {"title": "Search by meaning", "text": "Find texts by meaning or by words, and remove near-duplicates."})
     with gr.Row():
         with gr.Column(elem_classes=["sb-panel"], min_width=300, scale=1):
-            picker = corpus_picker(page, "search")
+            opened = corpus_picker(page, "search")
         with gr.Column(min_width=320, scale=2), gr.Tabs(elem_classes=["sb-subtabs"]) as subtabs:
             with gr.Tab("Search", id="hits", elem_id="view-first-hits") as hits:
-                _build_search(page, picker)
+                _build_search(page, opened)
             with gr.Tab("Near-duplicates", id=duplicates.SUBTAB, elem_id=f"view-{duplicates.SUBTAB}") as groups:
                 _build_duplicates(page)
             views = {"hits": hits, duplicates.SUBTAB: groups}
@@ -46,7 +44,7 @@ def build(studio: Studio, page: Page) -> None:
     routing.link_subtabs(page, TITLE.lower(), subtabs, views)
 
 
-def _build_search(page: Page, picker: CorpusPicker) -> None:
+def _build_search(page: Page, opened: gr.State) -> None:
     with gr.Column(elem_classes=["sb-panel"]):
         query = example_textbox(page, "query", label="What are you looking for?", elem_id="search-query", lines=1)
         with gr.Row():
@@ -79,9 +77,9 @@ def _build_search(page: Page, picker: CorpusPicker) -> None:
     search = partial(panel.on, task="search", latest_only=True, progress_on="hits")
     asked = search([button.click, query.submit, mode.input], handlers.search)
     asked.success(None, [query, mode], None, js=f"(q, mode) => {{ {_SAVE_SEARCH}; SB.reveal('search-hits', 'search-query'); }}")
-    opened = search(picker.opened.change, handlers.search)
-    opened.success(None, [query, mode], None, js=f"(q, mode) => {_SAVE_SEARCH}")
-    panel.on(page.location.change, handlers.open_linked_search, quiet=True)
+    searched = search(opened.change, handlers.search)
+    searched.success(None, [query, mode], None, js=f"(q, mode) => {_SAVE_SEARCH}")
+    panel.on(page.location.change, handlers.open_linked_search, output=("query", "mode", "linked"), quiet=True)
     search(panel["linked"].change, handlers.search)
     search(all_rows.click, handlers.search_all_rows)
     panel.on([hits.select, other_hits.select], handlers.select_hit, task="search", latest_only=True, quiet=True)
@@ -89,9 +87,10 @@ def _build_search(page: Page, picker: CorpusPicker) -> None:
     panel.on(page.corpus.change, handlers.follow_corpus, quiet=True)
     page.on_load.append(lambda loaded: panel.on(loaded.then, handlers.follow_corpus, quiet=True))
     panel.on(options["filter_column"].input, handlers.update_filter_values, output="filter_values", quiet=True)
-    panel.on(page.rows_to_search.change, handlers.describe_selected_rows, quiet=True)
-    refresh_model_choices(page, options["reranker"], handlers.update_rerankers)
-    refresh_model_choices(page, options["compare_model"], handlers.update_compare_models)
+    note = ("selected_rows", "selected_rows_note", "tabs")
+    panel.on(page.rows_to_search.change, handlers.describe_selected_rows, output=note, quiet=True)
+    refresh_model_choices(page, options["reranker"], lambda owner: [NO_RERANKER, *page.model_choices(owner, "pairs")])
+    refresh_model_choices(page, options["compare_model"], lambda owner: [NO_MODEL, *page.model_choices(owner)])
 
 
 def _filter_controls() -> dict[str, gr.components.Component]:
@@ -114,7 +113,7 @@ def _filter_controls() -> dict[str, gr.components.Component]:
 def _model_controls() -> dict[str, gr.Dropdown]:
     with gr.Row():
         reranker = gr.Dropdown(
-            [handlers.NO_RERANKER],
+            [NO_RERANKER],
             value="",
             label="Re-rank top 100",
             info="By a cross-encoder (slower, more accurate) or poly-encoder: one that you trained, or a Hugging Face id.",
@@ -124,7 +123,7 @@ def _model_controls() -> dict[str, gr.Dropdown]:
             min_width=240,
         )
         compare_model = gr.Dropdown(
-            [handlers.NO_MODEL],
+            [NO_MODEL],
             value="",
             label="Compare with",
             info="Search with a second model and compare the hits.",
@@ -200,7 +199,8 @@ def _build_duplicates(page: Page) -> None:
     in_order(groups.select, duplicates.click_group)
     in_order([keep.input, category.input], duplicates.change_rules)
     panel.on(use.click, duplicates.use_remaining_texts, output="corpus")
-    panel.on(page.corpus.change, duplicates.clear_groups, quiet=True)
+    cleared = ("groups", "downloads", "result_key", "decisions")
+    panel.on(page.corpus.change, duplicates.clear_groups, output=cleared, quiet=True)
 
 
 def _build_shards(page: Page) -> None:

@@ -1,55 +1,265 @@
-"""Handlers of the Similarity tab (see :mod:`..panel`)."""
+"""Handlers of the Similarity tab (see :mod:`..panel`), and the values of its views."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ....data.language import count_languages
 from ....errors import StudioError
-from ...basket.handlers import VERDICTS, toggle_pair
-from ...basket.pairs import LabelledPair
-from ...components import samples_of
+from ....explore.duplicates import similarity_order
+from ....models.similarity import score_note
+from ...basket import VERDICTS, LabelledPair, toggle_pair
+from ...components import find_sample
 from ...handlers import progress_callback
-from ...handover import SIMILARITY, TextPair
 from ...sessions.file_store import restore_form_file, save_form_file
-from ...views import UNCHANGED, Unchanged, Update, props
-from .view_model import (
-    MAX_MODELS,
-    PAIRS_VIEW,
-    LinkedFile,
-    MatrixView,
-    PairsView,
-    TextInputs,
-    TextsView,
-    alignment_view,
-    empty_pairs,
-    gauge_view,
-    matrix_view,
-    model_table,
-    pairs_view,
-)
+from ...state import SIMILARITY, ModelUpdate, TextPair
+from ...views import UNCHANGED, Unchanged, Update, Value, column, placeholder, props, table, to_json
 
 if TYPE_CHECKING:
     import gradio as gr
 
+    from ....data.corpus import Corpus
     from ....data.samples import Sample
+    from ....explore.explain import ScoreDistribution, Span, WordAlignment
+    from ....services import Studio
+    from ....services.results import PairScores
     from ...page import Page
     from ...panel import Selection
     from ...routing import Location
 
 SAMPLE_KINDS = ("scored_pairs", "labelled_pairs", "positive_pairs")
 _SAMPLE = "sample:"
+PAIRS_VIEW = "pairs"
+NO_SCORES = "Each row of the file appears here with its score."
+MAX_MODELS, MAX_TEXTS = 5, 200
+_MAX_ROWS = 500
+_IDENTICAL = 1 - 1e-6
+# Share of random pairs that are less similar → description.
+_DESCRIPTIONS = ((0.999, "Very close"), (0.99, "Close"), (0.9, "Related"), (0.7, "Loosely related"), (-1.0, "No closer than chance"))
+_MARKS = ((0.5, "half of random pairs"), (0.9, "9 of 10"), (0.99, "99 of 100"))
+_BINS = 48
+_UNRELIABLE = "Unreliable"
+_VERDICT_HINT = "Either may be wrong. Click a thumb to label the pair; labelled pairs gather in the basket for training."
+
+
+@dataclass(frozen=True)
+class TextsView:
+    gauge: Value
+    words: Value
+    model_table: Value | None
+    compared: tuple[str, str]
+    header: ModelUpdate = field(default_factory=ModelUpdate)
+    hint: None = None
+
+
+@dataclass(frozen=True)
+class MatrixView:
+    matrix: Value
+    header: ModelUpdate = field(default_factory=ModelUpdate)
+    hint: None = None
+
+
+@dataclass(frozen=True)
+class PairsView:
+    scores: str | None  # key in ``page.pair_scores``
+    table: Value
+    save: Update  # update of the download button
+    worst: Value | None
+    source: str | Unchanged = UNCHANGED  # id by which an address names the file
+    header: ModelUpdate = field(default_factory=ModelUpdate)
+
+
+def describe_cosine(cosine: float, usual: ScoreDistribution) -> tuple[str, str]:
+    """Return a short description of a cosine, and a sentence that compares it with random pairs."""
+    low, high = usual.quantile(0.25), usual.quantile(0.75)
+    explanation = (
+        f"More similar than {usual.odds(cosine)} random pairs from {usual.of}; half of them score between {low:.2f} and {high:.2f}."
+    )
+    if cosine >= _IDENTICAL:
+        return "Identical to this model", explanation
+    return next(words for share, words in _DESCRIPTIONS if usual.share(cosine) >= share), explanation
+
+
+def gauge_view(studio: Studio, first: str, second: str, model: str | None, corpus: Corpus | None = None) -> Value:
+    """Return the value of a ``gauge`` view. Its scale comes from random pairs of ``corpus``, by default of everyday sentences."""
+    found = studio.similarity.compare(first, second, model)
+    usual = studio.similarity.baseline(corpus, model)
+    words, explanation = describe_cosine(found.cosine, usual)
+    if found.doubtful:
+        words, explanation = _UNRELIABLE, ""
+    low = min(found.cosine, usual.quantile(0), 0.0)
+
+    def position(cosine: float) -> float:
+        return (cosine - low) / (1 - low)
+
+    value: Value = {
+        "cosine": found.cosine,
+        "place": position(found.cosine),
+        "words": words,
+        "explain": " ".join((explanation, *found.notes)).strip(),
+        "facts": [
+            ("Cosine", found.cosine),
+            ("Dot product", found.dot),
+            ("Euclidean distance", found.euclidean),
+            ("Manhattan distance", found.manhattan),
+        ],
+        "bins": usual.bins(low, 1.0, _BINS),
+        "marks": [[position(usual.quantile(share)), label] for share, label in _MARKS],
+        "pair": [first.strip(), second.strip()],
+    }
+    return to_json(value)  # type: ignore[no-any-return]
+
+
+def model_table(page: Page, first: str, second: str, models: Sequence[str], corpus: Corpus | None = None) -> Value:
+    rows = []
+    for model in models[:MAX_MODELS]:
+        found, usual = page.studio.similarity.compare(first, second, model), page.studio.similarity.baseline(corpus, model)
+        words = _UNRELIABLE if found.doubtful else describe_cosine(found.cosine, usual)[0]
+        rows.append([page.model_title(model), found.cosine, usual.quantile(0.5), usual.odds(found.cosine), words])
+    of = page.studio.similarity.baseline(corpus, models[0]).of
+    columns = [
+        column("Model", main=True),
+        column("Cosine", "bar"),
+        column("Median", "number"),
+        column("Random pairs below", ours=True),
+        column("Assessment", ours=True),
+    ]
+    note = f"Cosines of different models are not comparable; the share of random pairs from {of} that score lower is."
+    return table(columns, rows, caption=f"By {len(rows)} models", note=note)
+
+
+def alignment_view(first: str, second: str, alignment: WordAlignment) -> Value:
+    """Return the value of a ``words`` view: both texts split into words, and how well each word matches the other text."""
+    recall, precision, f1 = alignment.match
+    facts = [
+        f"Word matching: {recall:.2f} of the first text is found in the second, "
+        f"and {precision:.2f} of the second in the first (F₁ {f1:.2f})."
+    ]
+    if alignment.cosine is not None and alignment.parts is not None:
+        parts = [f"The cosine of {alignment.cosine:.3f} is a sum: word pairs contribute {alignment.parts.sum():+.2f}."]
+        parts += [f"Special tokens contribute {alignment.rest:+.2f}."] if abs(alignment.rest) >= 0.005 else []
+        facts = [*parts, *facts]
+        facts.append("The shade of a word shows its contribution to the cosine.")
+    else:
+        facts.append("This model's score is not a sum over words; the shade of a word shows how well the other text matches it.")
+    best = alignment.alike.max(axis=1), alignment.alike.max(axis=0)
+    totals = best if alignment.parts is None else (alignment.parts.sum(axis=1), alignment.parts.sum(axis=0))
+    value = {
+        "texts": [_split_at_words(first, alignment.words[0]), _split_at_words(second, alignment.words[1])],
+        "alike": [[round(float(cell), 3) for cell in row] for row in alignment.alike],
+        "partners": [partners.tolist() for partners in alignment.partners],
+        "totals": [[round(float(cell), 4) for cell in total] for total in totals],
+        "sums": alignment.parts is not None,
+        "facts": facts,
+    }
+    return to_json(value)  # type: ignore[no-any-return]
+
+
+def _split_at_words(text: str, words: tuple[Span, ...]) -> dict[str, object]:
+    ends = [0, *(end for _, end in words)]
+    parts = [[text[before:start], text[start:end]] for before, (start, end) in zip(ends, words, strict=False)]
+    return {"words": parts, "tail": text[ends[-1] :]}
+
+
+def matrix_view(studio: Studio, lines: str, model: str | None) -> Value:
+    """Return the value of a ``matrix`` view for texts in lines, with an order that places similar ones next to each other."""
+    texts = [line.strip() for line in (lines or "").splitlines() if line.strip()]
+    if not 2 <= len(texts) <= MAX_TEXTS:
+        raise StudioError(f"number of sentences: {len(texts)}", f"enter 2 to {MAX_TEXTS}, one per line")
+    encoder = studio.catalog.load(model or studio.settings.default_model)
+    note = " ".join((*score_note(encoder.name, encoder.similarity_name), *studio.languages.reading_notes(texts, model)))
+    scores = studio.similarity.compare_all(texts, model)
+    # Dot products and distances have no fixed scale: the shades cover the range that occurs.
+    low, high = (0.0, 1.0) if encoder.similarity_name == "cosine" else (float(scores.min()), float(scores.max()))
+    order = similarity_order((scores - low) / ((high - low) or 1))
+    values = [[round(float(cell), 4) for cell in row] for row in scores]
+    return {"labels": texts, "values": values, "order": order, "low": low, "high": high, "note": note}
+
+
+def empty_pairs() -> PairsView:
+    return PairsView(scores=None, table=placeholder(NO_SCORES), save=props(visible=False), worst=None)
+
+
+def pairs_view(scores: PairScores, key: str, provenance: Value, name: str, source: str | Unchanged, header: ModelUpdate) -> PairsView:
+    """Return the view of a scored file.
+
+    Args:
+        key: of the scores in ``page.pair_scores``.
+        provenance: of the model that scored it, see :meth:`.page.Page.provenance`.
+        name: of the file.
+    """
+    made = {"made": {**provenance, "words": f"{provenance['words']} · {name}", "theirs": [*provenance["theirs"], name]}}
+    worst = worst_table(scores)
+    return PairsView(
+        scores=key,
+        table=pairs_table(scores) | made,
+        save=props(visible=True),
+        worst=None if worst is None else worst | made,
+        source=source,
+        header=header,
+    )
+
+
+def pairs_table(scores: PairScores) -> Value:
+    a, b = scores.columns
+    columns = [column("Row", "row"), column(a, theirs=True), column(b, theirs=True), column("Cosine", "bar"), column("Euclidean", "number")]
+    rows = [[one.row, one.a, one.b, one.similarity.cosine, one.similarity.euclidean] for one in scores.rows[:_MAX_ROWS]]
+    rest = len(scores.rows) - len(rows)
+    # The table of the worst rows, where there is one, stands above this one and has both notes.
+    has_worst = bool(scores.agreement and scores.agreement.worst)
+    notes = [f"{scores.agreement.describe()}."] if scores.agreement and not has_worst else []
+    notes += [f"{scores.account.describe('compared')}."] if scores.account.skipped and not has_worst else []
+    notes += [*scores.notes, *([f"{rest:,} more rows are in the file to download."] if rest else [])]
+    return table(columns, rows, caption=scores.account.summarize("compared"), note=" ".join(notes))
+
+
+def worst_table(scores: PairScores) -> Value | None:
+    """Return a table of the rows on which the model and the file's scores disagree most; ``None`` if the file has no scores."""
+    agreement = scores.agreement
+    if agreement is None or not agreement.worst:
+        return None
+    a, b = scores.columns
+    rows = []
+    for gap in agreement.worst:
+        row = scores.rows[gap.place]
+        side = "similar to the model" if gap.gap > 0 else "dissimilar to the model"
+        rows.append([row.row, row.a, row.b, gap.said, row.similarity.cosine, f"{side}, {abs(gap.gap):.0%} of the ranks apart"])
+    columns = [
+        column("Row", "row"),
+        column(a, theirs=True),
+        column(b, theirs=True),
+        column(agreement.column, "text" if isinstance(rows[0][3], str) else "number", digits=2, theirs=True),
+        column("Cosine", "bar"),
+        column("Disagreement", ours=True),
+    ]
+    scale = agreement.scale
+    notes = [f"Scores as in the file: {scale[0]:g} is least similar, {scale[1]:g} most."] if scale else []
+    return table(
+        columns,
+        rows,
+        ids=[gap.place for gap in agreement.worst],
+        pairs=[(scores.rows[gap.place].a, scores.rows[gap.place].b) for gap in agreement.worst],
+        caption=_headline(scores, agreement.describe(), agreement.rows, len(rows)),
+        note=" ".join([*notes, _VERDICT_HINT]),
+    )
+
+
+def _headline(scores: PairScores, agreement: str, scored: int, worst: int) -> str:
+    unscored = len(scores.rows) - scored
+    account = scores.account.describe("compared") if scores.account.skipped or unscored else ""
+    if unscored:
+        account = f"{account}; {unscored:,} of those compared have no score or label"
+    if not account:
+        return f"{agreement}. The {worst} rows that disagree most:"
+    return f"{agreement}. {account}. The {worst} rows that disagree most:"
 
 
 def compare_texts(
     page: Page, first: str, second: str, model: str | None, saved_model: str, other_models: list[str], corpus: str | None
 ) -> TextsView:
-    """Compare two texts: score, words, and the scores of other models. The scale comes from the selected corpus.
-
-    Raises:
-        StudioError: a text is empty.
-    """
     fitting, header = page.fit_model(model, saved_model, "", count_languages([first, second]))
     selected = page.corpora.get(corpus) if corpus is not None else None
     texts = selected.corpus if selected is not None else None
@@ -68,39 +278,28 @@ def compare_texts(
     )
 
 
-def fill_texts(page: Page, pair_to_compare: TextPair | None, owner: object, model: str, other_models: list[str]) -> TextInputs | None:
-    """Show the pair that another tab hands over, with its model among those that compare."""
+def fill_texts(
+    page: Page, pair_to_compare: TextPair | None, owner: object, model: str, other_models: list[str]
+) -> tuple[str, str, Update | Unchanged] | None:
+    """Return the texts of a pair that another tab hands over, and the models to compare with, its own among them."""
     pair = pair_to_compare
     if pair is None:
         return None
     choices = page.model_choices(owner)
     # A model that reads pairs has no cosine to compare.
     if pair.by == model or pair.by not in {name for _, name in choices}:
-        return TextInputs(pair.first, pair.second)
+        return pair.first, pair.second, UNCHANGED
     models = [pair.by, *(name for name in other_models or [] if name != pair.by)][: MAX_MODELS - 1]
-    return TextInputs(pair.first, pair.second, props(choices=choices, value=models))
-
-
-def update_other_models(page: Page, owner: object, selected: object) -> Update:
-    """Update the choices of other models; deleted ones are no longer selected."""
-    choices = page.model_choices(owner)
-    names = {name for _, name in choices}
-    return props(choices=choices, value=[name for name in selected if name in names] if isinstance(selected, list) else [])
+    return pair.first, pair.second, props(choices=choices, value=models)
 
 
 def label_texts(page: Page, compared: tuple[str, str] | None, owner: object, selection: Selection) -> int | Unchanged:
-    """Put the compared texts into the basket, labelled by the thumb that was clicked."""
     if compared is None or selection.action not in VERDICTS:
         return UNCHANGED
     return toggle_pair(page, owner, LabelledPair(*compared, VERDICTS[selection.action], SIMILARITY))
 
 
 def compare_lines(page: Page, lines: str, model: str | None, saved_model: str) -> MatrixView:
-    """Compare several texts, one in each line, with each other.
-
-    Raises:
-        StudioError: too few or too many lines.
-    """
     fitting, header = page.fit_model(model, saved_model, "", count_languages((lines or "").splitlines()))
     matrix = matrix_view(page.studio, lines, fitting)
     return MatrixView(matrix=matrix | {"made": page.provenance(fitting, button="matrix-compare")}, header=header)
@@ -109,7 +308,6 @@ def compare_lines(page: Page, lines: str, model: str | None, saved_model: str) -
 def score_file(
     page: Page, file: str | None, owner: object, model: str | None, saved_model: str, progress: gr.Progress | None = None
 ) -> PairsView:
-    """Score the pairs of an uploaded file, and store the file for the next visit."""
     if file is None:
         return empty_pairs()
     return _score(page, Path(file), save_form_file(page, owner, file, PAIRS_VIEW), model, saved_model, progress)
@@ -118,37 +316,30 @@ def score_file(
 def score_sample(
     page: Page, selection: Selection, model: str | None, saved_model: str, progress: gr.Progress | None = None
 ) -> PairsView | None:
-    """Score the pairs of the sample that was clicked."""
     sample = _sample(f"{_SAMPLE}{selection.item}")
     return None if sample is None else _score(page, sample.path, f"{_SAMPLE}{sample.id}", model, saved_model, progress)
 
 
-def open_linked_file(page: Page, location: Location | None, owner: object) -> LinkedFile | None:
-    """Open the file of pairs that the address names: put an upload into its box, or hand a sample to :func:`score_linked_sample`.
-
-    Raises:
-        StudioError: the file is gone or another visitor's.
-    """
+def open_linked_file(page: Page, location: Location | None, owner: object) -> tuple[str | Unchanged, Location | Unchanged] | None:
+    """Return the file of pairs that the address names: an upload for its box, or the location for :func:`score_linked_sample`."""
     if location is None or location.view != PAIRS_VIEW or not location.file:
         return None
     if _sample(location.file) is not None:
-        return LinkedFile(linked=location)
+        return UNCHANGED, location
     path = restore_form_file(page, owner, location.file)
     if path is None:
         raise StudioError("this file of pairs is no longer stored here", "choose it once more")
-    return LinkedFile(file=path)
+    return path, UNCHANGED
 
 
 def score_linked_sample(
     page: Page, linked: Location | None, model: str | None, saved_model: str, progress: gr.Progress | None = None
 ) -> PairsView | None:
-    """Score the sample that the address names."""
     sample = _sample(linked.file) if linked is not None else None
     return None if sample is None else _score(page, sample.path, UNCHANGED, model, saved_model, progress)
 
 
 def label_row(page: Page, scores: str | None, owner: object, selection: Selection) -> int | Unchanged:
-    """Put a pair of the file into the basket, labelled by the thumb that was clicked."""
     rows = page.pair_scores.get(scores).rows
     row = selection.row(len(rows))
     if row is None or selection.action not in VERDICTS:
@@ -157,7 +348,6 @@ def label_row(page: Page, scores: str | None, owner: object, selection: Selectio
 
 
 def write_scores(page: Page, scores: str | None) -> Path:
-    """Write the scored pairs as a CSV file."""
     path = page.downloads.path("similarity.csv")
     page.pair_scores.get(scores).to_csv(path)
     return path
@@ -171,4 +361,4 @@ def _score(page: Page, path: Path, source: str | Unchanged, model: str | None, s
 
 
 def _sample(file: str) -> Sample | None:
-    return next((sample for sample in samples_of(*SAMPLE_KINDS) if f"{_SAMPLE}{sample.id}" == file), None)
+    return find_sample(file.removeprefix(_SAMPLE), *SAMPLE_KINDS) if file.startswith(_SAMPLE) else None

@@ -9,12 +9,12 @@ import gradio as gr
 
 from ... import routing
 from ...components import cancel_button, download_button, refresh_model_choices, sample_picker, samples_of, upload
-from ...handover import SIMILARITY
 from ...i18n import example_textbox
 from ...panel import Panel
+from ...state import SIMILARITY
 from ...views import placeholder, view
 from . import handlers
-from .view_model import MAX_MODELS, MAX_TEXTS, NO_SCORES, PAIRS_VIEW
+from .handlers import MAX_MODELS, MAX_TEXTS, NO_SCORES, PAIRS_VIEW
 
 if TYPE_CHECKING:
     from ....services import Studio
@@ -27,7 +27,6 @@ _SAVE_FILE_IN_ADDRESS = f"(file) => SB.place({{ tab: 'similarity', view: '{PAIRS
 
 
 def build(studio: Studio, page: Page) -> None:
-    """Draw the tab."""
     view("intro", {"title": "How similar are they?", "text": _ABOUT})
     with gr.Tabs(elem_classes=["sb-subtabs"]) as subtabs:
         with gr.Tab("Two texts", id="two", elem_id="view-first-two") as two:
@@ -71,10 +70,11 @@ def _build_two_texts(page: Page) -> None:
     )
     panel.on([button.click, first.submit, second.submit], handlers.compare_texts)
     # What another tab wants compared, such as a mistake of a fine-tuned model.
-    filled = panel.on(page.pair_to_compare.change, handlers.fill_texts, ends_chain=True, quiet=True)
+    boxes = ("first", "second", "other_models")
+    filled = panel.on(page.pair_to_compare.change, handlers.fill_texts, output=boxes, ends_chain=True, quiet=True)
     panel.on(filled.success, handlers.compare_texts)
     panel.on(gauge.select, handlers.label_texts, output="basket_version", each=True, quiet=True)
-    refresh_model_choices(page, other_models, handlers.update_other_models)
+    refresh_model_choices(page, other_models, page.model_choices)
 
 
 def _build_several_texts(page: Page) -> None:
@@ -117,6 +117,6 @@ def _build_pairs_file(page: Page) -> None:
     ]
     for event in read:
         event.success(None, panel["source"], None, js=_SAVE_FILE_IN_ADDRESS)
-    panel.on(page.location.change, handlers.open_linked_file, quiet=True)
+    panel.on(page.location.change, handlers.open_linked_file, output=("file", "linked"), quiet=True)
     panel.on(panel["linked"].change, handlers.score_linked_sample, task="pairs", progress_on="table")
     panel.on(worst.select, handlers.label_row, output="basket_version", each=True, quiet=True)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,12 @@ from sbert_studio.ui.run_view import FollowedRun, read_run, use_model, write_run
 from sbert_studio.ui.state import new_visitor_id
 from sbert_studio.ui.tabs.fine_tune import draft as drafts
 from sbert_studio.ui.tabs.fine_tune import handlers, run_panel, settings_form, view_model
+from sbert_studio.ui.tabs.fine_tune.draft import restore_draft, save_draft
+from sbert_studio.ui.tabs.fine_tune.handlers import samples
 from sbert_studio.ui.tabs.models import handlers as models
 from sbert_studio.ui.views import UNCHANGED
 
-from .forms import form_of, open_path, replan, start
+from .forms import form_of, open_path, start
 
 
 @pytest.fixture
@@ -30,19 +33,11 @@ def draft_of(page: Page, path: Path) -> str:
     return page.drafts.put(open_path(page, path))
 
 
-def test_a_file_is_understood_and_planned(page: Page, pairs: Path) -> None:
-    draft = open_path(page, pairs)
-    assert draft.diagnosis is not None and draft.diagnosis.roles.kind == "scored_pairs"
-    assert draft.plan is not None and draft.plan.reasons
-    assert view_model.preview_table(draft)["rows"][0][0] == 2
-    assert "60 rows" in view_model.findings_view(draft)["verdict"]
-
-
 def test_what_is_not_learned_from_is_said(page: Page, pairs: Path, tmp_path: Path) -> None:
     head, *rows = pairs.read_text(encoding="utf-8").splitlines()
     more = tmp_path / "more.csv"
     more.write_text("\n".join([f"{head},remark", *(f"{row},seen by {number}" for number, row in enumerate(rows))]), encoding="utf-8")
-    assert "Not used for training: remark" in view_model.findings_view(open_path(page, more))["why"]
+    assert "Not learned from: remark" in view_model.findings_view(open_path(page, more))["why"]
 
 
 def test_reading_and_checking_move_the_bar(page: Page, pairs: Path) -> None:
@@ -98,13 +93,7 @@ def test_a_conversion_is_offered_taken_downloaded_and_undone(page: Page, pairs: 
     again = drafts.change_rows(page.studio, labelled, "undo", 0, None)
     assert again.table is draft.table and again.changes == () and not view_model.findings_view(again)["undo"]
     assert again.diagnosis is not None and again.diagnosis.roles == draft.diagnosis.roles  # type: ignore[union-attr]
-    for action, which in (
-        ("convert", "nli_to_triplets"),
-        ("convert", 0),
-        ("convert", None),
-        ("fix", "scored_to_labelled"),
-        ("explode", 7),
-    ):
+    for action, which in (("convert", "nli_to_triplets"), ("convert", 0), ("convert", None), ("fix", "scored_to_labelled"), ("explode", 7)):
         with pytest.raises(StudioError):
             drafts.change_rows(page.studio, draft, action, which, None)
 
@@ -175,7 +164,7 @@ def test_columns_are_chosen_by_hand_one_after_the_other(page: Page, odd: Path) -
     assert drafts.has_columns(draft, chosen(draft)) and not drafts.has_columns(draft, chosen(draft, high=9.0))
     assert drafts.with_columns(page.studio, draft, chosen(draft), None).choices == draft.choices
     wrong = drafts.with_columns(page.studio, draft, chosen(draft, group="points"), None)
-    assert "has two roles" in view_model.findings_view(wrong)["findings"][0]["message"]
+    assert "two parts" in view_model.findings_view(wrong)["findings"][0]["message"]
     held = ["scored_pairs", ['c "c"', "one, two"], "points", 0, 0]
     empty = drafts.with_columns(page.studio, draft, inputs(*held, ""), None)
     assert empty.diagnosis is None and not drafts.has_columns(empty, inputs(*held, ""))
@@ -188,7 +177,6 @@ def test_columns_are_chosen_by_hand_one_after_the_other(page: Page, odd: Path) -
 def test_the_printed_command_gives_the_same_roles(
     page: Page, odd: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], changes: dict[str, Any]
 ) -> None:
-    import json
     import shlex
 
     from sbert_studio.cli.main import run
@@ -218,24 +206,6 @@ def test_a_file_with_scores_and_labels_is_read_as_the_kind_that_is_chosen(page: 
     assert draft.diagnosis is not None and draft.diagnosis.roles.target == "score"
     draft = drafts.with_columns(page.studio, draft, chosen(draft, kind="labelled_pairs"), None)
     assert draft.diagnosis is not None and draft.diagnosis.roles.labels == ("CONTRADICTION", "NEUTRAL", "ENTAILMENT")
-
-
-def test_what_a_person_sets_survives_a_new_plan(page: Page, pairs: Path) -> None:
-    planned = replan(page, open_path(page, pairs), epochs="5", method="lora")
-    assert planned.plan is not None and planned.overrides == {"epochs": 5.0, "method": "lora"}
-    assert (planned.plan.spec.epochs, planned.plan.spec.method) == (5.0, "lora")
-    assert replan(page, planned, seed="7").overrides == {"epochs": 5.0, "method": "lora", "seed": 7}
-
-
-def test_the_command_is_one_a_shell_reads_as_it_was_meant(page: Page, tmp_path: Path) -> None:
-    import shlex
-
-    path = write_pairs(tmp_path / "my pairs; rm -rf $HOME.csv")
-    draft = drafts.with_settings(page.studio, open_path(page, path), None, {"epochs": 2.0, "warmup_ratio": 0.2})
-    words = shlex.split(drafts.command_line(draft, "m", "m"))
-    assert words[:3] == ["sbert-studio", "train", "my pairs; rm -rf $HOME.csv"]
-    assert words[words.index("--epochs") + 1] == "2"
-    assert "warmup_ratio=0.2" in words
 
 
 def test_a_run_is_followed_to_its_end_then_listed_and_deleted(page: Page, pairs: Path) -> None:
@@ -320,16 +290,6 @@ def test_time_and_memory_are_estimated_and_nothing_is_trained(page: Page, pairs:
     assert page.studio.fine_tune.list_runs() == []
 
 
-def test_a_run_that_was_stopped_before_it_began_has_learned_from_nothing(page: Page, pairs: Path) -> None:
-    overrides = [{"epochs": epochs, "judge": "split"} for epochs in (50, 1)]
-    first, second = (page.studio.fine_tune.submit(TrainRequest(pairs, overrides=values, name="waits")).id for values in overrides)
-    page.studio.fine_tune.stop(second)
-    panel = read_run(page, FollowedRun(second)).run
-    page.studio.fine_tune.stop(first)
-    page.studio.runner.wait(first, 300)
-    assert panel["status"] == "stopped" and "for training" in panel["rows"][0] and "used for training" not in panel["rows"][0]
-
-
 def test_a_model_that_cannot_be_tuned_is_no_fault_of_the_file(page: Page, pairs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def frozen(*_: Any, **__: Any) -> None:
         raise StudioError("this-one is frozen", "choose another")
@@ -378,3 +338,65 @@ def test_no_two_handlers_of_one_control_wait_for_their_turn(page: Page) -> None:
     waiting = [event for event in build_page(page.studio, page).fns.values() if event.trigger_mode == "always_last"]
     inputs = Counter(target for event in waiting for target in set(event.targets) if target[1] == "input")
     assert inputs and max(inputs.values()) == 1
+
+
+OWNER = {"owner": "visitor-0123456789abcdef"}
+
+
+def test_file_columns_settings_and_name_come_back(page: Page, tmp_path: Path) -> None:
+    model = page.studio.settings.default_model
+    draft = open_path(page, write_pairs(tmp_path / "mine.csv"), model)
+    chosen = SchemaOverrides(kind="scored_pairs", columns=("sentence2", "sentence1"), target="score", group="", scale=(0.0, 5.0))
+    draft = drafts.with_columns(page.studio, draft, chosen, model)
+    draft = drafts.with_settings(page.studio, draft, model, {"epochs": 3.0, "loss": "cosent"})
+    saved = json.loads(json.dumps(save_draft(page, OWNER, draft, "My model", ["cat", "dog"])))
+    (tmp_path / "mine.csv").unlink()  # the upload is gone once the page is left
+    again = restore_draft(page, OWNER, saved, model)
+    assert again is not None and again.plan is not None and draft.plan is not None
+    assert again.name == "mine.csv" and saved["name"] == "My model"
+    assert saved["pinned"] == ["cat", "dog"]
+    assert again.choices == draft.choices
+    assert dict(again.overrides) == dict(draft.overrides)
+    assert again.plan.spec == draft.plan.spec
+    assert [name for name, _ in page.corpora.choices(OWNER)] == [name for name, _ in page.corpora.choices(None)], "it is no corpus"
+
+
+def test_a_mended_file_comes_back_as_it_was_mended(page: Page, tmp_path: Path) -> None:
+    model = page.studio.settings.default_model
+    path = write_pairs(tmp_path / "mine.csv")
+    path.write_text(path.read_text() + path.read_text().splitlines()[1] + "\n")
+    draft = open_path(page, path, model)
+    mended = drafts.change_rows(page.studio, draft, "mend", next(n for n, one in enumerate(draft.diagnosis.findings) if one.fix), model)  # type: ignore[union-attr]
+    assert mended.changes and len(mended.table) < len(draft.table)
+    again = restore_draft(page, OWNER, save_draft(page, OWNER, mended, ""), model)
+    assert again is not None and len(again.table) == len(mended.table)
+
+
+def test_a_sample_and_further_files(page: Page, tmp_path: Path) -> None:
+    model = page.studio.settings.default_model
+    draft = open_path(page, samples()[0].path, model).with_request(dev=write_pairs(tmp_path / "dev.csv", seed=4))
+    saved = save_draft(page, OWNER, draft, "")
+    assert saved["file"] == f"sample:{samples()[0].id}"
+    again = restore_draft(page, OWNER, saved, model)
+    assert again is not None and again.request.dev is not None
+    assert again.request.dev.read_bytes() == (tmp_path / "dev.csv").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "saved", [None, {}, "x", {"file": "file:../../etc"}, {"file": "sample:none"}, {"file": 3}, {"file": "file:0123456789ab"}]
+)
+def test_what_a_browser_sends_is_not_trusted(page: Page, saved: object) -> None:
+    assert restore_draft(page, OWNER, saved, page.studio.settings.default_model) is None
+
+
+def test_settings_that_make_no_sense_leave_the_file_as_it_is_read(page: Page, tmp_path: Path) -> None:
+    model = page.studio.settings.default_model
+    draft = open_path(page, write_pairs(tmp_path / "mine.csv"), model)
+    saved = save_draft(page, OWNER, draft, "")
+    for nonsense in ({"epochs": "many"}, {"no_such": 1}, [], {"loss": "none"}):
+        again = restore_draft(page, OWNER, {**saved, "overrides": nonsense}, model)
+        assert again is not None and again.plan is not None
+    again = restore_draft(page, OWNER, {**saved, "choices": {"columns": ["gone", "too"], "no_such": 1}}, model)
+    assert again is not None and again.plan is not None
+    other = {"owner": "visitor-fedcba9876543210"}
+    assert restore_draft(Page(page.studio, shared=True), other, saved, model) is None, "nobody else's file"

@@ -47,8 +47,8 @@ def test_the_list_names_rows_scores_on_the_files_scale_and_what_judged_them(page
 
 def selected(page: Page, pair: Any, model: Any, others: list[Any]) -> list[str]:
     filled = fill_texts(page, pair, None, model, others)
-    assert filled is not None and isinstance(filled.other_models, dict)
-    found: list[str] = filled.other_models["value"]
+    assert filled is not None and isinstance(filled[2], dict)
+    found: list[str] = filled[2]["value"]
     return found
 
 

@@ -13,7 +13,6 @@ from sbert_studio.services.training_plan import TrainRequest
 from sbert_studio.training.events import TrackedExamples
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.run_view import FollowedRun, read_run
-from sbert_studio.ui.tabs.fine_tune import handlers
 from sbert_studio.ui.tabs.fine_tune.handlers import parse_pins, pin_texts, restore_pins, show_another_pair
 from sbert_studio.ui.tabs.fine_tune.run_panel import pinned_view
 from sbert_studio.ui.tabs.fine_tune.view_model import PinsView, pins_form
@@ -60,11 +59,6 @@ def test_pins_go_with_the_run_from_the_form_and_are_seen_by_whoever_looks_later(
     assert first["now"] == pytest.approx(scores.cosine, abs=2e-3), "what the model says that one downloads"
     assert [item["rank"] for item in value["nearest"]] == [1, 2, 3, 4, 5] and all(item["before"] for item in value["nearest"])
     assert page.studio.fine_tune.get_pins(page.studio.fine_tune.submit(TrainRequest(path, overrides=quick(judge="split"))).id) is None
-
-
-def test_start_refuses_half_a_pair(page: Page) -> None:
-    with pytest.raises(StudioError, match="pinned pair 1"):
-        handlers.start_training(page, None, None, None, "", 0, "en", pins_form(["cat", *[""] * 10]), {})
 
 
 def seen(step: int, *scores: float, **more: Any) -> dict[str, Any]:

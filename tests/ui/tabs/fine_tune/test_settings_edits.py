@@ -107,17 +107,15 @@ def test_an_objective_of_the_former_architecture_does_not_stay_in_the_list(brows
     assert browser.draft.overrides == {"architecture": "cross"}
 
 
-def test_a_number_half_typed_hides_nothing_and_is_planned_with_once_it_is_whole(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
-    warned: list[str] = []
-    monkeypatch.setattr(gr, "Warning", lambda words, **_: warned.append(words))
+def test_a_number_half_typed_hides_nothing_and_is_planned_with_once_it_is_whole(browser: Browser, toasts: list[str]) -> None:
     browser.choose(learning_rate="3e")
     browser.ask()
-    assert warned == [], "it may still be being typed"
+    assert toasts == [], "it may still be being typed"
     browser.choose(method="lora")
     settings = browser.ask().settings
     assert isinstance(settings, dict) and find(settings["items"], "of-lora")["visible"] is True
     assert settings["values"]["learning_rate"] == "3e"
-    assert len(warned) == 1 and "3e" in warned[0]
+    assert len(toasts) == 1 and "3e" in toasts[0]
     assert browser.draft.overrides == {}
     browser.choose(learning_rate="3e-5")
     browser.settle()
@@ -143,17 +141,13 @@ def test_a_reload_brings_back_a_choice_without_the_values_that_followed_from_the
 
 
 @pytest.mark.parametrize("choice", [{"method": "lora"}, {"loss": "cosent"}, {"architecture": "cross"}, {"head": "mlp"}])
-def test_a_choice_that_a_wrong_number_keeps_from_the_plan_is_told_once(
-    browser: Browser, monkeypatch: pytest.MonkeyPatch, choice: dict[str, Any]
-) -> None:
-    warned: list[str] = []
-    monkeypatch.setattr(gr, "Warning", lambda words, **_: warned.append(words))
+def test_a_choice_that_a_wrong_number_keeps_from_the_plan_is_told_once(browser: Browser, toasts: list[str], choice: dict[str, Any]) -> None:
     browser.choose(learning_rate="3e")
     browser.ask()
     for values in (choice, {"seed": "8"}, {"seed": "88"}):
         browser.choose(**values)
         browser.ask()
-    assert len(warned) == 1
+    assert len(toasts) == 1
 
 
 def test_a_draft_that_was_let_go_of_is_left_to_start(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from tiny_studio import write_pairs
 
 from sbert_studio.losses import LOSSES
 from sbert_studio.training.spec import TrainSpec
-from sbert_studio.ui.page import Page
 from sbert_studio.ui.tabs.fine_tune import settings_form
 from sbert_studio.ui.tabs.fine_tune.settings_form import displayed_settings, loss_choices, read_overrides, settings_view
 
-from .forms import open_path, replan, values_of
+from .forms import values_of
 from .test_settings_edits import find
 
 
@@ -89,10 +85,3 @@ def test_every_setting_and_architecture_is_in_the_form() -> None:
     assert all(find(view["items"], item.name) for item in settings_form.spec_fields())
     (field,) = [item for item in settings_form.spec_fields() if item.name == "architecture"]
     assert [value for _, value in find(view["items"], "architecture")["choices"]] == list(field.choices)
-
-
-def test_another_architecture_is_planned_with_its_own_defaults(page: Page, tmp_path: Path) -> None:
-    draft = replan(page, open_path(page, write_pairs(tmp_path / "pairs.csv")), architecture="cross")
-    assert draft.plan is not None
-    assert (draft.plan.spec.loss, draft.plan.spec.batch_size) == ("mse", 16)
-    assert any("both texts are read at once" in reason for reason in draft.plan.reasons)

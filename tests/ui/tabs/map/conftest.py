@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sbert_studio.services.results import ClusterInfo, MapView
-from sbert_studio.ui import corpus_picker
+from sbert_studio.ui import corpora
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.tabs.map import handlers
 from sbert_studio.ui.tabs.map.handlers import draw
@@ -23,7 +23,7 @@ def edit(page: Page, map_key: str, corpus: str | None, request: Any, owner: obje
 
 @pytest.fixture
 def corpus_key(page: Page, corpus_file: Path) -> str:
-    key = corpus_picker.open_file(page, str(corpus_file))
+    key = corpora.open_file(page, str(corpus_file))
     assert key is not None
     return key
 

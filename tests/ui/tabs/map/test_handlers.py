@@ -11,16 +11,15 @@ import pytest
 
 from sbert_studio.errors import StudioError
 from sbert_studio.explore.map_edits import EditHistory, RemoveEdit
-from sbert_studio.ui import corpus_picker
-from sbert_studio.ui.handover import show_on_map
+from sbert_studio.ui import corpora
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panel import Selection
 from sbert_studio.ui.sessions import map_edits
+from sbert_studio.ui.state import show_on_map
 from sbert_studio.ui.tabs.map import handlers
-from sbert_studio.ui.tabs.map.handlers import change_color, corpus_on_map, draw
-from sbert_studio.ui.tabs.map.view_model import MapSettings, drawn_map_value, notes_value, to_map_rows, valid_rows
-from sbert_studio.ui.tabs.search.handlers import search
-from sbert_studio.ui.tabs.search.view_model import SearchInputs
+from sbert_studio.ui.tabs.map.handlers import corpus_on_map, draw
+from sbert_studio.ui.tabs.map.view_model import MapSettings, drawn_map_value, notes_value, remaining_rows, to_map_rows
+from sbert_studio.ui.tabs.search.handlers import SearchInputs, search
 from sbert_studio.ui.views import UNCHANGED, server_function
 
 from .conftest import edit
@@ -108,13 +107,6 @@ def test_what_the_browser_may_send_is_not_trusted(page: Page, corpus_key: str, m
     assert page.maps.get(map_key).edits.steps == ()
 
 
-def test_colours_follow_a_column_and_nothing_else(page: Page, map_key: str) -> None:
-    assert change_color(page, map_key, "topic")["by"] == "topic"
-    assert page.maps.get(map_key).colour == "topic"
-    for name in ("no such column", None, ["topic"]):
-        assert change_color(page, map_key, name)["by"] == "Clusters"
-
-
 def test_the_maps_csv_has_every_row_that_is_left_with_its_cluster_and_label(page: Page, corpus_key: str, map_key: str) -> None:
     edit(page, map_key, corpus_key, {"do": "label", "rows": [2], "name": "=cmd()"})
     edit(page, map_key, corpus_key, {"do": "remove", "rows": [0]})
@@ -194,19 +186,11 @@ def test_texts_of_a_map_are_given_to_who_holds_its_key_only(page: Page, map_key:
                 ask(page, request)
 
 
-def test_a_selection_is_downloaded_as_a_csv_without_live_formulas(page: Page, map_key: str) -> None:
-    made = handlers.get_csv(page, {"key": map_key, "rows": [1, 0, 99]})
-    lines = made["csv"].lstrip("\ufeff").splitlines()
-    assert made["name"] == "corpus selection.csv"
-    assert lines[0].split(",")[:4] == ["row", "text", "cluster", "cluster_label"] and len(lines) == 3
-    assert lines[1].split(",")[3] == "odd"
-
-
 def test_a_corpus_too_large_to_draw_keeps_the_account_of_all_its_rows(
     page: Page, corpus_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(map_edits, "MAX_POINTS", 10)
-    corpus, rows = map_edits.sample_for_map(page.corpora.get(corpus_picker.open_file(page, str(corpus_file))).corpus)
+    corpus, rows = map_edits.sample_for_map(page.corpora.get(corpora.open_file(page, str(corpus_file))).corpus)
     assert (corpus.account.read, corpus.account.used, corpus.account.skipped) == (40, 10, 30)
     assert rows is not None and rows[0] == 0 and rows[-1] == 39
 
@@ -229,9 +213,9 @@ def test_progress_names_each_phase_of_drawing(page: Page, corpus_key: str) -> No
 
 def test_what_was_removed_is_no_row_any_more(page: Page, map_key: str) -> None:
     drawn = page.maps.get(map_key)
-    assert valid_rows([0, 1], drawn) == [0, 1]
+    assert remaining_rows([0, 1], drawn) == [0, 1]
     edit(page, map_key, None, {"do": "remove", "rows": [0]})
-    assert valid_rows([0, 1], page.maps.get(map_key)) == [1]
+    assert remaining_rows([0, 1], page.maps.get(map_key)) == [1]
     assert isinstance(page.maps.get(map_key).edits.steps[0], RemoveEdit)
 
 
@@ -315,7 +299,7 @@ def drawn_of(page: Page, tmp_path: Path):  # type: ignore[no-untyped-def]
     def made(texts: list[str], standing: str | None = None, settings: MapSettings = THREE) -> str:
         path = tmp_path / "texts.txt"
         path.write_text("\n".join(texts))
-        return draw(page, corpus_picker.open_file(page, str(path)), None, None, settings, extend=standing)[1]
+        return draw(page, corpora.open_file(page, str(path)), None, None, settings, extend=standing)[1]
 
     return made
 

@@ -6,12 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-import gradio as gr
 import numpy as np
 import pytest
 
 from sbert_studio.services.results import ClusterInfo, MapView
-from sbert_studio.ui import corpus_picker
+from sbert_studio.ui import corpora
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.sessions.file_store import FileStore
 from sbert_studio.ui.sessions.map_edits import DAMAGED_WARNING
@@ -79,11 +78,11 @@ def test_a_reload_finds_the_map_as_it_was_left_and_undo_works(page: Page, edited
 
 def test_the_same_file_chosen_once_more_has_its_labels_and_another_column_has_none(page: Page, edited: str, corpus_file: Path) -> None:
     again = reloaded(page)
-    key = corpus_picker.open_file(again, str(corpus_file))
+    key = corpora.open_file(again, str(corpus_file))
     assert key is not None and texts(again, key) == texts(page, edited)
-    other = corpus_picker.open_column(again, key, "topic")
+    other = corpora.open_column(again, key, "topic")
     assert other is not None and len(texts(again, other)) == 40 and "label" not in again.corpora.get(other).corpus.fields
-    assert len(texts(again, corpus_picker.open_column(again, other, "text") or "")) == 37
+    assert len(texts(again, corpora.open_column(again, other, "text") or "")) == 37
 
 
 def test_changes_of_clusters_are_left_out_of_other_clusters_and_that_is_said(
@@ -139,7 +138,7 @@ def test_labels_on_a_sample_are_kept_and_no_other_visitor_sees_them(page: Page, 
 
 def test_they_go_with_their_file(page: Page, edited: str) -> None:
     assert len(beside(page)) == 1
-    corpus_picker.delete_file(page, edited, None)
+    corpora.delete_file(page, edited, None)
     assert beside(page) == []
 
 
@@ -158,14 +157,12 @@ def test_they_go_with_their_file(page: Page, edited: str) -> None:
         {"labels": ["urgent"]},
     ],
 )
-def test_what_is_damaged_is_said_and_left_out(page: Page, edited: str, monkeypatch: pytest.MonkeyPatch, damage: Any) -> None:
+def test_what_is_damaged_is_said_and_left_out(page: Page, edited: str, toasts: list[str], damage: Any) -> None:
     (path,) = beside(page)
     path.write_text(damage if isinstance(damage, str) else json.dumps(json.loads(path.read_text()) | damage), encoding="utf-8")
-    said: list[str] = []
-    monkeypatch.setattr(gr, "Warning", lambda words, **_: said.append(words))
     again = reloaded(page)
     key = again.corpora.open(None, page.corpora.get(edited).id)
-    assert len(texts(again, key)) == 40 and said == [DAMAGED_WARNING]
+    assert len(texts(again, key)) == 40 and toasts == [DAMAGED_WARNING]
     assert drawn_map_value(again, drawn(again, key))["edits"] == []
 
 
@@ -181,12 +178,10 @@ def test_they_take_no_more_room_than_the_visitor_has(page: Page, edited: str) ->
 
 
 def test_that_there_is_no_room_for_what_is_done_is_said_once(
-    page: Page, corpus_key: str, map_key: str, monkeypatch: pytest.MonkeyPatch
+    page: Page, corpus_key: str, map_key: str, monkeypatch: pytest.MonkeyPatch, toasts: list[str]
 ) -> None:
-    said: list[str] = []
-    monkeypatch.setattr(gr, "Info", lambda words, **_: said.append(words))
     monkeypatch.setattr(FileStore, "write_extra", lambda *_: False)
     key: str | None = corpus_key
     for name in ("urgent", "later"):
         _, key = edit(page, map_key, key, {"do": "label", "rows": [0], "name": name})
-    assert [words for words in said if "until the page is closed" in words] == said and len(said) == 1
+    assert [words for words in toasts if "until the page is closed" in words] == toasts and len(toasts) == 1

@@ -1,16 +1,7 @@
-"""The wording of messages that users see, by area.
-
-Other tests assert what a message is about: its type, its rows, its numbers. Here whole sentences are compared, so that a change of words
-changes one line of one table.
-"""
+"""Sentences on scores, gains and costs of a training."""
 
 from __future__ import annotations
 
-import pytest
-
-from sbert_studio.data.loading.table import table_from_columns
-from sbert_studio.data.schema.numbers import describe_scale
-from sbert_studio.errors import StudioError
 from sbert_studio.evaluation.report import (
     describe_accuracy,
     describe_confusions,
@@ -23,77 +14,8 @@ from sbert_studio.evaluation.report import (
     format_points,
     natural_frequencies,
 )
-from sbert_studio.explore.paraphrase_mining import PairRecall
-from sbert_studio.runs.run import Run
-from sbert_studio.services import search
-from sbert_studio.services.limits import require_within_limits
-from sbert_studio.services.training_history import describe_overlap
-from sbert_studio.settings import Limits
-
-RUN = Run(id="run-0000000001", owner="ann", name="pairs", status="running", created="2026-11-22T10:00:00+00:00", model="tiny", rows=60)
-
-SEARCH = {
-    "exact": (search._recall_notes(None, False), ()),
-    "index is made": (
-        search._recall_notes(None, True),
-        ("Exact: all texts were compared. An index for faster answers is being built.",),
-    ),
-    "index": (
-        search._recall_notes(0.984, False),
-        ("Approximate: 98.4% of the nearest texts are found, measured on this corpus. A filtered search is exact.",),
-    ),
-    "pairs": (
-        search._mining_notes(PairRecall(0.991, 1000, 200, 0.8125)),
-        (
-            "Approximate: not all texts were compared with all. Of the 1,000 closest pairs of 200 texts taken at random, down to a cosine "
-            "of 0.812, 99.1% were compared.",
-        ),
-    ),
-}
-TABLES = {
-    "scale": (describe_scale(1, 5), "scores 1–5, rescaled so that 1 becomes 0 and 5 becomes 1"),
-}
-EVALUATION = {
-    "rows that were learned": (
-        describe_overlap(3, table_from_columns("t", {"text": ["a"] * 1234}), RUN),
-        "3 of these 1,234 rows are in the file that pairs was tuned on",
-    ),
-    "one row": (describe_overlap(1, table_from_columns("t", {"text": ["a"]}), RUN), "This row is in the file that pairs was tuned on"),
-}
-LIMITS = {
-    "rows": (
-        Limits(rows=50),
-        [],
-        "this run has 60 rows, and here a run has at most 50. hint: take fewer rows; run it elsewhere.",
-    ),
-    "one run": (
-        Limits(runs=1),
-        [RUN],
-        "pairs is training, and each visitor has one run at a time here. hint: wait until it has ended, or stop it; run it elsewhere.",
-    ),
-    "queue": (
-        Limits(queue=2),
-        [RUN, RUN],
-        "2 runs are under way, and no more than 2 may wait here. hint: try again later; run it elsewhere.",
-    ),
-}
 
 
-@pytest.mark.parametrize(
-    ("said", "expected"), [*SEARCH.values(), *TABLES.values(), *EVALUATION.values()], ids=[*SEARCH, *TABLES, *EVALUATION]
-)
-def test_notes(said: object, expected: object) -> None:
-    assert said == expected
-
-
-@pytest.mark.parametrize(("limits", "runs", "expected"), LIMITS.values(), ids=LIMITS)
-def test_limits(limits: Limits, runs: list[Run], expected: str) -> None:
-    with pytest.raises(StudioError) as caught:
-        require_within_limits(limits, RUN, runs, "run it elsewhere")
-    assert str(caught.value) == expected
-
-
-# What scores, gains and trainings come to, in words.
 def test_a_score_is_said_with_its_interval_or_with_its_deviation() -> None:
     assert describe_score({"score": 0.5}) == "0.5000"
     assert describe_score({"score": 0.5, "interval": [0.4, 0.61]}) == "0.5000 [0.4000, 0.6100]"
