@@ -50,7 +50,7 @@ def test_hits_are_ranked_again(tuned: tuple[Page, str, Path]) -> None:
 def test_it_is_judged_beside_an_encoder(tuned: tuple[Page, str, Path]) -> None:
     page, run, data = tuned
     result = evaluate(page, [page.studio.settings.default_model, run], data)
-    assert len(result.scores["rows"]) == 2 and "Similarity with scores" in result.scores["caption"]
+    assert len(result.scores["rows"]) == 2 and "Pairs with scores" in result.scores["caption"]
     kinds = [row[1] for row in result.details["rows"]]
     assert kinds == ["cosine", "dot", "euclidean", "manhattan", "pair"]
 

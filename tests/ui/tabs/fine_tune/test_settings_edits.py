@@ -47,7 +47,7 @@ class Browser:
         if isinstance(answer.settings, dict):
             new, revision = answer.settings["values"], answer.settings["revision"]
             self.values = {name: self.values[name] if self.edited.get(name, 0) > revision else new[name] for name in new}
-            offered = {value for _, value in find(answer.settings["items"], "objective")["choices"]}
+            offered = {value for _, value in find(answer.settings["items"], "loss")["choices"]}
             if self.values["loss"] not in offered:
                 self.values["loss"] = None
 

@@ -65,7 +65,7 @@ def test_objectives_are_those_of_the_kind_and_the_architecture() -> None:
     poly = [name for _, name in loss_choices("labelled_pairs", "poly")]
     assert poly == ["auto", "in_batch", "cosine", "cosent", "cosine+cosent"]
     view = settings_view("scored_pairs", displayed_settings(TrainSpec(architecture="cross", loss="mse"), {}))
-    offered = find(view["items"], "objective")["choices"]
+    offered = find(view["items"], "loss")["choices"]
     assert [name for _, name in offered] == ["auto", "mse", "binary_cross_entropy"] and offered[0][0].endswith("Squared error")
 
 
