@@ -227,13 +227,13 @@ def test_the_translator_fills_in_templates_and_leaves_what_it_does_not_know(empt
     put_together = {
         "60 rows read, 58 evaluated, 2 skipped": "读取 60 行，评估 58，跳过 2",
         "120 rows read, 66 used for training, 8 held out, 46 skipped": "读取 120 行，用于训练 66，留出 8，跳过 46",
-        "small pairs.csv · Similarity with scores (STS) · 60 rows read, 60 evaluated, 0 skipped": "small pairs.csv · 带分数的相似度（STS）"
+        "small pairs.csv · Pairs with scores (STS) · 60 rows read, 60 evaluated, 0 skipped": "small pairs.csv · 带分数的相似度（STS）"
         " · 读取 60 行，评估 60，跳过 0",
         "2 rows without text in 'Text', skipped (rows 42, 43).": "'Text' 中有 2 行没有文本，已跳过（第 42、43 行）。",
         "Edit: Where is my parcel now?": "编辑：Where is my parcel now?",
         "my-model: Cosine Spearman 0.6041, between 0.5188 and 0.6785 in 95 of 100 draws of such rows.": "my-model：余弦 Spearman 0.6041，"
         "100 次重抽这样的行有 95 次落在 0.5188 与 0.6785 之间。",
-        "Scored pairs · Similarity with scores (STS) · 400 rows read, 400 evaluated, 0 skipped": "带分数的句对 · 带分数的相似度（STS）"
+        "Scored pairs · Pairs with scores (STS) · 400 rows read, 400 evaluated, 0 skipped": "带分数的句对 · 带分数的相似度（STS）"
         " · 读取 400 行，评估 400，跳过 0",
     }
     answers = page.evaluate(

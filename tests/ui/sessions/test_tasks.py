@@ -200,7 +200,7 @@ def test_closing_the_page_ends_its_search_and_no_training(tmp_path: Path, monkey
         )
         blocks, url = launch(studio, "127.0.0.1", 0, False, block=False)
         url = url.rstrip("/")
-        number = next(number for number, fn in blocks.fns.items() if getattr(fn.fn, "__name__", "") == "on_search")
+        number = next(number for number, fn in blocks.fns.items() if fn.api_name == "page_search")
         with heartbeat(url, "visitor"):
             data = [None, "query", 10, "semantic", str(studio.settings.default_model), "", "", [], "", None, "", "", 0]
             body = {"fn_index": number, "data": data, "session_hash": "visitor"}

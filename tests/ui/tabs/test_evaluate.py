@@ -191,10 +191,10 @@ def test_question_about_the_file_is_answered_by_arguments(page: Page, reversed_s
     right = judge.evaluate(None, reversed_scores, overrides=SchemaOverrides(scale=(5.0, 0.0))).scores["cosine"]["spearman"]
     as_read = judge.evaluate(None, reversed_scores, overrides=SchemaOverrides(as_read=True))
     assert right > 0.3 and as_read.scores["cosine"]["spearman"] == pytest.approx(-right)
-    assert any("uncertain" in note and "right?" in note for note in as_read.notes)
+    assert any("uncertain" in note and "most similar" in note for note in as_read.notes)
     pairs = reversed_scores.with_name("pairs.csv")
     assert judge.evaluate(None, pairs).notes == ()
-    with pytest.raises(StudioError, match="right\\?") as error:
+    with pytest.raises(StudioError, match="most similar") as error:
         api.evaluate(page.studio, str(reversed_scores), "", "auto")
     assert 'scale="5-0"' in str(error.value) and "as_read=true" in str(error.value)
     assert api.evaluate(page.studio, str(reversed_scores), "", "auto", scale="5-0")["cosine"]["spearman"] > 0.3

@@ -84,7 +84,7 @@ def test_word_alignment_keeps_the_texts_whole(page: Page) -> None:
 
 def test_model_without_word_vectors_says_why_there_is_no_alignment(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page.studio.catalog.load(page.studio.settings.default_model).tokens, "_fast", None)
-    assert "gives no vectors of single words" in compare(page, "cat dog", "moon").words["empty"]
+    assert "has no vectors of single words" in compare(page, "cat dog", "moon").words["empty"]
 
 
 def test_models_are_compared_each_on_its_own_scale(page: Page) -> None:

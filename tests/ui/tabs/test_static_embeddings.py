@@ -150,12 +150,12 @@ def test_trained_model_is_listed_used_exported_and_deleted(page: Page, texts: Pa
 
     pairs = write_pairs(texts.with_name("pairs.csv"))
     pairs.write_text(pairs.read_text(encoding="utf-8") + "unheard,cat dog,2.5\n", encoding="utf-8")
-    assert "1 of 122 texts holds no word that it knows" in evaluate(page, [job.model], pairs).scores["note"]
+    assert "1 of 122 texts contain no known word" in evaluate(page, [job.model], pairs).scores["note"]
     corpus = page.studio.data.read_corpus(texts)
     found = page.studio.search.search(corpus, "cat unheard", 3, model=job.model)
     assert len(found.hits) == 3 and any("1 of 2 words of your query" in note for note in found.notes)
     (note,) = page.studio.search.mine(page.studio.data.read_corpus(pairs, "sentence1"), 3, job.model).notes
-    assert "not in the model's table" in note
+    assert "not in the model's vocabulary" in note
     assert handlers.write_zip(page, job.model).stat().st_size > 1000
 
     deleted = handlers.delete_model(page, None, job.model, 4)

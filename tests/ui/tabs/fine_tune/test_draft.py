@@ -37,7 +37,7 @@ def test_what_is_not_learned_from_is_said(page: Page, pairs: Path, tmp_path: Pat
     head, *rows = pairs.read_text(encoding="utf-8").splitlines()
     more = tmp_path / "more.csv"
     more.write_text("\n".join([f"{head},remark", *(f"{row},seen by {number}" for number, row in enumerate(rows))]), encoding="utf-8")
-    assert "Not learned from: remark" in view_model.findings_view(open_path(page, more))["why"]
+    assert "Not used for training: remark" in view_model.findings_view(open_path(page, more))["why"]
 
 
 def test_reading_and_checking_move_the_bar(page: Page, pairs: Path) -> None:
@@ -164,7 +164,7 @@ def test_columns_are_chosen_by_hand_one_after_the_other(page: Page, odd: Path) -
     assert drafts.has_columns(draft, chosen(draft)) and not drafts.has_columns(draft, chosen(draft, high=9.0))
     assert drafts.with_columns(page.studio, draft, chosen(draft), None).choices == draft.choices
     wrong = drafts.with_columns(page.studio, draft, chosen(draft, group="points"), None)
-    assert "two parts" in view_model.findings_view(wrong)["findings"][0]["message"]
+    assert "has two roles" in view_model.findings_view(wrong)["findings"][0]["message"]
     held = ["scored_pairs", ['c "c"', "one, two"], "points", 0, 0]
     empty = drafts.with_columns(page.studio, draft, inputs(*held, ""), None)
     assert empty.diagnosis is None and not drafts.has_columns(empty, inputs(*held, ""))

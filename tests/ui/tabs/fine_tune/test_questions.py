@@ -99,7 +99,7 @@ def test_the_api_refuses_what_is_uncertain_with_the_question_and_its_answers(pag
     assert checked["certain"] is False and checked["questions"][0]["options"][0]["choice"]["order"]
     with pytest.raises(StudioError, match="as_read=true") as caught:
         api.train(page, str(doubtful), "auto", "auto", settings, "", "")
-    assert 'order="blarg,glorp"' in str(caught.value) and "right?" in str(caught.value)
+    assert 'order="blarg,glorp"' in str(caught.value) and "more similar" in str(caught.value)
     assert page.studio.fine_tune.list_runs() == []
     told = api.train(page, str(doubtful), "auto", "auto", settings, "", "", order="blarg,glorp")
     read = api.train(page, str(doubtful), "auto", "auto", settings, "", "", as_read=True)
@@ -162,7 +162,7 @@ def test_no_answer_is_filled_where_nothing_is_favoured_and_the_one_that_evidence
     )
     shown = view_model.open_questions(open_path(page, path))
     assert shown is not None
-    asked = next(one for one in shown["questions"] if "count as" in one["question"] or "counts as" in one["question"])
+    asked = next(one for one in shown["questions"] if "most similar" in one["question"])
     assert asked["answers"][asked["proposed"]] == "the other way round"
 
 
@@ -182,7 +182,7 @@ def test_the_page_says_why_it_is_certain_and_what_is_left_aside(page: Page, tmp_
     path.write_text("\n".join([lines[0] + ",annotator", *(f"{line},ann" for line in lines[1:])]), encoding="utf-8")
     why = view_model.findings_view(open_path(page, path))["why"]
     assert why.startswith("Inferred because 'score' is") and "rank correlation" in why
-    assert why.endswith("Not learned from: annotator.")
+    assert why.endswith("Not used for training: annotator.")
 
 
 def test_a_question_in_a_sentence_ends_in_its_own_mark(page: Page, doubtful: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,7 +196,7 @@ def test_a_question_in_a_sentence_ends_in_its_own_mark(page: Page, doubtful: Pat
     handle_errors(lambda: start(page, key, form_of(draft)))()
     with pytest.raises(StudioError) as caught:
         page.studio.fine_tune.submit(draft.request)
-    assert said and "right?" in said[0]
+    assert said and "more similar" in said[0]
     for words in (said[0], str(caught.value), to_sentence("is it right?"), to_sentence("done"), to_sentence("done.")):
         assert "?." not in words and ".." not in words
     assert to_sentence("is it right?") == "Is it right?" and to_sentence("done.") == "Done."
