@@ -13,12 +13,12 @@ PACKAGE = Path(__file__).resolve().parents[1] / "sbert_studio"
 
 # A room may import the rooms of lower number; rooms of equal number only where ALLOWED says so.
 LEVEL = {
-    "memory": 0, "errors": 0, "shutdown": 0, "assets": 0, "settings": 1, "workspace": 1, "registry": 1, "caches": 1, "identity": 1,
-    "progress": 1,
+    "memory": 0, "i18n": 0, "errors": 0, "shutdown": 0, "assets": 0, "settings": 1, "workspace": 1, "registry": 1, "caches": 1,
+    "identity": 1, "progress": 1,
     "data": 2, "datasets": 2, "models": 4, "losses": 5, "training": 6, "explore": 6, "evaluation": 6, "runs": 7, "shards": 7,
     "services": 8, "ui": 9, "cli": 10, "__main__": 11,
 }  # fmt: skip
-ALLOWED = {("data", "datasets"), ("datasets", "data"), ("errors", "memory"), ("training", "evaluation")}
+ALLOWED = {("data", "datasets"), ("datasets", "data"), ("errors", "i18n"), ("errors", "memory"), ("training", "evaluation")}
 ONLY_IN = {"gradio": ("ui",), "typer": ("cli", "__main__"), "plotly": ("ui",)}
 TYPES_ONLY = ("TYPE_CHECKING", "typing.TYPE_CHECKING")
 NEVER = {"sentence_transformers", "pickle", "joblib"}

@@ -13,6 +13,7 @@ import gradio as gr
 from .basket.store import BasketStore
 from .corpora import CorpusStore
 from .sessions.file_store import FileStore, TempFiles
+from .sessions.language import LANGUAGES
 from .sessions.memory_store import MemoryStore, TypedStore
 from .sessions.state_holder import SessionHolder
 from .sessions.tasks import TASKS, client_address, session_id
@@ -140,6 +141,7 @@ class Page:
         self.memory.close(session_id())
         self.corpora.close_session(session_id())
         self.sessions.closed(session_id())
+        LANGUAGES.close(session_id())
 
     def sweep(self) -> None:
         """Release what closed pages and single calls have left."""

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sbert_studio.i18n import to_sentence
 from sbert_studio.runs.run import Run
 from sbert_studio.services.results import RunView
 from sbert_studio.ui.run_view import FollowedRun, smooth
-from sbert_studio.ui.views import to_sentence
 
 
 def step(number: int, loss: float | None = 0.5) -> dict[str, Any]:
