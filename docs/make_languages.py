@@ -1,12 +1,13 @@
-"""The page's other languages: ``python docs/make_languages.py`` writes into each file of ``assets/languages`` what it lacks, and takes
-out what nobody says any more.
+"""Languages of the page: ``python docs/make_languages.py`` writes ``sbert_studio/locale/messages.pot`` and brings each ``messages.po``
+up to date. It prints the texts that have no translation yet.
 
-The keys are read from the code: every text and template that can reach the page. ``tests/test_languages.py`` holds the files against it.
-What only the command line, the log, a model's card or an exported file says stays in English, as do the page's messages to programs.
+The texts are read from the code: messages with values, and literals that reach the page as they are. What only the command line, the
+log, a model's card or an exported file says stays in English.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 import tomllib
@@ -14,85 +15,94 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from wording import javascript, python
-from wording.elsewhere import GRADIO, MEASURES, MONTHS, NAMES, PARTS
-from wording.templates import is_prose
+from babel.messages.catalog import Catalog
+from babel.messages.pofile import read_po, write_po
+
+from docs.wording import javascript, python
+from docs.wording.elsewhere import GRADIO, MEASURES, MONTHS, NAMES, PARTS, SEPARATORS
 
 ROOT = Path(__file__).resolve().parents[1]
-LANGUAGES, PAGE, PACKAGE, SAMPLES = (
-    ROOT / "assets" / "languages",
-    ROOT / "assets" / "page",
-    ROOT / "sbert_studio",
-    ROOT / "assets" / "samples",
-)
-# Rooms and files whose words never reach the page, or are data themselves.
+PACKAGE, PAGE, SAMPLES = ROOT / "sbert_studio", ROOT / "assets" / "page", ROOT / "assets" / "samples"
+LOCALE = PACKAGE / "locale"
+HEADER = r'''msgid ""
+msgstr ""
+"Content-Type: text/plain; charset=UTF-8\n"
+"Language: LANGUAGE_REGION\n"
+"X-Language-Name: Name of the language in itself\n"
+"Plural-Forms: nplurals=2; plural=(n != 1);\n"'''
+# Modules whose literals never reach the page, or are data themselves. Their messages do.
 SILENT = (
-    *(
-        "__main__.py",
-        "cli/",
-        "runs/export/",
-        "runs/tensorboard.py",
-        "ui/api/",
-        "ui/desktop.py",
-        "ui/gradio_patches.py",
-        "ui/panel.py",
-        "ui/theme.py",
-        "settings.py",
-    ),
-    *("data/columns/targets.py", "data/loading/codepages.py"),
-    *("data/values/forms.py", "data/values/no_answer.py", "data/values/written.py"),
-    "explore/bm25.py",
-    *("services/results/__init__.py", "ui/sessions/middleware.py", "ui/sessions/blocks.py"),
+    *("__main__.py", "cli/", "runs/export/", "runs/tensorboard.py", "ui/api/", "ui/desktop.py", "settings.py"),
+    *("ui/gradio_patches.py", "ui/panel.py", "ui/theme.py", "data/loading/codepages.py", "explore/bm25.py"),
+    *("services/results/__init__.py", "ui/sessions/middleware.py", "ui/sessions/blocks.py", "i18n.py"),
 )
 
 
-@cache
-def needed() -> dict[str, str]:
-    """Every template that a language has to have, and where it is said."""
-    found = {template: where for template, where in _said() if is_prose(template) and template not in NAMES}
-    return {
-        **dict.fromkeys([*GRADIO, *MONTHS, *MEASURES, *PARTS], "docs/wording/elsewhere.py"),
-        **dict.fromkeys(_of_samples(), "assets/samples"),
-        **dict.fromkeys(_of_suites(), "sbert_studio/datasets/suites.toml"),
-        **found,
-    }
-
-
-def known() -> set[str]:
-    """What a language may have: single words too, which the code may fill in elsewhere."""
-    return {template for template, _ in _said()} | set(needed())
-
-
-def missing(words: dict[str, str]) -> dict[str, str]:
-    """What has no words, and where it is said."""
-    return {template: where for template, where in needed().items() if not words.get(template)}
-
-
-def stale(words: dict[str, str]) -> list[str]:
-    """What nobody says any more."""
-    everything = known()
-    return [template for template in words if template not in everything]
-
-
-@cache
-def _said() -> tuple[tuple[str, str], ...]:
-    return tuple(_templates())
-
-
-def _templates() -> Iterator[tuple[str, str]]:
+def texts(literals: str = "prose") -> Iterator[tuple[python.Text, str]]:
+    """Yield each text that a language needs, and the file it is in; with ``all`` also single words, which may be names."""
+    yield from ((text, "docs/wording/elsewhere.py") for text in (*GRADIO, *MONTHS, *MEASURES, *PARTS, *SEPARATORS))
+    for sample in json.loads((SAMPLES / "index.json").read_text(encoding="utf-8")):
+        yield from ((sample[name], "assets/samples/index.json") for name in ("title", "description"))
     for path in sorted(PAGE.rglob("*.js")):
         if path.parent.name != "language":
-            yield from ((template, path.relative_to(ROOT).as_posix()) for template in javascript.templates(path))
+            yield from ((text, path.relative_to(ROOT).as_posix()) for text in javascript.texts(path, literals=literals))
     for path in sorted(PACKAGE.rglob("*.py")):
-        if not path.relative_to(PACKAGE).as_posix().startswith(SILENT):
-            yield from ((template, path.relative_to(ROOT).as_posix()) for template in python.templates(path))
+        is_silent = path.relative_to(PACKAGE).as_posix().startswith(SILENT)
+        yield from ((text, path.relative_to(ROOT).as_posix()) for text in python.texts(path, literals="none" if is_silent else literals))
 
 
-def _of_samples() -> list[str]:
-    held = json.loads((SAMPLES / "index.json").read_text(encoding="utf-8"))
-    return [one[name] for one in held for name in ("title", "description")]
+@cache
+def template() -> Catalog:
+    """Return the catalog of all texts, without translations."""
+    catalog = Catalog(project="SBERT Studio", charset="utf-8")
+    for text, where in texts():
+        if text and text not in NAMES:
+            catalog.add(text, locations=[(where, 0)])
+    # A single word may be a name or a word of the page: it is one where a language has translated it.
+    translated = {message.id for path in catalogs() for message in load(path)}
+    for text, where in texts("all"):
+        if text in translated and catalog.get(text) is None:
+            catalog.add(text, locations=[(where, 0)])
+    return catalog
+
+
+def catalogs() -> list[Path]:
+    """Return the files of the languages."""
+    return sorted(LOCALE.glob("*/LC_MESSAGES/messages.po"))
+
+
+def load(path: Path) -> Catalog:
+    """Return the translations of one language."""
+    with path.open("rb") as file:
+        return read_po(file, locale=path.parents[1].name)
+
+
+def missing(catalog: Catalog) -> list[str]:
+    """Return the texts without a translation, each with its file."""
+    return [
+        f"{message.locations[0][0]}: {message.id}"
+        for message in template()
+        if message.id and not ((found := catalog.get(message.id)) and found.string and all(_forms(found.string)))
+    ]
+
+
+def unused(catalog: Catalog) -> list[str]:
+    """Return translated texts that the code no longer has."""
+    return [str(message.id) for message in catalog if message.id and template().get(message.id) is None]
+
+
+def _forms(string: str | tuple[str, ...]) -> tuple[str, ...]:
+    return string if isinstance(string, tuple) else (string,)
+
+
+def write(path: Path, catalog: Catalog) -> None:
+    """Write a catalog without dates and line numbers, so that it changes only with its texts. The file's own header stays."""
+    header = path.read_text(encoding="utf-8").partition("\n\n")[0] if path.exists() else HEADER
+    body = io.BytesIO()
+    write_po(body, catalog, width=140, include_lineno=False, ignore_obsolete=True, omit_header=True)
+    path.write_bytes(f"{header}\n\n".encode() + body.getvalue().rstrip() + b"\n")
 
 
 def _of_suites() -> list[str]:
@@ -101,24 +111,22 @@ def _of_suites() -> list[str]:
 
 def main() -> int:
     """Update the files and return 1 if translations are missing; with ``--check`` only warn about them."""
-    check = "--check" in sys.argv[1:]
     lacking = 0
-    for path in sorted(LANGUAGES.glob("*.json")):
-        held = json.loads(path.read_text(encoding="utf-8"))
-        lacks, gone = missing(held["words"]), stale(held["words"])
-        if check:
-            print(f"warning: {path.name}: {len(lacks)} translations missing, {len(gone)} unused; see python docs/make_languages.py")
-            continue
+    if "--check" not in sys.argv[1:]:
+        write(LOCALE / "messages.pot", template())
+    for path in catalogs():
+        catalog = load(path)
+        lacks, gone = missing(catalog), unused(catalog)
         lacking += len(lacks)
-        held["words"] = {
-            **{template: words for template, words in held["words"].items() if template not in gone},
-            **dict.fromkeys(lacks, ""),
-        }
-        path.write_text(json.dumps(held, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-        print(f"{path.name}: {len(lacks)} to write, {len(gone)} taken out")
-        for template, where in lacks.items():
-            print(f"  {where}: {template}")
-    return int(lacking > 0)
+        name = path.relative_to(LOCALE).as_posix()
+        if "--check" in sys.argv[1:]:
+            print(f"warning: {name}: {len(lacks)} translations missing, {len(gone)} unused; see python docs/make_languages.py")
+            continue
+        catalog.update(template(), no_fuzzy_matching=True, update_creation_date=False)
+        write(path, catalog)
+        print(f"{name}: {len(lacks)} to write, {len(gone)} removed")
+        print("".join(f"  {line}\n" for line in lacks), end="")
+    return int(lacking > 0 and "--check" not in sys.argv[1:])
 
 
 if __name__ == "__main__":

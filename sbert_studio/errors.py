@@ -10,10 +10,11 @@ import ssl
 from collections.abc import Sequence
 from pathlib import Path
 
+from .i18n import Message, _, ngettext, with_full_stop
 from .memory import free_memory
 
 _MAX_ROWS = 10
-_MAX_QUOTE = 80  # characters
+_MAX_QUOTE, _MAX_QUOTED = 80, 120  # characters
 _MAX_CHARACTERS = 4_000
 _QUOTE = re.compile(r"""(?<![\w=])(['"])([^\n]{121,}?)(\1(?!\w)|$)""", re.MULTILINE)
 _DISK_FULL_CODES = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -56,6 +57,10 @@ class StudioError(Exception):
         super().__init__(self.message)
         self.rows = tuple(int(row) for row in rows)
 
+    def describe(self) -> str:
+        """Return the message, and the rows in brackets."""
+        return _("{message} ({rows})", message=self.message, rows=describe_rows(self.rows)) if self.rows else self.message
+
     def __str__(self) -> str:
         """Return one line, ``what (rows 3, 7). hint: how.``, as the command line prints it after ``error:``."""
         where = f" ({describe_rows(self.rows)})" if self.rows else ""
@@ -65,7 +70,16 @@ class StudioError(Exception):
 
 def shorten_quotes(words: str) -> str:
     """Shorten quotations longer than 120 characters to 80, and words longer than 500; replace characters invalid in UTF-8."""
+    if isinstance(words, Message):
+        return words.map_values(lambda text: _shorten(text, words))
+    return _shorten(words)
+
+
+def _shorten(words: str, whole: str = "") -> str:
+    """Return ``words``, a value in quotes of ``whole`` unless that is empty, shortened."""
     words = to_valid_utf8(words)
+    if len(words) > _MAX_QUOTED and (f"'{words}'" in whole or f'"{words}"' in whole):
+        words = f"{words[:_MAX_QUOTE]}…"
     if len(words) > _MAX_CHARACTERS:
         words = f"{words[: 3 * _MAX_CHARACTERS // 4]}…{words[-_MAX_CHARACTERS // 4 :]}"
     words = _QUOTE.sub(lambda found: f"{found[1]}{found[2][:_MAX_QUOTE]}…{found[1]}", words)
@@ -86,17 +100,15 @@ def is_valid_utf8(words: str) -> bool:
     return True
 
 
-def with_full_stop(words: str) -> str:
-    """Return ``words`` with a full stop, unless they end in other punctuation."""
-    words = words.rstrip(". ")
-    return words if words.endswith(("?", "!", "…", "。", "？", "！")) else f"{words}."
-
-
 def describe_rows(rows: Sequence[int]) -> str:
     """Return row numbers as text, at most ten: ``row 3``, ``rows 3, 7 and 12 more``."""
     shown = ", ".join(str(row) for row in rows[:_MAX_ROWS])
     rest = len(rows) - _MAX_ROWS
-    return f"row{'s' if len(rows) != 1 else ''} {shown}" + (f" and {rest} more" if rest > 0 else "")
+    return (
+        ngettext("row {shown} and {rest} more", "rows {shown} and {rest} more", len(rows), shown=shown, rest=rest)
+        if rest > 0
+        else ngettext("row {shown}", "rows {shown}", len(rows), shown=shown)
+    )
 
 
 class DiskFull(StudioError):
@@ -138,19 +150,19 @@ def to_user_error(error: BaseException, *, place: bool = False) -> StudioError |
     """
     where = _place(error) if place else ""
     if is_disk_full(error):
-        return StudioError(f"the disk is full{f' ({where})' if where else ''}", "make room, then try again")
+        return StudioError((_("the disk is full ({where})", where=where) if where else _("the disk is full")), "make room, then try again")
     if is_out_of_memory(error):
         return StudioError(_short_of_memory(error), "lower the batch size, take fewer rows, or choose a smaller model")
     if (isinstance(error, OSError) and error.errno in (_REFUSED | _UNREACHABLE if error.filename else _REFUSED)) or (
         _is_sqlite_error(error) and "disk I/O error" in str(error)
     ):
         reason = error.strerror if isinstance(error, OSError) else error
-        what = f"{where} cannot be used: {reason}" if where else "a file of this machine cannot be used"
+        what = _("{where} cannot be used: {reason}", where=where, reason=reason) if where else "a file of this machine cannot be used"
         return StudioError(what, "check the path, who may write there, and the room on its disk")
     if is_network_error(error):
-        return StudioError(f"the network failed: {_first_line(error)}", "check the connection, then try again")
+        return StudioError(_("the network failed: {first_line}", first_line=_first_line(error)), "check the connection, then try again")
     if _is_damaged_file(error):
-        return StudioError(f"a file is damaged: {_first_line(error)}", "fetch it again, or choose another one")
+        return StudioError(_("a file is damaged: {first_line}", first_line=_first_line(error)), "fetch it again, or choose another one")
     return None
 
 
@@ -166,8 +178,8 @@ def _short_of_memory(error: BaseException) -> str:
     free = free_memory()
     more = f"{float(requested[1]) * unit / 1e9:,.1f}"
     if free is None:
-        return f"there was not enough memory: {more} GB more were needed"
-    return f"there was not enough memory: {more} GB more were needed, and {free / 1e9:,.1f} GB were free"
+        return _("there was not enough memory: {more} GB more were needed", more=more)
+    return _("there was not enough memory: {more} GB more were needed, and {free} GB were free", more=more, free=f"{free / 1e9:,.1f}")
 
 
 def _is_too_large_to_load(words: str) -> bool:

@@ -1,157 +1,189 @@
-"""The page's other languages: no text is left out, none is kept that nobody says, and what is filled in stays."""
+"""The page's other languages: what the tool reads from the code, and sentences of the page in Chinese."""
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from sbert_studio.ui.i18n import LANGUAGES_FOLDER, languages
+from docs import make_languages as tool
+from sbert_studio import i18n
+from sbert_studio.data.row_report import RowReport, SkippedRows
+from sbert_studio.errors import describe_rows
+from sbert_studio.evaluation.report import describe_accuracy, describe_metric
+from sbert_studio.i18n import LOCALE_FOLDER, _, capitalize, join, load_catalog, ngettext, to_sentence, translate
+from sbert_studio.ui.i18n import PageCatalogs
 
 ROOT = Path(__file__).parents[1]
-FILES = sorted(LANGUAGES_FOLDER.glob("*.json"))
 HAN = re.compile(r"[一-鿿]")
 
 
-@pytest.fixture(scope="module")
-def tool() -> Any:
-    spec = importlib.util.spec_from_file_location("make_languages", ROOT / "docs" / "make_languages.py")
-    assert spec is not None and spec.loader is not None
-    made = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(made)
-    return made
-
-
-def held(path: Path) -> dict[str, Any]:
-    return json.loads(path.read_text(encoding="utf-8"))  # type: ignore[no-any-return]
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_what_is_filled_in_is_filled_in_there_too(path: Path) -> None:
-    for key, said in held(path)["words"].items():
-        assert set(re.findall(r"\{(\d+)\}", key)) == set(re.findall(r"\{=?(\d+)\}", said)), key
-
-
 def test_chinese_is_chinese() -> None:
-    """But for names, which are the same in both."""
-    words = held(LANGUAGES_FOLDER / "zh.json")["words"]
-    same = [key for key, said in words.items() if not HAN.search(said)]
-    assert all(len(re.sub(r"\{\d+\}", "", key).split()) <= 3 for key in same), same
-    assert len(same) < len(words) / 50
+    """Except for names, which are the same in both."""
+    catalog = load_catalog("zh")
+    assert catalog is not None
+    same = [key for key, text in catalog.texts.items() if not HAN.search(text) and re.search("[A-Za-z]", key)]
+    assert all(len(re.sub(r"\{\w+\}", "", key).split()) <= 3 for key in same), same
+    assert len(same) < len(catalog.texts) / 50
 
 
-def test_each_is_told_to_the_page() -> None:
-    told = languages()["zh"]
-    assert (told["name"], told["tag"]) == ("中文", "zh-CN") and told["url"].endswith("/languages/zh.json")
-
-
-def test_the_tool_reads_what_the_code_says(tool: Any, tmp_path: Path) -> None:
-    source = tmp_path / "said.py"
+def test_the_tool_reads_messages_and_literals(tmp_path: Path) -> None:
+    source = tmp_path / "messages.py"
     source.write_text(
-        '"""Not said."""\nlog.info("Not said either")\n'
-        "words = f\"{n:,} {'row is' if n == 1 else 'rows are'} left\" + (f' of {all} there' if all else '')\n"
-        "said = count(n, 'held-out row')\nrate: float = setting(1.0, 'How far each step goes.')\n"
+        '"""A docstring."""\nlog.info("A line of the log")\n'
+        'found = _("{rows} of {n}", rows=1, n=_("a few rows")) if ready == "not read" else f"no message {n}"\n'
+        'words = ngettext("{n} row is left", "{n} rows are left", n)\nrows = count(n, "held-out row"), count(n, "entry", "entries")\n'
+        "rate: float = setting(1.0, 'How far each step goes.')\n"
     )
-    assert set(tool.python.templates(source)) >= {
-        *("{0} row is left", "{0} rows are left", "{0} row is left of {1} there", "{0} rows are left of {1} there"),
-        *("{0} held-out row", "{0} held-out rows", "Rate", "How far each step goes."),
-    }
-    assert not any("Not said" in template for template in tool.python.templates(source))
-    script = tmp_path / "said.js"
+    messages = ["{rows} of {n}", "a few rows", ("{n} row is left", "{n} rows are left")]
+    counted = [("{n} held-out row", "{n} held-out rows"), ("{n} entry", "{n} entries")]
+    assert list(tool.python.texts(source)) == [*messages, *counted, "Rate", "How far each step goes."]
+    assert list(tool.python.texts(source, literals="none")) == [*messages, *counted]
+    script = tmp_path / "script.js"
     script.write_text(
-        '// Not said\nconst found = /a "b/.exec(x) ? '
-        '`${n} ${n === 1 ? "text goes" : "texts go"} as ${say(`of ${m} there`)}` : "None left";\n'
+        '// A comment\nconst found = /a "b/.exec(x) ? t`${grouped(value.n)} texts of ${t`a few ${n}`} and ${number(a[0], 3)}` '
+        ': rest ? "None left" : `a class of ${n}`;\n'
     )
-    said = set(tool.javascript.templates(script))
-    assert said >= {"{0} text goes as {1}", "{0} texts go as {1}", "of {0} there", "None left"} and "Not said" not in said
+    assert list(tool.javascript.texts(script)) == ["{n} texts of {t} and {a}", "a few {n}", "None left"]
+    assert "not read" not in tool.python.texts(source, literals="all")
+
+
+def test_every_text_is_in_the_template(tmp_path: Path) -> None:
+    """A text that is missing or unused is only a warning of the tool; here the tool has to find both."""
+    path = tmp_path / "zh" / "LC_MESSAGES" / "messages.po"
+    path.parent.mkdir(parents=True)
+    text = (LOCALE_FOLDER / "zh" / "LC_MESSAGES" / "messages.po").read_text(encoding="utf-8")
+    entry = '#: sbert_studio/ui/handlers.py\nmsgid "Cancelled."\nmsgstr "'
+    assert entry in text
+    path.write_text(text.replace(entry, entry.replace("Cancelled.", "Abandoned.")), encoding="utf-8")
+    before, after = tool.load(LOCALE_FOLDER / "zh" / "LC_MESSAGES" / "messages.po"), tool.load(path)
+    assert set(tool.missing(after)) - set(tool.missing(before)) == {"sbert_studio/ui/handlers.py: Cancelled."}
+    assert set(tool.unused(after)) - set(tool.unused(before)) == {"Abandoned."}
+
+
+A, B = "second", "all-MiniLM-L6-v2"  # a visitor's name of a model that is a word of the page as well
+SENTENCES = [
+    describe_accuracy({"task": "categories", "score": 0.91}, {"score": 0.85}),
+    capitalize(describe_accuracy({"task": "triplets", "score": 0.85})),
+    describe_metric("cosine_spearman"),
+    to_sentence(
+        _("{message} ({rows})", message=_("the column {name} holds the same text in every row", name=repr(A)), rows=describe_rows([3]))
+    ),
+    ngettext(
+        "only {n} of the {held} held-out rows is labelled “{rarer}”",
+        "only {n} of the {held} held-out rows are labelled “{rarer}”",
+        2,
+        held=9,
+        rarer=A,
+    ),
+    join("; ", [_("the words suggest this order{confirmation}", confirmation=""), _("seed {seed}", seed=3)]),
+    "The disk is full.",
+]
+
+
+def test_sentences_have_nothing_left_in_english() -> None:
+    for sentence in SENTENCES:
+        shown = translate(sentence, "zh")
+        left = re.sub(f"{A}|{B}|Spearman|GB", "", shown)
+        assert HAN.search(shown) and not re.search(r"[A-Za-z]{2}|\.$", left), (sentence, shown)
+        assert all(number in shown for number in re.findall(r"\d[\d.,]*\d", sentence)), shown
+
+
+@pytest.mark.parametrize(
+    ("message", "chinese"),
+    [
+        (ngettext("{n} row", "{n} rows", 1200), "1,200 行"),
+        ("Similarity threshold", "相似度阈值"),
+        (join(" and ", ["Text 1", "Query"]), "Text 1和Query"),
+        (RowReport(60, 58, reasons=(SkippedRows("no text", (4, 9)),)).summarize("evaluated"), "读取 60 行，评估 58，跳过 2"),
+        (
+            join(" · ", ["Search.csv", _("Similarity with scores (STS)"), RowReport(60, 60).summarize("evaluated")]),
+            "Search.csv · 带分数的相似度（STS） · 读取 60 行，评估 60，跳过 0",
+        ),
+        (
+            RowReport(120, 66, 8, (SkippedRows("the score is not a number", tuple(range(46))),)).summarize("used for training"),
+            "读取 120 行，用于训练 66，留出 8，跳过 46",
+        ),
+    ],
+)
+def test_the_order_of_the_words_is_chinese(message: str, chinese: str) -> None:
+    assert translate(message, "zh") == chinese
+
+
+def test_the_examples_of_contributing_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    section = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## Add a text, or a language")[2].partition("\n## ")[0]
+    python, catalog = (re.findall(rf"```{kind}\n(.*?)```", section, re.DOTALL)[0] for kind in ("python", "po"))
+    names: dict[str, str] = {}
+    exec(python, names)
+    assert names["message"] == python.rpartition("# ")[2].strip()
+    (tmp_path / "de" / "LC_MESSAGES").mkdir(parents=True)
+    (tmp_path / "de" / "LC_MESSAGES" / "messages.po").write_text(catalog, encoding="utf-8")
+    load_catalog.cache_clear()
+    monkeypatch.setattr(i18n, "LOCALE_FOLDER", tmp_path)
+    assert translate(names["message"], "de") == "1,204 Zeilen wiederholen frühere, in der Spalte Query."
+    german = load_catalog("de")
+    assert german is not None and (german.name, german.tag) == ("Deutsch", "de-DE")
+    load_catalog.cache_clear()
 
 
 NODE = """
 const { readFileSync } = require("fs");
 globalThis.window = { SB: {} };
 (0, eval)(readFileSync(process.argv[1], "utf8"));
-const translate = window.SB.translator(JSON.parse(readFileSync(process.argv[2], "utf8")).words);
-const asked = JSON.parse(readFileSync(0, "utf8"));
-process.stdout.write(JSON.stringify(asked.map(([text, names]) => translate(text, names) ?? text)));
+const { words, texts, filled } = JSON.parse(readFileSync(0, "utf8"));
+const look = window.SB.translator(words);
+const found = [texts.map(([text, names]) => look(text, names)), filled.map(([parts, values]) => look.fill(parts, values))];
+process.stdout.write(JSON.stringify(found));
 """
-A, B = "second", "all-MiniLM-L6-v2"  # what a visitor called a model is a word of the page's own as well
 
 
 @pytest.fixture(scope="module")
-def chinese() -> Any:
-    """A function: (text, names that a visitor gave) of each → what the page shows."""
+def browser() -> Callable[..., tuple[list[str | None], list[str]]]:
+    """Translate (text, names of visitors) and (parts, values) of template literals, as the page's JavaScript does."""
     node = shutil.which("node")
     if node is None:
         driver = pytest.importorskip("playwright._impl._driver")
         node = driver.compute_driver_executable()[0]
+    words = json.loads(PageCatalogs()._json["zh"])["words"]
 
-    def shown(*asked: tuple[str, list[str]]) -> list[str]:
-        files = [str(ROOT / "assets" / "page" / "language" / "translator.js"), str(LANGUAGES_FOLDER / "zh.json")]
-        done = subprocess.run(
-            [node, "-e", NODE, *files], input=json.dumps(asked), capture_output=True, text=True, check=True, encoding="utf-8"
-        )
-        return list(json.loads(done.stdout))
+    def run(texts: list[tuple[str, list[str]]], filled: list[tuple[list[str], list[object]]]) -> tuple[list[str | None], list[str]]:
+        script = str(ROOT / "assets" / "page" / "language" / "translator.js")
+        sent = json.dumps({"words": words, "texts": texts, "filled": filled})
+        done = subprocess.run([node, "-e", NODE, script], input=sent, capture_output=True, text=True, check=True, encoding="utf-8")
+        found: tuple[list[str | None], list[str]] = tuple(json.loads(done.stdout))  # type: ignore[assignment]
+        return found
 
-    return shown
+    return run
 
 
 @pytest.mark.process
-def test_what_visitors_named_is_shown_as_they_named_it(chinese: Any) -> None:
-    first, column, caption, both, said, own = chinese(
-        ("second", [A]),
-        ("category", ["category"]),
-        ("second · Search", [A, "Search"]),
-        ("second · 7481 is ahead of Search by 0.0033; the rows are too few to tell this from chance.", ["second · 7481", "Search"]),
-        ("second encodes 2.0 times as many sentences per second.", [A, B]),
-        ("second", []),
+def test_the_browser_looks_up_whole_texts(browser: Callable[..., tuple[list[str | None], list[str]]]) -> None:
+    texts, filled = browser(
+        [
+            ("second", []),
+            ("second", ["second"]),
+            ("  Similarity threshold ", []),
+            ("the disk is full", []),
+            ("The disk is full.", []),
+            ("second · Search", []),
+            ("number input for Batch size", []),
+        ],
+        [(["", " found"], ["12"]), (["row ", ""], [7]), (["a", "b"], [1])],
     )
-    assert (first, column, caption) == ("second", "category", "second · Search") and own == "第二条"
-    assert both == "second · 7481 领先 Search，差距 0.0033；行数太少，无法排除偶然。"
-    assert said == "second 每秒编码的句子数是它的 2.0 倍。"
+    assert texts[:3] == ["第二条", None, "  相似度阈值 "] and texts[5] is None
+    assert texts[4] == f"{texts[3]}。" and HAN.search(str(texts[6])) and not re.search("number|for|Batch", str(texts[6]))
+    assert HAN.search(filled[0]) and "12" in filled[0] and HAN.search(filled[1]) and "7" in filled[1] and filled[2] == "a1b"
 
 
-SAID = [
-    f"{A} is better than {B} by 0.0258 (between +0.0101 and +0.0523); that is more than chance.",
-    f"{A} is ahead of {B}: of 100 rows it gets 85 right instead of 80 (between −1 and +5); that could be chance.",
-    "worse, −0.0367 to −0.0162",
-    f"Where {A} and {B} differ most. The models predict the cosine similarity of the two texts.",
-    f"From {A} to {B}, a text keeps 9.5 of its 10 nearest texts on average; 1 of 500 texts has mostly other neighbours.",
-    "Of 500 texts, 491 → 490 lie nearest to one of their own category: that could be chance "
-    "(95% interval of the gain: −0.002 to +0.016; 485 texts that no model was tuned on).",
-    "Better: of 100 new texts it now puts 91 in the right category instead of 85 (gain +0.061, between +0.033 and +0.089).",
-    "Nearest neighbour accuracy on 240 held-out rows",
-    "Nearest neighbour accuracy on the held-out rows",
-    "A blend of the untuned and the tuned model. Nothing is trained again, and you can come back.",
-    f"{A}: 10 of 4,252 words of the texts are not in the model's vocabulary and are ignored.",
-    "2 models on Scored pairs",
-    "Evaluating model 2 of 2 · 30 of 300 pairs",
-    "Method full: 23 million weights are few enough to tune all of them, which is at least as good as adapters.",
-    "3 rows, 7 not converted",
-    "the meaning of the labels.",
-    "5 s",
-]
-
-
-@pytest.mark.process
-def test_whole_sentences_have_nothing_left_in_english(chinese: Any) -> None:
-    for text, shown in zip(SAID, chinese(*((text, [A, B]) for text in SAID)), strict=True):
-        assert not re.search(r"[A-Za-z]{2}| s$|\.$", shown.replace(A, "").replace(B, "")), shown
-        assert all(number in shown for number in re.findall(r"\d[\d.,]*\d", text) if "million" not in text), shown
-
-
-@pytest.mark.process
-def test_the_order_of_the_words_is_chinese(chinese: Any) -> None:
-    said = {
-        "Score on the held-out rows": "留出行上的得分",
-        "23 million weights": "2300 万个权重",
-        "Similarity threshold": "相似度阈值",
-        "2 rows without text in 'Text', skipped (rows 42, 43).": "'Text' 中有 2 行没有文本，已跳过（第 42、43 行）。",
-        "Text 1 and Query": "Text 1和Query",
-    }
-    assert chinese(*((text, ["Text 1", "Query"] if text.startswith("Text 1") else []) for text in said)) == list(said.values())
+def test_a_catalog_is_served_to_the_page() -> None:
+    catalogs = PageCatalogs()
+    chinese = catalogs.languages["zh"]
+    assert (chinese["name"], chinese["tag"]) == ("中文", "zh-CN") and re.fullmatch(r"languages/zh\.json\?\w{12}", chinese["url"])
+    (route,) = catalogs.routes()
+    assert route.path == "/languages/zh.json"
+    assert json.loads(catalogs._json["zh"])["words"]["In queue: {0} of {1}"].count("{") == 2

@@ -6,6 +6,9 @@
   const SVG = "http://www.w3.org/2000/svg";
   const views = {};
 
+  // A text with values, in the page's language: t`${n} texts` has the key "{0} texts". It is English in exported files.
+  const t = (parts, ...values) => (window.SB.language ? window.SB.language.fill(parts, values) : String.raw({ raw: parts }, ...values));
+
   function fill(node, attributes, children) {
     for (const [name, value] of Object.entries(attributes || {})) {
       if (value === null || value === undefined || value === false) continue;
@@ -98,8 +101,8 @@
     if (seconds === null || seconds === undefined) return "–";
     const whole = Math.max(0, Math.round(seconds));
     const minutes = Math.floor(whole / 60), hours = Math.floor(minutes / 60);
-    if (hours) return `${hours} h ${minutes % 60} min`;
-    return minutes ? `${minutes} min ${String(whole % 60).padStart(2, "0")} s` : `${whole} s`;
+    if (hours) return t`${hours} h ${minutes % 60} min`;
+    return minutes ? t`${minutes} min ${String(whole % 60).padStart(2, "0")} s` : t`${whole} s`;
   }
 
   // A Cancel button shows once its work has gone on for a moment, so that quick answers do not make the page jump.
@@ -143,7 +146,7 @@
     (both ? above : place).scrollIntoView({ block: "start", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
   }
 
-  window.SB = { theirs, busy, idle, stopping, reveal, duration, views, el, svg, mount, select, token, isDark, onTheme, setTheme, plotly, plain, number, grouped };
+  window.SB = { t, theirs, busy, idle, stopping, reveal, duration, views, el, svg, mount, select, token, isDark, onTheme, setTheme, plotly, plain, number, grouped };
 
   function start() {
     watchTheme();

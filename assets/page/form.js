@@ -1,7 +1,7 @@
 // A form as one component: its value holds the controls and what stands in them (sbert_studio/ui/forms.py).
 (() => {
   "use strict";
-  const { views, el } = window.SB;
+  const { views, el, t } = window.SB;
 
   // One control: its node, and functions that read and write its value.
   function control(item, id, edit) {
@@ -38,7 +38,7 @@
     }
     if (item.kind === "slider") {
       const bounds = { min: item.min, max: item.max, step: item.step };
-      const number = el("input", { type: "number", ...bounds, "aria-label": `${item.label}: number` }), range = el("input", { type: "range", ...bounds });
+      const number = el("input", { type: "number", ...bounds, "aria-label": t`${item.label}: number` }), range = el("input", { type: "range", ...bounds });
       number.addEventListener("input", () => { range.value = number.value; edit(); });
       range.addEventListener("input", () => { number.value = range.value; edit(); });
       return {

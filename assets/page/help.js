@@ -1,7 +1,7 @@
 // What a term means, on a tap or a key: a mark beside the term opens its sentence, Escape or a tap elsewhere closes it.
 (() => {
   "use strict";
-  const { el } = window.SB;
+  const { el, t } = window.SB;
   const TERMS = {
     "cosine": "The cosine of the angle between two vectors: 1 where they point the same way, 0 where they have nothing to do with each other. It does not depend on how long the texts are.",
     "dot product": "The sum of the products of two vectors' numbers. Of vectors of length one it is the cosine.",
@@ -76,7 +76,7 @@
     const term = found(String(text ?? ""));
     if (!term) return null;
     // No button: within a label that would be what the label names, and the field would have no name.
-    const mark = el("span", { role: "button", tabindex: 0, class: "sb-term", "aria-expanded": "false", "aria-label": `What is ${term.replace(/@$/, "@k")}?` }, "?");
+    const mark = el("span", { role: "button", tabindex: 0, class: "sb-term", "aria-expanded": "false", "aria-label": t`What is ${term.replace(/@$/, "@k")}?` }, "?");
     const press = (event) => { event.preventDefault(); event.stopPropagation(); show(mark, term); };
     mark.addEventListener("click", press);
     mark.addEventListener("keydown", (event) => { if (event.key === "Enter" || event.key === " ") press(event); });

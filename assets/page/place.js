@@ -1,7 +1,7 @@
 // The address: what was seen stands in it, and Back, Forward, a reload or a link lead there again.
 (() => {
   "use strict";
-  const { views, select, el, theirs } = window.SB;
+  const { views, select, el, theirs, t } = window.SB;
   const NAMES = ["tab", "corpus", "model", "q", "mode", "drawn", "colour", "view", "from", "to", "ask", "file", "alike"];
   const OF_A_CORPUS = { alike: "", from: "", to: "", ask: "" };  // what was asked of the corpus that was chosen before
   let host = null, visits = 0, now = null, going = 0, settling = 0, again = null, acted = true, adjusted = "", pending = null;
@@ -60,7 +60,7 @@
     root.classList.toggle("sb-stale", stale.length > 0);
     bar.classList.toggle("sb-made-stale", stale.length > 0);
     theirs(bar, made.theirs);
-    bar.replaceChildren(el("span", {}, stale.length ? `Made with ${made.words}; ${stale.join(" and ")} ${stale.length > 1 ? "are" : "is"} chosen now.` : made.words));
+    bar.replaceChildren(el("span", {}, stale.length ? stale.length > 1 ? t`Made with ${made.words}; ${stale[0]} and ${stale[1]} are chosen now.` : t`Made with ${made.words}; ${stale[0]} is chosen now.` : made.words));
     if (stale.length && made.again) bar.append(el("button", { type: "button", class: "sb-small-button", on: { click: () => document.getElementById(made.again)?.click() } }, "Do it again"));
   }
   function made(root, value) {
@@ -110,7 +110,7 @@
       const now = window.SB.language.now();
       if (now !== spoken) select(chooser, "language", spoken = now);
     });
-    return () => undefined;
+    return (value) => { if (value.words) window.SB.language.rename(value.words); };
   };
 
   // A file of one's own: to where it is taken in, the map's settings where the map is looked at, and its dialog is opened.

@@ -1,7 +1,7 @@
 // The tray in the header: what is under way, how far it is, and Stop; the browser's own tab tells of it as well.
 (() => {
   "use strict";
-  const { views, el, svg, duration, theirs } = window.SB;
+  const { views, el, svg, duration, theirs, t } = window.SB;
   const POLL = 1000 * (window.SB_PAGE?.poll ?? 1), IDLE = 30 * POLL, SEEN = 4 * POLL, KEPT = 10 * 60000, MOST = 8, EDGE = 14;
   const SIGNS = { finished: "✓", stopped: "■", failed: "!", interrupted: "!", asks: "?" };
   const live = (entry) => entry.status === "running" || entry.status === "queued";
@@ -67,13 +67,13 @@
         if (entry.share === null) progress.removeAttribute("aria-valuenow");
         else progress.setAttribute("aria-valuenow", Math.round(entry.share * 100));
         done.style.width = entry.share === null ? "" : `${entry.share * 100}%`;
-        const told = [goes && entry.rate, goes && !ends && entry.left !== null && `${duration(entry.left)} left`, !goes && entry.seconds >= 1 && duration(entry.seconds)].filter(Boolean);
+        const told = [goes && entry.rate, goes && !ends && entry.left !== null && t`${duration(entry.left)} left`, !goes && entry.seconds >= 1 && duration(entry.seconds)].filter(Boolean);
         more.textContent = told.join(" · ");
         more.hidden = !told.length;
         stop.hidden = !goes;
         stop.disabled = ends;
         stop.textContent = ends ? "Stopping…" : "Stop";
-        stop.setAttribute("aria-label", `Stop: ${entry.title}`);
+        stop.setAttribute("aria-label", t`Stop: ${entry.title}`);
         badge.hidden = goes;
         badge.className = `sb-badge sb-${entry.status}`;
         badge.textContent = entry.status === "finished" ? "done" : entry.phase;
@@ -95,15 +95,15 @@
       count.textContent = going.length || "";
       bar.style.width = first ? `${first.share * 100}%` : "0";
       button.classList.toggle("sb-live", going.length > 0);
-      const words = going.length ? `${going.length} under way` : "Nothing is under way";
-      button.setAttribute("aria-label", `Tray of jobs: ${words}`);
+      const words = going.length ? t`${going.length} under way` : "Nothing is under way";
+      button.setAttribute("aria-label", t`Tray of jobs: ${words}`);
       button.title = words;
       title(going, first);
     }
 
     // The browser's tab: how far it is, then how it ended, until somebody has looked.
     function title(going, first) {
-      const words = ended ? `${SIGNS[ended.status] || "✓"} ${ended.status === "finished" ? ended.done : `${ended.title}: ${ended.phase}`}`
+      const words = ended ? `${SIGNS[ended.status] || "✓"} ${ended.status === "finished" ? ended.done : t`${ended.title}: ${ended.phase}`}`
         : first ? `${Math.floor(first.share * 100)}% ${first.title}` : going.length ? `… ${going[0].title}` : "";
       const whole = words ? `${words} – ${given.name}` : given.name;
       theirs(document.querySelector("title"), (ended || first || going[0])?.theirs);
@@ -128,7 +128,7 @@
         when.set(entry.id, now);
         ended = entry;
         theirs(spoken, entry.theirs);
-        spoken.textContent = entry.status === "finished" ? entry.done : `${entry.title}: ${entry.phase}`;
+        spoken.textContent = entry.status === "finished" ? entry.done : t`${entry.title}: ${entry.phase}`;
         looked();
       }
       // What is over stays for a while, though the server may have forgotten it by now; of what it forgot while it went on, nothing is known.

@@ -1,7 +1,7 @@
 // Tables, gauges, lists: one function a view, (root, host) => draw(value).
 (() => {
   "use strict";
-  const { views, el, svg, select, number, grouped, setTheme, isDark } = window.SB;
+  const { views, el, svg, select, number, grouped, setTheme, isDark, t } = window.SB;
   const empty = (text) => el("div", { class: "sb-empty" }, text);
 
   views.header = (root) => (value) => {
@@ -47,7 +47,7 @@
     root.replaceChildren(...value.notes.filter((note) => !hidden.has(note.text)).map((note) => el("div", { class: note.quiet ? "sb-banner sb-banner-quiet" : "sb-banner", role: "status" },
       el("p", {}, el("strong", {}, note.text), ...note.advice.map((words) => ` ${words}`)),
       el("div", { class: "sb-banner-ways" },
-        note.models.map((one) => el("button", { type: "button", class: "sb-small-button", on: { click: () => select(host, "model", one.name) } }, `Use ${one.title}`)),
+        note.models.map((one) => el("button", { type: "button", class: "sb-small-button", on: { click: () => select(host, "model", one.name) } }, t`Use ${one.title}`)),
         note.link ? el("a", { class: "sb-small-button", href: note.link.href, target: "_blank", rel: "noopener" }, note.link.words) : null,
         note.tab ? el("button", { type: "button", class: "sb-small-button", on: { click: () => document.querySelector("#tab-models-button")?.click() } }, "To the Models tab") : null,
         note.hide ? el("button", { type: "button", class: "sb-small-button", on: { click: () => { hidden.add(note.text); draw(value); } } }, "Hide") : null))));
@@ -175,8 +175,8 @@
   // What only the owner can say: the question, their own rows, and a button an answer.
   views.questions = (root, host) => (value) => {
     const row = (shown) => el("li", {},
-      el("div", { class: "sb-question-texts" }, shown.texts.map((text, place) => el("p", { "data-text": `Text ${place + 1}` }, el("span", { translate: "no" }, text)))),
-      el("div", { class: "sb-question-row" }, el("span", { class: "sb-dim" }, `Row ${shown.row}`),
+      el("div", { class: "sb-question-texts" }, shown.texts.map((text, place) => el("p", { "data-text": t`Text ${place + 1}` }, el("span", { translate: "no" }, text)))),
+      el("div", { class: "sb-question-row" }, el("span", { class: "sb-dim" }, t`Row ${shown.row}`),
         shown.value ? el("b", { translate: "no" }, shown.value) : null, shown.read_as ? el("span", { class: "sb-badge" }, shown.read_as) : null));
     root.replaceChildren(el("h3", {}, value.title), ...value.questions.map((one, number) => el("section", { class: "sb-question", "aria-label": one.question },
       el("p", { class: "sb-verdict" }, one.question), one.why ? el("p", { class: "sb-dim" }, one.why) : null,

@@ -5,30 +5,49 @@ GRADIO = (
     *("- or -", "Clear", "Click to Upload", "Click to upload or drop files", "Connection errored out.", "Connection Lost", "Download"),
     *("Drop File Here", "Dropdown", "Edit", "Empty", "Error", "File", "Info", "Loading", "Loading...", "Remove", "Remove this file"),
     *("Connection to the server was lost. Attempting reconnection...", "Reset to default value", "Success", "Uploading...", "Waiting"),
-    *("Warning", "In queue: {0} of {1}", "number input for {0}", "range slider for {0}", "processing |", "queue: {0}/{1} |", "or"),
+    *(
+        "Warning",
+        "In queue: {place} of {size}",
+        "number input for {label}",
+        "range slider for {label}",
+        "processing |",
+        "queue: {place}/{size} |",
+        "or",
+    ),
     "Lost connection due to leaving page. Rejoining queue...",
     "On mobile, the connection can break if this tab is unfocused or the device sleeps, losing your position in queue.",
     "There is a long queue of requests pending. Duplicate this Space to skip.",
     "Waiting for file(s) to finish uploading, please retry.",
 )
 
-_YEAR = "January February March April May June July August September October November December"
-MONTHS = tuple(f"{{0}} {month} {{1}}" for month in _YEAR.split())
+MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December")
 
-# Measures, whose names are made of the keys of their scores.
+# Names of measures, which are made of the keys of their scores.
+_KINDS = ("Spearman", "Pearson", "accuracy", "F1", "AP", "precision", "recall")
 MEASURES = (
-    *("Cosine {0}", "Dot {0}", "Euclidean {0}", "Manhattan {0}", "Accuracy", "accuracy", "Accuracy at {0}", "V measure", "Ndcg at 10"),
-    *("Macro F1", "Anisotropy", "Uniformity", "Alignment", "Homogeneity", "Completeness"),
-    *("Nearest neighbour accuracy", "Centroid accuracy", "Recall at {0}", "F1 threshold"),
+    *(f"{similarity} {kind}" for similarity in ("Cosine", "Dot", "Euclidean", "Manhattan") for kind in _KINDS),
+    *(
+        "Accuracy",
+        "accuracy",
+        "V measure",
+        "Ndcg at 10",
+        "Macro F1",
+        "Anisotropy",
+        "Uniformity",
+        "Alignment",
+        "Homogeneity",
+        "Completeness",
+    ),
+    *("Nearest neighbour accuracy", "Centroid accuracy", "F1 threshold"),
+    *(f"{kind} at {k}" for kind in ("Accuracy", "Recall") for k in (1, 5, 10, 100)),
 )
+# Between texts in a row.
+SEPARATORS = (", ", "; ", ": ", " and ", " or ", ", and ")
 # What is said in parts, each of which may stand alone.
 PARTS = (
     *(
         "not converted",
-        "{0}, {1} not converted",
-        "{0} s",
-        "{0} left out",
-        "{0}: of {1} rows it gets {2} right instead of {3}",
+        "{message} ({rows})",
         "Sentences/s",
         "dot",
         "euclidean",
@@ -53,7 +72,22 @@ NAMES = {
         "markers+text",
         "lines+markers",
     ),
-    *("say {0}", "accuracy@", "Wi", "Choices", "Start", "Mapping", "Sigmoid", "Cbow", "Quality", "Article Title", "Article Link"),
+    *(
+        "say {verdict}",
+        "gold_label sentence1_binary_parse",
+        '{"ImportId"',
+        '{"query": "query: ", "document": "passage: "}',
+        "accuracy@",
+        "Wi",
+        "Choices",
+        "Start",
+        "Mapping",
+        "Sigmoid",
+        "Cbow",
+        "Quality",
+        "Article Title",
+        "Article Link",
+    ),
     *("Sentence1", "Sentence2", "Sentence3", "pair_ID sentence_A sentence_B", "{0} --target {1}", "{0} si", "ABCDEFabcdef _-.#"),
     *("première", "deuxième", "schlagwörter", "título", "Wqkv", "tf_*", "flax_*", "torch.nn.modules.linear.Identity"),
     *("torch.nn.modules.activation.Sigmoid", "MSRpar", "MSRvid", "SMTeuroparl", "SMTnews", "SICK_test_annotated", "SICK_trial"),

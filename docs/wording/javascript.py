@@ -1,4 +1,4 @@
-"""The templates of JavaScript files: string literals and template literals, found by a scanner that knows comments and patterns."""
+"""Texts of JavaScript files: string literals, found by a scanner that knows comments and patterns."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from docs.wording.templates import Part, spelled, trimmed
+from docs.wording.templates import has_words, is_prose
 
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
-_CHOICE = re.compile(r"""\?\s*("[^"]*"|'[^']*'|`[^`$]*`)\s*:\s*("[^"]*"|'[^']*'|`[^`$]*`)\s*$""")
 _BEFORE_PATTERN = re.compile(r"(^|[=(,:;!&|?{}\[+>]|\breturn|\btypeof|\bcase)\s*$")
 
 
-def templates(path: Path) -> Iterator[str]:
-    """Every template of a file, in its order."""
-    yield from _scanned(path.read_text(encoding="utf-8"))
+def texts(path: Path, *, literals: str = "prose") -> Iterator[str]:
+    """Yield the texts of a file in their order; with ``all`` also single words, which may be names."""
+    for text, is_message in _scanned(path.read_text(encoding="utf-8")):
+        if has_words(text) if is_message else (literals == "all" or is_prose(text)):
+            yield " ".join(text.split())
 
 
-def _scanned(code: str) -> Iterator[str]:
+def _scanned(code: str) -> Iterator[tuple[str, bool]]:
+    """Yield strings, and whether each is a message (a template literal with the tag ``t``)."""
     at = 0
     while at < len(code):
         sign = code[at]
@@ -28,10 +30,12 @@ def _scanned(code: str) -> Iterator[str]:
             at = code.find("*/", at) + 2
         elif sign in "\"'":
             text, at = _string(code, at)
-            yield trimmed(text)
+            yield text, False
         elif sign == "`":
-            parts, inner, at = _template(code, at)
-            yield from (trimmed(one) for one in spelled(parts))
+            is_message = code[:at].endswith("t") and not code[at - 2].isalnum()
+            text, inner, at = _template(code, at)
+            if is_message or not inner:
+                yield text, is_message
             for piece in inner:
                 yield from _scanned(piece)
         elif sign == "/" and _BEFORE_PATTERN.search(code[max(0, at - 12) : at]):
@@ -55,23 +59,29 @@ def _string(code: str, at: int) -> tuple[str, int]:
     return text, at + 1
 
 
-def _template(code: str, at: int) -> tuple[list[Part], list[str], int]:
-    """The parts of a template literal, the code in its holes, and where it ends."""
-    at, parts, inner, text = at + 1, [], [], ""
-    parts = []
+def _template(code: str, at: int) -> tuple[str, list[str], int]:
+    """Return the text of a template literal with named placeholders, the code in its holes, and where it ends."""
+    at, inner, text = at + 1, [], ""
     while code[at] != "`":
         if code.startswith("${", at):
             end = _closing(code, at + 2)
-            piece = code[at + 2 : end]
-            choice = _CHOICE.search(piece)
-            parts += [[text], [choice[1][1:-1], choice[2][1:-1]] if choice else None]
-            inner.append(piece[: choice.start()] if choice else piece)
-            text, at = "", end + 1
+            inner.append(code[at + 2 : end])
+            text, at = f"{text}{{{_name(inner[-1], text)}}}", end + 1
         elif code[at] == "\\":
             text, at = text + _ESCAPES.get(code[at + 1], code[at + 1]), at + 2
         else:
             text, at = text + code[at], at + 1
-    return [*parts, [text]], inner, at + 1
+    return text, inner, at + 1
+
+
+def _name(expression: str, text: str) -> str:
+    """Return a name for a placeholder that ``text`` does not have yet: the first property or variable that the expression reads."""
+    found = re.search(r"([A-Za-z_]\w*)(?![\w.(\"'])", re.sub(r"[\"'].*?[\"']", "", expression))
+    name, number = found[1] if found else "value", 2
+    first = name
+    while f"{{{name}}}" in text:
+        name, number = f"{first}{number}", number + 1
+    return name
 
 
 def _closing(code: str, at: int) -> int:

@@ -1,4 +1,4 @@
-"""The templates of Python files: string literals, f-strings, and what is put together by ``+``."""
+"""Texts of Python files: messages (``_``, ``ngettext``, ``count``), and literals that reach the page as they are."""
 
 from __future__ import annotations
 
@@ -6,97 +6,82 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from docs.wording.templates import Part, spelled, trimmed
+from docs.wording.templates import has_words, is_prose
 
+Text = str | tuple[str, str]
+"""A text, or one for a single thing and one for several."""
 # Arguments that nobody reads, and calls whose words stay in the code.
 _SILENT = {
-    *(
-        "again",
-        "api_name",
-        "api_visibility",
-        "classes",
-        "elem_classes",
-        "elem_id",
-        "encoding",
-        "form",
-        "js",
-        "show_progress",
-        "storage_key",
-    ),
-    "variant",
+    *("again", "api_name", "api_visibility", "classes", "elem_classes", "elem_id", "encoding", "form", "js", "show_progress"),
+    *("storage_key", "variant"),
 }
 _UNSEEN = {
-    *(
-        "AssertionError",
-        "Fraction",
-        "KeyError",
-        "Literal",
-        "NewType",
-        "NotImplementedError",
-        "OSError",
-        "RuntimeError",
-        "TypeError",
-        "TypeVar",
-    ),
-    *("ValueError", "CrossWeightsError", "cast", "environ", "execute", "executemany", "executescript", "getLogger", "log", "logger"),
-    *("logging", "re", "strftime", "warnings"),
+    *("AssertionError", "Fraction", "KeyError", "Literal", "NewType", "NotImplementedError", "OSError", "RuntimeError", "TypeError"),
+    *("TypeVar", "ValueError", "CrossWeightsError", "cast", "environ", "execute", "executemany", "executescript", "getLogger", "log"),
+    *("logger", "logging", "re", "strftime", "warnings"),
 }
+_UNREAD_FIELDS = {"annotation", "returns", "slice", "decorator_list", "type_comment"}
 
 
-def templates(path: Path) -> Iterator[str]:
-    """Every template of a file, one after the other, in its order."""
-    yield from _walked(ast.parse(path.read_text(encoding="utf-8")))
+def texts(path: Path, *, literals: str = "prose") -> Iterator[Text]:
+    """Yield the texts of a file in their order.
+
+    Args:
+        literals: which strings that no function marks as messages: ``prose``, ``all`` (also single words, which may be names) or ``none``.
+    """
+    yield from _walk(ast.parse(path.read_text(encoding="utf-8")), literals)
 
 
-def _walked(node: ast.AST) -> Iterator[str]:
-    if isinstance(node, ast.Assert | ast.Compare) or (isinstance(node, ast.Raise) and _unseen(node.exc)):
+def _walk(node: ast.AST, literals: str) -> Iterator[Text]:
+    message = _message(node) if isinstance(node, ast.Call) else None
+    if message is not None:
+        yield message
+    elif isinstance(node, ast.Constant):
+        if isinstance(node.value, str) and node.value and (literals == "all" or (literals == "prose" and is_prose(node.value))):
+            yield " ".join(node.value.split())
         return
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-        return  # a docstring
-    if _is_literal(node):
-        yield from (text for one in spelled(_parts(node)) if (text := trimmed(one)))
-        yield from _within(node)
-        return
-    if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and _is_setting(node.value):
+    elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and _called(node.value) == "setting" and literals != "none":
         yield node.target.id.replace("_", " ").capitalize()  # the label of its control
-    for child in _call(node) if isinstance(node, ast.Call) else _children(node):
-        yield from _walked(child)
-    if isinstance(node, ast.Call):
-        yield from _counted(node)
+    for child in _children(node, skip_first=message is not None):
+        yield from _walk(child, literals)
 
 
-def _is_literal(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant | ast.JoinedStr) or (
-        isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and _is_text(node)
-    )
+def _message(call: ast.Call) -> Text | None:
+    words = [one.value for one in call.args if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+    match _called(call), words:
+        case "_", [template] if has_words(template):
+            return template
+        case "ngettext", [single, several]:
+            return single, several
+        case "count", [noun, *plural]:
+            return f"{{n}} {noun}", f"{{n}} {plural[0] if plural else noun + 's'}"
+    return None
 
 
-def _children(node: ast.AST) -> Iterator[ast.AST]:
-    for name, value in ast.iter_fields(node):
-        if name not in {"annotation", "returns", "slice", "decorator_list", "type_comment"}:
-            yield from (child for child in (value if isinstance(value, list) else [value]) if isinstance(child, ast.AST))
+def _called(node: ast.AST | None) -> str:
+    return node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
 
 
-def _call(node: ast.Call) -> list[ast.AST]:
-    """What of a call may be read: its arguments, unless they are for the log, a pattern or a programmer."""
-    if _unseen(node):
+def _children(node: ast.AST, *, skip_first: bool) -> list[ast.AST]:
+    """Return what of a node may be read: not conditions, docstrings, errors of programmers, or arguments with the names of things."""
+    if isinstance(node, ast.Assert | ast.Compare | ast.JoinedStr) or (isinstance(node, ast.Raise) and _is_unseen(node.exc)):
         return []
-    own = [] if isinstance(node.func, ast.Name) else [node.func]
-    return [*own, *node.args, *(keyword.value for keyword in node.keywords if keyword.arg not in _SILENT)]
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        return []
+    if isinstance(node, ast.Call):
+        if _is_unseen(node):
+            return []
+        own = [] if isinstance(node.func, ast.Name) else [node.func]
+        args = [one for one in node.args if not (skip_first and isinstance(one, ast.Constant))]
+        return [*own, *args, *(one.value for one in node.keywords if one.arg not in _SILENT)]
+    fields = [value for name, value in ast.iter_fields(node) if name not in _UNREAD_FIELDS]
+    return [child for value in fields for child in (value if isinstance(value, list) else [value]) if isinstance(child, ast.AST)]
 
 
-def _counted(node: ast.Call) -> Iterator[str]:
-    """``count(n, "row")`` says "1 row" or "3 rows"."""
-    nouns = [each.value for each in node.args[1:] if isinstance(each, ast.Constant) and isinstance(each.value, str)]
-    if isinstance(node.func, ast.Name) and node.func.id == "count" and nouns:
-        yield from (f"{{0}} {noun}" for noun in (nouns[0], nouns[1] if len(nouns) > 1 else f"{nouns[0]}s"))
-
-
-def _unseen(node: ast.AST | None) -> bool:
-    """Whether a call's words are for the log, a pattern or a programmer."""
+def _is_unseen(node: ast.AST | None) -> bool:
     if not isinstance(node, ast.Call):
         return False
-    func = node.func
+    func: ast.AST = node.func
     names = []
     while isinstance(func, ast.Attribute):
         names.append(func.attr)
@@ -104,61 +89,3 @@ def _unseen(node: ast.AST | None) -> bool:
     if isinstance(func, ast.Name):
         names.append(func.id)
     return bool(_UNSEEN & set(names[-1:] + names[:1]))
-
-
-def _is_setting(node: ast.AST | None) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "setting"
-
-
-def _is_text(node: ast.AST) -> bool:
-    """Whether one of the parts that are added is a literal."""
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        return _is_text(node.left) or _is_text(node.right)
-    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
-
-
-def _parts(node: ast.AST) -> list[Part]:
-    if isinstance(node, ast.Constant):
-        return [[node.value]] if isinstance(node.value, str) else [[]] if node.value is None else [None]
-    if isinstance(node, ast.JoinedStr):
-        return [part for value in node.values for part in _parts(value)]
-    if isinstance(node, ast.FormattedValue):
-        return _parts(node.value) if isinstance(node.value, ast.IfExp) and node.conversion < 0 else [None]
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        return [*_parts(node.left), *_parts(node.right)]
-    if isinstance(node, ast.IfExp):
-        found = [*_variants(node.body), *_variants(node.orelse)]
-        return [found]
-    return [None]
-
-
-def _variants(node: ast.AST) -> list[str]:
-    """What one side of a condition can say; its holes are numbered with those around it."""
-    import re
-
-    if isinstance(node, ast.Constant | ast.JoinedStr | ast.IfExp) or (isinstance(node, ast.BinOp) and _is_text(node)):
-        return [re.sub(r"\{\d+\}", "\0", one) for one in spelled(_parts(node))]
-    return ["\0"]
-
-
-def _within(node: ast.AST) -> Iterator[str]:
-    """What stands in the holes of a literal may be a literal itself."""
-    if isinstance(node, ast.FormattedValue):
-        yield from _inside(node.value)
-    elif isinstance(node, ast.JoinedStr):
-        for value in node.values:
-            yield from _within(value)
-    elif isinstance(node, ast.BinOp):
-        for side in (node.left, node.right):
-            yield from _within(side) if isinstance(side, ast.JoinedStr | ast.BinOp | ast.Constant) else _inside(side)
-
-
-def _inside(node: ast.AST) -> Iterator[str]:
-    if isinstance(node, ast.IfExp):
-        for side in (node.body, node.orelse):
-            if isinstance(side, ast.JoinedStr | ast.BinOp):
-                yield from _within(side)
-            elif not isinstance(side, ast.Constant):
-                yield from _inside(side)
-    else:
-        yield from _walked(node)

@@ -18,13 +18,14 @@ from starlette.middleware import Middleware
 from ..caches import tune_malloc
 from ..data.samples import list_samples
 from ..errors import StudioError
+from ..i18n import ENGLISH, _
 from ..services.janitor import Janitor
 from ..settings import reduce_gradio_analytics, trust_proxies
 from . import banner, basket, gradio_patches, i18n, routing, tabs, task_list, theme
 from .api.endpoints import build_api
 from .api.mcp import configure_mcp
 from .events import cancellable_tasks, drop_hidden_progress, join_events
-from .i18n import LANGUAGES_FOLDER, GradioInEnglish, languages, static_url
+from .i18n import GradioInEnglish, PageCatalogs, static_url
 from .page import Page
 from .panel import Panel
 from .sessions.blocks import StudioBlocks
@@ -65,7 +66,7 @@ def build_page(studio: Studio, page: Page) -> gr.Blocks:
         studio.catalog.allow_folders = False
     with StudioBlocks(title=NAME, analytics_enabled=False, delete_cache=(_CLEAN_EVERY, _KEEP_UPLOADS), fill_width=True) as blocks:
         page.draw_states()
-        page.language = gr.Textbox(i18n.ENGLISH, visible="hidden", label="language", elem_id="language")
+        page.language = gr.Textbox(ENGLISH, visible="hidden", label="language", elem_id="language")
         with gr.Row(elem_classes=["sb-header"]):
             view("header", {"title": NAME, "tagline": TAGLINE, **_device(studio)})
             tasks = task_list.draw_task_list(page, NAME)
@@ -122,8 +123,8 @@ def launch(
     page = Page(studio, replace(studio.settings, host=host, share=share).shared)
     blocks = build_page(studio, page)
     tune_malloc()
-    plotly = plotly_folder()
-    gr.set_static_paths([plotly, LANGUAGES_FOLDER])
+    plotly, catalogs = plotly_folder(), PageCatalogs(blocks)
+    gr.set_static_paths([plotly])
     reduce_gradio_analytics()
     trust_proxies(studio.settings)
     blocks.queue(max_size=128, default_concurrency_limit=_CONCURRENCY)
@@ -138,7 +139,7 @@ def launch(
         css=theme.css(),
         head=theme.head(
             static_url(plotly / "plotly.min.js"),
-            languages(),
+            catalogs.languages,
             [sample.title for sample in list_samples()],
             studio.settings.poll_seconds,
             cancellable_tasks(blocks),
@@ -153,7 +154,7 @@ def launch(
         show_error=False,
         prevent_thread_lock=True,
         app_kwargs={
-            "routes": gradio_patches.patched_routes(),
+            "routes": [*gradio_patches.patched_routes(), *catalogs.routes()],
             "middleware": [
                 Middleware(HostCheck, allowed=AllowedHosts(host, studio.settings.allowed_hosts, share=share)),
                 Middleware(McpCallerMiddleware),
@@ -229,11 +230,11 @@ def _device(studio: Studio) -> dict[str, str]:
     device = resolve_device(studio.settings.device)
     if device.type == "cuda":
         name = torch.cuda.get_device_name(device)
-        return {"device": name.removeprefix("NVIDIA "), "device_title": f"Models run on {name}"}
+        return {"device": name.removeprefix("NVIDIA "), "device_title": _("Models run on {name}", name=name)}
     if device.type == "mps":
         return {"device": "Apple GPU", "device_title": "Models run on the Apple GPU"}
     threads = torch.get_num_threads()
-    return {"device": "CPU", "device_title": f"Models run on the processor, {threads} threads"}
+    return {"device": "CPU", "device_title": _("Models run on the processor, {threads} threads", threads=threads)}
 
 
 def _warm_up(studio: Studio) -> None:

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar, overload
 
 import gradio as gr
 
-from ..errors import StudioError, describe_rows, to_user_error
+from ..errors import StudioError, to_user_error
+from ..i18n import _, join, to_sentence
 from ..progress import StoppedError, checkpoint
+from .sessions.language import TOAST, localize
 from .sessions.tasks import TASKS
-from .views import Update, to_sentence
+from .views import Update
 
 if TYPE_CHECKING:
     from ..progress import Progress
@@ -28,8 +30,8 @@ R = TypeVar("R")
 # Before 3 seconds and 5% of the work, an estimate of the time left would be a guess.
 _MIN_SECONDS, _MIN_SHARE = 3.0, 0.05
 _MAX_SECONDS = 100  # longer estimates are in minutes
-_TITLE = "That did not work"
-_UNEXPECTED = "Something went wrong on our side; it has been logged. Please try again."
+_TITLE = _("That did not work")
+_UNEXPECTED = _("Something went wrong on our side; it has been logged. Please try again.")
 
 
 def handle_errors(handler: Callable[P, R], *, stop: bool = False, work: str = "", newest: bool = False) -> Callable[P, R | Update]:
@@ -56,8 +58,8 @@ def handle_errors(handler: Callable[P, R], *, stop: bool = False, work: str = ""
             return _skip() if newest and task.superseded else result
         except StoppedError:
             if stop:
-                raise gr.Error("Cancelled.", duration=4, print_exception=False, title="Stopped") from None
-            gr.Info("Cancelled; nothing was changed.", duration=4, title="Stopped")
+                raise gr.Error(localize(_("Cancelled.")), duration=4, print_exception=False, title=localize(_("Stopped"))) from None
+            gr.Info(localize(_("Cancelled; nothing was changed.")), duration=4, title=localize(_("Stopped")))
             return _skip()
         except StudioError as error:
             return _show(_message(error), stop)
@@ -65,7 +67,7 @@ def handle_errors(handler: Callable[P, R], *, stop: bool = False, work: str = ""
             raise
         except Exception as error:
             known = log_unexpected(error, getattr(handler, "__name__", ""))
-            return _show(_UNEXPECTED if known is None else _message(known), stop)
+            return _show(localize(_UNEXPECTED) if known is None else _message(known), stop)
 
     call.work = work  # type: ignore[attr-defined]
     return call
@@ -88,15 +90,14 @@ def log_unexpected(error: Exception, action: str) -> StudioError | None:
 
 def _message(error: StudioError) -> str:
     """Return an error as a toast shows it. Toasts read HTML, and a message may quote a cell."""
-    rows = f" ({describe_rows(error.rows)})" if error.rows else ""
-    parts = (to_sentence(html.escape(part)) for part in (f"{error.message}{rows}", error.hint))
-    return "<br>".join(filter(None, parts))
+    parts = [to_sentence(_("{text}", text=part)) for part in (error.describe(), error.hint) if part]
+    return "<br>".join(map(html.escape, localize(parts, TOAST)))
 
 
 def _show(message: str, stop: bool) -> Update:
     if stop:
-        raise gr.Error(message, duration=12, print_exception=False, title=_TITLE)
-    gr.Warning(message, duration=12, title=_TITLE)
+        raise gr.Error(message, duration=12, print_exception=False, title=localize(_TITLE))
+    gr.Warning(message, duration=12, title=localize(_TITLE))
     return _skip()
 
 
@@ -110,7 +111,9 @@ def time_left(done: int, total: int, seconds: float) -> str:
         return ""
     left = seconds / done * (total - done)
     rounded = max(5, 5 * round(left / 5))
-    return f" · about {rounded} s left" if rounded < _MAX_SECONDS else f" · about {round(left / 60)} min left"
+    if rounded < _MAX_SECONDS:
+        return _(" · about {seconds} s left", seconds=rounded)
+    return _(" · about {minutes} min left", minutes=round(left / 60))
 
 
 @overload
@@ -133,6 +136,7 @@ def progress_callback(progress: gr.Progress | None, description: str) -> Progres
             task.report(description, done, total)
             if task.superseded:
                 return
-        progress((done, total) if total else None, desc=description + time_left(done, total, time.monotonic() - start))
+        text = join("", [description, time_left(done, total, time.monotonic() - start)])
+        progress((done, total) if total else None, desc=localize(text))
 
     return report

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 
 import gradio as gr
+from starlette.responses import Response
+from starlette.routing import Route
 
 from ..data.samples import SampleTexts, sample_texts
+from ..i18n import ENGLISH, Message, languages, load_catalog
 from .page import Page
 from .panel import Panel, Selection
-from .sessions.middleware import App, Message, Receive, Scope, Send
+from .sessions.language import LANGUAGES
+from .sessions.middleware import App, Receive, Scope, Send
+from .sessions.middleware import Message as HttpMessage
+from .sessions.tasks import session_id
 from .state import Header, is_visitor_id, new_visitor_id
 from .theme import PAGE
-from .views import UNCHANGED, Unchanged, Update, view
+from .views import UNCHANGED, Unchanged, Update, Value, view
 
-LANGUAGES_FOLDER = PAGE.parent / "languages"
-ENGLISH = "en"
+_A_YEAR = 31_536_000  # seconds
 _LINKED = "linked"
 _ASK_BROWSER = "(owner, _, ...rest) => [owner, window.SB ? SB.opening() : 'en', ...rest]"
 # Gradio reads the browser's language before the page's own scripts run. It is told English, which the page translates.
@@ -30,16 +37,53 @@ for (const [name, value] of [["language", "en"], ["languages", ["en"]]]) {
 </script>"""
 
 
-def languages() -> dict[str, dict[str, str]]:
-    """Return the languages besides English for the page's JavaScript: ``{code: {name, tag, url}}``.
+class PageCatalogs:
+    """Translations for the page's JavaScript, which looks up whole texts: labels, and templates of its own.
 
-    The browser downloads the translations from ``url`` when they are needed.
+    The browser downloads those of its language when they are needed.
+
+    Args:
+        blocks: the page; the messages that it is drawn with are translated here, since no event sends them.
     """
-    found = {}
-    for path in sorted(LANGUAGES_FOLDER.glob("*.json")):
-        content = json.loads(path.read_text(encoding="utf-8"))
-        found[path.stem] = {"name": content["name"], "tag": content["tag"], "url": static_url(path)}
-    return found
+
+    def __init__(self, blocks: gr.Blocks | None = None) -> None:
+        drawn = _messages([vars(block) for block in blocks.blocks.values()]) if blocks is not None else []
+        self._json: dict[str, str] = {}
+        self.languages: dict[str, dict[str, str]] = {}
+        for code in languages():
+            catalog = load_catalog(code)
+            assert catalog is not None
+            words = {_number(key, key): _number(key, text) for key, text in catalog.texts.items()}
+            words |= {str(message): catalog.translate(message) for message in drawn}
+            self._json[code] = json.dumps({"words": words}, ensure_ascii=False)
+            version = hashlib.sha256(self._json[code].encode()).hexdigest()[:12]
+            self.languages[code] = {"name": catalog.name, "tag": catalog.tag, "url": f"languages/{code}.json?{version}"}
+
+    def routes(self) -> list[Route]:
+        """Return the routes that serve the translations."""
+        headers = {"cache-control": f"max-age={_A_YEAR}"}
+
+        def route(code: str, text: str) -> Route:
+            return Route(f"/languages/{code}.json", lambda _request: Response(text, media_type="application/json", headers=headers))
+
+        return [route(code, text) for code, text in self._json.items()]
+
+
+def _number(key: str, text: str) -> str:
+    """Replace the names of placeholders by their places in ``key``, as the template literals of JavaScript have none."""
+    places: dict[str, int] = {}
+    for name in re.findall(r"\{(\w+)\}", key):
+        places.setdefault(name, len(places))
+    return re.sub(r"\{(=?)(\w+)\}", lambda found: f"{{{found[1]}{places.get(found[2], found[2])}}}", text)
+
+
+def _messages(value: object) -> list[Message]:
+    """Return the messages in the properties of components."""
+    if isinstance(value, Message):
+        return [value]
+    if isinstance(value, dict):
+        return [message for item in value.values() for message in _messages(item)]
+    return [message for item in value for message in _messages(item)] if isinstance(value, list | tuple) else []
 
 
 def static_url(path: Path) -> str:
@@ -58,10 +102,10 @@ class GradioInEnglish:
         if scope["type"] != "http" or scope["method"] != "GET":
             await self.app(scope, receive, send)
             return
-        start: Message = {}
+        start: HttpMessage = {}
         page = b""
 
-        async def insert_script(message: Message) -> None:
+        async def insert_script(message: HttpMessage) -> None:
             nonlocal page
             if message["type"] == "http.response.start" and _is_html(message):
                 start.update(message)
@@ -78,7 +122,7 @@ class GradioInEnglish:
         await self.app(scope, receive, insert_script)
 
 
-def _is_html(message: Message) -> bool:
+def _is_html(message: HttpMessage) -> bool:
     headers = {name.lower(): value for name, value in message["headers"]}
     return headers.get(b"content-type", b"").startswith(b"text/html") and b"content-encoding" not in headers
 
@@ -122,12 +166,17 @@ class OpeningView:
 
 @dataclass(frozen=True)
 class LanguageView:
-    """Values that change with the page's language, since the visitor neither chose nor wrote them."""
+    """Values that change with the page's language, since the visitor neither chose nor wrote them.
+
+    Attributes:
+        renamed: translations of the messages that the page shows.
+    """
 
     language: str
     texts: ExampleTexts
     corpus: str | Unchanged = UNCHANGED
     model: Update | Unchanged = UNCHANGED
+    renamed: Value | Unchanged = UNCHANGED
 
 
 def visitor_state(owner: object) -> dict[str, str]:
@@ -144,6 +193,7 @@ def open_page(page: Page, owner: object, language: object, saved_model: object, 
         language: of the page, followed by ``linked`` if its address names a corpus, which is opened afterwards.
     """
     code, _, linked = str(language or ENGLISH).partition(" ")
+    LANGUAGES.set_language(session_id(), code)
     visitor = visitor_state(owner)
     corpus: str | Unchanged = UNCHANGED
     model: Update | Unchanged = UNCHANGED
@@ -170,7 +220,8 @@ def switch_language(page: Page, owner: object, language: str, header: Header, te
         key = page.corpora.open(owner, wanted)
         model = page.select_fitting_model(key, header)
         corpus = key
-    return LanguageView(code, translate_examples(language, code, texts), corpus, model)
+    renamed = {"live": False, "words": LANGUAGES.set_language(session_id(), code)}
+    return LanguageView(code, translate_examples(language, code, texts), corpus, model, renamed)
 
 
 def translate_examples(before: str, after: str, texts: ExampleTexts) -> ExampleTexts:
@@ -189,8 +240,8 @@ def connect_languages(page: Page, blocks: gr.Blocks) -> gr.events.Dependency:
     Returns:
         the event after which the visitor has an id.
     """
-    panel = Panel(page, **page.examples)
-    loaded = panel.on(blocks.load, open_page, quiet=True, js=_ASK_BROWSER)
     choice = view("language", {"live": False}, elem_id="language-choice")
+    panel = Panel(page, **page.examples, renamed=choice)
+    loaded = panel.on(blocks.load, open_page, quiet=True, js=_ASK_BROWSER)
     panel.on(choice.select, switch_language, each=True, quiet=True)
     return loaded

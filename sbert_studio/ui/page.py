@@ -15,6 +15,7 @@ from .basket import BasketStore
 from .corpora import CorpusStore
 from .sessions.blocks import SessionHolder
 from .sessions.file_store import FileStore, TempFiles
+from .sessions.language import LANGUAGES
 from .sessions.memory_store import MemoryStore, TypedStore
 from .sessions.tasks import TASKS, client_address, session_id
 from .state import Header, ModelUpdate, OpenedCorpus, OtherTexts, SelectedCorpus, Session, is_visitor_id, new_visitor_id
@@ -119,6 +120,7 @@ class Page:
         self.memory.close(session_id())
         self.corpora.close_session(session_id())
         self.sessions.closed(session_id())
+        LANGUAGES.close(session_id())
 
     def sweep(self) -> None:
         self.memory.sweep()

@@ -43,6 +43,7 @@ import gradio as gr
 
 from .events import Handler, run_alone
 from .handlers import handle_errors
+from .sessions.language import localize
 from .views import UNCHANGED
 
 if TYPE_CHECKING:
@@ -223,15 +224,37 @@ class _Binding:
             if result is not None:
                 raise TypeError(f"{_name_of(self._handler)} returns a value for no component: annotate its view model, or name an output")
             return None
-        if self._output and isinstance(self._output, str):
-            return gr.skip() if result is UNCHANGED else result
-        if result is None:
+        if result is None and not (self._output and isinstance(self._output, str)):
             return gr.skip()
-        if isinstance(result, tuple):
-            return [gr.skip() if value is UNCHANGED else value for value in result]
-        filled = _flatten(result, self._output_names)
-        found = [gr.skip() if filled.get(name, UNCHANGED) is UNCHANGED else filled[name] for name in self._output_names]
+        if isinstance(result, tuple) and not isinstance(self._output, str):
+            values = list(result)
+        else:
+            filled = {self._output: result} if self._output and isinstance(self._output, str) else _flatten(result, self._output_names)
+            values = [filled.get(name, UNCHANGED) for name in self._output_names]
+        found = [_localize(component, value) for component, value in zip(self.outputs, values, strict=True)]
         return found[0] if len(found) == 1 else found
+
+
+# Components whose value is no text of ours: what it is called is translated, what it holds comes back to handlers.
+_STATES = (gr.State, gr.BrowserState)
+_CHOOSERS = (gr.Dropdown, gr.Radio, gr.CheckboxGroup)
+
+
+def _localize(component: gr.components.Component, value: object) -> object:
+    """Return a value for a component in the language of the page."""
+    if value is UNCHANGED:
+        return gr.skip()
+    if isinstance(component, _STATES):
+        return value
+    if not isinstance(component, _CHOOSERS):
+        return localize(value, component._id)
+    if not isinstance(value, Mapping) or "__type__" not in value:
+        return value
+    texts = localize({name: item for name, item in value.items() if name not in ("choices", "value")}, component._id)
+    if not value.get("choices"):
+        return {**value, **texts}
+    choices = [one if isinstance(one, tuple) else (one, one) for one in value["choices"]]
+    return {**value, **texts, "choices": [(localize(label), item) for label, item in choices]}
 
 
 def _selection(event: gr.SelectData) -> Selection:

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 import gradio as gr
 
 from ..errors import StudioError
+from ..i18n import to_sentence
 from ..training.events import format_rate
 from .page import Page
 from .panel import Panel
+from .sessions.language import localize
 from .sessions.tasks import TASKS, PageTask, session_id
-from .views import Value, to_json, to_sentence, view
+from .views import Value, to_json, view
 
 if TYPE_CHECKING:
     from ..runs.run import Run
@@ -46,10 +48,10 @@ def draw_task_list(page: Page, name: str) -> gr.HTML:
 
     # Polled by the page's JavaScript rather than a gr.Timer, which pauses in a hidden tab, when its title should announce an end.
     def tray_look(request: object) -> Value:
-        return poll_tasks(page, request)
+        return localize(poll_tasks(page, request))  # type: ignore[no-any-return]
 
     def tray_stop(request: object) -> Value:
-        return poll_tasks(page, request, stop=True)
+        return localize(poll_tasks(page, request, stop=True))  # type: ignore[no-any-return]
 
     return view("tray", {"name": name, "session": "", "owner": None}, elem_id="tray", server=[tray_look, tray_stop])
 

@@ -159,7 +159,7 @@ def head(
 
     Args:
         plotly: URL of ``plotly.min.js``.
-        languages: see :func:`.i18n.languages`.
+        languages: see :class:`.i18n.PageCatalogs`.
         own: titles of samples, which are translated although they appear among visitors' names.
         poll: seconds between polls for running tasks.
         tasks: those that can be cancelled, by event (:func:`.events.cancellable_tasks`).

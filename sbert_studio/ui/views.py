@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
-from ..errors import StudioError, with_full_stop
+from ..errors import StudioError
+from ..i18n import join, to_sentence
 
 if TYPE_CHECKING:
     import gradio as gr
@@ -197,16 +198,13 @@ def text_range(corpus: Corpus, request: Mapping[str, object], limit: int = _MAX_
 def server_function(page: Page, name: str, answer: Callable[[Page, Mapping[str, Any]], object]) -> ServerFunction:
     """Return ``answer`` as a function that the browser calls by ``name``; a user error becomes ``{"error": message}``."""
 
+    from .sessions.language import localize
+
     def call(request: object) -> object:
         try:
-            return to_json(answer(page, request if isinstance(request, dict) else {}))
+            return localize(to_json(answer(page, request if isinstance(request, dict) else {})))
         except StudioError as error:
-            return {"error": " ".join(filter(None, (to_sentence(error.message), with_full_stop(error.hint) if error.hint else "")))}
+            return {"error": localize(join(" ", [to_sentence(part) for part in (error.message, error.hint) if part]))}
 
     call.__name__ = name
     return call
-
-
-def to_sentence(text: str) -> str:
-    """Return ``text`` with a capital letter at the start and a full stop at the end, unless it has an end mark already."""
-    return text and with_full_stop(text[:1].upper() + text[1:])

@@ -157,7 +157,15 @@ def back_to_english_and_by_link(app: App) -> None:
     page.click(".sb-language")
     expect(page.locator("#tab-similarity-button")).to_have_text("Similarity")
     assert page.evaluate("document.documentElement.lang") == "en"
-    assert not re.search(r"[一-鿿]", page.inner_text("body").replace("中文", ""))
+    # What the server had sent is translated again by its next answer.
+    wait_until(lambda: not re.search(r"[一-鿿]", page.inner_text("body").replace("中文", "")), 10)
+    expect(page.locator("#similarity-gauge")).to_contain_text("random pairs from")  # which the server had sent in Chinese
+    page.click(".sb-language")
+    expect(page.locator("#tab-similarity-button")).to_have_text("相似度")
+    expect(page.locator("#similarity-gauge")).not_to_contain_text("random pairs from")
+    expect_chinese(page, "the page in Chinese again")
+    page.click(".sb-language")
+    expect(page.locator("#tab-similarity-button")).to_have_text("Similarity")
     kind = "#tune-kind input"
     assert page.input_value(kind) == page.evaluate(f"document.querySelector('{kind}').value")
     app.reload()

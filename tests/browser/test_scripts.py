@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -191,55 +190,6 @@ def test_nothing_stays_under_way_where_no_stream_can_be_had(answer: str, stream_
     page.evaluate(f"refusals.push(() => {answer}); void listen().catch(() => {{}})")
     page.wait_for_selector("body[aria-busy=false]")
     assert "search-cancel,one,false" in page.evaluate("heard")
-
-
-def test_the_translator_fills_in_templates_and_leaves_what_it_does_not_know(empty_page: Page) -> None:
-    page = empty_page
-    page.add_script_tag(content="window.SB = {};" + script("language/translator.js"))
-    words = {
-        **{
-            "the file {0} is empty": "文件 {0} 是空的",
-            "{0} rows": "{0} 行",
-            "{0} of {1}": "{1}中的 {0}",
-            "{0} is {1}": "{0} 是 {1}",
-            "row": "行",
-        },
-        **{"give a file": "请给出文件", "Search": "搜索", "Removed “{0}”": "移除了“{=0}”", "and {0} more": "还有 {0}", "texts": "条文本"},
-    }
-    said = {
-        "Search": "搜索",
-        " Search\n": " 搜索\n",
-        "2 of 3 rows": "3中的 2 行",
-        "The file a.csv is empty. Give a file.": "文件 a.csv 是空的。请给出文件。",
-        "Removed “Search”": "移除了“Search”",
-        "and 5 texts more": "还有 5 条文本",
-        "Search · 1,204 rows": "搜索 · 1,204 行",
-    }
-    answers = page.evaluate(
-        "([words, texts]) => { const translate = SB.translator(words); return texts.map(translate); }", [words, list(said)]
-    )
-    assert answers == list(said.values())
-    none = ["12", "nobody wrote this sentence, and it is about nothing that we know", "The museum is closed"]
-    assert page.evaluate(
-        "([words, texts]) => { const translate = SB.translator(words); return texts.map(translate); }", [words, none[:1]]
-    ) == [None]
-    catalogue = json.loads((ASSETS / "languages" / "zh.json").read_text(encoding="utf-8"))["words"]
-    put_together = {
-        "60 rows read, 58 evaluated, 2 skipped": "读取 60 行，评估 58，跳过 2",
-        "120 rows read, 66 used for training, 8 held out, 46 skipped": "读取 120 行，用于训练 66，留出 8，跳过 46",
-        "small pairs.csv · Pairs with scores (STS) · 60 rows read, 60 evaluated, 0 skipped": "small pairs.csv · 带分数的相似度（STS）"
-        " · 读取 60 行，评估 60，跳过 0",
-        "2 rows without text in 'Text', skipped (rows 42, 43).": "'Text' 中有 2 行没有文本，已跳过（第 42、43 行）。",
-        "Edit: Where is my parcel now?": "编辑：Where is my parcel now?",
-        "my-model: Cosine Spearman 0.6041, between 0.5188 and 0.6785 in 95 of 100 draws of such rows.": "my-model：余弦 Spearman 0.6041，"
-        "100 次重抽这样的行有 95 次落在 0.5188 与 0.6785 之间。",
-        "Scored pairs · Pairs with scores (STS) · 400 rows read, 400 evaluated, 0 skipped": "带分数的句对 · 带分数的相似度（STS）"
-        " · 读取 400 行，评估 400，跳过 0",
-    }
-    answers = page.evaluate(
-        "([words, texts]) => { const translate = SB.translator(words); return texts.map(translate); }", [catalogue, list(put_together)]
-    )
-    assert answers == list(put_together.values())
 
 
 _FORM_HOST = """(value) => {

@@ -1,7 +1,7 @@
 // What changed from one model to another: the maps, the texts, queries, pairs and categories. The page and the saved file use it.
 (() => {
   "use strict";
-  const { views, el, number, grouped } = window.SB;
+  const { views, el, number, grouped, t } = window.SB;
   const CHUNK = 4000, LISTED = 60;
   const signed = (change) => `${change < 0 ? "−" : "+"}${number(Math.abs(change), 2)}`;
 
@@ -30,7 +30,7 @@
     function search() {
       const wanted = find.value.trim().toLowerCase();
       rows = wanted ? texts.flatMap((text, row) => ((text || "").toLowerCase().includes(wanted) ? [row] : [])) : null;
-      count.textContent = wanted ? `${grouped(rows.length)} found` : "";
+      count.textContent = wanted ? t`${grouped(rows.length)} found` : "";
       chosen = null;
       drawing.light(rows);
       listed();
@@ -50,7 +50,7 @@
       }
       const among = rows || value.most;
       const order = rows ? [...among].sort((a, b) => drawing.movedOf(b) - drawing.movedOf(a) || a - b).slice(0, LISTED) : among;
-      const title = rows ? `${grouped(among.length)} chosen${among.length > LISTED ? `, the ${LISTED} that moved most` : ", what moved most first"}` : "What moved most";
+      const title = rows ? t`${grouped(among.length)} chosen${among.length > LISTED ? t`, the ${LISTED} that moved most` : ", what moved most first"}` : "What moved most";
       list.replaceChildren(el("h3", {}, title),
         order.length ? el("ul", { class: "sb-changed-rows" }, order.map((row) => line(row, drawing.told(row)))) : el("p", { class: "sb-dim" }, "No text there."));
     }

@@ -3,7 +3,7 @@
 //         changed: [lost, gained: base64 uint8 (n·k)]}; rows are 0-based positions.
 (() => {
   "use strict";
-  const { el, token, onTheme, grouped } = window.SB;
+  const { el, token, onTheme, grouped, t } = window.SB;
   const SHADES = 12, REACH = 14, MILLISECONDS = 1400;
 
   function decode(text, Kind) {
@@ -165,7 +165,7 @@
       own.tip.style.left = `${Math.max(6, Math.min(spot[0] + 14, own.frame.clientWidth - own.tip.offsetWidth - 6))}px`;
       own.tip.style.top = `${spot[1] + own.tip.offsetHeight + 24 > own.frame.clientHeight ? Math.max(6, spot[1] - own.tip.offsetHeight - 12) : spot[1] + 14}px`;
     }
-    const told = (row) => `${Math.round(moved[row] * value.k)} of its ${value.k} nearest are others`;
+    const told = (row) => t`${Math.round(moved[row] * value.k)} of its ${value.k} nearest are others`;
 
     const step = (row) => Math.round(moved[row] * (SHADES - 1));
     function sorted(rows) {
@@ -178,8 +178,8 @@
     function at(next) {
       share = next;
       slider.value = String(next);
-      slider.setAttribute("aria-valuetext", next === 0 ? "before" : next === 1 ? "after" : `${Math.round(next * 100)}% of the way`);
-      figures[1].title.textContent = next === 1 ? `After: ${value.titles[1]}` : next === 0 ? `Before: ${value.titles[0]}` : `${Math.round(next * 100)}% of the way`;
+      slider.setAttribute("aria-valuetext", next === 0 ? "before" : next === 1 ? "after" : t`${Math.round(next * 100)}% of the way`);
+      figures[1].title.textContent = next === 1 ? t`After: ${value.titles[1]}` : next === 0 ? t`Before: ${value.titles[0]}` : t`${Math.round(next * 100)}% of the way`;
       draw();
     }
     function stop() { cancelAnimationFrame(running); running = 0; play.textContent = "Play"; }
@@ -217,8 +217,8 @@
         lit = chosen = box = null;
         const rows = Array.from({ length: next.n }, (_, row) => row);
         order = { all: rows, steps: sorted(rows), lit: [] };
-        figures[0].title.textContent = `Before: ${next.titles[0]}`;
-        figures.forEach((own, side) => own.canvas.setAttribute("aria-label", `Map of ${grouped(next.n)} texts by ${next.titles[side]}; the lists below say what is in it`));
+        figures[0].title.textContent = t`Before: ${next.titles[0]}`;
+        figures.forEach((own, side) => own.canvas.setAttribute("aria-label", t`Map of ${grouped(next.n)} texts by ${next.titles[side]}; the lists below say what is in it`));
         at(1);
       },
     };

@@ -18,6 +18,11 @@
 
   let now = asked() || (saved() in all ? saved() : usual());
   const listeners = new Set();
+  const MOST = 3000;
+  let translate = null;
+  // Texts that were filled in or came from the server in another language → the same in the language of now.
+  const filled = new Map(), renamed = new Map();
+  const tellServer = () => { document.cookie = `${KEY}=${now}; path=/; max-age=31536000; SameSite=${location.protocol === "https:" ? "None; Secure; Partitioned" : "Lax"}`; };
   const words = {};
   // The words of a language are fetched once, when they are first wanted.
   function load(name) {
@@ -27,14 +32,27 @@
 
   async function tell() {
     const name = now;
-    let translate = null;
+    translate = null;
     if (name !== "en") {
       try { translate = await load(name); } catch { delete words[name]; now = "en"; return tell(); }  // away: English is what there is
     }
     if (name !== now) return undefined;
     document.documentElement.lang = all[name].tag;
-    for (const listener of listeners) listener(translate);
+    for (const [shown, [parts, values]] of [...filled]) rename(shown, fill(parts, values));
+    report();
     return undefined;
+  }
+  const report = () => { for (const listener of listeners) listener(translate, renamed); };
+  function rename(old, text) {
+    renamed.delete(text);
+    if (old !== text) renamed.set(old, text);
+    if (renamed.size > MOST) renamed.delete(renamed.keys().next().value);
+  }
+  function fill(parts, values) {
+    const text = translate ? translate.fill(parts, values) : String.raw({ raw: parts }, ...values);
+    if (values.length) filled.set(text, [parts, values]);
+    if (filled.size > MOST) filled.delete(filled.keys().next().value);
+    return text;
   }
 
   window.SB.language = {
@@ -45,11 +63,19 @@
     choose(name) {
       now = name;
       try { localStorage.setItem(KEY, name); } catch { /* a private window keeps nothing */ }
+      tellServer();
       return tell();
     },
-    // Told the translator of the language, or null for English, at once where it is known and whenever it changes.
+    fill,
+    // Of what the server has sent until now: {text that it sent: the same in the language of now}.
+    rename(words) {
+      for (const [old, text] of Object.entries(words)) rename(old, text);
+      report();
+    },
+    // Told the translator of the language, or null for English, and the renamed texts, whenever one of them changes.
     on(listener) { listeners.add(listener); },
     start: tell,
   };
+  tellServer();
   if (now !== "en") load(now).catch(() => { delete words[now]; });
 })();

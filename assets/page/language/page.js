@@ -8,7 +8,7 @@
   const OWN = new Set(["All sets", "No category", "None", "none", "Off", ...((window.SB_PAGE || {}).own || [])]);
   const CHOOSER = "input[role='listbox'], input[role='combobox']";
   const texts = new WeakMap(), attributes = new WeakMap(), inputs = new WeakMap();
-  let translate = null;
+  let translate = null, look = null, version = 0;
 
   const kept = (node) => Boolean(node.closest(DATA));
   const theirs = (node, words) => Boolean(node.closest(LISTED)) && !OWN.has(words.trim());
@@ -25,12 +25,12 @@
   function text(node) {
     const before = texts.get(node);
     if (before && node.data === before.shown) {
-      if (translate && before.by === translate) return;
+      if (look && before.by === version) return;
       if (before.source !== node.data) node.data = before.source;
     }
-    const shown = translate && !theirs(node.parentElement, node.data) && translate(node.data, names(node.parentElement));
+    const shown = !theirs(node.parentElement, node.data) && look && look(node.data, names(node.parentElement));
     if (shown === null || shown === undefined || shown === false || shown === node.data) { texts.delete(node); return; }
-    texts.set(node, { source: node.data, shown, by: translate });
+    texts.set(node, { source: node.data, shown, by: version });
     node.data = shown;
   }
   function attribute(element, name) {
@@ -39,13 +39,13 @@
     const all = attributes.get(element) || {}, before = all[name];
     let source = value;
     if (before && value === before.shown) {
-      if (translate && before.by === translate) return;
+      if (look && before.by === version) return;
       source = before.source;
     }
-    const shown = (translate && !(element.matches("li") && theirs(element, source)) && translate(source, names(element))) || source;
+    const shown = (look && !(element.matches("li") && theirs(element, source)) && look(source, names(element))) || source;
     if (translate && element.role === "option" && name === "aria-label") remember(element, source, shown);
     if (shown === source) delete all[name];
-    else all[name] = { source, shown, by: translate };
+    else all[name] = { source, shown, by: version };
     attributes.set(element, all);
     if (shown !== value) element.setAttribute(name, shown);
   }
@@ -115,11 +115,13 @@
       else if (!kept(change.target)) attribute(change.target, change.attributeName);
     }
   });
-  window.SB.language.on((found) => {
+  window.SB.language.on((found, renamed) => {
     translate = found;
+    version += 1;
+    look = translate || renamed.size ? (text, theirs) => renamed.get(text) ?? (translate && translate(text, theirs)) : null;
     observer.disconnect();
     walk(document.documentElement);
-    if (translate) observer.observe(document.documentElement, { childList: true, subtree: true, characterData: true, attributes: true, attributeFilter: ATTRIBUTES });
+    if (look) observer.observe(document.documentElement, { childList: true, subtree: true, characterData: true, attributes: true, attributeFilter: ATTRIBUTES });
   });
   window.SB.language.start();
 })();

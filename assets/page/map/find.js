@@ -1,7 +1,7 @@
 // Finding on the map: by words as they are typed, by meaning at Enter.
 (() => {
   "use strict";
-  const { el, grouped } = window.SB;
+  const { el, grouped, t } = window.SB;
 
   // told: {n(), textOf(row), words(query) → Promise<rows> | null, hidden(row), meaning(query) → Promise<{rows, scores}> | null, light(rows), open(list), clear(), say(words)}
   function find(told) {
@@ -23,15 +23,15 @@
       if (how.value === "words") {
         const rows = await byWords(query);
         if (number !== asked) return;
-        told.say(`${grouped(rows.length)} found`);
-        told.open({ kind: "find", title: `${grouped(rows.length)} with “${query}”`, rows, empty: "No text holds these words. Try by meaning." });
+        told.say(t`${grouped(rows.length)} found`);
+        told.open({ kind: "find", title: t`${grouped(rows.length)} with “${query}”`, rows, empty: "No text holds these words. Try by meaning." });
         return;
       }
       told.say("Searching…");
       const found = await told.meaning(query);
       if (number !== asked) return;
-      told.say(found.error ? "" : `${grouped(found.rows.length)} nearest`);
-      told.open({ kind: "find", title: found.error ? "Nothing was found" : `Nearest to “${query}”`, rows: found.rows || [], scores: found.scores, empty: found.error });
+      told.say(found.error ? "" : t`${grouped(found.rows.length)} nearest`);
+      told.open({ kind: "find", title: found.error ? "Nothing was found" : t`Nearest to “${query}”`, rows: found.rows || [], scores: found.scores, empty: found.error });
     }
     box.addEventListener("keydown", (event) => { if (event.key === "Enter") { event.preventDefault(); open(); } });
     box.addEventListener("input", () => {
@@ -41,7 +41,7 @@
       if (!query) { told.clear(); return; }
       if (how.value === "meaning") { told.say("Press Enter to find by meaning"); return; }
       const number = asked;
-      timer = setTimeout(async () => { const rows = await byWords(query); if (number !== asked) return; told.say(`${grouped(rows.length)} found, Enter lists them`); told.light(rows); }, 120);
+      timer = setTimeout(async () => { const rows = await byWords(query); if (number !== asked) return; told.say(t`${grouped(rows.length)} found, Enter lists them`); told.light(rows); }, 120);
     });
     how.addEventListener("change", () => { if (box.value.trim()) open(); });
     return { box, how, clear() { box.value = ""; asked += 1; told.say(""); } };

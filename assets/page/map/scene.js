@@ -4,7 +4,7 @@
 // rows are 0-based positions; a list is {kind, title, rows, scores?, cluster?, group?}.
 (() => {
   "use strict";
-  const { el, token, onTheme, grouped, mapping } = window.SB, over = mapping.overlay;
+  const { el, token, onTheme, grouped, mapping, t } = window.SB, over = mapping.overlay;
   const CONTOURS_FROM = 20000, HOVER = 9, REST = 130, BESIDE = 60, SLOW = 26, FEWER = 0.6, FEWEST = 8000;
 
   function decode(text, Kind) {
@@ -139,7 +139,7 @@
         shape = done ? null : outline;
         if (done) {
           const rows = mapping.within(eye, points, hidden, outline);
-          if (rows.length) { past = []; open({ kind: "lasso", title: `${grouped(rows.length)} chosen`, rows }); kept = value.dims === 2 ? outline.map((at) => over.onMap(eye, at)) : null; }
+          if (rows.length) { past = []; open({ kind: "lasso", title: t`${grouped(rows.length)} chosen`, rows }); kept = value.dims === 2 ? outline.map((at) => over.onMap(eye, at)) : null; }
         }
         render();
       },
@@ -150,7 +150,7 @@
       pointed = row;
       if (hooks.want && hooks.textOf(row) === undefined) hooks.want(around(row)).then(() => { if (!tip.hidden && pointed === row && hooks.textOf(row) !== undefined) showTip(row, x, y); });
       tip.replaceChildren(el("p", { translate: "no" }, hooks.textOf(row) ?? "…"), name ? el("span", {}, el("i", { style: { background: ink(row) } }), el("span", { translate: name.id < 0 ? null : "no" }, name.label)) : el("span", { translate: "no" }, shades ? `${value.by}: ${shades[row]}` : ""),
-        cluster ? el("span", {}, `in ${cluster.label}`) : "");
+        cluster ? el("span", {}, t`in ${cluster.label}`) : "");
       tip.hidden = false;
       const [width, height] = eye.size();
       tip.style.left = `${Math.max(6, Math.min(x + 14, width - tip.offsetWidth - 6))}px`;

@@ -1,7 +1,7 @@
 // The list beside the map: what was chosen, found or lies nearest, and what can be done with it.
 (() => {
   "use strict";
-  const { el, number, grouped } = window.SB;
+  const { el, number, grouped, t } = window.SB;
   const AT_ONCE = 100;
 
   // A text field that does something at Enter.
@@ -27,12 +27,12 @@
           on: { click: () => told.onPoint(item.row), focus: () => told.onPreview(item.row), blur: () => told.onPreview(null), mouseenter: () => told.onPreview(item.row), mouseleave: () => told.onPreview(null) } },
           el("span", { class: "sb-text", translate: "no" }, item.text),
           el("span", { class: "sb-map-facts sb-dim" }, el("i", { style: { background: told.colourOf(item.row) } }), el("span", { class: "sb-map-value", translate: item.ours ? null : "no" }, item.value),
-            el("span", {}, `row ${item.line}`), score === undefined ? null : el("b", {}, from + i === 0 && list.kind === "point" ? "this text" : number(score, 3)))),
+            el("span", {}, t`row ${item.line}`), score === undefined ? null : el("b", {}, from + i === 0 && list.kind === "point" ? "this text" : number(score, 3)))),
           list.kind === "point" && item.row !== list.rows[0] ? told.thumbs?.(list.rows[0], item.row) : null));
       }
       const left = list.rows.length - from - rows.length;
       if (left > 0) {
-        const button = el("button", { type: "button", class: "sb-small-button", on: { click: () => { button.parentNode.remove(); more(list, items, from + rows.length, asked); } } }, `Show more of ${grouped(left)}`);
+        const button = el("button", { type: "button", class: "sb-small-button", on: { click: () => { button.parentNode.remove(); more(list, items, from + rows.length, asked); } } }, t`Show more of ${grouped(left)}`);
         items.append(el("li", { class: "sb-map-more" }, button));
       }
     }

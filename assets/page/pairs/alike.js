@@ -1,10 +1,10 @@
 // Near-duplicates: a threshold slider with live counts, and the groups as cards.
 (() => {
   "use strict";
-  const { views, el, select, number, grouped } = window.SB;
+  const { views, el, select, number, grouped, t } = window.SB;
   // "apart" alone is an action on a whole group.
   const thumbs = (host, ...given) => window.SB.thumbs({ trigger: (name, { index, value }) => host.trigger(name, { index, value: `say ${value}` }) }, ...given);
-  const many = (count, one, more) => `${grouped(count)} ${count === 1 ? one : more}`;
+  const many = (count, one, more) => t`${grouped(count)} ${count === 1 ? one : more}`;
   const RESTS = 200, PATIENCE = 10000;  // milliseconds
   let made = 0;
 
@@ -23,8 +23,8 @@
     // Counts at the threshold; while the slider moves, upper bounds. The groups are drawn once it rests.
     const counted = (value, at) => {
       const [step, most] = value.steps[at];
-      if (Math.abs(step - value.threshold) > 1e-6) return `${number(step, 3)}: up to ${many(most, "text removed", "texts removed")}`;
-      return `${number(step, 3)}: ${many(value.found, "group", "groups")}, ${many(value.goes, "text removed", "texts removed")}, ${grouped(value.stays)} kept`;
+      if (Math.abs(step - value.threshold) > 1e-6) return t`${number(step, 3)}: up to ${many(most, "text removed", "texts removed")}`;
+      return t`${number(step, 3)}: ${many(value.found, "group", "groups")}, ${many(value.goes, "text removed", "texts removed")}, ${grouped(value.stays)} kept`;
     };
 
     const threshold = (value) => {
@@ -48,20 +48,20 @@
 
     const member = (one, group, name) => el("li", { class: one.kept ? "sb-stays" : "sb-goes" },
       el("label", {},
-        el("input", { type: "radio", name, checked: one.kept && !group.all, "aria-label": `Keep row ${one.line}`, on: { change: () => select(host, "keep", one.row) } }),
+        el("input", { type: "radio", name, checked: one.kept && !group.all, "aria-label": t`Keep row ${one.line}`, on: { change: () => select(host, "keep", one.row) } }),
         el("span", { class: "sb-text", translate: "no" }, one.text)),
       el("span", { class: "sb-alike-facts sb-dim" }, one.value ? el("span", { class: group.contradicts ? "sb-badge sb-warn" : "sb-badge", translate: "no" }, one.value) : null,
-        el("span", {}, `row ${one.line}`), el("span", {}, one.kept ? "kept" : number(one.score, 3)), one.row === group.first.row ? null : thumbs(host, one.row, group.first.text, one.text)));
+        el("span", {}, t`row ${one.line}`), el("span", {}, one.kept ? "kept" : number(one.score, 3)), one.row === group.first.row ? null : thumbs(host, one.row, group.first.text, one.text)));
 
     const card = (group) => {
       const name = `sb-alike-${made++}`;
       return el("li", { class: "sb-alike-group" + (group.contradicts ? " sb-differs" : "") },
-        el("div", { class: "sb-alike-head" }, el("strong", {}, `${group.size} similar texts`),
+        el("div", { class: "sb-alike-head" }, el("strong", {}, t`${group.size} similar texts`),
           group.contradicts ? el("span", { class: "sb-badge sb-warn" }, "different categories") : null,
           el("button", { type: "button", class: "sb-small-button", "aria-pressed": group.all ? "true" : "false",
             on: { click: () => select(host, "apart", group.members[0].row) } }, group.all ? "Keep one" : "Keep all")),
         el("ul", {}, group.members.map((one) => member(one, group, name))),
-        group.rest ? el("p", { class: "sb-dim" }, `and ${many(group.rest, "more", "more")}`) : null);
+        group.rest ? el("p", { class: "sb-dim" }, t`and ${many(group.rest, "more", "more")}`) : null);
     };
 
     return (value) => {
@@ -76,10 +76,10 @@
       root.replaceChildren(
         el("p", { class: "sb-caption" }, value.caption),
         threshold(value),
-        ...(value.groups.length ? [] : [el("p", { class: "sb-verdict" }, "No near-duplicates at this threshold. " + (value.closest === null ? `No pair reaches ${number(value.steps[0][0], 3)}.` : `The most similar pair reaches ${number(value.closest, 3)}: lower the threshold to see it.`))]),
-        ...(value.differing ? [el("p", { class: "sb-note" }, `Different “${value.column}” in ${many(value.differing, "group", "groups")}: review these first.`)] : []),
+        ...(value.groups.length ? [] : [el("p", { class: "sb-verdict" }, t`No near-duplicates at this threshold.` + " " + (value.closest === null ? t`No pair reaches ${number(value.steps[0][0], 3)}.` : t`The most similar pair reaches ${number(value.closest, 3)}: lower the threshold to see it.`))]),
+        ...(value.differing ? [el("p", { class: "sb-note" }, t`Different “${value.column}” in ${many(value.differing, "group", "groups")}: review these first.`)] : []),
         el("ul", { class: "sb-alike" }, value.groups.map(card)),
-        ...(value.rest ? [el("button", { type: "button", class: "sb-small-button", on: { click: () => select(host, "more", 0) } }, `Show more (${grouped(value.rest)} left)`)] : []),
+        ...(value.rest ? [el("button", { type: "button", class: "sb-small-button", on: { click: () => select(host, "more", 0) } }, t`Show more (${grouped(value.rest)} left)`)] : []),
         ...(value.note ? [el("p", { class: "sb-note" }, value.note)] : []));
       if (focus) root.querySelector("input[type=range]").focus();
     };

@@ -1,7 +1,17 @@
 // The basket: thumbs on any two texts, the button that counts the pairs, and the list in the drawer.
 (() => {
   "use strict";
-  const { views, el, svg, select, grouped } = window.SB;
+  const { views, el, svg, select, grouped, t } = window.SB;
+  // How many pairs of each verdict there are.
+  function counts(together, apart) {
+    const a = grouped(together), b = grouped(apart);
+    if (together === 1) {
+      return apart === 1 ? t`${a} belongs together, ${b} does not. Train on them, and the model learns what you mean by alike.`
+        : t`${a} belongs together, ${b} do not. Train on them, and the model learns what you mean by alike.`;
+    }
+    return apart === 1 ? t`${a} belong together, ${b} does not. Train on them, and the model learns what you mean by alike.`
+      : t`${a} belong together, ${b} do not. Train on them, and the model learns what you mean by alike.`;
+  }
   const ICONS = { together: "M7 11v9H4v-9zM7 11l4-7c1.5 0 2.5 1 2.5 2.5V10h5.2c1.2 0 2 1.1 1.7 2.2l-1.7 6.3c-.2.9-1 1.5-1.9 1.5H7",
     apart: "M17 13V4h3v9zM17 13l-4 7c-1.5 0-2.5-1-2.5-2.5V14H5.3c-1.2 0-2-1.1-1.7-2.2l1.7-6.3C5.5 4.6 6.3 4 7.2 4H17" };
   const WORDS = { together: "Belong together", apart: "Do not belong together" };
@@ -15,7 +25,7 @@
     for (const button of node.children) button.setAttribute("aria-pressed", says === (button.dataset.says === "together") ? "true" : "false");
   }
   function thumbs(host, index, a, b) {
-    const button = (says) => el("button", { type: "button", "data-says": says, "aria-label": WORDS[says], title: `${WORDS[says]}: put into the basket of pairs`,
+    const button = (says) => el("button", { type: "button", "data-says": says, "aria-label": WORDS[says], title: t`${WORDS[says]}: put into the basket of pairs`,
       on: { click: (event) => { event.stopPropagation(); select(host, says, index); } } },
       svg("svg", { viewBox: "0 0 24 24", "aria-hidden": "true" }, svg("path", { d: ICONS[says] })));
     const node = el("span", { class: "sb-thumbs", role: "group", "aria-label": "Put this pair into the basket" }, button("together"), button("apart"));
@@ -49,11 +59,11 @@
     let editing = null;
     const row = (pair, redraw) => {
       if (editing === pair.id) return editor(pair, redraw);
-      const small = (words, act, label) => el("button", { type: "button", class: "sb-plain-button", "aria-label": `${label || words}: ${pair.a}`, on: { click: act } }, words);
+      const small = (words, act, label) => el("button", { type: "button", class: "sb-plain-button", "aria-label": t`${label || words}: ` + pair.a, on: { click: act } }, words);
       return el("li", { class: pair.together ? "sb-pair" : "sb-pair sb-apart" },
         el("div", { class: "sb-pair-texts" }, el("p", { translate: "no" }, pair.a), el("p", { translate: "no" }, pair.b)),
         el("div", { class: "sb-pair-foot" },
-          el("button", { type: "button", class: `sb-badge sb-flip${pair.together ? " sb-own" : " sb-failed"}`, title: "Say the opposite", "aria-label": `${pair.together ? "Together" : "Apart"}: say the opposite`,
+          el("button", { type: "button", class: `sb-badge sb-flip${pair.together ? " sb-own" : " sb-failed"}`, title: "Say the opposite", "aria-label": pair.together ? "Together: say the opposite" : "Apart: say the opposite",
             on: { click: () => select(host, "flip", pair.id) } }, pair.together ? "together" : "apart"),
           el("span", { class: "sb-dim" }, pair.source),
           small("Edit", () => { editing = pair.id; redraw(); }), small("Remove", () => select(host, "remove", pair.id))));
@@ -76,10 +86,10 @@
           el("button", { type: "button", class: "sb-plain-button", disabled: !value.count, on: { click: () => select(host, "clear", 0) } }, "Empty it"),
           el("button", { type: "button", class: "sb-icon-button", "aria-label": "Close", on: { click: () => drawer("basket", false) } }, "✕")),
         ...(value.trouble ? [el("p", { class: "sb-note", role: "status" }, value.trouble)] : []),
-        el("p", { class: "sb-dim" }, value.count ? `${grouped(value.together)} ${value.together === 1 ? "belongs" : "belong"} together, ${grouped(value.apart)} ${value.apart === 1 ? "does" : "do"} not. Train on them, and the model learns what you mean by alike.`
+        el("p", { class: "sb-dim" }, value.count ? counts(value.together, value.apart)
           : "Press a thumb beside two texts in Similarity, Search, Map or Near-duplicates: what you say of them gathers here, and is what a model is taught by."),
         el("ul", { class: "sb-pairs" }, value.pairs.map((pair) => row(pair, draw))),
-        ...(value.rest ? [el("p", { class: "sb-note" }, `${grouped(value.rest)} older ones are in the file to download.`)] : []));
+        ...(value.rest ? [el("p", { class: "sb-note" }, t`${grouped(value.rest)} older ones are in the file to download.`)] : []));
       draw();
     };
   };
@@ -94,7 +104,7 @@
     el("p", { class: "sb-dim" }, value.note),
     el("ul", { class: "sb-pairs" }, value.pairs.map((pair, place) => el("li", { class: "sb-pair sb-open-pair" },
       el("div", { class: "sb-pair-texts" }, el("p", { translate: "no" }, pair.a), el("p", { translate: "no" }, pair.b)),
-      el("div", { class: "sb-pair-foot" }, el("span", { class: "sb-dim" }, `cosine ${window.SB.number(pair.cosine, 2)}`), thumbs(host, place, pair.a, pair.b)))))); seen(root); };
+      el("div", { class: "sb-pair-foot" }, el("span", { class: "sb-dim" }, t`cosine ${window.SB.number(pair.cosine, 2)}`), thumbs(host, place, pair.a, pair.b)))))); seen(root); };
 
   Object.assign(window.SB, { thumbs, drawer });
 })();

@@ -1,7 +1,7 @@
 // Similarity: the gauge on its scale of random pairs, the words that made the score, and the matrix of several sentences.
 (() => {
   "use strict";
-  const { views, el, svg, token, onTheme, number, thumbs, takeaway } = window.SB;
+  const { views, el, svg, token, onTheme, number, thumbs, takeaway, t } = window.SB;
   const share = (value) => `${Math.max(0, Math.min(1, value)) * 100}%`;
 
   views.gauge = (root, host) => (value) => {
@@ -49,8 +49,8 @@
       const up = side === 0 ? [from, to] : [to, from];
       const x = (one) => one.left + one.width / 2 - box.left;
       lines.replaceChildren(svg("path", { d: `M${x(up[0])} ${up[0].bottom - box.top} C${x(up[0])} ${up[0].bottom - box.top + 26} ${x(up[1])} ${up[1].top - box.top - 26} ${x(up[1])} ${up[1].top - box.top}` }));
-      const adds = value.sums ? `, adds ${value.totals[side][word] < 0 ? "−" : "+"}${Math.abs(value.totals[side][word]).toFixed(3)} to the cosine` : "";
-      told.textContent = `“${textOf(side, word)}” is most like “${textOf(1 - side, partner)}” (${number(likeness(side, word, partner), 2)})${adds}.`;
+      const adds = value.sums ? t`, adds ${(value.totals[side][word] < 0 ? "−" : "+") + Math.abs(value.totals[side][word]).toFixed(3)} to the cosine` : "";
+      told.textContent = t`“${textOf(side, word)}” is most like “${textOf(1 - side, partner)}” (${number(likeness(side, word, partner), 2)})${adds}.`;
     }
     function part() {
       for (const node of nodes.flat()) { node.classList.remove("sb-chosen"); node.style.removeProperty("--near"); }
@@ -86,7 +86,7 @@
     }
 
     function picture() {
-      const order = rows(), n = order.length, canvas = el("canvas", { tabindex: 0, role: "img", "aria-label": `${n} sentences compared: move by the arrow keys` });
+      const order = rows(), n = order.length, canvas = el("canvas", { tabindex: 0, role: "img", "aria-label": t`${n} sentences compared: move by the arrow keys` });
       const told = el("div", { class: "sb-matrix-told", role: "status" }), nearest = el("ol", { class: "sb-matrix-near" });
       const scale = Math.max(1, Math.floor(1200 / n));
       canvas.width = canvas.height = n * scale;

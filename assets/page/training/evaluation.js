@@ -1,7 +1,7 @@
 // What an evaluation comes to: in a sentence, and as score against speed.
 (() => {
   "use strict";
-  const { views, el, token, number, grouped, plain, plotly, onTheme } = window.SB;
+  const { views, el, token, number, grouped, plain, plotly, onTheme, t } = window.SB;
 
   views.said = (root) => (value) => root.replaceChildren(el("p", { class: "sb-said" }, value.text), ...(value.more || []).map((words) => el("p", { class: "sb-dim" }, words)));
 
@@ -14,7 +14,7 @@
     async function draw(value) {
       last = value;
       const told = value.points.map((point) => `${point.name} ${number(point.score, 4)}, ${grouped(Math.round(point.rate))}`).join("; ");
-      plot.setAttribute("aria-label", `${value.metric} and sentences a second: ${told}`);
+      plot.setAttribute("aria-label", t`${value.metric} and sentences a second: ${told}`);
       const Plotly = await plotly(plot);
       if (!Plotly || last !== value || !root.isConnected) return;
       const ink = token("--sb-dim"), grid = token("--sb-line"), accent = token("--sb-accent");
@@ -43,7 +43,7 @@
         error_y: { type: "data", symmetric: false, array: value.points.map((point) => whisker(point, "high", 1)), arrayminus: value.points.map((point) => whisker(point, "low", -1)), color: ink, thickness: 1.2, width: 4 },
         hovertemplate: `%{hovertext}<br>${plain(value.metric)} %{y:.4f}<br>%{x:,.0f} sentences/s<extra></extra>`,
       }], {
-        title: { text: narrow ? "Score and speed" : `${plain(value.metric)} against speed, with 95% intervals`, font: { size: 13, color: token("--sb-ink") }, x: 0, xref: "paper", xanchor: "left", y: 0.97 },
+        title: { text: narrow ? "Score and speed" : t`${plain(value.metric)} against speed, with 95% intervals`, font: { size: 13, color: token("--sb-ink") }, x: 0, xref: "paper", xanchor: "left", y: 0.97 },
         paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { family: token("--font") || "sans-serif", color: ink },
         margin: { l: 8, r: 8, t: 36, b: 8 }, height: 280, showlegend: false, hovermode: "closest",
         hoverlabel: { bgcolor: token("--sb-card"), bordercolor: grid, font: { color: token("--sb-ink"), size: 12 } },

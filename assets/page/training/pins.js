@@ -1,7 +1,7 @@
 // What a person pinned before a training: the similarity of each pair, before, on the way and now, and what lies nearest to the query.
 (() => {
   "use strict";
-  const { views, el, svg, number } = window.SB;
+  const { views, el, svg, number, t } = window.SB;
   const WIDE = 132, HIGH = 34, EDGE = 3;
 
   // All pairs share one scale, so that a line that climbs further stands for a similarity that does.
@@ -17,7 +17,7 @@
   function moved(item) {
     if (item.before === null || item.before === undefined) return "";
     const change = item.before - item.rank;
-    return change > 0 ? `↑ from ${item.before}` : change < 0 ? `↓ from ${item.before}` : "as before";
+    return change > 0 ? t`↑ from ${item.before}` : change < 0 ? t`↓ from ${item.before}` : "as before";
   }
 
   views.pins = (root) => (value) => {

@@ -1,13 +1,13 @@
 // A run while it trains: where it stands, its curves, and the scores before and after.
 (() => {
   "use strict";
-  const { views, el, select, token, number, grouped, duration, plotly, onTheme } = window.SB;
+  const { views, el, select, token, number, grouped, duration, plotly, onTheme, t } = window.SB;
 
   views.run = (root) => (value) => {
     if (value.empty) return root.replaceChildren(el("div", { class: "sb-empty" }, value.empty));
     const share = value.steps ? Math.min(1, value.step / value.steps) : 0;
     const facts = [
-      ["Step", value.steps ? `${grouped(value.step)} of ${grouped(value.steps)}` : "–"],
+      ["Step", value.steps ? t`${grouped(value.step)} of ${grouped(value.steps)}` : "–"],
       ["Loss", number(value.loss, 4)],
       ["Rows a second", value.rate || "–"],
       [value.live ? "Time left" : "Time", duration(value.live ? value.left : value.seconds)],
@@ -24,7 +24,7 @@
       ...(value.message ? [el("p", { class: value.status === "failed" ? "sb-alert" : "sb-note" }, value.message)] : []),
       ...(value.scores ? [scores(value.scores)] : []),
       ...(value.parts && value.parts.length && !value.live ? [el("details", { class: "sb-more" },
-        el("summary", {}, value.parts.length === 1 ? "The training that ended" : `Its ${value.parts.length} trainings one by one`), parts(value.parts))] : []),
+        el("summary", {}, value.parts.length === 1 ? "The training that ended" : t`Its ${value.parts.length} trainings one by one`), parts(value.parts))] : []),
       ...(value.rows || []).map((words) => el("p", { class: "sb-note" }, words)));
   };
 
@@ -33,7 +33,7 @@
     const share = value.status === "finished" ? 1 : value.total ? Math.min(1, value.done / value.total) : 0;
     const facts = value.live && value.status === "running" ? [
       ["Phase", value.phase || "–"],
-      [value.unit ? value.unit[0].toUpperCase() + value.unit.slice(1) : "Step", value.done ? `${grouped(value.done)}${value.total ? ` of ${grouped(value.total)}` : ""}` : "–"],
+      [value.unit ? value.unit[0].toUpperCase() + value.unit.slice(1) : "Step", value.done ? `${grouped(value.done)}${value.total ? t` of ${grouped(value.total)}` : ""}` : "–"],
       ["Rate", value.rate ? `${value.rate < 10 ? number(value.rate, 1) : grouped(Math.round(value.rate))}/s` : "–"],
       ["Time left", duration(value.left)], ["Time", duration(value.seconds)],
     ] : value.seconds ? [["Time", duration(value.seconds)]] : [];
@@ -48,7 +48,7 @@
 
   // What waits or trains beside the run that is followed; each row can be followed and stopped.
   views.runs = (root, host) => (value) => {
-    const button = (words, what, row, off) => el("button", { type: "button", class: "sb-small-button", disabled: off, "aria-label": `${words} ${row.name}`,
+    const button = (words, what, row, off) => el("button", { type: "button", class: "sb-small-button", disabled: off, "aria-label": t`${words} ${row.name}`,
       on: { click: () => select(host, what, row.id) } }, words);
     root.replaceChildren(el("div", { class: "sb-panel sb-runs" }, el("h3", {}, "Under way"),
       ...value.rows.map((row) => el("div", { class: row.followed ? "sb-runs-row sb-followed" : "sb-runs-row" },
@@ -105,7 +105,7 @@
     const tell = () => {
       const place = Number(slider.value), yours = points("score", place), general = points("general", place);
       const known = marks.some((mark) => Math.abs(mark.strength - place) < 1e-6);
-      words.replaceChildren(el("b", {}, place.toFixed(2)), ` yours ${signed(yours)}`, ...(general === null ? [] : [`, everyday language ${signed(general)}`]),
+      words.replaceChildren(el("b", {}, place.toFixed(2)), t` yours ${signed(yours)}`, ...(general === null ? [] : [t`, everyday language ${signed(general)}`]),
         el("span", { class: "sb-dim" }, known ? " points, measured" : " points, between two marks"));
       choose.disabled = Math.abs(place - value.strength) < 1e-6;
     };
@@ -156,7 +156,7 @@
       if (!value.loss.x.length) bare(loss, "drawn after the first steps");
       Plotly.react(left, [line(value.loss.x, value.loss.y, "loss", soft, 1), line(value.smooth.x, value.smooth.y, "smoothed", accent, 2)], loss, options);
       const dev = layout(".3f");
-      judged.replaceChildren(`${value.dev.name || "Score"} on the held-out rows`, ...(value.dev.part ? [" · ", el("span", {}, value.dev.part)] : []));
+      judged.replaceChildren(t`${value.dev.name || "Score"} on the held-out rows`, ...(value.dev.part ? [" · ", el("span", {}, value.dev.part)] : []));
       if (!value.dev.x.length) bare(dev, value.dev.empty);
       if (value.dev.x.length) {
         // A single point has no range of its own, and no score is above 1.

@@ -44,6 +44,11 @@ def session_id() -> str:
     return str(getattr(_request(), "session_hash", None) or "")
 
 
+def request_headers() -> dict[str, str]:
+    """Return the headers of the current request, in lower case; empty outside a request."""
+    return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in _scope().get("headers", ())}
+
+
 def client_address() -> str:
     """Return the address of the request, as a trusted proxy may have reported it."""
     return str(getattr(getattr(_request(), "client", None), "host", None) or "")

@@ -10,6 +10,7 @@ from tiny_studio import quick, write_doubtful, write_pairs
 
 from sbert_studio.data.schema.roles import SchemaOverrides
 from sbert_studio.errors import StudioError
+from sbert_studio.i18n import to_sentence
 from sbert_studio.services import TrainRequest
 from sbert_studio.ui.api import verbs as api
 from sbert_studio.ui.page import Page
@@ -17,7 +18,6 @@ from sbert_studio.ui.panel import Selection
 from sbert_studio.ui.run_view import FollowedRun
 from sbert_studio.ui.tabs.fine_tune import draft as drafts
 from sbert_studio.ui.tabs.fine_tune import handlers, run_panel, view_model
-from sbert_studio.ui.views import to_sentence
 
 from .forms import form_of, open_path, start
 

@@ -1,0 +1,387 @@
+"""Messages in several languages: English texts that remember their template and values, and gettext catalogs that translate them.
+
+Code writes ``_("{rows} rows are left", rows=f"{count:,}")``. The result is an ordinary English ``str``, which logs, the command line and
+the API use as it is; where the page's values leave the server, :func:`translate_value` replaces it by its translation.
+"""
+
+from __future__ import annotations
+
+import ast
+import gettext
+import io
+import re
+import struct
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields, is_dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+ENGLISH = "en"
+LOCALE_FOLDER = Path(__file__).resolve().parent / "locale"
+_PLACEHOLDER = re.compile(r"\{(=?)([A-Za-z_]\w*)\}")
+_END_MARKS = ("?", "!", "…", "。", "？", "！")
+_CJK = re.compile(r"[\u3000-\u303f\u3400-\u9fff\uff00-\uffef]")
+_CJK_STOP = re.compile(r"(?<=[\u3400-\u9fff）”])\.$")
+_PUNCTUATION = re.compile(r"; |: |, ")
+_TEMPLATES = "templates"
+_PLAIN = {str, int, float, bool, type(None)}  # checked in place: a map has a hundred thousand numbers
+_MO_MAGIC = 0x950412DE
+
+
+class Message(str):
+    """English text with the template and values that it was made of. Pickles, and encodes as a JSON string.
+
+    Attributes:
+        template: with placeholders such as ``{rows}``; the key of its translation.
+        values: by placeholder; they may be messages.
+        plural: the template for several, or empty.
+        number: chooses between ``template`` and ``plural``.
+        style: ``sentence`` if it starts with a capital letter and ends with a full stop, which the template may lack; ``capital`` or
+            ``small`` if it starts with such a letter; ``stop`` if it ends with a full stop.
+        is_joined: its values are translated one by one, with ``template`` as the separator.
+    """
+
+    template: str
+    values: dict[str, object]
+    plural: str
+    number: float
+    style: str
+    is_joined: bool
+
+    def __new__(
+        cls,
+        template: str,
+        values: Mapping[str, object],
+        *,
+        plural: str = "",
+        number: float = 1,
+        style: str = "",
+        is_joined: bool = False,
+    ) -> Message:
+        values = {name: value if isinstance(value, str | int | float) else str(value) for name, value in values.items()}
+        if is_joined:
+            text = template.join(map(str, values.values()))
+        else:
+            text = _fill(template if not plural or number == 1 else plural, values, str)
+        message = super().__new__(cls, _STYLES[style](text))
+        message.template, message.values, message.plural, message.number = template, values, plural, number
+        message.style, message.is_joined = style, is_joined
+        return message
+
+    def __reduce__(self) -> tuple[Callable[..., Message], tuple[object, ...]]:
+        return _restore, (self.template, self.values, self.plural, self.number, self.style, self.is_joined)
+
+    def __add__(self, other: str) -> str:
+        return join("", [self, other])
+
+    def __radd__(self, other: str) -> str:
+        return join("", [other, self])
+
+    def strip(self, chars: str | None = None, /) -> str:
+        """Return the message itself if there is nothing to strip."""
+        text = super().strip(chars)
+        return self if len(text) == len(self) else text
+
+    def map_values(self, function: Callable[[str], str]) -> Message:
+        """Return the message with ``function`` applied to its texts, also those of nested messages."""
+
+        def change(value: object) -> object:
+            if isinstance(value, Message):
+                return value.map_values(function)
+            return function(value) if isinstance(value, str) else value
+
+        return self._with({name: change(value) for name, value in self.values.items()}, self.style)
+
+    def with_style(self, style: str) -> Message:
+        """Return the message in another style."""
+        return self._with(self.values, style)
+
+    def to_record(self) -> dict[str, object]:
+        """Return the message as JSON can hold it, for :func:`from_record`."""
+        values = {name: value.to_record() if isinstance(value, Message) else value for name, value in self.values.items()}
+        record: dict[str, object] = {"text": str(self), "template": self.template, "values": values}
+        if self.plural:
+            record |= {"plural": self.plural, "number": self.number}
+        return record | {name: getattr(self, name) for name in ("style", "is_joined") if getattr(self, name)}
+
+    def _with(self, values: Mapping[str, object], style: str) -> Message:
+        return Message(self.template, values, plural=self.plural, number=self.number, style=style, is_joined=self.is_joined)
+
+
+def _restore(*state: Any) -> Message:
+    template, values, plural, number, style, is_joined = state
+    return Message(template, values, plural=plural, number=number, style=style, is_joined=is_joined)
+
+
+def _(template: str, /, **values: object) -> str:
+    """Return a :class:`Message`. A template without values that is a message already stays as it is."""
+    return template if isinstance(template, Message) else Message(template, values)
+
+
+def ngettext(singular: str, plural: str, number: float, /, **values: object) -> str:
+    """Return ``singular`` if ``number`` is 1, else ``plural``. ``{n}`` is the number, unless ``values`` has another ``n``."""
+    return Message(singular, {"n": f"{number:,}", **values}, plural=plural, number=number)
+
+
+def join(separator: str, texts: Iterable[str]) -> str:
+    """Return texts with ``separator`` between them, as a :class:`Message` of which each text is translated by itself."""
+    parts = list(texts)
+    return Message(separator, {f"part{number}": text for number, text in enumerate(parts)}, is_joined=True)
+
+
+def verbatim(text: str) -> str:
+    """Return a name that a visitor chose, for a place where a text of ours would be translated."""
+    return Message("{=text}", {"text": text})
+
+
+def to_sentence(text: str) -> str:
+    """Return ``text`` with a capital letter at the start and a full stop at the end, unless it has an end mark already."""
+    return text.with_style("sentence") if isinstance(text, Message) else _as_sentence(text)
+
+
+def capitalize(text: str) -> str:
+    """Return ``text`` with a capital letter at the start."""
+    return text.with_style("capital") if isinstance(text, Message) and not text.style else _as_capital(text)
+
+
+def from_record(record: object, default: str = "") -> str:
+    """Return the message of :meth:`Message.to_record`; ``default`` if ``record`` is none, as in files of earlier versions."""
+    if not isinstance(record, Mapping) or not isinstance(record.get("template"), str) or not isinstance(record.get("values"), Mapping):
+        return default
+    number = record.get("number", 1)
+    values = {str(name): from_record(value) if isinstance(value, Mapping) else value for name, value in record["values"].items()}
+    return Message(
+        record["template"],
+        values,
+        plural=str(record.get("plural", "")),
+        number=number if isinstance(number, int | float) else 1,
+        style=record["style"] if record.get("style") in _STYLES else "",
+        is_joined=record.get("is_joined") is True,
+    )
+
+
+def store_messages(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``data`` for a JSON file, with the templates and values of its messages, so that they can be translated later."""
+    records: dict[str, object] = {}
+
+    def collect(value: object) -> None:
+        if isinstance(value, Message):
+            records[str(value)] = value.to_record()
+        elif isinstance(value, Mapping | list | tuple):
+            for item in value.values() if isinstance(value, Mapping) else value:
+                collect(item)
+
+    collect(data)
+    return {**data, _TEMPLATES: records} if records else dict(data)
+
+
+def restore_messages(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the ``data`` of :func:`store_messages`; files of earlier versions have English texts only."""
+    records = data.get(_TEMPLATES)
+    rest = {name: value for name, value in data.items() if name != _TEMPLATES}
+    messages = {text: from_record(record, text) for text, record in records.items()} if isinstance(records, Mapping) else {}
+
+    def restore(value: Any) -> Any:
+        if isinstance(value, str):
+            found = messages.get(value)
+            return found if found == value else value
+        if isinstance(value, Mapping):
+            return {name: restore(item) for name, item in value.items()}
+        return [restore(item) for item in value] if isinstance(value, list) else value
+
+    return restore(rest) if messages else rest  # type: ignore[no-any-return]
+
+
+def with_full_stop(text: str) -> str:
+    """Return ``text`` with a full stop, unless it ends in other punctuation."""
+    return text.with_style("stop") if isinstance(text, Message) and not text.style else _with_stop(text)
+
+
+def uncapitalize(text: str) -> str:
+    """Return ``text`` with a small letter at the start, for the middle of a sentence."""
+    return text.with_style("small") if isinstance(text, Message) else _as_small(text)
+
+
+def _as_small(text: str) -> str:
+    return text[:1].lower() + text[1:]
+
+
+def _as_capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _as_sentence(text: str) -> str:
+    return _with_stop(_as_capital(text)) if text else ""
+
+
+def _with_stop(text: str) -> str:
+    text = text.rstrip(". ")
+    return text if text.endswith(_END_MARKS) else f"{text}."
+
+
+_STYLES: dict[str, Callable[[str], str]] = {
+    "": str,
+    "capital": _as_capital,
+    "small": _as_small,
+    "stop": _with_stop,
+    "sentence": _as_sentence,
+}
+
+
+def _fill(template: str, values: Mapping[str, object], show: Callable[[object], str]) -> str:
+    """Replace the placeholders; ``{=name}`` is filled in untranslated."""
+
+    def value(found: re.Match[str]) -> str:
+        if found[2] not in values:
+            return found[0]
+        return str(values[found[2]]) if found[1] else show(values[found[2]])
+
+    return _PLACEHOLDER.sub(value, template)
+
+
+def languages() -> list[str]:
+    """Return the codes of the languages besides English."""
+    return sorted(path.parents[1].name for path in LOCALE_FOLDER.glob("*/LC_MESSAGES/messages.po"))
+
+
+def translate(text: str, language: str) -> str:
+    """Return a message, or a text that is a key of the catalog, in another language; English where there is no translation."""
+    catalog = load_catalog(language)
+    return str(text) if catalog is None else catalog.translate(text)
+
+
+def translate_value(data: Any, language: str, sent: Callable[[str, Message], object] | None = None) -> Any:
+    """Return ``data`` with each :class:`Message` in lists, tuples, dictionaries and dataclasses translated; other texts stay.
+
+    Args:
+        sent: called with each translated text and its message.
+    """
+    if isinstance(data, Message):
+        text = translate(data, language)
+        if sent is not None:
+            sent(text, data)
+        return text
+    if isinstance(data, dict):
+        return {name: value if type(value) in _PLAIN else translate_value(value, language, sent) for name, value in data.items()}
+    if type(data) in (list, tuple):
+        return type(data)(value if type(value) in _PLAIN else translate_value(value, language, sent) for value in data)
+    if is_dataclass(data) and not isinstance(data, type):
+        found = {item.name: getattr(data, item.name) for item in fields(data) if item.init}
+        changed = {name: new for name, old in found.items() if (new := translate_value(old, language, sent)) is not old and new != old}
+        return replace(data, **changed) if changed else data
+    return data
+
+
+class Catalog:
+    """The translations of one language."""
+
+    def __init__(self, path: Path) -> None:
+        entries = read_po(path)
+        self.texts = {key if isinstance(key, str) else key[0]: text if isinstance(text, str) else text[0] for key, text in entries.items()}
+        self.headers = dict(line.split(": ", 1) for line in self.texts.pop("", "").splitlines() if ": " in line)
+        self._gettext = gettext.GNUTranslations(io.BytesIO(_compile(entries)))
+
+    @property
+    def name(self) -> str:
+        """The language's name in itself, such as 中文."""
+        return self.headers.get("X-Language-Name", self.headers["Language"])
+
+    @property
+    def tag(self) -> str:
+        """BCP 47 tag, for ``<html lang>``."""
+        return self.headers["Language"].replace("_", "-")
+
+    def find(self, text: str) -> str | None:
+        """Return the translation of a key of the catalog. ``text`` may have a capital letter or a full stop that the key lacks."""
+        forms = [text, text[:1].lower() + text[1:]]
+        for form in forms:
+            if form in self.texts:
+                return self.texts[form]
+        if text.endswith(".") and not text.endswith(".."):
+            for form in forms:
+                if form[:-1] in self.texts:
+                    return _end_sentence(self.texts[form[:-1]])
+        return None
+
+    def translate(self, text: object) -> str:
+        """Return a text in this language, or the English one."""
+        if not isinstance(text, Message):
+            return (self.find(text) if isinstance(text, str) and text else None) or str(text)
+        if text.is_joined:
+            found = self._join(text.template, [self.translate(part) for part in text.values.values()])
+        else:
+            found = _CJK_STOP.sub("。", _fill(self._template(text), text.values, self.translate))
+        found = _as_capital(found) if text.style == "sentence" else found
+        return _end_sentence(found) if text.style in ("sentence", "stop") else _STYLES[text.style](found)
+
+    def _template(self, message: Message) -> str:
+        if message.plural:
+            return self._gettext.ngettext(
+                message.template, message.plural, int(message.number) if message.number == int(message.number) else 2
+            )
+        found = self.find(message.template) if message.template else None
+        if found is None and not re.search("[A-Za-z]", _PLACEHOLDER.sub("", message.template)):  # nothing but punctuation
+            return _PUNCTUATION.sub(lambda mark: self.texts.get(mark[0], mark[0]), message.template)
+        return message.template if found is None else found
+
+    def _join(self, separator: str, parts: list[str]) -> str:
+        if separator == " ":  # sentences: no space after a full-width mark
+            return "".join(part if not at or _CJK.match(parts[at - 1][-1:]) else f" {part}" for at, part in enumerate(parts))
+        return self.texts.get(separator, separator).join(parts)
+
+
+def _end_sentence(text: str) -> str:
+    if not text or text.endswith(_END_MARKS):
+        return text
+    text = text.rstrip(". ")
+    return f"{text}。" if _CJK.search(text) else f"{text}."
+
+
+@cache
+def load_catalog(language: str) -> Catalog | None:
+    """Return the catalog of a language; ``None`` for English and unknown ones."""
+    return Catalog(LOCALE_FOLDER / language / "LC_MESSAGES" / "messages.po") if language in languages() else None
+
+
+def read_po(path: Path) -> dict[str | tuple[str, str], str | list[str]]:
+    """Return the translations in a ``.po`` file: of each msgid its msgstr, of (msgid, msgid_plural) a list; the header has the key ``""``.
+
+    Fuzzy, obsolete and empty entries are left out.
+    """
+    found: dict[str | tuple[str, str], str | list[str]] = {}
+    for block in re.split(r"\n\s*\n", path.read_text(encoding="utf-8")):
+        parts: dict[str, str] = {}
+        keyword = ""
+        for line in block.splitlines():
+            if line.startswith("#"):
+                if line.startswith("#,") and "fuzzy" in line:
+                    break
+                continue
+            text = line
+            if line and not line.startswith('"'):
+                keyword, _space, text = line.partition(" ")
+            parts[keyword] = parts.get(keyword, "") + (ast.literal_eval(text) if text else "")
+        else:
+            if "msgid_plural" in parts:
+                forms = [text for name, text in parts.items() if name.startswith("msgstr[")]
+                if all(forms):
+                    found[parts["msgid"], parts["msgid_plural"]] = forms
+            elif parts.get("msgstr"):
+                found[parts["msgid"]] = parts["msgstr"]
+    return found
+
+
+def _compile(entries: Mapping[str | tuple[str, str], str | list[str]]) -> bytes:
+    """Return entries in the binary form (``.mo``) that :class:`gettext.GNUTranslations` reads."""
+    pairs = sorted(
+        (("\0".join(key) if isinstance(key, tuple) else key).encode(), ("\0".join(text) if isinstance(text, list) else text).encode())
+        for key, text in entries.items()
+    )
+    texts = [key for key, _text in pairs] + [text for _key, text in pairs]
+    table, at = b"", 28 + 8 * len(texts)
+    for text in texts:
+        table += struct.pack("<II", len(text), at)
+        at += len(text) + 1
+    header = struct.pack("<7I", _MO_MAGIC, 0, len(pairs), 28, 28 + 8 * len(pairs), 0, 0)
+    return header + table + b"".join(text + b"\0" for text in texts)
