@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Generic, TypeVar
 
 from .errors import StudioError
+from .i18n import _
 
 T = TypeVar("T")
 
@@ -40,7 +41,9 @@ class Registry(Generic[T]):
 
     def __getitem__(self, name: str) -> type[T]:
         if name not in self._items:
-            raise StudioError(f"there is no {self.kind} {name!r}", f"choose one of {', '.join(self._items)}")
+            raise StudioError(
+                _("there is no {kind} {name}", kind=self.kind, name=repr(name)), _("choose one of {items}", items=", ".join(self._items))
+            )
         return self._items[name]
 
     def __contains__(self, name: object) -> bool:
@@ -79,15 +82,24 @@ class Field:
         try:
             value = _convert(raw, self.type)
         except (TypeError, ValueError):
-            raise StudioError(f"{self.name} is {raw!r}, which is not {_NOUNS[self.type]}", self.help) from None
+            raise StudioError(
+                _("{name} is {raw}, which is not {nouns}", name=self.name, raw=repr(raw), nouns=_NOUNS[self.type]), self.help
+            ) from None
         if self.choices and value not in self.choices:
             raise StudioError(
-                f"{self.name} is {value!r}", f"choose one of {', '.join(choice or 'nothing (leave it out)' for choice in self.choices)}"
+                _("{name} is {value}", name=self.name, value=repr(value)),
+                _("choose one of {choices}", choices=", ".join(choice or "nothing (leave it out)" for choice in self.choices)),
             )
         if (self.min is not None and not value >= self.min) or (self.max is not None and not value <= self.max):
             low, high = ("" if bound is None else f"{bound:g}" for bound in (self.min, self.max))
-            between = f"between {low} and {high}" if low and high else f"at least {low}" if low else f"at most {high}"
-            raise StudioError(f"{self.name} is {value}", f"choose a value {between}")
+            between = (
+                _("between {low} and {high}", low=low, high=high)
+                if low and high
+                else _("at least {low}", low=low)
+                if low
+                else _("at most {high}", high=high)
+            )
+            raise StudioError(_("{name} is {value}", name=self.name, value=value), _("choose a value {between}", between=between))
         return value
 
 
@@ -135,7 +147,7 @@ def parse_params(params: type[P], values: Mapping[str, Any]) -> P:
     known = {field.name: field for field in fields_of(params)}
     for name in values:
         if name not in known:
-            raise StudioError(f"there is no setting {name!r} here", f"known: {', '.join(known) or 'none'}")
+            raise StudioError(_("there is no setting {name} here", name=repr(name)), _("known: {known}", known=", ".join(known) or "none"))
     return params(**{name: known[name].parse(raw) for name, raw in values.items()})
 
 

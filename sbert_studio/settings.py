@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import StudioError
+from .i18n import _
 from .registry import Field
 from .registry import setting as variable
 
@@ -157,7 +158,7 @@ class Settings:
     def elsewhere(self) -> str:
         """Hint on where the limits do not apply."""
         if self.duplicate_url:
-            return f"a Space of your own has limits of your own: duplicate this one at {self.duplicate_url}"
+            return _("a Space of your own has limits of your own: duplicate this one at {duplicate_url}", duplicate_url=self.duplicate_url)
         return "on a machine of your own there is no such limit"
 
     @classmethod

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import StudioError
+from .i18n import _
 from .shutdown import TEMPORARY_PATHS
 
 _SECRET = 32
@@ -35,13 +36,16 @@ class Workspace:
             home.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StudioError(
-                f"the data folder {home} cannot be made: {error.strerror}", "set SBERT_STUDIO_HOME to a folder you may write"
+                _("the data folder {home} cannot be made: {strerror}", home=home, strerror=error.strerror),
+                "set SBERT_STUDIO_HOME to a folder you may write",
             ) from error
 
     def require_writable(self) -> None:
         """Raise StudioError if the home folder is not writable."""
         if not os.access(self.home, os.W_OK):
-            raise StudioError(f"the data folder {self.home} is not writable", "set SBERT_STUDIO_HOME to a folder you may write")
+            raise StudioError(
+                _("the data folder {home} is not writable", home=self.home), "set SBERT_STUDIO_HOME to a folder you may write"
+            )
 
     @property
     def runs(self) -> Path:
@@ -114,9 +118,11 @@ class Workspace:
                 made.write(secrets.token_bytes(_SECRET))
             found = path.read_bytes()
         except OSError as error:
-            raise StudioError(f"the file {path} cannot be used: {error.strerror}", "make room, or allow it to be written") from error
+            raise StudioError(
+                _("the file {path} cannot be used: {strerror}", path=path, strerror=error.strerror), "make room, or allow it to be written"
+            ) from error
         if len(found) != _SECRET:
-            raise StudioError(f"the file {path} is damaged", "delete it; tokens that were given before hold no longer")
+            raise StudioError(_("the file {path} is damaged", path=path), "delete it; tokens that were given before hold no longer")
         return found
 
     def _folder(self, *parts: str) -> Path:
@@ -124,7 +130,10 @@ class Workspace:
         try:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise StudioError(f"the folder {path} cannot be made: {error.strerror}", "make room, or look at who owns the folder") from error
+            raise StudioError(
+                _("the folder {path} cannot be made: {strerror}", path=path, strerror=error.strerror),
+                "make room, or look at who owns the folder",
+            ) from error
         return path
 
     def _cached(self, *parts: str) -> Path:
@@ -138,7 +147,7 @@ class Workspace:
 def validate_key(name: str) -> str:
     """Return ``name`` if it is a safe path component, so that no outside identifier leaves its folder; else raise StudioError."""
     if not _KEY.fullmatch(name):
-        raise StudioError(f"{name[:80]!r} is not a valid identifier", "use the name or id exactly as the list shows it")
+        raise StudioError(_("{name} is not a valid identifier", name=repr(name[:80])), "use the name or id exactly as the list shows it")
     return name
 
 
@@ -167,21 +176,23 @@ def require_writable_file(target: Path, *sources: Path | None) -> None:
     """Raise StudioError before long work unless a file other than ``sources`` can be written; its folder is created."""
     try:
         if target.is_dir():
-            raise StudioError(f"{target.name or target} is a folder", "name a file")
+            raise StudioError(_("{name} is a folder", name=target.name or target), "name a file")
         _require_regular_file(target)
         if target.exists() and any(source is not None and source.exists() and target.samefile(source) for source in sources):
-            raise StudioError(f"{target.name} is the file that is read", "name another file to write")
+            raise StudioError(_("{name} is the file that is read", name=target.name), "name another file to write")
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, probe = tempfile.mkstemp(prefix=".part-", dir=target.parent)
         os.close(handle)
         Path(probe).unlink()
     except OSError as error:
-        raise StudioError(f"{target} cannot be written: {error.strerror}", "choose another folder, or make room") from error
+        raise StudioError(
+            _("{target} cannot be written: {strerror}", target=target, strerror=error.strerror), "choose another folder, or make room"
+        ) from error
 
 
 def _require_regular_file(target: Path) -> None:
     if target.exists() and not target.is_file() and not target.is_dir():
-        raise StudioError(f"{target} is not a regular file", "name another file to write")
+        raise StudioError(_("{target} is not a regular file", target=target), "name another file to write")
 
 
 def require_disk_space(folder: Path, wanted: int) -> None:
@@ -189,13 +200,18 @@ def require_disk_space(folder: Path, wanted: int) -> None:
     free = shutil.disk_usage(folder).free
     if wanted > free:
         raise StudioError(
-            f"the result needs about {_gigabytes(wanted)}, and the disk of {folder.name or folder} has {_gigabytes(free)} left",
+            _(
+                "the result needs about {gigabytes}, and the disk of {name} has {gigabytes2} left",
+                gigabytes=_gigabytes(wanted),
+                name=folder.name or folder,
+                gigabytes2=_gigabytes(free),
+            ),
             "make room, or name a folder on another disk",
         )
 
 
 def _gigabytes(size: int) -> str:
-    return f"{size / 1e9:,.1f} GB" if size >= 1e8 else f"{size / 1e6:,.1f} MB"
+    return _("{size} GB", size=f"{size / 1e9:,.1f}") if size >= 1e8 else _("{size} MB", size=f"{size / 1e6:,.1f}")
 
 
 @contextmanager

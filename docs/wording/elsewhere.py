@@ -52,7 +52,6 @@ PARTS = (
         "dot",
         "euclidean",
         "manhattan",
-        "a Space of your own has limits of your own: duplicate this one at {0}",
         "on a machine of your own there is no such limit",
     ),
 )

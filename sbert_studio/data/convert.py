@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import StudioError, describe_rows
+from ..i18n import _
 from .examples import Examples
 from .findings import Finding, count
 from .loading.table import Table, table_from_columns
@@ -38,7 +39,11 @@ class PossibleConversion:
         return {"name": self.name, "label": self.label, "rows": self.rows, "left": self.left}
 
     def describe(self) -> str:
-        return f"{self.label}: {count(self.rows, 'row')}" + (f", {self.left:,} not converted" if self.left else "")
+        return (
+            _("{label}: {rows}, {left} not converted", label=self.label, rows=count(self.rows, "row"), left=f"{self.left:,}")
+            if self.left
+            else _("{label}: {rows}", label=self.label, rows=count(self.rows, "row"))
+        )
 
 
 # Each conversion raises a StudioError if it is not possible for the examples.
@@ -78,7 +83,8 @@ def scored_to_labelled(examples: Examples, edges: Sequence[float] = (0.5,), labe
     names = tuple(labels) if labels is not None else tuple(map(str, range(len(edges) + 1)))
     if not edges or list(edges) != sorted(set(edges)) or len(names) != len(edges) + 1:
         raise StudioError(
-            f"the edges {list(edges)} do not cut scores into {len(names)} classes", "give increasing edges, and one label more than edges"
+            _("the edges {edges} do not cut scores into {names} classes", edges=list(edges), names=len(names)),
+            "give increasing edges, and one label more than edges",
         )
     classes = np.searchsorted(np.asarray(edges, dtype=np.float32), examples.targets, side="right").astype(np.int64)
     return Examples("labelled_pairs", examples.texts, classes, examples.lines, names, examples.groups)
@@ -167,7 +173,10 @@ def find_conversions(examples: Examples) -> tuple[PossibleConversion, ...]:
 def convert(examples: Examples, name: str) -> Examples:
     """Apply the conversion called ``name``, which may be unknown or impossible (``StudioError``)."""
     if name not in CONVERSIONS:
-        raise StudioError(f"there is no conversion called {name!r}", f"the conversions are: {', '.join(CONVERSIONS)}")
+        raise StudioError(
+            _("there is no conversion called {name}", name=repr(name)),
+            _("the conversions are: {conversions}", conversions=", ".join(CONVERSIONS)),
+        )
     return CONVERSIONS[name][1](examples)
 
 
@@ -178,11 +187,19 @@ def convert_to_table(examples: Examples, conversion: str, name: str) -> Table:
     """
     converted = convert(examples, conversion)
     rows, total = find_unconverted_rows(examples, converted), len(set(examples.lines.tolist()))
-    message = f"{count(len(converted), 'example')} made from {count(total, 'usable row')}"
+    message = _("{examples} made from {usable_rows}", examples=count(len(converted), "example"), usable_rows=count(total, "usable row"))
     if rows:
-        note = Finding("warning", f"{message}; {count(len(rows), 'row')} not converted ({describe_rows(rows)} of the original file)")
+        note = Finding(
+            "warning",
+            _(
+                "{message}; {rows} not converted ({rows2} of the original file)",
+                message=message,
+                rows=count(len(rows), "row"),
+                rows2=describe_rows(rows),
+            ),
+        )
     else:
-        note = Finding("info", f"{message}; every row was converted")
+        note = Finding("info", _("{message}; every row was converted", message=message))
     table = examples_to_table(replace(converted, lines=np.arange(2, len(converted) + 2, dtype=np.int64)), name)
     return replace(table, notes=(note,))
 

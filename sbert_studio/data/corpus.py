@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from ..errors import StudioError
+from ..i18n import _
 from ..workspace import digest_texts
 from .findings import Finding, count
 from .language import count_languages
@@ -86,7 +87,11 @@ class Corpus:
         repeated = len(self.texts) - len(set(self.texts))
         if repeated == 0:
             return []
-        return [f"{repeated:,} texts repeat earlier ones and are kept." if repeated > 1 else "1 text repeats an earlier one and is kept."]
+        return [
+            _("{repeated} texts repeat earlier ones and are kept.", repeated=f"{repeated:,}")
+            if repeated > 1
+            else "1 text repeats an earlier one and is kept."
+        ]
 
 
 def find_text_columns(table: Table) -> list[str]:
@@ -126,15 +131,21 @@ def find_text_rows(table: Table, column: str | None = None) -> tuple[str, np.nda
     is_blank = np.fromiter((not text.strip() for text in texts), bool, len(texts))
     kept = np.flatnonzero(~is_blank & ~is_placeholder)
     if not len(kept):
-        raise StudioError(f"the column {column!r} of {table.name} is blank in every row", "choose another column", table.lines[:1].tolist())
+        raise StudioError(
+            _("the column {column} of {name} is blank in every row", column=repr(column), name=table.name),
+            "choose another column",
+            table.lines[:1].tolist(),
+        )
     notes = (*table.notes, *placeholders.note(column, table.lines))
     if is_blank.any():
-        message = f"{count(int(is_blank.sum()), 'row')} without text in {column!r}, skipped"
+        message = _("{rows} without text in {column}, skipped", rows=count(int(is_blank.sum()), "row"), column=repr(column))
         notes = (*notes, Finding("warning", message, tuple(table.lines[is_blank].tolist()), skip_reason="no text"))
     if is_placeholder.any():
         cells = quote_cells(placeholders.values)
-        message = f"{count(int(is_placeholder.sum()), 'row')} with only {cells} in {column!r}, skipped"
-        why = f"a placeholder for a missing text: {cells}"
+        message = _(
+            "{rows} with only {cells} in {column}, skipped", rows=count(int(is_placeholder.sum()), "row"), cells=cells, column=repr(column)
+        )
+        why = _("a placeholder for a missing text: {cells}", cells=cells)
         notes = (*notes, Finding("warning", message, tuple(table.lines[is_placeholder].tolist()), skip_reason=why))
     return column, kept, notes, report_rows(table, notes, table.lines[kept])
 
@@ -155,7 +166,7 @@ def _only_column(table: Table) -> str:
     profiles = profile_table(table)
     if len(table.columns) == 1 and any(profile.filled and not profile.is_number and not profile.is_nested for profile in profiles):
         return table.columns[0]  # of short labels, which the user must mean
-    raise no_text_error(table, profiles, f"name one of its columns: {', '.join(table.columns[:20])}")
+    raise no_text_error(table, profiles, _("name one of its columns: {columns}", columns=", ".join(table.columns[:20])))
 
 
 @dataclass(frozen=True)

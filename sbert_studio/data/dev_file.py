@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..errors import StudioError
+from ..i18n import _, join
 from .examples import Examples, build_examples
 from .findings import Finding, count
 from .loading.table import Table, table_from_columns
@@ -66,7 +67,7 @@ def find_reversed_scores(train: Examples, dev: Examples, similar: SimilarityFunc
     of_train = _correlation(train, similar)
     if of_train is None or of_train.rho <= 0:
         return ""
-    return f"{of_dev.describe()}; that of the training file is {of_train.rho:.2f}"
+    return _("{of_dev}; that of the training file is {rho}", of_dev=of_dev.describe(), rho=f"{of_train.rho:.2f}")
 
 
 def _correlation(examples: Examples, similar: SimilarityFunction) -> RankCorrelation | None:
@@ -82,10 +83,10 @@ def _without_questions(reading: InferredSchema, train: Roles, similar: Similarit
     if questions and similar is not None:
         names = ", ".join(name for name in (*train.texts, train.target) if name)
         raise StudioError(
-            f"its columns are not certain ({questions[0].text} {questions[0].why})",
+            _("its columns are not certain ({text} {why})", text=questions[0].text, why=questions[0].why),
             "reverse its scores, so that the highest are the most similar, or do not use the file"
             if questions[0].name == "scale"
-            else f"rename its columns to those of the training file ({names}), or do not use the file",
+            else _("rename its columns to those of the training file ({names}), or do not use the file", names=names),
         )
     return reading
 
@@ -113,13 +114,22 @@ def _build_relabelled(table: Table, reading: InferredSchema, train: Roles) -> _B
     own = reading.roles
     is_certain = all(question.name != "order" for question in reading.questions)
     if own.kind == "labelled_pairs" and train.ordered and own.ordered and is_certain and len(own.labels) == len(train.labels):
-        message = f"labels {', '.join(own.labels[:8])} are mapped to {', '.join(train.labels[:8])}: {'; '.join(reading.why)}"
+        message = _(
+            "labels {labels} are mapped to {labels2}: {why}",
+            labels=", ".join(own.labels[:8]),
+            labels2=", ".join(train.labels[:8]),
+            why=join("; ", reading.why),
+        )
         examples, findings = build_examples(table, own)
         return examples, (Finding("info", message), *findings)
     labels = ", ".join(train.labels[:8])
     raise StudioError(
-        f"its labels {', '.join(own.labels[:8])} cannot be mapped to those of the training file ({labels})",
-        f"rename them to those of the training file ({labels}), or do not use the file",
+        _(
+            "its labels {labels} cannot be mapped to those of the training file ({labels2})",
+            labels=", ".join(own.labels[:8]),
+            labels2=labels,
+        ),
+        _("rename them to those of the training file ({labels}), or do not use the file", labels=labels),
     )
 
 
@@ -142,12 +152,29 @@ def _build_scored(table: Table, own: Roles, train: Roles) -> _Built:
     if share > _MAX_OFF_SCALE and (share < _OTHER_SCALE or len(valid) < _MIN_SCORES):
         rows = tuple(table.lines[off_scale].tolist())
         raise StudioError(
-            f"{count(len(rows), 'row')} of {len(table):,} have a score off the training file's scale {least:g}–{most:g}, "
-            f"such as {scores[off_scale][0]:g}",
-            f"bring the column {own.target!r} to the scale {least:g}–{most:g}, or do not use the file",
+            _(
+                "{rows} of {table} have a score off the training file's scale {least}–{most}, such as {scores}",
+                rows=count(len(rows), "row"),
+                table=f"{len(table):,}",
+                least=f"{least:g}",
+                most=f"{most:g}",
+                scores=f"{scores[off_scale][0]:g}",
+            ),
+            _(
+                "bring the column {target} to the scale {least}–{most}, or do not use the file",
+                target=repr(own.target),
+                least=f"{least:g}",
+                most=f"{most:g}",
+            ),
             rows,
         )
     ends = (high, low) if train.low > train.high else (low, high)
-    message = f"scores are on the scale {low:g}–{high:g}, those of the training file on {least:g}–{most:g}; each is read on its own"
+    message = _(
+        "scores are on the scale {low}–{high}, those of the training file on {least}–{most}; each is read on its own",
+        low=f"{low:g}",
+        high=f"{high:g}",
+        least=f"{least:g}",
+        most=f"{most:g}",
+    )
     examples, findings = build_examples(table, replace(own, low=ends[0], high=ends[1]))
     return examples, (Finding("info", message), *findings)

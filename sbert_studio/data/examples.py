@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import StudioError
+from ..i18n import _, join
 from ..workspace import atomic_file, digest_texts
 from .findings import Finding, count, drop_rows_fix
 from .loading.table import Table
@@ -99,7 +100,11 @@ class _Builder:
             targets = self._classes(table.column(roles.target))
         if not self._usable.any():
             raise StudioError(
-                f"no row of {table.name} makes an example: {'; '.join(finding.message for finding in self._findings)}",
+                _(
+                    "no row of {name} makes an example: {findings}",
+                    name=table.name,
+                    findings=join("; ", (finding.message for finding in self._findings)),
+                ),
                 "check the columns, their kind and the score scale",
                 [row for finding in self._findings for row in finding.rows][:100],
             )
@@ -112,8 +117,16 @@ class _Builder:
         if bad.any():
             rows = tuple(self._table.lines[bad].tolist())
             # They are skipped in any case; the fix also removes them from the table.
-            fix = drop_rows_fix(rows, f"Remove {count(len(rows), 'row')} from the file")
-            self._findings.append(Finding("warning", f"{count(len(rows), 'row')} {message}, skipped{hint}", rows, fix, why))
+            fix = drop_rows_fix(rows, _("Remove {rows} from the file", rows=count(len(rows), "row")))
+            self._findings.append(
+                Finding(
+                    "warning",
+                    _("{rows} {message}, skipped{hint}", rows=count(len(rows), "row"), message=message, hint=hint),
+                    rows,
+                    fix,
+                    why,
+                )
+            )
             self._usable[bad] = False
 
     def _skip_missing_texts(self, columns: list[list[str]]) -> None:
@@ -130,7 +143,11 @@ class _Builder:
             is_placeholder = np.zeros(len(self._table), dtype=bool)
             is_placeholder[found.places] = True
             cells = quote_cells(found.values)
-            self._skip(is_placeholder & ~is_filled, f"with only {cells} in {name!r}", f"a placeholder for a missing text: {cells}")
+            self._skip(
+                is_placeholder & ~is_filled,
+                _("with only {cells} in {name}", cells=cells, name=repr(name)),
+                _("a placeholder for a missing text: {cells}", cells=cells),
+            )
         has_any: np.ndarray = np.logical_or.reduce(filled)
         has_all: np.ndarray = np.logical_and.reduce(filled)
         self._skip(~has_any, "without any text", "no text")
@@ -147,13 +164,21 @@ class _Builder:
             class_of = {cell: class_index(cell, roles.labels) for cell in set(cells)}
         classes = np.fromiter((class_of[cell] for cell in cells), dtype=np.int64, count=len(cells))
         blank = np.array([not cell.strip() for cell in cells], dtype=bool) & (classes < 0)  # a blank may be a class
-        self._skip(blank, f"without a {what}", f"no {what}")
+        self._skip(blank, _("without a {what}", what=what), _("no {what}", what=what))
         no_label = {cell for cell, found in class_of.items() if found < 0 and label_key(cell) in MISSING_LABELS}
         unlabelled = np.fromiter((cell in no_label for cell in cells), dtype=bool, count=len(cells))
         shown = _first_cells(cells, unlabelled)
-        self._skip(unlabelled, f"with a placeholder as {what} ({shown})", f"a placeholder for a missing {what}: {shown}")
+        self._skip(
+            unlabelled,
+            _("with a placeholder as {what} ({shown})", what=what, shown=shown),
+            _("a placeholder for a missing {what}: {shown}", what=what, shown=shown),
+        )
         names, unknown = ", ".join(roles.labels[:6]), (classes < 0) & ~blank & ~unlabelled
-        self._skip(unknown, f"whose {what} is none of {names}", f"the {what} is none of {names}, such as {_first_cells(cells, unknown)}")
+        self._skip(
+            unknown,
+            _("whose {what} is none of {names}", what=what, names=names),
+            _("the {what} is none of {names}, such as {first_cells}", what=what, names=names, first_cells=_first_cells(cells, unknown)),
+        )
         return classes
 
     def _scores(self, cells: list[str]) -> np.ndarray:
@@ -164,18 +189,27 @@ class _Builder:
         blank = np.array([not cell.strip() for cell in cells], dtype=bool)
         self._skip(blank, "without a score", "no score")
         text = np.isnan(scores) & ~blank
-        self._skip(text, "whose score is not a number", f"the score is not a number, such as {_first_cells(cells, text)}")
+        self._skip(
+            text,
+            "whose score is not a number",
+            _("the score is not a number, such as {first_cells}", first_cells=_first_cells(cells, text)),
+        )
         tolerance = SCALE_TOLERANCE * (most - least)
         rounded = ((scores < least) & (scores >= least - tolerance)) | ((scores > most) & (scores <= most + tolerance))
         if rounded.any():
             rows = tuple(self._table.lines[rounded].tolist())
-            message = f"{count(len(rows), 'row')} with a score rounded off the scale {least:g}–{most:g}, put back on it"
+            message = _(
+                "{rows} with a score rounded off the scale {least}–{most}, put back on it",
+                rows=count(len(rows), "row"),
+                least=f"{least:g}",
+                most=f"{most:g}",
+            )
             self._findings.append(Finding("info", message, rows))
             scores = np.where(rounded, scores.clip(least, most), scores)
         outside = (scores < least) | (scores > most)
-        scale = f"outside {least:g}–{most:g}"
-        why = f"the score is {scale}, such as {_first_cells(cells, outside)}"
-        self._skip(outside, f"with a score {scale}", why, " (the scale can be changed)")
+        scale = _("outside {least}–{most}", least=f"{least:g}", most=f"{most:g}")
+        why = _("the score is {scale}, such as {first_cells}", scale=scale, first_cells=_first_cells(cells, outside))
+        self._skip(outside, _("with a score {scale}", scale=scale), why, " (the scale can be changed)")
         return ((scores - low) / (high - low)).astype(np.float32)
 
 
@@ -188,7 +222,7 @@ def _repeat_first_negative(table: Table, columns: list[list[str]]) -> Iterator[F
                 places.add(place)
     if places:
         rows = tuple(table.lines[sorted(places)].tolist())
-        yield Finding("info", f"{count(len(rows), 'row')} with fewer negatives than others; the first one is repeated", rows)
+        yield Finding("info", _("{rows} with fewer negatives than others; the first one is repeated", rows=count(len(rows), "row")), rows)
 
 
 def _first_cells(cells: Sequence[str], bad: np.ndarray) -> str:
@@ -218,7 +252,7 @@ def read_examples(path: Path) -> Examples:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    damaged = StudioError(f"the run's rows ({path.name}) are damaged", "start a new run with the file")
+    damaged = StudioError(_("the run's rows ({name}) are damaged", name=path.name), "start a new run with the file")
     try:
         table = pq.read_table(path)
         metadata = json.loads(table.schema.metadata[_PARQUET_KEY])

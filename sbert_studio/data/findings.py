@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import describe_rows
+from ..i18n import _, ngettext
 
 if TYPE_CHECKING:
     import numpy as np
@@ -75,7 +76,7 @@ class Finding:
 
     def describe(self) -> str:
         """Return the message followed by the row numbers."""
-        return f"{self.message} ({describe_rows(self.rows)})" if self.rows else self.message
+        return _("{message} ({rows})", message=self.message, rows=describe_rows(self.rows)) if self.rows else self.message
 
     def to_json(self) -> dict[str, Any]:
         fix = self.fix.to_json() if self.fix else None
@@ -84,9 +85,9 @@ class Finding:
 
 def count(number: int, noun: str, plural: str | None = None) -> str:
     """Format a number with its noun: ``1 row``, ``1,204 rows``."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+    return ngettext(f"{{n}} {noun}", f"{{n}} {plural or noun + 's'}", number)
 
 
 def drop_rows_fix(rows: tuple[int, ...], label: str | None = None) -> Fix:
     """Return the fix that removes ``rows`` from the table."""
-    return Fix("drop_rows", label or f"Remove {count(len(rows), 'row')}", {"rows": list(rows)})
+    return Fix("drop_rows", label or _("Remove {rows}", rows=count(len(rows), "row")), {"rows": list(rows)})

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from ..i18n import _, to_sentence, uncapitalize
 from ..settings import MULTILINGUAL_HUB_ID, MULTILINGUAL_MODEL
 
 _SAMPLE_SIZE = 1_000
@@ -141,9 +142,11 @@ def _count_foreign(counts: Counter[str], model_languages: Sequence[str]) -> Coun
 def multilingual_model_hint(available: str = "") -> str:
     """Return the advice to choose a multilingual model, in lower case; ``available`` is one that needs no download, if there is one."""
     if available:
-        return f"choose {available}, which reads many languages"
-    install = f"on Linux, or a Mac with Apple silicon, make setup installs it as {MULTILINGUAL_MODEL}"
-    return f"choose {MULTILINGUAL_HUB_ID} from the Hugging Face Hub; {install}"
+        return _("choose {available}, which reads many languages", available=available)
+    install = _(
+        "on Linux, or a Mac with Apple silicon, make setup installs it as {multilingual_model}", multilingual_model=MULTILINGUAL_MODEL
+    )
+    return _("choose {multilingual_hub_id} from the Hugging Face Hub; {install}", multilingual_hub_id=MULTILINGUAL_HUB_ID, install=install)
 
 
 def language_mismatch_note(
@@ -160,10 +163,20 @@ def language_mismatch_note(
     foreign = _count_foreign(counts, model_languages or ())
     if not model_languages or not foreign or foreign.total() < _FOREIGN_SHARE * counts.total():
         return ""
-    subject = what if 2 * foreign.total() > counts.total() - counts[""] else f"Some of {what[0].lower()}{what[1:]}"
+    subject = what if 2 * foreign.total() > counts.total() - counts[""] else _("Some of {what}", what=uncapitalize(what))
     language = LANGUAGE_NAMES.get(foreign.most_common(1)[0][0], "another language")
     names = " and ".join(LANGUAGE_NAMES.get(code, code) for code in model_languages)
-    names = names if len(model_languages) <= _MAX_NAMED_LANGUAGES else f"{len(model_languages)} other languages"
+    names = (
+        names
+        if len(model_languages) <= _MAX_NAMED_LANGUAGES
+        else _("{model_languages} other languages", model_languages=len(model_languages))
+    )
     hint = multilingual_model_hint(available)
-    hint = f"{hint[0].upper()}{hint[1:]}."
-    return f"{subject} look like {language}, but the model was trained on {names}: its scores say little about them. {hint}"
+    hint = to_sentence(hint)
+    return _(
+        "{subject} look like {language}, but the model was trained on {names}: its scores say little about them. {hint}",
+        subject=subject,
+        language=language,
+        names=names,
+        hint=hint,
+    )

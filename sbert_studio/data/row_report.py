@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import describe_rows
+from ..i18n import _, join
 from .findings import Finding, count
 
 if TYPE_CHECKING:
@@ -23,14 +24,14 @@ SHARES_HELD_OUT_TEXT = "shares a text with a held-out row"
 def _used(number: str, use: str) -> str:
     # Whole phrases, because other languages order these words differently.
     phrases = {
-        "used": f"{number} used",
-        "evaluated": f"{number} evaluated",
-        "compared": f"{number} compared",
-        "used for training": f"{number} used for training",
-        "used for validation": f"{number} used for validation",
-        "for training": f"{number} for training",
-        "for validation": f"{number} for validation",
-        "usable for training": f"{number} usable for training",
+        "used": _("{number} used", number=number),
+        "evaluated": _("{number} evaluated", number=number),
+        "compared": _("{number} compared", number=number),
+        "used for training": _("{number} used for training", number=number),
+        "used for validation": _("{number} used for validation", number=number),
+        "for training": _("{number} for training", number=number),
+        "for validation": _("{number} for validation", number=number),
+        "usable for training": _("{number} usable for training", number=number),
     }
     return phrases.get(use, f"{number} {use}")
 
@@ -77,9 +78,15 @@ class RowReport:
 
     def describe(self, use: str = "used") -> str:
         """Return :meth:`summarize` with the reasons: ``…, 46 skipped: the score is not a number (46: rows 3, 5, …)``."""
-        reasons = "; ".join(f"{reason.why} ({len(reason.rows):,}: {describe_rows(reason.rows)})" for reason in self.reasons)
+        reasons = join(
+            "; ",
+            (
+                _("{why} ({rows}: {rows2})", why=reason.why, rows=f"{len(reason.rows):,}", rows2=describe_rows(reason.rows))
+                for reason in self.reasons
+            ),
+        )
         summary = self.summarize(use)
-        return f"{summary}: {reasons}" if reasons else summary
+        return _("{summary}: {reasons}", summary=summary, reasons=reasons) if reasons else summary
 
     def summarize(self, use: str = "used") -> str:
         """Return the counts: ``120 rows read, 74 used for training, 46 skipped``.
@@ -90,10 +97,16 @@ class RowReport:
         read, skipped = count(self.read, "row"), f"{self.skipped:,}"
         used = _used(f"{self.used:,}", use) + (f" ({count(self.examples, 'example')})" if self.examples else "")
         if self.held_out:
-            return f"{read} read, {used}, {self.held_out:,} held out, {skipped} skipped"
+            return _(
+                "{read} read, {used}, {held_out} held out, {skipped} skipped",
+                read=read,
+                used=used,
+                held_out=f"{self.held_out:,}",
+                skipped=skipped,
+            )
         if self.in_turn:
-            return f"{read} read, {used}, each held out in one fold, {skipped} skipped"
-        return f"{read} read, {used}, {skipped} skipped"
+            return _("{read} read, {used}, each held out in one fold, {skipped} skipped", read=read, used=used, skipped=skipped)
+        return _("{read} read, {used}, {skipped} skipped", read=read, used=used, skipped=skipped)
 
     def after_split(self, rows: np.ndarray, train: np.ndarray, held_out: np.ndarray, why: str) -> RowReport:
         """Return the report after the used ``rows`` were split; rows in neither part are skipped for the reason ``why``."""

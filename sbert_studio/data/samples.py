@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ..assets import assets
 from ..errors import StudioError
+from ..i18n import _
 
 ASSETS = assets()
 _FIELDS = ("id", "title", "kind", "description", "language")
@@ -41,7 +42,10 @@ def get_sample(sample_id: str) -> Sample:
     """Return the sample with that id, which must exist (else ``StudioError``)."""
     samples = {sample.id: sample for sample in list_samples()}
     if sample_id not in samples:
-        raise StudioError(f"there is no sample called {sample_id!r}", f"the samples are: {', '.join(samples) or 'none'}")
+        raise StudioError(
+            _("there is no sample called {sample_id}", sample_id=repr(sample_id)),
+            _("the samples are: {samples}", samples=", ".join(samples) or "none"),
+        )
     return samples[sample_id]
 
 

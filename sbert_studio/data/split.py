@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..errors import StudioError
+from ..i18n import _
 from .examples import Examples
 from .findings import count
 
@@ -47,7 +48,9 @@ def split_examples(
         StudioError: the fraction is out of range, there are no groups, or all rows are connected.
     """
     if not 0 <= dev_fraction < 1:
-        raise StudioError(f"the held-out share {dev_fraction} is not between 0 and 1", "give a number such as 0.1")
+        raise StudioError(
+            _("the held-out share {dev_fraction} is not between 0 and 1", dev_fraction=dev_fraction), "give a number such as 0.1"
+        )
     total = len(examples)
     target = min(round(dev_fraction * total), max_dev, total - 1)
     if target <= 0:
@@ -68,7 +71,11 @@ def split_examples(
         dev = _smallest_component(component, 3 * target)
     if not dev.any():
         raise StudioError(
-            f"all {total:,} rows are connected by shared {'groups or ' if groups else ''}texts, so that none can be held out",
+            (
+                _("all {total} rows are connected by shared groups or texts, so that none can be held out", total=f"{total:,}")
+                if groups
+                else _("all {total} rows are connected by shared texts, so that none can be held out", total=f"{total:,}")
+            ),
             "give a held-out file of its own, or set the held-out share to 0",
         )
     return examples.take(np.flatnonzero(~dev & ~dropped)), examples.take(np.flatnonzero(dev))
@@ -85,12 +92,13 @@ def make_folds(
         StudioError: k is below 2, or there are fewer components than folds.
     """
     if k < 2:
-        raise StudioError(f"{k} folds are too few", "give 2 or more")
+        raise StudioError(_("{k} folds are too few", k=k), "give 2 or more")
     strata = _strata(examples, stratify)
     members = _members(connected_rows(examples, groups))
     if len(members) < k:
         raise StudioError(
-            f"the rows form {count(len(members), 'set')} that share no text, too few for {k} folds", "use fewer folds, or a held-out file"
+            _("the rows form {sets} that share no text, too few for {k} folds", sets=count(len(members), "set"), k=k),
+            "use fewer folds, or a held-out file",
         )
     order = np.random.default_rng(seed).permutation(len(members))
     order = order[np.argsort([-len(members[index]) for index in order], kind="stable")]

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from ..data.loading.content import Content
 from ..data.schema.roles import Roles
+from ..i18n import _
 from .base import DatasetLayout, DatasetPart, FolderFiles, Split
 from .text_files import BLANK, RowBuilder, detect_codec, malformed, missing_texts, tab_separated, text_lines
 
@@ -48,7 +49,12 @@ class NaturalLanguageInference(DatasetLayout):
             elif cells[2] in ("-", ""):
                 rows.skip(number, "no majority label")
             elif cells[2] not in _NLI_LABELS:
-                raise malformed(path, number, f"has the label {cells[2][:40]!r}", f"it should be one of {', '.join(_NLI_LABELS)}")
+                raise malformed(
+                    path,
+                    number,
+                    _("has the label {cells}", cells=repr(cells[2][:40])),
+                    _("it should be one of {nli_labels}", nli_labels=", ".join(_NLI_LABELS)),
+                )
             elif reason := missing_texts(*cells[:2]):
                 rows.skip(number, reason)
             else:
@@ -56,7 +62,7 @@ class NaturalLanguageInference(DatasetLayout):
         return rows.build()
 
     def roles(self, part: DatasetPart) -> Roles:
-        note = f"labels {', '.join(_NLI_LABELS)}"
+        note = _("labels {nli_labels}", nli_labels=", ".join(_NLI_LABELS))
         group = "genre" if part.name == "MultiNLI" else None
         return Roles("labelled_pairs", ("premise", "hypothesis"), "label", labels=_NLI_LABELS, group=group, note=note)
 
@@ -75,7 +81,7 @@ def _read_nli_file(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, li
             record = json.loads(line)
             cells = [record[name] for name in columns]
         except (ValueError, KeyError, TypeError, RecursionError) as error:
-            problem = f"is no JSON object with {', '.join(columns)}"
+            problem = _("is no JSON object with {columns}", columns=", ".join(columns))
             raise malformed(path, number, problem, "download the file again; it may be cut off") from error
         yield number, [str(cell).strip() for cell in cells]
 
@@ -101,7 +107,7 @@ class MRPC(DatasetLayout):
                 continue
             label, id1, id2, first, second = (cell.strip() for cell in cells)
             if label not in ("0", "1"):
-                raise malformed(path, number, f"has the Quality {label[:40]!r}, which is neither 0 nor 1")
+                raise malformed(path, number, _("has the Quality {label}, which is neither 0 nor 1", label=repr(label[:40])))
             rows.add(number, first, second, label, id1, id2)
         return rows.build()
 

@@ -10,6 +10,7 @@ from typing import ClassVar
 from ..data.findings import Finding
 from ..data.loading.content import Content
 from ..data.schema.roles import Roles
+from ..i18n import _
 from .base import DatasetLayout, DatasetPart, FolderFiles, LineLayout, Split
 from .text_files import BLANK, RowBuilder, detect_codec, encoding_note, malformed, missing_file, text_lines
 
@@ -100,9 +101,9 @@ class StanfordSentiment(LineLayout):
 
     def parse_line(self, path: Path, number: int, line: str, part: DatasetPart | None) -> Sequence[str]:
         classes = _SST_CLASSES[part.name if part else "SST5"]
-        text, _, label = line.rpartition("\t")
+        text, _unused, label = line.rpartition("\t")
         if label.strip() not in classes or not text.strip():
-            raise malformed(path, number, f"does not end in a tab and one of {', '.join(classes)}")
+            raise malformed(path, number, _("does not end in a tab and one of {classes}", classes=", ".join(classes)))
         return text.strip(), label.strip()
 
 
@@ -125,5 +126,9 @@ class TREC(LineLayout):
     def parse_line(self, path: Path, number: int, line: str, part: DatasetPart | None) -> Sequence[str]:
         match = _TREC_LINE.fullmatch(line.strip())
         if match is None:
-            raise malformed(path, number, f"does not begin with a type of question ({', '.join(_TREC_CLASSES)}) and a colon")
+            raise malformed(
+                path,
+                number,
+                _("does not begin with a type of question ({trec_classes}) and a colon", trec_classes=", ".join(_TREC_CLASSES)),
+            )
         return match["text"], match["coarse"], match["fine"]

@@ -14,6 +14,7 @@ from ..data.loading.content import Content
 from ..data.schema.numbers import parse_number
 from ..data.schema.roles import Roles
 from ..errors import StudioError
+from ..i18n import _
 from .base import DatasetLayout, DatasetPart, FolderFiles, LineLayout, Part, Split
 from .text_files import (
     BLANK,
@@ -37,7 +38,7 @@ def _roles_0_5(group: str) -> Roles:
 
 def _check_score(path: Path, line: int, score: str, low: float = 0.0) -> None:
     if not low <= parse_number(score) <= 5.0:
-        raise malformed(path, line, f"holds {score[:40]!r}, which is no score from {low:g} to 5")
+        raise malformed(path, line, _("holds {score}, which is no score from {low} to 5", score=repr(score[:40]), low=f"{low:g}"))
 
 
 class SemEvalSTS(DatasetLayout):
@@ -80,7 +81,13 @@ class SemEvalSTS(DatasetLayout):
         other = _sts_half(Path(name), "input" if is_gold else "gs").name
         present, absent = ("gold scores", "sentences") if is_gold else ("sentences", "gold scores")
         raise StudioError(
-            f"{name} holds only the {present}; the {absent} are in {other}, line by line",
+            _(
+                "{name} holds only the {present}; the {absent} are in {other}, line by line",
+                name=name,
+                present=present,
+                absent=absent,
+                other=other,
+            ),
             "put both files into one folder and give the folder",
         )
 
@@ -97,7 +104,13 @@ def _read_sts_subset(rows: RowBuilder, inputs: Path, gold: Path) -> None:
     pairs, scores = _lines_without_blank_end(inputs), _lines_without_blank_end(gold)
     if len(scores) > len(pairs):
         raise StudioError(
-            f"{gold.name} has {len(scores):,} lines, but {inputs.name} has {len(pairs):,}, so that scores cannot be matched to pairs",
+            _(
+                "{name} has {scores} lines, but {name2} has {pairs}, so that scores cannot be matched to pairs",
+                name=gold.name,
+                scores=f"{len(scores):,}",
+                name2=inputs.name,
+                pairs=f"{len(pairs):,}",
+            ),
             "download both files again",
         )
     subset = _sts_subset(inputs)
@@ -172,7 +185,7 @@ class STSBenchmark(LineLayout):
     def parts(self, folder: FolderFiles) -> Iterable[DatasetPart]:
         """Yield each file of a split whose first line has the right form."""
         for name, path in folder.items():
-            stem, _, suffix = name.partition(".")
+            stem, _unused, suffix = name.partition(".")
             if stem in _STSB_SPLITS and suffix in ("csv", "tsv", "txt") and _is_stsb_row(next(text_lines(path, "latin-1"), (0, ""))[1]):
                 yield DatasetPart("STSb", _STSB_SPLITS[stem], (path,))
 
@@ -183,7 +196,7 @@ class STSBenchmark(LineLayout):
     def parse_line(self, path: Path, number: int, line: str, part: DatasetPart | None) -> Sequence[str]:
         cells = [cell.strip() for cell in line.split("\t")]
         if len(cells) < _STSB_WIDTH:
-            raise malformed(path, number, f"has {len(cells)} cells where {_STSB_WIDTH} are needed")
+            raise malformed(path, number, _("has {cells} cells where {stsb_width} are needed", cells=len(cells), stsb_width=_STSB_WIDTH))
         _check_score(path, number, cells[4])
         return cells[5], cells[6], cells[4], *cells[:4]
 
@@ -231,8 +244,13 @@ class SICK(DatasetLayout):
             if has_splits and part.split != "all":
                 split = cells.pop().strip()
                 if split not in _SICK_SPLITS:
-                    hint = f"it should be one of {', '.join(_SICK_SPLITS)}"
-                    raise malformed(path, number, f"has the {_SICK_SPLIT_COLUMN} {split[:40]!r}", hint)
+                    hint = _("it should be one of {sick_splits}", sick_splits=", ".join(_SICK_SPLITS))
+                    raise malformed(
+                        path,
+                        number,
+                        _("has the {sick_split_column} {split}", sick_split_column=_SICK_SPLIT_COLUMN, split=repr(split[:40])),
+                        hint,
+                    )
                 if _SICK_SPLITS[split] != part.split:
                     continue
             _check_score(path, number, cells[2], 1.0)

@@ -12,6 +12,7 @@ from ..data.loading.table import Table
 from ..data.row_report import RowReport, report_rows
 from ..data.schema.roles import Roles
 from ..errors import StudioError
+from ..i18n import _
 from .base import SPLITS, DatasetLayout, DatasetPart, FolderFiles
 from .layouts import LAYOUTS
 
@@ -63,7 +64,7 @@ def find_datasets(path: str | Path) -> list[FoundDataset]:
     if path.is_file():
         return [dataset for dataset in _in_folder(_list_files(path.parent)) if path in dataset.files]
     if not path.is_dir():
-        raise StudioError(f"there is no file or folder {path}", "check the path")
+        raise StudioError(_("there is no file or folder {path}", path=path), "check the path")
     datasets = [dataset for folder in _walk(path) for dataset in _in_folder(folder)]
     return sorted(datasets, key=lambda dataset: (dataset.name, SPLITS.index(dataset.split), dataset.section, dataset.files))
 
@@ -112,7 +113,9 @@ def _walk(root: Path) -> Iterator[FolderFiles]:
             subfolders.clear()
         seen += len(files)
         if seen > _MAX_FILES:
-            raise StudioError(f"{root} holds more than {_MAX_FILES:,} files", "name the folder of the dataset")
+            raise StudioError(
+                _("{root} holds more than {max_files} files", root=root, max_files=f"{_MAX_FILES:,}"), "name the folder of the dataset"
+            )
         yield {name: Path(folder, name) for name in sorted(files)}
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..data.findings import count
 from ..errors import StudioError
+from ..i18n import _
 
 if TYPE_CHECKING:
     from ..data.loading.table import Table
@@ -47,8 +48,10 @@ class SuitePart:
     def missing_message(self) -> str:
         size = count(self.rows, self.unit)
         if self.train_rows:
-            return f"{self.name} is missing ({size}, and {self.train_rows:,} for training)"
-        return f"{self.name} is missing ({size})"
+            return _(
+                "{name} is missing ({size}, and {train_rows} for training)", name=self.name, size=size, train_rows=f"{self.train_rows:,}"
+            )
+        return _("{name} is missing ({size})", name=self.name, size=size)
 
 
 @dataclass(frozen=True)
@@ -114,7 +117,7 @@ def get_suite(name: str) -> Suite:
     names = {known.casefold(): known for known in SUITES}
     key = names.get(name.strip().casefold())
     if key is None:
-        raise StudioError(f"there is no suite {name!r}", f"choose one of {', '.join(SUITES)}")
+        raise StudioError(_("there is no suite {name}", name=repr(name)), _("choose one of {suites}", suites=", ".join(SUITES)))
     return SUITES[key]
 
 
@@ -205,7 +208,9 @@ def find_parts(suites: Sequence[Suite], paths: Sequence[Path], read: Callable[[P
                 continue
             found.append(one)
             if one.substitute:
-                message = f"{part.missing_message()}; {one.substitute} is used instead"
+                message = _(
+                    "{missing_message}; {substitute} is used instead", missing_message=part.missing_message(), substitute=one.substitute
+                )
                 missing.append(MissingPart(suite.name, part.name, message))
     if not found:
         raise _nothing_found(suites, search)
@@ -218,8 +223,17 @@ def _nothing_found(suites: Sequence[Suite], search: SuiteSearch) -> StudioError:
     files = ", ".join(part.name for suite in suites[:1] for part in suite.parts)
     folder = next((suite.folders[0] for suite in suites if suite.folders), "")
     return StudioError(
-        f"no file of {names} was found in {where or 'the given files'}{_missing_split(suites, search)}",
-        f"name the folder that holds {folder}/ with a table for each of {files}, or the dataset as its authors publish it",
+        _(
+            "no file of {names} was found in {where}{missing_split}",
+            names=names,
+            where=where or "the given files",
+            missing_split=_missing_split(suites, search),
+        ),
+        _(
+            "name the folder that holds {folder}/ with a table for each of {files}, or the dataset as its authors publish it",
+            folder=folder,
+            files=files,
+        ),
     )
 
 
@@ -229,7 +243,7 @@ def _missing_split(suites: Sequence[Suite], search: SuiteSearch) -> str:
         present = search.splits(suite.dataset_name)
         missing = [split for split in needed if split not in present]
         if present and missing:
-            return f": the {missing[0]} split is missing beside the {present[0]} split"
+            return _(": the {missing} split is missing beside the {present} split", missing=missing[0], present=present[0])
     return ""
 
 

@@ -11,6 +11,7 @@ from ..data.findings import Finding, Severity, count
 from ..data.loading.content import ColumnBuilder, Content
 from ..data.loading.encoding import decodes
 from ..errors import StudioError, describe_rows
+from ..i18n import _
 from ..progress import checkpoint
 
 BLANK = "blank"
@@ -31,14 +32,16 @@ def detect_codec(path: Path, fallbacks: Sequence[str] = ("cp1252", "latin-1")) -
         raise missing_file(path) from None
     except OSError as error:
         raise _unreadable(path, error) from None
-    raise StudioError(f"{path.name} is not in UTF-8", "download the file again; it may have been cut off or converted")
+    raise StudioError(_("{name} is not in UTF-8", name=path.name), "download the file again; it may have been cut off or converted")
 
 
 def encoding_note(codec: str) -> tuple[Finding, ...]:
     """Return a note that the file was converted, unless ``codec`` is UTF-8."""
     if codec not in _LEGACY_ENCODINGS:
         return ()
-    return (Finding("info", f"the file is in {_LEGACY_ENCODINGS[codec]}, not UTF-8; it was converted"),)
+    return (
+        Finding("info", _("the file is in {legacy_encodings}, not UTF-8; it was converted", legacy_encodings=_LEGACY_ENCODINGS[codec])),
+    )
 
 
 def text_lines(path: Path, codec: str = "utf-8-sig") -> Iterator[tuple[int, str]]:
@@ -51,7 +54,7 @@ def text_lines(path: Path, codec: str = "utf-8-sig") -> Iterator[tuple[int, str]
                 if number % _CHECKPOINT_EVERY == 0:
                     checkpoint()
                 if len(line) >= _MAX_LINE_LENGTH and not line.endswith("\n"):
-                    raise malformed(path, number, f"is longer than {_MAX_LINE_LENGTH:,} characters")
+                    raise malformed(path, number, _("is longer than {max_line_length} characters", max_line_length=f"{_MAX_LINE_LENGTH:,}"))
                 yield number, line.rstrip("\r\n").replace("\0", "")
     except UnicodeDecodeError as error:
         hint = "download the file again, or convert it to UTF-8"
@@ -74,7 +77,7 @@ def tab_separated(path: Path, codec: str, columns: Sequence[str]) -> Iterator[tu
     for number, line in lines:
         cells = line.split("\t")
         if len(cells) < width and line.strip():
-            raise malformed(path, number, f"has {count(len(cells), 'cell')} where {width} are needed")
+            raise malformed(path, number, _("has {cells} where {width} are needed", cells=count(len(cells), "cell"), width=width))
         yield number, [cells[place] for place in places] if len(cells) >= width else []
 
 
@@ -107,10 +110,12 @@ def comma_separated(
                     continue
                 if len(cells) < width:
                     hint = "download the file again; its quotation marks may have been lost"
-                    raise malformed(path, reader.line_num, f"has {len(cells)} cells where {width} are needed", hint)
+                    raise malformed(
+                        path, reader.line_num, _("has {cells} cells where {width} are needed", cells=len(cells), width=width), hint
+                    )
                 yield number, [cells[place].strip() if 0 <= place < len(cells) else "" for place in places]
         except csv.Error as error:
-            raise malformed(path, reader.line_num, f"is no CSV: {error}") from error
+            raise malformed(path, reader.line_num, _("is no CSV: {error}", error=error)) from error
 
 
 def read_unquoted(path: Path, codec: str) -> Content | None:
@@ -132,23 +137,31 @@ def read_unquoted(path: Path, codec: str) -> Content | None:
 
 def malformed(path: Path, line: int, problem: str, hint: str = DOWNLOAD_AGAIN) -> StudioError:
     """Return the error ``FILE, line N, PROBLEM``."""
-    return StudioError(f"{path.name}, line {line:,}, {problem}", hint)
+    return StudioError(_("{name}, line {line}, {problem}", name=path.name, line=f"{line:,}", problem=problem), hint)
 
 
 def missing_column(path: Path, name: str, header: Sequence[str]) -> StudioError:
     """Return the error that a file has no column ``name``."""
-    return StudioError(f"{path.name} has no column {name!r}", f"its first line names {', '.join(header)[:200]}")
+    return StudioError(
+        _("{name} has no column {name2}", name=path.name, name2=repr(name)),
+        _("its first line names {header}", header=", ".join(header)[:200]),
+    )
 
 
 def missing_file(path: Path, other: Path | None = None) -> StudioError:
     """Return the error that ``path`` does not exist, which ``other`` needs."""
     if other is None:
-        return StudioError(f"there is no file {path}", "check the path")
-    return StudioError(f"{path.name} is missing beside {other.name}", f"put it into the folder {other.parent.name or '.'}; both are needed")
+        return StudioError(_("there is no file {path}", path=path), "check the path")
+    return StudioError(
+        _("{name} is missing beside {name2}", name=path.name, name2=other.name),
+        _("put it into the folder {name}; both are needed", name=other.parent.name or "."),
+    )
 
 
 def _unreadable(path: Path, error: OSError) -> StudioError:
-    return StudioError(f"{path.name} cannot be read: {error.strerror}", "check the path and its permissions")
+    return StudioError(
+        _("{name} cannot be read: {strerror}", name=path.name, strerror=error.strerror), "check the path and its permissions"
+    )
 
 
 def missing_texts(*texts: str) -> str:
@@ -187,14 +200,14 @@ class RowBuilder:
         """Return the table, with a note for each reason and file."""
         data, lines = self._columns.finish(self._names)
         if not len(lines):
-            raise StudioError(f"{self._file} holds no rows that can be used", "download the file again")
+            raise StudioError(_("{file} holds no rows that can be used", file=self._file), "download the file again")
         return Content(self._names, data, lines, (*notes, *self._findings()))
 
     def _findings(self) -> Iterator[Finding]:
         for (reason, file), lines in self._skipped.items():
             offset = self._offsets[file]
             severity: Severity = "info" if reason == BLANK else "warning"
-            message = f"{count(len(lines), 'line')} of {file} skipped: {reason}"
+            message = _("{lines} of {file} skipped: {reason}", lines=count(len(lines), "line"), file=file, reason=reason)
             if offset:
                 message += f" ({describe_rows(lines).replace('row', 'line', 1)} of that file)"
             yield Finding(severity, message, tuple(offset + line for line in lines), skip_reason=reason)

@@ -8,6 +8,8 @@ from typing import Literal
 
 import numpy as np
 
+from ..i18n import _
+
 
 def average_ranks(values: np.ndarray) -> np.ndarray:
     """Return 1-based ranks of (n,) values as float64; ties share their mean rank."""
@@ -67,11 +69,17 @@ class Predictions:
         if self.kind == "class":
             return self.names[int(value)] if value >= 0 else "nothing"
         if self.kind == "rank":
-            return f"rank {int(value):,}"
+            return _("rank {value}", value=f"{int(value):,}")
         if self.kind == "margin":
-            return f"{'right' if self.credit[place] else 'wrong'} by {abs(value):.2f}"
+            return (
+                _("right by {value}", value=f"{abs(value):.2f}") if self.credit[place] else _("wrong by {value}", value=f"{abs(value):.2f}")
+            )
         score = f"{value:.2f}".replace("-", "−")
-        return score if self.percentiles is None else f"{score}, above {self.percentiles[place]:.0%} of pairs"
+        return (
+            score
+            if self.percentiles is None
+            else _("{score}, above {percentiles} of pairs", score=score, percentiles=f"{self.percentiles[place]:.0%}")
+        )
 
 
 def prediction_kind(similarity: str) -> PredictionKind:

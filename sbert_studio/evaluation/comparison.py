@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ..data.examples import Examples
+from ..i18n import _, join
 from ..models.base import Encoder, PairScorer
 from .bootstrap import average_bootstraps, paired_gain
 from .encoding import CachingEncoder, EncodingSpeed
@@ -64,7 +65,7 @@ class Comparison:
         """Describe the result: ``better beyond chance: NAME`` or ``no difference beyond chance``."""
         if self.interval is None:
             return "too few rows of a kind to tell a difference from chance"
-        return "no difference beyond chance" if self.better is None else f"better beyond chance: {self.better}"
+        return "no difference beyond chance" if self.better is None else _("better beyond chance: {better}", better=self.better)
 
     def to_json(self) -> dict[str, Any]:
         plain = {name: getattr(self, name) for name in ("task", "metric", "models", "scores", "difference", "interval", "chance", "better")}
@@ -138,7 +139,7 @@ def build_group(name: str, task: Task, members: Sequence[int], rows: Sequence[Ta
     if not task.pools:
         return group
     if len({part.scale for part in parts}) > 1:
-        scales = ", ".join(dict.fromkeys(f"{part.scale[0]:g}–{part.scale[1]:g}" for part in parts if part.scale is not None))
+        scales = join(", ", dict.fromkeys(f"{part.scale[0]:g}–{part.scale[1]:g}" for part in parts if part.scale is not None))
         return replace(group, pooling_note=f"the scores have different scales ({scales}), so their rows are not one set")
     if len({(part.examples.kind, part.examples.labels) for part in parts}) > 1:
         return replace(group, pooling_note="the labels differ, so their rows are not one set")
@@ -244,8 +245,8 @@ def group_files(files: Sequence[EvaluationFile]) -> list[FileGroup]:
         together.setdefault((file.suite, file.task.name), []).append(place)
     rows = [file.rows for file in files]
     return [
-        build_group(suite or f"{len(members)} files", files[members[0]].task, members, rows)
-        for (suite, _), members in together.items()
+        build_group(suite or _("{members} files", members=len(members)), files[members[0]].task, members, rows)
+        for (suite, _unused2), members in together.items()
         if len(members) > 1
     ]
 

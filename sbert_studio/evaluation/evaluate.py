@@ -12,6 +12,7 @@ from ..data.examples import Examples
 from ..data.schema.inference import infer_roles
 from ..data.schema.roles import Roles
 from ..errors import StudioError
+from ..i18n import _
 from ..models.base import Encoder, PairScorer
 from ..models.prompts import column_roles
 from .bootstrap import resample_clusters
@@ -187,11 +188,18 @@ def with_reference(
     """
     if not task.uses_known_rows:
         able = ", ".join(one.name for one in all_tasks() if one.uses_known_rows)
-        raise StudioError(f"{task.name} judges a file by itself and has no use for known answers", f"leave them out, or choose {able}")
+        raise StudioError(
+            _("{name} judges a file by itself and has no use for known answers", name=task.name),
+            _("leave them out, or choose {able}", able=able),
+        )
     found, chosen = (None if table is None else task.read(table, _roles_for_columns(table, roles)) for table in (reference, dev))
     assert found is not None
     use = "learned from" if task.learns else "laid beside"
-    notes = (*rows.notes, f"{use} the {len(found.examples):,} rows of {reference.name}", *found.notes)
+    notes = (
+        *rows.notes,
+        _("{use} the {examples} rows of {name}", use=use, examples=f"{len(found.examples):,}", name=reference.name),
+        *found.notes,
+    )
     return replace(rows, reference=found.examples, dev=None if chosen is None else chosen.examples, notes=notes)
 
 

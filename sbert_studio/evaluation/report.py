@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ..i18n import _, capitalize
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -21,7 +23,7 @@ _COUNTED_TASKS = {"categories": ("texts", "puts", "in the right category"), "tri
 def describe_metric(metric: str) -> str:
     """Return a readable metric name: ``cosine_spearman`` → ``Cosine Spearman``."""
     words = metric.replace("_", " ").replace("spearman", "Spearman").replace("mrr at 10", "MRR@10").replace("macro f1", "macro F1")
-    return words[:1].upper() + words[1:]
+    return capitalize(words)
 
 
 def disambiguate_names(files: Sequence[tuple[str, str]]) -> list[str]:
@@ -46,10 +48,20 @@ def describe_accuracy(scores: Mapping[str, Any], before: Mapping[str, Any] | Non
     known = before.get("score") if before else None
     of, right, *then = natural_frequencies(after) if known is None else natural_frequencies(after, known)
     if not then:
-        return f"of {of:,} new {what} it {does} {right:,} {rest}"
+        return _("of {of} new {what} it {does} {right} {rest}", of=f"{of:,}", what=what, does=does, right=f"{right:,}", rest=rest)
     if then[0] == right:
-        return f"of {of:,} new {what} it {does} {right:,} {rest}, as before"
-    return f"of {of:,} new {what} it now {does} {right:,} {rest} instead of {then[0]:,}"
+        return _(
+            "of {of} new {what} it {does} {right} {rest}, as before", of=f"{of:,}", what=what, does=does, right=f"{right:,}", rest=rest
+        )
+    return _(
+        "of {of} new {what} it now {does} {right} {rest} instead of {then}",
+        of=f"{of:,}",
+        what=what,
+        does=does,
+        right=f"{right:,}",
+        rest=rest,
+        then=f"{then[0]:,}",
+    )
 
 
 def natural_frequencies(*shares: float) -> tuple[int, ...]:
@@ -67,9 +79,18 @@ def describe_confusions(scores: Mapping[str, Any]) -> list[str]:
     lines = []
     for pair in scores.get("confused") or ():
         one, two = pair["categories"]
-        times = "once" if pair["count"] == 1 else f"{pair['count']:,} times"
+        times = "once" if pair["count"] == 1 else _("{count} times", count=f"{pair['count']:,}")
         shown = pair["texts"][0]
-        lines.append(f"“{one}” and “{two}” are taken for each other {times}, such as “{shown['text']}” ({shown['category']})")
+        lines.append(
+            _(
+                "“{one}” and “{two}” are taken for each other {times}, such as “{text}” ({category})",
+                one=one,
+                two=two,
+                times=times,
+                text=shown["text"],
+                category=shown["category"],
+            )
+        )
     return lines
 
 
@@ -90,7 +111,13 @@ def describe_gain(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
         return ""
     if after.get("strength") == 0:
         return _UNTUNED_CHOSEN if "chosen" in (after.get("kept") or after) else "no gain: the untuned model is kept"
-    return f"gain {after['score'] - before['score']:+.4f} [{low:+.4f}, {high:+.4f}]: {verdict(after)}"
+    return _(
+        "gain {score} [{low}, {high}]: {verdict}",
+        score=f"{after['score'] - before['score']:+.4f}",
+        low=f"{low:+.4f}",
+        high=f"{high:+.4f}",
+        verdict=verdict(after),
+    )
 
 
 def verdict(after: Mapping[str, Any]) -> str:
@@ -117,23 +144,35 @@ def describe_kept_model(after: Mapping[str, Any]) -> str:
     short = known.get(strength, best) < best - 1e-4
     if scores.get("interpolated") or ("chosen" in scores and not known):
         judged = "between two marks that were judged, so its score is an estimate" if known else "nothing has judged it"
-        return f"strength {strength:g}, as you chose: {judged}"
+        return _("strength {strength}, as you chose: {judged}", strength=f"{strength:g}", judged=judged)
     if not short and "chosen" in scores:
-        return f"strength {strength:g}, as you chose"
+        return _("strength {strength}, as you chose", strength=f"{strength:g}")
     if short and (strength > 0 or "chosen" in scores):
-        return f"strength {strength:g}, as you chose; best was {max(known, key=lambda mark: known[mark]):g} with {best:.4f}"
+        return _(
+            "strength {strength}, as you chose; best was {known} with {best}",
+            strength=f"{strength:g}",
+            known=f"{max(known, key=lambda mark: known[mark]):g}",
+            best=f"{best:.4f}",
+        )
     if short:
-        return f"the untuned model is kept: what scored {best:.4f} on the rows that chose it does no better on rows that did not"
+        return _(
+            "the untuned model is kept: what scored {best} on the rows that chose it does no better on rows that did not",
+            best=f"{best:.4f}",
+        )
     return _describe_best_strength(float(strength), known)
 
 
 def _describe_best_strength(strength: float, scores: Mapping[float, float]) -> str:
     tuned = f" {scores[1.0]:.4f}" if 1.0 in scores else ""
     if strength == 0:
-        return f"neither the tuned model{tuned} nor a blend does better on the held-out rows"
+        return _("neither the tuned model{tuned} nor a blend does better on the held-out rows", tuned=tuned)
     if strength == 1:
         return "the tuned model is kept: no blend with the untuned one does better" if len(scores) > 2 else ""
-    return f"a blend is kept, {strength:.0%} of the way to the tuned weights: it does better than the tuned model{tuned}"
+    return _(
+        "a blend is kept, {strength} of the way to the tuned weights: it does better than the tuned model{tuned}",
+        strength=f"{strength:.0%}",
+        tuned=tuned,
+    )
 
 
 def describe_tradeoff(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
@@ -142,7 +181,11 @@ def describe_tradeoff(before: Mapping[str, Any], after: Mapping[str, Any]) -> st
     then, now = before.get("general") or {}, scores.get("general") or {}
     if "score" not in before or "score" not in after or "score" not in then or "score" not in now:
         return ""
-    return f"yours {format_points(after['score'] - before['score'])}, general {format_points(now['score'] - then['score'])}"
+    return _(
+        "yours {points}, general {points2}",
+        points=format_points(after["score"] - before["score"]),
+        points2=format_points(now["score"] - then["score"]),
+    )
 
 
 def format_points(change: float) -> str:
@@ -169,13 +212,17 @@ def describe_outcome(before: Mapping[str, Any], after: Mapping[str, Any]) -> str
     # As few digits as show that the two differ, and on which side of zero the gain lies.
     telling = (places for places in (2, 3) if round(then, places) != round(now, places) and all(round(bound, places) for bound in bounds))
     digits = next(telling, 4) if then != now else 2
-    found = describe_accuracy(after, before) or f"{then:.{digits}f} → {now:.{digits}f} on rows it had not seen"
-    gain = f"gain {now - then:+.{digits}f}"
+    found = describe_accuracy(after, before) or _(
+        "{then} → {now} on rows it had not seen", then=f"{then:.{digits}f}", now=f"{now:.{digits}f}"
+    )
+    gain = _("gain {now}", now=f"{now - then:+.{digits}f}")
     if "sd" in after:
         ended = " as they ended," if owner_has_chosen else ""
-        gain += f", mean of {len(after['each'])} trainings{ended} that differ by ± {after['sd']:.{digits}f}"
+        gain += _(
+            ", mean of {each} trainings{ended} that differ by ± {sd}", each=len(after["each"]), ended=ended, sd=f"{after['sd']:.{digits}f}"
+        )
     elif len(bounds) == 2:
-        gain += f", between {bounds[0]:+.{digits}f} and {bounds[1]:+.{digits}f}"
+        gain += _(", between {bounds} and {bounds2}", bounds=f"{bounds[0]:+.{digits}f}", bounds2=f"{bounds[1]:+.{digits}f}")
     words = verdict(after)
     return f"{words}: {found} ({gain})" if words else f"{found} ({gain})"
 
@@ -183,11 +230,16 @@ def describe_outcome(before: Mapping[str, Any], after: Mapping[str, Any]) -> str
 def _describe_manual_strength(then: float, after: Mapping[str, Any]) -> str:
     if after.get("interpolated") or not after.get("strengths"):  # nothing has judged it
         return _manual_strength(after)
-    return f"{_manual_strength(after)}; on them {then:.4f} → {after['score']:.4f}, which says little of other rows"
+    return _(
+        "{manual_strength}; on them {then} → {score}, which says little of other rows",
+        manual_strength=_manual_strength(after),
+        then=f"{then:.4f}",
+        score=f"{after['score']:.4f}",
+    )
 
 
 def _manual_strength(after: Mapping[str, Any]) -> str:
-    return f"strength {after['strength']:g} was chosen by hand, by looking at these very rows"
+    return _("strength {strength} was chosen by hand, by looking at these very rows", strength=f"{after['strength']:g}")
 
 
 def describe_automatic_choice(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
@@ -197,7 +249,7 @@ def describe_automatic_choice(before: Mapping[str, Any], after: Mapping[str, Any
 
 
 def _training_choice(after: Mapping[str, Any], own: str) -> str:
-    return f"strength {after['chosen'].get('strength', 1.0):g}, which the training chose: {own}"
+    return _("strength {strength}, which the training chose: {own}", strength=f"{after['chosen'].get('strength', 1.0):g}", own=own)
 
 
 def describe_general_change(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
@@ -205,7 +257,7 @@ def describe_general_change(before: Mapping[str, Any], after: Mapping[str, Any])
     then, now = before.get("general") or {}, after.get("kept", after).get("general") or {}
     if "score" not in then or "score" not in now:
         return ""
-    return f"everyday language: {format_points(now['score'] - then['score'])} points"
+    return _("everyday language: {points} points", points=format_points(now["score"] - then["score"]))
 
 
 def describe_selection(after: Mapping[str, Any]) -> str:
@@ -213,15 +265,20 @@ def describe_selection(after: Mapping[str, Any]) -> str:
     if after.get("strength") == 0 or after.get("interpolated") or "chosen" in after:
         return ""
     if "tried" in after:
-        return f"it was chosen among {after['tried']:,}; the gain is what rows show that did not choose it"
+        return _("it was chosen among {tried}; the gain is what rows show that did not choose it", tried=f"{after['tried']:,}")
     if after.get("chosen_among", 0) > 1 and after.get("gain_interval"):
         among = after["chosen_among"]
-        return (
-            f"it was chosen among {among:,} on the rows that judge it, so its score is a little high; "
-            "the interval of the gain allows for that"
+        return _(
+            "it was chosen among {among} on the rows that judge it, so its score is a little high; the interval "
+            "of the gain allows for that",
+            among=f"{among:,}",
         )
     marks = (after.get("kept") or after).get("strengths", ())
-    return f"it was chosen among {len(marks)} on the very rows that judge it, which flatters it a little" if len(marks) > 2 else ""
+    return (
+        _("it was chosen among {marks} on the very rows that judge it, which flatters it a little", marks=len(marks))
+        if len(marks) > 2
+        else ""
+    )
 
 
 def describe_run(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:

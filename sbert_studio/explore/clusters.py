@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import StudioError
+from ..i18n import _
 from ..models.similarity import unit
 from ..progress import KeyLocks, checkpoint
 from ..registry import KeyedSettings, setting
@@ -65,8 +66,8 @@ def hdbscan(points: np.ndarray, min_size: int) -> np.ndarray:
 def _require_linkage_size(rows: int) -> None:
     if rows > _LINKAGE_ROWS:
         raise StudioError(
-            f"agglomerative clustering compares every pair of texts, too many for {rows:,} texts",
-            f"choose hdbscan or kmeans, or a corpus of at most {_LINKAGE_ROWS:,} texts",
+            _("agglomerative clustering compares every pair of texts, too many for {rows} texts", rows=f"{rows:,}"),
+            _("choose hdbscan or kmeans, or a corpus of at most {linkage_rows} texts", linkage_rows=f"{_LINKAGE_ROWS:,}"),
         )
 
 
@@ -123,7 +124,7 @@ def spherical_k_means(vectors: np.ndarray, count: int, seed: int = -1) -> np.nda
 
 def _iterate(rows: np.ndarray, centres: np.ndarray) -> tuple[np.ndarray, float]:
     groups, total = _assign_centroids(rows, centres)
-    for _ in range(_ROUNDS):
+    for _unused in range(_ROUNDS):
         checkpoint()
         order = np.argsort(groups, kind="stable")
         starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
@@ -139,7 +140,7 @@ def _init_centroids(rows: np.ndarray, count: int, rng: np.random.Generator) -> l
     chosen = [int(rng.integers(len(rows)))]
     distance = np.maximum(0, 1 - rows @ rows[chosen[0]])
     tries = 2 + int(np.log(count))
-    for _ in range(count - 1):
+    for _unused in range(count - 1):
         checkpoint()
         reach = np.cumsum(distance, dtype=np.float64)
         drawn = np.minimum(np.searchsorted(reach, rng.random(tries) * reach[-1], side="right"), len(rows) - 1)
@@ -243,7 +244,7 @@ def require_clusters(params: ClusterParams, texts: int) -> None:
         StudioError: more clusters than texts, or too many texts for average linkage.
     """
     if params.count > texts:
-        raise StudioError(f"{params.count} clusters of {texts} texts", "choose fewer clusters")
+        raise StudioError(_("{count} clusters of {texts} texts", count=params.count, texts=texts), "choose fewer clusters")
     if params.method == "agglomerative":
         _require_linkage_size(texts)
 
@@ -374,7 +375,7 @@ def label_clusters(texts: Sequence[str], ids: np.ndarray, top: int = 3) -> tuple
     used: set[str] = set()
     labels = []
     for cluster, ranked in enumerate(terms):
-        label = _unique_label(ranked, top, used) or f"cluster {cluster + 1}"
+        label = _unique_label(ranked, top, used) or _("cluster {cluster}", cluster=cluster + 1)
         used.add(label)
         labels.append(label)
     return tuple(labels)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import StudioError
+from ..i18n import _
 from ..models.similarity import unit
 from ..progress import checkpoint
 from .products import exact_products, upper_blocks
@@ -51,7 +52,10 @@ class DuplicateTree:
         from scipy.sparse.csgraph import connected_components
 
         if not self.least <= threshold <= 1:
-            raise StudioError(f"the threshold is {threshold:g}", f"choose a cosine between {self.least:g} and 1")
+            raise StudioError(
+                _("the threshold is {threshold}", threshold=f"{threshold:g}"),
+                _("choose a cosine between {least} and 1", least=f"{self.least:g}"),
+            )
         edges = self._count_edges(threshold)
         graph = coo_array((np.ones(edges, np.int8), (self.a[:edges], self.b[:edges])), shape=(self.rows, self.rows))
         group = connected_components(graph, directed=False)[1]
@@ -100,7 +104,9 @@ def build_duplicate_tree(
         StudioError: ``least`` is not a cosine.
     """
     if not -1 <= least <= 1:
-        raise StudioError(f"the threshold is {least}", "choose a cosine between -1 and 1; near-duplicates start at about 0.9")
+        raise StudioError(
+            _("the threshold is {least}", least=least), "choose a cosine between -1 and 1; near-duplicates start at about 0.9"
+        )
     first, copies = _copies(len(vectors), same)
     rows = unit(vectors[first])
     forest = _SpanningForest(len(first))

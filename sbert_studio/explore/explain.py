@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..i18n import _
 from ..models.similarity import unit
 
 if TYPE_CHECKING:
@@ -110,9 +111,9 @@ class ScoreDistribution:
         """Return :meth:`share` as natural frequencies: ``85 of 100``, ``998 of 1,000``, ``all 44,850``."""
         share = self.share(cosine)
         if share >= 1:
-            return f"all {len(self.cosines):,}"
+            return _("all {cosines}", cosines=f"{len(self.cosines):,}")
         base = next((step for step in _STEPS if share * step <= step - 1), _STEPS[-1])
-        return f"{int(share * base + 1e-9):,} of {base:,}"
+        return _("{share} of {base}", share=f"{int(share * base + 1e-9):,}", base=f"{base:,}")
 
     def bins(self, low: float, high: float, count: int) -> list[float]:
         """Return a histogram of ``count`` bins from ``low`` to ``high``, relative to its highest bin."""

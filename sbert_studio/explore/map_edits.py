@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..errors import StudioError
+from ..i18n import _
 
 MAX_EDITS = 1000
 MAX_NAME_LENGTH = 80
@@ -86,7 +87,7 @@ class LabelEdit:
         return replace(now, labels=tuple(labels))
 
     def describe(self) -> str:
-        return f"{_texts(self.rows)} labelled “{self.name}”"
+        return _("{texts} labelled “{name}”", texts=_texts(self.rows), name=self.name)
 
 
 @dataclass(frozen=True)
@@ -102,11 +103,11 @@ class RenameEdit:
     def apply(self, now: MapState) -> MapState:
         now.rows_of(self.cluster)
         if any(name == self.name and cluster != self.cluster for cluster, name, _ in now.clusters()):
-            raise StudioError(f"another cluster is called {self.name!r}", "choose another name, or merge the two")
+            raise StudioError(_("another cluster is called {name}", name=repr(self.name)), "choose another name, or merge the two")
         return replace(now, names={**now.names, self.cluster: self.name})
 
     def describe(self) -> str:
-        return f"A cluster renamed to “{self.name}”"
+        return _("A cluster renamed to “{name}”", name=self.name)
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,7 @@ class MergeEdit:
         return replace(now, ids=np.where(np.isin(now.ids, self.clusters), self.clusters[0], now.ids))
 
     def describe(self) -> str:
-        return f"{len(self.clusters)} clusters merged"
+        return _("{clusters} clusters merged", clusters=len(self.clusters))
 
 
 @dataclass(frozen=True)
@@ -156,7 +157,7 @@ class SplitEdit:
         return replace(now, ids=ids, names=names)
 
     def describe(self) -> str:
-        return f"A cluster split in {len(self.parts)}"
+        return _("A cluster split in {parts}", parts=len(self.parts))
 
 
 @dataclass(frozen=True)
@@ -176,7 +177,7 @@ class RemoveEdit:
         return replace(now, removed=removed)
 
     def describe(self) -> str:
-        return f"{_texts(self.rows)} removed"
+        return _("{texts} removed", texts=_texts(self.rows))
 
 
 @dataclass(frozen=True)
@@ -206,7 +207,9 @@ class EditHistory:
             StudioError: the edit does not apply, or there are too many.
         """
         if len(self.steps) >= MAX_EDITS:
-            raise StudioError(f"{MAX_EDITS:,} steps were done on this map", "draw it again; labels and removed texts stay")
+            raise StudioError(
+                _("{max_edits} steps were done on this map", max_edits=f"{MAX_EDITS:,}"), "draw it again; labels and removed texts stay"
+            )
         made = object.__new__(EditHistory)
         for name, value in (("start", self.start), ("steps", (*self.steps, step)), ("now", step.apply(self.now))):
             object.__setattr__(made, name, value)
@@ -238,7 +241,7 @@ def _require_rows(rows: tuple[int, ...]) -> None:
 
 
 def _texts(rows: Sequence[int]) -> str:
-    return "1 text" if len(rows) == 1 else f"{len(rows):,} texts"
+    return "1 text" if len(rows) == 1 else _("{rows} texts", rows=f"{len(rows):,}")
 
 
 def _unique_name(name: str, used: set[str]) -> str:

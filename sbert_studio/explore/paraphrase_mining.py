@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from ..errors import StudioError
+from ..i18n import _
 from ..models.similarity import TITLES, similarity, unit
 from ..progress import checkpoint
 from .index import train_centroids
@@ -212,7 +213,7 @@ class PairScan:
                     checkpoint()
                     yield take_next()
             finally:
-                for _, work in waiting:
+                for _unused, work in waiting:
                     work.cancel()
 
     def _take(self, tile: tuple[At, At], candidates: _Candidates) -> None:
@@ -306,7 +307,7 @@ def require_top(top: int) -> None:
         StudioError: ``top`` is not between 1 and 100,000.
     """
     if not 1 <= top <= _MAX_TOP:
-        raise StudioError(f"top is {top}", f"choose a number between 1 and {_MAX_TOP:,}")
+        raise StudioError(_("top is {top}", top=top), _("choose a number between 1 and {max_top}", max_top=f"{_MAX_TOP:,}"))
 
 
 MAX_ROWS_BY_SIMILARITY = 50_000
@@ -327,8 +328,15 @@ def paraphrase_mining_by(vectors: np.ndarray, name: str, top: int = 10, progress
     require_top(top)
     if len(vectors) > MAX_ROWS_BY_SIMILARITY:
         raise StudioError(
-            f"the model compares by {TITLES[name]}, by which pairs of {len(vectors):,} texts cannot be found in reasonable time",
-            f"give at most {MAX_ROWS_BY_SIMILARITY:,} texts, or choose a model that compares by the cosine",
+            _(
+                "the model compares by {titles}, by which pairs of {vectors} texts cannot be found in reasonable time",
+                titles=TITLES[name],
+                vectors=f"{len(vectors):,}",
+            ),
+            _(
+                "give at most {max_rows_by_similarity} texts, or choose a model that compares by the cosine",
+                max_rows_by_similarity=f"{MAX_ROWS_BY_SIMILARITY:,}",
+            ),
         )
     best, count = TopPairs(top, np.inf), len(vectors)
     done, total = 0, count * (count - 1) // 2

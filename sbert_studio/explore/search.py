@@ -10,6 +10,7 @@ import numpy as np
 
 from ..caches import estimate_bytes
 from ..errors import StudioError
+from ..i18n import _
 from ..models.similarity import similarity, unit
 from ..progress import checkpoint
 from .products import exact_products
@@ -48,7 +49,7 @@ def require_positive(k: int) -> int:
         StudioError: it is below one.
     """
     if k < 1:
-        raise StudioError(f"k is {k}", "ask for at least one hit")
+        raise StudioError(_("k is {k}", k=k), "ask for at least one hit")
     return k
 
 

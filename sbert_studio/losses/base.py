@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from ..data.schema.roles import Kind
 from ..errors import StudioError
+from ..i18n import _
 from ..registry import Registry
 
 LOSSES: Registry[Loss] = Registry("loss")
@@ -182,7 +183,7 @@ class Loss(nn.Module, ABC):
             ids: (b,) int64 text ids per column, equal for equal texts in every process; used by in-batch losses only.
         """
         if self.needs_targets and targets is None:
-            raise StudioError(f"{self.title} needs a score or a label for each row", "choose the column that holds it")
+            raise StudioError(_("{title} needs a score or a label for each row", title=self.title), "choose the column that holds it")
         columns = [to_full_precision(column) for column in columns]
         if self.whole_batch and self.training and process_count() > 1:
             columns = [gather_rows(column) for column in columns]

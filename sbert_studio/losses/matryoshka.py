@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from ..errors import StudioError
+from ..i18n import _
 from .base import KnownPositives, Loss
 
 # Attributes of the wrapped loss that are those of the whole.
@@ -38,9 +39,15 @@ class MatryoshkaLoss(Loss):
         wrong = sorted({width for width in dims if not 1 <= width <= dim or list(dims).count(width) > 1})
         if wrong:
             listed = ", ".join(map(str, wrong))
-            raise StudioError(f"Matryoshka widths must be distinct and between 1 and {dim}, but got {listed}", "remove these widths")
+            raise StudioError(
+                _("Matryoshka widths must be distinct and between 1 and {dim}, but got {listed}", dim=dim, listed=listed),
+                "remove these widths",
+            )
         if weights is not None and len(weights) != len(dims):
-            raise StudioError(f"{len(weights)} Matryoshka weights for {len(dims)} widths", "give one weight per width, or none")
+            raise StudioError(
+                _("{weights} Matryoshka weights for {dims} widths", weights=len(weights), dims=len(dims)),
+                "give one weight per width, or none",
+            )
         chosen = {dim: 1.0} | dict(zip(dims, weights or [1.0] * len(dims), strict=True))
         self.weights = dict(sorted(chosen.items(), reverse=True))
         self.parts = nn.ModuleList(factory(width) for width in self.weights)

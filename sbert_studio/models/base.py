@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 
 from ..errors import StudioError
+from ..i18n import _
 from ..progress import StoppedError, checkpoint
 from .prompts import require_prompts
 
@@ -119,7 +120,9 @@ class Encoder(ABC):
         if prompt is not None:
             require_prompts(self)
         if truncate_dim:
-            raise StudioError(f"the vectors of {self.name} cannot be truncated", "leave truncate_dim out, or choose another model")
+            raise StudioError(
+                _("the vectors of {name} cannot be truncated", name=self.name), "leave truncate_dim out, or choose another model"
+            )
         return self
 
     @property

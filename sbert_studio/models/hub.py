@@ -22,6 +22,7 @@ from urllib.parse import unquote, urlsplit
 
 from ..data.loading.hub import describe_hub_failure, http_status
 from ..errors import StudioError, is_network_error
+from ..i18n import _
 from ..identity import Identity
 from ..progress import KeyLocks, bind_checkpoint, checkpoint
 
@@ -128,16 +129,28 @@ class Hub:
             raise _NoAccessError(hub_id, identity, gated=True)
         limit = f"{self._max_bytes / _MIB:,.0f}"
         if self._max_bytes and listing.bytes > self._max_bytes:
-            raise StudioError(f"the model {hub_id} has {listing.bytes / _MIB:,.0f} MiB, and {limit} are allowed here", _SMALLER)
+            raise StudioError(
+                _(
+                    "the model {hub_id} has {bytes} MiB, and {limit} are allowed here",
+                    hub_id=hub_id,
+                    bytes=f"{listing.bytes / _MIB:,.0f}",
+                    limit=limit,
+                ),
+                _SMALLER,
+            )
         folder = access.repository(hub_id) / "snapshots" / listing.commit
         if not listing.is_complete(folder):
-            larger = f"the model {hub_id} is larger than the Hugging Face Hub says, and than the {limit} MiB allowed here"
+            larger = _(
+                "the model {hub_id} is larger than the Hugging Face Hub says, and than the {limit} MiB allowed here",
+                hub_id=hub_id,
+                limit=limit,
+            )
             with self._reserve_space(hub_id, access, listing.bytes):
                 bar = _stoppable_bar(self._max_bytes, StudioError(larger, _SMALLER))
                 for name in listing.files:
                     _download(hub_id, name, access, bar)
         if not listing.is_complete(folder):
-            raise StudioError(f"the model {hub_id} changed on the Hugging Face Hub during the download", "try again")
+            raise StudioError(_("the model {hub_id} changed on the Hugging Face Hub during the download", hub_id=hub_id), "try again")
         return folder
 
     @contextmanager
@@ -147,7 +160,12 @@ class Hub:
         free = shutil.disk_usage(next(folder for folder in own.parents if folder.exists())).free
         if missing > free:
             raise StudioError(
-                f"the model {hub_id} needs {missing / _MIB:,.0f} MiB, and {free / _MIB:,.0f} are free on the disk",
+                _(
+                    "the model {hub_id} needs {missing} MiB, and {free} are free on the disk",
+                    hub_id=hub_id,
+                    missing=f"{missing / _MIB:,.0f}",
+                    free=f"{free / _MIB:,.0f}",
+                ),
                 "free some disk space, or choose a smaller model",
             )
         if access.cache is None or not self._max_cache_bytes:
@@ -172,8 +190,12 @@ class Hub:
             del kept[spare.pop(0)]
         if taken + sum(kept.values()) + size > self._max_cache_bytes:
             raise StudioError(
-                f"there is no room for the model {hub_id} now: the models that visitors use here may take "
-                f"{self._max_cache_bytes / _MIB:,.0f} MiB together",
+                _(
+                    "there is no room for the model {hub_id} now: the models that visitors use here may take "
+                    "{max_cache_bytes} MiB together",
+                    hub_id=hub_id,
+                    max_cache_bytes=f"{self._max_cache_bytes / _MIB:,.0f}",
+                ),
                 "try again in ten minutes, or choose a smaller model; the host of this page can raise SBERT_STUDIO_DISK_MB",
             )
 
@@ -186,10 +208,13 @@ class _NoAccessError(StudioError):
     def __init__(self, hub_id: str, identity: Identity, *, gated: bool = False) -> None:
         sign_in = "log in with `hf auth login`" if identity.kind == "owner" else "sign in with Hugging Face, where this page offers it"
         if gated:
-            super().__init__(f"the model {hub_id} asks for a licence to be accepted first", f"accept it on huggingface.co, and {sign_in}")
+            super().__init__(
+                _("the model {hub_id} asks for a licence to be accepted first", hub_id=hub_id),
+                _("accept it on huggingface.co, and {sign_in}", sign_in=sign_in),
+            )
             return
-        how = "check its spelling" if identity.kind == "owner" else f"check its spelling; if it is private, {sign_in}"
-        super().__init__(f"there is no model {hub_id!r} here or on the Hugging Face Hub", how)
+        how = "check its spelling" if identity.kind == "owner" else _("check its spelling; if it is private, {sign_in}", sign_in=sign_in)
+        super().__init__(_("there is no model {hub_id} here or on the Hugging Face Hub", hub_id=repr(hub_id)), how)
 
 
 @contextmanager
@@ -220,18 +245,21 @@ def _not_sent(hub_id: str, error: BaseException) -> _UnreachableError:
     if isinstance(error, RemoteEntryNotFoundError):
         file = unquote(urlsplit(str(error.response.url)).path).partition("/resolve/")[2].partition("/")[2]
         what, hint = (
-            f"the Hugging Face Hub lists the file {file} of {hub_id}, but does not have it",
+            _("the Hugging Face Hub lists the file {file} of {hub_id}, but does not have it", file=file, hub_id=hub_id),
             "try again later, or choose another model",
         )
     elif (trouble := describe_hub_failure(status)) is not None:
         what, hint = trouble
     elif status:
-        what, hint = f"the Hugging Face Hub does not send the model {hub_id} (status {status})", "try again later"
+        what, hint = (
+            _("the Hugging Face Hub does not send the model {hub_id} (status {status})", hub_id=hub_id, status=status),
+            "try again later",
+        )
     elif "Consistency check failed" in str(error) or type(error).__name__ == "RemoteProtocolError":
-        what, hint = f"a file of the model {hub_id} was downloaded incompletely from the Hugging Face Hub", "try again"
+        what, hint = _("a file of the model {hub_id} was downloaded incompletely from the Hugging Face Hub", hub_id=hub_id), "try again"
     else:
         what, hint = (
-            f"there is no model {hub_id!r} on this machine, and the Hugging Face Hub cannot be reached",
+            _("there is no model {hub_id} on this machine, and the Hugging Face Hub cannot be reached", hub_id=repr(hub_id)),
             "check the name, or go online",
         )
     return _UnreachableError(what, hint)

@@ -15,6 +15,7 @@ from typing import Any
 from torch import nn
 
 from ..errors import StudioError
+from ..i18n import _
 from ..workspace import write_json
 from .io.backbone import require_finite, write_tensors
 from .io.settings import EncoderConfig
@@ -105,7 +106,10 @@ class LoraSettings:
 
     def __post_init__(self) -> None:
         if self.r < 1 or self.alpha <= 0 or not 0 <= self.dropout < 1:
-            raise StudioError(f"invalid adapter: r {self.r}, alpha {self.alpha}, dropout {self.dropout}", "try 16, 32 and 0.05")
+            raise StudioError(
+                _("invalid adapter: r {r}, alpha {alpha}, dropout {dropout}", r=self.r, alpha=self.alpha, dropout=self.dropout),
+                "try 16, 32 and 0.05",
+            )
 
 
 def lora_config(model: Any, settings: LoraSettings, heads: Sequence[str] = ()) -> Any:
@@ -132,14 +136,14 @@ def add_lora(model: Any, settings: LoraSettings, heads: Sequence[str] = ()) -> A
     names = [name for name, _ in model.named_modules()]
     absent = [head for head in heads if not any(name.endswith(head) for name in names)]
     if absent:
-        raise StudioError(f"the model has no head {absent[0]!r}", "leave the heads out")
+        raise StudioError(_("the model has no head {absent}", absent=repr(absent[0])), "leave the heads out")
     training = model.training
     try:
         with _ignored_warnings():
             adapted = get_peft_model(model, config)
     except ValueError as error:
         listed = ", ".join(sorted(config.target_modules)[:5])
-        raise StudioError(f"the adapter's targets {listed} are not in this model", "leave the targets out") from error
+        raise StudioError(_("the adapter's targets {listed} are not in this model", listed=listed), "leave the targets out") from error
     return adapted.train(training)  # new layers are created in training mode, with dropout
 
 
@@ -176,7 +180,7 @@ def read_adapter(model: Any, folder: Path) -> Any:
 
     path = folder / "adapter_model.safetensors"
     if not path.is_file():
-        raise StudioError(f"the folder {folder.name!r} holds no {path.name}", "choose an adapter's folder")
+        raise StudioError(_("the folder {name} holds no {name2}", name=repr(folder.name), name2=path.name), "choose an adapter's folder")
     tensors = load_file(path)
     require_finite(tensors, path)
     with _ignored_warnings():

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ..errors import StudioError
+from ..i18n import _
 from ..progress import checkpoint
 from ..workspace import write_json
 from .base import PairScorer, TextTokens
@@ -176,7 +177,10 @@ class PolyEncoder(Trainable, PairScorer):
     def _require_one_pooling(self) -> None:
         if len(self.encoder.pooling.modes) > 1:
             raise StudioError(
-                f"the model pools by {self.encoder.pooling.mode}, and the vectors of its tokens are narrower than that of a text",
+                _(
+                    "the model pools by {mode}, and the vectors of its tokens are narrower than that of a text",
+                    mode=self.encoder.pooling.mode,
+                ),
                 "choose one pooling, such as pooling=mean",
             )
 
@@ -271,7 +275,7 @@ def load_poly_encoder(folder: Path, name: str = "", device: torch.device | str =
 def attach_codes(encoder: SentenceEncoder, folder: Path) -> PolyEncoder:
     """Return a poly-encoder of ``encoder`` and the codes in ``folder``."""
     if not is_poly_encoder_folder(folder):
-        raise StudioError(f"the model {encoder.name!r} is no poly-encoder: it has no codes", "choose a poly-encoder")
+        raise StudioError(_("the model {name} is no poly-encoder: it has no codes", name=repr(encoder.name)), "choose a poly-encoder")
     settings = read_json(folder / SETTINGS_FILE, dict)
     count, sharpness = settings.get("codes"), settings.get("sharpness")
     if not isinstance(count, int) or count < 1 or not isinstance(sharpness, int | float) or not 0 < sharpness < math.inf:
@@ -279,7 +283,14 @@ def attach_codes(encoder: SentenceEncoder, folder: Path) -> PolyEncoder:
     codes = read_tensors(folder / CODES_FILE).get("codes")
     if codes is None or codes.shape != (count, encoder.hidden_size):
         raise StudioError(
-            f"the codes in {folder.name}/{CODES_FILE} are not {count} vectors of {encoder.hidden_size} numbers", "copy the folder again"
+            _(
+                "the codes in {name}/{codes_file} are not {count} vectors of {hidden_size} numbers",
+                name=folder.name,
+                codes_file=CODES_FILE,
+                count=count,
+                hidden_size=encoder.hidden_size,
+            ),
+            "copy the folder again",
         )
     poly = PolyEncoder(encoder, count, sharpness=float(sharpness))
     with torch.no_grad():

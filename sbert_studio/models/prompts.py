@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from ..errors import StudioError
+from ..i18n import _
 
 if TYPE_CHECKING:
     from .base import Encoder
@@ -39,7 +40,10 @@ class SearchSettings:
 
     def __post_init__(self) -> None:
         if self.truncate_dim < 0:
-            raise StudioError(f"truncate_dim is {self.truncate_dim}", "choose a whole number, or 0 for as many as the model gives")
+            raise StudioError(
+                _("truncate_dim is {truncate_dim}", truncate_dim=self.truncate_dim),
+                "choose a whole number, or 0 for as many as the model gives",
+            )
 
     def apply(self, encoder: Encoder, role: Role) -> Encoder:
         """Return ``encoder`` for texts of ``role`` with these settings."""
@@ -89,7 +93,10 @@ def parse_prompts(setting: str) -> tuple[dict[str, str], str]:
         found = None
     if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
         example = '{"query": "query: ", "document": "passage: "}'
-        raise StudioError(f"the prompts {setting[:60]!r} are not a JSON object of texts", f"write them as {example}")
+        raise StudioError(
+            _("the prompts {setting} are not a JSON object of texts", setting=repr(setting[:60])),
+            _("write them as {example}", example=example),
+        )
     return found, found.get(_DEFAULT, "")
 
 
@@ -104,7 +111,7 @@ def override_prompts(encoder: SentenceEncoder, setting: str) -> None:
 def require_prompts(encoder: Encoder) -> None:
     """Refuse a model that takes no prompts."""
     if not encoder.takes_prompts:
-        raise StudioError(f"{encoder.name} takes no prompts", "leave the prompt out, or choose a transformer")
+        raise StudioError(_("{name} takes no prompts", name=encoder.name), "leave the prompt out, or choose a transformer")
 
 
 def describe_prompts(prompts: Mapping[str, str], default: str, names: Sequence[str], roles: Sequence[Role]) -> str:
@@ -113,6 +120,12 @@ def describe_prompts(prompts: Mapping[str, str], default: str, names: Sequence[s
     if not any(used):
         return ""
     if len(set(used)) == 1:
-        return f"Prompt “{used[0]}” before every text."
+        return _("Prompt “{used}” before every text.", used=used[0])
     first, second = used[0] or "none", used[1] or "none"
-    return f"Prompts: “{first}” before “{names[0]}”, “{second}” before “{', '.join(names[1:])}”."
+    return _(
+        "Prompts: “{first}” before “{names}”, “{second}” before “{names2}”.",
+        first=first,
+        names=names[0],
+        second=second,
+        names2=", ".join(names[1:]),
+    )

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ..errors import StudioError
+from ..i18n import _
 from .base import Encoder, TextTokens
 from .inference.batching import encode_texts
 from .inference.varlen import Sequences, encode_varlen, pool_sequences
@@ -208,7 +209,9 @@ class SentenceEncoder(Trainable, Encoder):
         pooling = Pooling(mode, self.pooling.skip)
         pooling.skips_prompt = self.pooling.skips_prompt
         if self.projection is not None and len(pooling.modes) != len(self.pooling.modes):
-            raise StudioError(f"pooling {mode!r} does not fit this model's projection", "choose one mode, or a new projection")
+            raise StudioError(
+                _("pooling {mode} does not fit this model's projection", mode=repr(mode)), "choose one mode, or a new projection"
+            )
         self.pooling = pooling
 
     def configure_output(self, *, pooling: str = "", projection: int = 0, activation: str = "gelu", seed: int = 12) -> None:
@@ -248,7 +251,7 @@ class SentenceEncoder(Trainable, Encoder):
     def write_files(self, folder: Path) -> None:
         """Write the sentence-transformers folder; an adapter is merged into a copy of the backbone."""
         if self.precision != "float32":
-            raise StudioError(f"a model in {self.precision} cannot be saved", "load it in float32")
+            raise StudioError(_("a model in {precision} cannot be saved", precision=self.precision), "load it in float32")
         pooling = [self.pooling] if self.has_pooling_module else []
         modules = [*pooling, *self.layers, *([Normalize()] if self.normalizes else [])]
         write_modules(folder, self.write_input(folder), modules, self.hidden_size)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..i18n import _
+
 SIMILARITIES = ("cosine", "dot", "euclidean", "manhattan")
 TITLES = {"dot": "the dot product", "euclidean": "the Euclidean distance", "manhattan": "the Manhattan distance"}
 _METRICS = {"euclidean": "euclidean", "manhattan": "cityblock"}
@@ -20,20 +22,29 @@ def score_note(model: str, name: str) -> tuple[str, ...]:
     if name == "cosine":
         return ()
     if name == "dot":
-        return (f"{model} compares by the dot product: that is the score.",)
-    return (f"{model} compares by {TITLES[name]}: that is the score, as a negative number.",)
+        return (_("{model} compares by the dot product: that is the score.", model=model),)
+    return (_("{model} compares by {titles}: that is the score, as a negative number.", model=model, titles=TITLES[name]),)
 
 
 def pair_similarity_note(model: str, name: str) -> tuple[str, ...]:
     """Return a sentence about which of a pair's four similarities the model uses, unless it is the cosine."""
-    return () if name == "cosine" else (f"{model} compares by {TITLES[name]}: of the four numbers it is the one to go by.",)
+    return (
+        ()
+        if name == "cosine"
+        else (_("{model} compares by {titles}: of the four numbers it is the one to go by.", model=model, titles=TITLES[name]),)
+    )
 
 
 def evaluation_similarity_note(name: str) -> tuple[str, ...]:
     """Return a sentence about the similarity function used in evaluation, unless it is the cosine."""
     if name == "cosine":
         return ()
-    return (f"the model compares by {TITLES[name]}, and so does the main score of pairs and retrieval; categories go by the cosine",)
+    return (
+        _(
+            "the model compares by {titles}, and so does the main score of pairs and retrieval; categories go by the cosine",
+            titles=TITLES[name],
+        ),
+    )
 
 
 def similarity(left: np.ndarray, right: np.ndarray, name: str = "cosine") -> np.ndarray:

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ..errors import StudioError
+from ..i18n import _
 from .base import Encoder, require_finite_vectors
 from .modules import Module
 from .modules.embeddings import StaticEmbedding, StaticTokens, WordEmbeddings, WordTableTokens
@@ -163,7 +164,10 @@ class WordEncoder(SentenceEncoder):
         directions are read (Conneau et al. 2017), unless another pooling is chosen.
         """
         if network not in RECURRENT:
-            raise StudioError(f"there is no recurrent network {network!r}", f"choose one of {', '.join(RECURRENT)}")
+            raise StudioError(
+                _("there is no recurrent network {network}", network=repr(network)),
+                _("choose one of {recurrent}", recurrent=", ".join(RECURRENT)),
+            )
         embeddings = self.backbone.embeddings
         recurrent = RECURRENT[network](embeddings.dim, hidden, bidirectional=bidirectional, seed=seed)
         self.backbone = WordNetwork(embeddings, None, recurrent).to(self.device)

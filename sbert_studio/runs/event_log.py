@@ -14,6 +14,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
 
+from ..i18n import _, restore_messages, store_messages
 from .run import Count, Number, parse_json
 
 EVENTS_FILE = "events.jsonl"
@@ -33,7 +34,10 @@ _REQUIRED = {
 
 def dump_event(event: Mapping[str, Any]) -> bytes:
     """Return an event as a line of the log, with the current time."""
-    return json.dumps({"time": time.time(), **event}, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
+    return (
+        json.dumps({"time": time.time(), **store_messages(event)}, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+        + b"\n"
+    )
 
 
 def load_event(line: str | bytes) -> dict[str, Any] | None:
@@ -42,6 +46,7 @@ def load_event(line: str | bytes) -> dict[str, Any] | None:
         event = parse_json(line)
         if not isinstance(event, dict):
             return None
+        event = restore_messages(event)
         model = _models().get(event.get("type", 0), _AnyEvent)
         model.model_validate(event)
     except (ValueError, TypeError):
@@ -70,7 +75,7 @@ class EventLog:
     def append(self, lines: bytes) -> None:
         """Append complete lines, or nothing if the file cannot be written (``OSError``)."""
         if not self._path.parent.is_dir():
-            raise FileNotFoundError(f"{self._path.parent} is missing")
+            raise FileNotFoundError(_("{parent} is missing", parent=self._path.parent))
         with self._path.open("ab+", buffering=0) as target:
             if size := target.seek(0, 2):
                 target.seek(size - 1)

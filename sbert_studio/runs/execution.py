@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from ..data.questions import Option
 from ..data.schema.roles import Roles, format_names, format_scale
 from ..errors import DiskFull, StudioError, is_disk_full, to_user_error
+from ..i18n import _
 from ..identity import Identity, use_identity
 from ..models.inference import zerogpu
 from ..training.alarms import OPPOSITE
@@ -64,7 +65,7 @@ def execute_run(
     run_log = _RunLog(run_id, store, emit)
     try:
         if not store.try_acquire(run_id):
-            return StudioError(f"another program trains the run {run_id}", "wait until it has ended")
+            return StudioError(_("another program trains the run {run_id}", run_id=run_id), "wait until it has ended")
         folder = workspace.run(run_id)
         run_log.begin(folder)
         train = train_in_slices if zerogpu.gpu_name() else train_run
@@ -74,7 +75,7 @@ def execute_run(
     except StudioError as error:
         is_full = isinstance(error, DiskFull)
         hint = _hint(error, run_id) if is_full else error.hint
-        run_log.write(Failed(message=str(StudioError(error.message, rows=error.rows)).rstrip("."), hint=hint))
+        run_log.write(Failed(message=error.describe(), hint=hint))
         return _with_folder(error.message, workspace, run_id, hint) if is_full else error
     except Exception as error:
         with contextlib.suppress(OSError):
@@ -159,7 +160,7 @@ class _StopCheck:
     def __call__(self) -> bool:
         if not self._is_requested and time.monotonic() - self._checked > _STOP_CHECK_INTERVAL:
             if self._store.is_lost(self._id):
-                message = f"another program has gone on with the run {self._id}, since this one did not move for long"
+                message = _("another program has gone on with the run {id}, since this one did not move for long", id=self._id)
                 raise LeaseLostError(message, "follow it there, or stop it first")
             self._is_requested, self._checked = self._store.is_stop_requested(self._id), time.monotonic()
         return self._is_requested or self._should_stop()
@@ -201,13 +202,13 @@ def _describe_options(question: Mapping[str, Any]) -> str:
 
 def _with_folder(message: str, workspace: Workspace, run_id: str, hint: str) -> StudioError:
     # For whoever sits at this machine; the run's own events, which visitors see, name no folder of it.
-    return DiskFull(f"{message} ({workspace.home / 'runs' / run_id})", hint)
+    return DiskFull(_("{message} ({home})", message=message, home=workspace.home / "runs" / run_id), hint)
 
 
 def _hint(error: Exception, run_id: str) -> str:
     if is_disk_full(error):
-        return f"make room, then go on with --resume {run_id}"
-    return f"the full report is in the run's error.log ({run_id})"
+        return _("make room, then go on with --resume {run_id}", run_id=run_id)
+    return _("the full report is in the run's error.log ({run_id})", run_id=run_id)
 
 
 def _message(error: Exception) -> str:
@@ -215,7 +216,11 @@ def _message(error: Exception) -> str:
     if known is not None:
         return known.message if is_disk_full(error) else str(known).rstrip(".")
     first = str(error).strip().splitlines()
-    return f"something unforeseen happened in the trainer ({type(error).__name__}{': ' + first[0][:200] if first else ''})"
+    return (
+        _("something unforeseen happened in the trainer ({name}: {first})", name=type(error).__name__, first=first[0][:200])
+        if first
+        else _("something unforeseen happened in the trainer ({name})", name=type(error).__name__)
+    )
 
 
 def train_run(folder: Path, catalog: Catalog, should_stop: Callable[[], bool], emit: Callable[[Event], None]) -> TrainingOutcome:
@@ -258,16 +263,16 @@ def add_alarm_options(question: Mapping[str, Any], roles: Roles, *, is_dev_file:
     if not any(option["choice"].get("accept_alarm") == OPPOSITE for option in options):
         return found
     if is_dev_file:
-        found["question"] = f"In the held-out file: {found['question']}"
+        found["question"] = _("In the held-out file: {question}", question=found["question"])
     options = [option for option in options if sorted(option["choice"].get("order", roles.labels)) == sorted(roles.labels)]
     if roles.kind == "scored_pairs" and roles.low is not None and roles.high is not None:
         low, high = roles.high, roles.low
-        answer = f"no, reverse the scores: {high:g} means most similar"
+        answer = _("no, reverse the scores: {high} means most similar", high=f"{high:g}")
         options = [Option(answer, f"--scale {shlex.quote(format_scale(low, high))}", {"scale": [low, high]}).to_json(), *options]
     if roles.kind == "triplets" and len(roles.texts) == 3:
         anchor, positive, negative = roles.texts
         columns = (anchor, negative, positive)
-        answer = f"no, {negative} holds the texts that match {anchor}"
+        answer = _("no, {negative} holds the texts that match {anchor}", negative=negative, anchor=anchor)
         options[0] = Option(answer, f"--columns {shlex.quote(format_names(columns))}", {"columns": list(columns)}).to_json()
     return {**found, "options": options}
 

@@ -16,6 +16,7 @@ from ..data.loading.table import Table, read_table
 from ..data.row_report import RowReport
 from ..data.schema.roles import Roles
 from ..errors import StudioError
+from ..i18n import _
 from ..models.io.digests import cached_digest
 from ..training.events import TrackedExamples
 from ..training.spec import TrainSpec
@@ -149,9 +150,13 @@ class RunFiles:
         try:
             is_whole = cached_digest(path) == entry["sha256"]
         except OSError:
-            raise StudioError(f"the run's copy of {entry['name']} is gone", "its folder was changed by hand; start a new run") from None
+            raise StudioError(
+                _("the run's copy of {name} is gone", name=entry["name"]), "its folder was changed by hand; start a new run"
+            ) from None
         if not is_whole:
-            raise StudioError(f"the run's copy of {entry['name']} is not what was given to it", "start a new run with the file")
+            raise StudioError(
+                _("the run's copy of {name} is not what was given to it", name=entry["name"]), "start a new run with the file"
+            )
         return read_table(path, name=entry["name"], **entry.get("read", {}))
 
     def _json(self, name: str, default: Any = None) -> Any:
@@ -160,9 +165,9 @@ class RunFiles:
         except FileNotFoundError:
             if default is not None:
                 return default
-            raise StudioError(f"the run's {name} is gone", "its folder was changed by hand; start a new run") from None
+            raise StudioError(_("the run's {name} is gone", name=name), "its folder was changed by hand; start a new run") from None
         except (OSError, ValueError) as error:
-            raise StudioError(f"the run's {name} is damaged", "start a new run with the same file") from error
+            raise StudioError(_("the run's {name} is damaged", name=name), "start a new run with the same file") from error
 
     def _copy(self, data: Path | Table, stem: str) -> dict[str, Any]:
         if isinstance(data, Path):

@@ -9,6 +9,7 @@ from contextlib import closing, suppress
 from pathlib import Path, PureWindowsPath
 
 from ..errors import StudioError
+from ..i18n import _
 from ..workspace import atomic_file, write_json
 from .event_log import EVENTS_FILE
 from .run import RUN_FILE, is_run_id
@@ -40,7 +41,7 @@ def import_database(home: Path, scores: ScoreStore) -> None:
         if damaged:
             _set_aside(database, "damaged")
         raise StudioError(
-            f"studio.db, the leaderboard of an earlier version, cannot be read: {error}",
+            _("studio.db, the leaderboard of an earlier version, cannot be read: {error}", error=error),
             "it is kept as studio.db.damaged" if damaged else "close the other program, or wait, then try again",
         ) from error
     _set_aside(database, "imported")

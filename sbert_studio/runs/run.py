@@ -11,10 +11,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, WrapValidator, model_validator
 from pydantic_core import from_json
 
 from ..errors import is_valid_utf8
+from ..i18n import Message, restore_messages, store_messages
 from ..training.events import FORMER_NAMES, rename_settings
 
 Status = Literal["queued", "running", "finished", "stopped", "failed", "interrupted", "asks"]
@@ -89,6 +90,8 @@ Number = Annotated[float, Field(gt=-1e300, lt=1e300, allow_inf_nan=False)]
 Rate = Annotated[Number, BeforeValidator(_to_number)]
 JsonObject = Annotated[dict[str, Any], BeforeValidator(_to_object)]
 Scores = Annotated[JsonObject, AfterValidator(_check_score)]
+# Pydantic would make a plain string of a message.
+Text = Annotated[str, WrapValidator(lambda value, handler: value if isinstance(value, Message) else handler(value))]
 
 
 class Run(BaseModel):
@@ -131,10 +134,15 @@ class Run(BaseModel):
     steps: Count = 0
     seconds: Rate = 0.0
     pairs_per_second: Rate = 0.0
-    message: str = ""
-    hint: str = ""
+    message: Text = ""
+    hint: Text = ""
     model_path: Path | None = None
     number: Annotated[int, Field(ge=0, le=1 << 53, validation_alias=AliasChoices("number", "rowid"))] = 0
+
+    @model_validator(mode="before")
+    @classmethod
+    def _restore_messages(cls, values: Any) -> Any:
+        return restore_messages(values) if isinstance(values, Mapping) else values
 
     @property
     def active(self) -> bool:
@@ -166,7 +174,7 @@ def dump_run(run: Run, home: Path) -> bytes:
     if run.model_path is not None:
         inside = run.model_path.is_relative_to(home)
         values["model_path"] = run.model_path.relative_to(home).as_posix() if inside else str(run.model_path)
-    return json.dumps(values, ensure_ascii=False, indent=1).encode("utf-8", "replace")
+    return json.dumps(store_messages(values), ensure_ascii=False, indent=1).encode("utf-8", "replace")
 
 
 def load_run(text: bytes, run_id: str, home: Path) -> Run:

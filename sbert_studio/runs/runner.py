@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from ..errors import StudioError
+from ..i18n import _
 from ..identity import current_address
 from ..progress import uninterruptible
 from ..workspace import Workspace, write_json
@@ -31,7 +32,9 @@ log = logging.getLogger(__name__)
 _NICE = 10
 _BACKGROUND_FILE = "background.json"
 MOST_RESTARTS = 3
-_GIVEN_UP = f"the program ended each of the {MOST_RESTARTS} times that it went on with this run; resume it to try again"
+_GIVEN_UP = _(
+    "the program ended each of the {most_restarts} times that it went on with this run; resume it to try again", most_restarts=MOST_RESTARTS
+)
 
 
 class Runner:
@@ -193,7 +196,7 @@ class Runner:
         except BaseException as error:
             # Not even what usually ends a program may end this thread: the queued runs would wait for ever.
             log.exception("run %s ended in a way that was not foreseen", run_id)
-            what = f"something unforeseen ended the run ({type(error).__name__})"
+            what = _("something unforeseen ended the run ({name})", name=type(error).__name__)
             self._store.try_record(run_id, status="failed", message=what, hint="resume it to go on from its last checkpoint")
         finally:
             with self._changed:

@@ -11,6 +11,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from ..errors import StudioError, is_disk_full
+from ..i18n import _
 from ..workspace import atomic_file
 from .lease import WriteLock
 from .run import Count, Number, parse_json
@@ -114,7 +115,7 @@ class ScoreStore:
         except OSError as error:
             if is_disk_full(error):
                 raise StudioError("the disk is full: the leaderboard cannot be written", "make room, then try again") from error
-            raise StudioError(f"the leaderboard cannot be written: {error.strerror}", _CHECK) from error
+            raise StudioError(_("the leaderboard cannot be written: {strerror}", strerror=error.strerror), _CHECK) from error
 
     def _read(self) -> list[LeaderboardEntry]:
         try:
@@ -122,7 +123,7 @@ class ScoreStore:
         except FileNotFoundError:
             return []
         except OSError as error:
-            raise StudioError(f"the leaderboard cannot be read: {error.strerror}", _CHECK) from error
+            raise StudioError(_("the leaderboard cannot be read: {strerror}", strerror=error.strerror), _CHECK) from error
         found, damaged = list[LeaderboardEntry](), 0
         for line in filter(bytes.strip, lines):
             try:
@@ -130,7 +131,7 @@ class ScoreStore:
             except ValueError:
                 damaged += 1
         if damaged:
-            self._notices[self.path.name] = f"{damaged:,} damaged lines of leaderboard.jsonl are left out"
+            self._notices[self.path.name] = _("{damaged} damaged lines of leaderboard.jsonl are left out", damaged=f"{damaged:,}")
         else:
             self._notices.pop(self.path.name, None)
         return found

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import StudioError, is_disk_full
+from ..i18n import _
 from ..workspace import atomic_file
 from .event_log import EventLog, dump_event
 from .lease import SHORT, RunLeases, WriteLock
@@ -89,7 +90,7 @@ class RunStore:
         with self._lock, _to_user_errors(run.id), self._write_lock.held():
             folder.mkdir(parents=True, exist_ok=True)
             if not self._leases.try_acquire(run.id, SHORT):
-                raise StudioError(f"the run {run.id} is another program's", "start a new run")
+                raise StudioError(_("the run {id} is another program's", id=run.id), "start a new run")
             run = run.updated(number=1 + max((one.number for one in self._read_all()), default=0))
             try:
                 self._write(run)
@@ -141,7 +142,9 @@ class RunStore:
         log_ = self._log(run_id)
         found = log_.read(after, limit)
         if log_.damaged:
-            self._notices[f"events {run_id}"] = f"of the run {run_id}, {log_.damaged:,} damaged lines of its events.jsonl are left out"
+            self._notices[f"events {run_id}"] = _(
+                "of the run {run_id}, {damaged} damaged lines of its events.jsonl are left out", run_id=run_id, damaged=f"{log_.damaged:,}"
+            )
         return found
 
     def last_event(self, run_id: str, kind: str) -> dict[str, Any] | None:
@@ -165,7 +168,7 @@ class RunStore:
             self._leases.release(run_id)
         run = self.get(run_id)
         why = "another program has it" if run.status in RESUMABLE else "only an interrupted, stopped or failed run can"
-        raise StudioError(f"the run {run_id} is {run.status} and cannot be resumed", why)
+        raise StudioError(_("the run {run_id} is {status} and cannot be resumed", run_id=run_id, status=run.status), why)
 
     def try_acquire(self, run_id: str) -> bool:
         return self._leases.is_held(run_id) or self._leases.try_acquire(run_id, SHORT)
@@ -214,7 +217,7 @@ class RunStore:
         folder = self._runs / run_id
         self._flush(run_id, at_once=True)
         if folder.is_dir() and not self._leases.try_acquire(run_id, 0.5):
-            raise StudioError(f"the run {run_id} is under way", "stop it before deleting it")
+            raise StudioError(_("the run {run_id} is under way", run_id=run_id), "stop it before deleting it")
         gone = folder.with_name(f"{DELETED}{run_id}")
         try:
             with _to_user_errors(run_id):
@@ -270,7 +273,7 @@ class RunStore:
                     return known  # this process is the one that writes it
                 self._cache.pop(run_id, None)
                 if not isinstance(error, FileNotFoundError):
-                    self._notices[run_id] = f"the run {run_id} is not shown: the run.json in its folder is damaged"
+                    self._notices[run_id] = _("the run {run_id} is not shown: the run.json in its folder is damaged", run_id=run_id)
                 return None
             self._notices.pop(run_id, None)
             self._remember(run, state)
@@ -375,7 +378,7 @@ class RunStore:
 
 
 def _no_run(run_id: str) -> StudioError:
-    return StudioError(f"there is no run {run_id[:80]!r}", "`sbert-studio runs` lists the runs of this machine")
+    return StudioError(_("there is no run {run_id}", run_id=repr(run_id[:80])), "`sbert-studio runs` lists the runs of this machine")
 
 
 @contextmanager
@@ -386,7 +389,10 @@ def _to_user_errors(run_id: str) -> Iterator[None]:
         raise _no_run(run_id) from error
     except OSError as error:
         if is_disk_full(error):
-            raise StudioError(f"the disk is full: the run {run_id} cannot be written", "make room, then try again") from error
+            raise StudioError(
+                _("the disk is full: the run {run_id} cannot be written", run_id=run_id), "make room, then try again"
+            ) from error
         raise StudioError(
-            f"the run {run_id} cannot be written: {error.strerror}", "check its folder: the owner, the permissions and the free space"
+            _("the run {run_id} cannot be written: {strerror}", run_id=run_id, strerror=error.strerror),
+            "check its folder: the owner, the permissions and the free space",
         ) from error

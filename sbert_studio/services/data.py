@@ -17,6 +17,7 @@ from ..data.schema.inference import infer_schema
 from ..data.schema.roles import InferredSchema, Kind, Roles, SchemaOverrides
 from ..datasets.search import FoundDataset, find_datasets
 from ..errors import StudioError
+from ..i18n import _
 from ..models.base import Encoder
 from ..models.prompts import column_roles, describe_prompts
 from ..progress import Progress, checkpoint
@@ -80,7 +81,10 @@ class DataService(Service):
             raise _folder_error(folder)
         if len(found) > 1:
             names = ", ".join(one.title for one in found[:8]) + ("…" if len(found) > 8 else "")
-            raise StudioError(f"{folder.name} holds {len(found)} sets: {names}", "name the file, or the folder, of one of them")
+            raise StudioError(
+                _("{name} holds {found} sets: {names}", name=folder.name, found=len(found), names=names),
+                "name the file, or the folder, of one of them",
+            )
         return self._read_benchmark(found[0])
 
     def _read_benchmark_file(self, path: Path) -> Table | None:
@@ -93,7 +97,9 @@ class DataService(Service):
     def _read_benchmark(self, benchmark: FoundDataset) -> Table:
         limit, size = self.settings.max_upload_mb, sum(file.stat().st_size for file in benchmark.files if file.is_file())
         if size > limit << 20:
-            what = f"the files of {benchmark.title} are larger than {limit:,} MiB, the most that is accepted"
+            what = _(
+                "the files of {title} are larger than {limit} MiB, the most that is accepted", title=benchmark.title, limit=f"{limit:,}"
+            )
             raise StudioError(what, "give smaller files")
         return benchmark.table
 
@@ -141,7 +147,11 @@ class DataService(Service):
         found = self.diagnose(table, overrides, dev_table, name, progress=progress)
         if prompts := self._describe_prompts(found, name):
             found = found.with_finding("info", prompts)
-        return found.with_finding("warning", f"checked by names and values only: {load_error}") if load_error else found
+        return (
+            found.with_finding("warning", _("checked by names and values only: {load_error}", load_error=load_error))
+            if load_error
+            else found
+        )
 
     def _describe_prompts(self, diagnosis: Diagnosis, model: str) -> str:
         if model == NO_MODEL or self.catalog.is_cross_encoder(model):
@@ -205,7 +215,11 @@ class DataService(Service):
         elif trained := next(self._history.find_trained_rows(model, table), None):
             model, encoder = self._history.find_base_model(model) or (default, self.catalog.load(default))
             overlap = describe_overlap(trained[1], table, trained[0])
-            note = f"{overlap}, so its similarities are no evidence of what the columns mean: {self._history.title(model)} was used instead"
+            note = _(
+                "{overlap}, so its similarities are no evidence of what the columns mean: {history} was used instead",
+                overlap=overlap,
+                history=self._history.title(model),
+            )
         return EncoderSimilarity(encoder.for_role("symmetric").encode, self._history.title(model)), note
 
     def infer_roles(self, table: Table, overrides: Roles | SchemaOverrides | None = None, loss: str | None = None) -> Roles:
@@ -286,27 +300,31 @@ def existing_file(path: str | Path, *, full_path: bool = False) -> Path:
         raise _folder_error(found)
     name = str(path) if full_path else Path(path).name or str(path)
     if found is None:
-        raise StudioError(f"there is no file {name[:200]!r}", "check the path, or quote it if it holds spaces")
+        raise StudioError(_("there is no file {name}", name=repr(name[:200])), "check the path, or quote it if it holds spaces")
     if not found.is_file():
-        raise StudioError(f"{name[:200]!r} is not a regular file", "name a file: csv, tsv, jsonl, xlsx, parquet or txt")
+        raise StudioError(_("{name} is not a regular file", name=repr(name[:200])), "name a file: csv, tsv, jsonl, xlsx, parquet or txt")
     return found
 
 
 def _folder_error(path: Path) -> StudioError:
-    return StudioError(f"{path.name or path} is a folder", "name a file: csv, tsv, jsonl, xlsx, parquet or txt")
+    return StudioError(_("{name} is a folder", name=path.name or path), "name a file: csv, tsv, jsonl, xlsx, parquet or txt")
 
 
 def require_model_folder(out: Path) -> None:
     """Raise StudioError unless a model can be written to ``out``: a new or empty folder, or one that holds a model."""
     folder, hint = out.expanduser().resolve(), "name a folder that is new, empty or holds a model"
     if folder.is_file():
-        raise StudioError(f"{folder.name} is a file", hint)
+        raise StudioError(_("{name} is a file", name=folder.name), hint)
     if Path.cwd().resolve().is_relative_to(folder) or folder.parent == folder:
-        raise StudioError(f"the folder {out} is or contains the current folder, and would be replaced", "name a new folder, such as model")
+        raise StudioError(
+            _("the folder {out} is or contains the current folder, and would be replaced", out=out), "name a new folder, such as model"
+        )
     if folder.is_dir() and any(folder.iterdir()) and not any((folder / name).is_file() for name in ("modules.json", "config.json")):
-        raise StudioError(f"the folder {folder.name} holds something that is not a model", hint)
+        raise StudioError(_("the folder {name} holds something that is not a model", name=folder.name), hint)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         Path(tempfile.mkdtemp(prefix=".part-", dir=folder.parent)).rmdir()
     except OSError as error:
-        raise StudioError(f"the folder {out} cannot be created: {error.strerror}", "name a folder that you may write to") from error
+        raise StudioError(
+            _("the folder {out} cannot be created: {strerror}", out=out, strerror=error.strerror), "name a folder that you may write to"
+        ) from error

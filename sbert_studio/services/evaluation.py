@@ -24,6 +24,7 @@ from ..evaluation.encoding import CachingEncoder
 from ..evaluation.evaluate import EvaluatedModel, choose_task, task_kinds, with_reference
 from ..evaluation.report import Report
 from ..evaluation.tasks import get_task
+from ..i18n import _
 from ..models.base import Encoder, PairScorer
 from ..models.similarity import evaluation_similarity_note
 from ..progress import Progress
@@ -144,9 +145,11 @@ class EvaluationService(Service):
         groups = group_files(tables)
         scores = []
         for number, name in enumerate(names, start=1):
-            begin_phase(f"loading model {number} of {len(names)}" if several else "loading the model", "texts")
+            begin_phase(
+                _("loading model {number} of {names}", number=number, names=len(names)) if several else "loading the model", "texts"
+            )
             model = encoders.load(name)
-            phase = f"evaluating model {number} of {len(names)}" if several else "evaluating the model"
+            phase = _("evaluating model {number} of {names}", number=number, names=len(names)) if several else "evaluating the model"
             report = begin_phase(phase, "pairs" if isinstance(model, PairScorer) else "texts")
             found = evaluate_model(name, model, tables, groups, averages, report)
             notes = tuple(tuple(self._model_notes(name, table, roles)) for _, table, roles in files)
@@ -164,7 +167,7 @@ class EvaluationService(Service):
         for name in SUITES if folder.is_dir() else ():
             suite = get_suite(name)
             with suppress(StudioError):
-                parts, _ = find_parts(expand_suite(suite), [folder], self._data.read_table)
+                parts, _unused = find_parts(expand_suite(suite), [folder], self._data.read_table)
                 wanted = sum(len(one.parts) for one in expand_suite(suite))
                 found.append(AvailableSuite(suite.name, suite.title, len(parts), wanted))
         return found
@@ -202,7 +205,7 @@ class EvaluationService(Service):
         paths = [path for one in data for path in find_tables(one, task)]
         if not paths:
             raise StudioError("there is no evaluation data", "give files or a folder of tables, or name a suite")
-        for (path, is_named), name in zip(paths, display_names([path for path, _ in paths]), strict=True):
+        for (path, is_named), name in zip(paths, display_names([path for path, _unused in paths]), strict=True):
             try:
                 report = begin_phase("downloading the dataset", "bytes") if is_hub_address(path) else None
                 own_task, title = match_split_classes(path, task)
@@ -219,7 +222,7 @@ class EvaluationService(Service):
                 skipped.append(SkippedFile(name, error.message))
         if not files:
             raise StudioError(
-                f"no table of the folder can be used for evaluation: {skipped[0].file}: {skipped[0].why}",
+                _("no table of the folder can be used for evaluation: {file}: {why}", file=skipped[0].file, why=skipped[0].why),
                 "give pairs with a score or a label, triplets, or texts with a label",
             )
         return files, tuple(skipped)
@@ -258,7 +261,14 @@ class EvaluationService(Service):
             *(evaluation_similarity_note(loaded.similarity_name) if isinstance(loaded, Encoder) else ()),
             *self._data.languages.language_notes(texts, model),
             *unknown_word_notes(loaded.coverage(texts), len(texts)),
-            *(f"{describe_overlap(rows, table, run)}, so its score here {INFLATES_SCORE}." for run, rows in trained),
+            *(
+                _(
+                    "{overlap}, so its score here {inflates_score}.",
+                    overlap=describe_overlap(rows, table, run),
+                    inflates_score=INFLATES_SCORE,
+                )
+                for run, rows in trained
+            ),
         ]
 
 
@@ -310,7 +320,7 @@ def _infer_roles(
     questions = [one for one in reading.questions if not (of_texts and one.name == "kind")]
     if questions and not overrides.as_read:
         raise OpenQuestionsError.of_file(table.name, questions)
-    return reading.roles, [f"read as it stands, though uncertain: {one.text} {one.why}".rstrip() for one in questions]
+    return reading.roles, [_("read as it stands, though uncertain: {text} {why}", text=one.text, why=one.why).rstrip() for one in questions]
 
 
 def _read_suite_part(source: FoundPart, overrides: SchemaOverrides | None, *, public: bool) -> _ReadFile:
@@ -322,9 +332,17 @@ def _read_suite_part(source: FoundPart, overrides: SchemaOverrides | None, *, pu
         rows = with_reference(rows, task, source.train(), None if source.dev is None else source.dev(), roles)
     notes = [*reading_notes(table), *rows.notes]
     if len(rows.examples) != part.rows and not source.substitute:
-        notes.append(f"{len(rows.examples):,} rows are evaluated; published results use {part.rows:,}")
+        notes.append(
+            _("{examples} rows are evaluated; published results use {rows}", examples=f"{len(rows.examples):,}", rows=f"{part.rows:,}")
+        )
     if rows.reference is not None and len(rows.reference) != part.train_rows:
-        notes.append(f"{len(rows.reference):,} rows are used for training; published results use {part.train_rows:,}")
+        notes.append(
+            _(
+                "{reference} rows are used for training; published results use {train_rows}",
+                reference=f"{len(rows.reference):,}",
+                train_rows=f"{part.train_rows:,}",
+            )
+        )
     name = source.substitute or (suite.name if len(suite.parts) == 1 else part.name)
     return EvaluationFile(name, rows, task, suite=suite.name, notes=tuple(notes), public=public), table, roles
 
@@ -373,11 +391,22 @@ def split_notes(path: str | Path | Table, others: Sequence[str | Path] = ()) -> 
     splits = list(dict.fromkeys(one.split for one in found))
     if len(splits) > 1:
         return (
-            f"{place.name} holds {' and '.join(splits)} of {found[0].name}, and all of it is evaluated; its suite uses the test split only",
+            _(
+                "{name} holds {splits} of {name2}, and all of it is evaluated; its suite uses the test split only",
+                name=place.name,
+                splits=" and ".join(splits),
+                name2=found[0].name,
+            ),
         )
     tests = [Path(one).name for one in others if Path(one).parent == place.parent and Path(one).stem.lower().startswith("test")]
     if tests and place.stem.lower().startswith("train"):
-        return (f"{place.name} looks like training data but is evaluated like the others; name {tests[0]} to evaluate on it alone",)
+        return (
+            _(
+                "{name} looks like training data but is evaluated like the others; name {tests} to evaluate on it alone",
+                name=place.name,
+                tests=tests[0],
+            ),
+        )
     return ()
 
 
@@ -392,7 +421,9 @@ def require_path(path: str | Path) -> Path:
     """Return an existing file or folder, else raise StudioError."""
     found = existing_path(path)
     if found is None:
-        raise StudioError(f"there is no folder {str(path)[:200]!r}", "put the suite's files there, or name the folder that holds them")
+        raise StudioError(
+            _("there is no folder {path}", path=repr(str(path)[:200])), "put the suite's files there, or name the folder that holds them"
+        )
     return found.resolve()
 
 
@@ -409,7 +440,10 @@ def find_tables(path: str | Path, task: str) -> list[tuple[str | Path, bool]]:
     if not tables or any(one.suffix.lower() == ".txt" for one in tables):
         tables = _without_halves(tables, found)
     if not tables:
-        raise StudioError(f"the folder {found.name or found} holds no table", f"name a folder of {', '.join(SUFFIXES)} files")
+        raise StudioError(
+            _("the folder {name} holds no table", name=found.name or found),
+            _("name a folder of {suffixes} files", suffixes=", ".join(SUFFIXES)),
+        )
     return [(one, False) for one in tables]
 
 

@@ -11,6 +11,7 @@ from ..data.questions import Option, Question
 from ..data.row_report import RowReport
 from ..data.schema.roles import SchemaOverrides
 from ..errors import StudioError, is_disk_full
+from ..i18n import _
 from ..identity import current_address
 from ..progress import uninterruptible
 from ..runs.run import ACTIVE, Run
@@ -201,7 +202,7 @@ class FineTuneService(Service):
             raise StudioError("that question is no longer open", "look at the run again")
         chosen = question.options[option]
         if not chosen.choice:
-            message = f"left as it was, for its rows are to be looked at: {question.text}"
+            message = _("left as it was, for its rows are to be looked at: {text}", text=question.text)
             self.store.record(run_id, status="stopped", message=message, hint="")
             return self.store.get(run_id)
         if ACCEPT_ALARM in chosen.choice:
@@ -224,7 +225,7 @@ class FineTuneService(Service):
 
         run, files = self.store.get(run_id), self._files(run_id)
         if run.status != "finished":
-            raise StudioError(f"the run {run_id} is {run.status}", "choose a finished run")
+            raise StudioError(_("the run {run_id} is {status}", run_id=run_id, status=run.status), "choose a finished run")
         spec = files.spec()
         after = set_strength(files.folder, spec, value, load=lambda: create_model(self.catalog, spec, files.examples()[0]))
         self.store.record(run_id, after=after)
@@ -254,7 +255,7 @@ class FineTuneService(Service):
         self.store.recover()
         run = self.store.get(run_id)
         if run.active:
-            raise StudioError(f"the run {run_id} is {run.status}", "stop it before deleting it")
+            raise StudioError(_("the run {run_id} is {status}", run_id=run_id, status=run.status), "stop it before deleting it")
         self.store.delete(run_id)
 
     def _execute(
@@ -312,7 +313,7 @@ class FineTuneService(Service):
         request = restart_request(files, run, question, option)
         table = self._data.read_table(files.path("data"), files.source()["data"]["name"], overrides=request.choices)
         new = self.submit(self._planner.plan(request, table=table))
-        self.store.record(run_id, status="stopped", message=f"{option.answer}: it goes on as {new.id}", hint="")
+        self.store.record(run_id, status="stopped", message=_("{answer}: it goes on as {id}", answer=option.answer, id=new.id), hint="")
         return new
 
     def _active(self) -> list[Run]:
@@ -372,5 +373,5 @@ def _copy_model(run: Run, out: str | Path) -> None:
     except OSError as error:
         if not is_disk_full(error):
             raise
-        hint = f"the model is kept with its run: make room, then sbert-studio export {run.id} --out FILE.zip"
-        raise StudioError(f"the disk is full: {out} could not be written", hint) from error
+        hint = _("the model is kept with its run: make room, then sbert-studio export {id} --out FILE.zip", id=run.id)
+        raise StudioError(_("the disk is full: {out} could not be written", out=out), hint) from error

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from ..caches import release_memory, release_registered_pages
 from ..errors import StudioError, to_user_error
+from ..i18n import _
 from ..runs.run import Run
 from ..settings import Settings
 from ..workspace import Workspace, write_json
@@ -98,7 +99,7 @@ class Janitor:
             began = next((event["time"] for _, event in store.events(run.id, limit=100) if event["type"] == "started"), None)
             if began is None or now.timestamp() - began < minutes * 60 or store.is_stop_requested(run.id):
                 continue
-            message = f"a run trains for {minutes} minutes at most here; it was stopped, and its best model is kept"
+            message = _("a run trains for {minutes} minutes at most here; it was stopped, and its best model is kept", minutes=minutes)
             store.record(run.id, {"type": "notice", "message": message})
             self._studio.fine_tune.stop(run.id)
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
 from ..errors import StudioError, to_user_error
+from ..i18n import _
 from ..identity import Identity, current_identity, use_identity
 from ..progress import Progress, StoppedError, stoppable
 from ..settings import Limits
@@ -166,10 +167,11 @@ class JobQueue:
         own = [view for view in active if view.owner == owner]
         if own and len(own) >= (self._limits.runs or len(own) + 1):
             raise StudioError(
-                f"{own[0].title} is running, and each visitor may run one at a time here", "wait until it has ended, or stop it"
+                _("{title} is running, and each visitor may run one at a time here", title=own[0].title),
+                "wait until it has ended, or stop it",
             )
         if self._limits.queue and len(active) >= self._limits.queue:
-            raise StudioError(f"{len(active)} jobs are queued, and no more may wait here", "try again later")
+            raise StudioError(_("{active} jobs are queued, and no more may wait here", active=len(active)), "try again later")
 
     def _execute(self, job: _BackgroundJob, work: Callable[[BeginPhase], JobResult]) -> None:
         try:
@@ -186,7 +188,7 @@ class JobQueue:
             self._update(job, status="finished", message=result.describe(), model=result.model, result=result)
         except StoppedError:
             overdue = self._is_overdue(job) and not job.stop.is_set()
-            message = f"it exceeded the limit of {self._limits.minutes} minutes" if overdue else "no result was saved"
+            message = _("it exceeded the limit of {minutes} minutes", minutes=self._limits.minutes) if overdue else "no result was saved"
             self._update(job, status="stopped", message=message)
         except StudioError as error:
             self._update(job, status="failed", message=error.message, hint=error.hint, error=error)

@@ -11,6 +11,7 @@ from ..data.corpus import Corpus
 from ..data.language import LANGUAGE_NAMES, count_languages, dominant_foreign_language, language_mismatch_note
 from ..data.schema.content import kept_as_texts
 from ..errors import StudioError
+from ..i18n import _, join, to_sentence
 from ..models.base import Encoder
 from ..models.prompts import Role
 from ..progress import checkpoint
@@ -111,8 +112,11 @@ class LanguageService(Service):
         alternatives, is_spaced = tuple(readers[:_MAX_ALTERNATIVES]), code not in _UNSEGMENTED
         if languages and (foreign := dominant_foreign_language(corpus.languages, languages)):
             return ReadabilityWarning(
-                f"Most texts of {corpus.name} look like {LANGUAGE_NAMES.get(foreign, foreign)}, which this model was not trained on: "
-                "its scores mean little here.",
+                _(
+                    "Most texts of {name} look like {language_names}, which this model was not trained on: its scores mean little here.",
+                    name=corpus.name,
+                    language_names=LANGUAGE_NAMES.get(foreign, foreign),
+                ),
                 alternatives,
                 is_spaced,
             )
@@ -123,7 +127,12 @@ class LanguageService(Service):
             return None
         unit = "tokens" if encoder.coverage(()) is None else "words"
         return ReadabilityWarning(
-            f"This model does not know {share:.0%} of the {unit} of {corpus.name}: its results reflect only the rest.",
+            _(
+                "This model does not know {share} of the {unit} of {name}: its results reflect only the rest.",
+                share=f"{share:.0%}",
+                unit=unit,
+                name=corpus.name,
+            ),
             alternatives,
             is_spaced,
         )
@@ -163,14 +172,27 @@ def unknown_word_notes(coverage: Coverage | None, texts: int, subject: str = "th
         return ()
     parts, total = [], coverage.known + coverage.unknown
     if coverage.unknown == 1:
-        parts.append(f"1 of {total:,} words of {subject} is not in the model's vocabulary and is ignored")
+        parts.append(
+            _("1 of {total} words of {subject} is not in the model's vocabulary and is ignored", total=f"{total:,}", subject=subject)
+        )
     elif coverage.unknown:
-        parts.append(f"{coverage.unknown:,} of {total:,} words of {subject} are not in the model's vocabulary and are ignored")
+        parts.append(
+            _(
+                "{unknown} of {total} words of {subject} are not in the model's vocabulary and are ignored",
+                unknown=f"{coverage.unknown:,}",
+                total=f"{total:,}",
+                subject=subject,
+            )
+        )
     if coverage.empty and texts == 1:
         parts.append("the text contains no known word, so its vector is zero and its scores mean nothing")
     elif coverage.empty:
         parts.append(
-            f"{coverage.empty:,} of {texts:,} texts contain no known word, so their vectors are zero and their scores mean nothing"
+            _(
+                "{empty} of {texts} texts contain no known word, so their vectors are zero and their scores mean nothing",
+                empty=f"{coverage.empty:,}",
+                texts=f"{texts:,}",
+            )
         )
-    note = "; ".join(parts)
-    return (f"{note[:1].upper()}{note[1:]}.",)
+    note = join("; ", parts)
+    return (to_sentence(note),)

@@ -15,6 +15,7 @@ from ..evaluation.bootstrap import percentile_interval
 from ..evaluation.comparison import EvaluationFile, ModelScores
 from ..evaluation.report import Report
 from ..evaluation.tasks import TASKS, get_task, main_score
+from ..i18n import _
 from ..runs.run import utc_now
 from ..runs.scores import LeaderboardEntry
 from ..workspace import atomic_file, digest_texts, existing_path, require_writable_file
@@ -52,10 +53,10 @@ class Leaderboard(Service):
         try:
             self.store.scores.add([score for model in result.models for score in self._scores(result, model, owner, when)])
         except StudioError as error:
-            return (f"the scores are not on the leaderboard: {error.message}",)
+            return (_("the scores are not on the leaderboard: {message}", message=error.message),)
         except Exception as error:
             log.exception("scores could not be stored")
-            return (f"the scores are not on the leaderboard: {type(error).__name__}",)
+            return (_("the scores are not on the leaderboard: {name}", name=type(error).__name__),)
         return ()
 
     def entries(self, owner: str | None = None, data: str = "") -> list[LeaderboardEntry]:
@@ -68,7 +69,8 @@ class Leaderboard(Service):
             if not found:
                 shown = ", ".join(known[:12]) + ("…" if len(known) > 12 else "")
                 raise StudioError(
-                    f"there is no evaluation on {data[:100]!r} yet", f"choose from {shown}" if known else "evaluate a model on it"
+                    _("there is no evaluation on {data} yet", data=repr(data[:100])),
+                    _("choose from {shown}", shown=shown) if known else "evaluate a model on it",
                 )
         return rank_entries(found)
 
@@ -103,13 +105,15 @@ class Leaderboard(Service):
             if own is None or group.name not in suites:
                 continue  # the user's own files evaluated together are not a dataset
             if own.pooled is not None:
-                yield entry(f"{group.name}, all", *aggregate(group.members), own.task, *_main(own.pooled))
+                yield entry(_("{name}, all", name=group.name), *aggregate(group.members), own.task, *_main(own.pooled))
             else:
-                yield entry(f"{group.name}, mean", *aggregate(group.members), own.task, own.metric, own.main, _interval(own.resampled))
+                yield entry(
+                    _("{name}, mean", name=group.name), *aggregate(group.members), own.task, own.metric, own.main, _interval(own.resampled)
+                )
         for average, mean in zip(result.averages, model.averages, strict=True):
             if mean is not None:
                 members = aggregate([place for suite in average.suites for place in suites[suite]])
-                yield entry(f"{average.name}, average", *members, mean.task, mean.metric, mean.main, _interval(mean.resampled))
+                yield entry(_("{name}, average", name=average.name), *members, mean.task, mean.metric, mean.main, _interval(mean.resampled))
 
     def _is_public_model(self, model: str) -> bool:
         with suppress(StudioError):
@@ -150,13 +154,15 @@ def dataset_names(entries: Iterable[LeaderboardEntry]) -> dict[str, str]:
     """Return display names of datasets by key, in order; datasets that share a name but not their rows get part of the digest."""
     names = {dataset_key(one): one.data for one in entries}
     used = list(names.values())
-    return {key: name if used.count(name) == 1 else f"{name} · rows {key[:4]}" for key, name in names.items()}
+    return {key: name if used.count(name) == 1 else _("{name} · rows {key}", name=name, key=key[:4]) for key, name in names.items()}
 
 
 def write_leaderboard(path: Path, entries: Sequence[LeaderboardEntry]) -> Path:
     """Write entries as CSV (without live formulas) or as a Markdown table, by the file's suffix."""
     if path.suffix.lower() not in (".csv", ".md"):
-        raise StudioError(f"a leaderboard is not written as {path.suffix or path.name!r}", "name a file that ends in .csv or .md")
+        raise StudioError(
+            _("a leaderboard is not written as {suffix}", suffix=repr(path.suffix or path.name)), "name a file that ends in .csv or .md"
+        )
     require_writable_file(path)
     if path.suffix.lower() == ".csv":
         write_rows(path, list(_COLUMNS), [_cells(one) for one in entries])

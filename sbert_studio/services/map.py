@@ -10,6 +10,7 @@ import numpy as np
 
 from ..data.corpus import Corpus
 from ..errors import StudioError
+from ..i18n import _, ngettext
 from ..progress import Progress
 from ..workspace import digest_texts
 from .resources import Resources, Service
@@ -107,9 +108,12 @@ class MapService(Service):
         clusters = tuple(replace(info, size=sizes[info.id]) for info in view.clusters)
         key = f"{projection_key(f'{corpus.digest}-{encoder.fingerprint}', projection)}-{digest_texts([view.projection_key])[:16]}"
         count = len(placed.new)
-        note = (
-            f"{'1 new text was' if count == 1 else f'{count:,} new texts were'} placed among nearest neighbours, and all others stay where "
-            "they were. Press Draw the map to lay all of them out together."
+        note = ngettext(
+            "1 new text was placed among nearest neighbours, and all others stay where they were. Press Draw the "
+            "map to lay all of them out together.",
+            "{n} new texts were placed among nearest neighbours, and all others stay where they were. Press Draw "
+            "the map to lay all of them out together.",
+            count,
         )
         return MapView(placed.xy, ids, clusters, key, corpus.account, (note, *self._languages.corpus_notes(corpus, model, encoder)))
 
@@ -121,7 +125,7 @@ class MapService(Service):
 
         chosen = np.asarray(rows, np.int64)
         if len(chosen) < parts:
-            raise StudioError(f"{len(chosen)} texts cannot be split in {parts}", "choose a larger cluster")
+            raise StudioError(_("{chosen} texts cannot be split in {parts}", chosen=len(chosen), parts=parts), "choose a larger cluster")
         vectors = np.asarray(self._search.vectors(corpus, model))[chosen]
         params = ClusterParams(method="kmeans", count=parts, seed=_SEED)
         found = split_clusters(vectors, [corpus.texts[row] for row in chosen.tolist()], params)

@@ -12,6 +12,7 @@ from ..data.split import normalize_text
 from ..errors import StudioError
 from ..evaluation.bootstrap import bootstrap_mean, paired_gain, resample_clusters
 from ..evaluation.tasks.categories import nearest_categories
+from ..i18n import _, ngettext
 from ..models.base import Encoder, require_finite_vectors
 from ..progress import Progress
 from .resources import Resources, Service
@@ -71,7 +72,7 @@ class ModelDiffService(Service):
         encoders, vectors = [], []
         for place, name in enumerate((before, after), 1):
             encoders.append(self._languages.load(name))
-            vectors.append(self._search.vectors_by(corpus, encoders[-1], begin(f"Encoding by model {place} of 2")))
+            vectors.append(self._search.vectors_by(corpus, encoders[-1], begin(_("Encoding by model {place} of 2", place=place))))
         near = compare_neighbors(vectors[0], vectors[1], progress=begin("Looking for neighbours"))
         closer, apart = most_changed_pairs(vectors[0], vectors[1], _PAIRS, begin("Comparing every text with every other"))
         params, neighbors = projection or ProjectionParams(seed=_SEED), self._resources.neighbor_graphs
@@ -111,7 +112,13 @@ class ModelDiffService(Service):
         for name, encoder in zip(names, encoders, strict=True):
             notes += [*self._languages.language_notes(corpus, name), *self._languages.vocabulary_notes(corpus, encoder)]
         if not unseen.all():
-            notes.append(f"{int((~unseen).sum()):,} of these {len(corpus):,} texts were used to fine-tune one of the models.")
+            notes.append(
+                _(
+                    "{value} of these {corpus} texts were used to fine-tune one of the models.",
+                    value=f"{int((~unseen).sum()):,}",
+                    corpus=f"{len(corpus):,}",
+                )
+            )
         return tuple(dict.fromkeys(notes))
 
 
@@ -120,10 +127,13 @@ def _require_comparable(corpus: Corpus, before: str, after: str, column: str | N
         raise StudioError("these are the same model", "choose two different ones")
     if not 3 <= len(corpus) <= MAX_TEXTS:
         raise StudioError(
-            f"the corpus has {len(corpus):,} text{'' if len(corpus) == 1 else 's'}", f"models are compared on 3 to {MAX_TEXTS:,} texts"
+            ngettext("the corpus has {n} text", "the corpus has {n} texts", len(corpus)),
+            _("models are compared on 3 to {max_texts} texts", max_texts=f"{MAX_TEXTS:,}"),
         )
     if column is not None and column not in corpus.fields:
-        raise StudioError(f"there is no column {column!r}", f"choose one of {', '.join(corpus.fields)}")
+        raise StudioError(
+            _("there is no column {column}", column=repr(column)), _("choose one of {fields}", fields=", ".join(corpus.fields))
+        )
 
 
 def _most_moved(corpus: Corpus, near: NeighborChange, vectors: Sequence[np.ndarray]) -> list[QueryChange]:

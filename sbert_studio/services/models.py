@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from ..errors import StudioError, with_full_stop
+from ..errors import StudioError
+from ..i18n import _, join, to_sentence
 from ..models.hub import HUB_ID, transport_errors
 from ..models.io.digests import require_undamaged
 from .resources import Service
@@ -50,11 +51,13 @@ class ModelService(Service):
             return self.list_models(owner), []
         except StudioError as error:
             if owner not in (None, "local"):
-                notice = f"{error.message}; your own models are listed again once it can be read"
+                notice = _("{message}; your own models are listed again once it can be read", message=error.message)
                 return self._installed() + self._static(owner), [notice]
             folders = sorted(self.workspace.home.glob("runs/run-*/model"))
             runs = [self._summarize(folder.parent.name, "run", folder.parent.name) for folder in folders]
-            return self._installed() + runs + self._static(owner), [f"{error.message}; the runs are listed by their folders"]
+            return self._installed() + runs + self._static(owner), [
+                _("{message}; the runs are listed by their folders", message=error.message)
+            ]
 
     def _installed(self) -> list[ModelSummary]:
         kinds = {"bundled": self.catalog.bundled(), "foreign": self.catalog.external(), "table": self.catalog.tables()}
@@ -62,7 +65,7 @@ class ModelService(Service):
 
     def _static(self, owner: str | None) -> list[ModelSummary]:
         def sentences(notes: tuple[str, ...]) -> str:
-            return " ".join(with_full_stop(f"{note[:1].upper()}{note[1:]}") for note in notes)
+            return join(" ", (to_sentence(note) for note in notes))
 
         records = list_static_models(self.workspace, owner)
         return [replace(self._summarize(one.id, "fitted", one.name), note=sentences(one.notes)) for one in records]
@@ -105,7 +108,7 @@ class ModelService(Service):
 
         source = self.catalog.resolve(model)
         if source.kind not in _UPLOADABLE_KINDS or source.path is None:
-            raise StudioError(f"{model} was not trained here", "choose one of your runs or static embedding models")
+            raise StudioError(_("{model} was not trained here", model=model), "choose one of your runs or static embedding models")
         require_undamaged(source.path, model)
         folder = source.path
         files = [(path.relative_to(folder).as_posix(), path) for path in sorted(folder.rglob("*")) if path.is_file()]
@@ -114,9 +117,9 @@ class ModelService(Service):
         with _translated_errors(repository):
             begin_phase("asking the Hub")
             created = api.create_repo(_repository_name(repository), private=private, exist_ok=True)
-            begin_phase(f"sending {size / 1e6:,.0f} MB")
+            begin_phase(_("sending {size} MB", size=f"{size / 1e6:,.0f}"))
             additions = [CommitOperationAdd(path_in_repo=name, path_or_fileobj=path) for name, path in files]
-            api.create_commit(created.repo_id, operations=additions, commit_message=f"{source.name}, tuned in SBERT Studio")
+            api.create_commit(created.repo_id, operations=additions, commit_message=_("{name}, tuned in SBERT Studio", name=source.name))
         return PushedModel(str(created), size)
 
 
@@ -124,7 +127,8 @@ def _repository_name(repository: str) -> str:
     name = repository.strip().removeprefix("https://huggingface.co/").strip("/")
     if not HUB_ID.fullmatch(name) or ".." in name or "--" in name:
         raise StudioError(
-            f"{repository[:80]!r} cannot be the name of a repository", "take letters, digits, - _ and ., such as my-name/my-model"
+            _("{repository} cannot be the name of a repository", repository=repr(repository[:80])),
+            "take letters, digits, - _ and ., such as my-name/my-model",
         )
     return name
 
@@ -132,9 +136,9 @@ def _repository_name(repository: str) -> str:
 # Message and hint by HTTP status.
 _HUB_ERRORS = {
     401: ("the Hub does not recognize you", "sign in again"),
-    403: ("you have no permission to write to {0} on the Hub", "use a name in your own account, or sign in with write permission"),
-    404: ("there is no {0} on the Hub that you may write to", "use a name in your own account"),
-    409: ("{0} exists already and is not a model", "use another name"),
+    403: ("you have no permission to write to {repository} on the Hub", "use a name in your own account, or sign in with write permission"),
+    404: ("there is no {repository} on the Hub that you may write to", "use a name in your own account"),
+    409: ("{repository} exists already and is not a model", "use another name"),
 }
 
 
@@ -149,8 +153,9 @@ def _translated_errors(repository: str) -> Iterator[None]:
         raise StudioError(*_HUB_ERRORS[401]) from None
     except HfHubHTTPError as error:
         status = int(getattr(error.response, "status_code", 0) or 0)
-        what, how = _HUB_ERRORS.get(status, ("the Hub refused ({1}): {2}", "try again later"))
-        raise StudioError(what.format(repository, status or "no status", error.server_message or "without a word"), how) from None
+        what, how = _HUB_ERRORS.get(status, ("the Hub refused ({status}): {reason}", "try again later"))
+        values = {"repository": repository, "status": status or "no status", "reason": error.server_message or "without a word"}
+        raise StudioError(_(what, **values), how) from None
     except unreachable as error:
         if isinstance(error, OSError) and error.filename:
             raise

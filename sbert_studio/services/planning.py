@@ -12,6 +12,7 @@ from ..data.language import LANGUAGE_NAMES, dominant_foreign_language
 from ..data.loading.table import Table
 from ..data.schema.roles import Roles, SchemaOverrides
 from ..errors import StudioError
+from ..i18n import _, to_sentence
 from ..models.prompts import column_roles, describe_prompts, parse_prompts, require_prompts
 from ..models.similarity import TITLES
 from ..progress import Progress
@@ -63,7 +64,7 @@ class TrainingPlanner(Service):
         settings, first_settings, first_overrides = _split_by_stage(request.overrides)
         if request.first is None and (first_settings or first_overrides):
             names = ", ".join([*first_settings, *first_overrides])
-            raise StudioError(f"there is no first stage to set {names} of", "name the file of the first stage")
+            raise StudioError(_("there is no first stage to set {names} of", names=names), "name the file of the first stage")
         if (source := request.data) is None:
             raise StudioError("there is no file to train on", "name a file, or a run to resume")
         overrides = _file_overrides(request.choices)
@@ -82,7 +83,7 @@ class TrainingPlanner(Service):
             dev = replace(_plan_file(request.dev, dev_table, overrides, diagnosis), examples=held_out, account=held_account)
         advice = self._advise(diagnosis.examples, model, settings)
         spec = advice.spec
-        column_reason = f"{diagnosis.roles.note[0].upper()}{diagnosis.roles.note[1:]}." if diagnosis.roles.note else ""
+        column_reason = to_sentence(diagnosis.roles.note) if diagnosis.roles.note else ""
         model_notes = self._describe_model(diagnosis.roles, model, spec)
         reasons = (*filter(None, (column_reason, model_reason, *model_notes)), *advice.reasons)
         first = earlier = None
@@ -91,7 +92,7 @@ class TrainingPlanner(Service):
             shared: dict[str, Any] = {name: settings[name] for name in SHAPE if name in settings}
             stage = self._advise(earlier.examples, model, {**shared, **first_settings})
             spec = spec.replace(first=stage.spec.to_json())
-            reasons = (*(f"First stage: {reason}" for reason in stage.reasons), *reasons)
+            reasons = (*(_("First stage: {reason}", reason=reason) for reason in stage.reasons), *reasons)
         return TrainPlan(request, data, dev, first, diagnosis, earlier, spec, reasons)
 
     def estimate(self, plan: TrainPlan | TrainRequest) -> TrainingForecast:
@@ -128,7 +129,12 @@ class TrainingPlanner(Service):
             return model, ""
         return (
             model,
-            f"Model {model}: most texts look like {LANGUAGE_NAMES[dominant_foreign_language(languages)]}; {default} was not trained on it.",
+            _(
+                "Model {model}: most texts look like {language_names}; {default} was not trained on it.",
+                model=model,
+                language_names=LANGUAGE_NAMES[dominant_foreign_language(languages)],
+                default=default,
+            ),
         )
 
     def _read(self, source: Path | str | Table, overrides: SchemaOverrides, earlier: PlanFile | None, progress: Progress | None) -> Table:
@@ -192,7 +198,7 @@ class TrainingPlanner(Service):
         roles_of_columns = column_roles("positive_pairs" if spec.architecture == "poly" else roles.kind, len(roles.texts))
         measure = encoder.similarity_name
         note = (
-            f"The model compares by {TITLES[measure]} and is evaluated that way; the losses optimize the cosine."
+            _("The model compares by {titles} and is evaluated that way; the losses optimize the cosine.", titles=TITLES[measure])
             if measure != "cosine"
             else ""
         )

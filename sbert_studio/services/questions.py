@@ -10,6 +10,7 @@ from typing import Any
 from ..data.questions import ExampleRow, Option, Question
 from ..data.schema.roles import NO_ORDER, SchemaOverrides, format_names, format_scale, parse_columns, parse_order, parse_scale
 from ..errors import StudioError, describe_rows
+from ..i18n import _, join
 
 _YES, _NO = ("yes", "true", "1"), ("no", "false", "0")
 _TEXTS = 60  # characters of a row's text in a line
@@ -25,21 +26,23 @@ class OpenQuestionsError(StudioError):
     """
 
     def __init__(self, message: str, questions: Sequence[Question], otherwise: str) -> None:
-        flags = " or ".join(f"{option.flag} ({option.answer})" for option in questions[0].options if option.flag)
+        flags = join(
+            " or ", (_("{flag} ({answer})", flag=option.flag, answer=option.answer) for option in questions[0].options if option.flag)
+        )
         rows = [row.row for question in questions for row in question.rows]
-        super().__init__(message, f"answer with {flags}; or {otherwise}", list(dict.fromkeys(rows)))
+        super().__init__(message, _("answer with {flags}; or {otherwise}", flags=flags, otherwise=otherwise), list(dict.fromkeys(rows)))
         self.questions = tuple(questions)
 
     @classmethod
     def of_file(cls, name: str, questions: Sequence[Question]) -> OpenQuestionsError:
         """Return the error for a file that can be read in more than one way."""
-        texts = "; ".join(question.text for question in questions)
-        return cls(f"{name} is ambiguous: {texts}", questions, "go on as it is read with --as-read")
+        texts = join("; ", (question.text for question in questions))
+        return cls(_("{name} is ambiguous: {texts}", name=name, texts=texts), questions, "go on as it is read with --as-read")
 
     @classmethod
     def of_run(cls, run_id: str, question: Question) -> OpenQuestionsError:
         """Return the error for a run stopped by an alarm."""
-        message = f"the run {run_id} stopped with a question: {question.text}"
+        message = _("the run {run_id} stopped with a question: {text}", run_id=run_id, text=question.text)
         return cls(message, [question], "leave it. The answer goes behind the same command")
 
     def lines(self) -> list[str]:
@@ -49,7 +52,9 @@ class OpenQuestionsError(StudioError):
 
 def format_question(question: Question) -> list[str]:
     """Return a question as lines for a terminal: text and reason, example rows, and the flag of each answer."""
-    lines = [f"question: {question.text}" + (f" ({question.why})" if question.why else "")]
+    lines = [
+        (_("question: {text} ({why})", text=question.text, why=question.why) if question.why else _("question: {text}", text=question.text))
+    ]
     for shown in question.rows:
         texts = " | ".join(text if len(text) <= _TEXTS else text[: _TEXTS - 1] + "…" for text in shown.texts)
         value = f" = {shown.value}" if shown.value else ""
@@ -78,7 +83,7 @@ def overrides_from_json(choice: Mapping[str, Any]) -> dict[str, Any]:
     known = [item.name for item in fields(SchemaOverrides)]
     for name in choice:
         if name not in known:
-            raise StudioError(f"there is no file option {name!r}", f"known: {', '.join(known)}")
+            raise StudioError(_("there is no file option {name}", name=repr(name)), _("known: {known}", known=", ".join(known)))
     return {name: tuple(value) if isinstance(value, list) else value for name, value in choice.items()}
 
 
@@ -119,14 +124,18 @@ def parse_overrides(values: Mapping[str, Any]) -> dict[str, Any]:
 def _parse_yes_no(text: str) -> bool:
     word = text.strip().lower()
     if word not in _YES + _NO:
-        raise StudioError(f"header is {text!r}", "say yes where the first row names the columns, and no where it does not")
+        raise StudioError(_("header is {text}", text=repr(text)), "say yes where the first row names the columns, and no where it does not")
     return word in _YES
 
 
 def describe_answers(question: Question) -> str:
     """Return the answers as API arguments: ``answer with order="no,yes" (yes) or …, or go on with as_read=true``."""
     answers = (
-        " and ".join(f'{name}="{format_value(value)}"' for name, value in option.choice.items()) + f" ({option.answer})"
+        _(
+            "{items} ({answer})",
+            items=" and ".join(f'{name}="{format_value(value)}"' for name, value in option.choice.items()),
+            answer=option.answer,
+        )
         for option in question.options
     )
-    return f"answer with {' or '.join(answers)}; or go on as it is read with as_read=true"
+    return _("answer with {answers}; or go on as it is read with as_read=true", answers=" or ".join(answers))

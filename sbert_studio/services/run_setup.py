@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError
+from ..i18n import _
 from ..runs.run import Run, new_run_id, utc_now
 from ..settings import Limits
 from ..workspace import Workspace, digest_file, file_name, write_json
@@ -29,7 +30,9 @@ ACCEPT_ALARM = "accept_alarm"
 """Setting that answers an alarm; the only one a resumed run accepts."""
 _RESTART_FILE = "background.json"
 _MAX_RESTARTS = 3
-_GIVEN_UP = f"the program ended each of the {_MAX_RESTARTS} times that it went on with this run; resume it to try again"
+_GIVEN_UP = _(
+    "the program ended each of the {max_restarts} times that it went on with this run; resume it to try again", max_restarts=_MAX_RESTARTS
+)
 _TOKEN_DIGITS = 40
 log = logging.getLogger(__name__)
 
@@ -50,7 +53,10 @@ def require_within_limits(limits: Limits, run: Run, runs: Sequence[Run], elsewhe
     )
     for value, limit, unit, hint in checks:
         if limit and value > limit:
-            raise StudioError(f"this run has {value:,g} {unit}, and here a run has at most {limit:,}", f"{hint}; {elsewhere}")
+            raise StudioError(
+                _("this run has {value} {unit}, and here a run has at most {limit}", value=f"{value:,g}", unit=unit, limit=f"{limit:,}"),
+                _("{hint}; {elsewhere}", hint=hint, elsewhere=elsewhere),
+            )
     require_free_slot(limits, run.owner, runs, elsewhere)
 
 
@@ -65,11 +71,21 @@ def require_free_slot(limits: Limits, owner: str, runs: Sequence[Run], elsewhere
     """Raise StudioError if an owner has too many active runs, or the queue is full."""
     own = [one for one in runs if one.owner == owner]
     if limits.runs and len(own) >= limits.runs:
-        under_way = f"{own[0].name} is {'training' if own[0].status == 'running' else 'waiting for its turn'}"
-        most = "one run" if limits.runs == 1 else f"{limits.runs} runs"
-        raise StudioError(f"{under_way}, and each visitor has {most} at a time here", f"wait until it has ended, or stop it; {elsewhere}")
+        under_way = (
+            _("{name} is training", name=own[0].name)
+            if own[0].status == "running"
+            else _("{name} is waiting for its turn", name=own[0].name)
+        )
+        most = "one run" if limits.runs == 1 else _("{runs} runs", runs=limits.runs)
+        raise StudioError(
+            _("{under_way}, and each visitor has {most} at a time here", under_way=under_way, most=most),
+            _("wait until it has ended, or stop it; {elsewhere}", elsewhere=elsewhere),
+        )
     if limits.queue and len(runs) >= limits.queue:
-        raise StudioError(f"{len(runs)} runs are queued, and no more than {limits.queue} may wait here", f"try again later; {elsewhere}")
+        raise StudioError(
+            _("{runs} runs are queued, and no more than {queue} may wait here", runs=len(runs), queue=limits.queue),
+            _("try again later; {elsewhere}", elsewhere=elsewhere),
+        )
 
 
 def require_queue_share(limits: Limits, waiting: int, address: str, elsewhere: str) -> None:
@@ -77,8 +93,12 @@ def require_queue_share(limits: Limits, waiting: int, address: str, elsewhere: s
     most = max(1, limits.queue // 2)
     if limits.queue and address and waiting >= most:
         raise StudioError(
-            f"{waiting} runs from your network are queued, and no more than {most} may be, so that others get their turn",
-            f"try again later; {elsewhere}",
+            _(
+                "{waiting} runs from your network are queued, and no more than {most} may be, so that others get their turn",
+                waiting=waiting,
+                most=most,
+            ),
+            _("try again later; {elsewhere}", elsewhere=elsewhere),
         )
 
 
@@ -153,10 +173,11 @@ def require_same_request(run: Run, files: RunFiles, request: TrainRequest | None
     if request is None:
         return
     if request.choices:
-        raise StudioError(f"the run {run.id} was started with its own columns", "a resumed run keeps its columns; leave them out")
+        raise StudioError(_("the run {id} was started with its own columns", id=run.id), "a resumed run keeps its columns; leave them out")
     if request.name is not None and request.name != run.name:
         raise StudioError(
-            f"the run {run.id} is called {run.name!r}, not {request.name!r}", "a resumed run keeps its name; leave --name out"
+            _("the run {id} is called {name}, not {name2}", id=run.id, name=repr(run.name), name2=repr(request.name)),
+            "a resumed run keeps its name; leave --name out",
         )
     _require_same_settings(run, {**request.overrides, **({} if request.model is None else {"model": request.model})})
     source = files.source()
@@ -195,7 +216,13 @@ def _require_same_settings(run: Run, settings: Mapping[str, Any]) -> None:
             continue
         if value not in (None, "auto") and not _is_same_value(value, known.get(name)):
             raise StudioError(
-                f"the run {run.id} was started with {name} {known.get(name)!r}, not {value!r}",
+                _(
+                    "the run {id} was started with {name} {known}, not {value}",
+                    id=run.id,
+                    name=name,
+                    known=repr(known.get(name)),
+                    value=repr(value),
+                ),
                 "a resumed run keeps its settings; leave them out",
             )
 
@@ -204,10 +231,13 @@ def _require_same_file(run: Run, stored: Mapping[str, Any] | None, path: Any, wh
     if not isinstance(path, str | Path):
         return
     if stored is None:
-        raise StudioError(f"the run {run.id} was started without {what}", f"leave {what} out, or start a new run with it")
+        raise StudioError(
+            _("the run {id} was started without {what}", id=run.id, what=what), _("leave {what} out, or start a new run with it", what=what)
+        )
     if digest_file(existing_file(path)) != stored["sha256"]:
         raise StudioError(
-            f"the run {run.id} was started with another file, {stored['name']}", f"leave {what} out, or start a new run with it"
+            _("the run {id} was started with another file, {name}", id=run.id, name=stored["name"]),
+            _("leave {what} out, or start a new run with it", what=what),
         )
 
 
@@ -235,7 +265,7 @@ def strength_marks(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[
 
 def run_token(workspace: Workspace, run_id: str) -> str:
     """Return the run's access token: 40 hex digits."""
-    return _digest(workspace, f"run {run_id}")[:_TOKEN_DIGITS]
+    return _digest(workspace, _("run {run_id}", run_id=run_id))[:_TOKEN_DIGITS]
 
 
 def is_run_token(workspace: Workspace, run_id: str, token: object) -> bool:

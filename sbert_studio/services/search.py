@@ -12,6 +12,7 @@ import numpy as np
 from ..data.corpus import Corpus
 from ..errors import StudioError
 from ..evaluation.encoding import require_finite
+from ..i18n import _
 from ..models.base import Encoder, require_finite_vectors
 from ..models.prompts import Role, SearchSettings
 from ..models.similarity import TITLES, score_note
@@ -80,12 +81,12 @@ class SearchService(Service):
 
         query, k = require_text(query, "query"), _require_positive(k, "k")
         if mode not in MODES:
-            raise StudioError(f"there is no search mode {mode!r}", f"choose one of {', '.join(MODES)}")
+            raise StudioError(_("there is no search mode {mode}", mode=repr(mode)), _("choose one of {modes}", modes=", ".join(MODES)))
         options = options or SearchOptions()
         settings = options.settings
         rows = None if options.row_ids is None else np.unique(np.asarray(options.row_ids, np.int64))
         if rows is not None and len(rows) and not (rows[0] >= 0 and rows[-1] < len(corpus)):
-            raise StudioError("a row is not in the corpus", f"choose rows from 0 to {len(corpus) - 1}")
+            raise StudioError("a row is not in the corpus", _("choose rows from 0 to {corpus}", corpus=len(corpus) - 1))
         encoder = None if mode == "lexical" else self._load(model, "document", settings)
         semantic = None if encoder is None else self.semantic_index(corpus, encoder, progress)
         lexical = None if mode == "semantic" else self._lexical_index(corpus, progress)
@@ -120,7 +121,7 @@ class SearchService(Service):
     def find_neighbors(self, corpus: Corpus, row: int, k: int = 10, model: str | None = None) -> SearchResult:
         """Return the ``k`` texts nearest to row ``row`` (from 0) of the corpus, without the row itself."""
         if not 0 <= row < len(corpus.texts):
-            raise StudioError(f"the corpus has no row {row}", f"choose one from 0 to {len(corpus.texts) - 1}")
+            raise StudioError(_("the corpus has no row {row}", row=row), _("choose one from 0 to {texts}", texts=len(corpus.texts) - 1))
         encoder = self.languages.load(model)
         index, vectors = self.semantic_index(corpus, encoder), self.vectors_by(corpus, encoder)
         start = time.perf_counter()
@@ -230,7 +231,9 @@ class SearchService(Service):
             return None
         scorer = self.catalog.load_scorer(reranker if isinstance(reranker, str) else self.settings.reranker)
         if scorer.labels > 1:
-            raise StudioError(f"{scorer.name} is a classifier and cannot re-rank", "choose a cross-encoder with a single score")
+            raise StudioError(
+                _("{name} is a classifier and cannot re-rank", name=scorer.name), "choose a cross-encoder with a single score"
+            )
         vectors = None if scorer.candidate_encoder is None else self.vectors_by(corpus, scorer.candidate_encoder, progress)
 
         def rerank(query: str, hits: Sequence[Hit]) -> list[Hit]:
@@ -248,7 +251,13 @@ def cosine_notes(encoder: Encoder) -> tuple[str, ...]:
     """Return a sentence if a feature uses the cosine although the model compares by another measure."""
     if encoder.similarity_name == "cosine":
         return ()
-    return (f"{encoder.name} compares by {TITLES[encoder.similarity_name]}; maps, clusters and near-duplicates use the cosine.",)
+    return (
+        _(
+            "{name} compares by {titles}; maps, clusters and near-duplicates use the cosine.",
+            name=encoder.name,
+            titles=TITLES[encoder.similarity_name],
+        ),
+    )
 
 
 def _measure_notes(encoder: Encoder) -> tuple[str, ...]:
@@ -258,21 +267,32 @@ def _measure_notes(encoder: Encoder) -> tuple[str, ...]:
 def _recall_notes(recall: float | None, is_indexing: bool) -> tuple[str, ...]:
     if recall is None:
         return ("Exact: all texts were compared. An index for faster answers is being built.",) if is_indexing else ()
-    return (f"Approximate: {recall:.1%} of the nearest texts are found, measured on this corpus. A filtered search is exact.",)
+    return (
+        _(
+            "Approximate: {recall} of the nearest texts are found, measured on this corpus. A filtered search is exact.",
+            recall=f"{recall:.1%}",
+        ),
+    )
 
 
 def _mining_notes(recall: PairRecall | None) -> tuple[str, ...]:
     if recall is None:
         return ()
     return (
-        f"Approximate: not all texts were compared with all. Of the {recall.pairs:,} closest pairs of {recall.rows:,} texts taken at "
-        f"random, down to a cosine of {recall.cosine:.3f}, {recall.share:.1%} were compared.",
+        _(
+            "Approximate: not all texts were compared with all. Of the {pairs} closest pairs of {rows} texts "
+            "taken at random, down to a cosine of {cosine}, {share} were compared.",
+            pairs=f"{recall.pairs:,}",
+            rows=f"{recall.rows:,}",
+            cosine=f"{recall.cosine:.3f}",
+            share=f"{recall.share:.1%}",
+        ),
     )
 
 
 def _require_positive(number: int, name: str) -> int:
     if number < 1:
-        raise StudioError(f"{name} is {number}", "choose at least 1")
+        raise StudioError(_("{name} is {number}", name=name, number=number), "choose at least 1")
     return number
 
 

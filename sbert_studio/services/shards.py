@@ -13,6 +13,7 @@ from ..data.schema.roles import Roles
 from ..errors import StudioError
 from ..evaluation.evaluate import choose_task
 from ..evaluation.report import Report
+from ..i18n import _
 from ..models.base import require_finite_vectors
 from ..models.prompts import Role
 from ..models.similarity import TITLES, score_note
@@ -49,9 +50,9 @@ class ShardingOptions:
     def __post_init__(self) -> None:
         for name, value in (("--threads", self.threads), ("--shard-rows", self.rows)):
             if value < 1:
-                raise StudioError(f"{name} is {value}", "choose at least 1")
+                raise StudioError(_("{name} is {value}", name=name, value=value), "choose at least 1")
         if self.threads > _MAX_THREADS:
-            raise StudioError(f"--threads is {self.threads}", f"choose at most {_MAX_THREADS}")
+            raise StudioError(f"--threads is {self.threads}", _("choose at most {max_threads}", max_threads=_MAX_THREADS))
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ class ShardService(Service):
 
         source, folder = existing_path(path), JobFolder(out)
         if source is not None and source.is_dir() and folder.path.is_relative_to(source.resolve()):
-            raise StudioError(f"{folder.path.name} would stand among the files that are read", "name a folder outside of them")
+            raise StudioError(_("{name} would stand among the files that are read", name=folder.path.name), "name a folder outside of them")
         sources, column, id_column = self._sources(path, folder.path, encoding)
         text, ids = choose_columns(sources, column, id_column)
         name = encoding.model or self.settings.default_model
@@ -122,7 +123,10 @@ class ShardService(Service):
             return find_sources(path), column, id_column
         corpus = self._data.read_corpus(file, column)
         if id_column is not None and id_column not in corpus.fields:
-            raise StudioError(f"{file.name} has no column {id_column!r}", f"its columns are: {', '.join(corpus.columns())}")
+            raise StudioError(
+                _("{name} has no column {id_column}", name=file.name, id_column=repr(id_column)),
+                _("its columns are: {columns}", columns=", ".join(corpus.columns())),
+            )
         ids = [str(line) for line in corpus.lines] if id_column is None else list(corpus.fields[id_column])
         converted = out.with_name(f"{out.name}.texts.parquet")
         table_from_columns(converted.name, {"id": ids, "text": corpus.texts}).to_parquet(converted)
@@ -136,16 +140,20 @@ class ShardService(Service):
         from ..shards.executor import execute
 
         if not 1 <= top <= _MAX_PAIRS:
-            raise StudioError(f"top is {top}", f"choose a number between 1 and {_MAX_PAIRS:,}")
+            raise StudioError(_("top is {top}", top=top), _("choose a number between 1 and {max_pairs}", max_pairs=f"{_MAX_PAIRS:,}"))
         vectors = ShardedVectors(path)
         name, model = vectors.folder.path.name, vectors.job.settings["model"]
         if (measure := model.get("similarity_fn_name", "cosine")) != "cosine":
             raise StudioError(
-                f"{name} was encoded by a model that compares by {TITLES[measure]}: pairs in shards are found by the cosine",
+                _(
+                    "{name} was encoded by a model that compares by {titles}: pairs in shards are found by the cosine",
+                    name=name,
+                    titles=TITLES[measure],
+                ),
                 "mine one file, or encode it by a model that compares by the cosine",
             )
         if len(vectors) < 2:
-            raise StudioError(f"{name} holds fewer than two texts", "add texts to compare")
+            raise StudioError(_("{name} holds fewer than two texts", name=name), "add texts to compare")
         sources = tuple(
             replace(source, digest=receipt.sha256[:16], modified=0)
             for shard, receipt in zip(vectors.paths(), vectors.receipts, strict=True)
@@ -187,7 +195,9 @@ class ShardService(Service):
         sources = find_sources(path)
         chosen, found = choose_task(table := sample_rows(sources), task, None)
         if not chosen.by_similarity:
-            raise StudioError(f"{chosen.name} cannot be evaluated on shards", "give pairs with a score or label, or leave out --engine")
+            raise StudioError(
+                _("{name} cannot be evaluated on shards", name=chosen.name), "give pairs with a score or label, or leave out --engine"
+            )
         roles = replace(found if isinstance(found, Roles) else chosen.roles_of(table), group=None)
         named, encoder = describe_model(self.catalog, model or self.settings.default_model, precision, "symmetric")
         settings = {"model": named, "task": chosen.name, "roles": roles.to_json(), "threads": sharding.threads}
@@ -201,7 +211,13 @@ class ShardService(Service):
         left_out = sum(receipt.left_out for receipt in done.receipts)
         notes: tuple[str, ...] = ()
         if left_out:
-            notes += (f"{left_out:,} of {job.rows:,} rows were left out: a text or the target is missing or unreadable",)
+            notes += (
+                _(
+                    "{left_out} of {rows} rows were left out: a text or the target is missing or unreadable",
+                    left_out=f"{left_out:,}",
+                    rows=f"{job.rows:,}",
+                ),
+            )
         if "interval" in report.scores:
             notes += ("the interval treats rows that share a text as independent; without --engine it does not",)
         return replace(report, notes=notes)
@@ -217,14 +233,15 @@ class ShardService(Service):
 
         query = require_text(query, "query")
         if k < 1:
-            raise StudioError(f"k is {k}", "choose at least 1")
+            raise StudioError(_("k is {k}", k=k), "choose at least 1")
         vectors = ShardedVectors(path)
         job_model = vectors.job.settings["model"]
         measure, role = str(job_model.get("similarity_fn_name", "cosine")), job_model.get("role", "plain")
         index = self._index(path, progress) if measure == "cosine" else None
         if model is not None and self.catalog.load(model, job_model["precision"]).for_role(role).fingerprint != job_model["fingerprint"]:
             raise StudioError(
-                f"{path.name} was encoded by {job_model['source']}, not by {model}", "leave the model out, or encode it again"
+                _("{name} was encoded by {source}, not by {model}", name=path.name, source=job_model["source"], model=model),
+                "leave the model out, or encode it again",
             )
         encoder = load_unprompted_model(job_model, self.catalog)
         start = time.perf_counter()
@@ -240,7 +257,7 @@ class ShardService(Service):
         recall = index.recall(k) if index else None
         notes = (*score_note(encoder.name, measure), *prompt_mismatch_notes(job_model, encoder, "document"))
         if recall is not None:
-            notes += (f"Approximate: of the nearest rows {recall:.1%} are found, measured on rows of this folder.",)
+            notes += (_("Approximate: of the nearest rows {recall} are found, measured on rows of this folder.", recall=f"{recall:.1%}"),)
         return SearchResult(hits, milliseconds, RowReport(len(vectors), len(vectors)), notes, recall, measure)
 
     def _index(self, path: Path, progress: Progress | None) -> ShardIndex:

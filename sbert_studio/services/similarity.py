@@ -25,6 +25,7 @@ from ..evaluation.answers import rank_differences
 from ..evaluation.bootstrap import percentile_interval, resample_clusters
 from ..evaluation.encoding import MEASURES, pair_similarities, pairwise_measures
 from ..evaluation.tasks.sts import bootstrap_pearson, bootstrap_spearman, pearson, spearman
+from ..i18n import _
 from ..models.base import Encoder, require_finite_vectors
 from ..models.prompts import Role
 from ..models.similarity import pair_similarity_note, similarity
@@ -178,10 +179,12 @@ class SimilarityService(Service):
         encoder = self._languages.load(model)
         left, right = (token_states(encoder, require_text(text, which)) for text, which in ((a, "first"), (b, "second")))
         if left is None or right is None:
-            raise StudioError(f"{encoder.name} has no vectors of single words", "choose a transformer or a static embedding model")
+            raise StudioError(
+                _("{name} has no vectors of single words", name=encoder.name), "choose a transformer or a static embedding model"
+            )
         if max(len(left.words), len(right.words)) > _MAX_ALIGNED_WORDS:
             raise StudioError(
-                f"a text has more than {_MAX_ALIGNED_WORDS} words and punctuation marks",
+                _("a text has more than {max_aligned_words} words and punctuation marks", max_aligned_words=_MAX_ALIGNED_WORDS),
                 "compare shorter texts to see which words make the score",
             )
         found = align_words(left, right)
@@ -238,10 +241,16 @@ class SimilarityService(Service):
 def require_text(text: str, which: str) -> str:
     """Return a typed text, named ``which`` (``first``, ``query``) in errors, if it is neither blank nor too long."""
     if len(text) > _MAX_CHARACTERS:
-        what = f"the query has {len(text):,} characters" if which == "query" else f"the {which} text has {len(text):,} characters"
-        raise StudioError(what, f"at most {_MAX_CHARACTERS:,} are compared; upload long texts as a file")
+        what = (
+            _("the query has {text} characters", text=f"{len(text):,}")
+            if which == "query"
+            else _("the {which} text has {text} characters", which=which, text=f"{len(text):,}")
+        )
+        raise StudioError(
+            what, _("at most {max_characters} are compared; upload long texts as a file", max_characters=f"{_MAX_CHARACTERS:,}")
+        )
     if not text.strip():
-        raise StudioError("the query is empty" if which == "query" else f"the {which} text is empty", "write a few words")
+        raise StudioError("the query is empty" if which == "query" else _("the {which} text is empty", which=which), "write a few words")
     return text
 
 
@@ -314,4 +323,4 @@ def _worst(gaps: Sequence[RankGap]) -> tuple[RankGap, ...]:
 def _unused_prompt_notes(encoder: Encoder, role: Role) -> tuple[str, ...]:
     if role != "plain" or encoder.default_prompt or not any(encoder.prompts.values()):
         return ()
-    return (f"{encoder.name} has prompts, but none was used: add --prompt query or --prompt document to encode for search",)
+    return (_("{name} has prompts, but none was used: add --prompt query or --prompt document to encode for search", name=encoder.name),)

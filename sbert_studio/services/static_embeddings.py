@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..data.corpus import find_text_columns
 from ..errors import StudioError, to_valid_utf8
+from ..i18n import _, join, with_full_stop
 from ..progress import Progress
 from ..registry import parse_params
 from ..workspace import Workspace, atomic_file, existing_path, write_json
@@ -72,8 +73,12 @@ class FittedEmbeddings:
 
     def describe(self) -> str:
         """Return vocabulary size, dimension, number of texts and the notes as a message."""
-        words = f"{self.words:,} words as {self.dim}-d vectors" + (f" from {self.texts:,} texts" if self.texts else "")
-        return " ".join((f"{words}.", *self.notes))
+        words = (
+            _("{words} words as {dim}-d vectors from {texts} texts", words=f"{self.words:,}", dim=self.dim, texts=f"{self.texts:,}")
+            if self.texts
+            else _("{words} words as {dim}-d vectors", words=f"{self.words:,}", dim=self.dim)
+        )
+        return join(" ", (with_full_stop(words), *self.notes))
 
     def to_json(self) -> dict[str, Any]:
         """Return all fields."""
@@ -117,7 +122,7 @@ class StaticEmbeddingService(Service):
         learner = self.get_learner(kind, options.settings)
         has_weights = learner is not None and learner.weighted
         if has_weights and weighting not in (None, "plain"):
-            raise StudioError(f"the vectors of {kind} already include word weights", "leave the weighting out")
+            raise StudioError(_("the vectors of {kind} already include word weights", kind=kind), "leave the weighting out")
         weighting = require_weighting(weighting or ("plain" if has_weights else "sif"))
         if out is not None:
             require_model_folder(out)
@@ -135,7 +140,18 @@ class StaticEmbeddingService(Service):
         assert coverage is not None  # static models always report it
         reason = "they are too rare" if learner is not None else "the table does not know them"
         total = coverage.known + coverage.unknown
-        notes = (f"{coverage.unknown:,} of {total:,} words of the texts have no vector: {reason}",) if coverage.unknown else ()
+        notes = (
+            (
+                _(
+                    "{unknown} of {total} words of the texts have no vector: {reason}",
+                    unknown=f"{coverage.unknown:,}",
+                    total=f"{total:,}",
+                    reason=reason,
+                ),
+            )
+            if coverage.unknown
+            else ()
+        )
         label = kind if learner is not None else to_valid_utf8(Path(kind).name)
         encoder.name = to_valid_utf8(name or f"{Path(title).stem}-{kind if learner is not None else Path(kind).stem}")
         begin_phase("writing", "")
@@ -191,7 +207,7 @@ class StaticEmbeddingService(Service):
     def delete(self, model_id: str, owner: str | None = None) -> None:
         """Delete a model (of one owner)."""
         if model_id not in {record.id for record in self.list_models(owner)}:
-            raise StudioError(f"there is no static embedding model {model_id[:80]!r}", "reload the list")
+            raise StudioError(_("there is no static embedding model {model_id}", model_id=repr(model_id[:80])), "reload the list")
         shutil.rmtree(self.workspace.fitted / model_id, ignore_errors=True)
 
     def remove_expired(self, now: datetime) -> None:
@@ -205,7 +221,7 @@ class StaticEmbeddingService(Service):
         """Write a model's folder as a zip."""
         folder, target = self.workspace.fitted / model_id / "model", path.with_suffix(".zip")
         if not folder.is_dir():
-            raise StudioError(f"the static embeddings {model_id} no longer exist", "choose another model")
+            raise StudioError(_("the static embeddings {model_id} no longer exist", model_id=model_id), "choose another model")
         with atomic_file(target) as part:
             archive = Path(shutil.make_archive(str(part.with_suffix("")), "zip", folder))
             if archive != part:
@@ -222,23 +238,32 @@ class StaticEmbeddingService(Service):
             return learner(parse_params(learner.Params, settings or {}))
         path = existing_path(kind)
         if kind not in known and Path(kind).suffix.lower() in _VECTOR_FILES and path is None:
-            raise StudioError(f"there is no file {Path(kind).name!r}", f"check the path, or choose one of {', '.join(known)}")
+            raise StudioError(
+                _("there is no file {name}", name=repr(Path(kind).name)),
+                _("check the path, or choose one of {known}", known=", ".join(known)),
+            )
         if kind not in known and (path is None or not path.is_file()):
-            raise StudioError(f"there is no static embedding type {kind!r}", f"choose one of {', '.join(known)}, or a file of them")
+            raise StudioError(
+                _("there is no static embedding type {kind}", kind=repr(kind)),
+                _("choose one of {known}, or a file of them", known=", ".join(known)),
+            )
         if settings:
-            raise StudioError(f"the vectors of {kind} are learned already", "leave --set out")
+            raise StudioError(_("the vectors of {kind} are learned already", kind=kind), "leave --set out")
         return None
 
     def _read_texts(self, file: str | Path, columns: Sequence[str], progress: Progress | None) -> tuple[str, list[str]]:
         table = self._data.read_table(file, progress=progress)
         names = list(columns) or find_text_columns(table)
         if missing := [name for name in names if name not in table.columns]:
-            raise StudioError(f"{table.name} has no column {missing[0]!r}", f"choose from {', '.join(table.columns[:20])}")
+            raise StudioError(
+                _("{name} has no column {missing}", name=table.name, missing=repr(missing[0])),
+                _("choose from {columns}", columns=", ".join(table.columns[:20])),
+            )
         texts = [text for name in names for text in table.column(name) if text.strip()]
         limit = self.settings.limits.rows
         if limit and len(texts) > limit:
             raise StudioError(
-                f"these are {len(texts):,} texts, and here at most {limit:,} are read",
+                _("these are {texts} texts, and here at most {limit} are read", texts=f"{len(texts):,}", limit=f"{limit:,}"),
                 "take fewer; on a machine of your own there is no limit",
             )
         return table.name, texts

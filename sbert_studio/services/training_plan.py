@@ -15,6 +15,7 @@ from ..data.row_report import SHARES_HELD_OUT_TEXT, RowReport
 from ..data.schema.roles import Roles, SchemaOverrides
 from ..data.split import find_leaks
 from ..errors import StudioError
+from ..i18n import _, uncapitalize
 from ..runs.run import Run
 from .questions import OpenQuestionsError
 
@@ -157,7 +158,7 @@ class TrainPlan:
         for diagnosis in (self.diagnosis, self.earlier):
             for finding in diagnosis.findings if diagnosis else ():
                 if finding.severity == "error":
-                    change = f"{finding.fix.label[:1].lower()}{finding.fix.label[1:]}, or put it right in the file" if finding.fix else ""
+                    change = _("{label}, or put it right in the file", label=uncapitalize(finding.fix.label)) if finding.fix else ""
                     raise StudioError(finding.message, change or "put it right in the file", finding.rows)
         if self.questions and not (self.request.choices and self.request.choices.as_read):
             raise OpenQuestionsError.of_file(self.table.name, self.questions)
@@ -216,7 +217,7 @@ def describe_row_reports(accounts: Mapping[str, RowReport], *, has_begun: bool =
     training, validation = ("used for training", "used for validation") if has_begun else ("for training", "for validation")
     verbs = {"data": training, "dev": validation, "first": training}
     titles = {"data": "", "dev": "Held-out file: ", "first": "First stage: "}
-    return tuple(f"{titles[part]}{account.describe(verbs[part])}." for part, account in accounts.items())
+    return tuple(_("{titles}{account}.", titles=titles[part], account=account.describe(verbs[part])) for part, account in accounts.items())
 
 
 def _apply_split(account: RowReport, files: RunFiles, held: np.ndarray) -> tuple[RowReport, Examples | None]:

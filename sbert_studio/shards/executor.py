@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..errors import StudioError
+from ..i18n import _
 from ..progress import Progress, checkpoint
 from ..registry import Registry
 from ..settings import configure_ray
@@ -161,7 +162,9 @@ class RayEngine(Engine):
         resources = ray.cluster_resources()
         limit = int(resources.get("GPU", 0)) if gpus else int(resources.get("CPU", 0)) // threads
         if limit < 1:
-            raise StudioError(f"the cluster has no machine with {threads} cores", "give fewer --threads, or a larger cluster")
+            raise StudioError(
+                _("the cluster has no machine with {threads} cores", threads=threads), "give fewer --threads, or a larger cluster"
+            )
         return min(self.options.workers or limit, limit, shards)
 
     @contextmanager
@@ -203,13 +206,13 @@ def _require_listening(address: str) -> None:
     """Refuse an address at which nothing listens; Ray itself would retry for minutes."""
     if address in ("auto", "local"):
         return
-    host, _, port = address.rpartition("://")[2].rpartition(":")
+    host, _unused, port = address.rpartition("://")[2].rpartition(":")
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_SECONDS).close()
     except (OSError, ValueError, OverflowError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         hint = "give HOST:PORT of its head; see docs/SCALE.md for how to start one"
-        raise StudioError(f"no Ray cluster answers at {address}: {reason}", hint) from error
+        raise StudioError(_("no Ray cluster answers at {address}: {reason}", address=address, reason=reason), hint) from error
 
 
 def _start_ray(ray: Any, address: str, cores: int | None, memory_mb: int) -> None:
@@ -224,8 +227,8 @@ def _start_ray(ray: Any, address: str, cores: int | None, memory_mb: int) -> Non
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
         lines = str(error).strip().splitlines()
         reason = lines[0][:200] if lines else type(error).__name__
-        what = f"no Ray cluster answers at {address}" if address else "Ray could not be started here"
-        raise StudioError(f"{what}: {reason}", "see docs/SCALE.md for how to start one") from error
+        what = _("no Ray cluster answers at {address}", address=address) if address else "Ray could not be started here"
+        raise StudioError(_("{what}: {reason}", what=what, reason=reason), "see docs/SCALE.md for how to start one") from error
     finally:
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, before)  # Ray installs a handler that ends the process at once

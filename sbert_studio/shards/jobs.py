@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError
+from ..i18n import _
 from ..models.base import Encoder
 from ..models.prompts import Role
 from ..settings import Settings
@@ -110,13 +111,17 @@ class Job:
     def difference(self, other: Job) -> str:
         """Describe the first difference to another job; ``""`` if there is none."""
         if self.work != other.work:
-            return f"it was started as {other.work}"
+            return _("it was started as {work}", work=other.work)
         for name in {**self.settings, **other.settings}:
             ours, theirs = self.settings.get(name), other.settings.get(name)
             if ours != theirs:
                 return _describe_difference(name, ours, theirs)
         if self.shard_rows != other.shard_rows:
-            return f"its shards have {other.shard_rows:,} rows, not {self.shard_rows:,}"
+            return _(
+                "its shards have {shard_rows} rows, not {shard_rows2}",
+                shard_rows=f"{other.shard_rows:,}",
+                shard_rows2=f"{self.shard_rows:,}",
+            )
         return "" if self.sources == other.sources else "the files that it reads are others, or have changed"
 
 
@@ -125,7 +130,7 @@ def _describe_difference(name: str, ours: Any, theirs: Any) -> str:
         first = next(key for key in (*_SHOWN_FIRST, *ours, *theirs) if ours.get(key) != theirs.get(key))
         return _describe_difference(first, ours.get(first), theirs.get(first))
     values = ["not set" if value is None else str(value)[:80] for value in (theirs, ours)]
-    return f"its {_NAMES.get(name, name)} is {values[0]}, not {values[1]}"
+    return _("its {names} is {values}, not {values2}", names=_NAMES.get(name, name), values=values[0], values2=values[1])
 
 
 @dataclass(frozen=True)
@@ -153,15 +158,17 @@ class JobFolder:
         try:
             self.path = Path(path).expanduser().resolve()
         except (OSError, RuntimeError, ValueError):  # an unknown home folder, or a NUL character
-            raise StudioError(f"{path} cannot be a folder", "check the path") from None
+            raise StudioError(_("{path} cannot be a folder", path=path), "check the path") from None
 
     def job(self) -> Job:
         """Return the job started in this folder; StudioError if there is none."""
         found = self._read_manifest()
         if found is None and not self.path.is_dir():
-            raise StudioError(f"there is no folder {self.path}", "check the path")
+            raise StudioError(_("there is no folder {path}", path=self.path), "check the path")
         if found is None:
-            raise StudioError(f"{self.path.name} holds no shards of this program", "make them: sbert-studio encode FOLDER --out FOLDER")
+            raise StudioError(
+                _("{name} holds no shards of this program", name=self.path.name), "make them: sbert-studio encode FOLDER --out FOLDER"
+            )
         return found
 
     def _read_manifest(self) -> Job | None:
@@ -174,18 +181,19 @@ class JobFolder:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise StudioError(f"the manifest of {self.path.name} cannot be read", "encode into another folder") from error
+            raise StudioError(_("the manifest of {name} cannot be read", name=self.path.name), "encode into another folder") from error
 
     def begin(self, job: Job) -> None:
         """Write the manifest, unless the same job was started here already; StudioError if the folder holds something else."""
         known = self._read_manifest()
         if known is not None and known.key != job.key:
             raise StudioError(
-                f"{self.path.name} holds another job: {job.difference(known)}", "name another folder, or delete this one to start over"
+                _("{name} holds another job: {difference}", name=self.path.name, difference=job.difference(known)),
+                "name another folder, or delete this one to start over",
             )
         if known is None:
             if self.path.exists() and (not self.path.is_dir() or any(not one.name.startswith(".") for one in self.path.iterdir())):
-                raise StudioError(f"{self.path.name} exists already and holds something else", "name a new folder")
+                raise StudioError(_("{name} exists already and holds something else", name=self.path.name), "name a new folder")
             write_json(self.path / MANIFEST, {**job.to_json(), "key": job.key})
         for folder in (_SHARDS, _RECEIPTS):
             (self.path / folder).mkdir(exist_ok=True)
@@ -245,7 +253,12 @@ class JobFolder:
         found = self.receipts(job)
         if len(found) < len(job.shards):
             raise StudioError(
-                f"{self.path.name} is not finished: {len(found):,} of {len(job.shards):,} shards are done",
+                _(
+                    "{name} is not finished: {found} of {shards} shards are done",
+                    name=self.path.name,
+                    found=f"{len(found):,}",
+                    shards=f"{len(job.shards):,}",
+                ),
                 "run the same command again: it processes the missing ones",
             )
         return list(found.values())
@@ -288,7 +301,8 @@ def load_unprompted_model(model: dict[str, Any], catalog: Catalog) -> Encoder:
     encoder = catalog.load(model["source"], model["precision"], allow_folders=True)
     if encoder.for_role(model.get("role", "plain")).fingerprint != model["fingerprint"]:
         raise StudioError(
-            f"the model {model['source']} is not the one that encoded the vectors", "restore that model, or encode into a new folder"
+            _("the model {source} is not the one that encoded the vectors", source=model["source"]),
+            "restore that model, or encode into a new folder",
         )
     return encoder
 
@@ -303,4 +317,11 @@ def prompt_mismatch_notes(model: dict[str, Any], encoder: Encoder, wanted: Role)
     if used == required:
         return ()
     before, after = (f"“{prompt}”" if prompt else "no prompt" for prompt in (used, required))
-    return (f"The vectors were encoded with {before}; the model expects {after} here: encode with --prompt {wanted}.",)
+    return (
+        _(
+            "The vectors were encoded with {before}; the model expects {after} here: encode with --prompt {wanted}.",
+            before=before,
+            after=after,
+            wanted=wanted,
+        ),
+    )

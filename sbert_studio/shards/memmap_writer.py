@@ -23,6 +23,7 @@ import numpy as np
 
 from ..data.corpus import FileTexts
 from ..errors import StudioError
+from ..i18n import _
 from ..models.base import Encoder, require_finite_vectors
 from ..progress import Progress, checkpoint
 from ..workspace import require_disk_space, write_json
@@ -78,7 +79,7 @@ class VectorFileSpec:
     def difference(self, other: VectorFileSpec) -> str:
         """Describe how another specification differs; ``""`` if it does not."""
         if self.precision != other.precision:
-            return f"in {other.precision}, not {self.precision}"
+            return _("in {precision}, not {precision2}", precision=other.precision, precision2=self.precision)
         if self.model != other.model:
             return "by another model"
         return "" if self == other else "from other rows"
@@ -112,7 +113,7 @@ class _PartialFile:
         """Open and lock the file; StudioError if another program writes it, or it is not a regular file."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         if self.path.is_symlink() or (self.path.exists() and not stat.S_ISREG(self.path.stat().st_mode)):
-            raise StudioError(f"{self.path.name} is not a regular file", "name another file to write, or move that one")
+            raise StudioError(_("{name} is not a regular file", name=self.path.name), "name another file to write, or move that one")
         self._existed = self.path.exists()
         with os.fdopen(os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644), "r+b") as file:
             if fcntl is not None:
@@ -127,7 +128,7 @@ class _PartialFile:
             yield file
 
     def _busy(self) -> StudioError:
-        return StudioError(f"{self.path.name} is being written by another program", "wait for it, or name another file")
+        return StudioError(_("{name} is being written by another program", name=self.path.name), "wait for it, or name another file")
 
     def resume(self, file: BinaryIO) -> tuple[int, str]:
         """Return the number of valid rows, and why the others cannot be used if there are any."""
@@ -135,7 +136,7 @@ class _PartialFile:
             data = json.loads(self.journal.read_text(encoding="utf-8"))
             done, checksum, known = int(data.pop("done")), data.pop("checksum", None), VectorFileSpec(**data)
         except FileNotFoundError:
-            return 0, f"and ended before its first {self.spec.block:,} rows were written" if self._existed else ""
+            return 0, _("and ended before its first {block} rows were written", block=f"{self.spec.block:,}") if self._existed else ""
         except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
             return 0, "by another version of this program"
         if difference := self.spec.difference(known):
@@ -210,11 +211,11 @@ def write_vectors(
     with part.opened() as file:
         resumed, difference = part.resume(file)
         if resumed:
-            say(f"{resumed:,} of {spec.rows:,} rows exist already: resuming after them")
+            say(_("{resumed} of {rows} rows exist already: resuming after them", resumed=f"{resumed:,}", rows=f"{spec.rows:,}"))
         elif difference:
-            say(f"{part.path.name} was started {difference}: starting over")
+            say(_("{name} was started {difference}: starting over", name=part.path.name, difference=difference))
         if out.exists():
-            say(f"{out.name} exists already and is replaced once the new vectors are complete")
+            say(_("{name} exists already and is replaced once the new vectors are complete", name=out.name))
         part.require_space(file)
         done, start = resumed, time.perf_counter()
         try:
@@ -245,7 +246,14 @@ def _keep_partial(part: _PartialFile, file: BinaryIO, done: int, say: Callable[[
     with suppress(OSError):  # the disk may be full
         part.commit(file, done, now=True)
     if part.committed:
-        say(f"{part.committed:,} of {part.spec.rows:,} rows are kept in {part.path.name}: run the same command to resume")
+        say(
+            _(
+                "{committed} of {rows} rows are kept in {name}: run the same command to resume",
+                committed=f"{part.committed:,}",
+                rows=f"{part.spec.rows:,}",
+                name=part.path.name,
+            )
+        )
     else:
         part.remove()
 

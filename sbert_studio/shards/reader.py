@@ -12,6 +12,7 @@ from ..errors import StudioError
 from ..evaluation.encoding import MEASURES
 from ..explore.paraphrase_mining import PairScan, TopPairs, rectangle_tiles, triangle_tiles, unit_rows
 from ..explore.products import exact_products
+from ..i18n import _
 from .jobs import JobFolder, Receipt
 from .sources import open_parquet, read_rows
 
@@ -41,7 +42,7 @@ def scan_block_pair(best: TopPairs, rows: np.ndarray, first: int, others: np.nda
         return exact_products(both, a, b)
 
     blocks = triangle_tiles(len(rows)) if same else rectangle_tiles(slice(0, len(rows)), slice(len(rows), len(both)))
-    for _ in PairScan(unit_rows(both), None, exact, _GlobalPairs(best, first, second, len(rows))).over(blocks):
+    for _unused in PairScan(unit_rows(both), None, exact, _GlobalPairs(best, first, second, len(rows))).over(blocks):
         pass
 
 
@@ -86,7 +87,7 @@ class ShardedVectors:
         self.folder = JobFolder(Path(path))
         self.job = self.folder.job()
         if self.job.work != "encode":
-            raise StudioError(f"{self.folder.path.name} holds no vectors", "name a folder that sbert-studio encode wrote")
+            raise StudioError(_("{name} holds no vectors", name=self.folder.path.name), "name a folder that sbert-studio encode wrote")
         self.receipts = self.folder.finished(self.job)
         self._starts = np.cumsum([0, *(receipt.rows for receipt in self.receipts)])
         self.dim = int(self.job.settings["model"]["dim"])

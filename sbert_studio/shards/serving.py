@@ -19,6 +19,7 @@ import numpy as np
 
 from ..errors import StudioError
 from ..explore.search import ExactSimilaritySearch, Hit
+from ..i18n import _
 from ..models.io.digests import cached_digest
 from ..models.similarity import unit
 from ..progress import Progress, checkpoint
@@ -55,7 +56,7 @@ class ShardIndex:
     def __init__(self, path: Path, progress: Progress | None = None) -> None:
         self.rows = ShardedVectors(path)
         if not len(self.rows):
-            raise StudioError(f"{path.name} holds no texts", "encode files with at least one row of text")
+            raise StudioError(_("{name} holds no texts", name=path.name), "encode files with at least one row of text")
         self._reaches: list[tuple[int, int, float]] = []
         if len(self.rows) <= _EXACT_ROWS:
             self._near = _exact_candidates(np.concatenate(list(self.rows.blocks())))
@@ -147,7 +148,9 @@ def _approximate_candidates(
             return np.sort(_nearest_rows(rows, queries, wanted)[0][0])
         found: np.ndarray = _probe(index, queries, _candidate_count(wanted, count), lists)[0]
         if found.max(initial=-1) >= count:
-            raise StudioError(f"the index {folder.name} of {folder.parent.name} is damaged", "delete that folder: it is rebuilt")
+            raise StudioError(
+                _("the index {name} of {name2} is damaged", name=folder.name, name2=folder.parent.name), "delete that folder: it is rebuilt"
+            )
         return np.sort(found[found >= 0])
 
     return near
@@ -251,7 +254,9 @@ def _disk_errors(folder: Path) -> Iterator[None]:
         if "write" not in str(error):
             raise
         why = str(error).splitlines()[0].rpartition(": ")[2]
-        raise StudioError(f"the index of {folder.parent.name} could not be written: {why}", "free disk space, then search again") from error
+        raise StudioError(
+            _("the index of {name} could not be written: {why}", name=folder.parent.name, why=why), "free disk space, then search again"
+        ) from error
 
 
 def _read_vectors(rows: ShardedVectors, drawn: np.ndarray) -> np.ndarray:

@@ -14,6 +14,7 @@ from typing import Any
 from ..data.corpus import corpus_from_table
 from ..data.loading.table import table_from_columns
 from ..errors import StudioError
+from ..i18n import _
 from ..workspace import existing_path
 
 _MAGIC = b"PAR1"
@@ -43,9 +44,11 @@ class SourceFile:
         try:
             now = Path(self.path).stat()
         except OSError as error:
-            raise StudioError(f"{name} cannot be read: it is missing or damaged", "write it again, or start over without it") from error
+            raise StudioError(
+                _("{name} cannot be read: it is missing or damaged", name=name), "write it again, or start over without it"
+            ) from error
         if now.st_size != self.bytes or (self.modified and now.st_mtime_ns != self.modified):
-            raise StudioError(f"{name} has changed since the job was started", "name another folder to start over")
+            raise StudioError(_("{name} has changed since the job was started", name=name), "name another folder to start over")
 
 
 def is_multi_file(name: str | Path) -> bool:
@@ -64,16 +67,20 @@ def find_sources(name: str | Path) -> tuple[SourceFile, ...]:
     else:
         found = sorted(one for one in map(Path, glob.glob(str(path), recursive=True)) if one.is_file())  # noqa: PTH207
     if not found:
-        raise StudioError(f"there are no Parquet files at {path}", "name a folder of .parquet files, a pattern in quotes, or a file")
+        raise StudioError(
+            _("there are no Parquet files at {path}", path=path), "name a folder of .parquet files, a pattern in quotes, or a file"
+        )
     sources, first = [], None
     for one in found:
         source, columns = _inspect(one.resolve())
         first = first or (one.name, columns)
         if columns != first[1]:
-            raise StudioError(f"{one.name} has other columns than {first[0]}", "name files that have the same columns")
+            raise StudioError(
+                _("{name} has other columns than {first}", name=one.name, first=first[0]), "name files that have the same columns"
+            )
         sources.append(source)
     if not any(source.rows for source in sources):
-        raise StudioError(f"the Parquet files at {path} hold no rows", "name files with at least one row of text")
+        raise StudioError(_("the Parquet files at {path} hold no rows", path=path), "name files with at least one row of text")
     return tuple(sources)
 
 
@@ -82,12 +89,14 @@ def _inspect(path: Path) -> tuple[SourceFile, list[tuple[str, str]]]:
         state = path.stat()
         digest = _footer_digest(path)
     except (OSError, ValueError) as error:
-        raise StudioError(f"{path.name} is not a Parquet file that can be read", "write it again, or leave it out") from error
+        raise StudioError(_("{name} is not a Parquet file that can be read", name=path.name), "write it again, or leave it out") from error
     with open_parquet(path, "write it again, or leave it out") as file:
         rows, schema = file.metadata.num_rows, file.schema_arrow
     twice = next((name for place, name in enumerate(schema.names) if name in schema.names[:place]), None)
     if twice is not None:
-        raise StudioError(f"{path.name} has two columns named {twice!r}", "write it again with a name for each column")
+        raise StudioError(
+            _("{name} has two columns named {twice}", name=path.name, twice=repr(twice)), "write it again with a name for each column"
+        )
     return SourceFile(str(path), rows, state.st_size, digest, state.st_mtime_ns), [(field.name, str(field.type)) for field in schema]
 
 
@@ -115,7 +124,7 @@ def open_parquet(path: str | Path, hint: str = "write it again, or start over wi
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             yield file
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise StudioError(f"{Path(path).name} cannot be read: it is missing or damaged", hint) from error
+        raise StudioError(_("{name} cannot be read: it is missing or damaged", name=Path(path).name), hint) from error
 
 
 def read_rows(path: str | Path, start: int, rows: int, columns: Sequence[str]) -> Any:
@@ -157,7 +166,9 @@ def _slice_batches(batches: Iterator[Any], start: int, rows: int) -> Iterator[An
 
 
 def _no_column(file: str, name: str, names: Sequence[str]) -> StudioError:
-    return StudioError(f"{file} has no column {name!r}", f"its columns are: {', '.join(names[:20])}")
+    return StudioError(
+        _("{file} has no column {name}", file=file, name=repr(name)), _("its columns are: {names}", names=", ".join(names[:20]))
+    )
 
 
 def sample_rows(sources: Sequence[SourceFile]) -> Any:
@@ -176,9 +187,9 @@ def choose_columns(sources: Sequence[SourceFile], text: str | None, ids: str | N
         if given is not None and given not in kinds:
             raise _no_column(name, given, list(kinds))
     if text is not None and kinds[text] != "text":
-        raise StudioError(f"the column {text!r} of {name} holds no texts", "name a column of texts")
+        raise StudioError(_("the column {text} of {name} holds no texts", text=repr(text), name=name), "name a column of texts")
     if ids is not None and kinds[ids] == "nested":
-        raise StudioError(f"the column {ids!r} of {name} holds no ids", "name a column of numbers or short texts")
+        raise StudioError(_("the column {ids} of {name} holds no ids", ids=repr(ids), name=name), "name a column of numbers or short texts")
     if text is None:
         texts = [one for one, kind in kinds.items() if kind == "text" and one != ids]
         text = texts[0] if len(texts) == 1 else corpus_from_table(sample_rows(sources)).column

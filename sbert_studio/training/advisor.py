@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..data.language import detect_main_script
 from ..errors import StudioError
+from ..i18n import _
 from ..losses import LOSSES, loss_title, losses_of
 from ..registry import fields_of
 from ..settings import DEFAULT_MODEL, MULTILINGUAL_HUB_ID
@@ -70,7 +71,10 @@ def advise(
     for name in own:
         if name not in known:
             listed = ", ".join([*known, *settings])
-            raise StudioError(f"there is no setting {name!r} for training with {spec.loss}", f"known: {listed}")
+            raise StudioError(
+                _("there is no setting {name} for training with {loss}", name=repr(name), loss=spec.loss),
+                _("known: {listed}", listed=listed),
+            )
     require_learnable(spec, examples.kind)
     if losses_of(spec.architecture)[spec.loss].classes_in_batch:
         require_two_classes(spec.batch_size)
@@ -112,18 +116,31 @@ class _Advisor:
         steps = self.rows // int(self.values["batch_size"])
         if steps > 1_000 and "evaluations_per_epoch" not in self.chosen:
             times = self.values["evaluations_per_epoch"] = min(10, steps // 500)
-            self.reasons.append(f"{times} evaluations an epoch: an epoch has {steps:,} steps, and the best moment may lie within it.")
+            self.reasons.append(
+                _(
+                    "{times} evaluations an epoch: an epoch has {steps} steps, and the best moment may lie within it.",
+                    times=times,
+                    steps=f"{steps:,}",
+                )
+            )
         script = detect_main_script(islice(chain.from_iterable(zip(*self.examples.texts, strict=True)), 2_000))
         if script and not any(word in self.backbone for word in _MULTILINGUAL):
             better = multilingual or MULTILINGUAL_HUB_ID
-            self.reasons.append(f"Most texts are in {script} script, which {self.name} hardly knows: {better} would start far better.")
+            self.reasons.append(
+                _(
+                    "Most texts are in {script} script, which {name} hardly knows: {better} would start far better.",
+                    script=script,
+                    name=self.name,
+                    better=better,
+                )
+            )
 
     def _set(self, name: str, value: Any, reason: str) -> None:
         self.values[name] = self.chosen.get(name, value)
         if name in self.chosen:
             value = self.chosen[name]
             shown = loss_title(value) if name == "loss" else f"{value:g}" if isinstance(value, float) else value
-            reason = f"{name.replace('_', ' ').capitalize()} {shown}: as you chose."
+            reason = _("{name} {shown}: as you chose.", name=name.replace("_", " ").capitalize(), shown=shown)
         self.reasons.append(reason)
 
     def _loss(self) -> None:
@@ -137,31 +154,41 @@ class _Advisor:
             )
         labels = len(self.examples.labels)
         why = {
-            "cosine+cosent": f"{self.rows:,} scored pairs: fitting the scores and their order together gained most in our measurements",
-            "cosine": f"only {self.rows:,} scored pairs: fitting the scores gained more than fitting their order",
+            "cosine+cosent": _(
+                "{rows} scored pairs: fitting the scores and their order together gained most in our measurements", rows=f"{self.rows:,}"
+            ),
+            "cosine": _("only {rows} scored pairs: fitting the scores gained more than fitting their order", rows=f"{self.rows:,}"),
             "cosent": "the labels say which pairs are more alike: CoSENT learns that order",
             "softmax": "the labels have no order: a classifier on (u, v, |u−v|) learns them",
             "in_batch": "there are no scores: each text should find its own partner among those of the whole batch",
-            "supcon+prototypes": f"texts of one of the {labels} categories should lie together, apart from the others",
+            "supcon+prototypes": _("texts of one of the {labels} categories should lie together, apart from the others", labels=labels),
             "simcse": "there are sentences only: each should recognise itself under another dropout",
-            "mse": "the scores are fitted as they are" + (", squeezed by a sigmoid" if self.chosen.get("head") == "mlp" else ""),
+            "mse": (
+                _("the scores are fitted as they are, squeezed by a sigmoid")
+                if self.chosen.get("head") == "mlp"
+                else _("the scores are fitted as they are")
+            ),
             "binary_cross_entropy": "two labels: a score tells pairs that belong together from others, and can rank",
-            "cross_entropy": f"{labels} labels: each pair is sorted into one of them",
+            "cross_entropy": _("{labels} labels: each pair is sorted into one of them", labels=labels),
         }[name]
-        self._set("loss", name, f"Loss {losses_of(self.architecture)[name].title}: {why}.")
+        self._set("loss", name, _("Loss {title}: {why}.", title=losses_of(self.architecture)[name].title, why=why))
 
     def _method(self) -> None:
         decoder = any(word in self.backbone for word in _DECODERS)
-        size = f"{self.parameters / 1e6:.0f} million weights"
+        size = _("{parameters} million weights", parameters=f"{self.parameters / 1e6:.0f}")
         if self.words:
             if self.chosen.get("method") == "lora":
                 raise StudioError("a model of word vectors has no layers for an adapter", "use the method full")
             self._set("method", "full", "Method full: a model of word vectors has no attention that adapters could sit in.")
         elif decoder or self.parameters > _FULL_LIMIT.get(self.device, _FULL_LIMIT["cpu"]):
-            why = "a language model" if decoder else f"{size} on {self.device}"
-            self._set("method", "lora", f"Method LoRA: {why}; adapters need a fraction of the memory.")
+            why = "a language model" if decoder else _("{size} on {device}", size=size, device=self.device)
+            self._set("method", "lora", _("Method LoRA: {why}; adapters need a fraction of the memory.", why=why))
         else:
-            self._set("method", "full", f"Method full: {size} are few enough to tune all of them, which is at least as good as adapters.")
+            self._set(
+                "method",
+                "full",
+                _("Method full: {size} are few enough to tune all of them, which is at least as good as adapters.", size=size),
+            )
 
     def _batch_size(self) -> None:
         name = self.values["loss"]
@@ -174,12 +201,12 @@ class _Advisor:
             size = max(2, min(128 if self.device == "cuda" and self.rows > 20_000 else 64 if self.rows > SMALL else 32, self.rows))
             why = "the other rows of a batch are the negatives, so it should be large"
         elif self.rows > SMALL:
-            size, why = 32, f"with {self.rows:,} rows there are steps enough"
+            size, why = 32, _("with {rows} rows there are steps enough", rows=f"{self.rows:,}")
         elif self.rows > 16:
-            size, why = 16, f"with {self.rows:,} rows, smaller batches give more steps"
+            size, why = 16, _("with {rows} rows, smaller batches give more steps", rows=f"{self.rows:,}")
         else:
-            size, why = 16, f"a step sees all {self.rows:,} rows at once"
-        self._set("batch_size", size, f"Batch size {size}: {why}.")
+            size, why = 16, _("a step sees all {rows} rows at once", rows=f"{self.rows:,}")
+        self._set("batch_size", size, _("Batch size {size}: {why}.", size=size, why=why))
 
     def _rate(self) -> None:
         small = self.parameters <= _SMALL_MODEL
@@ -206,7 +233,7 @@ class _Advisor:
             rate, why = 5e-5, "small models take a higher rate well"
         else:
             rate, why = 2e-5, "the usual rate for a model of this size"
-        self._set("learning_rate", rate, f"Learning rate {rate:g}: {why}.")
+        self._set("learning_rate", rate, _("Learning rate {rate}: {why}.", rate=f"{rate:g}", why=why))
 
     def _epochs(self) -> None:
         from .members import MIN_ROWS
@@ -221,10 +248,22 @@ class _Advisor:
         if epochs > 4:
             why = "few rows are worth seeing more often"
         elif epochs == few and self.rows <= SMALL:
-            why = "at a high rate that is enough" + (", and leaves time to judge by every row" if self.rows >= MIN_ROWS else "")
+            why = (
+                _("at a high rate that is enough, and leaves time to judge by every row")
+                if self.rows >= MIN_ROWS
+                else _("at a high rate that is enough")
+            )
         else:
             why = "the best of these is kept" if epochs > 1 else "there are rows enough for one pass"
-        self._set("epochs", float(epochs), f"{epochs} epoch{'s' if epochs > 1 else ''} of {self.rows:,} rows: {why}.")
+        self._set(
+            "epochs",
+            float(epochs),
+            (
+                _("{epochs} epochs of {rows} rows: {why}.", epochs=epochs, rows=f"{self.rows:,}", why=why)
+                if epochs > 1
+                else _("{epochs} epoch of {rows} rows: {why}.", epochs=epochs, rows=f"{self.rows:,}", why=why)
+            ),
+        )
 
     @property
     def _soups(self) -> bool:
@@ -245,11 +284,19 @@ class _Advisor:
             length = max(min(512, -(-wanted // 16) * 16), self.longest)
             self._set(
                 "max_length", length,
-                f"Max length {length} tokens: {cut:.0%} of the texts are longer than the model's {self.longest}.",
+                _("Max length {length} tokens: {cut} of the texts are longer "
+            "than the model's {longest}.",
+            length=length,
+            cut=f"{cut:.0%}",
+            longest=self.longest),
             )  # fmt: skip
         elif "max_length" in self.chosen:
             self._set("max_length", 0, "")
         elif most > self.longest:
-            self.reasons.append(f"Max length {self.longest} tokens: fewer than one text in a hundred is longer, and is cut.")
+            self.reasons.append(
+                _("Max length {longest} tokens: fewer than one text in a hundred is longer, and is cut.", longest=self.longest)
+            )
         else:
-            self.reasons.append(f"Max length {self.longest} tokens: the longest text has {most}, so nothing is cut.")
+            self.reasons.append(
+                _("Max length {longest} tokens: the longest text has {most}, so nothing is cut.", longest=self.longest, most=most)
+            )

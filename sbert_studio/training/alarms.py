@@ -16,6 +16,7 @@ from ..data.schema.roles import format_names
 from ..evaluation.bootstrap import percentile_interval, resample_clusters
 from ..evaluation.encoding import pair_similarities
 from ..evaluation.tasks.sts import bootstrap_spearman, spearman
+from ..i18n import _
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
@@ -74,9 +75,14 @@ def check_below_chance(encoder: Trainable, parts: Sequence[Examples], scores: Se
     correlation = spearman(found, targets)
     if correlation >= _OPPOSED or high >= 0:
         return None
-    why = (
-        f"The untuned model finds the rows that count as least alike more alike than those that count as most alike: rank correlation "
-        f"{correlation:+.2f} [{low:+.2f}, {high:+.2f}] on {len(found):,} rows. Trained as they stand, they would teach the opposite."
+    why = _(
+        "The untuned model finds the rows that count as least alike more alike than those that count as most "
+        "alike: rank correlation {correlation} [{low}, {high}] on {found} rows. Trained as they stand, they "
+        "would teach the opposite.",
+        correlation=f"{correlation:+.2f}",
+        low=f"{low:+.2f}",
+        high=f"{high:+.2f}",
+        found=f"{len(found):,}",
     )
     return Question("alarm", "Do these rows stand the right way round?", _answer_options(first), why, _most_opposed(parts, scored))
 
@@ -94,9 +100,13 @@ def check_forgetting(spec: TrainSpec, before: Mapping[str, Any], now: Mapping[st
     lost = then["score"] - found["score"]
     if lost <= _LOST or found["change_interval"][1] >= -_SURELY_LOST:
         return None
-    why = (
-        f"On the held-out rows the model gains ({before['score']:.3f} → {now['score']:.3f}), but on everyday pairs it falls from "
-        f"{then['score']:.2f} to {found['score']:.2f}: what these rows teach goes against what the model knows of the language."
+    why = _(
+        "On the held-out rows the model gains ({score} → {score2}), but on everyday pairs it falls from "
+        "{score3} to {score4}: what these rows teach goes against what the model knows of the language.",
+        score=f"{before['score']:.3f}",
+        score2=f"{now['score']:.3f}",
+        score3=f"{then['score']:.2f}",
+        score4=f"{found['score']:.2f}",
     )
     return Question("alarm", "Is this what the rows are meant to teach?", (_continue_option(FORGETS), _STOP), why)
 
@@ -115,7 +125,7 @@ def _answer_options(held: Examples) -> tuple[Option, ...]:
         words = ", ".join(order)
         turned = (
             Option(
-                f"no, turn them round: {words}, from least to most alike",
+                _("no, turn them round: {words}, from least to most alike", words=words),
                 f"--order {shlex.quote(format_names(order))}",
                 {"order": list(order)},
             ),
@@ -141,7 +151,7 @@ def _swapped(parts: Sequence[Examples], scores: Sequence[Mapping[str, Any]]) -> 
     high = won + 1.96 * float(np.sqrt(max(won * (1 - won), 1 / rows) / rows))
     if high >= chance - _BELOW:
         return None
-    why = f"To the untuned model the negative is the nearer one in {1 - won:.0%} of {rows:,} rows."
+    why = _("To the untuned model the negative is the nearer one in {won} of {rows} rows.", won=f"{1 - won:.0%}", rows=f"{rows:,}")
     swapped = Option("no, positive and negative are swapped: I will choose the columns in the other order", "", {})
     return Question("alarm", "Is the second column the one that belongs to the first?", (swapped, _continue_option(OPPOSITE), _STOP), why)
 
@@ -167,7 +177,7 @@ def _most_opposed(parts: Sequence[Examples], scores: Sequence[np.ndarray]) -> tu
             read_as = "most alike" if gap[place] > 0 else "least alike"
             shown.append((float(abs(gap[place])), ExampleRow(int(part.lines[place]), texts, value, read_as)))
     found: list[ExampleRow] = []
-    for _, row in sorted(shown, key=lambda item: -item[0]):
+    for _unused, row in sorted(shown, key=lambda item: -item[0]):
         if sum(other.read_as == row.read_as for other in found) < 2:
             found.append(row)
     return tuple(found[:_SHOWN])

@@ -13,6 +13,7 @@ import numpy as np
 from ..data.split import find_pair_classes, normalize_text
 from ..evaluation.encoding import TIE, encode_columns, pair_similarities
 from ..evaluation.report import describe_gain, describe_selection, format_interval
+from ..i18n import _, ngettext
 from ..models.base import Encoder, PairScorer
 from ..models.card import CardFacts, CardScore, short_name
 from ..models.io.bundled import BUNDLED
@@ -68,7 +69,7 @@ def write_model(
     portable = None if Path(base).is_dir() or Path(base).is_absolute() else base
     encoder.base = encoder.base or portable
     facts = CardFacts(
-        title=f"{short_name(spec.model)}, tuned with {spec.loss}",
+        title=_("{short_name}, tuned with {loss}", short_name=short_name(spec.model), loss=spec.loss),
         base_model=portable,
         scores=_card_scores(before, after, encoder.similarity_name if isinstance(encoder, Encoder) else "cosine"),
         training=tuple((name, str(value)) for name, value in [*_card_settings(spec, after), ("steps", steps)]),
@@ -105,8 +106,8 @@ def _card_scores(before: Mapping[str, Any], after: Mapping[str, Any], similarity
 
     scores = []
     if after:
-        folds = f", each by a model that had not seen it ({after['folds']} folds)" if "folds" in after else ""
-        scores.append(row(f"held-out rows{folds}", after["metric"], before, after, describe_gain(before, after)))
+        folds = _(", each by a model that had not seen it ({folds} folds)", folds=after["folds"]) if "folds" in after else ""
+        scores.append(row(_("held-out rows{folds}", folds=folds), after["metric"], before, after, describe_gain(before, after)))
     if before.get("general") and after.get("general"):
         scores.append(row("everyday pairs (general probe)", f"{similarity_name}_spearman", before["general"], after["general"]))
     return tuple(scores)
@@ -117,14 +118,19 @@ def _card_settings(spec: TrainSpec, after: Mapping[str, Any]) -> list[tuple[str,
     found = [(name.replace("_", " "), values[name]) for name in (*_ARCHITECTURE_FIELDS.get(spec.architecture, ()), *_CARD_FIELDS)]
     found += [(f"{spec.loss}: {name}", value) for name, value in spec.loss_params.items()]
     if spec.soup > 1:
-        found.append(("soup", f"the mean of {spec.soup} trainings"))
+        found.append(("soup", _("the mean of {soup} trainings", soup=spec.soup)))
     if spec.first:
         name, epochs = spec.first["loss"], spec.first["epochs"]
-        found.append(("first stage", f"{name}, {epochs:g} epoch{'' if epochs == 1 else 's'} on other rows"))
+        found.append(
+            (
+                "first stage",
+                ngettext("{name}, {n} epoch on other rows", "{name}, {n} epochs on other rows", epochs, name=name, n=f"{epochs:g}"),
+            )
+        )
     if "strength" in after:
-        found.append(("strength", f"{after['strength']:g} (0 untuned, 1 tuned)"))
+        found.append(("strength", _("{strength} (0 untuned, 1 tuned)", strength=f"{after['strength']:g}")))
     if spec.accept_alarm:
-        found.append(("alarm", f"{spec.accept_alarm}: the owner chose to go on"))
+        found.append(("alarm", _("{accept_alarm}: the owner chose to go on", accept_alarm=spec.accept_alarm)))
     return found
 
 

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from ..caches import release_mapped_pages
 from ..errors import StudioError
+from ..i18n import _
 from ..models.quantized import restore_trained_rows
 from ..models.trainable import Trainable
 from ..workspace import write_json
@@ -218,14 +219,24 @@ def choose_blend(
     if judge is None or not state.after:
         if general is not None:
             found = general(parts.encoder)["score"]
-            parts.emit_event(Notice(f"on everyday pairs the model changed from {general.untuned['score']:.3f} to {found:.3f} (Spearman)"))
+            parts.emit_event(
+                Notice(
+                    _(
+                        "on everyday pairs the model changed from {score} to {found} (Spearman)",
+                        score=f"{general.untuned['score']:.3f}",
+                        found=f"{found:.3f}",
+                    )
+                )
+            )
         return state
     if not assignment.blends:
         return state
     if why := blend_obstacle(parts.spec):
         if state.after["score"] <= state.before["score"]:
             parts.emit_event(
-                Notice(f"the tuned model is no better than the untuned one on the held-out rows, and is kept all the same: {why}")
+                Notice(
+                    _("the tuned model is no better than the untuned one on the held-out rows, and is kept all the same: {why}", why=why)
+                )
             )
         return state
 
@@ -308,9 +319,9 @@ def set_strength(folder: Path, spec: TrainSpec, value: float, *, load: Callable[
     if outcome_file is None or tuned is None:
         raise StudioError("the run is not finished, or its tuned weights are gone", "choose a finished run")
     if why := strength_obstacle(spec):
-        raise StudioError(f"this run has no strength to set: {why}", "train again with other settings")
+        raise StudioError(_("this run has no strength to set: {why}", why=why), "train again with other settings")
     if not 0 <= value <= 1:
-        raise StudioError(f"a strength of {value:g} is not possible", "choose a value from 0 (untuned) to 1 (tuned)")
+        raise StudioError(_("a strength of {value} is not possible", value=f"{value:g}"), "choose a value from 0 (untuned) to 1 (tuned)")
     outcome = json.loads(outcome_file.read_text(encoding="utf-8"))
     encoder = load()
     base = encoder.base or spec.model

@@ -16,6 +16,7 @@ from typing import Any
 from torch import Tensor
 
 from ..errors import DiskFull, StudioError, is_disk_full
+from ..i18n import _
 from ..models.io.digests import cached_digest, safetensors_error
 from ..workspace import atomic_folder
 
@@ -91,7 +92,7 @@ def read_tensors(path: Path, *, weights_only: bool = False) -> TrainingTensors:
     from safetensors.torch import load_file
 
     if flaw := find_damage(path, weights_only=weights_only):
-        raise StudioError(f"a checkpoint of the run is damaged ({flaw})", "resume the run: it goes on from what is whole")
+        raise StudioError(_("a checkpoint of the run is damaged ({flaw})", flaw=flaw), "resume the run: it goes on from what is whole")
     names = _names(_read(path)[1], weights_only=weights_only)
     optimiser, evaluations = (load_file(path / name) if name in names else {} for name in (OPTIMISER, EVALUATIONS))
     return TrainingTensors(load_file(path / MODEL), load_file(path / OBJECTIVE), optimiser, evaluations)
@@ -109,18 +110,18 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> str:
 def find_damage(path: Path, *, weights_only: bool) -> str:
     """Describe the damage of a checkpoint, such as ``encoder.safetensors is not what was written``; empty if it is intact."""
     try:
-        _, digests = _read(path)
+        _unused, digests = _read(path)
     except StudioError:
-        return f"{STATE} is missing or damaged"
+        return _("{state} is missing or damaged", state=STATE)
     for name in _names(digests, weights_only=weights_only):
         file = path / name
         try:
             if digests is None and safetensors_error(file):
-                return f"{name} is cut short or missing"
+                return _("{name} is cut short or missing", name=name)
             if digests is not None and cached_digest(file) != digests.get(name):
-                return f"{name} is not what was written"
+                return _("{name} is not what was written", name=name)
         except OSError:
-            return f"{name} is missing"
+            return _("{name} is missing", name=name)
     return ""
 
 
@@ -134,7 +135,7 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, str] | None]:
             raise ValueError
         TrainingState(**values["state"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise StudioError(f"the checkpoint's {STATE} is damaged", "resume the run: it goes on from what is whole") from error
+        raise StudioError(_("the checkpoint's {state} is damaged", state=STATE), "resume the run: it goes on from what is whole") from error
     return values["state"], values["files"]
 
 
@@ -240,13 +241,16 @@ class Checkpoints:
             if not flaw:
                 best = read_state(path).best
                 if not self._keeps_best or best in (-1, step) or not (flaw := find_damage(self.at(best), weights_only=True)):
-                    end = f"the training goes on from step {step:,}"
+                    end = _("the training goes on from step {step}", step=f"{step:,}")
                     break
                 lost[best] = flaw
             elif step not in weights_alone or find_damage(path, weights_only=True):  # the best weights may have no optimizer state
                 lost[step] = flaw
             shutil.rmtree(path, ignore_errors=True)
-        messages += [f"the checkpoint of step {step:,} was damaged ({flaw}) and is not used" for step, flaw in lost.items()]
+        messages += [
+            _("the checkpoint of step {step} was damaged ({flaw}) and is not used", step=f"{step:,}", flaw=flaw)
+            for step, flaw in lost.items()
+        ]
         return (*messages, end) if messages else ()
 
     def _copy(self, step: int) -> None:
@@ -272,7 +276,13 @@ class Checkpoints:
                     for name in (OPTIMISER, EVALUATIONS):
                         if (target / name).is_file():
                             shutil.copyfile(target / name, part / name)
-                messages.append(f"the checkpoint of step {step:,}, the best, was damaged ({flaw}); the copy of its weights is used")
+                messages.append(
+                    _(
+                        "the checkpoint of step {step}, the best, was damaged ({flaw}); the copy of its weights is used",
+                        step=f"{step:,}",
+                        flaw=flaw,
+                    )
+                )
         return messages
 
     def _all(self) -> list[Path]:
@@ -327,7 +337,9 @@ def report_full_disk(what: str, folder: Path) -> Iterator[None]:
         if is_disk_full(error):
             whole = any(folder.glob(f"**/{_FOLDER}/{_PREFIX}*/{STATE}"))
             kept = "the last good checkpoint is intact" if whole else "there is no checkpoint yet, so it will begin anew"
-            raise DiskFull(f"the disk was full while {what} was written; {kept}", "make room, then resume the run") from error
+            raise DiskFull(
+                _("the disk was full while {what} was written; {kept}", what=what, kept=kept), "make room, then resume the run"
+            ) from error
         raise
 
 

@@ -27,6 +27,7 @@ from ..evaluation.bootstrap import (
 )
 from ..evaluation.report import SHARE_METRICS
 from ..evaluation.tasks.categories import merge_confusions
+from ..i18n import _
 from ..workspace import write_json
 from .alarms import OPPOSITE, check_below_chance, is_accepted
 from .artifacts import MISTAKES, merge_mistakes, mistakes_file, read_mistakes
@@ -410,7 +411,13 @@ class _CrossValidation:
 
 
 def _reasons(rows: int, folds: int) -> list[str]:
-    found = [f"Judged in {folds} folds: with {rows:,} rows each is held out once, and the model itself learns from all of them."]
+    found = [
+        _(
+            "Judged in {folds} folds: with {rows} rows each is held out once, and the model itself learns from all of them.",
+            folds=folds,
+            rows=f"{rows:,}",
+        )
+    ]
     if folds < default_fold_count(rows):
         found.append("These are fewer folds than usual, so that each holds rows of both labels.")
     return found

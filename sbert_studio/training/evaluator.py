@@ -25,6 +25,7 @@ from ..evaluation.bootstrap import MIN_CLUSTERS, ScoredModel, paired_gain, perce
 from ..evaluation.encoding import pair_similarities
 from ..evaluation.evaluate import SCORED_KINDS, evaluate_examples, main_score, sample_reference
 from ..evaluation.tasks.sts import bootstrap_spearman, spearman
+from ..i18n import _, ngettext
 from ..models.base import Encoder
 from ..workspace import atomic_file, write_json
 
@@ -211,19 +212,26 @@ def uninformative_reason(held: Examples) -> str:
     if not has_single_target(held):
         return ""
     assert held.targets is not None
-    same = f"are labelled “{held.labels[int(held.targets[0])]}”" if held.labels else "have the same score"
-    return f"all {len(held):,} held-out rows {same}, by which one model is as good as another"
+    same = _("are labelled “{labels}”", labels=held.labels[int(held.targets[0])]) if held.labels else "have the same score"
+    return _("all {held} held-out rows {same}, by which one model is as good as another", held=f"{len(held):,}", same=same)
 
 
 def weak_validation_warning(held: Examples | None) -> str:
     """Return a warning if the held-out rows are too few, overall or of one of two labels, to tell a gain from chance; else empty."""
     if held is not None and len(held) < MIN_CLUSTERS:
-        return f"{count(len(held), 'held-out row')}: too few to tell a gain from chance"
+        return _("{held_out_rows}: too few to tell a gain from chance", held_out_rows=count(len(held), "held-out row"))
     rarer = rarer_label(held) if held is not None and held.ordered else None
     if held is None or rarer is None or rarer[1] > _MIN_PER_LABEL:
         return ""
-    only = f"only {rarer[1]} of the {len(held):,} held-out rows {'is' if rarer[1] == 1 else 'are'} labelled “{rarer[0]}”"
-    return f"{only}: too few to tell a gain from chance"
+    only = ngettext(
+        "only {n} of the {held} held-out rows is labelled “{rarer}”",
+        "only {n} of the {held} held-out rows are labelled “{rarer}”",
+        rarer[1],
+        n=rarer[1],
+        held=f"{len(held):,}",
+        rarer=rarer[0],
+    )
+    return _("{only}: too few to tell a gain from chance", only=only)
 
 
 def rarer_label(held: Examples) -> tuple[str, int] | None:
@@ -257,7 +265,7 @@ def hold_out(spec: TrainSpec, examples: Examples, dev: Examples | None) -> tuple
     except StudioError as error:
         return examples, None, error.message
     if len(held) < 2 or not len(rest):
-        return examples, None, f"{len(examples)} rows are too few to hold some out"
+        return examples, None, _("{examples} rows are too few to hold some out", examples=len(examples))
     why = uninformative_reason(held)
     return (examples, None, why) if why else (rest, held, "")
 

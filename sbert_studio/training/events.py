@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import StudioError
+from ..i18n import _
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
@@ -320,11 +321,13 @@ class TrackedExamples:
         filled = [(number, left, right) for number, left, right in named if left or right]
         for number, left, right in filled:
             if not (left and right):
-                raise StudioError(f"only one text of pinned pair {number} is there", "write the other one, or empty both")
+                raise StudioError(_("only one text of pinned pair {number} is there", number=number), "write the other one, or empty both")
         if len(filled) > MAX_PAIRS:
-            raise StudioError(f"{len(filled)} pairs are pinned", f"pin at most {MAX_PAIRS}")
+            raise StudioError(_("{filled} pairs are pinned", filled=len(filled)), _("pin at most {max_pairs}", max_pairs=MAX_PAIRS))
         if any(len(text) > MAX_CHARACTERS for text in (query.strip(), *(text for _, *both in filled for text in both))):
-            raise StudioError(f"a pinned text is longer than {MAX_CHARACTERS:,} characters", "shorten it")
+            raise StudioError(
+                _("a pinned text is longer than {max_characters} characters", max_characters=f"{MAX_CHARACTERS:,}"), "shorten it"
+            )
         found = cls(tuple((left, right) for _, left, right in filled), query.strip())
         return found if found.pairs or found.query else None
 

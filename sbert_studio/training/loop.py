@@ -15,6 +15,7 @@ import torch
 from ..caches import trim_heap
 from ..data.questions import Question
 from ..errors import StudioError
+from ..i18n import _
 from ..models.inference.varlen import HostCopy
 from ..models.quantized import trained_ids
 from .alarms import OPPOSITE, check_below_chance, check_forgetting, is_accepted
@@ -272,10 +273,18 @@ class TrainingLoop:
         what = "loss" if not math.isfinite(loss) else "gradient"
         if self.state.bad >= _MAX_BAD_STEPS:
             raise StudioError(
-                f"the {what} was not a finite number {_MAX_BAD_STEPS} times in a row, up to step {step}",
-                f"lower the learning rate (it is {self._parts.spec.learning_rate:g}), or choose precision float32",
+                _(
+                    "the {what} was not a finite number {max_bad_steps} times in a row, up to step {step}",
+                    what=what,
+                    max_bad_steps=_MAX_BAD_STEPS,
+                    step=step,
+                ),
+                _(
+                    "lower the learning rate (it is {learning_rate}), or choose precision float32",
+                    learning_rate=f"{self._parts.spec.learning_rate:g}",
+                ),
             )
-        self._parts.emit_event(Notice(f"the {what} of step {step} was not a finite number; the step was skipped"))
+        self._parts.emit_event(Notice(_("the {what} of step {step} was not a finite number; the step was skipped", what=what, step=step)))
 
 
 def queue_depth(device: torch.device) -> int:

@@ -16,6 +16,7 @@ from ..data.split import make_folds
 from ..errors import StudioError
 from ..evaluation.bootstrap import MIN_CLUSTERS
 from ..evaluation.evaluate import SCORED_KINDS
+from ..i18n import _
 from .checkpoints import Checkpoints
 from .evaluator import hold_out, rarer_label, stratify_option, uninformative_reason
 from .events import Event, Part, PartEnded, Started, Step
@@ -76,18 +77,26 @@ def plan_members(spec: TrainSpec, examples: Examples, dev: Examples | None) -> l
     if spec.seeds == 1:
         return [Member("second stage", alone, train_rows, held)]
     if held is None:
-        raise StudioError(f"several seeds are compared by their scores, and there are none: {unjudged}", "give a held-out file")
-    return [Member(f"seed {seed}", alone.replace(seed=seed), train_rows, held) for seed in range(spec.seed, spec.seed + spec.seeds)]
+        raise StudioError(
+            _("several seeds are compared by their scores, and there are none: {unjudged}", unjudged=unjudged), "give a held-out file"
+        )
+    return [
+        Member(_("seed {seed}", seed=seed), alone.replace(seed=seed), train_rows, held) for seed in range(spec.seed, spec.seed + spec.seeds)
+    ]
 
 
 def _folds(alone: TrainSpec, spec: TrainSpec, examples: Examples) -> list[Member]:
     found = []
     divided = make_folds(examples, spec.folds, alone.seed, groups=spec.by_group, stratify=stratify_option(spec))
     for number, (train_rows, held) in enumerate(divided, start=1):
-        title = f"fold {number} of {spec.folds}" if spec.seeds == 1 else f"seed {alone.seed}, fold {number} of {spec.folds}"
+        title = (
+            _("fold {number} of {folds}", number=number, folds=spec.folds)
+            if spec.seeds == 1
+            else _("seed {seed}, fold {number} of {folds}", seed=alone.seed, number=number, folds=spec.folds)
+        )
         groups = sorted(set(held.groups)) if spec.by_group else []
         if 0 < len(groups) <= _NAMED_GROUPS:
-            title += f", judged on {', '.join(groups)}"
+            title += _(", judged on {groups}", groups=", ".join(groups))
         found.append(Member(title, alone, train_rows, held))
     return found
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from ..errors import StudioError
+from ..i18n import _
 from ..losses.base import Loss
 
 if TYPE_CHECKING:
@@ -170,8 +171,14 @@ def require_two_classes(batch_size: int) -> None:
     """
     if batch_size < MIN_CLASS_BATCH:
         raise StudioError(
-            f"a batch of {batch_size} texts has no room for two texts of each of two categories, and would teach nothing",
-            f"choose a batch size of {MIN_CLASS_BATCH} or more; a small micro_batch keeps the memory low",
+            _(
+                "a batch of {batch_size} texts has no room for two texts of each of two categories, and would teach nothing",
+                batch_size=batch_size,
+            ),
+            _(
+                "choose a batch size of {min_class_batch} or more; a small micro_batch keeps the memory low",
+                min_class_batch=MIN_CLASS_BATCH,
+            ),
         )
 
 

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 from pydantic import Field as pydantic_field
 
 from ..errors import StudioError
+from ..i18n import _
 from ..losses import losses_of
 from ..registry import Field
 from ..settings import DEFAULT_MODEL
@@ -154,7 +155,9 @@ class TrainSpec(BaseModel):
         if found.get("folds") == 1:
             raise StudioError("one fold is no cross-validation", "choose 2 or more, or 0 for a single split")
         if -1 < found.get("dropout", -1) < 0:
-            raise StudioError(f"dropout is {found['dropout']:g}", "choose -1 (as the model has it) or a value from 0 to 0.95")
+            raise StudioError(
+                _("dropout is {dropout}", dropout=f"{found['dropout']:g}"), "choose -1 (as the model has it) or a value from 0 to 0.95"
+            )
         _parse_widths(found.get("matryoshka", ""))
         return found
 
@@ -189,7 +192,10 @@ class TrainSpec(BaseModel):
         values = rename_settings(values)
         for name in values:
             if name not in cls.model_fields:
-                raise StudioError(f"there is no training setting {name!r}", f"known: {', '.join(cls.model_fields)}")
+                raise StudioError(
+                    _("there is no training setting {name}", name=repr(name)),
+                    _("known: {model_fields}", model_fields=", ".join(cls.model_fields)),
+                )
         return cls(**{name: value for name, value in values.items() if value is not None})
 
     def replace(self, **values: Any) -> TrainSpec:
@@ -199,7 +205,9 @@ class TrainSpec(BaseModel):
 def _parse_widths(matryoshka: str) -> tuple[int, ...]:
     parts = [part.strip() for part in matryoshka.split(",") if part.strip()]
     if not all(part.isdecimal() and int(part) > 0 for part in parts):
-        raise StudioError(f"matryoshka is {matryoshka!r}", "write whole numbers with commas between them, such as 256,128,64")
+        raise StudioError(
+            _("matryoshka is {matryoshka}", matryoshka=repr(matryoshka)), "write whole numbers with commas between them, such as 256,128,64"
+        )
     return tuple(int(part) for part in parts)
 
 
@@ -222,20 +230,27 @@ def default_loss(kind: Kind, labels: Sequence[str] = (), rows: int = SMALL + 1, 
         name = {"scored_pairs": "mse", "labelled_pairs": binary}.get(kind, "")
     elif architecture == "poly" and name == "softmax":
         raise StudioError(
-            f"the labels {', '.join(labels[:6])} have no order that the score of a poly-encoder could follow",
+            _("the labels {labels} have no order that the score of a poly-encoder could follow", labels=", ".join(labels[:6])),
             "choose the architecture cross, which learns classes, or say the order of the labels",
         )
     if name not in losses_of(architecture):
         scored = "choose the architecture siamese, or give each pair a score or a label"
         hint = scored if architecture == "cross" else "choose the architecture siamese"
-        raise StudioError(f"{describe_supported_kinds(architecture)}, not from {kind.replace('_', ' ')}", hint)
+        raise StudioError(
+            _("{supported_kinds}, not from {kind}", supported_kinds=describe_supported_kinds(architecture), kind=kind.replace("_", " ")),
+            hint,
+        )
     return name
 
 
 def describe_supported_kinds(architecture: str) -> str:
     """Return a sentence with the kinds of examples that an architecture supports."""
     kinds = {"cross": "pairs with a score or a label", "poly": "pairs and triplets"}
-    return f"a {architecture}-encoder learns from {kinds[architecture]}" if architecture in kinds else "choose another kind of examples"
+    return (
+        _("a {architecture}-encoder learns from {kinds}", architecture=architecture, kinds=kinds[architecture])
+        if architecture in kinds
+        else "choose another kind of examples"
+    )
 
 
 def require_learnable(spec: TrainSpec, kind: Kind) -> None:
@@ -248,8 +263,8 @@ def require_learnable(spec: TrainSpec, kind: Kind) -> None:
     if kind not in known[spec.loss].kinds:
         fitting = ", ".join(name for name in known if kind in known[name].kinds)
         raise StudioError(
-            f"the loss {spec.loss} does not learn from {kind.replace('_', ' ')}",
-            f"choose one of {fitting}" if fitting else describe_supported_kinds(spec.architecture),
+            _("the loss {loss} does not learn from {kind}", loss=spec.loss, kind=kind.replace("_", " ")),
+            _("choose one of {fitting}", fitting=fitting) if fitting else describe_supported_kinds(spec.architecture),
         )
 
 

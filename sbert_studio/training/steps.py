@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from ..errors import StudioError, is_out_of_memory
+from ..i18n import _
 from ..losses.base import Loss
 from ..losses.cached import cached_backward
 from ..models.trainable import Trainable, TrainingRows
@@ -51,7 +52,7 @@ class Processes:
     def note(self) -> str:
         """Return a message on the participating processes, or an empty string."""
         if self.count > 1:
-            return f"{self.count} processes train together, each on its share of every batch"
+            return _("{count} processes train together, each on its share of every batch", count=self.count)
         if is_launched_alone():
             return "accelerate started one process only, as it does on a CPU; give it --multi_gpu, there too, or use torchrun"
         return ""
@@ -177,7 +178,11 @@ class GradientSteps:
             if self.micro_batch <= 1:
                 raise StudioError("memory does not hold a single row", "choose a smaller max_length, LoRA, or a smaller model")
             self.micro_batch = (min(self.micro_batch, len(batch)) + 1) // 2
-            notice = f"memory ran out at step {step + 1}; {self.micro_batch} rows are now computed at a time, with the same result"
+            notice = _(
+                "memory ran out at step {step}; {micro_batch} rows are now computed at a time, with the same result",
+                step=step + 1,
+                micro_batch=self.micro_batch,
+            )
 
     def _gradients(self, batch: np.ndarray) -> Tensor:
         processes, loss_fn = self._processes, self._loss_fn

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..data.split import find_pair_classes
 from ..errors import StudioError
+from ..i18n import _
 from ..losses.base import KnownPositives
 from ..models.inference.machine import autocast_dtype, resolve_precision
 from ..models.io.digests import find_damage
@@ -229,9 +230,9 @@ def _initial_notices(spec: TrainSpec, processes: Processes, unjudged: str) -> It
     if processes.note:
         yield processes.note
     if spec.precision == "bfloat16" and autocast_dtype(processes.device) is None:
-        yield f"this {processes.device.type} has no fast bfloat16: training takes longer than in float32"
+        yield _("this {type} has no fast bfloat16: training takes longer than in float32", type=processes.device.type)
     if unjudged:
-        yield f"nothing measures how good the model is, and its last weights are kept: {unjudged}"
+        yield _("nothing measures how good the model is, and its last weights are kept: {unjudged}", unjudged=unjudged)
 
 
 def _finish(

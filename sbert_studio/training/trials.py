@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..data.questions import Question
 from ..data.split import find_leaks
 from ..errors import StudioError
+from ..i18n import _
 from ..models.quantized import densify_embeddings
 from ..workspace import atomic_folder, write_json
 from .alarms import CHECKED_KINDS, MIN_ROWS, OPPOSITE, check_below_chance, is_accepted, sample_rows
@@ -58,7 +59,7 @@ def run_trials(
     """
     notes = notes or RunNotes()
     if dev is not None and (known := int(find_leaks(examples, dev).sum())):
-        emit(Notice(f"{known:,} rows to learn from hold a text of the held-out file, so the scores flatter"))
+        emit(Notice(_("{known} rows to learn from hold a text of the held-out file, so the scores flatter", known=f"{known:,}")))
     folds = plan_folds(spec, examples, dev, folder) if first is None else None
     if (question := _check_alarm_first(spec, examples, dev, load, folder, bool(folds))) is not None:
         return _ask(question, folder, {}, emit)
@@ -132,7 +133,9 @@ class _Trials:
         for held in (member.held for member in plan if member.held is not None):
             known = find_leaks(first, held)
             if known.any():
-                self.trainer.emit(Notice(f"{int(known.sum()):,} rows of the first stage hold a held-out text and are left out"))
+                self.trainer.emit(
+                    Notice(_("{known} rows of the first stage hold a held-out text and are left out", known=f"{int(known.sum()):,}"))
+                )
                 first = first.take((~known).nonzero()[0])
         return first
 

@@ -9,6 +9,7 @@ import gradio as gr
 
 from ..data.language import LANGUAGE_NAMES, dominant_foreign_language
 from ..errors import StudioError
+from ..i18n import _
 from ..services.languages import model_languages
 from ..settings import MULTILINGUAL_HUB_ID
 from .panel import Panel
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
     from .page import Page
     from .panel import Selection
 
-_USE_HUB = f"Type {MULTILINGUAL_HUB_ID} above, a model of the Hugging Face Hub for many languages, where the machine can reach the Hub."
+_USE_HUB = _(
+    "Type {multilingual_hub_id} above, a model of the Hugging Face Hub for many languages, where the machine can reach the Hub.",
+    multilingual_hub_id=MULTILINGUAL_HUB_ID,
+)
 _TRAIN_STATIC = "Word vectors made from these texts themselves know their words: a minute in the Models tab."
 
 
@@ -68,9 +72,14 @@ def _model_selected(page: Page, header: Header, language: str) -> Value | None:
     titles = page.model_titles(header.owner)
     title = titles.get(str(header.model), header.model)
     text = (
-        f"Most texts of {name} look like {LANGUAGE_NAMES[code]}: {title} is selected."
+        _(
+            "Most texts of {name} look like {language_names}: {title} is selected.",
+            name=name,
+            language_names=LANGUAGE_NAMES[code],
+            title=title,
+        )
         if name
-        else f"Your texts look like {LANGUAGE_NAMES[code]}: {title} is selected."
+        else _("Your texts look like {language_names}: {title} is selected.", language_names=LANGUAGE_NAMES[code], title=title)
     )
     return {"text": text, "advice": [], "models": [_button(titles, page.studio.settings.default_model)], "quiet": True, "hide": True}
 
@@ -85,9 +94,13 @@ def _unreadable_texts(page: Page, header: Header) -> Value | None:
         return None
     language = LANGUAGE_NAMES[other.language]
     text = (
-        f"Most texts of {other.name} look like {language}, which this model was not trained on: its scores are unreliable."
+        _(
+            "Most texts of {name} look like {language}, which this model was not trained on: its scores are unreliable.",
+            name=other.name,
+            language=language,
+        )
         if other.name
-        else f"Your texts look like {language}, which this model was not trained on: its scores are unreliable."
+        else _("Your texts look like {language}, which this model was not trained on: its scores are unreliable.", language=language)
     )
     models = [_button(page.model_titles(header.owner), multilingual)] if multilingual else []
     return {"text": text, "advice": [] if multilingual else [_USE_HUB], "models": models}

@@ -23,10 +23,12 @@ from ..data.cells import clean, write_csv
 from ..data.findings import count
 from ..errors import StudioError
 from ..explore.vector_store import evict_files
+from ..i18n import _
 from ..workspace import validate_key, write_json
 from .components import cancel_button, download_button, refresh_model_choices
 from .handlers import progress_callback
 from .panel import Panel
+from .sessions.language import notify_info
 from .state import TrainingTable, make_training_table
 from .views import UNCHANGED, Unchanged, Value, to_json, view
 
@@ -90,7 +92,8 @@ class Basket:
         merged = tuple({**{pair.id: pair for pair in self.pairs}, **new}.values())
         if len(merged) > MAX_PAIRS:
             raise StudioError(
-                f"the basket holds {len(self):,} pairs and takes {MAX_PAIRS:,} at most", "download it, or remove some, before you add more"
+                _("the basket holds {self} pairs and takes {max_pairs} at most", self=f"{len(self):,}", max_pairs=f"{MAX_PAIRS:,}"),
+                "download it, or remove some, before you add more",
             )
         return self._changed(merged)
 
@@ -202,7 +205,7 @@ class BasketStore:
             aside = path.with_suffix(".damaged")
             with suppress(OSError):
                 path.replace(aside)
-            self._warnings[visitor] = f"{DAMAGED} ({aside})" if visitor == "local" else DAMAGED
+            self._warnings[visitor] = _("{damaged} ({aside})", damaged=DAMAGED, aside=aside) if visitor == "local" else DAMAGED
             return ()
         return Basket().add(pairs).pairs
 
@@ -220,7 +223,7 @@ class BasketStore:
 
 
 def _memory_key(visitor: str) -> str:
-    return f"basket of {visitor}"
+    return _("basket of {visitor}", visitor=visitor)
 
 
 @dataclass(frozen=True)
@@ -241,8 +244,12 @@ def add_pairs(page: Page, owner: object, pairs: Sequence[LabelledPair]) -> int:
     if not informative:
         raise StudioError("there is no pair of two different texts among them", "choose at least two texts that differ")
     basket = page.baskets.change(page.visitor(owner), lambda basket: basket.add(informative))
-    message = f"{count(len(informative), 'pair')} added; the basket holds {len(basket):,}. Open it by “Pairs” at the top."
-    gr.Info(message, duration=5, title="Basket")
+    message = _(
+        "{pairs} added; the basket holds {basket}. Open it by “Pairs” at the top.",
+        pairs=count(len(informative), "pair"),
+        basket=f"{len(basket):,}",
+    )
+    notify_info(message, duration=5, title="Basket")
     return next(_VERSIONS)
 
 
@@ -320,20 +327,30 @@ def suggest_pairs(
     page: Page, corpus: str | None, model: str | None, other_model: str, owner: object, progress: gr.Progress | None = None
 ) -> SuggestionsView:
     """Suggest pairs of the selected corpus that are worth labelling and not in the basket yet."""
-    _, selected = page.corpora.current(corpus)
+    _unused, selected = page.corpora.current(corpus)
     labelled = [(pair.a, pair.b, pair.together) for pair in page.baskets.of(page.visitor(owner)).pairs]
     first = model or page.studio.settings.default_model
     second = other_model if other_model and other_model != first else None
     report = progress_callback(progress, "Looking for pairs worth labelling")
     found = page.studio.similarity.suggest_pairs(selected.corpus, model, second, labelled=labelled, progress=report)
     if found.line is None:
-        reason = f"{page.model_title(first)} and {page.model_title(other_model)} disagree on these."
+        reason = _(
+            "{model_title} and {model_title2} disagree on these.",
+            model_title=page.model_title(first),
+            model_title2=page.model_title(other_model),
+        )
     else:
-        reason = f"{page.model_title(first)} separates similar from dissimilar at about {found.line:.2f}; these pairs are closest to it."
+        reason = _(
+            "{model_title} separates similar from dissimilar at about {line}; these pairs are closest to it.",
+            model_title=page.model_title(first),
+            line=f"{found.line:.2f}",
+        )
     name = selected.corpus.name
-    note = f"From {name}. {reason} A thumb puts a pair into the basket."
+    note = _("From {name}. {reason} A thumb puts a pair into the basket.", name=name, reason=reason)
     pairs = [{"a": a, "b": b, "cosine": cosine} for a, b, cosine in found.pairs]
-    return SuggestionsView(found, to_json({"pairs": pairs, "note": note if pairs else f"There is nothing more to ask in {name}."}))
+    return SuggestionsView(
+        found, to_json({"pairs": pairs, "note": note if pairs else _("There is nothing more to ask in {name}.", name=name)})
+    )
 
 
 def label_suggestion(page: Page, suggestions: PairSuggestions | None, owner: object, selection: Selection) -> int | Unchanged:
@@ -367,7 +384,7 @@ def build(page: Page, button: gr.HTML) -> None:
 def _build_suggestions(page: Page) -> None:
     def offered_models(owner: object) -> list[tuple[str, str]]:
         """Return why pairs are suggested: the model is least sure, or it disagrees with another one."""
-        return [_LEAST_SURE, *((f"it disagrees with {title}", name) for title, name in page.model_choices(owner))]
+        return [_LEAST_SURE, *((_("it disagrees with {title}", title=title), name) for title, name in page.model_choices(owner))]
 
     with gr.Accordion("Pairs worth labelling", open=False, elem_id="basket-suggest"):
         other_model = gr.Dropdown([_LEAST_SURE], value="", label="Pairs of the corpus on which", elem_id="basket-by")

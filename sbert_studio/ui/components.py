@@ -10,6 +10,7 @@ import gradio as gr
 
 from ..data.loading.formats import SUFFIXES
 from ..errors import StudioError
+from ..i18n import _, capitalize
 from .handlers import handle_errors
 from .panel import Panel
 from .sessions.tasks import TASKS, session_id
@@ -138,11 +139,11 @@ def push_model(
 
     def begin(phase: str) -> None:
         if progress is not None:
-            progress(None, desc=phase[:1].upper() + phase[1:])
+            progress(None, desc=capitalize(phase))
 
     signed_in = hub_token(page, token.token if token is not None else None)
     done = page.studio.models.push_to_hub(pushed_model, repository, signed_in, private=private, begin_phase=begin)
-    return {"text": f"Pushed, {done.bytes / 1e6:,.1f} MB:", "link": done.url}
+    return {"text": _("Pushed, {bytes} MB:", bytes=f"{done.bytes / 1e6:,.1f}"), "link": done.url}
 
 
 class PushPanel:

@@ -17,6 +17,7 @@ from .handlers import progress_callback
 from .panel import Panel
 from .sessions import map_edits
 from .sessions.file_store import CORPUS, EditConflictError, FileStore
+from .sessions.language import notify_info, notify_warning
 from .sessions.memory_store import MemoryStore, TypedStore
 from .sessions.tasks import session_id
 from .state import DrawnMap, Header, OpenedCorpus, SelectedCorpus
@@ -88,7 +89,7 @@ class CorpusStore(TypedStore[SelectedCorpus]):
         corpus = self.read(path, column, name, progress)
         file = self._files.save(self._visitor(owner), path, corpus.corpus.name, corpus.column)
         if file is None:
-            gr.Info("There is no room to keep this file: after a reload you will have to choose it again.", duration=8)
+            notify_info("There is no room to keep this file: after a reload you will have to choose it again.", duration=8)
         return self._put_with_edits(owner, corpus if file is None else replace(corpus, path=file.path, id=f"{FILE}{file.id}"))
 
     def open_column(self, owner: object, corpus: SelectedCorpus, column: str) -> str:
@@ -118,7 +119,7 @@ class CorpusStore(TypedStore[SelectedCorpus]):
             reason = "This map was changed in another tab. What is done here is not kept: reload the page to go on from there."
         place = (session_id(), drawn.chosen.id or drawn.corpus.name)
         if not saved and place not in self._unsaved_maps:
-            gr.Info(reason, duration=8)
+            notify_info(reason, duration=8)
         (self._unsaved_maps.discard if saved else self._unsaved_maps.add)(place)
 
     def discard_map_edits(self, owner: object, key: str | None) -> str:
@@ -138,7 +139,7 @@ class CorpusStore(TypedStore[SelectedCorpus]):
     def _put_with_edits(self, owner: object, corpus: SelectedCorpus) -> str:
         restored, warning = map_edits.restore_edits(self._files, self._visitor(owner), corpus)
         if warning:
-            gr.Warning(warning, duration=12, title="Not all is as you left it")
+            notify_warning(warning, duration=12, title="Not all is as you left it")
         return self.put(restored)
 
 
@@ -165,7 +166,7 @@ def delete_file(page: Page, corpus: str, owner: object, language: str = "en") ->
     selected = page.corpora.get(corpus)
     page.files.remove(page.visitor(owner), selected.id.removeprefix(FILE))
     page.corpora.remove(corpus)
-    gr.Info("Your file is deleted here.", duration=6, title=html.escape(selected.corpus.name))
+    notify_info("Your file is deleted here.", duration=6, title=html.escape(selected.corpus.name))
     return page.corpora.put(page.corpora.sample(language=language))
 
 

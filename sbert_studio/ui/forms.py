@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError
+from ..i18n import _, capitalize
 from ..registry import Field
 from .views import Value, to_json, view
 
@@ -61,7 +62,7 @@ def describe_control(field: Field, *, name: str = "", **properties: object) -> V
     blank = _BLANK.get(field.name, "as the model has it")
     choices = [[choice or blank, choice] for choice in field.choices]
     words = field.name.replace("_", " ")
-    item = {"name": name or field.name, "label": words[:1].upper() + words[1:], "info": field.help, "choices": choices, **properties}
+    item = {"name": name or field.name, "label": capitalize(words), "info": field.help, "choices": choices, **properties}
     if field.type is bool:
         return {**item, "kind": "checkbox"}
     if item["choices"]:
@@ -106,7 +107,7 @@ def parse_values(fields: Iterable[Field], values: Mapping[str, Any], prefix: str
     for field in fields:
         name = f"{prefix}{field.name}"
         if name not in values:
-            raise StudioError(f"{field.name} is missing", "reload the page")
+            raise StudioError(_("{name} is missing", name=field.name), "reload the page")
         value = values[name]
         found[field.name] = field.parse(value.strip() if isinstance(value, str) else value)
     return found

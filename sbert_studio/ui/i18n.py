@@ -22,7 +22,6 @@ from .sessions.middleware import App, Receive, Scope, Send
 from .sessions.middleware import Message as HttpMessage
 from .sessions.tasks import session_id
 from .state import Header, is_visitor_id, new_visitor_id
-from .theme import PAGE
 from .views import UNCHANGED, Unchanged, Update, Value, view
 
 _A_YEAR = 31_536_000  # seconds

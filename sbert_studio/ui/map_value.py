@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..explore.clusters import assign_hues
+from ..i18n import _
 from .theme import to_base64, write_html
 from .views import Value
 
@@ -84,7 +85,7 @@ def group_by_column(cells: Sequence[str], points: np.ndarray | None = None, rema
         low, high = float(np.nanmin(numbers)), float(np.nanmax(numbers))
         return {
             "groups": to_base64(np.zeros(len(cells), dtype="<i4")),
-            "names": [{"id": 0, "label": f"{low:g} to {high:g}", "size": len(cells)}],
+            "names": [{"id": 0, "label": _("{low} to {high}", low=f"{low:g}", high=f"{high:g}"), "size": len(cells)}],
             "shades": to_base64(numbers.astype("<f4")),
             "low": low,
             "high": high,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import gradio as gr
 
 from ..errors import StudioError
+from ..i18n import _, join, verbatim
 from .basket import BasketStore
 from .corpora import CorpusStore
 from .sessions.blocks import SessionHolder
@@ -146,11 +147,14 @@ class Page:
 
     def model_choices(self, owner: object, *reads: str) -> list[tuple[str, str]]:
         """Return (title, name) of all models that read ``texts`` (the default), ``pairs`` (cross- and poly-encoders), or both."""
-        found, _ = self.studio.models.list_available(self.visitor(owner))
+        found, _unused = self.studio.models.list_available(self.visitor(owner))
         cards = [card for card in found if card.reads in (reads or ("texts",)) and not card.damaged]
         titles = Counter(card.title for card in cards)
         # The end of the id distinguishes two runs of one name.
-        return [(card.title if titles[card.title] == 1 else f"{card.title} · {card.name[-4:]}", card.name) for card in cards]
+        return [
+            (card.title if titles[card.title] == 1 else _("{title} · {name}", title=card.title, name=card.name[-4:]), card.name)
+            for card in cards
+        ]
 
     def model_titles(self, owner: object, *reads: str) -> dict[str, str]:
         return {name: title for title, name in self.model_choices(owner, *reads)}
@@ -202,8 +206,9 @@ class Page:
     def provenance(self, model: str | None, corpus: SelectedCorpus | None = None, button: str = "") -> Value:
         """Describe what a result was made with, and the id of the button that makes it again. The page marks it once another is chosen."""
         name = model or self.studio.settings.default_model
-        words = self.model_title(name) + (f" · {corpus.corpus.name}" if corpus is not None else "")
         theirs = [self.model_title(name), *self.corpora.user_names(corpus)]
+        names = [self.model_title(name), *([corpus.corpus.name] if corpus is not None else [])]
+        words = join(" · ", [verbatim(one) if one in theirs else one for one in names])
         return {"model": name, "corpus": "" if corpus is None else corpus.corpus.digest, "words": words, "again": button, "theirs": theirs}
 
 

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 import gradio as gr
 
 from ..errors import StudioError
+from ..i18n import _, to_sentence
 from .panel import Panel
+from .sessions.language import notify_warning
 from .state import Header
-from .views import UNCHANGED, Unchanged, Update, Value, props, to_sentence, view
+from .views import UNCHANGED, Unchanged, Update, Value, props, view
 
 if TYPE_CHECKING:
     from .page import Page
@@ -98,12 +100,12 @@ def open_location(page: Page, titles: Mapping[str, str], selection: Selection, h
         if wanted and wanted not in unknown:
             update, model = props(choices=choices, value=wanted), wanted
         if len(unknown) == 1:
-            missing.append(f"The model {unknown[0][:80]!r} does not exist here.")
+            missing.append(_("The model {unknown} does not exist here.", unknown=repr(unknown[0][:80])))
         elif unknown:
             names = ", ".join(repr(name[:80]) for name in unknown)
-            missing.append(f"The models {names} do not exist here.")
+            missing.append(_("The models {names} do not exist here.", names=names))
     if missing:
-        gr.Warning(" ".join(missing), duration=10, title="Parts of this address no longer exist")
+        notify_warning(" ".join(missing), duration=10, title="Parts of this address no longer exist")
     return LocationView(
         location=location,
         address=current_location(page, key, model, header.saved_model) | {"visit": location.visit},

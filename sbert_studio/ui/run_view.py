@@ -10,15 +10,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import gradio as gr
-
 from ..errors import StudioError
 from ..evaluation.report import describe_confusions, describe_metric, describe_run, verdict
+from ..i18n import _, join, to_sentence
 from ..losses import loss_title
 from ..services.training_plan import describe_row_reports
 from ..training.events import format_rate
+from .sessions.language import notify_info
 from .state import ModelChoice
-from .views import Value, placeholder, props, to_json, to_sentence
+from .views import Value, placeholder, props, to_json
 
 if TYPE_CHECKING:
     from ..runs.run import Run
@@ -143,7 +143,10 @@ class FollowedRun:
             if not event.get("kept") and isinstance(similarities, Iterable):
                 changes["lines"] = (*(point for point in lines if point[0] < step), (step, tuple(similarities)))
         elif kind == "part":
-            changes |= {"part": f"part {event['number']} of {event['of']}: {event['title']}", "is_new_part": True}
+            changes |= {
+                "part": _("part {number} of {of}: {title}", number=event["number"], of=event["of"], title=event["title"]),
+                "is_new_part": True,
+            }
         elif kind == "partended" and isinstance(after := event.get("after"), Mapping) and isinstance(before := event["before"], Mapping):
             # A resumed run reports the trainings before it again.
             earlier = tuple(one for one in self.ended if one[0] != event["title"])
@@ -160,8 +163,9 @@ class FollowedRun:
         value: Value = {
             "title": run.name,
             "theirs": [run.name, *([origin] if origin not in ("", run.model) else [])],
-            "subtitle": " · ".join(
-                (_describe_status(run), loss_title(run.loss), describe_method(run.method), f"from {origin or run.model}")
+            "subtitle": join(
+                " · ",
+                (_describe_status(run), loss_title(run.loss), describe_method(run.method), _("from {origin}", origin=origin or run.model)),
             ),
             "status": run.status,
             "live": live,
@@ -182,16 +186,20 @@ class FollowedRun:
 
     def _message(self, seen: RunView) -> str:
         run = seen.run
-        message = " ".join(to_sentence(part) for part in (run.message, run.hint) if part)
+        message = join(" ", (to_sentence(part) for part in (run.message, run.hint) if part))
         if seen.stopping:
             message = _STOPPING
         elif run.status == "queued" and seen.waiting:
-            message = f"{seen.waiting} run{'s' if seen.waiting > 1 else ''} before it."
+            message = (
+                _("{waiting} runs before it.", waiting=seen.waiting)
+                if seen.waiting > 1
+                else _("{waiting} run before it.", waiting=seen.waiting)
+            )
         elif seen.kept_until:
-            message += f" This run is deleted after {_describe_day(seen.kept_until)}: download what you want to keep."
+            message += _(" This run is deleted after {day}: download what you want to keep.", day=_describe_day(seen.kept_until))
         message = to_sentence(message.strip()) or to_sentence(self.messages.last)
         if run.model_path is not None and run.status in ("finished", "stopped") and not run.dev_rows and "score" not in run.after:
-            message = f"{to_sentence(_NOT_EVALUATED)} {message}".strip()
+            message = _("{not_evaluated} {message}", not_evaluated=to_sentence(_NOT_EVALUATED), message=message).strip()
         return message
 
     def curves(self) -> Value:
@@ -255,7 +263,7 @@ def use_model(page: Page, chosen: str, owner: object) -> ModelChoice:
         )
     if title is None:
         raise StudioError("this model is no longer there", "choose another one")
-    gr.Info(f"{html.escape(title)} is now used in every tab.", title="Model selected")
+    notify_info(_("{title} is now used in every tab.", title=html.escape(title)), title="Model selected")
     return ModelChoice(props(choices=choices, value=chosen), chosen)
 
 
@@ -264,9 +272,13 @@ def scores_view(run: Run) -> Value | None:
     if before is None or after is None:
         return None
     metric = describe_metric(str(run.after.get("metric", "score")))
-    metric = f"{metric} on {run.dev_rows:,} held-out rows" if run.dev_rows else f"{metric} on held-out rows"
+    metric = (
+        _("{metric} on {dev_rows} held-out rows", metric=metric, dev_rows=f"{run.dev_rows:,}")
+        if run.dev_rows
+        else _("{metric} on held-out rows", metric=metric)
+    )
     if "sd" in run.after:
-        metric = f"{metric}, mean of {len(run.after['each'])} (± {run.after['sd']:.4f})"
+        metric = _("{metric}, mean of {each} (± {sd})", metric=metric, each=len(run.after["each"]), sd=f"{run.after['sd']:.4f}")
     first, *more = [to_sentence(_MINUS.sub("−", words)) for words in describe_run(run.before, run.after)]
     return {
         "metric": metric,
@@ -313,7 +325,7 @@ def _describe_status(run: Run) -> str:
 
 def _describe_day(moment: str) -> str:
     when = datetime.fromisoformat(moment)
-    return f"{when.day} {when:%B %Y}"
+    return _("{day} {month} {year}", day=when.day, month=f"{when:%B}", year=when.year)
 
 
 def _whole(value: object) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import gradio as gr
 
 from ..errors import StudioError
-from ..i18n import to_sentence
+from ..i18n import _, capitalize, join, to_sentence
 from ..training.events import format_rate
 from .page import Page
 from .panel import Panel
@@ -119,7 +119,7 @@ def stop_task(page: Page, session: str, owner: object, task_id: str) -> None:
         if number is not None and TASKS.stop(session, number=number):
             return
     elif task_id.startswith(_JOB):
-        for jobs, _, _ in _background_jobs(page):
+        for jobs, _unused, _unused2 in _background_jobs(page):
             if any(job.id == task_id for job in jobs.list_jobs(visitor)):
                 jobs.stop(visitor, task_id)
                 return
@@ -133,7 +133,7 @@ def job_view(job: JobView | None, what: str = "word vectors") -> Value | None:
     """Return the value of a ``job`` view; ``None`` without a job. ``what``: accessible name of the progress bar."""
     if job is None:
         return None
-    message = " ".join(to_sentence(part) for part in (job.message, job.hint) if part)
+    message = join(" ", (to_sentence(part) for part in (job.message, job.hint) if part))
     if job.stopping:
         message = "Stopping after the current step; nothing of it is saved."
     phase = _capitalize(job.phase) if job.status == "running" else {"queued": "Waiting for its turn"}.get(job.status, "")
@@ -160,21 +160,23 @@ def _task_entry(task: PageTask) -> Value:
         title, done, tab = "File", "File read", task.kind.removesuffix(_FILE_SUFFIX)
     else:
         title, tab = _capitalize(task.kind.replace("-", " ")), ""
-        done = f"{title}: done"
+        done = _("{title}: done", title=title)
     entry = {"id": f"{_TASK}{task.number}", "title": title, "tab": tab, "rate": "", "done": done}
     return entry | _progress(task) | {"stopping": task.status == "running" and task.stop.is_set()}
 
 
 def _job_entry(page: Page, job: JobView, tab: str, done: str) -> Value:
-    rate = f"{format_rate(job.rate)} {job.unit} a second" if job.status == "running" and job.rate and job.unit else ""
+    rate = (
+        _("{rate} {unit} a second", rate=format_rate(job.rate), unit=job.unit) if job.status == "running" and job.rate and job.unit else ""
+    )
     entry = {"id": job.id, "title": job.title, "tab": tab, "rate": rate, "done": done, "stopping": job.stopping}
     return entry | _progress(job, job.unit) | {"theirs": [page.model_title(model) for model in getattr(job.about, "models", ())]}
 
 
 def _progress(task: PageTask | JobView, unit: str = "") -> Value:
     is_running, done, total = task.status == "running", task.done, task.total
-    counted = f"{done:,} of {total:,} {unit}".rstrip() if total else ""
-    phase = " · ".join(filter(None, (_capitalize(task.phase), counted))) if is_running else _STATUS.get(task.status, "done")
+    counted = _("{done} of {total} {unit}", done=f"{done:,}", total=f"{total:,}", unit=unit).rstrip() if total else ""
+    phase = join(" · ", filter(None, (_capitalize(task.phase), counted))) if is_running else _STATUS.get(task.status, "done")
     share, left = (_share(done, total), _seconds_left(done, total, task.rate)) if is_running else (None, None)
     return {"status": task.status, "phase": phase, "share": share, "left": left, "seconds": task.seconds}
 
@@ -184,9 +186,9 @@ def _run_entry(page: Page, run: Run, waiting: int = 0, stopping: bool = False) -
     done, total = int(last.get("run_step") or run.step), int(last.get("run_steps") or run.steps)
     phase = _STATUS.get(run.status, "done")
     if run.status == "running":
-        phase = f"Training · step {done:,} of {total:,}" if done and total else "Training"
+        phase = _("Training · step {done} of {total}", done=f"{done:,}", total=f"{total:,}") if done and total else "Training"
     elif run.status == "queued" and waiting:
-        phase = f"queued behind {waiting}"
+        phase = _("queued behind {waiting}", waiting=waiting)
     rate = float(last.get("pairs_per_second") or 0)
     return {
         "id": run.id,
@@ -196,7 +198,7 @@ def _run_entry(page: Page, run: Run, waiting: int = 0, stopping: bool = False) -
         "status": run.status,
         "phase": phase,
         "share": _share(done, total) if run.status == "running" else None,
-        "rate": f"{format_rate(rate)} rows a second" if rate else "",
+        "rate": _("{rate} rows a second", rate=format_rate(rate)) if rate else "",
         "left": last.get("seconds_left"),
         "seconds": run.seconds,
         "stopping": stopping,
@@ -213,4 +215,4 @@ def _seconds_left(done: int, total: int, rate: float) -> float | None:
 
 
 def _capitalize(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    return capitalize(text)

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sbert_studio.i18n import to_sentence
 from sbert_studio.runs.run import Run
 from sbert_studio.services.results import RunView
 from sbert_studio.ui.run_view import FollowedRun, smooth

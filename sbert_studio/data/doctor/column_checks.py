@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ...i18n import _
 from ..findings import Finding, Fix, Severity, count, drop_rows_fix
 from ..schema.content import profile_column
 from ..schema.labels import is_yes
@@ -32,13 +33,23 @@ def check_swapped_columns(context: CheckContext) -> Iterator[Finding]:
     if roles.target and profile_column(roles.target, ()).is_named_text and not profile_column(roles.target, ()).is_named_target:
         for name in roles.texts:
             if profile_column(name, ()).key in SCORE | LABEL:
-                message = f"the columns {name!r} and {roles.target!r} look swapped: one holds sentences, the other scores or labels"
-                fix = Fix("swap_columns", f"Swap {name} and {roles.target}", {"columns": [name, roles.target]})
+                message = _(
+                    "the columns {name} and {target} look swapped: one holds sentences, the other scores or labels",
+                    name=repr(name),
+                    target=repr(roles.target),
+                )
+                fix = Fix("swap_columns", _("Swap {name} and {target}", name=name, target=roles.target), {"columns": [name, roles.target]})
                 yield Finding("warning", message, tuple(table.lines.tolist()), fix)
     if roles.kind == "triplets" and (rows := _reversed_triplets(context)):
-        _, positive, negative = roles.texts[:3]
-        message = f"{positive!r} and {negative!r} look swapped: the anchor shares more words with the negative in most rows"
-        fix = Fix("swap_columns", f"Swap {positive} and {negative}", {"columns": [positive, negative]})
+        _unused3, positive, negative = roles.texts[:3]
+        message = _(
+            "{positive} and {negative} look swapped: the anchor shares more words with the negative in most rows",
+            positive=repr(positive),
+            negative=repr(negative),
+        )
+        fix = Fix(
+            "swap_columns", _("Swap {positive} and {negative}", positive=positive, negative=negative), {"columns": [positive, negative]}
+        )
         yield Finding("warning", message, rows, fix)
 
 
@@ -70,7 +81,12 @@ def check_swapped_cells(context: CheckContext) -> Iterator[Finding]:
         places = [place for place in not_numbers if not math.isnan(parse_number(cells[place]))]
         if places:
             rows = tuple(table.lines[places].tolist())
-            message = f"{count(len(rows), 'row')} with the text in {roles.target!r} and the score in {name!r}"
+            message = _(
+                "{rows} with the text in {target} and the score in {name}",
+                rows=count(len(rows), "row"),
+                target=repr(roles.target),
+                name=repr(name),
+            )
             fix = Fix("swap_cells", "Swap them back", {"columns": [name, roles.target], "rows": list(rows)})
             yield Finding("warning", message, rows, fix)
 
@@ -91,12 +107,19 @@ def check_number_forms(context: CheckContext) -> Iterator[Finding]:
         return
     if max(roles.low or 0.0, roles.high or 0.0) <= 1 and mixes_percentages(form_of):
         odd = tuple(rows["percent"])
-        yield Finding("info", f"{count(len(odd), 'row')} with the score written as percentages, read as parts of 1: 60% as 0.6", odd)
+        yield Finding(
+            "info", _("{rows} with the score written as percentages, read as parts of 1: 60% as 0.6", rows=count(len(odd), "row")), odd
+        )
         return
     usual, *others = sorted(rows, key=lambda form: -len(rows[form]))
     for form in others:
         odd = tuple(rows[form])
-        message = f"{count(len(odd), 'row')} with the score written {_FORMS[form]}, most others {_FORMS[usual]}: two scales in one column"
+        message = _(
+            "{rows} with the score written {forms}, most others {forms2}: two scales in one column",
+            rows=count(len(odd), "row"),
+            forms=_FORMS[form],
+            forms2=_FORMS[usual],
+        )
         yield Finding("warning", message, odd, drop_rows_fix(odd))
 
 
@@ -107,16 +130,16 @@ def check_constant_columns(context: CheckContext) -> Iterator[Finding]:
         return
     for name, column in zip(roles.texts, examples.texts, strict=True):
         if len(set(column)) == 1:
-            yield Finding("error", f"the column {name!r} holds the same text in every row", context.all_rows)
+            yield Finding("error", _("the column {name} holds the same text in every row", name=repr(name)), context.all_rows)
     for place, column in enumerate(examples.texts):
         for other in range(place):
             if column == examples.texts[other]:
-                names = f"{roles.texts[other]!r} and {roles.texts[place]!r}"
-                yield Finding("error", f"the columns {names} hold the same texts in every row", context.all_rows)
+                names = _("{texts} and {texts2}", texts=repr(roles.texts[other]), texts2=repr(roles.texts[place]))
+                yield Finding("error", _("the columns {names} hold the same texts in every row", names=names), context.all_rows)
     targets = examples.targets
     if targets is not None and bool((targets == targets[0]).all()):
         what = "score" if roles.kind == "scored_pairs" else "label"
-        message = f"every row has the same {what}, so that {roles.target!r} teaches nothing"
+        message = _("every row has the same {what}, so that {target} teaches nothing", what=what, target=repr(roles.target))
         yield Finding("error", message, context.all_rows, _as_positive_pairs(context))
 
 
@@ -125,7 +148,11 @@ def _as_positive_pairs(context: CheckContext) -> Fix | None:
     roles, targets = context.roles, context.examples.targets
     assert roles.target is not None and targets is not None
     is_positive = targets[0] >= _POSITIVE_SCORE if roles.kind == "scored_pairs" else is_yes(roles.labels[int(targets[0])])
-    return Fix("drop_column", f"Remove {roles.target}: use the rows as positive pairs", {"column": roles.target}) if is_positive else None
+    return (
+        Fix("drop_column", _("Remove {target}: use the rows as positive pairs", target=roles.target), {"column": roles.target})
+        if is_positive
+        else None
+    )
 
 
 def check_balance(context: CheckContext) -> Iterator[Finding]:
@@ -141,12 +168,17 @@ def check_balance(context: CheckContext) -> Iterator[Finding]:
     if rare:
         names = ", ".join(f"{labels[index]} ({int(sizes[index]):,})" for index in rare[:6])
         largest = int(sizes.argmax())
-        message = f"the classes are imbalanced: {names} against {labels[largest]} ({int(sizes[largest]):,})"
+        message = _(
+            "the classes are imbalanced: {names} against {labels} ({sizes})",
+            names=names,
+            labels=labels[largest],
+            sizes=f"{int(sizes[largest]):,}",
+        )
         rows = context.rows(np.isin(examples.targets, rare))
         yield Finding("warning", message, rows, _rebalance(context, sizes, rare, rows))
     missing = [labels[index] for index in np.flatnonzero(sizes == 0)]
     if missing:
-        yield Finding("info", f"no usable row has the label {', '.join(missing[:6])}")
+        yield Finding("info", _("no usable row has the label {missing}", missing=", ".join(missing[:6])))
 
 
 def _check_score_balance(context: CheckContext, targets: np.ndarray) -> Iterator[Finding]:
@@ -155,7 +187,7 @@ def _check_score_balance(context: CheckContext, targets: np.ndarray) -> Iterator
     if len(values) > 1 and share > _SAME_SCORE_SHARE:
         others = context.rows(np.flatnonzero(places != sizes.argmax()))
         fix = _undersample(context, (_MAX_IMBALANCE - 1) * len(others)) if len(others) >= _MIN_ROWS else None
-        yield Finding("warning", f"{share:.0%} of the rows have the same score; only these differ", others, fix)
+        yield Finding("warning", _("{share} of the rows have the same score; only these differ", share=f"{share:.0%}"), others, fix)
 
 
 def _rebalance(context: CheckContext, sizes: np.ndarray, rare: list[int], rows: tuple[int, ...]) -> Fix | None:
@@ -164,7 +196,7 @@ def _rebalance(context: CheckContext, sizes: np.ndarray, rare: list[int], rows: 
         return _undersample(context, _MAX_IMBALANCE * int(sizes[rare].min()))
     if len(rare) < np.count_nonzero(sizes) - 1:
         names = " and ".join(context.roles.labels[index] for index in rare[:3]) + (" …" if len(rare) > 3 else "")
-        return drop_rows_fix(rows, f"Remove {names} ({count(len(rows), 'row')})")
+        return drop_rows_fix(rows, _("Remove {names} ({rows})", names=names, rows=count(len(rows), "row")))
     return None
 
 
@@ -179,9 +211,9 @@ def _undersample(context: CheckContext, limit: int) -> Fix:
             dropped.append(generator.permutation(places)[limit:])
     rows = context.rows(np.sort(np.concatenate(dropped)))
     if context.roles.kind == "scored_pairs":
-        return drop_rows_fix(rows, f"Reduce the most common score to {count(limit, 'row')}")
+        return drop_rows_fix(rows, _("Reduce the most common score to {rows}", rows=count(limit, "row")))
     what = "common classes" if len(dropped) > 1 else "common class"
-    return drop_rows_fix(rows, f"Reduce the {what} to {count(limit, 'row')}")
+    return drop_rows_fix(rows, _("Reduce the {what} to {rows}", what=what, rows=count(limit, "row")))
 
 
 def check_singletons(context: CheckContext) -> Iterator[Finding]:
@@ -192,7 +224,10 @@ def check_singletons(context: CheckContext) -> Iterator[Finding]:
     sizes = np.bincount(targets, minlength=len(context.roles.labels))
     rows = context.rows(np.flatnonzero(sizes[targets] == 1))
     if rows:
-        message = f"{count(len(rows), 'category', 'categories')} with a single text, which cannot be paired with another one"
+        message = _(
+            "{categories} with a single text, which cannot be paired with another one",
+            categories=count(len(rows), "category", "categories"),
+        )
         severity: Severity = "error" if len(rows) == len(context.examples) else "info"
         yield Finding(severity, message, rows, None if len(rows) == len(sizes) else drop_rows_fix(rows))
 
@@ -201,7 +236,10 @@ def check_size(context: CheckContext) -> Iterator[Finding]:
     """Report files with fewer than 100 examples: too few to learn much from or to measure a reliable held-out score."""
     number = len(context.examples)
     if number < _MIN_ROWS:
-        yield Finding("error", f"only {count(number, 'usable row')}: too few to train on", context.all_rows)
+        yield Finding("error", _("only {usable_rows}: too few to train on", usable_rows=count(number, "usable row")), context.all_rows)
     elif number < _FEW_ROWS:
-        message = f"only {count(number, 'usable row')}: expect a small gain and an imprecise score; a few hundred rows do far better"
+        message = _(
+            "only {usable_rows}: expect a small gain and an imprecise score; a few hundred rows do far better",
+            usable_rows=count(number, "usable row"),
+        )
         yield Finding("warning", message, context.all_rows)

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from ...errors import StudioError
+from ...i18n import _
 from ...progress import Progress
 from ..convert import PossibleConversion, find_conversions
 from ..dev_file import build_dev_examples, find_reversed_scores
@@ -207,13 +208,15 @@ def _diagnose_dev(
         examples, notes = build_dev_examples(dev, roles, similar)
         if why := find_reversed_scores(train, examples, similar):
             raise StudioError(
-                f"its scores or labels seem to be reversed ({why})",
+                _("its scores or labels seem to be reversed ({why})", why=why),
                 "reverse them, so that they mean what those of the training file mean, or do not use the file",
             )
     except StudioError as error:
-        hint = f"; {error.hint}" if error.hint else ""
-        return None, [Finding("error", f"the held-out file cannot be used: {error.message}{hint}")], None
+        hint = _("; {hint}", hint=error.hint) if error.hint else ""
+        return None, [Finding("error", _("the held-out file cannot be used: {message}{hint}", message=error.message, hint=hint))], None
     account = report_rows(dev, notes, examples.lines)
-    findings = [Finding("warning", f"the held-out file: {account.describe('for validation')}")] if account.skipped else []
-    findings += [Finding(note.severity, f"the held-out file: {note.message}") for note in notes if not note.rows]
+    findings = (
+        [Finding("warning", _("the held-out file: {account}", account=account.describe("for validation")))] if account.skipped else []
+    )
+    findings += [Finding(note.severity, _("the held-out file: {message}", message=note.message)) for note in notes if not note.rows]
     return examples, findings, account

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import StudioError
+from ...i18n import _
 from ..findings import Finding, Fix, drop_rows_fix
 from ..loading.table import Table
 from ..schema.numbers import numbers_of
@@ -35,13 +36,19 @@ def apply_fix(table: Table, fix: Fix) -> Table:
     """
     apply = _FIXES.get(fix.name)
     if apply is None:
-        raise StudioError(f"there is no fix called {fix.name!r}", f"the fixes are: {', '.join(_FIXES)}")
+        raise StudioError(_("there is no fix called {name}", name=repr(fix.name)), _("the fixes are: {fixes}", fixes=", ".join(_FIXES)))
     try:
         fixed = apply(table, fix.values)
     except (KeyError, TypeError, ValueError) as error:
-        raise StudioError(f"the fix {fix.name!r} does not fit {table.name}", "check the file again and use its current fixes") from error
+        raise StudioError(
+            _("the fix {name} does not fit {name2}", name=repr(fix.name), name2=table.name),
+            "check the file again and use its current fixes",
+        ) from error
     if not len(fixed):
-        raise StudioError(f"the fix {fix.name!r} would leave no row of {table.name}", "correct the rows in a spreadsheet instead")
+        raise StudioError(
+            _("the fix {name} would leave no row of {name2}", name=repr(fix.name), name2=table.name),
+            "correct the rows in a spreadsheet instead",
+        )
     return fixed
 
 
@@ -127,7 +134,7 @@ def _change_texts(change: Callable[[str], str]) -> _Apply:
 def remove_markup(text: str) -> str:
     """Remove HTML tags, comments, scripts and styles and decode character entities; return texts without HTML unchanged."""
     plain = text
-    for _ in range(_MOST_ESCAPES):
+    for _unused in range(_MOST_ESCAPES):
         if not ("<" in plain or "&" in plain):
             break
         before, plain = plain, _TAG.sub(lambda tag: "" if tag["inline"] else " ", _HIDDEN.sub(" ", plain))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ...i18n import _
 from ..findings import Finding, Fix, count, drop_rows_fix
 from ..language import LANGUAGE_NAMES, detect_language, detect_main_language, multilingual_model_hint
 from ..split import find_leaks
@@ -32,7 +33,7 @@ def check_duplicates(context: CheckContext) -> Iterator[Finding]:
     is_first[np.unique(keys, return_index=True)[1]] = True
     if not is_first.all():
         rows = context.rows(np.flatnonzero(~is_first))
-        yield Finding("warning", f"{count(len(rows), 'row')} repeating an earlier row", rows, drop_rows_fix(rows))
+        yield Finding("warning", _("{rows} repeating an earlier row", rows=count(len(rows), "row")), rows, drop_rows_fix(rows))
 
     def same_target(a: int, b: int) -> bool:
         return targets is None or abs(float(targets[a]) - float(targets[b])) <= context.target_tolerance
@@ -47,7 +48,7 @@ def check_duplicates(context: CheckContext) -> Iterator[Finding]:
                 earlier.append(index)
     if near:
         rows = context.rows(sorted(near))
-        message = f"{count(len(rows), 'row')} repeating an earlier row except for case, spacing or punctuation"
+        message = _("{rows} repeating an earlier row except for case, spacing or punctuation", rows=count(len(rows), "row"))
         yield Finding("info", message, rows, drop_rows_fix(rows))
 
 
@@ -64,13 +65,13 @@ def check_contradictions(context: CheckContext) -> Iterator[Finding]:
     if context.roles.kind == "scored_pairs":
         values = {"column": context.roles.target, "sets": [list(part) for part in sets]}
         fix = Fix("average_scores", "Keep each pair once, with its mean score", values)
-        yield Finding("warning", f"{count(len(sets), 'pair')} with contradictory scores", rows, fix)
+        yield Finding("warning", _("{pairs} with contradictory scores", pairs=count(len(sets), "pair")), rows, fix)
         return
     if context.roles.kind == "labelled_texts":
         message = count(len(sets), "text in several categories", "texts in several categories")
     else:
         message = count(len(sets), "pair with contradictory labels", "pairs with contradictory labels")
-    yield Finding("warning", message, rows, drop_rows_fix(rows, f"Remove all {count(len(rows), 'row')}"))
+    yield Finding("warning", message, rows, drop_rows_fix(rows, _("Remove all {rows}", rows=count(len(rows), "row"))))
 
 
 def check_self_pairs(context: CheckContext) -> Iterator[Finding]:
@@ -92,7 +93,7 @@ def check_self_pairs(context: CheckContext) -> Iterator[Finding]:
             problem = "rating a text as dissimilar to itself"
     if indices:
         rows = context.rows(indices)
-        yield Finding("warning", f"{count(len(rows), 'row')} {problem}", rows, drop_rows_fix(rows))
+        yield Finding("warning", _("{rows} {problem}", rows=count(len(rows), "row"), problem=problem), rows, drop_rows_fix(rows))
 
 
 def check_leaks(context: CheckContext) -> Iterator[Finding]:
@@ -101,7 +102,11 @@ def check_leaks(context: CheckContext) -> Iterator[Finding]:
         return
     rows = context.rows(np.flatnonzero(find_leaks(context.examples, context.dev)))
     if rows:
-        message = f"{count(len(rows), 'row')} of {len(context.examples):,} with a text that is also in the held-out file"
+        message = _(
+            "{rows} of {examples} with a text that is also in the held-out file",
+            rows=count(len(rows), "row"),
+            examples=f"{len(context.examples):,}",
+        )
         yield Finding("warning", message, rows, _drop_unless_all(context, rows))
 
 
@@ -116,7 +121,12 @@ def check_length(context: CheckContext) -> Iterator[Finding]:
     if excess:
         lost = np.array([sum(excess.get(text, 0) for text in row) for row in zip(*context.examples.texts, strict=True)])
         rows = context.rows(np.flatnonzero(lost))
-        message = f"{count(len(rows), 'row')} with texts longer than {limit} tokens; {count(int(lost.sum()), 'token')} will be cut off"
+        message = _(
+            "{rows} with texts longer than {limit} tokens; {tokens} will be cut off",
+            rows=count(len(rows), "row"),
+            limit=limit,
+            tokens=count(int(lost.sum()), "token"),
+        )
         yield Finding("warning" if len(rows) > _LONG_SHARE * len(context.examples) else "info", message, rows)
 
 
@@ -134,12 +144,21 @@ def check_language(context: CheckContext) -> Iterator[Finding]:
     if share < _FOREIGN_SHARE:
         return
     known = " and ".join(LANGUAGE_NAMES.get(code, code) for code in context.languages)
-    hint = f"{multilingual_model_hint(context.multilingual)}, or train anyway"
+    hint = _("{multilingual_model_hint}, or train anyway", multilingual_model_hint=multilingual_model_hint(context.multilingual))
     rows = context.rows(is_foreign)
     if share > 0.5:
-        yield Finding("warning", f"the texts look like {language.name}, but the model was trained on {known}: {hint}", rows)
+        yield Finding(
+            "warning",
+            _("the texts look like {name}, but the model was trained on {known}: {hint}", name=language.name, known=known, hint=hint),
+            rows,
+        )
     else:
-        message = f"{count(len(rows), 'row')} in another language than {known}, on which the model was trained: {hint}"
+        message = _(
+            "{rows} in another language than {known}, on which the model was trained: {hint}",
+            rows=count(len(rows), "row"),
+            known=known,
+            hint=hint,
+        )
         yield Finding("warning", message, rows, drop_rows_fix(rows))
 
 
@@ -157,10 +176,12 @@ def check_mojibake(context: CheckContext) -> Iterator[Finding]:
     if garbled:
         rows = context.rows(sorted(garbled))
         fix = Fix("repair_text", "Repair these characters", {"columns": columns, "rows": list(rows)})
-        yield Finding("warning", f"{count(len(rows), 'row')} with letters garbled by a wrong encoding, such as Ã© for é", rows, fix)
+        yield Finding(
+            "warning", _("{rows} with letters garbled by a wrong encoding, such as Ã© for é", rows=count(len(rows), "row")), rows, fix
+        )
     if lost:
         rows = context.rows(sorted(lost))
-        message = f"{count(len(rows), 'row')} with characters lost to a wrong encoding (\ufffd)"
+        message = _("{rows} with characters lost to a wrong encoding (�)", rows=count(len(rows), "row"))
         yield Finding("warning", message, rows, _drop_unless_all(context, rows))
 
 
@@ -176,7 +197,7 @@ def check_markup(context: CheckContext) -> Iterator[Finding]:
     if found:
         rows = context.rows(sorted(found))
         fix = Fix("remove_markup", "Remove markup and entities", {"columns": columns, "rows": list(rows)})
-        yield Finding("warning", f"{count(len(rows), 'row')} with HTML in the text, such as <br> or &amp;", rows, fix)
+        yield Finding("warning", _("{rows} with HTML in the text, such as <br> or &amp;", rows=count(len(rows), "row")), rows, fix)
 
 
 def _drop_unless_all(context: CheckContext, rows: tuple[int, ...]) -> Fix | None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ...i18n import _
 from ..cells import cell_text
 from ..findings import Finding, count
 from ..schema.numbers import parse_number
@@ -46,7 +47,7 @@ def _drop_rejected(content: Content) -> Content:
     if not rejected.any() or rejected.all():
         return content
     rows = tuple(content.lines[rejected].tolist())
-    message = f"{count(len(rows), 'row')} that the annotator rejected or ignored, left out"
+    message = _("{rows} that the annotator rejected or ignored, left out", rows=count(len(rows), "row"))
     note = Finding("info", message, rows, skip_reason="rejected or ignored by the annotator")
     return replace(content, data=content.data.filter(~rejected), lines=content.lines[~rejected], notes=(*content.notes, note))
 
@@ -62,7 +63,7 @@ def _read_json_answers(content: Content) -> Content:
                 answers.append(answer)
             else:
                 data = data.set_column(at, name, string_array(answers))
-                notes = (*notes, Finding("info", f"the cells of {name!r} are annotations in JSON; their values were read"))
+                notes = (*notes, Finding("info", _("the cells of {name} are annotations in JSON; their values were read", name=repr(name))))
     return replace(content, data=data, notes=notes)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import StudioError
+from ...i18n import _, join
 from ..cells import LONGEST_CELL, clean
 from ..findings import Finding, Severity, count, drop_rows_fix
 from ..questions import Question
@@ -98,9 +99,17 @@ class RowLog:
                 message = f"{count(len(rows), 'row')} {text}"
                 found.append(Finding(severity, message, rows, drop_rows_fix(rows) if removable else None, left_out))
         if self.spans:
-            each = ", ".join(f"row {row} from {lines:,} lines" for row, lines in list(self.spans.items())[:_SPANS_SHOWN])
+            each = join(
+                ", ",
+                (_("row {row} from {lines} lines", row=row, lines=f"{lines:,}") for row, lines in list(self.spans.items())[:_SPANS_SHOWN]),
+            )
             more = " and so on" if len(self.spans) > _SPANS_SHOWN else ""
-            message = f"{count(len(self.spans), 'row')} read from several lines that may be rows of their own, within quotes: {each}{more}"
+            message = _(
+                "{rows} read from several lines that may be rows of their own, within quotes: {each}{more}",
+                rows=count(len(self.spans), "row"),
+                each=each,
+                more=more,
+            )
             found.append(Finding("warning", message, rows := tuple(self.spans), drop_rows_fix(rows)))
         return tuple(found)
 
@@ -165,18 +174,30 @@ def string_array(cells: Sequence[str]) -> Any:
 def check_cell_length(characters: int, row: int) -> None:
     """Raise a StudioError that names the row if a cell has more characters than ``LONGEST_CELL``."""
     if characters > LONGEST_CELL:
-        message = f"a cell holds {characters:,} characters; at most {LONGEST_CELL:,} are read"
+        message = _(
+            "a cell holds {characters} characters; at most {longest_cell} are read",
+            characters=f"{characters:,}",
+            longest_cell=f"{LONGEST_CELL:,}",
+        )
         raise StudioError(message, "cut that text, or check that its quotation marks pair up", [row])
 
 
 def check_total_length(characters: int, row: int) -> None:
     """Raise a StudioError if the rows up to ``row`` hold more than :data:`MOST_CHARACTERS` characters together."""
     if characters > MOST_CHARACTERS:
-        message = f"the texts have {characters:,} characters by row {row:,}; at most {MOST_CHARACTERS:,} are read from one file"
+        message = _(
+            "the texts have {characters} characters by row {row}; at most {most_characters} are read from one file",
+            characters=f"{characters:,}",
+            row=f"{row:,}",
+            most_characters=f"{MOST_CHARACTERS:,}",
+        )
         raise StudioError(message, "keep the rows and columns that are needed, or split the file")
 
 
 def check_width(columns: int) -> None:
     """Raise a StudioError if a table has more than :data:`MOST_COLUMNS` columns."""
     if columns > MOST_COLUMNS:
-        raise StudioError(f"the table has more than {MOST_COLUMNS:,} columns", "keep the text, score and label columns only")
+        raise StudioError(
+            _("the table has more than {most_columns} columns", most_columns=f"{MOST_COLUMNS:,}"),
+            "keep the text, score and label columns only",
+        )

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, combinations
 
 from ...errors import StudioError
+from ...i18n import _
 from ...progress import Progress
 from ..cells import LONGEST_CELL
 from ..findings import Finding
@@ -54,7 +55,7 @@ def read_csv(source: TableFile, progress: Progress | None = None) -> Content:
     csv.field_size_limit(LONGEST_CELL)  # the module's own limit is 131,072
     start = source.first_lines()
     if not any(line.strip() for line in start):
-        raise StudioError(f"{source.path.name} holds no text", "give a file with at least one row of text")
+        raise StudioError(_("{name} holds no text", name=source.path.name), "give a file with at least one row of text")
     declared = _declared_delimiter(start[0])
     skip = int(declared is not None)
     dialect, questions = detect_dialect(start[skip:], source.suffix, source.delimiter or declared)
@@ -72,7 +73,7 @@ def read_csv(source: TableFile, progress: Progress | None = None) -> Content:
             if layout and halved:
                 width = len(layout.header) or max(len(cells) for _, cells in layout.body) - len(halved)
                 names = ", ".join(repr(layout.names[column]) for column in halved)
-                message = f"decimal commas are not in quotation marks; the two halves of each number in {names} were joined"
+                message = _("decimal commas are not in quotation marks; the two halves of each number in {names} were joined", names=names)
                 notes.append(Finding("info", message))
                 records = _join_decimals(records, width, halved)
         separator = " " if dialect.character == NO_DELIMITER else dialect.character
@@ -83,7 +84,13 @@ def read_csv(source: TableFile, progress: Progress | None = None) -> Content:
 
 def _dialect_notes(dialect: Dialect, suffix: str, width: int) -> Iterator[Finding]:
     if width > 1 and dialect.delimiter != DELIMITER_BY_SUFFIX.get(suffix, dialect.delimiter):
-        yield Finding("info", f"the columns are separated by {DELIMITER_NAMES.get(dialect.delimiter, repr(dialect.delimiter))}")
+        yield Finding(
+            "info",
+            _(
+                "the columns are separated by {delimiter_names}",
+                delimiter_names=DELIMITER_NAMES.get(dialect.delimiter, repr(dialect.delimiter)),
+            ),
+        )
     if dialect.quote != '"':
         yield Finding("info", "single quotation marks around cells were removed")
     if dialect.curly:
@@ -140,7 +147,7 @@ class _RecordShape:
 def _records(lines: Lines, dialect: Dialect, log: RowLog, shape: _RecordShape, skip: int) -> Iterator[Record]:
     """Yield records with their numbers. If quotes do not pair up, the record's first line is cut again with literal quotes."""
     stream = iter(lines)
-    for _ in range(skip):
+    for _unused in range(skip):
         next(stream)
         lines.pending.clear()
     number = width = 0
@@ -275,7 +282,7 @@ def _ask_decimals(layout: Layout, columns: tuple[int, ...]) -> tuple[Question, .
     two = Option("two columns", "--delimiter ,", {"delimiter": ","})
     first = rows[0][1]
     at = columns[0] if columns else len(first) - 2
-    text = f"Are {first[at]},{first[at + 1]} and the like one number, or two columns?"
+    text = _("Are {first},{first2} and the like one number, or two columns?", first=first[at], first2=first[at + 1])
     why = "each row has a number cut in two by a comma, or two whole numbers side by side"
     shown = tuple(ExampleRow(line, tuple(cells)) for line, cells in rows[:3])
     return (Question("delimiter", text, (decimal, two) if columns else (two, decimal), why, shown),)
@@ -324,7 +331,7 @@ def read_text(source: TableFile, progress: Progress | None = None) -> Content:
             columns.append(number, cells)
     data, numbers = columns.finish(names)
     if not len(numbers):
-        raise StudioError(f"{source.path.name} holds no text", "give a file with at least one sentence, one a line")
+        raise StudioError(_("{name} holds no text", name=source.path.name), "give a file with at least one sentence, one a line")
     notes = [*source.encoding_notes(), *log.findings()]
     if at_end and not at_start:
         notes.append(Finding("info", "each line ends with @ and a label; the labels became a column"))

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...errors import StudioError
+from ...i18n import _
 from ..questions import ExampleRow, Option, Question
 from ..schema.names import is_known_name
 from .headers import is_comment, looks_like_names, names_one_column
@@ -158,7 +159,8 @@ def named_dialect(name: str) -> Dialect:
     delimiter = _BY_OPTION_NAME.get(word, name if len(name) == 1 or name in _LONG_DELIMITERS else word)
     if delimiter not in _LONG_DELIMITERS and (len(delimiter) != 1 or delimiter in '\r\n"'):
         raise StudioError(
-            f"{name!r} is not a delimiter", "give one character, or comma, semicolon, tab, bar, blanks, decimal-comma or none"
+            _("{name} is not a delimiter", name=repr(name)),
+            "give one character, or comma, semicolon, tab, bar, blanks, decimal-comma or none",
         )
     return Dialect(delimiter, strip=delimiter == "|", decimals=word == "decimal-comma")
 
@@ -181,16 +183,19 @@ def find_candidates(start: Sequence[str], suffix: str = ".csv") -> list[DialectC
 
 def ask_columns(start: Sequence[str], candidate: DialectCandidate) -> Question:
     """Ask whether a sign in every line separates two columns or is part of the texts."""
-    options = (Option("one text a line", "--delimiter none", {"delimiter": "none"}), candidate.option(f"{candidate.width} columns"))
+    options = (
+        Option("one text a line", "--delimiter none", {"delimiter": "none"}),
+        candidate.option(_("{width} columns", width=candidate.width)),
+    )
     shown = tuple(ExampleRow(number, tuple(row)) for number, row in enumerate(candidate.records(start, _SHOWN_ROWS), start=1))
-    why = f"every line has the same number of {candidate.plural}, but sentences contain them too"
-    return Question("delimiter", f"Do the {candidate.plural} separate columns?", options, why, shown)
+    why = _("every line has the same number of {plural}, but sentences contain them too", plural=candidate.plural)
+    return Question("delimiter", _("Do the {plural} separate columns?", plural=candidate.plural), options, why, shown)
 
 
 def _ask_delimiter(start: Sequence[str], candidates: Sequence[DialectCandidate]) -> Question:
-    options = tuple(one.option(f"by {one.plural}") for one in candidates)
+    options = tuple(one.option(_("by {plural}", plural=one.plural)) for one in candidates)
     shown = tuple(
-        ExampleRow(number, tuple(cell[:_LONGEST_SHOWN] for cell in row), read_as=f"by {one.plural}")
+        ExampleRow(number, tuple(cell[:_LONGEST_SHOWN] for cell in row), read_as=_("by {plural}", plural=one.plural))
         for one in candidates
         for number, row in enumerate(one.records(start, _SHOWN_ROWS), start=1)
     )

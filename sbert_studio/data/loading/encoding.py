@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...errors import StudioError
+from ...i18n import _
 from .codepages import LABELS, detect_codepage
 
 _BLOCK = 1 << 20
@@ -85,7 +86,7 @@ def detect_encoding(path: Path) -> Encoding:
             return encoding
     if b"\0" in sample and (utf16 := _utf16_without_mark(sample)):
         return utf16
-    not_text = StudioError(f"{path.name} is a binary file, not a table", _TEXT_HINT)
+    not_text = StudioError(_("{name} is a binary file, not a table", name=path.name), _TEXT_HINT)
     if _has_noise(sample):
         raise not_text
     fitting, damaged, nul = _count_utf8(path)
@@ -110,7 +111,7 @@ def named_encoding(name: str) -> Encoding:
         codec.incrementaldecoder("replace").decode(bytes(range(256)), True)
     except (LookupError, ValueError):
         hint = "use utf-8, utf-16, cp1252, cp1250, cp1251, koi8-r, gb18030, big5, cp949 (Korean), cp932 or euc-jp (Japanese)"
-        raise StudioError(f"there is no encoding called {name!r}", hint) from None
+        raise StudioError(_("there is no encoding called {name}", name=repr(name)), hint) from None
     if codec.name == "utf-8":
         return Encoding("utf-8-sig", "UTF-8", damaged=True)
     return Encoding(codec.name, LABELS.get(codec.name.replace("-", "_"), name.upper()), damaged=True)
@@ -137,9 +138,9 @@ def _blocks(path: Path) -> Iterator[bytes]:
 def _refuse_binary_format(start: bytes, name: str) -> None:
     for magic, kind, hint in _BINARY_FORMATS:
         if start.startswith(magic):
-            raise StudioError(f"{name} is {kind}, not a table", hint)
+            raise StudioError(_("{name} is {kind}, not a table", name=name, kind=kind), hint)
     if start.lstrip()[:200].lower().startswith((b"<!doctype html", b"<html", b"<table", b"<?xml")):
-        raise StudioError(f"{name} is a web page or XML, not a table", "open it in a spreadsheet and save it as .xlsx or .csv")
+        raise StudioError(_("{name} is a web page or XML, not a table", name=name), "open it in a spreadsheet and save it as .xlsx or .csv")
 
 
 def _has_noise(sample: bytes) -> bool:
@@ -168,7 +169,7 @@ def _utf16_without_mark(sample: bytes) -> Encoding | None:
     """Recognise UTF-16 by the place of its NUL bytes (Latin text), or by what it decodes to (Chinese text)."""
     pairs = len(sample) // 2
     for codec, high, low in (("utf-16-le", 1, 0), ("utf-16-be", 0, 1)):
-        encoding = Encoding(codec, f"{codec[:6].upper()} without a byte order mark")
+        encoding = Encoding(codec, _("{codec} without a byte order mark", codec=codec[:6].upper()))
         high_nul, low_nul = sample[high::2].count(0), sample[low::2].count(0)
         if pairs and high_nul > 0.3 * pairs and low_nul < 0.05 * pairs:
             return encoding

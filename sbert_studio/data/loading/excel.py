@@ -14,6 +14,7 @@ from typing import Any
 from xml.parsers import expat
 
 from ...errors import StudioError
+from ...i18n import _
 from ...progress import Progress
 from ..cells import LONGEST_CELL, cell_text
 from ..findings import SHEET_NOTE_PREFIX, Finding
@@ -80,11 +81,13 @@ def read_workbook(source: TableFile, progress: Progress | None = None) -> Conten
             book = load_workbook(file, read_only=True, data_only=True)
             sheets = [sheet for sheet in book.worksheets if _holds_anything(sheet)]
             if not sheets:
-                raise StudioError(f"{name} holds no text", "give a workbook with at least one row of text")
+                raise StudioError(_("{name} holds no text", name=name), "give a workbook with at least one row of text")
             chosen = _choose_sheet(sheets, name)
             shape = shapes.get(str(getattr(chosen, "_worksheet_path", "")).lstrip("/"), SheetShape())
             if row := shape.disordered:
-                message = f"the rows of {name} are out of order: row {row} occurs twice, or after a row with a higher number"
+                message = _(
+                    "the rows of {name} are out of order: row {row} occurs twice, or after a row with a higher number", name=name, row=row
+                )
                 raise StudioError(message, _SAVE_AGAIN, [row])
             titles = [repr(sheet.title) for sheet in sheets if sheet is not chosen]
             others = ", ".join(titles[:_MOST_TITLES]) + (" …" if len(titles) > _MOST_TITLES else "")
@@ -94,16 +97,33 @@ def read_workbook(source: TableFile, progress: Progress | None = None) -> Conten
             except StudioError as error:
                 if not others:
                     raise
-                hint = f"{error.hint}; it is the sheet {chosen.title!r} that was read, the workbook also holds {others}"
+                hint = _(
+                    "{hint}; it is the sheet {title} that was read, the workbook also holds {others}",
+                    hint=error.hint,
+                    title=repr(chosen.title),
+                    others=others,
+                )
                 raise StudioError(error.message, hint, error.rows) from error
         except _DAMAGE as error:
-            raise StudioError(f"{name} is not a workbook that can be read", _SAVE_AGAIN) from error
+            raise StudioError(_("{name} is not a workbook that can be read", name=name), _SAVE_AGAIN) from error
     notes = content.notes
     if filled:
         notes = (Finding("info", "cells merged over several rows were filled with their value", tuple(filled)), *notes)
     if others:
-        why = f", because {sheets[0].title!r} holds no table" if chosen is not sheets[0] else ""
-        notes = (Finding("info", f"{SHEET_NOTE_PREFIX}{chosen.title!r} was read{why}; the workbook also holds {others}"), *notes)
+        why = _(", because {title} holds no table", title=repr(sheets[0].title)) if chosen is not sheets[0] else ""
+        notes = (
+            Finding(
+                "info",
+                _(
+                    "{sheet_note_prefix}{title} was read{why}; the workbook also holds {others}",
+                    sheet_note_prefix=SHEET_NOTE_PREFIX,
+                    title=repr(chosen.title),
+                    why=why,
+                    others=others,
+                ),
+            ),
+            *notes,
+        )
     return replace(content, notes=notes)
 
 
@@ -141,9 +161,16 @@ def _holds_anything(sheet: Any) -> bool:
 def _rows(sheet: Any, name: str, progress: Progress | None) -> Iterator[Record]:
     for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
         if number > _MOST_ROWS:
-            raise StudioError(f"{name} has more than {_MOST_ROWS:,} rows", "delete the cells far below the table, or save the sheet as CSV")
+            raise StudioError(
+                _("{name} has more than {most_rows} rows", name=name, most_rows=f"{_MOST_ROWS:,}"),
+                "delete the cells far below the table, or save the sheet as CSV",
+            )
         if len(row) > MOST_COLUMNS and any(value is not None for value in row[MOST_COLUMNS:]):
-            raise StudioError(f"{name} has more than {MOST_COLUMNS:,} columns", "keep the text, score and label columns only", [number])
+            raise StudioError(
+                _("{name} has more than {most_columns} columns", name=name, most_columns=f"{MOST_COLUMNS:,}"),
+                "keep the text, score and label columns only",
+                [number],
+            )
         cells = [cell_text(value) for value in row[:MOST_COLUMNS]]
         while cells and not cells[-1].strip():
             cells.pop()
@@ -160,7 +187,7 @@ def _fill_merged(rows: Iterator[Record], merges: Mapping[int, Sequence[tuple[int
         active = {column: (last, value) for column, (last, value) in active.items() if last >= number}
         if active and cells:
             cells += [""] * (max(active) + 1 - len(cells))
-            for column, (_, value) in active.items():
+            for column, (_unused, value) in active.items():
                 cells[column] = cells[column] or value
             filled.append(number)
         for column, last in merges.get(number, ()):
@@ -179,14 +206,17 @@ def scan_workbook(path: Path) -> dict[str, SheetShape]:
         with zipfile.ZipFile(path) as archive:
             return {entry.filename: _scan_part(path.name, archive, entry) for entry in archive.infolist()}
     except (zipfile.BadZipFile, zlib.error, ValueError, OSError, EOFError, RuntimeError, expat.ExpatError) as error:
-        raise StudioError(f"{path.name} is not a workbook that can be read", _SAVE_AGAIN) from error
+        raise StudioError(_("{name} is not a workbook that can be read", name=path.name), _SAVE_AGAIN) from error
 
 
 def _scan_part(workbook: str, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> SheetShape:
     name = entry.filename.lower()
     strings, sheet = name.endswith("sharedstrings.xml"), "worksheets/" in name and name.endswith(".xml")
     if entry.file_size > (_LARGEST_STRINGS if strings else _LARGEST_SHEET if sheet else _LARGEST_OTHER):
-        raise StudioError(f"{workbook} would unpack to {entry.file_size / 2**30:.1f} GiB", "save the sheet as CSV instead")
+        raise StudioError(
+            _("{workbook} would unpack to {file_size} GiB", workbook=workbook, file_size=f"{entry.file_size / 2**30:.1f}"),
+            "save the sheet as CSV instead",
+        )
     scanner = _PartScanner(workbook, strings or sheet)
     with archive.open(entry) as file, suppress(expat.ExpatError):
         # What is not XML (a picture, a macro) ends here at its first bytes, and a truncated part where it breaks off: openpyxl's parser,
@@ -227,7 +257,10 @@ class _PartScanner:
         elif tag == _MERGE and (found := _MERGED_RANGE.fullmatch(attributes.get("ref", ""))) and found[2] != found[3]:
             self._merges += 1
             if self._merges > _MOST_MERGES:
-                raise StudioError(f"{self.workbook} has more than {_MOST_MERGES:,} merged cells", "save the sheet as CSV instead")
+                raise StudioError(
+                    _("{workbook} has more than {most_merges} merged cells", workbook=self.workbook, most_merges=f"{_MOST_MERGES:,}"),
+                    "save the sheet as CSV instead",
+                )
             column = reduce(lambda place, letter: place * 26 + ord(letter) - 64, found[1], 0) - 1
             self.shape.merges.setdefault(int(found[2]), []).append((column, int(found[3])))
 
@@ -238,7 +271,7 @@ class _PartScanner:
         self._cells += 1
         self._characters = 0
         if self._cells > _MOST_CELLS:
-            message = f"{self.workbook} has more than {_MOST_CELLS:,} columns"
+            message = _("{workbook} has more than {most_cells} columns", workbook=self.workbook, most_cells=f"{_MOST_CELLS:,}")
             raise StudioError(message, "keep the text, score and label columns only", [self._row])
         if reference:
             self._check_row(int(_COLUMN_LETTERS.sub("", reference, count=1)))
@@ -248,7 +281,12 @@ class _PartScanner:
             raise ValueError(f"a row of the number {number}")
         if number > _MOST_ROWS:
             shown = f"{number:,}" if number < 10**15 else "a thousand million million or more"
-            message = f"{self.workbook} has a row of the number {shown}; a sheet has at most {_MOST_ROWS:,} rows"
+            message = _(
+                "{workbook} has a row of the number {shown}; a sheet has at most {most_rows} rows",
+                workbook=self.workbook,
+                shown=shown,
+                most_rows=f"{_MOST_ROWS:,}",
+            )
             raise StudioError(message, "remove that row, or save the sheet as CSV")
         return number
 
@@ -257,7 +295,14 @@ class _PartScanner:
         if self._characters > LONGEST_CELL:
             if self._row:
                 check_cell_length(self._characters, self._row)
-            raise StudioError(f"{self.workbook} holds a text of more than {LONGEST_CELL:,} characters", "cut that text")
+            raise StudioError(
+                _(
+                    "{workbook} holds a text of more than {longest_cell} characters",
+                    workbook=self.workbook,
+                    longest_cell=f"{LONGEST_CELL:,}",
+                ),
+                "cut that text",
+            )
 
     def _refuse_entity(self, *_: object) -> None:
         raise ValueError("entities can unfold to gigabytes, and no spreadsheet writes them")

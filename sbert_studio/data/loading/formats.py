@@ -15,6 +15,7 @@ from typing import IO, Any
 
 from ...datasets.layouts import read_dataset_file
 from ...errors import StudioError, is_machine_error
+from ...i18n import _
 from ...progress import Progress, checkpoint
 from .content import Content
 from .csv import read_csv, read_text
@@ -68,7 +69,7 @@ def _choose_reader(source: TableFile) -> Reader | None:
         return read_workbook
     if source.suffix in (".yml", ".yaml"):
         hint = "convert it to CSV or JSON lines: an example a row, with its text and its label"
-        raise StudioError(f"{source.path.name} is YAML, not a table", hint)
+        raise StudioError(_("{name} is YAML, not a table", name=source.path.name), hint)
     return read_json if source.suffix in _JSON else None
 
 
@@ -111,7 +112,7 @@ def _unpacked(path: Path, name: str, max_bytes: int | None) -> Iterator[tuple[Pa
         except _DAMAGE as error:
             if is_machine_error(error):
                 raise
-            raise StudioError(f"{name} is a damaged archive", "download or compress the file again") from error
+            raise StudioError(_("{name} is a damaged archive", name=name), "download or compress the file again") from error
         yield Path(folder) / inner, inner_name
 
 
@@ -123,7 +124,10 @@ def _only_member(archive: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:
     members = [one for one in archive.infolist() if not one.is_dir() and not one.filename.startswith("__MACOSX/")]
     if len(members) != 1:
         listed = ", ".join(one.filename for one in members[:5])
-        raise StudioError(f"{name} is an archive of {len(members)} files: {listed}", "unpack it, and give the table inside")
+        raise StudioError(
+            _("{name} is an archive of {members} files: {listed}", name=name, members=len(members), listed=listed),
+            "unpack it, and give the table inside",
+        )
     return members[0]
 
 
@@ -135,5 +139,8 @@ def _copy(file: IO[bytes], target: Path, name: str, max_bytes: int | None) -> No
             checkpoint()
             size += len(block)
             if size > most:
-                raise StudioError(f"{name} unpacks to more than {most >> 20:,} MiB, the most that is accepted", "give a smaller file")
+                raise StudioError(
+                    _("{name} unpacks to more than {most} MiB, the most that is accepted", name=name, most=f"{most >> 20:,}"),
+                    "give a smaller file",
+                )
             out.write(block)

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from ...i18n import _
 from ..findings import Finding
 from ..schema.content import MISSING_LABELS, have_code_form
 from ..schema.names import is_known_name
@@ -147,15 +148,19 @@ def name_columns(header: Sequence[str], width: int, row: int = 1) -> tuple[list[
             copies[base] += 1
             name = f"{base}_{copies[base] + 1}"
         if name != base:
-            notes.append(Finding("warning", f"two columns are called {base!r}; the later one is read as {name!r}", (row,)))
+            notes.append(
+                Finding(
+                    "warning", _("two columns are called {base}; the later one is read as {name}", base=repr(base), name=repr(name)), (row,)
+                )
+            )
         names[name] = None
     listed = ", ".join(unnamed[:4]) + ("…" if len(unnamed) > 4 else "")
     if not header:
         listed = ", ".join(list(names)[:4]) + ("…" if width > 4 else "")
-        notes.append(Finding("info", f"no header row was found; the columns are called {listed}"))
+        notes.append(Finding("info", _("no header row was found; the columns are called {listed}", listed=listed)))
     elif unnamed:
         subject = "a column without a name is" if len(unnamed) == 1 else "columns without a name are"
-        notes.append(Finding("info", f"{subject} called {listed}", (row,)))
+        notes.append(Finding("info", _("{subject} called {listed}", subject=subject, listed=listed), (row,)))
     return list(names), notes
 
 

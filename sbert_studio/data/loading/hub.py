@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import StudioError, is_machine_error
+from ...i18n import _
 from ...identity import OWNER, Identity
 from ...progress import Progress, checkpoint
 
@@ -36,7 +37,7 @@ def parse_hub_address(address: str | Path) -> tuple[str, str]:
     file = (found[2] or "").strip("/") if found else ""
     if found is None or ".." in str(address) or (file and not file.lower().endswith(".parquet")):
         hint = "write hf://datasets/OWNER/NAME, or …/NAME/FOLDER/file.parquet"
-        raise StudioError(f"{str(address)[:200]!r} is not the address of a public dataset", hint)
+        raise StudioError(_("{address} is not the address of a public dataset", address=repr(str(address)[:200])), hint)
     return found[1], file
 
 
@@ -85,7 +86,7 @@ def describe_hub_failure(status: int) -> tuple[str, str] | None:
     if status == _TOO_MANY_REQUESTS:
         return "the Hugging Face Hub gets too many requests from here", "try again in a few minutes"
     if status >= _SERVER_ERROR:
-        return f"the Hugging Face Hub has a problem of its own (status {status})", "try again later"
+        return _("the Hugging Face Hub has a problem of its own (status {status})", status=status), "try again later"
     return None
 
 
@@ -99,17 +100,25 @@ def _choose_file(repository: str, files: Sequence[str]) -> str:
     by_split = ([name for name in files if re.search(rf"(?:^|[/_-]){split}(?![a-z])", name.lower())] for split in _SPLITS)
     found = sorted(next(filter(None, by_split), files))
     if not found:
-        raise StudioError(f"{repository} holds no Parquet file", "choose another dataset, or download it and give the file")
+        raise StudioError(
+            _("{repository} holds no Parquet file", repository=repository), "choose another dataset, or download it and give the file"
+        )
     if len(found) > 1:
         listed = ", ".join(found[:_MOST_LISTED]) + ("…" if len(found) > _MOST_LISTED else "")
-        raise StudioError(f"{repository} holds {len(found)} evaluation files: {listed}", f"name one: hf://datasets/{repository}/{found[0]}")
+        raise StudioError(
+            _("{repository} holds {found} evaluation files: {listed}", repository=repository, found=len(found), listed=listed),
+            f"name one: hf://datasets/{repository}/{found[0]}",
+        )
     return found[0]
 
 
 def _download(files: Any, source: str, target: Path, most: int, progress: Progress | None) -> None:
     size, done = int(files.info(source).get("size") or 0), 0
     name = source.rsplit("/", 1)[-1]
-    too_large = StudioError(f"{name} is larger than {most >> 20:,} MiB, the most that is accepted", "choose a smaller file of the dataset")
+    too_large = StudioError(
+        _("{name} is larger than {most} MiB, the most that is accepted", name=name, most=f"{most >> 20:,}"),
+        "choose a smaller file of the dataset",
+    )
     if size > most:
         raise too_large
     with files.open(source, "rb") as remote, target.open("wb") as local:
@@ -137,17 +146,23 @@ def _explain(error: BaseException, repository: str, file: str) -> StudioError | 
     status, causes = http_status(error), _causes(error)
     if status == _FORBIDDEN or any(isinstance(one, GatedRepoError) for one in causes):
         hint = "accept it on huggingface.co, and log in with `hf auth login`"
-        return StudioError(f"the dataset {repository} requires its licence to be accepted first", hint)
+        return StudioError(_("the dataset {repository} requires its licence to be accepted first", repository=repository), hint)
     if any(isinstance(one, OfflineModeIsEnabled) for one in causes):
         hint = "unset HF_HUB_OFFLINE, or give a file of your own"
-        return StudioError(f"the dataset {repository} cannot be downloaded: this machine is offline by its settings", hint)
+        return StudioError(
+            _("the dataset {repository} cannot be downloaded: this machine is offline by its settings", repository=repository), hint
+        )
     if isinstance(error, FileNotFoundError) or status in (_UNAUTHORIZED, _NOT_FOUND):
-        no_set = f"there is no public dataset {repository!r}"
-        message = f"{repository} holds no file {file!r}, or there is no such dataset" if file else no_set
+        no_set = _("there is no public dataset {repository}", repository=repr(repository))
+        message = (
+            _("{repository} holds no file {file}, or there is no such dataset", repository=repository, file=repr(file)) if file else no_set
+        )
         return StudioError(message, "check its spelling on huggingface.co/datasets")
     if failure := describe_hub_failure(status):
         return StudioError(*failure)
     if isinstance(error, OSError | HfHubHTTPError) or type(error).__module__.startswith("httpx"):
         hint = "go online and try again, or give a file of your own"
-        return StudioError(f"the dataset {repository} cannot be downloaded: the Hugging Face Hub cannot be reached", hint)
+        return StudioError(
+            _("the dataset {repository} cannot be downloaded: the Hugging Face Hub cannot be reached", repository=repository), hint
+        )
     return None

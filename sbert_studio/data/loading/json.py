@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any
 
 from ...errors import StudioError
+from ...i18n import _
 from ...progress import Progress
 from ..cells import LONGEST_CELL
 from .content import Content, RowLog
@@ -39,7 +40,7 @@ def read_json(source: TableFile, progress: Progress | None = None) -> Content:
     """
     start = "".join(islice(source.chunks(), _FIRST_CHUNKS)).lstrip()
     if not start:
-        raise StudioError(f"{source.path.name} holds no text", _HINT)
+        raise StudioError(_("{name} holds no text", name=source.path.name), _HINT)
     log = RowLog()
     if _is_one_document(start, source.suffix == ".json"):
         content = collect_rows(enumerate(_read_document(source, start[0] == "[", progress), start=1))
@@ -111,7 +112,9 @@ class _ArrayText:
                 return value
             length = len(self.buffer) - self.at
             if length > _LONGEST_ELEMENT:
-                raise self.refuse(f"an element is longer than {_LONGEST_ELEMENT:,} characters", self.number)
+                raise self.refuse(
+                    _("an element is longer than {longest_element} characters", longest_element=f"{_LONGEST_ELEMENT:,}"), self.number
+                )
             if not self._grow(length):
                 raise self.refuse(reason, self.number)
 
@@ -140,7 +143,9 @@ def _read_document(source: TableFile, array: bool, progress: Progress | None) ->
     name = source.path.name
 
     def refuse(reason: str, place: int) -> StudioError:
-        return StudioError(f"{name} is not valid JSON: {reason} (in element {place:,})", _HINT, [place])
+        return StudioError(
+            _("{name} is not valid JSON: {reason} (in element {place})", name=name, reason=reason, place=f"{place:,}"), _HINT, [place]
+        )
 
     chunks = source.chunks(progress)
     if array:
@@ -148,13 +153,15 @@ def _read_document(source: TableFile, array: bool, progress: Progress | None) ->
         return
     if source.path.stat().st_size > _LARGEST_OBJECT:
         limit = _LARGEST_OBJECT >> 20
-        raise StudioError(f"{name} is one JSON object of more than {limit} MiB", "write one JSON object a line (JSONL) instead")
+        raise StudioError(
+            _("{name} is one JSON object of more than {limit} MiB", name=name, limit=limit), "write one JSON object a line (JSONL) instead"
+        )
     try:
         value = _DECODER.decode("".join(chunks).removeprefix("\ufeff"))
     except (ValueError, RecursionError) as error:
         row = getattr(error, "lineno", None)
         reason = getattr(error, "msg", "nested too deeply")
-        raise StudioError(f"{name} is not valid JSON: {reason}", _HINT, [row] if row else []) from None
+        raise StudioError(_("{name} is not valid JSON: {reason}", name=name, reason=reason), _HINT, [row] if row else []) from None
     yield from _rows_of_document(value, name)
 
 
@@ -163,7 +170,7 @@ def _read_lines(lines: Lines, log: RowLog) -> Iterator[tuple[int, Any]]:
         try:
             value = _DECODER.decode(line.removeprefix("\ufeff"))
         except ValueError as error:
-            raise StudioError(f"a line is not valid JSON: {getattr(error, 'msg', error)}", _HINT, [number]) from None
+            raise StudioError(_("a line is not valid JSON: {msg}", msg=getattr(error, "msg", error)), _HINT, [number]) from None
         except RecursionError:
             raise StudioError("a line of JSON is nested too deeply", _HINT, [number]) from None
         yield number, value
@@ -193,7 +200,9 @@ def _rows_of_lists(value: Mapping[str, Any], name: str) -> Iterable[Any]:
     if keys:
         usual = [key for key in _ROW_KEYS if key in keys]
         if len(keys) > 1 and not {"rows", "data"} & set(usual):
-            raise StudioError(f"{name} holds several lists of rows: {', '.join(keys)}", "give each a file of its own")
+            raise StudioError(
+                _("{name} holds several lists of rows: {keys}", name=name, keys=", ".join(keys)), "give each a file of its own"
+            )
         return lists[(usual or keys)[0]]
     if len(lists) < len(value) or len(set(map(len, lists.values()))) > 1:
         return [value]

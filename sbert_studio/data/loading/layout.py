@@ -10,6 +10,7 @@ from itertools import chain, dropwhile, zip_longest
 from typing import NoReturn
 
 from ...errors import StudioError
+from ...i18n import _
 from ..cells import LONGEST_CELL
 from ..findings import Finding, count
 from ..questions import ExampleRow, Option, Question
@@ -132,7 +133,11 @@ def find_layout(rows: Sequence[Row], header: bool | None = None, *, aligned: boo
     doubts: list[Question] = []
     if start:
         words = " ".join(cell.strip() for cell in cells[0] if cell.strip())
-        message = f"{count(start, 'row')} before the table ({words[:_SHOWN]!r}{'…' if start > 1 else ''}), left out"
+        message = (
+            _("{rows} before the table ({words}…), left out", rows=count(start, "row"), words=repr(words[:_SHOWN]))
+            if start > 1
+            else _("{rows} before the table ({words}), left out", rows=count(start, "row"), words=repr(words[:_SHOWN]))
+        )
         notes.append(Finding("info", message, tuple(line for line, _ in rows[:start])))
     at = start
     if named:
@@ -222,7 +227,7 @@ def _read_header_rows(rows: Sequence[Row], start: int) -> tuple[list[str], int, 
         else:
             break
         words = ", ".join(cell.strip() for cell in other if cell.strip())
-        notes.append(Finding("info", f"a second header row, left out: {words[:_SHOWN]}", (rows[at][0],)))
+        notes.append(Finding("info", _("a second header row, left out: {words}", words=words[:_SHOWN]), (rows[at][0],)))
         at += 1
     while names and not names[-1].strip():
         names.pop()
@@ -284,13 +289,13 @@ def _align(
         note = "the header has one name fewer than the rows have cells; the first column, of row numbers, has no name"
         return ["", *names], [Finding("info", note, (line,))], []
     if surplus > 0 and usual > len(names):
-        note = f"the rows have {raw} cells, the header {count(len(names), 'name')}; the last columns have no name"
+        note = _("the rows have {raw} cells, the header {names}; the last columns have no name", raw=raw, names=count(len(names), "name"))
         return names, [Finding("warning", note, (line,))], []
     if surplus < 0 and raw > 1 and len(filled) == raw:
-        note = f"the header has {len(names)} cells, the rows {raw}; its empty cells are left out"
+        note = _("the header has {names} cells, the rows {raw}; its empty cells are left out", names=len(names), raw=raw)
         return filled, [Finding("warning", note, (line,))], []
     if surplus < 0 and raw > 1 and len(body) > 1 and chosen is None:
-        why = f"the first row has {len(names)} cells, the rows below have {raw}"
+        why = _("the first row has {names} cells, the rows below have {raw}", names=len(names), raw=raw)
         shown = tuple(ExampleRow(number, tuple(cells)) for number, cells in (header, *body[:1]))
         options = (Option("yes, the last columns are empty", "--header", {"header": True}), Option("no", "--no-header", {"header": False}))
         return names, [], [Question("header", "Does the first row name the columns, from the left?", options, why, shown)]
@@ -416,4 +421,6 @@ def _is_short_for_column(cell: str, texts: Sequence[str]) -> bool:
 
 def _refuse_second_table(line: int, cells: Sequence[str]) -> NoReturn:
     words = ", ".join(cell.strip() for cell in cells if cell.strip())
-    raise StudioError(f"a second table seems to begin within the file ({words[:80]})", "give each table a file of its own", [line])
+    raise StudioError(
+        _("a second table seems to begin within the file ({words})", words=words[:80]), "give each table a file of its own", [line]
+    )

@@ -16,6 +16,7 @@ from itertools import chain, islice, zip_longest
 from typing import Any
 
 from ...errors import StudioError
+from ...i18n import _
 from ..cells import cell_text
 from ..findings import Finding, Severity, count
 from ..schema.content import count_words
@@ -40,23 +41,37 @@ _MOST_SIDE_BY_SIDE = 3
 
 _NOTES: dict[str, tuple[Severity, Callable[[str, str], str], bool]] = {
     "rows": (
-        "info", lambda keys, n: f"each text in a list of {keys} became a row of its own ({n}); rows of one line share its number", True,
+        "info", lambda keys, n: _("each text in a list of {keys} became a row of its own "
+"({n}); rows of one line share its number",
+keys=keys,
+n=n), True,
     ),
     "same_meaning": (
         "info",
-        lambda keys, n: f"the texts in a list of {keys} are taken to belong together: each makes a pair with the first of its list ({n}); "
-        "rows of one line share its number",
+        lambda keys, n: _("the texts in a list of {keys} are taken to belong together: "
+"each makes a pair with the first of its list ({n}); rows of "
+"one line share its number",
+keys=keys,
+n=n),
         False,
     ),
     "parallel": (
-        "info", lambda keys, n: f"the elements of {keys} at one place make a row ({n}); rows of one line share its number", True,
+        "info", lambda keys, n: _("the elements of {keys} at one place make a row ({n}); rows "
+"of one line share its number",
+keys=keys,
+n=n), True,
     ),
-    "columns": ("info", lambda keys, _: f"the lists of {keys} became columns", True),
-    "objects": ("info", lambda keys, _: f"the parts of {keys} became columns", True),
-    "ignored": ("info", lambda keys, _: f"{keys} belong to the texts of other lists and were left out", True),
-    "annotated": ("info", lambda keys, _: f"annotations read: {keys} (the mean of numbers, or the label that most annotators chose)", True),
-    "disagreeing": ("warning", lambda keys, _: f"annotators disagree about {keys}; it was left empty", False),
-    "kept": ("warning", lambda keys, _: f"{keys} holds lists or objects that cannot be spread; they stay as JSON text", False),
+    "columns": ("info", lambda keys, _unused4: _("the lists of {keys} became columns", keys=keys), True),
+    "objects": ("info", lambda keys, _unused6: _("the parts of {keys} became columns", keys=keys), True),
+    "ignored": ("info", lambda keys, _unused8: _("{keys} belong to the texts of other lists and were left out",
+keys=keys), True),
+    "annotated": ("info", lambda keys, _unused10: _("annotations read: {keys} (the mean of numbers, or the label "
+"that most annotators chose)",
+keys=keys), True),
+    "disagreeing": ("warning", lambda keys, _unused12: _("annotators disagree about {keys}; it was left empty", keys=keys), False),
+    "kept": ("warning", lambda keys, _unused14: _("{keys} holds lists or objects that cannot be spread; they "
+"stay as JSON text",
+keys=keys), False),
 }  # fmt: skip
 """Event → severity, message from the keys and the number of lines, whether one finding names all keys."""
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import StudioError
+from ...i18n import _
 from ...progress import Progress
 from ..cells import LONGEST_CELL, cell_text, clean
 from ..findings import Finding, count
@@ -58,20 +59,28 @@ def read_parquet(source: TableFile, progress: Progress | None = None) -> Content
             for line, row in rows:
                 columns.append(line, [cell_text(value) for value in row])
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise StudioError(f"{path.name} is not a Parquet file that can be read", "write it again, or save it as CSV") from error
+        raise StudioError(
+            _("{name} is not a Parquet file that can be read", name=path.name), "write it again, or save it as CSV"
+        ) from error
     data, lines = columns.finish(names)
     return read_conventions(Content(names, data, lines, dates.notes()))
 
 
 def _check_shape(file: str, names: tuple[str, ...], rows: int) -> None:
     if not names or not rows:
-        raise StudioError(f"{file} holds no rows", "give a file with at least one row of text")
+        raise StudioError(_("{file} holds no rows", file=file), "give a file with at least one row of text")
     if rows > MOST_ROWS:
-        raise StudioError(f"{file} has {rows:,} rows; at most {MOST_ROWS:,} are read", "keep the rows that are needed")
+        raise StudioError(
+            _("{file} has {rows} rows; at most {most_rows} are read", file=file, rows=f"{rows:,}", most_rows=f"{MOST_ROWS:,}"),
+            "keep the rows that are needed",
+        )
     if len(names) > MOST_COLUMNS:
-        raise StudioError(f"{file} has more than {MOST_COLUMNS:,} columns", "keep the text, score and label columns only")
+        raise StudioError(
+            _("{file} has more than {most_columns} columns", file=file, most_columns=f"{MOST_COLUMNS:,}"),
+            "keep the text, score and label columns only",
+        )
     if len(set(names)) < len(names):
-        raise StudioError(f"two columns of {file} have the same name", "give each column a name of its own")
+        raise StudioError(_("two columns of {file} have the same name", file=file), "give each column a name of its own")
 
 
 def _column_sizes(metadata: Any) -> Counter[str]:
@@ -179,8 +188,12 @@ class _DateConverter:
         return tuple(
             Finding(
                 "warning",
-                f"{count(len(rows), 'row')} with a date or time in {name!r} outside the years 1 to 9999, or of an unknown time zone; "
-                "it stays as text, in UTC",
+                _(
+                    "{rows} with a date or time in {name} outside the years 1 to 9999, or of an unknown time zone; it "
+                    "stays as text, in UTC",
+                    rows=count(len(rows), "row"),
+                    name=repr(name),
+                ),
                 tuple(rows),
             )
             for name, rows in self._rows.items()

@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 from ...errors import StudioError
+from ...i18n import _
 from ...progress import Progress
 from ..findings import Finding
 from ..questions import ExampleRow, Option, Question
@@ -42,16 +43,18 @@ class TableFile:
     def open(cls, path: Path, name: str | None = None, *, encoding: str | None, delimiter: str | None, header: bool | None) -> TableFile:
         """Read the first bytes of a file; raise a StudioError if it is missing, empty, a folder, or cannot be read."""
         if path.is_dir():
-            raise StudioError(f"{path.name} is a folder", "give a file")
+            raise StudioError(_("{name} is a folder", name=path.name), "give a file")
         try:
             with path.open("rb") as file:
                 head = file.read(_HEAD)
         except FileNotFoundError:
-            raise StudioError(f"there is no file {path}", "check the path") from None
+            raise StudioError(_("there is no file {path}", path=path), "check the path") from None
         except OSError as error:
-            raise StudioError(f"{path} cannot be read: {error.strerror}", "check the path and its permissions") from None
+            raise StudioError(
+                _("{path} cannot be read: {strerror}", path=path, strerror=error.strerror), "check the path and its permissions"
+            ) from None
         if not head:
-            raise StudioError(f"{path.name} is empty", "give a file with at least one row of text")
+            raise StudioError(_("{name} is empty", name=path.name), "give a file with at least one row of text")
         return cls(path, name or path.name, head, encoding, delimiter, header)
 
     @property
@@ -65,7 +68,9 @@ class TableFile:
 
     def encoding_notes(self) -> tuple[Finding, ...]:
         label = self.encoding.label
-        return () if label.startswith("UTF-8") else (Finding("info", f"the file is in {label}, not UTF-8; it was converted"),)
+        return (
+            () if label.startswith("UTF-8") else (Finding("info", _("the file is in {label}, not UTF-8; it was converted", label=label)),)
+        )
 
     def ask_encoding(self) -> tuple[Question, ...]:
         """Ask for the encoding if the bytes fit several, with lines of the file under each."""
@@ -144,7 +149,7 @@ class Lines:
             if may_be_damaged and "\ufffd" in line:
                 self._had_damage = True
             if len(line) >= LONGEST_LINE and not line.endswith(("\n", "\r")):
-                message = f"line {number} is longer than {LONGEST_LINE:,} characters"
+                message = _("line {number} is longer than {longest_line} characters", number=number, longest_line=f"{LONGEST_LINE:,}")
                 raise StudioError(message, "check that the file is a table of text, one row a line")
             if self._progress and number % _REPORT_EVERY == 0:
                 self._progress(min(self._raw.tell(), self._size), self._size)

@@ -10,6 +10,7 @@ from typing import Any, overload
 import numpy as np
 
 from ...errors import StudioError
+from ...i18n import _
 from ...progress import Progress
 from ...workspace import atomic_file
 from ..cells import cell_text, safe_cell, write_csv, write_rows
@@ -63,12 +64,14 @@ class Table:
         for name in names:
             if name not in self.columns:
                 listed = ", ".join(self.columns[:20]) + ("…" if len(self.columns) > 20 else "")
-                raise StudioError(f"{self.name} has no column {name!r}", f"its columns are: {listed}")
+                raise StudioError(
+                    _("{name} has no column {name2}", name=self.name, name2=repr(name)), _("its columns are: {listed}", listed=listed)
+                )
 
     @property
     def elsewhere(self) -> str:
         """End of a hint that names the other sheets of the workbook, or ``""``."""
-        return "".join(f"; {note.message}" for note in self.notes if note.message.startswith(SHEET_NOTE_PREFIX))
+        return "".join(_("; {message}", message=note.message) for note in self.notes if note.message.startswith(SHEET_NOTE_PREFIX))
 
     def head(self, n: int) -> list[list[str]]:
         """Return the first ``n`` rows, each a list of cells."""
@@ -190,7 +193,10 @@ def read_table(
     path = Path(path)
     if max_bytes is not None and path.is_file() and path.stat().st_size > max_bytes:
         size, limit = path.stat().st_size / 2**20, max_bytes / 2**20
-        raise StudioError(f"{path.name} has {size:,.0f} MiB; at most {limit:,.0f} MiB are accepted", "give a smaller file")
+        raise StudioError(
+            _("{name} has {size} MiB; at most {limit} MiB are accepted", name=path.name, size=f"{size:,.0f}", limit=f"{limit:,.0f}"),
+            "give a smaller file",
+        )
     content = read_content(path, name=name, progress=progress, max_bytes=max_bytes, encoding=encoding, delimiter=delimiter, header=header)
     return unpack_cells(Table(name or path.name, content.names, content.lines, content.notes, content.data, doubts=content.doubts))
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...errors import StudioError
+from ...i18n import _
 from ..findings import Finding, count
 from .labels import inference_class
 from .names import (
@@ -163,7 +164,19 @@ class MissingTexts:
         if not len(self.kept):
             return ()
         rows = tuple(lines[self.kept].tolist())
-        return (Finding("info", f"{count(len(rows), 'row')} with only {quote_cells(self.kept_values)} in {column!r}, {_KEPT}", rows),)
+        return (
+            Finding(
+                "info",
+                _(
+                    "{rows} with only {cells} in {column}, {kept}",
+                    rows=count(len(rows), "row"),
+                    cells=quote_cells(self.kept_values),
+                    column=repr(column),
+                    kept=_KEPT,
+                ),
+                rows,
+            ),
+        )
 
 
 def kept_as_texts(findings: Iterable[Finding]) -> tuple[str, ...]:
@@ -392,8 +405,10 @@ def no_text_error(table: Table, profiles: Sequence[ColumnProfile], hint: str) ->
     """Return the error for a table without a column of text; ``hint`` is the fix unless its texts are in lists or objects."""
     nested = [profile.name for profile in profiles if profile.is_nested]
     if not nested:
-        return StudioError(f"no column of {table.name} looks like text", f"{hint}{table.elsewhere}")
+        return StudioError(
+            _("no column of {name} looks like text", name=table.name), _("{hint}{elsewhere}", hint=hint, elsewhere=table.elsewhere)
+        )
     return StudioError(
-        f"{', '.join(map(repr, nested[:3]))} of {table.name} holds lists or objects, not texts",
+        _("{nested} of {name} holds lists or objects, not texts", nested=", ".join(map(repr, nested[:3])), name=table.name),
         'write each text as a separate value, such as {"question": "…", "answer": "…"}',
     )

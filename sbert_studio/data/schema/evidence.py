@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
+from ...i18n import _
 from .content import blank_missing
 from .labels import BLANK, class_index
 from .numbers import numbers_of, off_scale
@@ -76,7 +77,9 @@ class RankCorrelation(Association):
     none_below = 0.15
 
     def describe(self) -> str:
-        return f"rank correlation {self.rho:.2f} with the similarity by {self.model}, on {self.rows} rows"
+        return _(
+            "rank correlation {rho} with the similarity by {model}, on {rows} rows", rho=f"{self.rho:.2f}", model=self.model, rows=self.rows
+        )
 
 
 @dataclass(frozen=True)
@@ -147,7 +150,11 @@ class ClassSeparation(Association):
 
     def describe(self) -> str:
         means = ", ".join(f"{one.label or BLANK} {one.mean:.2f}" for one in self.means[:6])
-        return f"mean similarity by {self.model}, on {self.rows} rows: {means}{', …' if len(self.means) > 6 else ''}"
+        return (
+            _("mean similarity by {model}, on {rows} rows: {means}, …", model=self.model, rows=self.rows, means=means)
+            if len(self.means) > 6
+            else _("mean similarity by {model}, on {rows} rows: {means}", model=self.model, rows=self.rows, means=means)
+        )
 
 
 @dataclass(frozen=True)
@@ -170,7 +177,12 @@ class NeighborAgreement:
         return self.is_clear and self.share >= 0.98
 
     def describe(self) -> str:
-        return f"the nearest neighbor has the same category for {self.share:.0%} of {self.rows} texts (by chance {self.chance:.0%})"
+        return _(
+            "the nearest neighbor has the same category for {share} of {rows} texts (by chance {chance})",
+            share=f"{self.share:.0%}",
+            rows=self.rows,
+            chance=f"{self.chance:.0%}",
+        )
 
 
 class Evidence:

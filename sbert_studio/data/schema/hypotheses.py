@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...i18n import _
 from ..questions import ExampleRow, Option, Question
 from .content import ColumnProfile, no_text_error
 from .evidence import Evidence
@@ -83,7 +84,9 @@ class SchemaContext:
         """
         texts = [text for text in self.texts if text.name != target]
         if not texts:
-            raise no_text_error(self.table, self.profiles, f"name one of its columns: {', '.join(self.table.columns[:20])}")
+            raise no_text_error(
+                self.table, self.profiles, _("name one of its columns: {columns}", columns=", ".join(self.table.columns[:20]))
+            )
         longest = max(text.words for text in texts)
         return min(texts, key=lambda text: (is_comment_name(text.name), not text.is_named_text, text.words < longest / 2)).name
 
@@ -105,7 +108,8 @@ class SchemaContext:
         """Return a sentence that lists the columns without a part, if there are any."""
         parts = (*roles.texts, roles.target, roles.group, self.find_split())
         left = [one.name for one in self.profiles if one.name not in parts and one.filled and not NEGATIVE.fullmatch(one.key)]
-        return (f"{UNUSED}{', '.join(left[:8])}{' …' if len(left) > 8 else ''}",) if left else ()
+        names = ", ".join(left[:8]) + (" …" if len(left) > 8 else "")
+        return (_("not used for training: {names}", names=names),) if left else ()
 
 
 # --- questions
@@ -150,7 +154,7 @@ def option(
 
 def category_option(text: str, target: str) -> Option:
     """Return the answer that a column categorizes one text of a pair, rather than saying how similar they are."""
-    return option(f"it is a category of {text!r}", "labelled_texts", (text,), target)
+    return option(_("it is a category of {text}", text=repr(text)), "labelled_texts", (text,), target)
 
 
 def ask_columns(table: Table, candidates: Sequence[Sequence[str]], why: str, *, is_favored: bool) -> Question:

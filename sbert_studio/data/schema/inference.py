@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from ...errors import StudioError
+from ...i18n import _, join
 from ..questions import Question
 from .content import is_code, profile_table
 from .evidence import Evidence, SimilarityFunction
@@ -47,7 +48,9 @@ def infer_schema(
         schema = _with_target_of_kinds(table, overrides, schema, kinds, similar)
     roles = schema.roles
     if overrides.order is not None and roles.kind != "labelled_pairs":
-        raise StudioError(f"{roles.kind.replace('_', ' ')} have no label order", "remove the order, or choose the kind labelled_pairs")
+        raise StudioError(
+            _("{kind} have no label order", kind=roles.kind.replace("_", " ")), "remove the order, or choose the kind labelled_pairs"
+        )
     if overrides.scale is not None:
         roles = with_scale(roles, overrides.scale)
     if overrides.group is not None:
@@ -74,7 +77,7 @@ def infer_columns(
         require_kind(kind)
     table.require(*(columns or ()), *((target,) if target else ()))
     if columns is not None and target in columns:
-        raise StudioError(f"the column {target!r} has two roles", "choose a different column for each role")
+        raise StudioError(_("the column {target} has two roles", target=repr(target)), "choose a different column for each role")
     context = SchemaContext(table, profile_table(table), Evidence(table, similar), order, scale)
     if kind is None and columns is not None and len(columns) != 2:
         kind = "triplets" if len(columns) > 2 else "labelled_texts" if target else "sentences"
@@ -137,7 +140,13 @@ def _with_target_of_kinds(
                 continue  # there is none
             if other.roles.target != found.target:
                 what = "labels" if kind == "labelled_pairs" else "scores"
-                note = f"{other.roles.note}, from {other.roles.target!r}: the loss uses {what}, not {found.target!r}"
+                note = _(
+                    "{note}, from {target}: the loss uses {what}, not {target2}",
+                    note=other.roles.note,
+                    target=repr(other.roles.target),
+                    what=what,
+                    target2=repr(found.target),
+                )
                 return replace(other, roles=replace(other.roles, note=note))
     return schema
 
@@ -146,7 +155,7 @@ def _with_group(table: Table, roles: Roles, group: str) -> Roles:
     if group:
         table.require(group)
         if group in (*roles.texts, roles.target):
-            raise StudioError(f"the column {group!r} has two roles", "choose a different column for the group")
+            raise StudioError(_("the column {group} has two roles", group=repr(group)), "choose a different column for the group")
     return replace(roles, group=group or None)
 
 
@@ -191,7 +200,9 @@ def _specified_labelled_texts(context: SchemaContext, columns: Sequence[str] | N
     if target is None:
         found = find_categories(context.profiles, text, context.evidence)
         if not found:
-            raise StudioError(f"{context.table.name} has no column of categories", "name the column, or choose the kind sentences")
+            raise StudioError(
+                _("{name} has no column of categories", name=context.table.name), "name the column, or choose the kind sentences"
+            )
         target = found[0].column
     return Hypothesis(_labelled_texts(context, text, target), EXPLICIT)
 
@@ -199,17 +210,31 @@ def _specified_labelled_texts(context: SchemaContext, columns: Sequence[str] | N
 def _labelled_texts(context: SchemaContext, text: str, target: str) -> Roles:
     counts = Counter(cell.strip() for cell in context.table.column(target) if cell.strip())
     if len(counts) < 2:
-        raise StudioError(f"the column {target!r} has fewer than two categories", "choose another column or kind")
+        raise StudioError(_("the column {target} has fewer than two categories", target=repr(target)), "choose another column or kind")
     if max(counts.values()) < 2:
-        raise StudioError(f"every category of the column {target!r} has a single text", "choose another column or kind")
+        raise StudioError(
+            _("every category of the column {target} has a single text", target=repr(target)), "choose another column or kind"
+        )
     labels = tuple(sorted(counts, key=lambda name: (len(name), name) if name.isdigit() else (0, name)))
     group = context.find_group((text, target))
-    return Roles("labelled_texts", (text,), target, labels=labels, group=group, note=f"{len(labels):,} categories", ordered=False)
+    return Roles(
+        "labelled_texts",
+        (text,),
+        target,
+        labels=labels,
+        group=group,
+        note=_("{labels} categories", labels=f"{len(labels):,}"),
+        ordered=False,
+    )
 
 
 def _ask_category_kind(context: SchemaContext, roles: Roles, best: CategoryTarget, others: Sequence[Reading] = ()) -> Question:
     is_used = roles.kind == "labelled_texts"
-    text = f"{best.classes:,} categories in the column {best.column!r}: should texts of one category be similar?"
+    text = _(
+        "{classes} categories in the column {column}: should texts of one category be similar?",
+        classes=f"{best.classes:,}",
+        column=repr(best.column),
+    )
     others = others or [("sentences", roles.texts, None) if is_used else ("labelled_texts", roles.texts, best.column)]
     return ask_kind(context.table, roles, others, text, best.describe(), is_favored=is_used and best.is_favored)
 
@@ -263,9 +288,11 @@ def _with_tags(context: SchemaContext, text: str, tags: str, category: CategoryT
     if len(cells) > 1 and cells.most_common(1)[0][1] > 1:
         roles, others = _labelled_texts(context, text, tags), [("sentences", (text,), None), *others]
     why = () if category is None else (category.describe(),)
-    reason = f"the column {tags!r} holds several tags in some cells; to use one tag per text, keep only that one in each cell"
-    question = f"The column {tags!r} contains tags, several in some cells: should texts with the same tags be similar?"
-    asked = ask_kind(context.table, roles, others, question, "; ".join((reason, *why)), (text,), is_favored=False)
+    reason = _(
+        "the column {tags} holds several tags in some cells; to use one tag per text, keep only that one in each cell", tags=repr(tags)
+    )
+    question = _("The column {tags} contains tags, several in some cells: should texts with the same tags be similar?", tags=repr(tags))
+    asked = ask_kind(context.table, roles, others, question, join("; ", (reason, *why)), (text,), is_favored=False)
     return Hypothesis(roles, TEXTS if category is None else category.score, why, (asked,))
 
 

@@ -9,6 +9,7 @@ from itertools import combinations, pairwise
 import numpy as np
 
 from ...errors import StudioError
+from ...i18n import _
 from ..questions import ExampleRow, Question
 from .evidence import ClassMean, ClassSeparation, Evidence
 from .hypotheses import EXPLICIT, Hypothesis, SchemaContext, category_option, complete_rows, example_rows, option
@@ -75,7 +76,7 @@ def labelled_pairs(context: SchemaContext, texts: tuple[str, str], target: str) 
         note = "labels 0, 1, 2 read as entailment, neutral, contradiction"
     group = context.find_group((*texts, target))
     roles = Roles("labelled_pairs", texts, target, labels=found.labels, group=group, note=note, ordered=found.is_ordered)
-    why = (f"{target}: {found.why}",) if found.why else ()
+    why = (_("{target}: {why}", target=target, why=found.why),) if found.why else ()
     if found.is_certain:
         return Hypothesis(roles, EXPLICIT, (*why, *context.describe_unused(roles)))
     return Hypothesis(roles, EXPLICIT, why, (_ask_order(context, roles, target, found),))
@@ -85,16 +86,18 @@ def _ask_order(context: SchemaContext, roles: Roles, target: str, label_order: L
     labels, texts, evidence = label_order.labels, roles.texts, context.evidence
     quoted = {label: repr(label) if label else BLANK for label in labels}
     names = ", ".join(list(quoted.values())[:_MOST_NAMED]) + (" …" if len(labels) > _MOST_NAMED else "")
-    text = f"Is this the order from least to most similar: {names}?"
+    text = _("Is this the order from least to most similar: {names}?", names=names)
     if not roles.ordered:
-        text = f"Are the labels {names} without an order, as kinds of relations are?"
+        text = _("Are the labels {names} without an order, as kinds of relations are?", names=names)
     elif len(labels) == 2:
-        text = f"Are pairs labelled {quoted[labels[1]]} more similar than pairs labelled {quoted[labels[0]]}?"
+        text = _(
+            "Are pairs labelled {quoted} more similar than pairs labelled {quoted2}?", quoted=quoted[labels[1]], quoted2=quoted[labels[0]]
+        )
     options = [option("yes", order=labels), option("the other way round", order=labels[::-1])]
     larger = evidence.larger.class_separation(texts, target, labels)  # two neighbours may differ by chance alone
     for order in larger.alternative_orders if larger is not None and set(larger.order) == set(labels) else ():
         if order not in (labels, labels[::-1]):
-            options.append(option(f"no, {' < '.join(quoted[label] for label in order)}", order=order))
+            options.append(option(_("no, {order}", order=" < ".join(quoted[label] for label in order)), order=order))
     options.insert(len(options) if roles.ordered else 0, option("they have no order", order=()))
     separation = evidence.class_separation(texts, target, find_classes(context.table.column(target)))
     if len(labels) > 2 and separation is not None and separation.strength in ("open", "none") and separation.p >= _BY_CHANCE:
@@ -137,8 +140,8 @@ def _specified_order(classes: Sequence[str], order: Sequence[str], target: str) 
     places = [class_index(label, classes) for label in order]
     if sorted(places) != list(range(len(classes))):
         raise StudioError(
-            f"the order {', '.join(order)} does not name each label of {target!r} once",
-            f"its labels are: {format_names(list(classes))}; list all of them, least similar first",
+            _("the order {order} does not name each label of {target} once", order=", ".join(order), target=repr(target)),
+            _("its labels are: {names}; list all of them, least similar first", names=format_names(list(classes))),
         )
     return LabelOrder(tuple(classes[place] for place in places), True, True, "as specified")
 
@@ -152,15 +155,21 @@ def _order_by_words(
         is_doubtful = not words.is_certain and evidence.strength == "strong" and words.family not in ("nli", "yes/no")
         is_silent = words.family in ("numbers", "steps") and not (is_similarity or is_reversed) and evidence.order == order[::-1]
         is_certain = is_doubtful and is_silent and evidence.effect >= _OVERWHELMING and evidence.is_distinct
-        why = evidence.describe() if is_certain else f"the words say {' < '.join(order)}, but {evidence.describe()}"
+        why = (
+            evidence.describe()
+            if is_certain
+            else _("the words say {order}, but {evidence}", order=" < ".join(order), evidence=evidence.describe())
+        )
         return LabelOrder(_add_rare(evidence.order, names) if is_doubtful else order, True, is_certain, why, is_favored=is_doubtful)
     is_favored = not _leans_against(order, evidence)
-    confirmation = f"; {evidence.describe()}" if confirms and evidence is not None else ""
+    confirmation = _("; {evidence}", evidence=evidence.describe()) if confirms and evidence is not None else ""
     if words.is_certain and (is_named or confirms or words.family in ("nli", "yes/no")):
         is_certain = not is_reversed or confirms
-        return LabelOrder(order, True, is_certain, f"the meaning of the labels{confirmation}", is_favored=is_favored)
+        return LabelOrder(
+            order, True, is_certain, _("the meaning of the labels{confirmation}", confirmation=confirmation), is_favored=is_favored
+        )
     if confirms:
-        return LabelOrder(order, True, True, f"the words suggest this order{confirmation}")
+        return LabelOrder(order, True, True, _("the words suggest this order{confirmation}", confirmation=confirmation))
     return LabelOrder(order, True, False, "the words suggest this order, and nothing confirms it", is_favored=is_favored)
 
 
@@ -184,7 +193,7 @@ def _order_around_neutral(names: tuple[str, ...], middle: str, evidence: ClassSe
     if len(means) < 2:
         return LabelOrder((ends[0], middle, ends[1]), True, False, "too few rows of one class", is_favored=False)
     low, high = sorted(means, key=lambda one: one.mean)
-    why = f"{middle} is the middle class; {evidence.describe()}"
+    why = _("{middle} is the middle class; {evidence}", middle=middle, evidence=evidence.describe())
     return LabelOrder((low.label, middle, high.label), True, high.exceeds(low, 3.0), why, is_favored=high.exceeds(low, 2.0))
 
 

@@ -12,6 +12,7 @@ from itertools import permutations
 from typing import Literal
 
 from ...errors import StudioError
+from ...i18n import _
 from .names import CJK, normalize, word_lists, word_set
 from .numbers import parse_number
 
@@ -61,7 +62,8 @@ def find_classes(cells: Sequence[str]) -> tuple[str, ...]:
         raise StudioError("the label column is blank in every row", "choose another column")
     if len(spellings) > _MOST_CLASSES or (len(spellings) > 20 and len(spellings) > total / 3):
         raise StudioError(
-            f"the label column has {len(spellings):,} different values, too many to be classes", "choose another column or kind"
+            _("the label column has {spellings} different values, too many to be classes", spellings=f"{len(spellings):,}"),
+            "choose another column or kind",
         )
     names = sorted(found.most_common(1)[0][0] for found in spellings.values())
     if not any(math.isnan(parse_number(name)) for name in names):
@@ -96,7 +98,7 @@ def class_index(cell: str, labels: Sequence[str]) -> int:
 def describe_labels(labels: Sequence[str], ordered: bool = True) -> str:
     """Describe classes in words: ``labels no, yes``."""
     text = ", ".join(label or BLANK for label in labels[:6]) + ("…" if len(labels) > 6 else "")
-    return f"labels {text}" if ordered else f"labels {text}, without an order"
+    return _("labels {text}", text=text) if ordered else _("labels {text}, without an order", text=text)
 
 
 def _is_missing_label(key: str, spellings: Mapping[str, Counter[str]], total: int) -> bool:

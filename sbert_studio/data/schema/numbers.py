@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 
+from ...i18n import _
 from .names import word_lists
 
 NumberForm = Literal["number", "percent", "fraction"]
@@ -211,11 +212,19 @@ def detect_scale(scores: np.ndarray) -> tuple[float, float]:
 def describe_scale(low: float, high: float) -> str:
     """Describe a scale in words: ``scores 0–5, divided by 5``; if ``low`` is the higher number, reversed."""
     if low > high:
-        return f"scores {high:g}–{low:g}, reversed: {low:g} is least similar and becomes 0, {high:g} is most similar and becomes 1"
-    span = f"scores {low:g}–{high:g}"
+        return _(
+            "scores {high}–{low}, reversed: {low} is least similar and becomes 0, {high} is most similar and becomes 1",
+            high=f"{high:g}",
+            low=f"{low:g}",
+        )
+    span = _("scores {low}–{high}", low=f"{low:g}", high=f"{high:g}")
     if (low, high) == (0.0, 1.0):
-        return f"{span}, taken as they are"
-    return f"{span}, divided by {high:g}" if low == 0.0 else f"{span}, rescaled so that {low:g} becomes 0 and {high:g} becomes 1"
+        return _("{span}, taken as they are", span=span)
+    return (
+        _("{span}, divided by {high}", span=span, high=f"{high:g}")
+        if low == 0.0
+        else _("{span}, rescaled so that {low} becomes 0 and {high} becomes 1", span=span, low=f"{low:g}", high=f"{high:g}")
+    )
 
 
 def find_outliers(scores: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 
 from ...errors import StudioError
+from ...i18n import _
 from ..questions import Question
 from .content import WORDS_OF_A_NAME, ColumnProfile, is_code
 from .evidence import Evidence
@@ -130,12 +131,15 @@ def find_pairs(context: SchemaContext, kind: Kind | None = None, target: str | N
     """Return all pairs of text columns, each in the better order of its two, the likeliest first."""
     texts = [text for text in context.texts if text.name != target]
     if len(texts) < 2:
-        found = f"one column of text ({texts[0].name!r})" if texts else "no column of text"
+        found = _("one column of text ({name})", name=repr(texts[0].name)) if texts else "no column of text"
         names = ", ".join(context.table.columns[:20])
         raise StudioError(
-            f"{context.table.name} has {found}, but pairs need two",
-            f"add the second text, or name two of its columns: {names}; "
-            f"a single column can be used as kind sentences{context.table.elsewhere}",
+            _("{name} has {found}, but pairs need two", name=context.table.name, found=found),
+            _(
+                "add the second text, or name two of its columns: {names}; a single column can be used as kind sentences{elsewhere}",
+                names=names,
+                elsewhere=context.table.elsewhere,
+            ),
         )
 
     def effect(pair: tuple[str, str]) -> float:
@@ -225,7 +229,9 @@ def _target_of_kind(context: SchemaContext, texts: tuple[str, str], kind: Kind |
         targets.sort(key=lambda one: (one.is_scores and context.profile(one.column).distinct > 3, -one.score))
     if not targets:
         what = "scores" if kind == "scored_pairs" else "labels"
-        raise StudioError(f"{context.table.name} has no column of {what}", "name the column, or choose the kind positive_pairs")
+        raise StudioError(
+            _("{name} has no column of {what}", name=context.table.name, what=what), "name the column, or choose the kind positive_pairs"
+        )
     return targets[0].column
 
 
@@ -280,10 +286,10 @@ def _is_worth_asking(context: SchemaContext, one: PairTarget) -> bool:
 
 
 def _describe_doubt(one: PairTarget) -> str:
-    evidence = f"; {one.association.describe()}" if one.association is not None else ""
+    evidence = _("; {association}", association=one.association.describe()) if one.association is not None else ""
     if one.rating == "unknown":
-        return f"the column {one.column!r} does not have the name of a score or a label{evidence}"
-    return f"the column {one.column!r} may be neither a score nor a label{evidence}"
+        return _("the column {column} does not have the name of a score or a label{evidence}", column=repr(one.column), evidence=evidence)
+    return _("the column {column} may be neither a score nor a label{evidence}", column=repr(one.column), evidence=evidence)
 
 
 def _ask_target(
@@ -310,7 +316,7 @@ def _ask_target(
         options.append(category_option(context.longest_text(texts), names[0]))
     text = "Which column contains the score or the label?"
     if len(names) == 1:
-        text = f"Does the column {names[0]!r} say how similar the two texts are?"
+        text = _("Does the column {names} say how similar the two texts are?", names=repr(names[0]))
     rows = rows_with_values(context.table, texts, names)
     return Question("target", text, tuple(options), why, rows, 0 if is_favored else None)
 
@@ -326,15 +332,17 @@ def _doubt_pairs(context: SchemaContext, texts: tuple[str, str], alignment: floa
     """Return why the two texts of a row may not belong together; empty if nothing speaks against it."""
     named = [one for one in context.profiles if rate_target_name(one.name) in ("certain", "likely")]
     if empty := [one.name for one in named if not one.filled]:
-        return f"the column {empty[0]!r} is empty; formulas have no value until a spreadsheet has calculated and saved them"
+        return _(
+            "the column {empty} is empty; formulas have no value until a spreadsheet has calculated and saved them", empty=repr(empty[0])
+        )
     if nested := [one.name for one in named if one.is_nested]:
-        return f"the column {nested[0]!r} holds lists or objects, of which no score or label was read"
+        return _("the column {nested} holds lists or objects, of which no score or label was read", nested=repr(nested[0]))
     if rejected := [name for name in texts if is_negative_name(name)]:
-        return f"the column {rejected[0]!r} is named like a negative, and no column holds its anchor"
+        return _("the column {rejected} is named like a negative, and no column holds its anchor", rejected=repr(rejected[0]))
     if alignment is not None and alignment < _AT_CHANCE:
-        return f"by {context.evidence.model}, the two texts of a row are hardly more similar than texts of different rows"
+        return _("by {model}, the two texts of a row are hardly more similar than texts of different rows", model=context.evidence.model)
     if few := [one for name in texts if (one := context.profile(name)).is_category]:
-        return f"the column {few[0].name!r} holds only {few[0].distinct:,} different texts"
+        return _("the column {name} holds only {distinct} different texts", name=repr(few[0].name), distinct=f"{few[0].distinct:,}")
     return ""
 
 
@@ -356,7 +364,13 @@ def _without_target(context: SchemaContext, pair: ColumnPair) -> Hypothesis:
         return Hypothesis(roles, PAIRS, (question.why,), (question,))
     why = context.describe_unused(roles)
     if alignment is not None:
-        why = (f"the two texts of a row are more similar than texts of different rows in {alignment:.0%} of comparisons", *why)
+        why = (
+            _(
+                "the two texts of a row are more similar than texts of different rows in {alignment} of comparisons",
+                alignment=f"{alignment:.0%}",
+            ),
+            *why,
+        )
     return Hypothesis(roles, PAIRS, why)
 
 
@@ -385,8 +399,8 @@ def _ask_third_text(context: SchemaContext, roles: Roles, third: str) -> Questio
     texts = roles.texts
     every = tuple(one.name for one in context.texts if one.name in texts or _are_comparable(context, one, texts))
     negatives = (*texts, third) if set(every) == {*texts, third} else every
-    text = f"Is {third!r} a negative of {texts[0]!r}, or should it be ignored?"
-    why = f"{third!r} contains similar texts, and nothing tells their role"
+    text = _("Is {third} a negative of {texts}, or should it be ignored?", third=repr(third), texts=repr(texts[0]))
+    why = _("{third} contains similar texts, and nothing tells their role", third=repr(third))
     return ask_kind(context.table, roles, [("triplets", negatives, None)], text, why, (*texts, third), is_favored=False)
 
 
@@ -416,7 +430,11 @@ def specified_triplets(context: SchemaContext, columns: Sequence[str] | None) ->
         found = [text.name for text in context.texts if not is_comment_name(text.name)] or [text.name for text in context.texts]
         if len(found) < 3:
             raise StudioError(
-                f"{context.table.name} has {len(context.texts)} columns of text; triplets need anchor, positive and negative",
+                _(
+                    "{name} has {texts} columns of text; triplets need anchor, positive and negative",
+                    name=context.table.name,
+                    texts=len(context.texts),
+                ),
                 "name three columns, or convert pairs or entailment labels to triplets",
             )
         texts = tuple(found[:3])
@@ -454,12 +472,17 @@ def _check_names(context: SchemaContext, named: tuple[str, ...]) -> Hypothesis |
             return None
         why = "the column names suggest triplets, and no model was used"
         if share is not None:
-            why = f"the model agrees in only {share:.0%} of the sampled rows"
+            why = _("the model agrees in only {share} of the sampled rows", share=f"{share:.0%}")
         others: list[Reading] = [("triplets", (named[1], named[0], *named[2:]), None), ("positive_pairs", named[:2], None)]
         return _ask_negative(context, roles, others, why, is_favored=share is not None)
     if share is None or share > 0.35:
         return Hypothesis(roles, EXPLICIT, ("a column is named as a negative", *context.describe_unused(roles)))
-    why = f"the anchor is more similar to {named[2]!r} than to {named[1]!r} in {1 - share:.0%} of the sampled rows"
+    why = _(
+        "the anchor is more similar to {named} than to {named2} in {share} of the sampled rows",
+        named=repr(named[2]),
+        named2=repr(named[1]),
+        share=f"{1 - share:.0%}",
+    )
     return Hypothesis(roles, EXPLICIT, (why,), (ask_columns(context.table, [named, swapped], why, is_favored=False),))
 
 
@@ -469,11 +492,17 @@ def _check_numbered(context: SchemaContext, names: tuple[str, ...]) -> Hypothesi
         return None
     share = context.evidence.positive_share(*names[:3])
     if share is not None and share >= _CLEAR:
-        why = f"{names[0]!r} is more similar to {names[1]!r} than to {names[2]!r} in {share:.0%} of the sampled rows"
+        why = _(
+            "{names} is more similar to {names2} than to {names3} in {share} of the sampled rows",
+            names=repr(names[0]),
+            names2=repr(names[1]),
+            names3=repr(names[2]),
+            share=f"{share:.0%}",
+        )
         return Hypothesis(_triplets(context, names), BY_EVIDENCE, (why,))
     why = "nothing tells which text is the negative"
     if share is not None:
-        why = f"the second text is more similar to the first than the third is in {share:.0%} of the sampled rows"
+        why = _("the second text is more similar to the first than the third is in {share} of the sampled rows", share=f"{share:.0%}")
     order, other = names, (names[0], names[2], names[1])
     if share is not None and share <= 0.3:
         order, other = other, order
@@ -498,11 +527,17 @@ def _triplet_by_evidence(context: SchemaContext) -> Hypothesis | None:
     names = (first, second, *negatives)
     roles = _triplets(context, names)
     quoted = " and ".join(map(repr, negatives))
-    why = f"{first!r} and {second!r} are more similar to each other than to {quoted} in {share:.0%} of the sampled rows"
+    why = _(
+        "{first} and {second} are more similar to each other than to {quoted} in {share} of the sampled rows",
+        first=repr(first),
+        second=repr(second),
+        quoted=quoted,
+        share=f"{share:.0%}",
+    )
     is_shared = all(_shares_texts(context, name, texts) for name in negatives)
     stems = {normalize(name).rstrip("0123456789abc") for name in negatives}
     if is_shared or all(map(is_bad_name, negatives)) or (len(negatives) > 1 and len(stems) == 1):
-        reason = f"{why}, and its texts recur in the other columns" if is_shared else why
+        reason = _("{why}, and its texts recur in the other columns", why=why) if is_shared else why
         return Hypothesis(roles, BY_EVIDENCE, (reason, *context.describe_unused(roles)))
     others: list[Reading] = [("positive_pairs", (first, second), None), ("triplets", (second, first, *negatives), None)]
     return _ask_negative(context, roles, others, why, is_favored=True)
@@ -510,7 +545,12 @@ def _triplet_by_evidence(context: SchemaContext) -> Hypothesis | None:
 
 def _ask_negative(context: SchemaContext, roles: Roles, others: Sequence[Reading], why: str, *, is_favored: bool) -> Hypothesis:
     anchor, positive, *negatives = roles.texts
-    text = f"Is {positive!r} similar to {anchor!r}, and {' and '.join(map(repr, negatives))} not?"
+    text = _(
+        "Is {positive} similar to {anchor}, and {negatives} not?",
+        positive=repr(positive),
+        anchor=repr(anchor),
+        negatives=" and ".join(map(repr, negatives)),
+    )
     return Hypothesis(roles, BY_EVIDENCE, (why,), (ask_kind(context.table, roles, others, text, why, is_favored=is_favored),))
 
 

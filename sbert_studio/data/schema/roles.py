@@ -12,6 +12,7 @@ from decimal import Decimal
 from typing import Any, Literal, get_args
 
 from ...errors import StudioError
+from ...i18n import _
 from ..findings import Fix
 from ..questions import Question
 
@@ -64,18 +65,34 @@ class Roles:
         require_kind(self.kind)
         least, most = _TEXTS[self.kind]
         if not least <= len(self.texts) <= most:
-            needed = f"{least}" if least == most else f"at least {least}"
+            needed = f"{least}" if least == most else _("at least {least}", least=least)
             raise StudioError(
-                f"{self.kind.replace('_', ' ')} need {needed} text column{'s' if needed != '1' else ''}, not {len(self.texts)}",
+                (
+                    _(
+                        "{kind} need {needed} text column, not {texts}",
+                        kind=self.kind.replace("_", " "),
+                        needed=needed,
+                        texts=len(self.texts),
+                    )
+                    if needed == "1"
+                    else _(
+                        "{kind} need {needed} text columns, not {texts}",
+                        kind=self.kind.replace("_", " "),
+                        needed=needed,
+                        texts=len(self.texts),
+                    )
+                ),
                 "choose the columns, or another kind",
             )
         if len(set(self.texts)) < len(self.texts) or self.target in self.texts:
             raise StudioError("one column has two roles", "choose a different column for each role")
         if self.kind in _TARGETS and self.target is None:
-            raise StudioError(f"{self.kind.replace('_', ' ')} need a column of {_TARGETS[self.kind]}", "choose it")
+            raise StudioError(
+                _("{kind} need a column of {targets}", kind=self.kind.replace("_", " "), targets=_TARGETS[self.kind]), "choose it"
+            )
         if self.kind == "scored_pairs" and not (self.low is not None and self.high is not None and self.low != self.high):
             raise StudioError(
-                f"the score scale from {self.low} to {self.high} is empty",
+                _("the score scale from {low} to {high} is empty", low=self.low, high=self.high),
                 "give two different scores, for least similar and most similar",
             )
 
@@ -114,7 +131,7 @@ class InferredSchema:
 def require_kind(kind: str) -> None:
     """Raise a StudioError unless ``kind`` is one of :data:`KINDS`."""
     if kind not in KINDS:
-        raise StudioError(f"{kind!r} is not a kind of examples", f"choose one of {', '.join(KINDS)}")
+        raise StudioError(_("{kind} is not a kind of examples", kind=repr(kind)), _("choose one of {kinds}", kinds=", ".join(KINDS)))
 
 
 NO_ORDER = "none"
@@ -203,7 +220,10 @@ def parse_order(text: str) -> tuple[str, ...]:
         return ()
     labels = tuple(label.strip() for label in _parse_list(text))
     if len(labels) < 2 or len(set(labels)) < len(labels):
-        raise StudioError(f"{text!r} is not an order of labels", "list all labels separated by commas, least similar first, such as no,yes")
+        raise StudioError(
+            _("{text} is not an order of labels", text=repr(text)),
+            "list all labels separated by commas, least similar first, such as no,yes",
+        )
     return labels
 
 
@@ -211,7 +231,9 @@ def parse_columns(text: str) -> tuple[str, ...]:
     """Parse column names separated by commas; one that holds a comma is quoted, as in a CSV."""
     names = [name.strip() for name in _parse_list(text)]
     if not names or not all(names):
-        raise StudioError(f"{text!r} does not name any columns", "list column names separated by commas, such as sentence1,sentence2")
+        raise StudioError(
+            _("{text} does not name any columns", text=repr(text)), "list column names separated by commas, such as sentence1,sentence2"
+        )
     return tuple(names)
 
 
@@ -226,18 +248,20 @@ def parse_scale(text: str) -> tuple[float, float]:
     """Parse ``0-5`` as (0.0, 5.0); ``-1 to 1`` and, if 0 is most similar, ``5-0`` work too."""
     found = _SCALE.fullmatch(text)
     if not found or not all(math.isfinite(float(end)) for end in found.groups()):
-        raise StudioError(f"{text[:80]!r} is not a scale", "give the lowest and the highest score, such as 0-5")
+        raise StudioError(_("{text} is not a scale", text=repr(text[:80])), "give the lowest and the highest score, such as 0-5")
     return float(found[1]), float(found[2])
 
 
 def format_scale(low: float, high: float) -> str:
     """Return a scale as :func:`parse_scale` reads it: ``0-5``; ``-1 to 1``; ``5-0`` if 0 is most similar."""
     first, last = (f"{Decimal(repr(float(end))).normalize():f}" for end in (low, high))
-    return f"{first}-{last}" if low >= 0 and high >= 0 else f"{first} to {last}"
+    return f"{first}-{last}" if low >= 0 and high >= 0 else _("{first} to {last}", first=first, last=last)
 
 
 def _parse_list(text: str) -> list[str]:
     try:
         return next(csv.reader([text], skipinitialspace=True), [])
     except csv.Error as error:
-        raise StudioError(f"{text[:80]!r} cannot be read as a list: {error}", "write it on one line, separated by commas") from None
+        raise StudioError(
+            _("{text} cannot be read as a list: {error}", text=repr(text[:80]), error=error), "write it on one line, separated by commas"
+        ) from None

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...errors import StudioError
+from ...i18n import _
 from ..questions import ExampleRow, Option, Question
 from .evidence import Evidence, RankCorrelation
 from .hypotheses import EXPLICIT, Hypothesis, SchemaContext, complete_rows, example_rows, option
@@ -45,7 +46,11 @@ def scored_pairs(context: SchemaContext, texts: tuple[str, str], target: str) ->
     good = scores[~np.isnan(scores)]
     if len(good) * 2 < len(scores) or not len(good):
         bad = context.table.lines[np.isnan(scores)][:100].tolist()
-        raise StudioError(f"the column {target!r} contains words, not scores", "choose the kind labelled_pairs, or another column", bad)
+        raise StudioError(
+            _("the column {target} contains words, not scores", target=repr(target)),
+            "choose the kind labelled_pairs, or another column",
+            bad,
+        )
     found = context.evidence.rank_correlation(texts, target)
     outliers = find_outliers(good)
     known = without_codes(good[~np.isin(good, outliers)])
@@ -60,9 +65,15 @@ def scored_pairs(context: SchemaContext, texts: tuple[str, str], target: str) ->
     check = _ScaleCheck(context, roles, target, low, high, scores, found)
     why: tuple[str, ...] = ()
     if rate_target_name(target) in ("certain", "likely"):
-        why = (f"{target!r} is the name of a {'distance' if is_distance_name(target) else 'score'}",)
+        why = (
+            (
+                _("{target} is the name of a distance", target=repr(target))
+                if is_distance_name(target)
+                else _("{target} is the name of a score", target=repr(target))
+            ),
+        )
     if found is not None:
-        why = (*why, f"{target}: {found.describe()}")
+        why = (*why, _("{target}: {found}", target=target, found=found.describe()))
     question = None
     if context.scale is None:
         if mixes_percentages(context.table.column(target)):
@@ -85,7 +96,7 @@ def with_scale(roles: Roles, scale: tuple[float, float]) -> Roles:
         StudioError: they have no scores.
     """
     if roles.kind != "scored_pairs":
-        raise StudioError(f"{roles.kind.replace('_', ' ')} have no scale", "remove the scale, or choose the kind scored_pairs")
+        raise StudioError(_("{kind} have no scale", kind=roles.kind.replace("_", " ")), "remove the scale, or choose the kind scored_pairs")
     return replace(roles, low=scale[0], high=scale[1], note=describe_scale(*scale))
 
 
@@ -134,7 +145,12 @@ class _ScaleCheck:
             option("yes", scale=(self.low, self.high)),
             option("the other way round", scale=(self.high, self.low)),
         )
-        text = f"Does a {self.target} of {self.high:g} mean most similar, and one of {self.low:g} least similar?"
+        text = _(
+            "Does a {target} of {high} mean most similar, and one of {low} least similar?",
+            target=self.target,
+            high=f"{self.high:g}",
+            low=f"{self.low:g}",
+        )
         return Question("scale", text, options, why, rows, proposed)
 
     def _doubt_direction(self) -> str:
@@ -144,20 +160,26 @@ class _ScaleCheck:
             if self.evidence.similar is not None:
                 return ""
             if has_open_direction(target):
-                return f"{target!r} may begin at the best or at the worst, and no model was used"
-            return f"{target!r} is the name of a distance, and no model was used" if is_reversed else ""
+                return _("{target} may begin at the best or at the worst, and no model was used", target=repr(target))
+            return _("{target} is the name of a distance, and no model was used", target=repr(target)) if is_reversed else ""
         is_opposite = (found.rho < 0) != is_reversed
         if explained_reversal(target, min(self.low, self.high), max(self.low, self.high)) is not None:
-            return f"its name explains the scale, but {found.describe()}" if found.strength == "strong" and is_opposite else ""
+            return (
+                _("its name explains the scale, but {found}", found=found.describe()) if found.strength == "strong" and is_opposite else ""
+            )
         if (found.is_faint or found.strength in ("strong", "some")) and is_opposite:
-            return f"higher scores belong to {'more' if is_reversed else 'less'} similar texts: {found.describe()}"
+            return (
+                _("higher scores belong to more similar texts: {found}", found=found.describe())
+                if is_reversed
+                else _("higher scores belong to less similar texts: {found}", found=found.describe())
+            )
         is_unconfirmed = is_reversed and is_distance_name(target) and found.rho > -0.15
-        return f"{target!r} is the name of a distance, and the model does not confirm it" if is_unconfirmed else ""
+        return _("{target} is the name of a distance, and the model does not confirm it", target=repr(target)) if is_unconfirmed else ""
 
     def ask_percentages(self) -> tuple[Question | None, str]:
         """Ask whether 0.6 beside percentages is 60% or 0.6%, unless values or model decide it; and return how the scores are read."""
         cells, table = self.context.table.column(self.target), self.context.table
-        reason = f"{self.target}: percentages and fractions are read on one scale: 60% as 0.6"
+        reason = _("{target}: percentages and fractions are read on one scale: 60% as 0.6", target=self.target)
         as_written = self.evidence.rank_correlation(self.roles.texts, self.target, as_written=True)
         if self.found is None or as_written is None:
             if any(number_form(cell) == "number" and 0 < parse_number(cell) < 1 for cell in set(cells)):
@@ -165,19 +187,24 @@ class _ScaleCheck:
             why = "some are written as percentages, others as plain 0 or 1"
         else:
             rho, model = self.found.rho, self.found.model
-            why = f"read so, the rank correlation with the similarity by {model} is {rho:.2f}, as they are written {as_written.rho:.2f}"
+            why = _(
+                "read so, the rank correlation with the similarity by {model} is {rho}, as they are written {rho2}",
+                model=model,
+                rho=f"{rho:.2f}",
+                rho2=f"{as_written.rho:.2f}",
+            )
             if self.found.effect > as_written.effect:
-                return None, f"{reason}; {why}"
+                return None, _("{reason}; {why}", reason=reason, why=why)
         complete = complete_rows(table, self.roles.texts)
         plain = [place for place in complete if number_form(cells[place]) == "number" and parse_number(cells[place])]
         percents = [place for place in complete if number_form(cells[place]) == "percent"]
         example = cells[plain[0]].strip() if plain else "1"
         share = 100 * parse_number(example)
         options = (
-            option(f"{example} is {share:g}%", scale=(self.low, self.high)),
-            option(f"{example} is {example}%", scale=(100 * self.low, 100 * self.high)),
+            option(_("{example} is {share}%", example=example, share=f"{share:g}"), scale=(self.low, self.high)),
+            option(_("{example} is {example}%", example=example), scale=(100 * self.low, 100 * self.high)),
         )
-        text = f"Is a {self.target} of {example}, beside percentages, {share:g}%?"
+        text = _("Is a {target} of {example}, beside percentages, {share}%?", target=self.target, example=example, share=f"{share:g}")
         return Question("scale", text, options, why, self._rows([*plain[:2], *percents[:1]])), reason
 
     def ask_zero(self) -> Question | None:
@@ -190,7 +217,12 @@ class _ScaleCheck:
         zero, one = means.get(0.0), means.get(1.0)
         if zero is None or one is None or not zero.exceeds(one, _ERRORS):
             return None
-        why = f"pairs of 0 are more similar than pairs of 1: {zero.mean:.2f} and {one.mean:.2f} by {self.evidence.model}"
+        why = _(
+            "pairs of 0 are more similar than pairs of 1: {mean} and {mean2} by {model}",
+            mean=f"{zero.mean:.2f}",
+            mean2=f"{one.mean:.2f}",
+            model=self.evidence.model,
+        )
         options = (option("yes, skip these rows", scale=(1.0, self.high)), option("no, it is the lowest score", scale=(0.0, self.high)))
         return self._ask_missing([0.0], options, why, None)
 
@@ -201,8 +233,18 @@ class _ScaleCheck:
         contradictions = list(map(self._contradict_scale_end, sides))
         numbers = " and ".join(f"{one:g}" for one in outliers)
         if all(contradictions):
-            return None, f"{self.target}: {numbers} means no answer; {', '.join(contradictions)}"
-        why = f"{numbers} is far outside all other scores, {others.min():g} to {others.max():g}"
+            return None, _(
+                "{target}: {numbers} means no answer; {contradictions}",
+                target=self.target,
+                numbers=numbers,
+                contradictions=", ".join(contradictions),
+            )
+        why = _(
+            "{numbers} is far outside all other scores, {others} to {others2}",
+            numbers=numbers,
+            others=f"{others.min():g}",
+            others2=f"{others.max():g}",
+        )
         is_direction_open, is_reversed = bool(self._doubt_direction()), self.low > self.high
         least, most = sorted((self.low, self.high))
         wide = (min(least, float(outliers.min())), max(most, float(outliers.max())))
@@ -210,7 +252,12 @@ class _ScaleCheck:
         for answer, ends in (("no answer: skip the rows", (least, most)), ("an ordinary score", wide)):
             for backwards in (is_reversed, not is_reversed)[: 2 if is_direction_open else 1]:
                 low, high = ends[::-1] if backwards else ends
-                options.append(option(f"{answer}; {high:g} is most similar" if is_direction_open else answer, scale=(low, high)))
+                options.append(
+                    option(
+                        _("{answer}; {high} is most similar", answer=answer, high=f"{high:g}") if is_direction_open else answer,
+                        scale=(low, high),
+                    )
+                )
         return self._ask_missing(outliers, tuple(options), why, 0 if is_usual_code(outliers) else None), why
 
     def _contradict_scale_end(self, outliers: np.ndarray) -> str:
@@ -238,7 +285,12 @@ class _ScaleCheck:
         if mannwhitneyu(odd, end, alternative="less" if is_most_similar else "greater").pvalue >= 0.01:
             return ""
         which = "highest" if is_above else "lowest"
-        return f"mean similarity of its pairs {odd.mean():.2f}, of pairs with the {which} other scores {end.mean():.2f}"
+        return _(
+            "mean similarity of its pairs {odd}, of pairs with the {which} other scores {end}",
+            odd=f"{odd.mean():.2f}",
+            which=which,
+            end=f"{end.mean():.2f}",
+        )
 
     def _similarities(self, rows: np.ndarray) -> np.ndarray:
         some = rows[np.linspace(0, len(rows) - 1, min(_OUTLIER_ROWS, len(rows))).astype(np.int64)]
@@ -248,7 +300,11 @@ class _ScaleCheck:
         return known
 
     def _ask_missing(self, numbers: Sequence[float] | np.ndarray, options: tuple[Option, ...], why: str, proposed: int | None) -> Question:
-        text = f"Does a {self.target} of {' or '.join(f'{one:g}' for one in numbers)} mean that there is no answer?"
+        text = _(
+            "Does a {target} of {numbers} mean that there is no answer?",
+            target=self.target,
+            numbers=" or ".join(f"{one:g}" for one in numbers),
+        )
         places = [place for place in complete_rows(self.context.table, self.roles.texts) if self.scores[place] in numbers][:3]
         return Question("scale", text, options, why, self._rows(places), proposed)
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...errors import StudioError
+from ...i18n import _
 from .content import ColumnProfile
 from .evidence import UNNAMED_MODEL, Association, ClassSeparation, Evidence, NeighborAgreement, RankCorrelation
 from .labels import find_classes, is_blank_class, order_by_words
@@ -334,13 +335,16 @@ class CategoryTarget(ColumnHypothesis):
 
     def describe(self) -> str:
         if not isinstance(self.association, ClassSeparation):
-            return f"{self.column}: no model was used"
+            return _("{column}: no model was used", column=self.column)
         if self.neighbors is not None and self.neighbors.is_clear:
-            return f"{self.column}: by {self.model}, {self.neighbors.describe()}"
+            return _("{column}: by {model}, {neighbors}", column=self.column, model=self.model, neighbors=self.neighbors.describe())
         means = {one.label: one.mean for one in self.association.means}
-        return (
-            f"{self.column}: similarity by {self.model} of two texts of the same category {means['same']:.2f}, "
-            f"of different categories {means['different']:.2f}"
+        return _(
+            "{column}: similarity by {model} of two texts of the same category {same}, of different categories {different}",
+            column=self.column,
+            model=self.model,
+            same=f"{means['same']:.2f}",
+            different=f"{means['different']:.2f}",
         )
 
     @property
@@ -349,10 +353,14 @@ class CategoryTarget(ColumnHypothesis):
         if self.neighbors is None or not self.neighbors.is_saturated:
             return ""
         share, rows = self.neighbors.share, self.neighbors.rows
-        return (
-            f"{self.model} already separates the categories of {self.column!r} (for {share:.0%} of {rows} texts the nearest neighbor is of "
-            "the same category), so training on them can hardly improve it: train on examples that it confuses, such as categories that "
-            "overlap on the map"
+        return _(
+            "{model} already separates the categories of {column} (for {share} of {rows} texts the nearest "
+            "neighbor is of the same category), so training on them can hardly improve it: train on examples "
+            "that it confuses, such as categories that overlap on the map",
+            model=self.model,
+            column=repr(self.column),
+            share=f"{share:.0%}",
+            rows=rows,
         )
 
 

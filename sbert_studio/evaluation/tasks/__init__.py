@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ...data.schema.roles import KINDS, Kind
 from ...errors import StudioError
+from ...i18n import _
 from .base import TASK_REGISTRY, DataShape, EncodedExamples, Task, TaskData
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def get_task(name: str) -> Task:
         StudioError: there is none.
     """
     if name not in _TASKS:
-        raise StudioError(f"there is no evaluation {name!r}", f"choose one of auto, {', '.join(TASKS)}")
+        raise StudioError(_("there is no evaluation {name}", name=repr(name)), _("choose one of auto, {tasks}", tasks=", ".join(TASKS)))
     return _TASKS[name]
 
 
@@ -66,7 +67,7 @@ def task_kinds(name: str) -> tuple[Kind, ...]:
 def main_score(report: Report) -> tuple[str, float]:
     """Return name and value of the main score of a report, which selects the best checkpoint."""
     if report.task not in _TASKS:
-        raise StudioError(f"a report of {report.task!r} has no main score", f"known: {', '.join(TASKS)}")
+        raise StudioError(_("a report of {task} has no main score", task=repr(report.task)), _("known: {tasks}", tasks=", ".join(TASKS)))
     path = _TASKS[report.task].main_path(report.scores)
     return "_".join(step for step in path if step != "pair"), float(reduce(getitem, path, report.scores))  # type: ignore[arg-type]
 

@@ -19,6 +19,7 @@ from ...data.schema.content import blank_missing
 from ...data.schema.inference import infer_roles
 from ...data.schema.roles import Kind, Roles
 from ...errors import StudioError, describe_rows
+from ...i18n import _, join
 from ...registry import Registry
 from ..report import SIMILARITY_KEY
 
@@ -50,7 +51,7 @@ def class_roles(table: Table) -> ClassRoles:
     roles = infer_roles(table, "sentences")
     if roles.group is None:
         raise StudioError(
-            f"no column of {table.name} can hold classes",
+            _("no column of {name} can hold classes", name=table.name),
             "needed are a column of texts and one of classes, with at least two classes and several rows of each",
         )
     return ClassRoles(roles.texts[0], roles.group)
@@ -80,8 +81,8 @@ def labelled_texts(table: Table, roles: ClassRoles) -> tuple[list[str], list[str
     texts, labels, used = _class_columns(table, roles)
     rows = np.flatnonzero(used).tolist()
     if len({labels[row] for row in rows}) < 2:
-        raise StudioError(f"the column {roles.label!r} holds a single class", "give texts of at least two classes")
-    notes = () if used.all() else (f"left out for a blank text or class: {describe_rows(table.lines[~used].tolist())}",)
+        raise StudioError(_("the column {label} holds a single class", label=repr(roles.label)), "give texts of at least two classes")
+    notes = () if used.all() else (_("left out for a blank text or class: {rows}", rows=describe_rows(table.lines[~used].tolist())),)
     return [texts[row] for row in rows], [labels[row] for row in rows], notes
 
 
@@ -199,19 +200,21 @@ class Task(ABC):
 
     def evaluate_similarities(self, targets: np.ndarray, values: Mapping[str, np.ndarray], by: str = "cosine") -> Report:
         """Evaluate by (n,) targets and the similarities of each pair, for tasks with ``by_similarity``."""
-        raise StudioError(f"{self.name} judges by more than how alike two texts are", "judge it on pairs with a score or a label")
+        raise StudioError(
+            _("{name} judges by more than how alike two texts are", name=self.name), "judge it on pairs with a score or a label"
+        )
 
     def train_and_evaluate(self, evaluated: EncodedExamples, reference: EncodedExamples, dev: EncodedExamples | None) -> Report:
         """Train on ``reference``, choose settings on ``dev``, evaluate on ``evaluated``, for tasks with ``learns``."""
-        raise StudioError(f"{self.name} learns from no other rows", "give only what is to be judged")
+        raise StudioError(_("{name} learns from no other rows", name=self.name), "give only what is to be judged")
 
     def evaluate_pair_scores(self, examples: Examples, scores: np.ndarray, classes: tuple[str, ...]) -> Report:
         """Evaluate the output of a pair scorer for :meth:`pairs`: (n,) scores, or (n, c) logits of ``classes``."""
-        raise StudioError(f"{self.name} needs a vector of each text", "judge it on pairs with a score or a label")
+        raise StudioError(_("{name} needs a vector of each text", name=self.name), "judge it on pairs with a score or a label")
 
     def evaluate_ranking(self, examples: Examples, model: PairScorer, progress: Progress | None) -> Report:
         """Evaluate a pair scorer that ranks encoded candidates, for tasks with ``ranks_candidates``."""
-        raise StudioError(f"{self.name} ranks no candidates", "judge the model on pairs with a score or a label")
+        raise StudioError(_("{name} ranks no candidates", name=self.name), "judge the model on pairs with a score or a label")
 
     def pairs(self, examples: Examples) -> list[tuple[str, str]]:
         """Return the text pairs that a pair scorer reads."""
@@ -240,7 +243,9 @@ class Task(ABC):
                 if model.candidate_encoder is None
                 else "a poly-encoder compares several of one with one of the other"
             )
-            raise StudioError(f"{self.name} needs a vector of each text, and {kind}", "judge it on pairs with a score or a label")
+            raise StudioError(
+                _("{name} needs a vector of each text, and {kind}", name=self.name, kind=kind), "judge it on pairs with a score or a label"
+            )
 
     def require_scorer(self, model: PairScorer) -> None:
         """Check that the output of a pair scorer fits the task.
@@ -251,7 +256,8 @@ class Task(ABC):
         self.require_pairs(model)
         if model.labels > 1 and not self.sorts_pairs:
             raise StudioError(
-                f"this model sorts pairs into classes ({', '.join(model.class_names)}) and has no score", "choose the task classes"
+                _("this model sorts pairs into classes ({class_names}) and has no score", class_names=", ".join(model.class_names)),
+                "choose the task classes",
             )
         if model.labels == 1 and self.sorts_pairs:
             raise StudioError("this model gives a pair one score and knows no classes", "choose the task sts or pairs")
@@ -275,7 +281,10 @@ class Task(ABC):
         roles = self.roles_of(table, known_roles)
         data = build_task_data(table, roles)
         if data.examples.targets is not None and len(np.unique(data.examples.targets)) < 2:
-            raise StudioError(f"every row of {table.name} has the same {roles.target}", "a model can only be judged where they differ")
+            raise StudioError(
+                _("every row of {name} has the same {target}", name=table.name, target=roles.target),
+                "a model can only be judged where they differ",
+            )
         return data
 
     def roles_of(self, table: Table, known_roles: Roles | ClassRoles | None = None) -> Roles:
@@ -287,9 +296,10 @@ class Task(ABC):
         roles = known_roles if isinstance(known_roles, Roles) else infer_roles(table)
         if roles.kind not in self.kinds:
             if roles is known_roles:
-                wanted = " or ".join(kind.replace("_", " ") for kind in self.kinds)
+                wanted = join(" or ", (kind.replace("_", " ") for kind in self.kinds))
                 raise StudioError(
-                    f"these rows are {roles.kind.replace('_', ' ')}, and {self.name} needs {wanted}", "choose another task or kind"
+                    _("these rows are {kind}, and {name} needs {wanted}", kind=roles.kind.replace("_", " "), name=self.name, wanted=wanted),
+                    "choose another task or kind",
                 )
             roles = infer_roles(table, self.kinds[0])
         self.require(roles)
@@ -310,7 +320,9 @@ def require_order(roles: Roles) -> None:
         StudioError: a ranking cannot follow them.
     """
     if roles.kind == "labelled_pairs" and not roles.ordered:
-        raise StudioError(f"the labels {', '.join(roles.labels[:6])} have no order that a ranking could follow", "choose classes")
+        raise StudioError(
+            _("the labels {labels} have no order that a ranking could follow", labels=", ".join(roles.labels[:6])), "choose classes"
+        )
 
 
 TASK_REGISTRY: Registry[Task] = Registry("evaluation")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...data.split import normalize_text
+from ...i18n import _
 from ...models.similarity import unit
 from ...progress import checkpoint
 from ..answers import predictions_from_class_ids
@@ -248,11 +249,21 @@ class CategoryTask(TextTask):
         rows = super().read(table, known_roles)
         examples, notes = rows.examples, rows.notes
         if len(examples) > _MAX_TEXTS:
-            notes = (*notes, f"judged on a sample of {_MAX_TEXTS:,} of the {len(examples):,} texts")
+            notes = (
+                *notes,
+                _("judged on a sample of {max_texts} of the {examples} texts", max_texts=f"{_MAX_TEXTS:,}", examples=f"{len(examples):,}"),
+            )
             examples = examples.take(np.sort(np.random.default_rng(len(examples)).permutation(len(examples))[:_MAX_TEXTS]))
         single = sum(count == 1 for count in Counter(category_names(examples)).values())
         if single:
-            notes = (*notes, f"the only text of its category counts as wrong: {single:,} of {len(examples):,}")
+            notes = (
+                *notes,
+                _(
+                    "the only text of its category counts as wrong: {single} of {examples}",
+                    single=f"{single:,}",
+                    examples=f"{len(examples):,}",
+                ),
+            )
         return replace(rows, examples=examples, notes=notes)
 
     def evaluate_vectors(self, encoded: EncodedExamples, reference: EncodedExamples | None = None, by: str = "cosine") -> Report:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import StudioError
+from ...i18n import _
 from ..answers import prediction_kind, predictions_from_labels, predictions_from_margins
 from ..bootstrap import MAX_BOOTSTRAP_ROWS, bootstrap_mean, bootstrap_scores, percentile_interval, share_interval
 from ..encoding import MEASURES, similarities
@@ -141,7 +142,8 @@ class PairTask(Task):
     def require(self, roles: Roles) -> None:
         if len(roles.labels) != 2:
             raise StudioError(
-                f"the labels are {', '.join(roles.labels) or 'missing'}", "pairs need labels of two classes, 0 and 1; try sts"
+                _("the labels are {labels}", labels=", ".join(roles.labels) or "missing"),
+                "pairs need labels of two classes, 0 and 1; try sts",
             )
         require_order(roles)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...data.split import find_pair_classes, normalize_text
 from ...errors import StudioError
+from ...i18n import _
 from ...models.similarity import similarity, unit
 from ..answers import predictions_from_ranks
 from ..bootstrap import bootstrap_mean, percentile_interval
@@ -164,7 +165,9 @@ class RetrievalTask(Task):
         """
         rows = super().read(table, known_roles)
         if len(set(rows.examples.texts[1])) < 2:
-            raise StudioError(f"every row of {table.name} has the same second text", "partners are found among several: add rows")
+            raise StudioError(
+                _("every row of {name} has the same second text", name=table.name), "partners are found among several: add rows"
+            )
         return rows
 
     def evaluate_vectors(self, encoded: EncodedExamples, reference: EncodedExamples | None = None, by: str = "cosine") -> Report:

@@ -19,6 +19,7 @@ from ...data.schema.inference import infer_roles
 from ...data.schema.labels import label_key
 from ...data.schema.roles import Roles
 from ...errors import StudioError
+from ...i18n import _
 from ...models.similarity import unit
 from ...progress import checkpoint
 from ..answers import predictions_from_class_ids, predictions_from_classes
@@ -195,7 +196,11 @@ def label_ids(labels: tuple[str, ...], class_names: tuple[str, ...]) -> np.ndarr
     found = [places.get(label_key(label), -1) for label in labels]
     if -1 in found:
         raise StudioError(
-            f"the label {labels[found.index(-1)]!r} is none of the model's classes: {', '.join(class_names)}",
+            _(
+                "the label {labels} is none of the model's classes: {class_names}",
+                labels=repr(labels[found.index(-1)]),
+                class_names=", ".join(class_names),
+            ),
             "give pairs with these labels",
         )
     return np.asarray(found, np.int64)
@@ -323,7 +328,9 @@ class SentEvalTask(TextTask):
             raise StudioError("single texts teach nothing of pairs, nor pairs of single texts", "give two files of one kind")
         if not set(train[1]) & set(test[1]):
             classes = ", ".join(sorted(set(test[1]))[:6])
-            raise StudioError(f"none of the classes {classes} is among those of the known rows", "give the set's own training rows")
+            raise StudioError(
+                _("none of the classes {classes} is among those of the known rows", classes=classes), "give the set's own training rows"
+            )
         own = None if dev is None else _features(dev)
         return evaluate_senteval_split(train, test, own, positive=_positive_class(evaluated.examples))
 

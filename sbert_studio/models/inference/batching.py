@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import StudioError
+from ...i18n import _
 from ..base import check_stop
 from .machine import map_parallel, token_budget, worker_count
 
@@ -346,7 +347,10 @@ def _prepare(
 def cap_length(requested: int | None, backbone: Any, tokenizer: Any) -> int:
     """Return the ``requested`` length, or the tokenizer's limit, but at most the backbone's number of positions."""
     if requested is None and int(tokenizer.model_max_length) < _MIN_LENGTH:
-        raise StudioError(f"the model's tokenizer reads {tokenizer.model_max_length} tokens of a text", "copy the folder again")
+        raise StudioError(
+            _("the model's tokenizer reads {model_max_length} tokens of a text", model_max_length=tokenizer.model_max_length),
+            "copy the folder again",
+        )
     limits = [int(tokenizer.model_max_length) if requested is None else requested]
     positions = getattr(backbone.config.get_text_config(), "max_position_embeddings", None)
     if positions is not None and positions > 0:

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from ...errors import StudioError
+from ...i18n import _
 from .zerogpu import gpu_name
 
 PRECISIONS = ("float32", "bfloat16", "int8", "auto")
@@ -31,14 +32,14 @@ def resolve_device(name: str = "auto") -> torch.device:
     try:
         device = torch.device(name)
     except RuntimeError:
-        raise StudioError(f"there is no device {name!r}", "choose auto, cpu, cuda, cuda:N or mps") from None
+        raise StudioError(_("there is no device {name}", name=repr(name)), "choose auto, cpu, cuda, cuda:N or mps") from None
     absent = (
         (device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count())
         or (device.type == "mps" and not torch.backends.mps.is_available())
         or device.type not in ("cpu", "cuda", "mps")
     )
     if absent:
-        raise StudioError(f"this machine has no device {name!r}", "choose auto or cpu")
+        raise StudioError(_("this machine has no device {name}", name=repr(name)), "choose auto or cpu")
     return device
 
 
@@ -54,11 +55,13 @@ def autocast_dtype(device: torch.device) -> torch.dtype | None:
 def resolve_precision(name: str, device: torch.device) -> str:
     """Return ``float32``, ``bfloat16`` or ``int8``; ``auto`` is bfloat16 if the hardware multiplies it, else float32."""
     if name not in PRECISIONS:
-        raise StudioError(f"there is no precision {name!r}", f"choose one of {', '.join(PRECISIONS)}")
+        raise StudioError(
+            _("there is no precision {name}", name=repr(name)), _("choose one of {precisions}", precisions=", ".join(PRECISIONS))
+        )
     if name == "auto":
         return "float32" if autocast_dtype(device) is None else "bfloat16"
     if name == "int8" and device.type != "cpu":
-        raise StudioError(f"int8 runs on the CPU only, and this model is on {device.type}", "choose bfloat16")
+        raise StudioError(_("int8 runs on the CPU only, and this model is on {type}", type=device.type), "choose bfloat16")
     return name
 
 

@@ -14,6 +14,7 @@ import pydantic
 import torch
 from torch import Tensor, nn
 
+from ...i18n import _
 from ...workspace import write_json
 from .machine import autocast_dtype, single_thread_executor
 from .packing import PackedLinear, supports_packing
@@ -55,10 +56,13 @@ class MachineSpeed:
             return "float32", "this processor does not multiply bfloat16"
         speedup = bfloat16 / max(float32, 1e-9)
         if speedup < _MIN_BFLOAT16_SPEEDUP:
-            return "float32", f"bfloat16 multiplies only {speedup:.1f} times as fast here, and rounds"
+            return "float32", _("bfloat16 multiplies only {speedup} times as fast here, and rounds", speedup=f"{speedup:.1f}")
         return (
             "bfloat16",
-            f"it multiplies {speedup:.1f} times as fast as float32 here; int8, which rounds more, is taken only where it is named",
+            _(
+                "it multiplies {speedup} times as fast as float32 here; int8, which rounds more, is taken only where it is named",
+                speedup=f"{speedup:.1f}",
+            ),
         )
 
 
@@ -124,7 +128,7 @@ def _processor() -> str:
         lines = []
     fields: dict[str, str] = {}
     for line in lines:
-        key, _, value = line.partition(":")
+        key, _unused, value = line.partition(":")
         fields.setdefault(key.strip(), value.strip())
     name = " ".join(fields[key] for key in ("vendor_id", "model name", "cpu family", "model", "stepping") if key in fields)
     return "; ".join((name or platform.processor() or platform.machine(), torch.__version__))

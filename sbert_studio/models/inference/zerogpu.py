@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from ...errors import StudioError
+from ...i18n import _
 from ...identity import ANONYMOUS, Identity, current_identity, use_identity
 from ..base import check_stop
 
@@ -109,9 +110,10 @@ def _unavailable(title: str, message: str) -> StudioError:
     reason = " ".join(message.split())[:300].rstrip(". ")
     if "quota" in f"{title} {message}".lower() or "limit" in message.lower():
         hint = "wait for your quota to renew, sign in with Hugging Face for a larger one, or run on the CPU: SBERT_STUDIO_DEVICE=cpu"
-        return StudioError(f"your time on the shared GPU is used up ({reason})", hint)
+        return StudioError(_("your time on the shared GPU is used up ({reason})", reason=reason), hint)
     return StudioError(
-        f"the shared GPU is not available now ({reason})", "try again in a minute; training resumes from its last checkpoint"
+        _("the shared GPU is not available now ({reason})", reason=reason),
+        "try again in a minute; training resumes from its last checkpoint",
     )
 
 

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from ...errors import StudioError, is_machine_error
+from ...i18n import _
 from ..inference.bert import load_inference_backbone
 from ..quantized import is_quantized, load_quantized
 from .digests import recorded_files, safetensors_error
@@ -71,21 +72,32 @@ def translate_load_errors(name: str, folder: Path) -> Iterator[None]:
         if absent := [name for name in sorted(recorded_files(folder)) if not (folder / name).is_file()]:
             raise missing_file_error(folder / absent[0]) from error
         words = str(error).strip() or type(error).__name__
-        raise _unusable(name, f"{words} is not known here" if isinstance(error, KeyError) else words) from error
+        raise _unusable(name, _("{words} is not known here", words=words) if isinstance(error, KeyError) else words) from error
 
 
 def _unusable(name: str, words: str) -> StudioError:
     if found := _WRONG_KIND.search(words):
         what = _KINDS.get(found["kind"].split(" | ")[0], found["kind"])
         return StudioError(
-            f"the model {name!r} cannot be read: {found['field']} is {found['value'][:40]} in its config.json, not {what}",
-            f"correct {found['field']} there, or copy the folder again",
+            _(
+                "the model {name} cannot be read: {field} is {value} in its config.json, not {what}",
+                name=repr(name),
+                field=found["field"],
+                value=found["value"][:40],
+                what=what,
+            ),
+            _("correct {field} there, or copy the folder again", field=found["field"]),
         )
     if "ignore_mismatched_sizes" in words:
-        return StudioError(f"the model {name!r} cannot be read: its weights have other sizes than its config.json says", _SIZES)
+        return StudioError(
+            _("the model {name} cannot be read: its weights have other sizes than its config.json says", name=repr(name)), _SIZES
+        )
     lines = words.splitlines()
     reason = " ".join(lines[:2]) if lines[0].rstrip().endswith(":") else lines[0]
-    return StudioError(f"the model {name!r} cannot be read: {' '.join(reason.split())[:200]}", "check that the whole folder was copied")
+    return StudioError(
+        _("the model {name} cannot be read: {reason}", name=repr(name), reason=" ".join(reason.split())[:200]),
+        "check that the whole folder was copied",
+    )
 
 
 def damaged_file_error(path: Path) -> StudioError:
@@ -95,7 +107,7 @@ def damaged_file_error(path: Path) -> StudioError:
             f"{path.parent.name}/{path.name} is a pointer of Git LFS, not the file itself",
             "run `git lfs pull` in the folder that was cloned, or fetch it with `hf download`",
         )
-    return StudioError(f"the model's file {path.parent.name}/{path.name} is damaged", "copy the folder again")
+    return StudioError(_("the model's file {name}/{name2} is damaged", name=path.parent.name, name2=path.name), "copy the folder again")
 
 
 def _is_pointer(path: Path) -> bool:
@@ -108,7 +120,7 @@ def _is_pointer(path: Path) -> bool:
 
 def missing_file_error(path: Path) -> StudioError:
     """Return the error for a model's file that does not exist."""
-    return StudioError(f"the model lacks its file {path.parent.name}/{path.name}", "copy the whole folder")
+    return StudioError(_("the model lacks its file {name}/{name2}", name=path.parent.name, name2=path.name), "copy the whole folder")
 
 
 def _unreadable(folder: Path) -> Path | None:
@@ -129,10 +141,16 @@ def require_finite(weights: Mapping[str, Tensor], path: Path) -> None:
     for key, tensor in weights.items():
         if not tensor.is_floating_point():
             kind = str(tensor.dtype).removeprefix("torch.")
-            raise StudioError(f"{key} in {path.parent.name}/{path.name} is {kind}, not floating point", _UNCOMPRESSED)
+            raise StudioError(
+                _("{key} in {name}/{name2} is {kind}, not floating point", key=key, name=path.parent.name, name2=path.name, kind=kind),
+                _UNCOMPRESSED,
+            )
         # The sum is nearly always finite, and three times as fast as checking each number.
         if not torch.isfinite(tensor.sum()) and not torch.isfinite(tensor).all():
-            raise StudioError(f"{key} in {path.parent.name}/{path.name} holds numbers that are not finite", "copy the folder again")
+            raise StudioError(
+                _("{key} in {name}/{name2} holds numbers that are not finite", key=key, name=path.parent.name, name2=path.name),
+                "copy the folder again",
+            )
 
 
 def read_tensors(path: Path, integer_tensors: Sequence[str] = ()) -> dict[str, Tensor]:
@@ -178,7 +196,10 @@ def require_consistent_model(model: Any, tokenizer: Any, report: Mapping[str, An
     """Refuse a model whose vectors would be wrong by transformers' loading report, or whose tokenizer belongs to another model."""
     names = {name for name, _ in model.named_parameters()}
     if unread := [key for key in sorted(report["unexpected_keys"]) if _is_layer_weight(key, names, f"{model.base_model_prefix}.")]:
-        raise StudioError(f"the weights of {folder.name!r} contain a layer that its settings omit: {unread[0]}", "copy the folder again")
+        raise StudioError(
+            _("the weights of {name} contain a layer that its settings omit: {unread}", name=repr(folder.name), unread=unread[0]),
+            "copy the folder again",
+        )
     require_finite(dict(model.named_parameters()), folder / "model.safetensors")
     rows = getattr(model.get_input_embeddings(), "num_embeddings", None)
     if rows is None:
@@ -186,8 +207,19 @@ def require_consistent_model(model: Any, tokenizer: Any, report: Mapping[str, An
     # Added tokens count only if they occur in every text, like special tokens, or as padding.
     needed = max([tokenizer.vocab_size, *(token + 1 for token in (*tokenizer("").input_ids, tokenizer.pad_token_id) if token is not None)])
     if needed > rows:
-        lacks = "" if (folder / _TOKENIZER_CONFIG).is_file() else f"; {_TOKENIZER_CONFIG} is missing there"
-        raise StudioError(f"the tokenizer in {folder.name!r} has {needed:,} tokens, but the model {rows:,}{lacks}", "copy the whole folder")
+        lacks = (
+            "" if (folder / _TOKENIZER_CONFIG).is_file() else _("; {tokenizer_config} is missing there", tokenizer_config=_TOKENIZER_CONFIG)
+        )
+        raise StudioError(
+            _(
+                "the tokenizer in {name} has {needed} tokens, but the model {rows}{lacks}",
+                name=repr(folder.name),
+                needed=f"{needed:,}",
+                rows=f"{rows:,}",
+                lacks=lacks,
+            ),
+            "copy the whole folder",
+        )
 
 
 def load_tokenizer(folder: Path) -> Any:
@@ -210,7 +242,9 @@ def require_safetensors(folder: Path) -> None:
     """Refuse a folder without safetensors weights, with pickled ones, or with an adapter beside a whole model."""
     if (folder / "adapter_config.json").is_file():
         # transformers would load and apply it without being asked.
-        raise StudioError(f"the folder {folder.name!r} holds an adapter beside a whole model", "move the adapter to a folder of its own")
+        raise StudioError(
+            _("the folder {name} holds an adapter beside a whole model", name=repr(folder.name)), "move the adapter to a folder of its own"
+        )
     if any(folder.glob("*.safetensors")):
         return
     if any(folder.glob("*.bin")) or any(folder.glob("*.pt")):
@@ -218,7 +252,9 @@ def require_safetensors(folder: Path) -> None:
             "this model's weights are a pickle (.bin), which can run code when it is opened, and is refused",
             "use a version of the model that has a model.safetensors",
         )
-    raise StudioError(f"the folder {folder.name!r} holds no model.safetensors", "choose the folder that holds the model itself")
+    raise StudioError(
+        _("the folder {name} holds no model.safetensors", name=repr(folder.name)), "choose the folder that holds the model itself"
+    )
 
 
 def require_plausible_config(config: Any, folder: Path) -> None:
@@ -238,7 +274,16 @@ def require_plausible_config(config: Any, folder: Path) -> None:
             kinds = {name: str(file.get_slice(name).get_dtype()) for name in names if name.endswith(".weight")}
         tensors += len(names)
         if compressed := next((name for name, kind in kinds.items() if kind not in _FLOATS), None):
-            raise StudioError(f"{compressed} in {folder.name}/{path.name} is {kinds[compressed]}, not floating point", _UNCOMPRESSED)
+            raise StudioError(
+                _(
+                    "{compressed} in {name}/{name2} is {kinds}, not floating point",
+                    compressed=compressed,
+                    name=folder.name,
+                    name2=path.name,
+                    kinds=kinds[compressed],
+                ),
+                _UNCOMPRESSED,
+            )
     parts = [part for part in (config, getattr(config, "text_config", None)) if part is not None]
     for name in _COUNTS:
         counts = [count for part in parts if isinstance(count := getattr(part, name, None), int)]
@@ -287,7 +332,9 @@ def load_backbone(folder: Path, *, lowercase: bool = False, frozen: bool = False
         frozen: for inference only, which loads common architectures faster; see :mod:`sbert_studio.models.inference`.
     """
     if not (folder / "config.json").is_file():
-        raise StudioError(f"the folder {folder.name!r} holds no config.json", "choose the folder that holds the model itself")
+        raise StudioError(
+            _("the folder {name} holds no config.json", name=repr(folder.name)), "choose the folder that holds the model itself"
+        )
     config = read_config(folder)
     report: dict[str, Any] = {"missing_keys": (), "unexpected_keys": ()}
     with translate_load_errors(folder.name, folder):
@@ -301,7 +348,15 @@ def load_backbone(folder: Path, *, lowercase: bool = False, frozen: bool = False
     tokenizer = load_tokenizer(folder)
     missing = sorted(report["missing_keys"])
     if unread := [key for key in missing if not key.startswith("pooler.")]:
-        raise StudioError(f"the weights in {folder.name!r} lack {len(unread)} tensors, such as {unread[0]}", "choose another model")
+        raise StudioError(
+            _(
+                "the weights in {name} lack {unread} tensors, such as {unread2}",
+                name=repr(folder.name),
+                unread=len(unread),
+                unread2=unread[0],
+            ),
+            "choose another model",
+        )
     for key in missing:  # BERT's pooler, which is unused
         backbone.get_parameter(key).data.zero_()
     require_consistent_model(backbone, tokenizer, report, folder)

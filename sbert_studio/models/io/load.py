@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from ...errors import StudioError, is_machine_error
+from ...i18n import _, join
 from ..lora import ENCODER_FILE, PROJECTION_FILE, read_adapter
 from ..modules import MODULES, Module
 from ..modules.base import EMBEDDING, NORMALIZATION, POOLING, PROJECTION, RECURRENCE, WEIGHTING
@@ -40,7 +41,7 @@ def load_folder(folder: Path, name: str = "", device: torch.device | str = "cpu"
     """
     name = name or folder.name
     if not folder.is_dir():
-        raise StudioError(f"there is no model folder {str(folder)!r}", "check the path")
+        raise StudioError(_("there is no model folder {folder}", folder=repr(str(folder))), "check the path")
     has_modules = (folder / "modules.json").is_file()
     if not has_modules and "modules.json" in recorded_files(folder):
         raise missing_file_error(folder / "modules.json")
@@ -82,7 +83,8 @@ def _load_transformer(folder: Path, transformer: Path, config: EncoderConfig, na
     lowercase = settings.get("do_lower_case") or False
     if not isinstance(lowercase, bool):
         raise StudioError(
-            f"the model's do_lower_case is {str(lowercase)[:40]!r}, not true or false", "write true or false into its settings"
+            _("the model's do_lower_case is {lowercase}, not true or false", lowercase=repr(str(lowercase)[:40])),
+            "write true or false into its settings",
         )
     backbone, tokenizer = load_backbone(transformer, lowercase=lowercase, frozen=frozen)
     config = replace(config, max_length=length, prompt=general.default_prompt)
@@ -95,14 +97,22 @@ def _apply_general_settings(encoder: SentenceEncoder, folder: Path) -> None:
     general = read_general_settings(folder)
     notes = [encoder.note] if encoder.note else []
     if (general.truncate_dim or 0) > encoder.dim:
-        notes.append(f"Its truncate_dim of {general.truncate_dim:,} changes nothing: its vectors have {encoder.dim:,} components.")
+        notes.append(
+            _(
+                "Its truncate_dim of {truncate_dim} changes nothing: its vectors have {dim} components.",
+                truncate_dim=f"{general.truncate_dim:,}",
+                dim=f"{encoder.dim:,}",
+            )
+        )
     encoder.truncate_dim, encoder.similarity_fn_name = general.truncate_dim, general.similarity_fn_name
     if not encoder.takes_prompts and any(general.prompts.values()):
         notes.append("Its prompts are not put before texts here: only transformers have them.")
     if encoder.similarity_name != "cosine":
         measure = TITLES[general.similarity_fn_name]
-        notes.append(f"Compared by {measure} in search, pairs and evaluation; maps, groups and near-duplicates go by the cosine.")
-    encoder.note = " ".join(notes)
+        notes.append(
+            _("Compared by {measure} in search, pairs and evaluation; maps, groups and near-duplicates go by the cosine.", measure=measure)
+        )
+    encoder.note = join(" ", notes)
 
 
 def _listed_modules(folder: Path, name: str) -> tuple[Path | None, list[Module]]:
@@ -121,11 +131,16 @@ def _listed_modules(folder: Path, name: str) -> tuple[Path | None, list[Module]]
             raise _router_error(path, name)
         elif kind != "Dropout":  # a no-op at inference
             raise StudioError(
-                f"the model {name!r} holds a module {kind!r} at place {place}, which cannot be read here",
+                _(
+                    "the model {name} holds a module {kind} at place {place}, which cannot be read here",
+                    name=repr(name),
+                    kind=repr(kind),
+                    place=place,
+                ),
                 "models of Transformer (or StaticEmbedding, WordEmbeddings, WordWeights, LSTM), Pooling, Dense, LayerNorm, Normalize can",
             )
     if transformer is None and not modules:
-        raise StudioError(f"the model {name!r} holds no Transformer", "choose a model that is built on one")
+        raise StudioError(_("the model {name} holds no Transformer", name=repr(name)), "choose a model that is built on one")
     return transformer, modules
 
 
@@ -133,11 +148,18 @@ def _router_error(folder: Path, name: str) -> StudioError:
     settings = read_json(folder / "router_config.json", dict, {}) or read_json(folder / "config.json", dict, {})  # the former name
     structure = settings.get("structure")
     routes = structure if isinstance(structure, dict) else {}
-    listed = "; ".join(f"{route}: {', '.join(str(part).rsplit('_', 1)[-1] for part in parts)}" for route, parts in routes.items())
+    listed = join("; ", (f"{route}: {', '.join(str(part).rsplit('_', 1)[-1] for part in parts)}" for route, parts in routes.items()))
     first = next(iter(routes), "document")
     return StudioError(
-        f"a Router has a network of its own for each kind of text ({listed or 'not listed'}), and is not read here: {name!r}",
-        f"save one route as a model: SentenceTransformer(modules=list(model[0].sub_modules[{first!r}])).save_pretrained(FOLDER)",
+        _(
+            "a Router has a network of its own for each kind of text ({listed}), and is not read here: {name}",
+            listed=listed or "not listed",
+            name=repr(name),
+        ),
+        _(
+            "save one route as a model: SentenceTransformer(modules=list(model[0].sub_modules[{first}])).save_pretrained(FOLDER)",
+            first=repr(first),
+        ),
     )
 
 
@@ -146,7 +168,13 @@ def _require_widths(encoder: SentenceEncoder, modules: list[Module]) -> None:
     for module in modules:
         if module.input_width not in (None, width):
             raise StudioError(
-                f"the model's {module.name} reads vectors of {module.input_width} components, but gets {width}", "copy the whole folder"
+                _(
+                    "the model's {name} reads vectors of {input_width} components, but gets {width}",
+                    name=module.name,
+                    input_width=module.input_width,
+                    width=width,
+                ),
+                "copy the whole folder",
             )
         width = module.output_width(width)
     table = next((module for module in modules if isinstance(module, WordEmbeddings)), None)
@@ -172,7 +200,7 @@ def resolve_inside(folder: Path, relative: str) -> Path:
     """Return a path that ``modules.json`` names."""
     path = (folder / relative).resolve()
     if not path.is_relative_to(folder.resolve()):
-        raise StudioError(f"the model names a folder {relative!r} outside its own", "do not use this model")
+        raise StudioError(_("the model names a folder {relative} outside its own", relative=repr(relative)), "do not use this model")
     return path
 
 
@@ -201,7 +229,9 @@ def load_adapter(encoder: SentenceEncoder, folder: Path) -> None:
     except (ValueError, RuntimeError, KeyError, TypeError, SafetensorError) as error:
         if is_machine_error(error):
             raise
-        raise StudioError(f"the adapter in {folder.name!r} does not fit this model", "load it on the base model it names") from error
+        raise StudioError(
+            _("the adapter in {name} does not fit this model", name=repr(folder.name)), "load it on the base model it names"
+        ) from error
 
 
 def _restore_settings(encoder: SentenceEncoder, settings: dict[str, Any]) -> None:

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import StudioError
+from ...i18n import _
 from ...workspace import write_json
 from ..modules import MODULES, Module
 from ..similarity import SIMILARITIES
 from .backbone import read_json
 
 _FILE = "config_sentence_transformers.json"
-_EXAMPLE = f'write them into {_FILE} as {{"query": "query: ", "document": "passage: "}}'
+_EXAMPLE = _('write them into {file} as {"query": "query: ", "document": "passage: "}', file=_FILE)
 
 
 @dataclass(frozen=True)
@@ -63,11 +64,14 @@ def read_general_settings(folder: Path) -> GeneralSettings:
     prompts = _parse_prompts(general.get("prompts"))
     truncate_dim, similarity = general.get("truncate_dim"), general.get("similarity_fn_name") or "cosine"
     if truncate_dim is not None and (type(truncate_dim) is not int or truncate_dim < 1):
-        raise StudioError(f"the model's truncate_dim is {str(truncate_dim)[:40]!r}", "set truncate_dim to a whole number, or null")
+        raise StudioError(
+            _("the model's truncate_dim is {truncate_dim}", truncate_dim=repr(str(truncate_dim)[:40])),
+            "set truncate_dim to a whole number, or null",
+        )
     if similarity not in SIMILARITIES:
         raise StudioError(
-            f"the model's similarity function {str(similarity)[:40]!r} is not supported",
-            f"supported: {', '.join(SIMILARITIES)}",
+            _("the model's similarity function {similarity} is not supported", similarity=repr(str(similarity)[:40])),
+            _("supported: {similarities}", similarities=", ".join(SIMILARITIES)),
         )
     return GeneralSettings(prompts, _default_prompt(general.get("default_prompt_name"), prompts), truncate_dim, similarity)
 
@@ -93,10 +97,12 @@ def _parse_prompts(value: Any) -> dict[str, str]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise StudioError(f"the model's prompts are {str(value)[:40]!r}, not an object of texts", _EXAMPLE)
+        raise StudioError(_("the model's prompts are {value}, not an object of texts", value=repr(str(value)[:40])), _EXAMPLE)
     for name, prompt in value.items():
         if prompt is not None and not isinstance(prompt, str):
-            raise StudioError(f"the model's prompt {name[:40]!r} is {str(prompt)[:40]!r}, not a text", _EXAMPLE)
+            raise StudioError(
+                _("the model's prompt {name} is {prompt}, not a text", name=repr(name[:40]), prompt=repr(str(prompt)[:40])), _EXAMPLE
+            )
     return {name: prompt or "" for name, prompt in value.items()}
 
 
@@ -105,8 +111,12 @@ def _default_prompt(name: Any, prompts: Mapping[str, str]) -> str:
         return ""
     if not isinstance(name, str) or name not in prompts:
         raise StudioError(
-            f"the model's default prompt is {str(name)[:40]!r}, but its prompts are {', '.join(prompts) or 'none'}",
-            f"put the name of a prompt into default_prompt_name of {_FILE}, or null",
+            _(
+                "the model's default prompt is {name}, but its prompts are {prompts}",
+                name=repr(str(name)[:40]),
+                prompts=", ".join(prompts) or "none",
+            ),
+            _("put the name of a prompt into default_prompt_name of {file}, or null", file=_FILE),
         )
     return prompts[name]
 

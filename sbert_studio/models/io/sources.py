@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ...errors import StudioError
+from ...i18n import _
 from ...identity import Identity
 from ...workspace import Workspace, existing_path
 from ..card import front_matter
@@ -81,9 +82,10 @@ def find_source(name: str, workspace: Workspace, allow_folders: bool) -> ModelSo
     if HUB_ID.fullmatch(name) and ".." not in name:
         return ModelSource("hub", name, None, name)
     if not allow_folders:
-        raise StudioError(f"there is no model {name[:100]!r}", "choose one from the list, or give a Hugging Face id")
+        raise StudioError(_("there is no model {name}", name=repr(name[:100])), "choose one from the list, or give a Hugging Face id")
     raise StudioError(
-        f"there is no model or model folder {name[:200]!r}", f"choose {', '.join(BUNDLED)}, a run, a folder or a Hugging Face id"
+        _("there is no model or model folder {name}", name=repr(name[:200])),
+        _("choose {bundled}, a run, a folder or a Hugging Face id", bundled=", ".join(BUNDLED)),
     )
 
 
@@ -99,15 +101,16 @@ def _find_run_or_fitted(name: str, workspace: Workspace) -> ModelSource | None:
         model = workspace.runs / name / "model"
         if not model.parent.is_dir():
             raise StudioError(
-                f"the run {name} cannot be used: its folder is missing", "choose another model; `sbert-studio runs` lists the runs"
+                _("the run {name} cannot be used: its folder is missing", name=name),
+                "choose another model; `sbert-studio runs` lists the runs",
             )
         if not model.is_dir():
-            raise StudioError(f"the run {name} has no finished model", "choose another model, or wait until the run is done")
+            raise StudioError(_("the run {name} has no finished model", name=name), "choose another model, or wait until the run is done")
         return ModelSource("run", name, model, read_base_model(model))
     if _FITTED_ID.fullmatch(name):
         model = workspace.fitted / name / "model"
         if not model.is_dir():
-            raise StudioError(f"the static embeddings {name} no longer exist", "choose another model, or train them again")
+            raise StudioError(_("the static embeddings {name} no longer exist", name=name), "choose another model, or train them again")
         return ModelSource("fitted", name, model, read_base_model(model))
     return None
 
@@ -119,7 +122,10 @@ def fetch_folder(source: ModelSource, hub: Hub, identity: Identity) -> Path:
         identity: identity for Hub requests.
     """
     if source.kind == "foreign":
-        raise StudioError(f"{source.name} is frozen and cannot be fine-tuned", f"choose {', '.join(BUNDLED)}, or word vectors")
+        raise StudioError(
+            _("{name} is frozen and cannot be fine-tuned", name=source.name),
+            _("choose {bundled}, or word vectors", bundled=", ".join(BUNDLED)),
+        )
     if source.path is None:
         return hub.fetch(source.name, identity)
     if source.kind == "bundled":
@@ -252,7 +258,7 @@ def _tensor_shapes(path: Path) -> dict[str, list[int]]:
     from safetensors import safe_open
 
     if cut := safetensors_error(path):
-        raise StudioError(f"its file {path.name} is cut short or damaged ({cut})")
+        raise StudioError(_("its file {name} is cut short or damaged ({cut})", name=path.name, cut=cut))
     with safe_open(path, framework="np") as file:
         names = [name for name in file.keys() if not name.endswith("position_ids")]  # noqa: SIM118  it is no mapping
         return {name: dequantized_shape(name, list(file.get_slice(name).get_shape())) for name in names}

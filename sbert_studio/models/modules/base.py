@@ -10,6 +10,7 @@ from typing import ClassVar, Self
 from torch import Tensor, nn
 
 from ...errors import StudioError
+from ...i18n import _
 from ...registry import Registry
 from ..io.backbone import damaged_file_error, read_tensors, require_safetensors, write_tensors
 
@@ -72,7 +73,7 @@ def load_weights(module: nn.Module, weights: Mapping[str, Tensor], folder: Path)
 def require_shape(weights: Mapping[str, Tensor], key: str, shape: tuple[int, ...], folder: Path) -> None:
     """Check a tensor's shape against the settings, before a module of that size is created."""
     if key not in weights or tuple(weights[key].shape) != shape:
-        raise StudioError(f"the settings in {folder.name} do not match its weights", "copy the folder again")
+        raise StudioError(_("the settings in {name} do not match its weights", name=folder.name), "copy the folder again")
 
 
 def write_weights(module: nn.Module, folder: Path) -> None:

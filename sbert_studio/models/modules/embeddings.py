@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from ...errors import StudioError
+from ...i18n import _
 from ...workspace import write_json
 from ..io.backbone import read_json, read_length, write_tensors
 from ..static.tokens import WordTokens
@@ -74,7 +75,11 @@ class StaticEmbedding(TokenTable):
         tokenizer.no_truncation()
         if matrix.ndim != 2 or tokenizer.get_vocab_size() > len(matrix):
             raise StudioError(
-                f"the tokenizer has {tokenizer.get_vocab_size()} tokens, but the table the shape {tuple(matrix.shape)}",
+                _(
+                    "the tokenizer has {vocab_size} tokens, but the table the shape {shape}",
+                    vocab_size=tokenizer.get_vocab_size(),
+                    shape=tuple(matrix.shape),
+                ),
                 "copy the folder again",
             )
         super().__init__(torch.cat([matrix.new_zeros(1, matrix.shape[1]), matrix]), trainable=trainable, max_length=max_length)
@@ -88,7 +93,9 @@ class StaticEmbedding(TokenTable):
         try:
             tokenizer = Tokenizer.from_file(str(folder / _TOKENIZER))
         except Exception as error:  # tokenizers raises a bare Exception
-            raise StudioError(f"the model's file {_TOKENIZER} is missing or damaged", "copy the folder again") from error
+            raise StudioError(
+                _("the model's file {tokenizer} is missing or damaged", tokenizer=_TOKENIZER), "copy the folder again"
+            ) from error
         weights = read_weights(folder, integer_tensors=("mapping",))
         table = weights.get("embedding.weight", weights.get("embeddings"))
         if table is None:
@@ -167,7 +174,10 @@ class WordEmbeddings(TokenTable):
     def __init__(self, words: WordTokens, matrix: np.ndarray | Tensor, *, trainable: bool = False, max_length: int = _MAX_TOKENS) -> None:
         table = torch.as_tensor(matrix, dtype=torch.float32)
         if table.ndim != 2 or len(table) != len(words):
-            raise StudioError(f"the table has {len(words)} words, but vectors of shape {tuple(table.shape)}", "copy the folder again")
+            raise StudioError(
+                _("the table has {words} words, but vectors of shape {shape}", words=len(words), shape=tuple(table.shape)),
+                "copy the folder again",
+            )
         if not len(words) or words.words[0] != PADDING:
             words = WordTokens((PADDING, *words.words), words.stop_words, lowercase=words.lowercase)
             table = torch.cat([table.new_zeros(1, table.shape[1]), table])
@@ -183,7 +193,10 @@ class WordEmbeddings(TokenTable):
         config = read_json(folder / _CONFIG, dict)
         kind = str(config.get("tokenizer_class", "")).rsplit(".", 1)[-1]
         if kind != _SPLITTER:
-            raise StudioError(f"this model's tokenizer {kind or '(unnamed)'} is not supported", f"models with a {_SPLITTER} can be read")
+            raise StudioError(
+                _("this model's tokenizer {kind} is not supported", kind=kind or "(unnamed)"),
+                _("models with a {splitter} can be read", splitter=_SPLITTER),
+            )
         table = read_weights(folder).get("emb_layer.weight")
         if table is None:
             raise StudioError("the model's word embeddings are missing", "copy the folder again")
@@ -234,7 +247,7 @@ class WordWeights(Module):
         super().__init__()
         table = torch.as_tensor(weights, dtype=torch.float32).reshape(-1, 1)
         if len(table) != len(words):
-            raise StudioError(f"{len(words)} words have {len(table)} weights", "copy the folder again")
+            raise StudioError(_("{words} words have {table} weights", words=len(words), table=len(table)), "copy the folder again")
         self.words = tuple(words)
         self.emb_layer = make_embedding(table)
 

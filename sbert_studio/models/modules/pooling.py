@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from ...errors import StudioError
+from ...i18n import _
 from ...workspace import write_json
 from ..io.backbone import read_json
 from .base import MODULES, POOLING, Module
@@ -62,7 +63,9 @@ class Pooling(Module):
         self.modes = tuple(mode.split(JOIN))
         for part in self.modes:
             if part not in POOLINGS:
-                raise StudioError(f"there is no pooling {part!r}", f"choose one of {', '.join(POOLINGS)}")
+                raise StudioError(
+                    _("there is no pooling {part}", part=repr(part)), _("choose one of {poolings}", poolings=", ".join(POOLINGS))
+                )
 
     @classmethod
     def read(cls, folder: Path) -> Self:
@@ -142,12 +145,12 @@ def read_mode(config: dict[str, Any]) -> str:
     if mode is None:
         unclear = [key for key in _OLD_POOLING.values() if not isinstance(config.get(key, False), bool)]
         if unclear:
-            raise StudioError(f"{unclear[0]} in the model's pooling is neither true nor false", "copy the folder again")
+            raise StudioError(_("{unclear} in the model's pooling is neither true nor false", unclear=unclear[0]), "copy the folder again")
         return JOIN.join(ours for ours, key in _OLD_POOLING.items() if config.get(key)) or "mean"
     modes = [mode] if isinstance(mode, str) else list(mode)
     unknown = [one for one in modes if one not in _NEW_POOLING]
     if unknown:
-        raise StudioError(f"the model's pooling mode {unknown[0]!r} is not supported", "update SBERT Studio")
+        raise StudioError(_("the model's pooling mode {unknown} is not supported", unknown=repr(unknown[0])), "update SBERT Studio")
     return JOIN.join(_NEW_POOLING[one] for one in modes)
 
 

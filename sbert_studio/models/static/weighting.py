@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import StudioError
+from ...i18n import _
 from ...progress import Progress, checkpoint
 from ...registry import setting
 from .learners import LEARNERS, SEED, Learner, VocabularyParams
@@ -95,7 +96,9 @@ def right_singular_vectors(matrix: Any, k: int, seed: int = SEED, progress: Prog
 def require_weighting(name: str) -> str:
     """Return ``name``, or raise a StudioError if it is no weighting."""
     if name not in WEIGHTINGS:
-        raise StudioError(f"there is no weighting {name!r}", f"choose one of {', '.join(WEIGHTINGS)}")
+        raise StudioError(
+            _("there is no weighting {name}", name=repr(name)), _("choose one of {weightings}", weightings=", ".join(WEIGHTINGS))
+        )
     return name
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ...errors import StudioError
+from ...i18n import _
 from .similarity import unique_name
 
 if TYPE_CHECKING:
@@ -87,9 +88,11 @@ class Duplicates:
             StudioError: the threshold is below that of the linkage or above 1, or there is no such rule or column.
         """
         if keep not in KEEPS:
-            raise StudioError(f"there is no rule {keep!r}", f"choose one of {', '.join(KEEPS)}")
+            raise StudioError(_("there is no rule {keep}", keep=repr(keep)), _("choose one of {keeps}", keeps=", ".join(KEEPS)))
         if column is not None and column not in self.corpus.fields:
-            raise StudioError(f"there is no column {column!r}", f"choose one of {', '.join(self.corpus.fields)}")
+            raise StudioError(
+                _("there is no column {column}", column=repr(column)), _("choose one of {fields}", fields=", ".join(self.corpus.fields))
+            )
         cells = self.corpus.fields[column] if column is not None else None
         places = {row: place for place, row in enumerate(chosen)}
         found: list[DuplicateGroup] = []

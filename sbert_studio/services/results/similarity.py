@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...data.findings import count
+from ...i18n import _
 
 if TYPE_CHECKING:
     from ...data.row_report import RowReport
@@ -110,10 +111,15 @@ class Agreement:
         """Return one sentence."""
         if self.mean_by_label:
             means = ", ".join(f"{label} {mean:.3f}" for label, mean in self.mean_by_label.items())
-            return f"Mean cosine by {self.column!r}, over {count(self.rows, 'row')}: {means}"
+            return _("Mean cosine by {column}, over {rows}: {means}", column=repr(self.column), rows=count(self.rows, "row"), means=means)
         measures = (("Spearman", self.spearman, self.spearman_interval), ("Pearson", self.pearson, self.pearson_interval))
         correlation = ", ".join(f"{name} {value:.4f}{_between(bounds)}" for name, value, bounds in measures)
-        return f"The cosines and {self.column!r} agree over {count(self.rows, 'row')} by {correlation}"
+        return _(
+            "The cosines and {column} agree over {rows} by {correlation}",
+            column=repr(self.column),
+            rows=count(self.rows, "row"),
+            correlation=correlation,
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return ``{column, rows, worst}``, and ``spearman, pearson`` with their intervals, or ``mean_by_label``."""

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...i18n import _
 from ...training.events import format_rate
 
 if TYPE_CHECKING:
@@ -34,15 +35,21 @@ class TrainingForecast:
         """Return a summary such as ``about 4 min, 2.1 GB of memory; 1,250 steps at 84 rows a second``."""
         found = self.estimate
         rate, memory = format_rate(found.pairs_per_second), found.peak_bytes / 1e9
-        return f"about {_describe_duration(found.seconds)}, {memory:.1f} GB of memory; {found.steps:,} steps at {rate} rows a second"
+        return _(
+            "about {duration}, {memory} GB of memory; {steps} steps at {rate} rows a second",
+            duration=_describe_duration(found.seconds),
+            memory=f"{memory:.1f}",
+            steps=f"{found.steps:,}",
+            rate=rate,
+        )
 
 
 def _describe_duration(seconds: float) -> str:
     if seconds < 90:
-        return f"{max(1, seconds):.0f} s"
+        return _("{value} s", value=f"{max(1, seconds):.0f}")
     if seconds < 5400:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h" if seconds < 172_800 else f"{seconds / 86400:.1f} days"
+        return _("{seconds} min", seconds=f"{seconds / 60:.0f}")
+    return _("{seconds} h", seconds=f"{seconds / 3600:.1f}") if seconds < 172_800 else _("{seconds} days", seconds=f"{seconds / 86400:.1f}")
 
 
 @dataclass(frozen=True)

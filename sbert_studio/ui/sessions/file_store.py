@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...errors import StudioError
+from ...i18n import _
 from ...workspace import atomic_file, atomic_folder, file_name, validate_key, write_json
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ class FileStore:
             folder = self.get(owner, file_id).path.parent
             shutil.rmtree(folder, ignore_errors=True)
             if folder.exists():
-                raise StudioError("the file could not be removed: its folder is read-only", f"remove {folder.name} by hand")
+                raise StudioError("the file could not be removed: its folder is read-only", _("remove {name} by hand", name=folder.name))
 
     def read_extra(self, owner: str, file_id: str, name: str, reader: str = "") -> object:
         """Return the JSON stored next to a file, which the page ``reader`` may overwrite then. Raise ValueError if it is damaged."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import StudioError
+from ...i18n import _
 from ..state import DrawnMap, EarlierEdits, SelectedCorpus
 from .file_store import EditConflictError
 from .tasks import session_id
@@ -31,7 +32,11 @@ def sample_for_map(corpus: Corpus) -> tuple[Corpus, tuple[int, ...] | None]:
     if total <= MAX_POINTS:
         return corpus, None
     rows = np.unique(np.linspace(0, total - 1, MAX_POINTS).astype(int)).tolist()
-    return corpus.subset(rows, f"{corpus.name} ({MAX_POINTS:,} of {total:,} rows)", "more than a browser can draw"), tuple(rows)
+    return corpus.subset(
+        rows,
+        _("{name} ({max_points} of {total} rows)", name=corpus.name, max_points=f"{MAX_POINTS:,}", total=f"{total:,}"),
+        "more than a browser can draw",
+    ), tuple(rows)
 
 
 def label_column(chosen: SelectedCorpus) -> str:
@@ -72,8 +77,10 @@ def replay_edits(start: EditHistory, earlier: EarlierEdits | None) -> tuple[Edit
             lost += 1
     if not lost:
         return edits, ()
-    what = "1 change that you made to them is" if lost == 1 else f"{lost} changes that you made to them are"
-    return edits, (f"The clusters are not those of before, so {what} left out here. Labels and removed texts are as you left them.",)
+    what = "1 change that you made to them is" if lost == 1 else _("{lost} changes that you made to them are", lost=lost)
+    return edits, (
+        _("The clusters are not those of before, so {what} left out here. Labels and removed texts are as you left them.", what=what),
+    )
 
 
 def cluster_digest(edits: EditHistory) -> str:

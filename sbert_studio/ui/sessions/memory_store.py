@@ -12,6 +12,7 @@ from typing import Generic, TypeVar, cast
 
 from ...caches import estimate_bytes
 from ...errors import StudioError
+from ...i18n import _
 from .tasks import client_address, session_id
 
 T = TypeVar("T")
@@ -68,9 +69,12 @@ class MemoryStore:
         with self._lock:
             if not isinstance(key, str) or key not in self._items:
                 reason = self._removed.get(key) if isinstance(key, str) else None
-                raise StudioError(f"this {kind} {reason}" if reason else f"this {kind} is no longer in memory", "choose it once more")
+                raise StudioError(
+                    _("this {kind} {reason}", kind=kind, reason=reason) if reason else _("this {kind} is no longer in memory", kind=kind),
+                    "choose it once more",
+                )
             if kind and self._items[key].kind not in ("", kind):
-                raise StudioError(f"this is no {kind}", "choose one")
+                raise StudioError(_("this is no {kind}", kind=kind), "choose one")
             self._items.move_to_end(key)
             return self._items[key].value
 

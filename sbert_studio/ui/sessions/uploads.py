@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from starlette.formparsers import MultiPartException
 
+from ...i18n import _
 from .middleware import MCP_ADDRESS, MCP_PATH, App, Message, Receive, Scope, Send
 
 _MIB = 1 << 20
@@ -41,10 +42,13 @@ class UploadLedger:
             total = sum(count for _, _, count in self._sent)
         if self._each and own + size > self._each:
             quota = f"{self._each / _MIB:,.0f}"
-            return f"Your files have the maximum allowed size of {quota} MiB a day together; try again tomorrow, or send smaller files."
+            return _(
+                "Your files have the maximum allowed size of {quota} MiB a day together; try again tomorrow, or send smaller files.",
+                quota=quota,
+            )
         if self._everybody and total + size > self._everybody:
             quota = f"{self._everybody / _MIB:,.0f}"
-            return f"All visitors' files have the maximum allowed size of {quota} MiB together; try again later."
+            return _("All visitors' files have the maximum allowed size of {quota} MiB together; try again later.", quota=quota)
         return None
 
     def add(self, address: str, size: int) -> None:
@@ -96,7 +100,7 @@ class UploadBudget:
         declared = _content_length(scope)
         reason = self._ledger.refusal(address, declared)
         if declared > self._max_file + _MULTIPART_OVERHEAD:
-            reason = f"The file exceeds the limit of {self._max_file / _MIB:,.0f} MiB."
+            reason = _("The file exceeds the limit of {max_file} MiB.", max_file=f"{self._max_file / _MIB:,.0f}")
         if reason:
             await _refuse(send, reason)
             return
@@ -126,7 +130,7 @@ class UploadBudget:
                 self._ledger.refund(address, received)
 
     async def _message(self, scope: Scope, receive: Receive, send: Send, limit: int) -> None:
-        reason = f"The request exceeds the limit of {limit / _MIB:,.0f} MiB; send the texts as a file."
+        reason = _("The request exceeds the limit of {limit} MiB; send the texts as a file.", limit=f"{limit / _MIB:,.0f}")
         if _content_length(scope) > limit:
             await _refuse(send, reason)
             return

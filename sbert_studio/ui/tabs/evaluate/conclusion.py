@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ....errors import with_full_stop
 from ....evaluation.report import SHARE_METRICS, describe_metric, natural_frequencies
+from ....i18n import _, to_sentence, uncapitalize
 from ....services.evaluation import INFLATES_SCORE
 from ...views import Value
 
@@ -51,14 +51,18 @@ def main_scores(evaluation: EvaluationResult, titles: Mapping[str, str]) -> list
     scores = []
     for model in evaluation.models:
         title = titles.get(model.model, model.model)
-        means = [(f"{one.name}, average", mean) for one, mean in zip(evaluation.averages, model.averages, strict=True) if mean is not None]
+        means = [
+            (_("{name}, average", name=one.name), mean)
+            for one, mean in zip(evaluation.averages, model.averages, strict=True)
+            if mean is not None
+        ]
         groups = [(one.name, mean) for one, mean in zip(evaluation.groups, model.groups, strict=True) if mean is not None]
         report = model.reports[0]
         data = evaluation.files[0].name
         if not means and groups and groups[0][1].pooled is not None:
-            data, report = f"{groups[0][0]}, all rows as one set", groups[0][1].pooled
+            data, report = _("{groups}, all rows as one set", groups=groups[0][0]), groups[0][1].pooled
         elif means or groups:
-            data, mean = (means or [(f"{name}, mean over its files", mean) for name, mean in groups])[0]
+            data, mean = (means or [(_("{name}, mean over its files", name=name), mean) for name, mean in groups])[0]
             interval = None if mean.resampled is None else percentile_interval(mean.resampled)
             scores.append(MainScore(title, data, mean.task, mean.metric, mean.main, interval, mean.resampled, model.rate))
             continue
@@ -73,7 +77,7 @@ def best_first(scores: Sequence[MainScore]) -> list[int]:
 def cautions(evaluation: EvaluationResult) -> list[str]:
     """Return warnings that a model was trained on rows of the evaluation."""
     notes = dict.fromkeys(note for model in evaluation.models for own in model.notes for note in own if INFLATES_SCORE in note)
-    return [f"But {note[:1].lower()}{with_full_stop(note[1:])}" for note in notes]
+    return [to_sentence(_("But {note}", note=uncapitalize(note))) for note in notes]
 
 
 def verdict(first: MainScore, other: MainScore) -> str:
@@ -97,7 +101,14 @@ def conclusion_view(scores: Sequence[MainScore], counts: str = "", warnings: Seq
         text = f"{best.title}: {metric} {best.score:.4f}."
         if best.interval:
             low, high = best.interval
-            text = f"{best.title}: {metric} {best.score:.4f}, between {low:.4f} and {high:.4f} in 95 of 100 draws of such rows."
+            text = _(
+                "{title}: {metric} {score}, between {low} and {high} in 95 of 100 draws of such rows.",
+                title=best.title,
+                metric=metric,
+                score=f"{best.score:.4f}",
+                low=f"{low:.4f}",
+                high=f"{high:.4f}",
+            )
         return {"text": text, "more": list(warnings), "theirs": titles}
     comparisons = [_compare(best, other) for other in others]
     more = [sentence for sentence in (*warnings, counts, *comparisons[1:], _compare_speed(best, others)) if sentence]
@@ -106,9 +117,14 @@ def conclusion_view(scores: Sequence[MainScore], counts: str = "", warnings: Seq
 
 def _compare(best: MainScore, other: MainScore) -> str:
     if best.metric != other.metric:
-        return f"{other.title} is evaluated by another metric ({describe_metric(other.metric)} {other.score:.4f})."
+        return _(
+            "{title} is evaluated by another metric ({metric} {score}).",
+            title=other.title,
+            metric=describe_metric(other.metric),
+            score=f"{other.score:.4f}",
+        )
     if best.rank_value == other.rank_value:
-        return f"{best.title} and {other.title} get the same score."
+        return _("{title} and {title2} get the same score.", title=best.title, title2=other.title)
     return _compare_shares(best, other) if best.metric in SHARE_METRICS else _compare_scores(best, other)
 
 
@@ -116,10 +132,12 @@ def _compare_scores(best: MainScore, other: MainScore) -> str:
     a, b, gain = best.title, other.title, best.rank_value - other.rank_value
     interval, is_certain = _describe_gain(best, other, 1, 4)
     if not interval:
-        return f"{a} is ahead of {b} by {gain:.4f}; the rows are too few to tell this from chance."
+        return _("{a} is ahead of {b} by {gain}; the rows are too few to tell this from chance.", a=a, b=b, gain=f"{gain:.4f}")
     if is_certain:
-        return f"{a} is better than {b} by {gain:.4f} ({interval}); that is more than chance."
-    return f"{a} is ahead of {b} by {gain:.4f} ({interval}); that could be chance."
+        return _(
+            "{a} is better than {b} by {gain} ({interval}); that is more than chance.", a=a, b=b, gain=f"{gain:.4f}", interval=interval
+        )
+    return _("{a} is ahead of {b} by {gain} ({interval}); that could be chance.", a=a, b=b, gain=f"{gain:.4f}", interval=interval)
 
 
 def _compare_shares(best: MainScore, other: MainScore) -> str:
@@ -127,10 +145,34 @@ def _compare_shares(best: MainScore, other: MainScore) -> str:
     interval, is_certain = _describe_gain(best, other, of, 0 if of == 100 else 1)
     if not interval:
         few = "the rows are too few to tell this from chance"
-        return f"{a} is ahead of {b}: of {of:,} rows it gets {one:,} right instead of {two:,}; {few}."
+        return _(
+            "{a} is ahead of {b}: of {of} rows it gets {one} right instead of {two}; {few}.",
+            a=a,
+            b=b,
+            of=f"{of:,}",
+            one=f"{one:,}",
+            two=f"{two:,}",
+            few=few,
+        )
     if is_certain:
-        return f"{a} is better than {b}: of {of:,} rows it gets {one:,} right instead of {two:,} ({interval}); that is more than chance."
-    return f"{a} is ahead of {b}: of {of:,} rows it gets {one:,} right instead of {two:,} ({interval}); that could be chance."
+        return _(
+            "{a} is better than {b}: of {of} rows it gets {one} right instead of {two} ({interval}); that is more than chance.",
+            a=a,
+            b=b,
+            of=f"{of:,}",
+            one=f"{one:,}",
+            two=f"{two:,}",
+            interval=interval,
+        )
+    return _(
+        "{a} is ahead of {b}: of {of} rows it gets {one} right instead of {two} ({interval}); that could be chance.",
+        a=a,
+        b=b,
+        of=f"{of:,}",
+        one=f"{one:,}",
+        two=f"{two:,}",
+        interval=interval,
+    )
 
 
 def _describe_gain(best: MainScore, other: MainScore, factor: int, digits: int) -> tuple[str, bool]:
@@ -158,4 +200,6 @@ def _compare_speed(best: MainScore, others: Sequence[MainScore]) -> str:
         return ""
     factor = fastest.rate / best.rate
     shown = f"{factor:,.0f}" if factor >= 10 else f"{factor:.1f}"
-    return f"{fastest.title} encodes {shown} times as many sentences per second." if factor >= _MIN_SPEEDUP else ""
+    return (
+        _("{title} encodes {shown} times as many sentences per second.", title=fastest.title, shown=shown) if factor >= _MIN_SPEEDUP else ""
+    )

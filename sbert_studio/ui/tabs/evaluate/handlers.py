@@ -12,6 +12,7 @@ from ....data.samples import default_sample
 from ....data.schema.roles import SchemaOverrides
 from ....errors import StudioError
 from ....evaluation.tasks import SCORED_KINDS, TASKS, get_task
+from ....i18n import _
 from ....services.jobs import BeginPhase
 from ....services.questions import OpenQuestionsError, apply_answer
 from ...components import find_sample, samples_of
@@ -113,7 +114,7 @@ def repeat_evaluation(page: Page, owner: object, model: str, form: EvaluationFor
     if form.source == FILE and not form.file and last is not None and last.form.source == FILE and last.form.file:
         file = last.form.file if Path(last.form.file).is_file() else file_store.restore_form_file(page, owner, last.stored_file)
         if file is None:
-            raise StudioError(f"the file {last.data.name} is no longer here", "choose it once more, then press Evaluate")
+            raise StudioError(_("the file {name} is no longer here", name=last.data.name), "choose it once more, then press Evaluate")
         form = replace(form, file=file)
     _start_form(page, owner, model, form)
     return show_evaluation(page, owner)
@@ -223,7 +224,9 @@ def start_evaluation(page: Page, owner: object, request: EvaluationRequest) -> J
     request = replace(request, models=select_models(request.models))
     titles = page.model_titles(owner, "texts", "pairs")
     name, shown = data.suite or data.name, [titles.get(model, model) for model in request.models]
-    title = f"{len(shown)} models on {name}" if len(shown) > 1 else f"{shown[0]} on {name}"
+    title = (
+        _("{shown} models on {name}", shown=len(shown), name=name) if len(shown) > 1 else _("{shown} on {name}", shown=shown[0], name=name)
+    )
 
     def work(begin: BeginPhase) -> EvaluationPanel:
         paths = () if data.suite else (data.path,)
@@ -237,7 +240,9 @@ def start_evaluation(page: Page, owner: object, request: EvaluationRequest) -> J
             owner=visitor,
             begin_phase=begin,
         )
-        provenance = form_provenance("evaluate", request.form.key, f"{', '.join(shown)} · {name}", request.repeat_button, theirs=shown)
+        provenance = form_provenance(
+            "evaluate", request.form.key, _("{shown} · {name}", shown=", ".join(shown), name=name), request.repeat_button, theirs=shown
+        )
         return evaluation_result(found, titles, name, provenance)
 
     return studio.evaluation_jobs.submit(visitor, title, work, about=request)
@@ -247,7 +252,7 @@ def select_models(models: Sequence[str] | None) -> tuple[str, ...]:
     """Return the models without repetitions. Raise StudioError if there is none, or there are too many."""
     names = tuple(dict.fromkeys(name for name in models or () if isinstance(name, str) and name))
     if not 1 <= len(names) <= MAX_MODELS:
-        raise StudioError(f"{len(names)} models are chosen", f"choose 1 to {MAX_MODELS}")
+        raise StudioError(_("{names} models are chosen", names=len(names)), _("choose 1 to {max_models}", max_models=MAX_MODELS))
     return names
 
 
@@ -306,7 +311,12 @@ def known_rows_file(task: str, path: str | None) -> Path | None:
 
 def suite_choices(page: Page) -> list[tuple[str, str]]:
     return [
-        (f"{one.name} · {one.parts} of {one.wanted} files" if one.parts < one.wanted else one.name, one.name)
+        (
+            _("{name} · {parts} of {wanted} files", name=one.name, parts=one.parts, wanted=one.wanted)
+            if one.parts < one.wanted
+            else one.name,
+            one.name,
+        )
         for one in page.studio.evaluation.list_suites()
     ]
 
@@ -315,7 +325,7 @@ def suite_help(page: Page) -> str:
     if page.studio.evaluation.list_suites():
         return "Benchmarks of the literature on this machine."
     folder = "" if page.shared else f": {page.studio.workspace.home / 'suites'}"
-    return f"There are none on this machine. Put folders such as sts12/ or stsb/ into “suites” in the data folder{folder}"
+    return _("There are none on this machine. Put folders such as sts12/ or stsb/ into “suites” in the data folder{folder}", folder=folder)
 
 
 def _start_form(page: Page, owner: object, model: str, form: EvaluationForm, language: str = "en") -> None:

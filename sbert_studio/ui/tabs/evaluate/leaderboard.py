@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ....errors import StudioError
 from ....evaluation.report import describe_metric
+from ....i18n import _
 from ....services.leaderboard import dataset_key, dataset_names, write_leaderboard
 from ...page import Page
 from ...panel import Selection
@@ -38,7 +39,7 @@ def show_leaderboard(page: Page, owner: object, sets: str | None) -> Leaderboard
     try:
         found = visible_entries(page, owner)
     except StudioError as error:
-        message = placeholder(f"The leaderboard cannot be read: {error.message}.")
+        message = placeholder(_("The leaderboard cannot be read: {message}.", message=error.message))
         return LeaderboardView(UNCHANGED, message, None, hidden, hidden, hidden)
     choices = [(ALL_SETS, ""), *((name, key) for key, name in dataset_names(found).items())]
     key = sets if sets in {key for _, key in choices} else ""
@@ -55,7 +56,7 @@ def select_entry(page: Page, owner: object, selection: Selection) -> tuple[Updat
     entry = next(entries, None)
     if entry is None:
         return props(visible=False), 0
-    return props(visible=True, value=f"Remove {entry.title} on {entry.data}"[:80]), entry.id
+    return props(visible=True, value=_("Remove {title} on {data}", title=entry.title, data=entry.data)[:80]), entry.id
 
 
 def remove_entry(page: Page, owner: object, entry: int, sets: str | None) -> LeaderboardView:
@@ -94,7 +95,7 @@ def entries_table(entries: Sequence[LeaderboardEntry], is_one_set: bool = False)
         row += [describe_metric(entry.metric)] if has_metric else []
         row += [round(entry.rate) if entry.rate else None, entry.dim or None, entry.created[:16].replace("T", " ")]
         rows.append(row)
-    caption = "" if has_metric else f"{entries[0].data} · {describe_metric(entries[0].metric)}"
+    caption = "" if has_metric else _("{data} · {metric}", data=entries[0].data, metric=describe_metric(entries[0].metric))
     return table(columns, rows, ids=[entry.id for entry in entries], action="Select this entry", event="entry", caption=caption)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from ....errors import StudioError
 from ....evaluation.report import natural_frequencies
+from ....i18n import _
 from ....runs.files import RunFiles
 from ....services.model_diff import MAX_QUERIES
 from ...components import cancel_button, download_button
@@ -182,10 +183,10 @@ def _describe_dev_rows(page: Page, run: Run) -> str:
         data, dev = files["data"]["name"], files.get("dev", {}).get("name")
     except (StudioError, OSError, ValueError, KeyError):  # the run's folder is gone
         return ""
-    rows = f"{run.dev_rows:,} held-out rows" if run.dev_rows else "held-out rows"
+    rows = _("{dev_rows} held-out rows", dev_rows=f"{run.dev_rows:,}") if run.dev_rows else "held-out rows"
     if dev is None:
-        return f"Evaluated on {rows} of its training file {data}, not on the current corpus."
-    return f"Evaluated on {rows} of {dev}, not on the current corpus; it was trained on {data}."
+        return _("Evaluated on {rows} of its training file {data}, not on the current corpus.", rows=rows, data=data)
+    return _("Evaluated on {rows} of {dev}, not on the current corpus; it was trained on {data}.", rows=rows, dev=dev, data=data)
 
 
 def get_texts(page: Page, request: Mapping[str, object]) -> list[str]:
@@ -200,7 +201,11 @@ def write_file(page: Page, comparison: Comparison | None) -> Path:
     titles, corpus = (page.model_title(changes.before), page.model_title(changes.after)), changes.corpus
     value = diff_value(changes, titles, comparison) | {"key": "file"}
     value["texts"] = text_range(corpus, {"start": 0, "count": len(corpus)}, len(corpus))
-    data = {"title": f"{titles[0]} compared with {titles[1]}", "made": f"{corpus.name} · {len(corpus):,} texts", "value": value}
+    data = {
+        "title": _("{titles} compared with {titles2}", titles=titles[0], titles2=titles[1]),
+        "made": _("{name} · {corpus} texts", name=corpus.name, corpus=f"{len(corpus):,}"),
+        "value": value,
+    }
     return write_html(page.downloads.path(f"{titles[0]} to {titles[1]}.html"), "changes/changed-file", data)
 
 
@@ -237,15 +242,29 @@ def diff_value(changes: ModelDiff, titles: tuple[str, str], comparison: Comparis
 def describe_neighbors(changes: ModelDiff, titles: Sequence[str]) -> str:
     k = changes.movement.before.shape[1]
     if not changes.moved.any():
-        return (
-            f"No neighbour changed from {titles[0]} to {titles[1]}: every text keeps its {k} nearest texts. "
-            "Where a training brought no gain, the untuned model is kept."
+        return _(
+            "No neighbour changed from {titles} to {titles2}: every text keeps its {k} nearest texts. Where a "
+            "training brought no gain, the untuned model is kept.",
+            titles=titles[0],
+            titles2=titles[1],
+            k=k,
         )
     unchanged, mostly = k * (1 - float(changes.moved.mean())), int((changes.moved > _MOSTLY).sum())
-    words = f"From {titles[0]} to {titles[1]}, a text keeps {unchanged:.1f} of its {k} nearest texts on average"
+    words = _(
+        "From {titles} to {titles2}, a text keeps {unchanged} of its {k} nearest texts on average",
+        titles=titles[0],
+        titles2=titles[1],
+        unchanged=f"{unchanged:.1f}",
+        k=k,
+    )
     if mostly == 1:
-        return f"{words}; 1 of {len(changes.corpus):,} texts has mostly other neighbours."
-    return f"{words}; {mostly:,} of {len(changes.corpus):,} texts have mostly other neighbours."
+        return _("{words}; 1 of {corpus} texts has mostly other neighbours.", words=words, corpus=f"{len(changes.corpus):,}")
+    return _(
+        "{words}; {mostly} of {corpus} texts have mostly other neighbours.",
+        words=words,
+        mostly=f"{mostly:,}",
+        corpus=f"{len(changes.corpus):,}",
+    )
 
 
 def describe_categories(groups: CategoryChange) -> str:
@@ -253,17 +272,35 @@ def describe_categories(groups: CategoryChange) -> str:
     of, before, after = natural_frequencies(groups.before, groups.after)
     if groups.texts <= of or (before == after and groups.before != groups.after):  # counts instead of shares
         of, before, after = groups.texts, round(groups.texts * groups.before), round(groups.texts * groups.after)
-    words = f"Of {of:,} texts, {before:,} → {after:,} lie nearest to one of their own category"
+    words = _(
+        "Of {of} texts, {before} → {after} lie nearest to one of their own category", of=f"{of:,}", before=f"{before:,}", after=f"{after:,}"
+    )
     if groups.interval is None:
-        return f"{words}; {groups.texts:,} texts are too few to tell a gain from chance."
+        return _("{words}; {texts} texts are too few to tell a gain from chance.", words=words, texts=f"{groups.texts:,}")
     low, high = groups.interval
     verdict = "better, by more than chance" if low > 0 else "worse, by more than chance" if high < 0 else "that could be chance"
     verdict = "no difference" if groups.before == groups.after else verdict
     span = f"{low:+.3f} to {high:+.3f}".replace("-", "−")
     if groups.learned:
-        flattered = f"{groups.texts:,} texts, of which a model was tuned on {groups.learned:,}: that flatters it"
-        return f"{words}: {verdict} (95% interval of the gain: {span}; {flattered})."
-    return f"{words}: {verdict} (95% interval of the gain: {span}; {groups.texts:,} texts that no model was tuned on)."
+        flattered = _(
+            "{texts} texts, of which a model was tuned on {learned}: that flatters it",
+            texts=f"{groups.texts:,}",
+            learned=f"{groups.learned:,}",
+        )
+        return _(
+            "{words}: {verdict} (95% interval of the gain: {span}; {flattered}).",
+            words=words,
+            verdict=verdict,
+            span=span,
+            flattered=flattered,
+        )
+    return _(
+        "{words}: {verdict} (95% interval of the gain: {span}; {texts} texts that no model was tuned on).",
+        words=words,
+        verdict=verdict,
+        span=span,
+        texts=f"{groups.texts:,}",
+    )
 
 
 def _query_value(changes: ModelDiff, query: QueryChange) -> Value:
@@ -272,7 +309,11 @@ def _query_value(changes: ModelDiff, query: QueryChange) -> Value:
         return [{"row": row, "text": shorten(texts[row]), "score": score, "changed": row in changed} for row, score in found]
 
     lost = len(query.lost)
-    words = f"{lost} of {len(query.before)} neighbours lost, {len(query.gained)} gained" if lost else "the same neighbours"
+    words = (
+        _("{lost} of {before} neighbours lost, {gained} gained", lost=lost, before=len(query.before), gained=len(query.gained))
+        if lost
+        else "the same neighbours"
+    )
     before, after = hits(query.before, query.lost), hits(query.after, query.gained)
     return {"text": shorten(query.text), "row": query.row, "words": words, "before": before, "after": after}
 
@@ -291,7 +332,7 @@ def _categories_value(changes: ModelDiff, groups: CategoryChange) -> Value:
     for one in shown[:_MAX_CATEGORY_PAIRS]:
         examples = one.mended if one.after < one.before else one.broken
         theirs = [shorten(changes.corpus.texts[examples[0]]), changes.corpus.fields[groups.column][examples[0]]] if examples else []
-        example = f"such as “{theirs[0]}” ({theirs[1]})" if theirs else ""
+        example = _("such as “{theirs}” ({theirs2})", theirs=theirs[0], theirs2=theirs[1]) if theirs else ""
         rows.append({"categories": list(one.categories), "before": one.before, "after": one.after, "example": example, "theirs": theirs})
     return {"column": groups.column, "said": describe_categories(groups), "rows": rows}
 

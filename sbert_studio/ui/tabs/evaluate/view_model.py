@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from ....errors import with_full_stop
 from ....evaluation.answers import AgreementCounts, are_comparable, count_agreement, find_disagreements
 from ....evaluation.report import describe_metric, disambiguate_names
+from ....i18n import _, join, with_full_stop
 from ....services.questions import OpenQuestionsError
 from ...state import ModelUpdate
 from ...task_list import job_view
-from ...views import UNCHANGED, Unchanged, Update, Value, column, placeholder, props, questions_view, shorten, speed_value, table, to_json
+from ...views import UNCHANGED, Unchanged, Update, Value, column, placeholder, props, questions_view, shorten, speed_value, table
 from .conclusion import MainScore, best_first, cautions, conclusion_view, main_scores, verdict
 
 if TYPE_CHECKING:
@@ -227,11 +227,13 @@ def details_table(evaluation: EvaluationResult, titles: Mapping[str, str]) -> Va
 
 def _describe_rows(report: Report) -> str:
     scores = report.scores
-    parts = [f"{scores['classes']:,} categories"] if "classes" in scores else []
+    parts = [_("{classes} categories", classes=f"{scores['classes']:,}")] if "classes" in scores else []
     if "majority" in scores:
-        parts.append(f"always answering the largest one would be right on {100 * scores['majority']:.1f} of 100 rows")
-    parts += [f"trained and evaluated in {scores['folds']} folds"] if "folds" in scores else []
-    return with_full_stop("; ".join(parts)) if parts else ""
+        parts.append(
+            _("always answering the largest one would be right on {majority} of 100 rows", majority=f"{100 * scores['majority']:.1f}")
+        )
+    parts += [_("trained and evaluated in {folds} folds", folds=scores["folds"])] if "folds" in scores else []
+    return with_full_stop(join("; ", parts)) if parts else ""
 
 
 def _reports(evaluation: EvaluationResult, titles: Mapping[str, str]) -> Iterator[tuple[list[str], Report]]:
@@ -242,7 +244,7 @@ def _reports(evaluation: EvaluationResult, titles: Mapping[str, str]) -> Iterato
             yield [title, *([name] if len(evaluation.files) > 1 else [])], report
         for group, mean in zip(evaluation.groups, model.groups, strict=True):
             if mean is not None and mean.pooled is not None:
-                yield [title, f"{group.name}, all"], mean.pooled
+                yield [title, _("{name}, all", name=group.name)], mean.pooled
 
 
 def _caption(first: MainScore, evaluation: EvaluationResult, name: str) -> str:
@@ -251,29 +253,35 @@ def _caption(first: MainScore, evaluation: EvaluationResult, name: str) -> str:
     file = evaluation.files[0]
     if len(evaluation.files) == 1:
         report = evaluation.models[0].reports[0]
-        account = file.rows.account.summarize("evaluated") if file.rows.account is not None else f"{report.rows:,} rows"
-        return f"{name} · {get_task(report.task).title} · {account}"
+        account = file.rows.account.summarize("evaluated") if file.rows.account is not None else _("{rows} rows", rows=f"{report.rows:,}")
+        return _("{name} · {title} · {account}", name=name, title=get_task(report.task).title, account=account)
     rows = sum(len(one.rows.examples) for one in evaluation.files)
-    return f"{first.data} · {get_task(first.task).title} · {len(evaluation.files)} files · {rows:,} rows"
+    return _(
+        "{data} · {title} · {files} files · {rows} rows",
+        data=first.data,
+        title=get_task(first.task).title,
+        files=len(evaluation.files),
+        rows=f"{rows:,}",
+    )
 
 
 def _notes(evaluation: EvaluationResult, titles: Mapping[str, str]) -> list[str]:
-    notes = [*evaluation.notes, *(f"{missing.suite}: {missing.message}." for missing in evaluation.missing)]
+    notes = [*evaluation.notes, *(_("{suite}: {message}.", suite=missing.suite, message=missing.message) for missing in evaluation.missing)]
     notes += [
-        f"The average is over {len(average.suites)} of {average.wanted} suites."
+        _("The average is over {suites} of {wanted} suites.", suites=len(average.suites), wanted=average.wanted)
         for average in evaluation.averages
         if len(average.suites) < average.wanted
     ]
     several = len(evaluation.files) > 1
     files = disambiguate_names([(file.suite, file.name) for file in evaluation.files])
     for name, file in zip(files, evaluation.files, strict=True):
-        notes += [f"{name}: {note}" if several else note for note in file.notes]
+        notes += [_("{name}: {note}", name=name, note=note) if several else note for note in file.notes]
     for model in evaluation.models:
         title = f"{titles.get(model.model, model.model)}: " if len(evaluation.models) > 1 else ""
         for file_name, own in zip(files, model.notes, strict=True):
             notes += [f"{title}{f'{file_name}: ' if several else ''}{note}" for note in own]
-    shown = [with_full_stop(str(to_json(note))) for note in dict.fromkeys(notes)]
-    return shown if len(shown) <= _MAX_NOTES else [*shown[:_MAX_NOTES], f"And {len(shown) - _MAX_NOTES} more remarks."]
+    shown = [with_full_stop(note) for note in dict.fromkeys(notes)]
+    return shown if len(shown) <= _MAX_NOTES else [*shown[:_MAX_NOTES], _("And {shown} more remarks.", shown=len(shown) - _MAX_NOTES)]
 
 
 def differences_table(evaluation: EvaluationResult, one: int, two: int, titles: Mapping[str, str]) -> Value | None:
@@ -296,12 +304,19 @@ def differences_table(evaluation: EvaluationResult, one: int, two: int, titles: 
     rows.sort(key=lambda row: -row[0])
     is_labelled = any(file.rows.examples.labels for file in evaluation.files)
     columns = [*([column("Set")] if several else []), column("Texts", "texts", main=True), column("People say", ours=not is_labelled)]
-    columns += [column(f"{name} says", ours="class" not in kinds) for name in names] + [column("Closer", ours=True), column("Row", "row")]
+    columns += [column(_("{name} says", name=name), ours="class" not in kinds) for name in names] + [
+        column("Closer", ours=True),
+        column("Row", "row"),
+    ]
     a, b = names
     prediction = _PREDICTIONS[kinds[0]] if len(set(kinds)) == 1 else ""
-    caption = f"Where {a} and {b} differ most. The models predict {prediction}." if prediction else f"Where {a} and {b} differ most"
+    caption = (
+        _("Where {a} and {b} differ most. The models predict {prediction}.", a=a, b=b, prediction=prediction)
+        if prediction
+        else _("Where {a} and {b} differ most", a=a, b=b)
+    )
     shown = [row for _, row in rows[:_MAX_DIFFERENCES]]
-    return table(columns, shown, caption=caption, note=" ".join(dict.fromkeys(notes)), theirs=names)
+    return table(columns, shown, caption=caption, note=join(" ", dict.fromkeys(notes)), theirs=names)
 
 
 def describe_counts(evaluation: EvaluationResult, one: int, two: int, titles: Mapping[str, str]) -> str:
@@ -315,9 +330,16 @@ def describe_counts(evaluation: EvaluationResult, one: int, two: int, titles: Ma
     total = AgreementCounts(both, first, second, neither).total
     a, b = (titles.get(evaluation.models[index].model, evaluation.models[index].model) for index in (one, two))
     things = {1: "texts", 2: "pairs"}.get(len(evaluation.files[0].rows.examples.texts), "triplets")
-    return (
-        f"Of {total:,} {things} {a} gets {both + first:,} right and {b} {both + second:,}: "
-        f"on {first:,} only {a} is right, on {second:,} only {b}."
+    return _(
+        "Of {total} {things} {a} gets {both} right and {b} {both2}: on {first} only {a} is right, on {second} only {b}.",
+        total=f"{total:,}",
+        things=things,
+        a=a,
+        both=f"{both + first:,}",
+        b=b,
+        both2=f"{both + second:,}",
+        first=f"{first:,}",
+        second=f"{second:,}",
     )
 
 
@@ -333,11 +355,13 @@ def _describe_row(file: EvaluationFile, predictions: Predictions, row: int) -> t
     examples = file.rows.examples
     texts = [shorten(one[row], _MAX_CHARACTERS) for one in examples.texts]
     if predictions.kind == "rank":
-        return texts[:1], f"its partner: {texts[1]}"
+        return texts[:1], _("its partner: {texts}", texts=texts[1])
     if predictions.kind == "margin":
         return texts, "the second is closer"
     people = _describe_target(examples, file.rows.scale, row)
-    return texts, people if predictions.gold_percentiles is None else f"{people}, above {predictions.gold_percentiles[row]:.0%} of pairs"
+    return texts, people if predictions.gold_percentiles is None else _(
+        "{people}, above {gold_percentiles} of pairs", people=people, gold_percentiles=f"{predictions.gold_percentiles[row]:.0%}"
+    )
 
 
 def _describe_target(examples: Examples, scale: tuple[float, float] | None, row: int) -> str:
@@ -347,4 +371,4 @@ def _describe_target(examples: Examples, scale: tuple[float, float] | None, row:
     if examples.labels:
         return examples.labels[int(target)]
     low, high = scale or (0.0, 1.0)
-    return f"{low + float(target) * (high - low):.4g} of {high:g}"
+    return _("{low} of {high}", low=f"{low + float(target) * (high - low):.4g}", high=f"{high:g}")

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 from ....data.samples import list_samples
 from ....data.schema.roles import SchemaOverrides, format_names, format_scale
 from ....errors import StudioError, describe_rows
+from ....i18n import _, join, to_sentence
 from ....services.questions import apply_answer, format_value
 from ....services.training_plan import FIRST_STAGE_PREFIX, AnsweredQuestion, TrainRequest
-from ...views import Value, chosen_option, to_json, to_sentence
+from ...views import Value, chosen_option, to_json
 
 if TYPE_CHECKING:
     from ....data.doctor.diagnosis import Diagnosis
@@ -106,8 +107,8 @@ def plan_again(studio: Studio, draft: Draft, model: str | None, progress: Progre
     try:
         plan = studio.planner.plan(request, draft.plan, table=draft.table, check_progress=progress)
     except StudioError as error:
-        rows = f" ({describe_rows(error.rows)})" if error.rows else ""
-        words = " ".join(to_sentence(part) for part in (error.message + rows, error.hint) if part)
+        rows = _(" ({rows})", rows=describe_rows(error.rows)) if error.rows else ""
+        words = join(" ", (to_sentence(part) for part in (error.message + rows, error.hint) if part))
         return replace(draft, request=request, plan=None, problem=words.rstrip("."), edited=None)
     return replace(draft, request=request, plan=plan, problem="", edited=None)
 
@@ -227,7 +228,9 @@ def require_plan(draft: Draft) -> TrainPlan:
         hint = "" if draft.problem else "choose its kind and its columns"
         raise StudioError(draft.problem or "this file cannot be trained on", hint)
     if draft.plan.questions and not draft.choices.as_read:
-        raise StudioError(f"a question is open: {draft.plan.questions[0].text}", "choose one of its answers, above Start training")
+        raise StudioError(
+            _("a question is open: {text}", text=draft.plan.questions[0].text), "choose one of its answers, above Start training"
+        )
     return draft.plan
 
 

@@ -12,10 +12,12 @@ import gradio as gr
 
 from ....data.schema.roles import SchemaOverrides
 from ....errors import StudioError
+from ....i18n import _
 from ....training.events import MAX_CHARACTERS, MAX_PAIRS, TrackedExamples
 from ...components import find_sample, samples_of
 from ...forms import answer_form, form_values
 from ...handlers import progress_callback, warn
+from ...sessions.language import notify_info
 from ...state import FINE_TUNE, ModelUpdate, TrainingTable
 from ...views import UNCHANGED, Unchanged, Update, Value, props
 from . import draft as drafts
@@ -175,8 +177,12 @@ def start_training(
     run = drafts.start_run(page.studio, planned, page.visitor(owner), name, pinned)
     wanted = drafts.model_name(planned, name)
     if run.name != wanted:
-        words = f"Another model of yours is named “{html.escape(wanted)}”, so this one is named “{html.escape(run.name)}”."
-        gr.Info(words, title="Name changed")
+        words = _(
+            "Another model of yours is named “{wanted}”, so this one is named “{name}”.",
+            wanted=html.escape(wanted),
+            name=html.escape(run.name),
+        )
+        notify_info(words, title="Name changed")
     return StartedRun(_show(page, planned, model, settings), select_run(owner, run.id), runs_version + 1)
 
 

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import gradio as gr
-
 from ....errors import StudioError
 from ....evaluation.report import describe_metric
+from ....i18n import _
 from ....runs.files import RunFiles
 from ....services.run_setup import strength_marks
 from ...run_view import LIVE, FollowedRun, read_run
+from ...sessions.language import notify_info
 from ...state import SIMILARITY, TextPair
 from ...views import UNCHANGED, Unchanged, Update, Value, props, questions_view, to_json
 
@@ -185,7 +185,9 @@ def set_strength(page: Page, followed: FollowedRun, runs_version: int, selection
     if isinstance(strength, bool) or not isinstance(strength, int | float) or not 0 <= strength <= 1:
         raise StudioError("this strength is not possible", "choose a value from 0 (untuned) to 1 (tuned)")
     run = page.studio.fine_tune.set_strength(followed.run_id, float(strength))
-    gr.Info(f"{html.escape(run.name)} now has strength {run.after['strength']:g}.", title="Model changed")
+    notify_info(
+        _("{name} now has strength {strength}.", name=html.escape(run.name), strength=f"{run.after['strength']:g}"), title="Model changed"
+    )
     return ChangedRun(show_run(page, FollowedRun(run.id)), runs_version + 1)
 
 
@@ -222,14 +224,14 @@ def runs_view(runs: Sequence[RunView], chosen: str) -> Value | None:
         return None
     more = max(0, len(runs) - _MAX_LISTED)
     rows = [_run_row(seen, chosen) for seen in runs[:_MAX_LISTED]]
-    return to_json({"live": True, "rows": rows, "note": f"{more} more runs are waiting." if more else ""})  # type: ignore[no-any-return]
+    return to_json({"live": True, "rows": rows, "note": _("{more} more runs are waiting.", more=more) if more else ""})  # type: ignore[no-any-return]
 
 
 def _run_row(seen: RunView, chosen: str) -> Value:
     run = seen.run
-    words = f"Training · step {run.step:,} of {run.steps:,}" if run.steps else "Training"
+    words = _("Training · step {step} of {steps}", step=f"{run.step:,}", steps=f"{run.steps:,}") if run.steps else "Training"
     if run.status == "queued":
-        words = f"Waiting · {seen.waiting} before it" if seen.waiting else "Waiting for its turn"
+        words = _("Waiting · {waiting} before it", waiting=seen.waiting) if seen.waiting else "Waiting for its turn"
     return {
         "id": run.id,
         "name": run.name,
@@ -274,17 +276,24 @@ def pinned_view(pins: TrackedExamples | None, followed: FollowedRun) -> Value | 
         {"text": pins.among[row], "similarity": similarity, "rank": rank, "before": ranks.get(row)}
         for rank, (row, similarity) in enumerate(zip(order, now.get("nearest") or (), strict=False), start=1)
     ]
-    among = f"{len(pins.among):,}" if len(pins.among) == pins.of else f"{len(pins.among):,} of the {pins.of:,}"
-    value = {"pairs": pairs, "query": pins.query if nearest else "", "nearest": nearest, "among": f"among {among} texts of the file"}
+    among = (
+        f"{len(pins.among):,}" if len(pins.among) == pins.of else _("{among} of the {of}", among=f"{len(pins.among):,}", of=f"{pins.of:,}")
+    )
+    value = {
+        "pairs": pairs,
+        "query": pins.query if nearest else "",
+        "nearest": nearest,
+        "among": _("among {among} texts of the file", among=among),
+    }
     return to_json(value | {"which": _describe_pinned_model(followed, now)})  # type: ignore[no-any-return]
 
 
 def _describe_pinned_model(followed: FollowedRun, event: Mapping[str, Any]) -> str:
     if event.get("kept") and followed.status not in ("", *LIVE):
         return "Before training, and with the saved model."
-    step = "The untuned model" if not event["step"] else f"After step {int(event['step']):,}"
+    step = "The untuned model" if not event["step"] else _("After step {step}", step=f"{int(event['step']):,}")
     # Of several trainings, those on a part of the rows are evaluated, and the saved model comes from another one.
-    return f"{step} of {followed.part}." if followed.part else f"{step}."
+    return _("{step} of {part}.", step=step, part=followed.part) if followed.part else f"{step}."
 
 
 def mistakes_view(studio: Studio, run: Run) -> Value | None:
@@ -303,13 +312,17 @@ def mistakes_view(studio: Studio, run: Run) -> Value | None:
         }
         for one in found["worst"]
     ]
-    number = f"{len(rows)} worst mistakes" if len(rows) > 1 else "worst mistake"
-    title = f"The {number} on {found['rows']:,} held-out rows" if rows else f"No mistake on {found['rows']:,} held-out rows"
+    number = _("{rows} worst mistakes", rows=len(rows)) if len(rows) > 1 else "worst mistake"
+    title = (
+        _("The {number} on {rows} held-out rows", number=number, rows=f"{found['rows']:,}")
+        if rows
+        else _("No mistake on {rows} held-out rows", rows=f"{found['rows']:,}")
+    )
     saved = run.after.get("kept") or run.after
     now, then = saved.get("strength"), found.get("strength")
-    note = f"{_MISTAKES[found['kind']]} Each row was evaluated by a model that had not been trained on it."
+    note = _("{mistakes} Each row was evaluated by a model that had not been trained on it.", mistakes=_MISTAKES[found["kind"]])
     if isinstance(then, int | float) and isinstance(now, int | float) and abs(then - now) > 1e-6:
-        note += f" The list is from the end of the training, at strength {then:g}."
+        note += _(" The list is from the end of the training, at strength {then}.", then=f"{then:g}")
     if saved.get("folds"):
         note += " Compare uses the saved model, which has since been trained on these rows."
     return to_json({"title": title, "note": note, "rows": rows})  # type: ignore[no-any-return]

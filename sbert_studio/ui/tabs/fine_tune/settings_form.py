@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
+from ....i18n import _
 from ....registry import Field, fields_of
 from ... import forms
 from ...views import Value
@@ -97,7 +98,7 @@ def settings_view(kind: str | None, displayed: Mapping[str, object], sent: Mappi
     known = losses_of(architecture)
     # No loss is used yet if the file fits no kind.
     acting = known[str(displayed["acting"])] if displayed["acting"] in known else None
-    auto = (f"{_AUTO[0]}: {acting.title}", "auto") if acting and displayed["loss"] == "auto" else _AUTO
+    auto = (_("{auto}: {title}", auto=_AUTO[0], title=acting.title), "auto") if acting and displayed["loss"] == "auto" else _AUTO
     offered = [auto, *loss_choices(kind, architecture)[1:]]
     values = {item.name: forms.to_control_value(item, displayed[item.name]) for item in spec_fields()}
     for name, items in loss_fields():

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from ....data.schema.hypotheses import UNUSED
 from ....errors import describe_rows
+from ....i18n import _, capitalize, join, ngettext, to_sentence
 from ....services.training_plan import describe_row_reports
 from ....training.events import MAX_PAIRS
 from ...forms import answer_form, form_view, group
 from ...state import ModelUpdate
-from ...views import UNCHANGED, Unchanged, Update, Value, column, placeholder, props, questions_view, table, to_json, to_sentence
+from ...views import UNCHANGED, Unchanged, Update, Value, column, placeholder, props, questions_view, table, to_json
 from . import settings_form
 from .draft import Draft, command_line, open_question_flags, require_plan
 from .run_panel import SelectedRun
@@ -152,8 +153,8 @@ def preview_table(draft: Draft) -> Value:
     return table(
         [column("Row", "row"), *(column(name, theirs=True) for name in draft.table.columns)],
         rows,
-        caption=f"{draft.name} · {len(draft.table):,} rows",
-        note=" ".join(note.message for note in draft.table.notes),
+        caption=_("{name} · {table} rows", name=draft.name, table=f"{len(draft.table):,}"),
+        note=join(" ", (note.message for note in draft.table.notes)),
     )
 
 
@@ -164,14 +165,18 @@ def findings_view(draft: Draft) -> Value:
         return {"verdict": "Training cannot start yet.", "findings": [problem], "offers": [], **more}
     diagnosis, roles = draft.plan.diagnosis, draft.plan.roles
     value = {
-        "verdict": f"{diagnosis.rows:,} rows · {KINDS[roles.kind]}" + (f" · {roles.note}" if roles.note else ""),
+        "verdict": (
+            _("{rows} rows · {kinds} · {note}", rows=f"{diagnosis.rows:,}", kinds=KINDS[roles.kind], note=roles.note)
+            if roles.note
+            else _("{rows} rows · {kinds}", rows=f"{diagnosis.rows:,}", kinds=KINDS[roles.kind])
+        ),
         # While a question is open, the question gives the reasons.
         "why": _evidence(diagnosis.why) if draft.plan.certain else "",
         "findings": [
             {
                 "severity": item.severity,
                 "message": to_sentence(item.message),
-                "where": describe_rows(item.rows).capitalize() if item.rows else "",
+                "where": capitalize(describe_rows(item.rows)) if item.rows else "",
                 "fix": item.fix.label if item.fix else "",
                 "index": number,
             }
@@ -188,14 +193,16 @@ def findings_view(draft: Draft) -> Value:
 def _evidence(reasons: Sequence[str]) -> str:
     unused = [to_sentence(one) for one in reasons if one.startswith(UNUSED)]
     evidence = [one for one in reasons if not one.startswith(UNUSED)]
-    return " ".join([to_sentence(f"Inferred because {'; '.join(evidence)}")] * bool(evidence) + unused)
+    return join(" ", [to_sentence(_("Inferred because {evidence}", evidence=join("; ", evidence)))] * bool(evidence) + unused)
 
 
 def open_questions(draft: Draft) -> Value | None:
     if draft.plan is None or draft.plan.certain:
         return None
     number = len(draft.plan.questions)
-    return questions_view("One question before training" if number == 1 else f"{number} questions before training", draft.plan.questions)
+    return questions_view(
+        "One question before training" if number == 1 else _("{number} questions before training", number=number), draft.plan.questions
+    )
 
 
 def reasons_view(draft: Draft) -> Value | None:
@@ -223,12 +230,29 @@ def estimate_view(studio: Studio, draft: Draft) -> Value:
     spec = found.spec
     duration, steps = found.describe().split("; ")
     trainings = spec.seeds * max(1, spec.folds)
-    work = f"{spec.epochs:g} epoch{'' if spec.epochs == 1 else 's'} of {len(plan.examples):,} rows, {spec.batch_size} at a time" + (
-        f", {spec.soup} times over" if spec.soup > 1 else ""
+    work = (
+        ngettext(
+            "{n} epoch of {examples} rows, {batch_size} at a time, {soup} times over",
+            "{n} epochs of {examples} rows, {batch_size} at a time, {soup} times over",
+            spec.epochs,
+            n=f"{spec.epochs:g}",
+            examples=f"{len(plan.examples):,}",
+            batch_size=spec.batch_size,
+            soup=spec.soup,
+        )
+        if spec.soup > 1
+        else ngettext(
+            "{n} epoch of {examples} rows, {batch_size} at a time",
+            "{n} epochs of {examples} rows, {batch_size} at a time",
+            spec.epochs,
+            n=f"{spec.epochs:g}",
+            examples=f"{len(plan.examples):,}",
+            batch_size=spec.batch_size,
+        )
     )
     if folds := found.estimate.folds:
-        work += f", in {folds} folds without a part of the rows each, and once with all of them"
-    work += f", {trainings} trainings" if trainings > 1 else ""
+        work += _(", in {folds} folds without a part of the rows each, and once with all of them", folds=folds)
+    work += _(", {trainings} trainings", trainings=trainings) if trainings > 1 else ""
     return {"title": to_sentence(duration), "reasons": [to_sentence(work), to_sentence(steps), _ESTIMATE_NOTE]}
 
 
@@ -237,7 +261,7 @@ def pins_form(texts: Sequence[str] = (), visible_pairs: int = 1) -> Value:
     names = pin_names()
     items = []
     for number in range(1, MAX_PAIRS + 1):
-        boxes = [{"name": f"{number}a", "label": f"Pair {number}"}, {"name": f"{number}b", "label": "and"}]
+        boxes = [{"name": f"{number}a", "label": _("Pair {number}", number=number)}, {"name": f"{number}b", "label": "and"}]
         shown = [{"kind": "text", "info": "", "choices": [], **box} for box in boxes]
         items.append(group(shown, name=f"pair-{number}", row=True, visible=number <= visible_pairs))
     query = {"name": "query", "label": "Query, whose nearest texts of your file are listed", "kind": "text", "info": "", "choices": []}

@@ -13,6 +13,7 @@ import numpy as np
 from ....data.cells import write_csv
 from ....errors import StudioError
 from ....explore.map_edits import MAX_EDITS, EditHistory, LabelEdit, MapEdit, MergeEdit, RemoveEdit, RenameEdit, SplitEdit
+from ....i18n import _
 from ...basket import VERDICTS, LabelledPair, add_pairs, chain_pairs, toggle_pair
 from ...handlers import progress_callback
 from ...map_value import write_map
@@ -247,7 +248,7 @@ def rows_to_search(drawn: DrawnMap, rows: object) -> RowSelection:
     found = view_model.to_corpus_rows(drawn, remaining_rows(rows, drawn))
     if not found:
         raise StudioError("no text is selected", "lasso some texts, or click a group in the legend")
-    return RowSelection(drawn.made["corpus"], tuple(sorted(found)), f"{len(found):,} texts selected on the map")
+    return RowSelection(drawn.made["corpus"], tuple(sorted(found)), _("{found} texts selected on the map", found=f"{len(found):,}"))
 
 
 def training_table(page: Page, drawn: DrawnMap) -> TrainingTable:
@@ -336,7 +337,7 @@ def _remaining(drawn: DrawnMap, hits: Sequence[tuple[int, float]], limit: int) -
 def write_html(page: Page, map_key: str | None) -> Path:
     drawn = page.maps.get(map_key)
     path = page.downloads.path(f"{view_model.file_stem(drawn)} map.html")
-    title, corpus = f"Map of {drawn.corpus.name}", drawn.corpus
+    title, corpus = _("Map of {name}", name=drawn.corpus.name), drawn.corpus
     return write_map(drawn.view, corpus.texts, columns(drawn), path, title=title, edits=drawn.edits, lines=corpus.lines)
 
 

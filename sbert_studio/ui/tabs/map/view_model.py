@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ....i18n import _, join
 from ...map_value import CLUSTERS, group_by_label, map_value
 from ...sessions.map_edits import label_column
 from ...views import UNCHANGED, Unchanged, Update, Value, props, shorten, valid_rows
@@ -91,7 +92,7 @@ def drawn_map_value(page: Page, map_key: str, show: Value | None = None) -> Valu
     """Return the value of the ``map`` view; ``show`` is for the list: ``{"rows", "title"}``, ``{"cluster"}``, or empty for nothing."""
     drawn = page.maps.get(map_key)
     now = drawn.edits.now
-    title = f"Map of {drawn.corpus.name}"
+    title = _("Map of {name}", name=drawn.corpus.name)
     value = map_value(drawn.view, columns(drawn), color=drawn.colour or CLUSTERS, key=map_key, title=title, edits=drawn.edits)
     if value["by"] == label_column(drawn.chosen) and any(now.labels):
         value |= group_by_label(now.labels, ~now.removed)
@@ -101,7 +102,7 @@ def drawn_map_value(page: Page, map_key: str, show: Value | None = None) -> Valu
 def notes_value(page: Page, map_key: str) -> Value | None:
     drawn = page.maps.get(map_key)
     notes = (*drawn.view.notes, *drawn.notes)
-    return {"text": " ".join(notes)} if notes else None
+    return {"text": join(" ", notes)} if notes else None
 
 
 def list_items(drawn: DrawnMap, rows: Sequence[int], max_length: int) -> list[Value]:

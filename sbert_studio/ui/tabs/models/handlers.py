@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ....errors import StudioError
+from ....i18n import _, join, to_sentence
 from ....losses import loss_title
 from ...forms import format_number
 from ...page import Page
 from ...panel import Selection
 from ...run_view import FollowedRun, base_model_title, describe_method, read_run, scores_view, write_run_zip
 from ...state import is_own_model
-from ...views import UNCHANGED, Unchanged, Update, Value, facts, placeholder, props, to_json, to_sentence
+from ...views import UNCHANGED, Unchanged, Update, Value, facts, placeholder, props, to_json
 
 if TYPE_CHECKING:
     from ....runs.run import Run
@@ -51,12 +52,12 @@ class DeletedModel:
 
 def no_selection(notices: Sequence[str] = ()) -> Value:
     """Return the details view without a selected model: what to do, and warnings about the list of runs."""
-    return placeholder(" ".join((*map(to_sentence, notices), _SELECT)))
+    return placeholder(join(" ", (*map(to_sentence, notices), _SELECT)))
 
 
 def model_card(card: ModelSummary) -> Value:
     badge = "damaged" if card.damaged else _BADGES.get(card.kind, "built in")
-    size = f"{card.size} weights · {card.dim} dimensions"
+    size = _("{size} weights · {dim} dimensions", size=card.size, dim=card.dim)
     return {"id": card.name, "title": card.title, "badge": badge, "subtitle": size, "score": ""}
 
 
@@ -67,7 +68,9 @@ def run_card(run: Run, is_damaged: bool) -> Value:
         "id": run.id,
         "title": run.name,
         "badge": "damaged" if is_damaged else run.status,
-        "subtitle": f"{loss_title(run.loss)} · {describe_method(run.method)} · {created} UTC",
+        "subtitle": _(
+            "{loss_title} · {method} · {created} UTC", loss_title=loss_title(run.loss), method=describe_method(run.method), created=created
+        ),
         "score": f"{scores['before']:.4f} → {scores['after']:.4f}" if scores else "",
     }
 
@@ -75,16 +78,18 @@ def run_card(run: Run, is_damaged: bool) -> Value:
 def model_facts(card: ModelSummary) -> list[tuple[str, object]]:
     return [
         ("Name", card.name),
-        ("Dimensions", f"{card.dim or 'none'}: it reads pairs" if card.reads == "pairs" else card.dim),
+        ("Dimensions", _("{dim}: it reads pairs", dim=card.dim or "none") if card.reads == "pairs" else card.dim),
         ("Weights", f"{card.parameters:,}"),
-        ("Longest text", f"{card.max_length} tokens" if 0 < card.max_length < _UNLIMITED else "any length"),
+        ("Longest text", _("{max_length} tokens", max_length=card.max_length) if 0 < card.max_length < _UNLIMITED else "any length"),
         ("Pooling", card.pooling or "–"),
-        *([("Prompts", " · ".join(f"{name}: “{prompt}”" for name, prompt in card.prompts.items()))] if card.prompts else []),
+        *([("Prompts", join(" · ", (f"{name}: “{prompt}”" for name, prompt in card.prompts.items())))] if card.prompts else []),
     ]
 
 
 def model_notes(card: ModelSummary) -> list[str]:
-    damaged = f"This model is damaged: {card.damaged}. It cannot be used or exported, only deleted." if card.damaged else ""
+    damaged = (
+        _("This model is damaged: {damaged}. It cannot be used or exported, only deleted.", damaged=card.damaged) if card.damaged else ""
+    )
     return [note for note in (damaged, card.note) if note]
 
 

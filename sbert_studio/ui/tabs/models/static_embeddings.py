@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ....errors import StudioError
+from ....i18n import _
 from ....models.static import LEARNERS, WEIGHTINGS
 from ....registry import Field, fields_of
 from ....services.static_embeddings import STATIC, FitOptions
@@ -64,12 +65,12 @@ def samples() -> list[Sample]:
 
 
 def choose_file(file: str | None) -> tuple[str | None, Value | None]:
-    return file, {"text": f"Chosen: {Path(file).name}"} if file else None
+    return file, {"text": _("Chosen: {name}", name=Path(file).name)} if file else None
 
 
 def choose_sample(selection: Selection) -> tuple[str, Value] | None:
     sample = find_sample(selection.item, *_SAMPLE_KINDS)
-    return None if sample is None else (str(sample.path), {"text": f"Chosen: {sample.title}"})
+    return None if sample is None else (str(sample.path), {"text": _("Chosen: {title}", title=sample.title)})
 
 
 def change_form(page: Page, form: object) -> Value:
@@ -117,7 +118,7 @@ def restore_training(page: Page, owner: object) -> RestoredTraining:
 
 def kind_choices(studio: Studio) -> list[tuple[str, str]]:
     """Return (title, name) of the types: each learning algorithm, the installed pre-trained embeddings, and distillation."""
-    pretrained = [(f"{name} (pre-trained)", name) for name in studio.catalog.tables()]
+    pretrained = [(_("{name} (pre-trained)", name=name), name) for name in studio.catalog.tables()]
     return [*((LEARNERS[name].title, name) for name in LEARNERS), *pretrained, (_DISTILLATION, STATIC)]
 
 
@@ -162,7 +163,7 @@ def embeddings_form(studio: Studio, values: Mapping[str, object] | None = None) 
 def start_training(page: Page, owner: object, values: Mapping[str, Any], file: str | None, model: str | None) -> JobView:
     studio, kind = page.studio, str(values.get("kind"))
     if kind not in {name for _, name in kind_choices(studio)}:
-        raise StudioError(f"unknown static embedding type {kind}", "choose one from the list")
+        raise StudioError(_("unknown static embedding type {kind}", kind=kind), "choose one from the list")
     if file is None and kind != STATIC:
         raise StudioError("there are no texts to train on", "choose a file or a sample")
     settings = forms.parse_values(kind_fields(kind), values, f"{kind}-")

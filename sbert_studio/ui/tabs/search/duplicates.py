@@ -11,9 +11,11 @@ import gradio as gr
 
 from ....errors import StudioError
 from ....explore.duplicates import MIN_THRESHOLD
+from ....i18n import _, join
 from ....services.results import KEEPS
 from ...basket import VERDICTS, LabelledPair, toggle_pair
 from ...handlers import progress_callback
+from ...sessions.language import notify_info
 from ...views import UNCHANGED, Unchanged, Update, Value, placeholder, props, to_json, valid_rows
 
 if TYPE_CHECKING:
@@ -174,13 +176,17 @@ def click_group(page: Page, result_key: str | None, decisions: Decisions | None,
 
 
 def use_remaining_texts(page: Page, corpus: str | None, result_key: str | None, decisions: Decisions | None) -> str:
-    duplicates, (_, selected) = page.duplicates.get(result_key), page.corpora.current(corpus)
+    duplicates, (_unused, selected) = page.duplicates.get(result_key), page.corpora.current(corpus)
     if selected.corpus.digest != duplicates.corpus.digest:
         raise StudioError("another corpus was selected in the meantime", "find its near-duplicates first")
     remaining = duplicates.clean((decisions or Decisions()).groups(duplicates))
     removed = len(duplicates.corpus) - len(remaining)
-    message = f"Removed: {removed:,}, remaining: {len(remaining):,}. Open the file again to restore all texts."
-    gr.Info(message, duration=8, title="Near-duplicates removed")
+    message = _(
+        "Removed: {removed}, remaining: {remaining}. Open the file again to restore all texts.",
+        removed=f"{removed:,}",
+        remaining=f"{len(remaining):,}",
+    )
+    notify_info(message, duration=8, title="Near-duplicates removed")
     # Without an id: a link to it would open the whole file.
     return page.corpora.put(replace(selected, corpus=remaining, id=""))
 
@@ -223,7 +229,7 @@ def groups_value(duplicates: Duplicates, decisions: Decisions) -> Value:
     ordered = sorted(groups, key=lambda group: not group.contradicts)
     removed = sum(len(group.removed) for group in groups)
     value = {
-        "caption": f"{len(corpus):,} texts · all pairs compared in {duplicates.seconds:.2f} s",
+        "caption": _("{corpus} texts · all pairs compared in {seconds} s", corpus=f"{len(corpus):,}", seconds=f"{duplicates.seconds:.2f}"),
         "steps": [[step, count] for step, (_, count) in zip(_STEPS, counts, strict=True)],
         "threshold": decisions.threshold,
         "found": len(groups),
@@ -234,7 +240,7 @@ def groups_value(duplicates: Duplicates, decisions: Decisions) -> Value:
         "column": decisions.column,
         "groups": [_group_value(duplicates, group) for group in ordered[: decisions.shown]],
         "rest": max(0, len(groups) - decisions.shown),
-        "note": " ".join(duplicates.notes),
+        "note": join(" ", duplicates.notes),
         "made": decisions.made,
     }
     return cast("Value", to_json(value))

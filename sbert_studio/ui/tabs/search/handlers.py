@@ -12,6 +12,7 @@ import gradio as gr
 
 from ....errors import StudioError
 from ....explore.bm25 import highlight
+from ....i18n import _, join
 from ....models.prompts import SearchSettings
 from ....services.search import SearchOptions
 from ...basket import VERDICTS, LabelledPair, toggle_pair
@@ -104,8 +105,8 @@ def describe_filter(name: str | None, values: Sequence[str] | None) -> str:
     if not name or not values:
         return ""
     more = len(values) - _MAX_NAMED_VALUES
-    named = [value or "(blank)" for value in values[:_MAX_NAMED_VALUES]] + ([f"{more} more"] if more > 0 else [])
-    return f"where {name} is {' or '.join(named)}"
+    named = [value or "(blank)" for value in values[:_MAX_NAMED_VALUES]] + ([_("{more} more", more=more)] if more > 0 else [])
+    return _("where {name} is {named}", name=name, named=" or ".join(named))
 
 
 def hits_table(corpus: Corpus, result: SearchResult, score: str, caption: str, searched: str, *, marks_words: bool = False) -> Value:
@@ -127,7 +128,7 @@ def hits_table(corpus: Corpus, result: SearchResult, score: str, caption: str, s
         action="More like this",
         pairs=[(searched, hit.text) for hit in result.hits],
         caption=caption,
-        note=" ".join(result.notes),
+        note=join(" ", result.notes),
         empty="Nothing was found. A search by words finds only words that occur in the corpus; try a search by meaning.",
     )
 
@@ -143,8 +144,8 @@ def comparison_table(result: SearchResult, other: SearchResult, score: str, sear
         rows,
         ids=[hit.row for hit in result.hits],
         pairs=[(searched, hit.text) for hit in result.hits],
-        caption=f"{shared} of {len(result.hits)} found by both",
-        note=" ".join(result.notes),
+        caption=_("{shared} of {hits} found by both", shared=shared, hits=len(result.hits)),
+        note=join(" ", result.notes),
         empty="Nothing was found.",
     )
 
@@ -152,8 +153,13 @@ def comparison_table(result: SearchResult, other: SearchResult, score: str, sear
 def shards_table(result: SearchResult) -> Value:
     rows = [[hit.fields["id"], hit.text, hit.score] for hit in result.hits]
     columns = [column("Id", theirs=True), column("Text", "text", main=True), _score_column(result, "semantic")]
-    caption = f"{len(result.hits)} of {result.account.read:,} texts · {result.milliseconds:.0f} ms"
-    return table(columns, rows, caption=caption, note=" ".join(result.notes), empty="Nothing was found.")
+    caption = _(
+        "{hits} of {read} texts · {milliseconds} ms",
+        hits=len(result.hits),
+        read=f"{result.account.read:,}",
+        milliseconds=f"{result.milliseconds:.0f}",
+    )
+    return table(columns, rows, caption=caption, note=join(" ", result.notes), empty="Nothing was found.")
 
 
 def _text_column(result: SearchResult, searched: str, marks_words: bool) -> tuple[Value, list[object]]:
@@ -199,7 +205,17 @@ def search(page: Page, inputs: SearchInputs, progress: gr.Progress | None = None
     other_hits = None
     if not inputs.compare_model or inputs.compare_model == (inputs.model or page.studio.settings.default_model):
         count = len(corpus) if rows is None else len(rows)
-        caption = " · ".join(filter(None, (f"{len(result.hits)} of {count:,} texts", filter_text, f"{result.milliseconds:.0f} ms")))
+        caption = join(
+            " · ",
+            filter(
+                None,
+                (
+                    _("{hits} of {count} texts", hits=len(result.hits), count=f"{count:,}"),
+                    filter_text,
+                    _("{milliseconds} ms", milliseconds=f"{result.milliseconds:.0f}"),
+                ),
+            ),
+        )
         hits = hits_table(corpus, result, score, caption, query, marks_words=marks_words)
     else:
         # The settings belong to the model in the header.
@@ -224,7 +240,7 @@ def select_hit(
     chosen = page.corpora.get(corpus)
     row, text = _clicked_text(selection, chosen.corpus)
     result = page.studio.search.find_neighbors(chosen.corpus, row, int(k), model)
-    hits = hits_table(chosen.corpus, result, "semantic", f"Nearest to: {shorten(text, _MAX_TITLE)}", text)
+    hits = hits_table(chosen.corpus, result, "semantic", _("Nearest to: {shorten}", shorten=shorten(text, _MAX_TITLE)), text)
     return HitsView(hits | {"made": page.provenance(model, chosen, BUTTON)}, None, SearchedText(str(corpus), text))
 
 
@@ -244,7 +260,7 @@ def _clicked_text(selection: Selection, corpus: Corpus) -> tuple[int, str]:
 
 def show_hits_on_map(page: Page, searched: SearchedText | None, hits: Value | None) -> RowSelection:
     rows = hits.get("ids") if isinstance(hits, dict) else None
-    title = f"Found for “{shorten(searched.text if searched else '', _MAX_TITLE)}”"
+    title = _("Found for “{shorten}”", shorten=shorten(searched.text if searched else "", _MAX_TITLE))
     return show_on_map(page, searched.corpus if searched else None, rows, title)
 
 
@@ -278,7 +294,7 @@ def describe_selected_rows(rows_to_search: RowSelection | None) -> tuple[Update,
     """Return the row with the note that only rows selected on the map are searched, the note, and the tab to open."""
     if rows_to_search is None:
         return props(visible=False), None, UNCHANGED
-    return props(visible=True), {"text": f"Only among {rows_to_search.title}."}, gr.Tabs(selected=TITLE)
+    return props(visible=True), {"text": _("Only among {title}.", title=rows_to_search.title)}, gr.Tabs(selected=TITLE)
 
 
 def search_shards(page: Page, folder: str, query: str, k: float, progress: gr.Progress | None = None) -> Value:

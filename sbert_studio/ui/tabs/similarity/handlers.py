@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ....data.language import count_languages
 from ....errors import StudioError
 from ....explore.duplicates import similarity_order
+from ....i18n import _, join
 from ....models.similarity import score_note
 from ...basket import VERDICTS, LabelledPair, toggle_pair
 from ...components import find_sample
@@ -75,8 +76,12 @@ class PairsView:
 def describe_cosine(cosine: float, usual: ScoreDistribution) -> tuple[str, str]:
     """Return a short description of a cosine, and a sentence that compares it with random pairs."""
     low, high = usual.quantile(0.25), usual.quantile(0.75)
-    explanation = (
-        f"More similar than {usual.odds(cosine)} random pairs from {usual.of}; half of them score between {low:.2f} and {high:.2f}."
+    explanation = _(
+        "More similar than {odds} random pairs from {of}; half of them score between {low} and {high}.",
+        odds=usual.odds(cosine),
+        of=usual.of,
+        low=f"{low:.2f}",
+        high=f"{high:.2f}",
     )
     if cosine >= _IDENTICAL:
         return "Identical to this model", explanation
@@ -99,7 +104,7 @@ def gauge_view(studio: Studio, first: str, second: str, model: str | None, corpu
         "cosine": found.cosine,
         "place": position(found.cosine),
         "words": words,
-        "explain": " ".join((explanation, *found.notes)).strip(),
+        "explain": join(" ", (explanation, *found.notes)).strip(),
         "facts": [
             ("Cosine", found.cosine),
             ("Dot product", found.dot),
@@ -127,20 +132,30 @@ def model_table(page: Page, first: str, second: str, models: Sequence[str], corp
         column("Random pairs below", ours=True),
         column("Assessment", ours=True),
     ]
-    note = f"Cosines of different models are not comparable; the share of random pairs from {of} that score lower is."
-    return table(columns, rows, caption=f"By {len(rows)} models", note=note)
+    note = _("Cosines of different models are not comparable; the share of random pairs from {of} that score lower is.", of=of)
+    return table(columns, rows, caption=_("By {rows} models", rows=len(rows)), note=note)
 
 
 def alignment_view(first: str, second: str, alignment: WordAlignment) -> Value:
     """Return the value of a ``words`` view: both texts split into words, and how well each word matches the other text."""
     recall, precision, f1 = alignment.match
     facts = [
-        f"Word matching: {recall:.2f} of the first text is found in the second, "
-        f"and {precision:.2f} of the second in the first (F₁ {f1:.2f})."
+        _(
+            "Word matching: {recall} of the first text is found in the second, and {precision} of the second in the first (F₁ {f1}).",
+            recall=f"{recall:.2f}",
+            precision=f"{precision:.2f}",
+            f1=f"{f1:.2f}",
+        )
     ]
     if alignment.cosine is not None and alignment.parts is not None:
-        parts = [f"The cosine of {alignment.cosine:.3f} is a sum: word pairs contribute {alignment.parts.sum():+.2f}."]
-        parts += [f"Special tokens contribute {alignment.rest:+.2f}."] if abs(alignment.rest) >= 0.005 else []
+        parts = [
+            _(
+                "The cosine of {cosine} is a sum: word pairs contribute {parts}.",
+                cosine=f"{alignment.cosine:.3f}",
+                parts=f"{alignment.parts.sum():+.2f}",
+            )
+        ]
+        parts += [_("Special tokens contribute {rest}.", rest=f"{alignment.rest:+.2f}")] if abs(alignment.rest) >= 0.005 else []
         facts = [*parts, *facts]
         facts.append("The shade of a word shows its contribution to the cosine.")
     else:
@@ -168,7 +183,9 @@ def matrix_view(studio: Studio, lines: str, model: str | None) -> Value:
     """Return the value of a ``matrix`` view for texts in lines, with an order that places similar ones next to each other."""
     texts = [line.strip() for line in (lines or "").splitlines() if line.strip()]
     if not 2 <= len(texts) <= MAX_TEXTS:
-        raise StudioError(f"number of sentences: {len(texts)}", f"enter 2 to {MAX_TEXTS}, one per line")
+        raise StudioError(
+            _("number of sentences: {texts}", texts=len(texts)), _("enter 2 to {max_texts}, one per line", max_texts=MAX_TEXTS)
+        )
     encoder = studio.catalog.load(model or studio.settings.default_model)
     note = " ".join((*score_note(encoder.name, encoder.similarity_name), *studio.languages.reading_notes(texts, model)))
     scores = studio.similarity.compare_all(texts, model)
@@ -191,7 +208,13 @@ def pairs_view(scores: PairScores, key: str, provenance: Value, name: str, sourc
         provenance: of the model that scored it, see :meth:`.page.Page.provenance`.
         name: of the file.
     """
-    made = {"made": {**provenance, "words": f"{provenance['words']} · {name}", "theirs": [*provenance["theirs"], name]}}
+    made = {
+        "made": {
+            **provenance,
+            "words": _("{words} · {name}", words=provenance["words"], name=name),
+            "theirs": [*provenance["theirs"], name],
+        }
+    }
     worst = worst_table(scores)
     return PairsView(
         scores=key,
@@ -210,10 +233,10 @@ def pairs_table(scores: PairScores) -> Value:
     rest = len(scores.rows) - len(rows)
     # The table of the worst rows, where there is one, stands above this one and has both notes.
     has_worst = bool(scores.agreement and scores.agreement.worst)
-    notes = [f"{scores.agreement.describe()}."] if scores.agreement and not has_worst else []
-    notes += [f"{scores.account.describe('compared')}."] if scores.account.skipped and not has_worst else []
-    notes += [*scores.notes, *([f"{rest:,} more rows are in the file to download."] if rest else [])]
-    return table(columns, rows, caption=scores.account.summarize("compared"), note=" ".join(notes))
+    notes = [_("{agreement}.", agreement=scores.agreement.describe())] if scores.agreement and not has_worst else []
+    notes += [_("{account}.", account=scores.account.describe("compared"))] if scores.account.skipped and not has_worst else []
+    notes += [*scores.notes, *([_("{rest} more rows are in the file to download.", rest=f"{rest:,}")] if rest else [])]
+    return table(columns, rows, caption=scores.account.summarize("compared"), note=join(" ", notes))
 
 
 def worst_table(scores: PairScores) -> Value | None:
@@ -226,7 +249,16 @@ def worst_table(scores: PairScores) -> Value | None:
     for gap in agreement.worst:
         row = scores.rows[gap.place]
         side = "similar to the model" if gap.gap > 0 else "dissimilar to the model"
-        rows.append([row.row, row.a, row.b, gap.said, row.similarity.cosine, f"{side}, {abs(gap.gap):.0%} of the ranks apart"])
+        rows.append(
+            [
+                row.row,
+                row.a,
+                row.b,
+                gap.said,
+                row.similarity.cosine,
+                _("{side}, {gap} of the ranks apart", side=side, gap=f"{abs(gap.gap):.0%}"),
+            ]
+        )
     columns = [
         column("Row", "row"),
         column(a, theirs=True),
@@ -236,14 +268,18 @@ def worst_table(scores: PairScores) -> Value | None:
         column("Disagreement", ours=True),
     ]
     scale = agreement.scale
-    notes = [f"Scores as in the file: {scale[0]:g} is least similar, {scale[1]:g} most."] if scale else []
+    notes = (
+        [_("Scores as in the file: {scale} is least similar, {scale2} most.", scale=f"{scale[0]:g}", scale2=f"{scale[1]:g}")]
+        if scale
+        else []
+    )
     return table(
         columns,
         rows,
         ids=[gap.place for gap in agreement.worst],
         pairs=[(scores.rows[gap.place].a, scores.rows[gap.place].b) for gap in agreement.worst],
         caption=_headline(scores, agreement.describe(), agreement.rows, len(rows)),
-        note=" ".join([*notes, _VERDICT_HINT]),
+        note=join(" ", [*notes, _VERDICT_HINT]),
     )
 
 
@@ -251,10 +287,10 @@ def _headline(scores: PairScores, agreement: str, scored: int, worst: int) -> st
     unscored = len(scores.rows) - scored
     account = scores.account.describe("compared") if scores.account.skipped or unscored else ""
     if unscored:
-        account = f"{account}; {unscored:,} of those compared have no score or label"
+        account = _("{account}; {unscored} of those compared have no score or label", account=account, unscored=f"{unscored:,}")
     if not account:
-        return f"{agreement}. The {worst} rows that disagree most:"
-    return f"{agreement}. {account}. The {worst} rows that disagree most:"
+        return _("{agreement}. The {worst} rows that disagree most:", agreement=agreement, worst=worst)
+    return _("{agreement}. {account}. The {worst} rows that disagree most:", agreement=agreement, account=account, worst=worst)
 
 
 def compare_texts(
@@ -267,7 +303,7 @@ def compare_texts(
     try:
         words = alignment_view(first, second, page.studio.similarity.align_words(first, second, fitting))
     except StudioError as error:
-        words = {"empty": f"The contribution of each word cannot be shown: {error.message}."}
+        words = {"empty": _("The contribution of each word cannot be shown: {message}.", message=error.message)}
     models = list(dict.fromkeys([fitting, *other_models]))
     return TextsView(
         gauge=gauge | {"made": page.provenance(fitting, selected, "similarity-compare")},

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import gradio as gr
 
+from ....i18n import _
 from ... import routing
 from ...components import cancel_button, download_button, refresh_model_choices, sample_picker, samples_of, upload
 from ...i18n import example_textbox
@@ -80,7 +81,7 @@ def _build_two_texts(page: Page) -> None:
 def _build_several_texts(page: Page) -> None:
     with gr.Row():
         with gr.Column(elem_classes=["sb-panel"], min_width=300, scale=2):
-            label = f"2 to {MAX_TEXTS} sentences, one per line"
+            label = _("2 to {max_texts} sentences, one per line", max_texts=MAX_TEXTS)
             lines = example_textbox(page, "several", label=label, lines=8, max_lines=24, elem_id="matrix-lines")
             button = gr.Button("Compare all", variant="primary", elem_id="matrix-compare")
         with gr.Column(elem_classes=["sb-panel"], min_width=300, scale=4):
