@@ -102,7 +102,7 @@ def test_sentences_have_nothing_left_in_english() -> None:
         (join(" and ", ["Text 1", "Query"]), "Text 1和Query"),
         (RowReport(60, 58, reasons=(SkippedRows("no text", (4, 9)),)).summarize("evaluated"), "读取 60 行，评估 58，跳过 2"),
         (
-            join(" · ", ["Search.csv", _("Similarity with scores (STS)"), RowReport(60, 60).summarize("evaluated")]),
+            join(" · ", ["Search.csv", _("Pairs with scores (STS)"), RowReport(60, 60).summarize("evaluated")]),
             "Search.csv · 带分数的相似度（STS） · 读取 60 行，评估 60，跳过 0",
         ),
         (
