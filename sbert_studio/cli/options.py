@@ -36,6 +36,9 @@ Kind = Annotated[
 Columns = Annotated[str | None, typer.Option(metavar="A,B", help="Text columns, in order.", show_default=_INFERRED)]
 Target = Annotated[str | None, typer.Option(metavar="C", help="Column of scores, labels or categories.", show_default=_INFERRED)]
 Group = Annotated[str | None, typer.Option(metavar="G", help="Column of topics or classes; '' for none.", show_default=_INFERRED)]
+Split = Annotated[
+    str | None, typer.Option(metavar="C", help="Column that assigns rows to train, dev and test; '' for none.", show_default=_INFERRED)
+]
 Scale = Annotated[
     str | None, typer.Option(metavar="LOW-HIGH", help="Scores of least and most similar, such as 0-5, or 5-0.", show_default=_INFERRED)
 ]
@@ -80,12 +83,13 @@ def parse_overrides(
     delimiter: Delimiter = None,
     header: Header = None,
     as_read: AsRead = False,
+    split: Split = None,
 ) -> SchemaOverrides:
     """Return the format options set by the user."""
     from ..data.schema.roles import parse_overrides
 
     return parse_overrides(
-        kind, columns, target, group, scale, order, encoding=encoding, delimiter=delimiter, header=header, as_read=as_read
+        kind, columns, target, group, scale, order, encoding=encoding, delimiter=delimiter, header=header, as_read=as_read, split=split
     )
 
 

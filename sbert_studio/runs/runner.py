@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import contextvars
-import json
 import logging
 import os
 import sys
@@ -13,14 +12,13 @@ import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from ..errors import StudioError
 from ..i18n import _
 from ..identity import current_address
 from ..progress import uninterruptible
-from ..workspace import Workspace, write_json
+from ..workspace import Workspace
 
 if TYPE_CHECKING:
     from ..models.catalog import Catalog
@@ -30,11 +28,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 _NICE = 10
-_BACKGROUND_FILE = "background.json"
-MOST_RESTARTS = 3
-_GIVEN_UP = _(
-    "the program ended each of the {most_restarts} times that it went on with this run; resume it to try again", most_restarts=MOST_RESTARTS
-)
 
 
 class Runner:
@@ -234,45 +227,3 @@ def _close_at_exit(runner: Runner) -> None:
             alive.close()
 
     atexit.register(close)
-
-
-def mark_background(workspace: Workspace, run_id: str) -> None:
-    """Note that a run was queued in the background, to be queued again if the program ends before the run does."""
-    write_json(workspace.run(run_id) / _BACKGROUND_FILE, {"restarts": 0})
-
-
-def unmark_background(workspace: Workspace, run_id: str) -> None:
-    """Note that a run was resumed in a terminal: it is not queued by itself any more."""
-    with suppress(OSError):
-        _background_file(workspace, run_id).unlink(missing_ok=True)
-
-
-def resume_background_runs(workspace: Workspace, store: RunStore, runner: Runner) -> list[Run]:
-    """Queue the background runs that the end of the program interrupted, in their old order. Return them.
-
-    A run that was resumed so three times, and the program ended each time, is left alone: it may be what ends it.
-    """
-    store.recover()
-    resumed = []
-    for run in reversed(store.runs(status="interrupted")):
-        note = _background_file(workspace, run.id)
-        try:
-            restarts = int(json.loads(note.read_text(encoding="utf-8"))["restarts"])
-        except (OSError, ValueError, KeyError, TypeError):
-            continue  # executed in a terminal, or damaged
-        try:
-            if restarts >= MOST_RESTARTS:
-                store.record(run.id, message=_GIVEN_UP)
-                note.unlink()
-                continue
-            write_json(note, {"restarts": restarts + 1})
-            store.claim(run.id)
-            runner.submit(run.id)
-            resumed.append(run)
-        except (StudioError, OSError) as error:
-            log.warning("the run %s could not be resumed: %s", run.id, error)
-    return resumed
-
-
-def _background_file(workspace: Workspace, run_id: str) -> Path:
-    return workspace.home / "runs" / run_id / _BACKGROUND_FILE

@@ -14,7 +14,7 @@ from ..data.loading.hub import is_hub_address
 from ..data.loading.table import Table
 from ..data.samples import list_samples
 from ..data.schema.evidence import EncoderSimilarity, SimilarityFunction
-from ..data.schema.inference import infer_schema
+from ..data.schema.inference import infer_schema, tables_by_split
 from ..data.schema.roles import Roles, SchemaOverrides
 from ..datasets.search import OfficialSplits, find_datasets, find_official_splits
 from ..datasets.suites import SUITES, FoundPart, MissingPart, Suite, expand_suite, find_parts, get_suite
@@ -234,6 +234,9 @@ class EvaluationService(Service):
         roles = inputs.roles
         if roles is None:
             roles, notes = _infer_roles(table, task, overrides, encoders.similar)
+        if roles is not None and roles.split and inputs.known is None:
+            table, split_note = _test_part(table, roles.split)
+            notes = [*notes, *split_note]
         chosen, columns = choose_task(table, task, roles)
         rows = chosen.read(table, columns)
         if inputs.known is not None:
@@ -296,6 +299,17 @@ class _ModelLoader:
 def reading_notes(table: Table) -> list[str]:
     """Return the warnings and errors that reading a file produced."""
     return [note.describe() for note in table.notes if note.severity != "info"]
+
+
+def _test_part(table: Table, column: str) -> tuple[Table, tuple[str, ...]]:
+    """Return the rows of the test part, or of the validation part without one, and a note; the whole table without either."""
+    parts = tables_by_split(table, column)
+    part = parts.get("test") or parts.get("dev")
+    if part is None:
+        return table, ()
+    name = "test" if "test" in parts else "validation"
+    values = {"rows": f"{len(part):,}", "total": f"{len(table):,}", "part": name, "column": repr(column)}
+    return part, (_("only the {part} rows by the column {column} are evaluated: {rows} of {total}", **values),)
 
 
 def _infer_roles(

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from ..data.examples import Examples
 from ..data.language import LANGUAGE_NAMES, dominant_foreign_language
 from ..data.loading.table import Table
+from ..data.schema.inference import SplitPart, find_split_column, tables_by_split
 from ..data.schema.roles import Roles, SchemaOverrides
 from ..errors import StudioError
-from ..i18n import _, to_sentence
+from ..i18n import _, join, ngettext, to_sentence
 from ..models.prompts import column_roles, describe_prompts, parse_prompts, require_prompts
 from ..models.similarity import TITLES
 from ..progress import Progress
@@ -73,19 +74,25 @@ class TrainingPlanner(Service):
         model, model_reason = self._choose_model(request, table)
         if model_reason:
             request = replace(request, model=model)
-        dev_table = None if request.dev is None else self._read(request.dev, overrides, before.dev if before else None, read_progress)
+        dev_source: Path | str | Table | None = request.dev
+        whole, parts = table, _split_table(table, overrides, before) if dev_source is None else {}
+        if parts:
+            table = source = parts["train"]
+            dev_source = parts.get("dev")
+        dev_table = None if dev_source is None else self._read(dev_source, overrides, before.dev if before else None, read_progress)
         diagnosis = before.diagnosis if before and self._has_same_rows(before, table, dev_table, overrides, model, settings) else None
         if diagnosis is None:
             diagnosis = self._data.diagnose(table, overrides, dev_table, model, settings.get("loss"), check_progress)
         data = _plan_file(source, table, overrides, diagnosis)
         dev, held_out, held_account = None, diagnosis.dev_examples, diagnosis.dev_account
-        if request.dev is not None and dev_table is not None and held_out is not None and held_account is not None:
-            dev = replace(_plan_file(request.dev, dev_table, overrides, diagnosis), examples=held_out, account=held_account)
+        if dev_source is not None and dev_table is not None and held_out is not None and held_account is not None:
+            dev = replace(_plan_file(dev_source, dev_table, overrides, diagnosis), examples=held_out, account=held_account)
         advice = self._advise(diagnosis.examples, model, settings)
         spec = advice.spec
         column_reason = to_sentence(diagnosis.roles.note) if diagnosis.roles.note else ""
         model_notes = self._describe_model(diagnosis.roles, model, spec)
-        reasons = (*filter(None, (column_reason, model_reason, *model_notes)), *advice.reasons)
+        split_reason = _describe_split(parts, whole, overrides) if parts else ""
+        reasons = (*filter(None, (column_reason, split_reason, model_reason, *model_notes)), *advice.reasons)
         first = earlier = None
         if request.first is not None:
             first, earlier = self._plan_first_stage(request.first, first_overrides, first_settings, model, before, read_progress)
@@ -93,7 +100,7 @@ class TrainingPlanner(Service):
             stage = self._advise(earlier.examples, model, {**shared, **first_settings})
             spec = spec.replace(first=stage.spec.to_json())
             reasons = (*(_("First stage: {reason}", reason=reason) for reason in stage.reasons), *reasons)
-        return TrainPlan(request, data, dev, first, diagnosis, earlier, spec, reasons)
+        return TrainPlan(request, data, dev, first, diagnosis, earlier, spec, reasons, whole if parts else None)
 
     def estimate(self, plan: TrainPlan | TrainRequest) -> TrainingForecast:
         """Estimate time and memory of a run by rehearsing it for a few seconds; nothing is trained or stored."""
@@ -230,6 +237,28 @@ class TrainingPlanner(Service):
 def _plan_file(path: Path | str | Table, table: Table, overrides: SchemaOverrides, diagnosis: Diagnosis) -> PlanFile:
     source = table if not isinstance(path, str | Path) or existing_folder(path) is not None else existing_file(path)
     return PlanFile(source, table, overrides, diagnosis.roles, diagnosis.examples, diagnosis.account)
+
+
+def _split_table(table: Table, overrides: SchemaOverrides, before: TrainPlan | None) -> dict[SplitPart, Table]:
+    """Return the parts of a table with a column of train, dev and test rows; empty without one."""
+    if before is not None and before.whole is table and before.data.choices == overrides:
+        return {"train": before.data.table, **({"dev": before.dev.table} if before.dev else {})}
+    name = find_split_column(table) if overrides.split is None else overrides.split
+    parts = tables_by_split(table, name) if name else {}
+    return parts if "train" in parts and len(parts) > 1 else {}
+
+
+def _describe_split(parts: Mapping[SplitPart, Table], whole: Table, overrides: SchemaOverrides) -> str:
+    name = overrides.split or find_split_column(whole) or ""
+    train, dev = len(parts["train"]), len(parts["dev"]) if "dev" in parts else 0
+    text = _(
+        "Split by the column {column}: {train} rows for training, {dev} for validation.",
+        column=repr(name),
+        train=f"{train:,}",
+        dev=f"{dev:,}",
+    )
+    left = len(whole) - train - dev
+    return join(" ", [text, ngettext("{n} test row is not used.", "{n} test rows are not used.", left)]) if left else text
 
 
 def _file_overrides(overrides: SchemaOverrides | None, more: Mapping[str, Any] | None = None) -> SchemaOverrides:

@@ -102,6 +102,7 @@ class TrainPlan:
         diagnosis: diagnosis of the training file; ``earlier`` is that of the first stage's file.
         spec: the settings, including those of the first stage.
         reasons: one sentence for each choice.
+        whole: the table before it was split by a column of train, dev and test parts; ``None`` if it was not.
     """
 
     request: TrainRequest
@@ -112,6 +113,7 @@ class TrainPlan:
     earlier: Diagnosis | None
     spec: TrainSpec
     reasons: tuple[str, ...]
+    whole: Table | None = None
 
     @property
     def table(self) -> Table:

@@ -261,3 +261,32 @@ def test_a_model_that_has_nowhere_to_go_is_refused_before_anything_is_trained(
     with pytest.raises(StudioError):
         studio.fine_tune.train(TrainRequest(path, overrides=brief()), out=out)
     assert studio.fine_tune.list_runs() == []
+
+
+def write_split(path: Path) -> Path:
+    """Sixty pairs with a column of parts: 36 rows to train on, 12 to validate by, 12 to test on."""
+    header, *rows = write_pairs(path).read_text(encoding="utf-8").splitlines()
+    parts = [("train", "train", "train", "validation", "test")[number % 5] for number in range(len(rows))]
+    path.write_text("\n".join([f"{header},split", *(f"{row},{part}" for row, part in zip(rows, parts, strict=True))]), encoding="utf-8")
+    return path
+
+
+def test_a_split_column_assigns_rows_to_training_validation_and_test(studio: Studio, tmp_path: Path) -> None:
+    path = write_split(tmp_path / "pairs.csv")
+    plan = studio.planner.plan(TrainRequest(path, overrides=brief()))
+    assert plan.dev is not None and (len(plan.examples), len(plan.dev.examples)) == (36, 12)
+    assert plan.examples.lines.tolist() == [row for row in range(2, 62) if (row - 2) % 5 < 3]
+    assert any("36 rows for training, 12 for validation. 12 test rows are not used." in reason for reason in plan.reasons)
+    table = studio.data.read_table(path)
+    plan = studio.planner.plan(TrainRequest(path, overrides=brief()), table=table)
+    again = studio.planner.plan(TrainRequest(path, overrides=brief(learning_rate=1e-4)), plan, table=table)
+    assert again.diagnosis is plan.diagnosis, "another learning rate reads and checks no rows again"
+    done = studio.fine_tune.train(TrainRequest(path, overrides=brief()))
+    assert (done.rows, done.dev_rows) == (36, 12)
+    whole = studio.planner.plan(TrainRequest(path, choices=SchemaOverrides(split=""), overrides=brief()))
+    assert whole.dev is None and len(whole.examples) == 60
+    report = studio.evaluation.evaluate(None, path)
+    assert report.rows == 12 and any("only the test rows" in note for note in report.notes)
+    assert studio.evaluation.evaluate(None, path, overrides=SchemaOverrides(split="")).rows == 60
+    with pytest.raises(StudioError, match="no column"):
+        studio.planner.plan(TrainRequest(path, choices=SchemaOverrides(split="part"), overrides=brief()))

@@ -55,6 +55,9 @@ def infer_schema(
         roles = with_scale(roles, overrides.scale)
     if overrides.group is not None:
         roles = _with_group(table, roles, overrides.group)
+    if overrides.split is not None:
+        table.require(*([overrides.split] if overrides.split else []))
+        roles = replace(roles, split=overrides.split or None)
     return replace(schema, roles=roles, questions=() if overrides.as_read else (*table.doubts, *schema.questions))
 
 
@@ -109,6 +112,11 @@ def infer_roles(
     return infer_columns(table, kind, columns, target, similar=similar).roles
 
 
+def find_split_column(table: Table) -> str | None:
+    """Return the column of training, validation and test parts; ``None`` without one."""
+    return SchemaContext(table, profile_table(table), Evidence(table, None)).find_split()
+
+
 def tables_by_split(table: Table, column: str) -> dict[SplitPart, Table]:
     """Return the rows of each part that a split column (:attr:`~.roles.Roles.split`) names; parts without a row are left out.
 
@@ -118,7 +126,9 @@ def tables_by_split(table: Table, column: str) -> dict[SplitPart, Table]:
     places: dict[SplitPart, list[int]] = {"train": [], "dev": [], "test": []}
     for place, cell in enumerate(cells):
         places["dev" if cell in SPLIT_DEV else "test" if cell in SPLIT_TEST else "train"].append(place)
-    return {part: table.select(rows) for part, rows in places.items() if rows}
+    stem, dot, suffix = table.name.rpartition(".")
+    names = {part: f"{stem}.{part}.{suffix}" if dot else f"{table.name}.{part}" for part in places}
+    return {part: replace(table.select(rows), name=names[part]) for part, rows in places.items() if rows}
 
 
 def _best_hypothesis(context: SchemaContext) -> Hypothesis:

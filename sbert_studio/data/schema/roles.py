@@ -150,6 +150,7 @@ class SchemaOverrides:
         columns: the text columns, in the order of their parts.
         target: the column of scores, labels or categories.
         group: the column of topics or classes; ``""`` for none.
+        split: the column that assigns rows to train, dev and test; ``""`` for none.
         scale: the scores of "least similar" and "most similar": (0, 5), or (5, 0) if 0 is most similar.
         order: the labels from least to most similar; an empty tuple if they have no order.
         encoding, delimiter, header: how to read the file (see :func:`~sbert_studio.data.loading.table.read_table`).
@@ -166,6 +167,7 @@ class SchemaOverrides:
     delimiter: str | None = None
     header: bool | None = None
     as_read: bool = False
+    split: str | None = None
 
     def after(self, change: Fix) -> SchemaOverrides:
         """Return what still holds once a fix was applied."""
