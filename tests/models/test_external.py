@@ -79,7 +79,7 @@ def test_it_is_listed_and_never_tuned(tmp_path: Path) -> None:
     pairs.write_text("sentence1,sentence2,score\n" + "".join(f"a cat {n},a dog {n},{n % 6}\n" for n in range(40)), encoding="utf-8")
     with Studio(Settings(home=tmp_path / "home", device="cpu")) as studio:
         card = next(card for card in studio.models.list_models() if card.name == NAME)
-        assert (card.kind, card.dim) == ("foreign", 512) and "cannot be tuned" in card.note
+        assert (card.kind, card.dim) == ("foreign", 512) and "not fine-tuned" in card.note
         for attempt in (
             lambda: studio.planner.plan(TrainRequest(pairs, model=NAME)),
             lambda: studio.catalog.load_trainable(NAME),

@@ -214,7 +214,7 @@ def test_a_run_of_an_earlier_version_still_opens(copied: Studio, planned: Planne
     assert materials.examples()[0].digest == planned.plan.examples.digest
     assert materials.accounts() == materials.plan() == {} == copied.fine_tune.get_row_reports(planned.id)
     with zipfile.ZipFile(copied.fine_tune.export(planned.id).path) as archive:
-        assert "## Again" in archive.read("pairs/README.md").decode()
+        assert "## Reproduce" in archive.read("pairs/README.md").decode()
 
 
 def test_how_a_file_is_read_goes_into_its_run(studio: Studio, tmp_path: Path) -> None:
