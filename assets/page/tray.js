@@ -17,7 +17,7 @@
     const button = el("button", { class: "sb-icon-button sb-tray-button", type: "button", "aria-haspopup": "true", "aria-controls": "tray-list", "aria-expanded": "false",
       on: { click: () => show(!open) } },
       svg("svg", { viewBox: "0 0 24 24", "aria-hidden": "true" }, svg("path", { d: "M4 13l2.6-8h10.8L20 13v6H4zM4 13h5a3 3 0 0 0 6 0h5", fill: "none", "stroke-linejoin": "round" })), count, bar);
-    const panel = el("div", { id: "tray-list", class: "sb-tray-list", role: "region", "aria-label": "Under way", hidden: true }, el("h3", {}, "Under way"), none, list);
+    const panel = el("div", { id: "tray-list", class: "sb-tray-list", role: "region", "aria-label": "In progress", hidden: true }, el("h3", {}, "In progress"), none, list);
     const spoken = el("p", { class: "sb-hidden", role: "status" });
     root.replaceChildren(el("div", { class: "sb-tray" }, button, panel, spoken));
 

@@ -165,7 +165,7 @@
     root.replaceChildren(el("p", { class: "sb-verdict" }, value.verdict), ...(value.why ? [el("p", { class: "sb-why sb-dim" }, value.why)] : []),
       items.length ? el("ul", { class: "sb-findings" }, items) : el("p", { class: "sb-fine" }, "No problems found."),
       ...(value.undo ? [el("div", { class: "sb-changes" },
-        el("div", {}, el("p", {}, "Changed from the file as it came:"), el("ol", {}, value.changes.map((change) => el("li", {}, change)))),
+        el("div", {}, el("p", {}, "Changes to the original file:"), el("ol", {}, value.changes.map((change) => el("li", {}, change)))),
         el("button", { type: "button", class: "sb-small-button", on: { click: () => select(host, "undo", 0) } }, value.undo))] : []),
       ...(value.offers && value.offers.length ? [el("div", { class: "sb-offers" }, el("p", { class: "sb-dim" }, "Or make it into:"),
         el("div", {}, value.offers.map((offer) => el("button", { type: "button", class: "sb-small-button", on: { click: () => select(host, "convert", offer.name) } },

@@ -71,7 +71,7 @@ def evaluate_sets(
         StudioError: a set is empty, a task does not fit the model, or the model returns numbers that are not finite.
     """
     if not all(len(one.examples) for one in sets):
-        raise StudioError("there are no rows to judge the model on", "give a larger set")
+        raise StudioError("there are no rows to evaluate the model on", "give a larger set")
     pace = pace or EncodingSpeed()
     if isinstance(model, PairScorer):
         return _evaluate_scores(model, sets, progress, pace)
@@ -189,12 +189,12 @@ def with_reference(
     if not task.uses_known_rows:
         able = ", ".join(one.name for one in all_tasks() if one.uses_known_rows)
         raise StudioError(
-            _("{name} judges a file by itself and has no use for known answers", name=task.name),
+            _("{name} evaluates a file on its own and does not use reference rows", name=task.name),
             _("leave them out, or choose {able}", able=able),
         )
     found, chosen = (None if table is None else task.read(table, _roles_for_columns(table, roles)) for table in (reference, dev))
     assert found is not None
-    use = "learned from" if task.learns else "laid beside"
+    use = "trained on" if task.learns else "compared with"
     notes = (
         *rows.notes,
         _("{use} the {examples} rows of {name}", use=use, examples=f"{len(found.examples):,}", name=reference.name),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .answers import Predictions
 
 
-_UNTUNED_CHOSEN = "the untuned model, as you chose: nothing of the tuning is in it"
+_UNTUNED_CHOSEN = "the base model, as selected: no fine-tuning is applied"
 # Tasks whose score is a share of correct rows: the noun, the verb and its complement.
 _COUNTED_TASKS = {"categories": ("texts", "puts", "in the right category"), "triplets": ("triplets", "gets", "right")}
 
@@ -83,7 +83,7 @@ def describe_confusions(scores: Mapping[str, Any]) -> list[str]:
         shown = pair["texts"][0]
         lines.append(
             _(
-                "“{one}” and “{two}” are taken for each other {times}, such as “{text}” ({category})",
+                "“{one}” and “{two}” are confused {times}, for example in “{text}” ({category})",
                 one=one,
                 two=two,
                 times=times,
@@ -110,7 +110,7 @@ def describe_gain(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     if low is None or high is None or not before:
         return ""
     if after.get("strength") == 0:
-        return _UNTUNED_CHOSEN if "chosen" in (after.get("kept") or after) else "no gain: the untuned model is kept"
+        return _UNTUNED_CHOSEN if "chosen" in (after.get("kept") or after) else "no gain: the base model is kept"
     return _(
         "gain {score} [{low}, {high}]: {verdict}",
         score=f"{after['score'] - before['score']:+.4f}",
@@ -143,7 +143,7 @@ def describe_kept_model(after: Mapping[str, Any]) -> str:
     best = max(known.values(), default=0.0)
     short = known.get(strength, best) < best - 1e-4
     if scores.get("interpolated") or ("chosen" in scores and not known):
-        judged = "between two marks that were judged, so its score is an estimate" if known else "nothing has judged it"
+        judged = "between two evaluated strengths, so its score is an estimate" if known else "not evaluated"
         return _("strength {strength}, as you chose: {judged}", strength=f"{strength:g}", judged=judged)
     if not short and "chosen" in scores:
         return _("strength {strength}, as you chose", strength=f"{strength:g}")
@@ -156,7 +156,7 @@ def describe_kept_model(after: Mapping[str, Any]) -> str:
         )
     if short:
         return _(
-            "the untuned model is kept: what scored {best} on the rows that chose it does no better on rows that did not",
+            "the base model is kept: the candidate that scored {best} on the selection rows is no better on the other rows",
             best=f"{best:.4f}",
         )
     return _describe_best_strength(float(strength), known)
@@ -167,9 +167,9 @@ def _describe_best_strength(strength: float, scores: Mapping[float, float]) -> s
     if strength == 0:
         return _("neither the tuned model{tuned} nor a blend does better on the held-out rows", tuned=tuned)
     if strength == 1:
-        return "the tuned model is kept: no blend with the untuned one does better" if len(scores) > 2 else ""
+        return "the fine-tuned model is kept: no blend with the base model is better" if len(scores) > 2 else ""
     return _(
-        "a blend is kept, {strength} of the way to the tuned weights: it does better than the tuned model{tuned}",
+        "a blend of strength {strength} is kept: it is better than the fine-tuned model{tuned}",
         strength=f"{strength:.0%}",
         tuned=tuned,
     )
@@ -203,7 +203,7 @@ def describe_outcome(before: Mapping[str, Any], after: Mapping[str, Any]) -> str
         return ""
     owner_has_chosen = "chosen" in (after.get("kept") or after)
     if after.get("strength") == 0:
-        return _UNTUNED_CHOSEN if owner_has_chosen else "no gain: the untuned model is kept"
+        return _UNTUNED_CHOSEN if owner_has_chosen else "no gain: the base model is kept"
     if "chosen" in after:
         return _describe_manual_strength(float(before["score"]), after)
     then, now = float(before["score"]), float(after["score"])
@@ -231,7 +231,7 @@ def _describe_manual_strength(then: float, after: Mapping[str, Any]) -> str:
     if after.get("interpolated") or not after.get("strengths"):  # nothing has judged it
         return _manual_strength(after)
     return _(
-        "{manual_strength}; on them {then} → {score}, which says little of other rows",
+        "{manual_strength}; on them {then} → {score}, which may not generalize to other rows",
         manual_strength=_manual_strength(after),
         then=f"{then:.4f}",
         score=f"{after['score']:.4f}",
@@ -269,13 +269,13 @@ def describe_selection(after: Mapping[str, Any]) -> str:
     if after.get("chosen_among", 0) > 1 and after.get("gain_interval"):
         among = after["chosen_among"]
         return _(
-            "it was chosen among {among} on the rows that judge it, so its score is a little high; the interval "
-            "of the gain allows for that",
+            "it was selected from {among} on the evaluation rows, so its score is slightly optimistic; the interval "
+            "of the gain accounts for this",
             among=f"{among:,}",
         )
     marks = (after.get("kept") or after).get("strengths", ())
     return (
-        _("it was chosen among {marks} on the very rows that judge it, which flatters it a little", marks=len(marks))
+        _("it was selected from {marks} on the evaluation rows, so its score is slightly optimistic", marks=len(marks))
         if len(marks) > 2
         else ""
     )

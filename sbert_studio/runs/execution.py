@@ -160,7 +160,7 @@ class _StopCheck:
     def __call__(self) -> bool:
         if not self._is_requested and time.monotonic() - self._checked > _STOP_CHECK_INTERVAL:
             if self._store.is_lost(self._id):
-                message = _("another program has gone on with the run {id}, since this one did not move for long", id=self._id)
+                message = _("another process has resumed the run {id} because this one stalled", id=self._id)
                 raise LeaseLostError(message, "follow it there, or stop it first")
             self._is_requested, self._checked = self._store.is_stop_requested(self._id), time.monotonic()
         return self._is_requested or self._should_stop()
@@ -217,9 +217,9 @@ def _message(error: Exception) -> str:
         return known.message if is_disk_full(error) else str(known).rstrip(".")
     first = str(error).strip().splitlines()
     return (
-        _("something unforeseen happened in the trainer ({name}: {first})", name=type(error).__name__, first=first[0][:200])
+        _("unexpected error in the trainer ({name}: {first})", name=type(error).__name__, first=first[0][:200])
         if first
-        else _("something unforeseen happened in the trainer ({name})", name=type(error).__name__)
+        else _("unexpected error in the trainer ({name})", name=type(error).__name__)
     )
 
 

@@ -61,7 +61,7 @@ class Runner:
             StudioError: a run is training. It would slow the rehearsal down, and both would draw from one random generator.
         """
         if not self._training.acquire(blocking=False):
-            raise StudioError("a training is under way, beside which nothing can be measured", "estimate again when it has ended")
+            raise StudioError("a training run is in progress, so nothing can be measured now", "estimate again when it has ended")
         try:
             with ThreadPoolExecutor(1, "sbert-studio-rehearsal", _lower_priority) as pool:
                 return pool.submit(work).result()
@@ -189,7 +189,7 @@ class Runner:
         except BaseException as error:
             # Not even what usually ends a program may end this thread: the queued runs would wait for ever.
             log.exception("run %s ended in a way that was not foreseen", run_id)
-            what = _("something unforeseen ended the run ({name})", name=type(error).__name__)
+            what = _("the run ended with an unexpected error ({name})", name=type(error).__name__)
             self._store.try_record(run_id, status="failed", message=what, hint="resume it to go on from its last checkpoint")
         finally:
             with self._changed:

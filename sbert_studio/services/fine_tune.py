@@ -202,7 +202,7 @@ class FineTuneService(Service):
             raise StudioError("that question is no longer open", "look at the run again")
         chosen = question.options[option]
         if not chosen.choice:
-            message = _("left as it was, for its rows are to be looked at: {text}", text=question.text)
+            message = _("not resumed, because you want to review its rows: {text}", text=question.text)
             self.store.record(run_id, status="stopped", message=message, hint="")
             return self.store.get(run_id)
         if ACCEPT_ALARM in chosen.choice:
@@ -313,7 +313,7 @@ class FineTuneService(Service):
         request = restart_request(files, run, question, option)
         table = self._data.read_table(files.path("data"), files.source()["data"]["name"], overrides=request.choices)
         new = self.submit(self._planner.plan(request, table=table))
-        self.store.record(run_id, status="stopped", message=_("{answer}: it goes on as {id}", answer=option.answer, id=new.id), hint="")
+        self.store.record(run_id, status="stopped", message=_("{answer}: continued as {id}", answer=option.answer, id=new.id), hint="")
         return new
 
     def _active(self) -> list[Run]:

@@ -154,7 +154,7 @@ def _translated_errors(repository: str) -> Iterator[None]:
     except HfHubHTTPError as error:
         status = int(getattr(error.response, "status_code", 0) or 0)
         what, how = _HUB_ERRORS.get(status, ("the Hub refused ({status}): {reason}", "try again later"))
-        values = {"repository": repository, "status": status or "no status", "reason": error.server_message or "without a word"}
+        values = {"repository": repository, "status": status or "no status", "reason": error.server_message or "no reason given"}
         raise StudioError(_(what, **values), how) from None
     except unreachable as error:
         if isinstance(error, OSError) and error.filename:

@@ -96,7 +96,7 @@ class ShardService(Service):
 
         source, folder = existing_path(path), JobFolder(out)
         if source is not None and source.is_dir() and folder.path.is_relative_to(source.resolve()):
-            raise StudioError(_("{name} would stand among the files that are read", name=folder.path.name), "name a folder outside of them")
+            raise StudioError(_("{name} would be inside the input folder", name=folder.path.name), "name a folder outside of them")
         sources, column, id_column = self._sources(path, folder.path, encoding)
         text, ids = choose_columns(sources, column, id_column)
         name = encoding.model or self.settings.default_model

@@ -103,7 +103,7 @@ class _Advisor:
     def choose_settings(self, multilingual: str) -> None:
         self._loss()
         if self.words and not self.recurrent and not self.chosen.get("projection"):
-            self._set("learn_words", True, "The vectors of the words learn: there is nothing else in this model that could.")
+            self._set("learn_words", True, "Word vectors are trained: the model has no other trainable weights.")
         self._method()
         self._batch_size()
         self._rate()
@@ -158,15 +158,15 @@ class _Advisor:
                 "{rows} scored pairs: fitting the scores and their order together gained most in our measurements", rows=f"{self.rows:,}"
             ),
             "cosine": _("only {rows} scored pairs: fitting the scores gained more than fitting their order", rows=f"{self.rows:,}"),
-            "cosent": "the labels say which pairs are more alike: CoSENT learns that order",
+            "cosent": "the labels order pairs by similarity, which CoSENT learns",
             "softmax": "the labels have no order: a classifier on (u, v, |u−v|) learns them",
             "in_batch": "there are no scores: each text should find its own partner among those of the whole batch",
-            "supcon+prototypes": _("texts of one of the {labels} categories should lie together, apart from the others", labels=labels),
+            "supcon+prototypes": _(
+                "texts in the same one of {labels} categories should be close together, and far from the others", labels=labels
+            ),
             "simcse": "there are sentences only: each should recognise itself under another dropout",
             "mse": (
-                _("the scores are fitted as they are, squeezed by a sigmoid")
-                if self.chosen.get("head") == "mlp"
-                else _("the scores are fitted as they are")
+                _("the scores are fitted through a sigmoid") if self.chosen.get("head") == "mlp" else _("the scores are fitted as they are")
             ),
             "binary_cross_entropy": "two labels: a score tells pairs that belong together from others, and can rank",
             "cross_entropy": _("{labels} labels: each pair is sorted into one of them", labels=labels),
@@ -196,7 +196,7 @@ class _Advisor:
             size, why = 16, "a new head learns by many steps"
         elif name in LOSSES and LOSSES[name].classes_in_batch:
             size = max(MIN_CLASS_BATCH, min(32, self.rows))
-            why = "each text is held against siblings and texts of many other categories at once"
+            why = "each text is compared with texts of its own and many other categories at once"
         elif name in LOSSES and LOSSES[name].in_batch:
             size = max(2, min(128 if self.device == "cuda" and self.rows > 20_000 else 64 if self.rows > SMALL else 32, self.rows))
             why = "the other rows of a batch are the negatives, so it should be large"
@@ -211,7 +211,7 @@ class _Advisor:
     def _rate(self) -> None:
         small = self.parameters <= _SMALL_MODEL
         if self.words:
-            rate, why = 1e-3, "a new recurrent network learns at Adam's usual rate" if self.recurrent else "a word is met seldom"
+            rate, why = 1e-3, "a new recurrent network learns at Adam's usual rate" if self.recurrent else "each word occurs rarely"
         elif self.values["method"] == "lora":
             rate = 5e-4 if self.parameters <= 4 * _SMALL_MODEL else 2e-4
             why = "adapters start at zero and want a higher rate"
@@ -249,7 +249,7 @@ class _Advisor:
             why = "few rows are worth seeing more often"
         elif epochs == few and self.rows <= SMALL:
             why = (
-                _("at a high rate that is enough, and leaves time to judge by every row")
+                _("at a high rate that is enough, and leaves time to evaluate every row")
                 if self.rows >= MIN_ROWS
                 else _("at a high rate that is enough")
             )

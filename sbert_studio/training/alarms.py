@@ -76,9 +76,8 @@ def check_below_chance(encoder: Trainable, parts: Sequence[Examples], scores: Se
     if correlation >= _OPPOSED or high >= 0:
         return None
     why = _(
-        "The untuned model finds the rows that count as least alike more alike than those that count as most "
-        "alike: rank correlation {correlation} [{low}, {high}] on {found} rows. Trained as they stand, they "
-        "would teach the opposite.",
+        "The base model's similarities contradict the targets: rank correlation {correlation} [{low}, {high}] on "
+        "{found} rows. Training on them would teach the opposite of similarity.",
         correlation=f"{correlation:+.2f}",
         low=f"{low:+.2f}",
         high=f"{high:+.2f}",
@@ -108,14 +107,14 @@ def check_forgetting(spec: TrainSpec, before: Mapping[str, Any], now: Mapping[st
         score3=f"{then['score']:.2f}",
         score4=f"{found['score']:.2f}",
     )
-    return Question("alarm", "Is this what the rows are meant to teach?", (_continue_option(FORGETS), _STOP), why)
+    return Question("alarm", "Is this intended?", (_continue_option(FORGETS), _STOP), why)
 
 
-_STOP = Option("no, leave it: I will look at the table", "", {})
+_STOP = Option("no, do not continue: I will check the table", "", {})
 
 
 def _continue_option(name: str) -> Option:
-    return Option("yes, train on the rows as they stand", f"--set accept_alarm={name}", {"accept_alarm": name})
+    return Option("yes, train on the rows unchanged", f"--set accept_alarm={name}", {"accept_alarm": name})
 
 
 def _answer_options(held: Examples) -> tuple[Option, ...]:
@@ -125,7 +124,7 @@ def _answer_options(held: Examples) -> tuple[Option, ...]:
         words = ", ".join(order)
         turned = (
             Option(
-                _("no, turn them round: {words}, from least to most alike", words=words),
+                _("no, reverse them: {words}, from least to most similar", words=words),
                 f"--order {shlex.quote(format_names(order))}",
                 {"order": list(order)},
             ),
@@ -151,7 +150,7 @@ def _swapped(parts: Sequence[Examples], scores: Sequence[Mapping[str, Any]]) -> 
     high = won + 1.96 * float(np.sqrt(max(won * (1 - won), 1 / rows) / rows))
     if high >= chance - _BELOW:
         return None
-    why = _("To the untuned model the negative is the nearer one in {won} of {rows} rows.", won=f"{1 - won:.0%}", rows=f"{rows:,}")
+    why = _("For the base model, the negative is closer than the positive in {won} of {rows} rows.", won=f"{1 - won:.0%}", rows=f"{rows:,}")
     swapped = Option("no, positive and negative are swapped: I will choose the columns in the other order", "", {})
     return Question("alarm", "Is the second column the one that belongs to the first?", (swapped, _continue_option(OPPOSITE), _STOP), why)
 
@@ -174,7 +173,7 @@ def _most_opposed(parts: Sequence[Examples], scores: Sequence[np.ndarray]) -> tu
         for place in (*np.argsort(gap)[:_SHOWN].tolist(), *np.argsort(-gap)[:_SHOWN].tolist()):
             texts = tuple(column[place][:_LONGEST] for column in part.texts[:2])
             value = part.labels[int(targets[place])] if part.labels else f"{targets[place]:g}"
-            read_as = "most alike" if gap[place] > 0 else "least alike"
+            read_as = "most similar" if gap[place] > 0 else "least similar"
             shown.append((float(abs(gap[place])), ExampleRow(int(part.lines[place]), texts, value, read_as)))
     found: list[ExampleRow] = []
     for _unused, row in sorted(shown, key=lambda item: -item[0]):

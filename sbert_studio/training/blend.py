@@ -114,7 +114,7 @@ def blend_obstacle(spec: TrainSpec) -> str:
     if spec.recurrent or spec.first.get("recurrent"):
         return "the recurrent network is new"
     if spec.first and spec.method == "lora":
-        return "the adapter of the last stage stands on the weights of the first"
+        return "the adapter of the last stage builds on the weights of the first"
     return ""
 
 
@@ -234,9 +234,7 @@ def choose_blend(
     if why := blend_obstacle(parts.spec):
         if state.after["score"] <= state.before["score"]:
             parts.emit_event(
-                Notice(
-                    _("the tuned model is no better than the untuned one on the held-out rows, and is kept all the same: {why}", why=why)
-                )
+                Notice(_("the fine-tuned model is no better than the base model on the held-out rows, but is kept: {why}", why=why))
             )
         return state
 

@@ -92,7 +92,9 @@ def read_tensors(path: Path, *, weights_only: bool = False) -> TrainingTensors:
     from safetensors.torch import load_file
 
     if flaw := find_damage(path, weights_only=weights_only):
-        raise StudioError(_("a checkpoint of the run is damaged ({flaw})", flaw=flaw), "resume the run: it goes on from what is whole")
+        raise StudioError(
+            _("a checkpoint of the run is damaged ({flaw})", flaw=flaw), "resume the run: it continues from the last intact checkpoint"
+        )
     names = _names(_read(path)[1], weights_only=weights_only)
     optimiser, evaluations = (load_file(path / name) if name in names else {} for name in (OPTIMISER, EVALUATIONS))
     return TrainingTensors(load_file(path / MODEL), load_file(path / OBJECTIVE), optimiser, evaluations)
@@ -135,7 +137,9 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, str] | None]:
             raise ValueError
         TrainingState(**values["state"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise StudioError(_("the checkpoint's {state} is damaged", state=STATE), "resume the run: it goes on from what is whole") from error
+        raise StudioError(
+            _("the checkpoint's {state} is damaged", state=STATE), "resume the run: it continues from the last intact checkpoint"
+        ) from error
     return values["state"], values["files"]
 
 

@@ -298,7 +298,7 @@ class _CrossValidation:
         self.earlier = 0.0  # seconds that the trainings had taken before the run was resumed
 
     def execute(self, examples: Examples, identity: str, reasons: Sequence[str]) -> TrainingOutcome:
-        self.emit(Phase("judging the untuned model first"))
+        self.emit(Phase("evaluating the base model"))
         untuned = self.trainer.load(self.spec, examples, None)
         self.trainer.main = Processes(untuned.device).main
         apply_architecture(self.spec, untuned)
@@ -325,7 +325,7 @@ class _CrossValidation:
                 given = Assignment({**known, **watched}, general=general, judges=True, notes=RunNotes(tuple(reasons)))
             outcome = self._train(fold, self._place(fold), given)
             if outcome.status == "stopped":
-                self.emit(Notice("stopped while the folds were judged: there is no model yet; resume the run to go on", passing=True))
+                self.emit(Notice("stopped during cross-validation: there is no model yet; resume the run to continue", passing=True))
             if outcome.status != "finished":
                 return self._end(self._outcome(outcome.status, before, question=outcome.question))
         self.emit(Phase("comparing what the folds found"))
@@ -413,7 +413,7 @@ class _CrossValidation:
 def _reasons(rows: int, folds: int) -> list[str]:
     found = [
         _(
-            "Judged in {folds} folds: with {rows} rows each is held out once, and the model itself learns from all of them.",
+            "Cross-validated in {folds} folds: each of the {rows} rows is held out once, and the final model is trained on all of them.",
             folds=folds,
             rows=f"{rows:,}",
         )

@@ -213,7 +213,7 @@ def uninformative_reason(held: Examples) -> str:
         return ""
     assert held.targets is not None
     same = _("are labelled “{labels}”", labels=held.labels[int(held.targets[0])]) if held.labels else "have the same score"
-    return _("all {held} held-out rows {same}, by which one model is as good as another", held=f"{len(held):,}", same=same)
+    return _("all {held} held-out rows {same}, so models cannot be compared on them", held=f"{len(held):,}", same=same)
 
 
 def weak_validation_warning(held: Examples | None) -> str:
@@ -255,7 +255,7 @@ def hold_out(spec: TrainSpec, examples: Examples, dev: Examples | None) -> tuple
         why = uninformative_reason(dev)
         return examples, None if why else dev, why
     if examples.kind not in SCORED_KINDS:
-        return examples, None, "bare sentences say nothing of how alike two of them are"
+        return examples, None, "sentences without labels do not say how similar two of them are"
     if not spec.dev_fraction:
         return examples, None, "no rows are held out"
     if spec.by_group and not examples.groups:

@@ -182,7 +182,7 @@ class TrainingLoop:
     def _evaluate(self) -> bool:
         assert self._judge is not None
         untuned, began = self.state.step == 0, time.perf_counter()
-        self._parts.emit_event(Phase("judging the untuned model first" if untuned else "judging by the held-out rows"))
+        self._parts.emit_event(Phase("evaluating the base model" if untuned else "evaluating on the held-out rows"))
         scores = self._judge(self._parts.encoder, untuned=untuned and not self._known)
         if (general := self._parts.general) is not None:
             scores["general"] = general.untuned if untuned and not self._known else general(self._parts.encoder)

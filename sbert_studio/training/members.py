@@ -71,15 +71,13 @@ def plan_members(spec: TrainSpec, examples: Examples, dev: Examples | None) -> l
     alone = spec.replace(folds=0, seeds=1)
     if spec.folds:
         if dev is not None:
-            raise StudioError("folds are judged by each other, and a held-out file was given as well", "leave out one of the two")
+            raise StudioError("folds and a held-out file cannot be combined", "leave out one of the two")
         return [member for place in range(spec.seeds) for member in _folds(alone.replace(seed=spec.seed + place), spec, examples)]
     train_rows, held, unjudged = hold_out(spec, examples, dev)
     if spec.seeds == 1:
         return [Member("second stage", alone, train_rows, held)]
     if held is None:
-        raise StudioError(
-            _("several seeds are compared by their scores, and there are none: {unjudged}", unjudged=unjudged), "give a held-out file"
-        )
+        raise StudioError(_("several seeds cannot be compared without scores: {unjudged}", unjudged=unjudged), "give a held-out file")
     return [
         Member(_("seed {seed}", seed=seed), alone.replace(seed=seed), train_rows, held) for seed in range(spec.seed, spec.seed + spec.seeds)
     ]
@@ -96,7 +94,7 @@ def _folds(alone: TrainSpec, spec: TrainSpec, examples: Examples) -> list[Member
         )
         groups = sorted(set(held.groups)) if spec.by_group else []
         if 0 < len(groups) <= _NAMED_GROUPS:
-            title += _(", judged on {groups}", groups=", ".join(groups))
+            title += _(", evaluated on {groups}", groups=", ".join(groups))
         found.append(Member(title, alone, train_rows, held))
     return found
 
@@ -114,7 +112,7 @@ def plan_folds(spec: TrainSpec, examples: Examples, dev: Examples | None, folder
     if dev is not None or spec.folds or spec.seeds > 1 or spec.first or spec.judge == "split" or not spec.dev_fraction:
         if asked:
             raise StudioError(
-                "folds cannot judge a run that has a held-out file, a first stage, several seeds, folds of its own or no held-out share",
+                "judge=folds cannot be combined with a held-out file, a first stage, several seeds, folds or a held-out share of 0",
                 "leave one of the two out",
             )
         return []

@@ -172,7 +172,7 @@ def require_two_classes(batch_size: int) -> None:
     if batch_size < MIN_CLASS_BATCH:
         raise StudioError(
             _(
-                "a batch of {batch_size} texts has no room for two texts of each of two categories, and would teach nothing",
+                "a batch of {batch_size} texts is too small for two texts from each of two categories",
                 batch_size=batch_size,
             ),
             _(

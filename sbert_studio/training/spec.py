@@ -67,11 +67,11 @@ class TrainSpec(BaseModel):
     head: str = setting(
         "linear", "What a cross-encoder scores by: one linear layer, or 512 units with ReLU before it.", choices=("linear", "mlp")
     )
-    method: str = setting("full", "Tune all weights, or small low-rank adapters beside them.", choices=("full", "lora"))
+    method: str = setting("full", "Train all weights, or small low-rank adapters added to them.", choices=("full", "lora"))
     epochs: float = setting(4.0, "How often each row is seen.", min=0.01, max=1000, step=0.5)
     soup: int = setting(
         1,
-        "Train so many times from the same weights, with other orders of the rows, and take the mean of the weights.",
+        "Number of runs from the same weights, with the rows in different orders, whose weights are averaged.",
         min=1,
         max=20,
         step=1,
@@ -80,12 +80,14 @@ class TrainSpec(BaseModel):
     learning_rate: float = setting(5e-5, "The highest learning rate, reached after the warm-up.", min=0, max=1, step=1e-6)
     warmup_ratio: float = setting(0.1, "The part of all steps over which the rate rises from 0.", min=0, max=1, step=0.01)
     weight_decay: float = setting(0.01, "Decoupled weight decay; biases and normalisations are spared.", min=0, max=1, step=0.01)
-    max_grad_norm: float = setting(1.0, "Longer gradients are shortened to this length; 0 leaves them.", min=0, max=1e6, step=0.1)
+    max_grad_norm: float = setting(1.0, "Gradients with a larger norm are clipped to this value; 0: no clipping.", min=0, max=1e6, step=0.1)
     seed: int = setting(12, "Decides the split, the order of rows and dropout.", min=0, max=2**31 - 1, step=1)
     precision: str = setting(
         "auto", "Arithmetic of the forward pass; auto is bfloat16 where the device is fast at it.", choices=("auto", "float32", "bfloat16")
     )
-    max_length: int = setting(0, "The longest text in tokens, the rest is cut; 0 leaves it as the model has it.", min=0, max=131072, step=1)
+    max_length: int = setting(
+        0, "Maximum text length in tokens; longer texts are truncated. 0: the model's own.", min=0, max=131072, step=1
+    )
     micro_batch: int = setting(
         0, "Rows in memory at once, gradients are accumulated to a batch; 0 takes the batch whole.", min=0, max=65536
     )
@@ -99,7 +101,7 @@ class TrainSpec(BaseModel):
     )
     pooling: str = setting(
         "",
-        "How token vectors become one; empty leaves it as the model has it.",
+        "Pooling of the token vectors; empty: the model's own.",
         choices=("", "mean", "cls", "max", "last", "weighted_mean"),
     )
     projection: int = setting(0, "Width of a Dense layer put on the pooled vector; 0 adds none.", min=0, max=65536, step=1)
@@ -111,36 +113,34 @@ class TrainSpec(BaseModel):
     )
     hidden: int = setting(256, "Width of that network's state.", min=1, max=8192, step=1)
     bidirectional: bool = setting(False, "A second such network reads from the end.")
-    learn_words: bool = setting(False, "Tune the vectors of the words too; off leaves a table as it is.")
+    learn_words: bool = setting(False, "Also train the word vectors; off freezes them.")
     matryoshka: str = setting("", "Shorter widths that shall serve too, such as 256,128,64; empty trains the full width only.")
     dropout: float = setting(-1.0, "Dropout of the backbone while training; -1 leaves it as the model has it.", min=-1, max=0.95, step=0.01)
     gradient_checkpointing: bool = setting(False, "Compute activations twice instead of keeping them: slower, in less memory.")
-    dev_fraction: float = setting(
-        0.1, "The part of the rows held out to judge by, where no held-out file is given.", min=0, max=0.9, step=0.01
-    )
-    by_group: bool = setting(False, "Keep all rows of a group on one side of every split: training on some topics, judging on others.")
+    dev_fraction: float = setting(0.1, "Share of the rows held out for evaluation if no held-out file is given.", min=0, max=0.9, step=0.01)
+    by_group: bool = setting(False, "Keep all rows of a group on one side of every split: train on some topics, evaluate on others.")
     stratify: str = setting(
         "auto", "Keep classes in proportion on both sides of a split; auto does so for labels.", choices=("auto", "yes", "no")
     )
     judge: str = setting(
         "auto",
-        "Held-out rows: one part of all (split), or every row once, in folds, and the model then learns from all rows; auto takes folds "
-        "under 1,000 rows, or 2,500 texts with a category.",
+        "Evaluate on one held-out part (split), or on every row once by cross-validation, after which the model "
+        "is trained on all rows (folds). auto uses folds below 1,000 rows, or 2,500 texts with a category.",
         choices=("auto", "split", "folds"),
     )
     blend: bool = setting(
-        True, "Keep the best on the held-out rows of the untuned model, the tuned one and blends of their weights; off keeps the tuned one."
+        True,
+        "Keep whichever is best on the held-out rows: the base model, the fine-tuned model or a blend of their weights; "
+        "off keeps the fine-tuned model.",
     )
     accept_alarm: str = setting(
         "",
-        "The answer to an alarm that stopped the run: go on although the rows say the opposite of the model, or although it forgets.",
+        "Continue a run that was stopped by an alarm, even though the rows contradict the model or general quality drops.",
         choices=("", "below_chance", "general", "both"),
     )
-    folds: int = setting(
-        0, "Cross-validation: train this many times, each time judged by another part of the rows; 0 for one split.", min=0, max=100
-    )
-    seeds: int = setting(1, "Train this many times, with one seed after the other, to see how much chance decides.", min=1, max=100, step=1)
-    evaluations_per_epoch: int = setting(1, "How often an epoch the held-out rows are judged.", min=1, max=1000, step=1)
+    folds: int = setting(0, "Number of cross-validation folds; 0 for a single split.", min=0, max=100)
+    seeds: int = setting(1, "Number of runs with different seeds, to measure random variation.", min=1, max=100, step=1)
+    evaluations_per_epoch: int = setting(1, "Evaluations on the held-out rows per epoch.", min=1, max=1000, step=1)
     checkpoint_every: int = setting(0, "Steps between checkpoints; 0 writes one about every minute and a half.", min=0, max=10**9, step=1)
     loss_params: Mapping[str, Any] = {}
     first: Mapping[str, Any] = {}

@@ -152,7 +152,7 @@ def train(
     spec, assignment = resolve_loss(spec, examples), assignment or Assignment()
     train_rows, held, unjudged = hold_out(spec, examples, dev)
     if not len(train_rows):
-        raise StudioError("there are no rows to learn from", "give a larger file")
+        raise StudioError("there are no rows to train on", "give a larger file")
     identity = run_identity(spec, train_rows, held)
     marks = EvaluationLog(folder) if assignment.judges else None
     checkpoints = Checkpoints(folder, keeps_best=marks is None)
@@ -223,7 +223,7 @@ def _lost_evaluations(marks: EvaluationLog | None, processes: Processes) -> str:
         return ""
     if processes.main:
         marks.clear()
-    return "the evaluations that were kept of this part are damaged: it begins anew"
+    return "the stored evaluations of this part are damaged: it starts over"
 
 
 def _initial_notices(spec: TrainSpec, processes: Processes, unjudged: str) -> Iterator[str]:
@@ -232,7 +232,7 @@ def _initial_notices(spec: TrainSpec, processes: Processes, unjudged: str) -> It
     if spec.precision == "bfloat16" and autocast_dtype(processes.device) is None:
         yield _("this {type} has no fast bfloat16: training takes longer than in float32", type=processes.device.type)
     if unjudged:
-        yield _("nothing measures how good the model is, and its last weights are kept: {unjudged}", unjudged=unjudged)
+        yield _("the model cannot be evaluated, so its last weights are kept: {unjudged}", unjudged=unjudged)
 
 
 def _finish(
@@ -247,7 +247,7 @@ def _finish(
         if parts.judge is not None or parts.general is not None:
             blends = not blend_obstacle(parts.spec) and (parts.judge is not None or assignment.verdict is not None)
             parts.emit_event(
-                Phase("judging the trained model, and blends of it with the untuned one" if blends else "judging the trained model")
+                Phase("evaluating the trained model and its blends with the base model" if blends else "evaluating the trained model")
             )
         blend.set_tuned()
         if parts.marks is None:

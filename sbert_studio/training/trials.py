@@ -59,7 +59,7 @@ def run_trials(
     """
     notes = notes or RunNotes()
     if dev is not None and (known := int(find_leaks(examples, dev).sum())):
-        emit(Notice(_("{known} rows to learn from hold a text of the held-out file, so the scores flatter", known=f"{known:,}")))
+        emit(Notice(_("{known} training rows contain a text of the held-out file, so the scores are too optimistic", known=f"{known:,}")))
     folds = plan_folds(spec, examples, dev, folder) if first is None else None
     if (question := _check_alarm_first(spec, examples, dev, load, folder, bool(folds))) is not None:
         return _ask(question, folder, {}, emit)

@@ -317,9 +317,7 @@ def train_on_basket(page: Page, owner: object) -> TrainingTable:
 def _full_basket(page: Page, owner: object) -> Basket:
     basket = page.baskets.of(page.visitor(owner))
     if not basket.pairs:
-        raise StudioError(
-            "the basket is empty", "say of two texts that they belong together or do not: in Search, Similarity or Near-duplicates"
-        )
+        raise StudioError("the basket is empty", "label two texts as similar or dissimilar in Search, Similarity or Near-duplicates")
     return basket
 
 
@@ -349,7 +347,7 @@ def suggest_pairs(
     note = _("From {name}. {reason} A thumb puts a pair into the basket.", name=name, reason=reason)
     pairs = [{"a": a, "b": b, "cosine": cosine} for a, b, cosine in found.pairs]
     return SuggestionsView(
-        found, to_json({"pairs": pairs, "note": note if pairs else _("There is nothing more to ask in {name}.", name=name)})
+        found, to_json({"pairs": pairs, "note": note if pairs else _("No more pairs to suggest from {name}.", name=name)})
     )
 
 

@@ -166,7 +166,7 @@ class RowSelection:
 def make_training_table(page: Page, name: str, columns: Mapping[str, Sequence[str]]) -> TrainingTable:
     """Write a table, name → cells of one length, for Fine-tune; cells are written as they are. Raise StudioError without any row."""
     if not any(len(cells) for cells in columns.values()):
-        raise StudioError("there is nothing to teach yet", "choose or label some texts first")
+        raise StudioError("there is nothing to train on yet", "choose or label some texts first")
     path = page.training_tables.path(name)
     write_rows(path, list(columns), zip(*columns.values(), strict=True), guarded=False)
     return TrainingTable(path, name)

@@ -110,7 +110,7 @@ def score_them_again(app: App) -> None:
     evaluate.file.get_by_role("button", name="Clear").first.click()
     expect(evaluate.made_with).to_have_class(STALE)
     evaluate.rows.first.evaluate("row => { row.dataset.earlier = 'true' }")
-    evaluate.verdict.get_by_role("button", name="Do it again").click()
+    evaluate.verdict.get_by_role("button", name="Run again").click()
     expect(page.locator("#evaluate-scores [data-earlier]")).to_have_count(0)
     expect(evaluate.rows).to_have_count(2)
     expect(evaluate.made_with).to_contain_text(FILE)

@@ -194,7 +194,7 @@ def test_pairs_are_judged_by_what_parts_and_what_joins_them(encoder) -> None:
 
 
 def test_what_cannot_teach_is_refused(encoder) -> None:
-    with pytest.raises(StudioError, match="single texts teach nothing of pairs"):
+    with pytest.raises(StudioError, match="single texts cannot be used to evaluate pairs"):
         evaluate(encoder, paraphrases(20), "senteval", reference=questions(20))
     strange = table_from_columns("s.csv", {"text": texts(8), "label": ["a", "b"] * 4})
     with pytest.raises(StudioError, match="none of the classes a, b"):

@@ -43,7 +43,7 @@ def test_which_model_was_kept_is_said_with_the_reason() -> None:
     assert "an estimate" in describe_kept_model(blend | {"strength": 0.6, "score": 0.68, "interpolated": True})
     untuned = {"strength": 0.0, "score": 0.5, "gain_interval": [0.0, 0.0], "strengths": marks(untuned=0.5, half=0.4, tuned=0.3)}
     assert describe_kept_model(untuned).startswith("neither the tuned model 0.3000 nor a blend does better")
-    assert describe_run({"score": 0.5}, untuned)[0] == "no gain: the untuned model is kept"
+    assert describe_run({"score": 0.5}, untuned)[0] == "no gain: the base model is kept"
     assert describe_kept_model({"score": 0.5}) == ""
 
 

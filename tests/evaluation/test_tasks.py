@@ -45,7 +45,7 @@ def test_no_two_tasks_claim_the_same_rows_and_every_scored_kind_has_one() -> Non
     for shape in SHAPES:
         fitting = [task.name for task in all_tasks() if task.fits(shape)]
         assert len(fitting) == (0 if shape.kind == "sentences" and not shape.classed else 1), (shape, fitting)
-    with pytest.raises(StudioError, match="bare sentences"):
+    with pytest.raises(StudioError, match="sentences without labels"):
         find_task(DataShape("sentences"))
     with pytest.raises(StudioError, match="no evaluation 'odd'"):
         get_task("odd")

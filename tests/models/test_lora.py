@@ -132,7 +132,7 @@ def test_an_adapter_beside_a_whole_model_is_refused(tmp_path: Path) -> None:
     encoder.save_adapter(tmp_path / "adapter", "owner/base")
     encoder.save(tmp_path / "model")
     (tmp_path / "model" / "adapter_config.json").write_bytes((tmp_path / "adapter" / "adapter_config.json").read_bytes())
-    with pytest.raises(StudioError, match="adapter beside"):
+    with pytest.raises(StudioError, match="both an adapter and a full model"):
         load_folder(tmp_path / "model")
 
 

@@ -62,7 +62,7 @@ def test_a_training_waits_for_a_rehearsal_and_no_rehearsal_measures_a_training(
     rehearsal.join()
     wait_until(lambda: studio.fine_tune.get_run(run.id).run.step >= 3, 120)
     assert found == ["measured"] and order == ["measured", "trained"]
-    with pytest.raises(StudioError, match="a training is under way"):
+    with pytest.raises(StudioError, match="a training run is in progress"):
         studio.planner.estimate(TrainRequest(path, overrides=quick()))
     studio.fine_tune.stop(run.id)
     assert studio.runner.wait(run.id, 120)

@@ -27,7 +27,7 @@ WHICH_WAY = Question(
     "Is a 5 the most alike?",
     (Option("yes", "--scale 0-5", {"scale": [0.0, 5.0]}), Option("no, a 10 would be", "--scale 0-10", {"scale": [0.0, 10.0]})),
     "No row says so.",
-    (ExampleRow(3, ("cat dog", "<b>red</b>"), "4.5", "most alike"),),
+    (ExampleRow(3, ("cat dog", "<b>red</b>"), "4.5", "most similar"),),
 )
 
 

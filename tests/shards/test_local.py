@@ -181,7 +181,7 @@ def test_what_differs_is_told_whole(home: Path, texts: Path, tmp_path: Path) -> 
     encoded(home, texts, out)
     with pytest.raises(StudioError, match="its precision is float32, not bfloat16"):
         encoded(home, texts, out, precision="bfloat16")
-    with pytest.raises(StudioError, match="among the files that are read"):
+    with pytest.raises(StudioError, match="inside the input folder"):
         encoded(home, texts, texts / "vectors")
     with pytest.raises(StudioError, match="there is no folder"):
         ShardedVectors(tmp_path / "none")

@@ -35,8 +35,8 @@ def test_several_trainings_are_made_only_where_nobody_said_how_long_or_how_many(
 
 def test_of_rows_too_few_to_be_judged_by_nothing_is_promised() -> None:
     said = " ".join(advise(scored_pairs(12), info=MINILM).reasons)
-    assert "a step sees all 12 rows at once" in said and "smaller batches" not in said and "judge by every row" not in said
-    assert "judge by every row" in " ".join(advise(scored_pairs(300), info=MINILM).reasons)
+    assert "a step sees all 12 rows at once" in said and "smaller batches" not in said and "evaluate every row" not in said
+    assert "evaluate every row" in " ".join(advise(scored_pairs(300), info=MINILM).reasons)
 
 
 def test_few_scored_pairs_get_cosine_regression_at_a_high_rate() -> None:

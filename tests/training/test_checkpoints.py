@@ -90,7 +90,7 @@ def test_where_only_the_best_is_damaged_the_run_ends_as_if_nothing_had_happened(
     assert told.of(Started)[0].step == (9 if copied else 0)
     (damaged,) = said(told, "damaged")
     assert f"step {best}" in damaged
-    assert said(told, "goes on from step 9" if copied else "begins anew")
+    assert said(told, "goes on from step 9" if copied else "starts over")
     assert_same_model(folder, spoilt / "whole")
 
 
@@ -131,7 +131,7 @@ def test_where_all_are_damaged_the_run_begins_anew_and_says_so(tmp_path: Path, w
         flip(path)
     told = resume(folder)
     assert told.of(Started)[0].step == 0
-    assert said(told, "begins anew")
+    assert said(told, "starts over")
     assert_same_model(folder, whole_run)
 
 
@@ -186,7 +186,7 @@ def test_best_weights_that_have_no_optimiser_are_not_called_damaged(tmp_path: Pa
         flip(checkpoints.at(step) / "encoder.safetensors")
     told = checkpoints.repair()
     assert [word in " ".join(told) for word in ("step 20 ", "step 30 ", "step 40 ")] == [False, True, True]
-    assert "begins anew" in told[-1]
+    assert "starts over" in told[-1]
 
 
 def test_where_there_is_no_room_for_a_copy_the_checkpoint_is_written_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

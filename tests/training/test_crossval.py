@@ -124,7 +124,7 @@ def test_a_small_file_is_judged_on_all_of_its_rows_and_learned_whole(tmp_path: P
 def test_the_time_of_a_run_in_folds_is_that_of_all_of_it(folded: Judged) -> None:
     assert folded.times[-2] - folded.times[0] <= folded.outcome.seconds <= folded.took, "judging counts too"
     phases = [event.title for event in folded.told.of(Phase)]
-    assert phases[0] == "judging the untuned model first" and "judging by the held-out rows" in phases
+    assert phases[0] == "evaluating the base model" and "evaluating on the held-out rows" in phases
 
 
 @pytest.mark.slow
@@ -159,7 +159,7 @@ def test_rows_are_split_where_folds_would_say_less(tmp_path: Path) -> None:
     shared = replace(scored_pairs(64), texts=(tuple(["cat dog"] * 60 + list(scored_pairs(64).texts[0][60:])), scored_pairs(64).texts[1]))
     run(spec, tmp_path / "shared", told, examples=shared)
     assert told.of(Part) == []
-    with pytest.raises(StudioError, match="folds cannot judge a run"):
+    with pytest.raises(StudioError, match="cannot be combined with"):
         run(small_spec(judge="folds"), tmp_path / "both", dev=scored_pairs(30, seed=7))
 
 
@@ -215,7 +215,7 @@ def test_the_model_never_gets_worse_on_the_held_out_rows(tmp_path: Path) -> None
     kept, untuned = load_folder(outcome.model).state_dict(), tiny_encoder().state_dict()
     assert all(torch.equal(kept[name], untuned[name]) for name in untuned)
     card = (outcome.model / "README.md").read_text()
-    assert "No gain: the untuned model is kept" in card
+    assert "No gain: the base model is kept" in card
     tuned = run(spec.replace(blend=False), tmp_path / "off", **given)
     assert tuned.after["score"] < tuned.before["score"]
 
@@ -258,7 +258,7 @@ def test_rows_that_say_the_opposite_are_asked_about_before_the_first_step(tmp_pa
     assert outcome.question["name"] == "alarm"
     assert outcome.steps == 0
     assert not outcome.model.exists()
-    assert {row["read_as"] for row in outcome.question["rows"]} == {"most alike", "least alike"}
+    assert {row["read_as"] for row in outcome.question["rows"]} == {"most similar", "least similar"}
     if rows.labels:
         assert outcome.question["options"][0]["flag"] == "--order entailment,neutral,contradiction"
     assert run(spec, tmp_path, examples=turned(rows)).status == "asks", "resumed without an answer it asks again"
@@ -414,7 +414,7 @@ def test_a_fold_whose_evaluations_are_damaged_begins_anew(kind: str, tmp_path: P
     assert done
     cut(done[0])
     assert course(folder, told=told).status == "finished"
-    assert any("begins anew" in event.message for event in told.of(Notice))
+    assert any("starts over" in event.message for event in told.of(Notice))
     assert same(folder, whole)
 
 
@@ -501,7 +501,7 @@ def test_a_run_that_nothing_can_judge_says_so_instead_of_a_score_of_nothing(tmp_
     told = Told()
     outcome = run_rare_labels(small_spec(epochs=0.5, loss="cosent", accept_alarm="both"), tmp_path / "alone", told, rare(60, 1))
     assert outcome.status == "finished" and outcome.before == outcome.after == {}
-    assert len(said(told, "nothing measures how good the model is")) == 1 and not told.of(Evaluated)
+    assert len(said(told, "the model cannot be evaluated")) == 1 and not told.of(Evaluated)
     told, dev = Told(), rare(30, 10, seed=4)
     assert dev.targets is not None
     outcome = run_rare_labels(

@@ -102,7 +102,7 @@ def test_a_model_that_gains_only_on_the_rows_that_chose_it_is_told_of_as_such() 
     marks = [{"strength": 0.0, "score": 0.6}, {"strength": 0.5, "score": 0.63}, {"strength": 1.0, "score": 0.58}]
     after = {"metric": "cosine_spearman", "score": 0.6, "strength": 0.0, "strengths": marks, "nested": 0.59, "tried": 5}
     said = describe_kept_model(after)
-    assert said.startswith("the untuned model is kept") and "0.6300" in said and "as you chose" not in said
+    assert said.startswith("the base model is kept") and "0.6300" in said and "as you chose" not in said
 
 
 def folds_of(scores: list[float | None], drawn: list[np.ndarray | None]) -> list[FoldScores]:
@@ -163,7 +163,7 @@ def test_of_candidates_that_gain_nothing_few_folds_find_one_that_is_better() -> 
                 )
         untuned = [one.resampled for one in tried[0]]
         if (found := nested_evaluation(tried, untuned))["score"] <= 0.8:
-            continue  # the untuned model is kept, and no gain is claimed
+            continue  # the base model is kept, and no gain is claimed
         picked = max(tried, key=lambda folds: sum(one.scores["score"] for one in folds))
         chosen_before += pool_folds(picked, untuned)["gain_interval"][0] > 0
         told += found["gain_interval"][0] > 0

@@ -358,7 +358,7 @@ def test_the_advisor_learns_categories_from_siblings() -> None:
         2e-4,
         3.0,
     )
-    assert any("categories should lie together" in reason for reason in advice.reasons)
+    assert any("categories should be close together" in reason for reason in advice.reasons)
     assert all(reason.endswith(".") for reason in advice.reasons)
 
 

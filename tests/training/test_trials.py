@@ -173,9 +173,9 @@ def test_a_held_out_file_that_shares_texts_is_told_of(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_judged_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(StudioError, match="folds are judged by each other"):
+    with pytest.raises(StudioError, match="folds and a held-out file cannot be combined"):
         course(small_spec(folds=3), tmp_path)
-    with pytest.raises(StudioError, match="several seeds are compared by their scores"):
+    with pytest.raises(StudioError, match="several seeds cannot be compared without scores"):
         course(small_spec(seeds=2, dev_fraction=0), tmp_path, dev=None)
     with pytest.raises(StudioError, match="no column holds groups"):
         course(small_spec(seeds=2, by_group=True), tmp_path, dev=None)

@@ -125,7 +125,7 @@ def test_what_was_said_of_a_stopped_run_is_gone_once_it_goes_on_and_what_it_does
     kept = {"type": "notice", "message": "one loss was skipped"}
     stopped = FollowedRun("r").absorb([(1, kept), (2, said), (3, {"type": "stopped"}), (4, said)])
     assert stopped.panel(RunView(run(status="stopped"), ()))["message"] == "There is no model yet."
-    resumed = stopped.absorb([(5, {"type": "phase", "title": "judging the untuned model first"})])
+    resumed = stopped.absorb([(5, {"type": "phase", "title": "evaluating the base model"})])
     shown = resumed.panel(RunView(run(), ()))
     assert (shown["message"], shown["phase"]) == ("One loss was skipped.", "Judging the untuned model first.")
     going = resumed.absorb([(6, step(1))])

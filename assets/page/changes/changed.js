@@ -74,7 +74,7 @@
     const categories = (found) => el("section", {}, el("h3", {}, "Categories taken for each other: ", el("span", { translate: "no" }, found.column)), el("p", { class: "sb-verdict" }, found.said),
       found.rows.length ? el("table", { class: "sb-parts sb-changed-confused" }, el("thead", {}, el("tr", {}, ["Categories", "Before", "After"].map((name) => el("th", { scope: "col" }, name)))),
         el("tbody", {}, found.rows.map((row) => el("tr", {}, el("th", { scope: "row" }, el("b", { translate: "no" }, `${row.categories[0]} · ${row.categories[1]}`), ...(row.example ? [example(row)] : [])),
-          el("td", {}, String(row.before)), el("td", { class: row.after < row.before ? "sb-up" : row.after > row.before ? "sb-down" : "" }, String(row.after)))))) : el("p", { class: "sb-dim" }, "None are."));
+          el("td", {}, String(row.before)), el("td", { class: row.after < row.before ? "sb-up" : row.after > row.before ? "sb-down" : "" }, String(row.after)))))) : el("p", { class: "sb-dim" }, "None."));
 
     return (next) => {
       blank.hidden = !next.empty;
@@ -93,7 +93,7 @@
         ...(next.outcome ? [el("section", {}, el("h3", {}, "Scores of the training"), next.outcome.of ? el("p", { class: "sb-dim" }, next.outcome.of) : null, window.SB.scores(next.outcome))] : []),
         ...(next.categories ? [categories(next.categories)] : []),
         el("section", {}, el("h3", {}, next.typed ? "Your queries" : "Three texts whose neighbours changed most"), next.queries.map(query)),
-        el("section", {}, el("h3", {}, "Pairs that moved most"), el("div", { class: "sb-sides" }, pairs(next.closer, "Came together"), pairs(next.apart, "Came apart"))),
+        el("section", {}, el("h3", {}, "Pairs that moved most"), el("div", { class: "sb-sides" }, pairs(next.closer, "Moved closer"), pairs(next.apart, "Moved apart"))),
         ...(next.notes.length ? [el("p", { class: "sb-note" }, next.notes.join("\n"))] : []));
       drawing.draw(next);
       listed();

@@ -17,7 +17,7 @@
     const frame = el("div", { class: "sb-map" });
     let texts = new Map(), value = null, drawing = null, told = null, shown = "", of = null;
     root.replaceChildren(blank, frame);
-    const ask = async (name, request) => { try { return await host.server[name]({ key: value.key, ...request }); } catch { return { error: "The page lost its map. Draw it again." }; } };
+    const ask = async (name, request) => { try { return await host.server[name]({ key: value.key, ...request }); } catch { return { error: "The map is no longer loaded. Draw it again." }; } };
     const edit = (what) => select(host, "edit", what);
 
     // Texts come as they are looked at, those around the pointer together.

@@ -18,7 +18,7 @@
     const layer = (name) => el("canvas", { class: `sb-map-${name}`, "aria-hidden": "true" });
     const [below, gpu, above] = [layer("below"), layer("points"), layer("above")];
     const tip = el("div", { class: "sb-tip", hidden: true });
-    const plot = el("div", { class: "sb-plot", tabindex: 0, role: "application", "aria-label": "Map of the texts. Arrow keys move it, plus and minus magnify; the list beside it names what is chosen." }, below, gpu, above);
+    const plot = el("div", { class: "sb-plot", tabindex: 0, role: "application", "aria-label": "Map of the texts. Arrow keys pan, plus and minus zoom; the list next to it shows the selection." }, below, gpu, above);
     const count = el("span", { class: "sb-dim sb-map-count", role: "status" });
     const modes = { pan: el("button", { type: "button" }, "Move"), lasso: el("button", { type: "button", title: "Or drag with Shift" }, "Lasso"), select: el("button", { type: "button" }, "Box") };
     const reset = el("button", { type: "button", on: { click: () => { close(); eye.fly(eye.home(), stepped); } } }, "Reset");

@@ -23,7 +23,7 @@
       if (asked !== number_) return;
       for (const [i, item] of found.entries()) {
         const score = list.scores && list.scores[from + i];
-        items.append(el("li", { "data-row": item.row }, el("button", { type: "button", title: "What lies nearest",
+        items.append(el("li", { "data-row": item.row }, el("button", { type: "button", title: "Nearest texts",
           on: { click: () => told.onPoint(item.row), focus: () => told.onPreview(item.row), blur: () => told.onPreview(null), mouseenter: () => told.onPreview(item.row), mouseleave: () => told.onPreview(null) } },
           el("span", { class: "sb-text", translate: "no" }, item.text),
           el("span", { class: "sb-map-facts sb-dim" }, el("i", { style: { background: told.colourOf(item.row) } }), el("span", { class: "sb-map-value", translate: item.ours ? null : "no" }, item.value),

@@ -52,7 +52,7 @@
   });
 
   views.basketbutton = (root) => (value) => root.replaceChildren(
-    el("button", { type: "button", class: "sb-basket-button", title: "Pairs that you said belong together or do not", on: { click: () => drawer("basket") } },
+    el("button", { type: "button", class: "sb-basket-button", title: "Pairs that you labelled as similar or dissimilar", on: { click: () => drawer("basket") } },
       "Pairs", el("span", { class: "sb-badge" + (value.count ? " sb-own" : "") }, grouped(value.count))));
 
   views.basket = (root, host) => {
@@ -63,7 +63,7 @@
       return el("li", { class: pair.together ? "sb-pair" : "sb-pair sb-apart" },
         el("div", { class: "sb-pair-texts" }, el("p", { translate: "no" }, pair.a), el("p", { translate: "no" }, pair.b)),
         el("div", { class: "sb-pair-foot" },
-          el("button", { type: "button", class: `sb-badge sb-flip${pair.together ? " sb-own" : " sb-failed"}`, title: "Say the opposite", "aria-label": pair.together ? "Together: say the opposite" : "Apart: say the opposite",
+          el("button", { type: "button", class: `sb-badge sb-flip${pair.together ? " sb-own" : " sb-failed"}`, title: "Flip the label", "aria-label": pair.together ? "Similar: flip the label" : "Dissimilar: flip the label",
             on: { click: () => select(host, "flip", pair.id) } }, pair.together ? "together" : "apart"),
           el("span", { class: "sb-dim" }, pair.source),
           small("Edit", () => { editing = pair.id; redraw(); }), small("Remove", () => select(host, "remove", pair.id))));
@@ -75,7 +75,7 @@
       return el("li", { class: "sb-pair" }, el("div", { class: "sb-pair-edit" }, a, b),
         el("div", { class: "sb-pair-foot" },
           el("button", { type: "button", class: "sb-small-button", on: { click: () => { select(host, "edit", { id: pair.id, a: a.value, b: b.value }); end(); } } }, "Save"),
-          el("button", { type: "button", class: "sb-plain-button", on: { click: end } }, "Leave as it was")));
+          el("button", { type: "button", class: "sb-plain-button", on: { click: end } }, "Cancel editing")));
     };
     return (value) => {
       known = new Map(value.pairs.map((pair) => [keyOf(pair.a, pair.b), pair.together]));
@@ -87,7 +87,7 @@
           el("button", { type: "button", class: "sb-icon-button", "aria-label": "Close", on: { click: () => drawer("basket", false) } }, "✕")),
         ...(value.trouble ? [el("p", { class: "sb-note", role: "status" }, value.trouble)] : []),
         el("p", { class: "sb-dim" }, value.count ? counts(value.together, value.apart)
-          : "Press a thumb beside two texts in Similarity, Search, Map or Near-duplicates: what you say of them gathers here, and is what a model is taught by."),
+          : "Click a thumb next to two texts in Similarity, Search, Map or Near-duplicates to label the pair. Labelled pairs are collected here for training."),
         el("ul", { class: "sb-pairs" }, value.pairs.map((pair) => row(pair, draw))),
         ...(value.rest ? [el("p", { class: "sb-note" }, t`${grouped(value.rest)} older ones are in the file to download.`)] : []));
       draw();

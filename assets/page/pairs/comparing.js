@@ -33,7 +33,7 @@
     const most = Math.max(1e-9, ...value.totals.flat());
     const nodes = [[], []], likeness = (side, word, other) => (side === 0 ? value.alike[word][other] : value.alike[other][word]);
     const told = el("p", { class: "sb-words-told sb-dim", role: "status" });
-    const rest = "Point at a word, or step to it by Tab, to see what it is matched with.";
+    const rest = "Hover over a word, or move to it with Tab, to see its match.";
     const textOf = (side, word) => value.texts[side].words[word][1];
 
     function join(side, word) {
@@ -128,7 +128,7 @@
       const order = rows(), n = order.length, wide = root.clientWidth || 600;
       const fits = n <= 14 && wide - Math.min(260, wide * 0.34) > n * 40;
       root.repaint = null;
-      const swap = el("button", { type: "button", class: "sb-plain-button", "aria-pressed": byLikeness ? "true" : "false", on: { click: () => { byLikeness = !byLikeness; draw(); } } }, byLikeness ? "As they were written" : "Alike ones together");
+      const swap = el("button", { type: "button", class: "sb-plain-button", "aria-pressed": byLikeness ? "true" : "false", on: { click: () => { byLikeness = !byLikeness; draw(); } } }, byLikeness ? "In input order" : "Group similar sentences");
       root.replaceChildren(
         el("div", { class: "sb-table-head" }, swap, takeaway("similarities", ["", ...order.map((row) => value.labels[row])], () => order.map((row) => [value.labels[row], ...order.map((other) => value.values[row][other])]))),
         fits ? el("div", { class: "sb-scroll" }, cells()) : picture(),

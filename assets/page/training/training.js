@@ -50,7 +50,7 @@
   views.runs = (root, host) => (value) => {
     const button = (words, what, row, off) => el("button", { type: "button", class: "sb-small-button", disabled: off, "aria-label": t`${words} ${row.name}`,
       on: { click: () => select(host, what, row.id) } }, words);
-    root.replaceChildren(el("div", { class: "sb-panel sb-runs" }, el("h3", {}, "Under way"),
+    root.replaceChildren(el("div", { class: "sb-panel sb-runs" }, el("h3", {}, "In progress"),
       ...value.rows.map((row) => el("div", { class: row.followed ? "sb-runs-row sb-followed" : "sb-runs-row" },
         el("div", {}, el("strong", { translate: "no" }, row.name), el("p", { class: "sb-dim" }, row.words),
           el("div", { class: "sb-progress", "aria-hidden": true }, el("i", { style: { width: `${row.share * 100}%` } }))),
@@ -97,7 +97,7 @@
     const points = (name, place) => { const now = at(name, place); return now === null ? null : 100 * (now - marks[0][name]); };
     const signed = (change) => `${change < -0.05 ? "−" : change >= 0.05 ? "+" : "±"}${Math.abs(change).toFixed(1)}`;
     const words = el("p", { class: "sb-strength-words", "aria-live": "polite" });
-    const slider = el("input", { type: "range", min: 0, max: 1, step: 0.05, value: value.strength, list, "aria-label": "strength of the tuning" });
+    const slider = el("input", { type: "range", min: 0, max: 1, step: 0.05, value: value.strength, list, "aria-label": "fine-tuning strength" });
     const choose = el("button", { type: "button", class: "sb-small-button", on: { click: () => {
       choose.disabled = true;
       select(host, "strength", Number(slider.value));
@@ -110,8 +110,8 @@
       choose.disabled = Math.abs(place - value.strength) < 1e-6;
     };
     slider.addEventListener("input", tell);
-    root.replaceChildren(el("h3", {}, "Strength of the tuning"),
-      el("p", { class: "sb-dim" }, "A blend of the untuned and the tuned model. Nothing is trained again, and you can come back.", ...(value.note ? [" ", value.note] : [])),
+    root.replaceChildren(el("h3", {}, "Fine-tuning strength"),
+      el("p", { class: "sb-dim" }, "Interpolates between the base model and the fine-tuned model. Nothing is retrained, and you can change it back.", ...(value.note ? [" ", value.note] : [])),
       el("div", { class: "sb-strength" }, el("span", { class: "sb-dim" }, "untuned"), slider, el("span", { class: "sb-dim" }, "tuned")),
       el("datalist", { id: list }, marks.map((mark) => el("option", { value: mark.strength }))),
       el("div", { class: "sb-strength-end" }, words, choose),
@@ -119,7 +119,7 @@
         el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Strength"), el("th", { scope: "col" }, value.metric),
           ...(points("general", 1) === null ? [] : [el("th", { scope: "col" }, "Everyday language")]))),
         el("tbody", {}, marks.map((mark) => el("tr", { class: Math.abs(mark.strength - value.strength) < 1e-6 ? "sb-kept" : "" },
-          el("th", { scope: "row" }, mark.strength.toFixed(2) + (mark.strength === 0 ? ", untuned" : mark.strength === 1 ? ", tuned" : "")), el("td", {}, number(mark.score, 4)),
+          el("th", { scope: "row" }, mark.strength.toFixed(2) + (mark.strength === 0 ? ", base model" : mark.strength === 1 ? ", tuned" : "")), el("td", {}, number(mark.score, 4)),
           ...(points("general", 1) === null ? [] : [el("td", {}, number(mark.general, 4))]))))));
     tell();
   };
@@ -153,7 +153,7 @@
         frame.annotations = [{ text: words, showarrow: false, font: { size: 12, color: token("--sb-dim") }, x: 0.5, y: 0.5, xref: "paper", yref: "paper" }];
       };
       const loss = layout(".3~g");
-      if (!value.loss.x.length) bare(loss, "drawn after the first steps");
+      if (!value.loss.x.length) bare(loss, "shown after the first steps");
       Plotly.react(left, [line(value.loss.x, value.loss.y, "loss", soft, 1), line(value.smooth.x, value.smooth.y, "smoothed", accent, 2)], loss, options);
       const dev = layout(".3f");
       judged.replaceChildren(t`${value.dev.name || "Score"} on the held-out rows`, ...(value.dev.part ? [" · ", el("span", {}, value.dev.part)] : []));

@@ -139,7 +139,7 @@ def check_constant_columns(context: CheckContext) -> Iterator[Finding]:
     targets = examples.targets
     if targets is not None and bool((targets == targets[0]).all()):
         what = "score" if roles.kind == "scored_pairs" else "label"
-        message = _("every row has the same {what}, so that {target} teaches nothing", what=what, target=repr(roles.target))
+        message = _("every row has the same {what}, so nothing can be learned from {target}", what=what, target=repr(roles.target))
         yield Finding("error", message, context.all_rows, _as_positive_pairs(context))
 
 

@@ -201,20 +201,20 @@ class Task(ABC):
     def evaluate_similarities(self, targets: np.ndarray, values: Mapping[str, np.ndarray], by: str = "cosine") -> Report:
         """Evaluate by (n,) targets and the similarities of each pair, for tasks with ``by_similarity``."""
         raise StudioError(
-            _("{name} judges by more than how alike two texts are", name=self.name), "judge it on pairs with a score or a label"
+            _("{name} needs more than the similarity of two texts", name=self.name), "evaluate it on pairs with a score or a label"
         )
 
     def train_and_evaluate(self, evaluated: EncodedExamples, reference: EncodedExamples, dev: EncodedExamples | None) -> Report:
         """Train on ``reference``, choose settings on ``dev``, evaluate on ``evaluated``, for tasks with ``learns``."""
-        raise StudioError(_("{name} learns from no other rows", name=self.name), "give only what is to be judged")
+        raise StudioError(_("{name} does not use reference rows", name=self.name), "give only what is to be judged")
 
     def evaluate_pair_scores(self, examples: Examples, scores: np.ndarray, classes: tuple[str, ...]) -> Report:
         """Evaluate the output of a pair scorer for :meth:`pairs`: (n,) scores, or (n, c) logits of ``classes``."""
-        raise StudioError(_("{name} needs a vector of each text", name=self.name), "judge it on pairs with a score or a label")
+        raise StudioError(_("{name} needs a vector of each text", name=self.name), "evaluate it on pairs with a score or a label")
 
     def evaluate_ranking(self, examples: Examples, model: PairScorer, progress: Progress | None) -> Report:
         """Evaluate a pair scorer that ranks encoded candidates, for tasks with ``ranks_candidates``."""
-        raise StudioError(_("{name} ranks no candidates", name=self.name), "judge the model on pairs with a score or a label")
+        raise StudioError(_("{name} ranks no candidates", name=self.name), "evaluate the model on pairs with a score or a label")
 
     def pairs(self, examples: Examples) -> list[tuple[str, str]]:
         """Return the text pairs that a pair scorer reads."""
@@ -244,7 +244,8 @@ class Task(ABC):
                 else "a poly-encoder compares several of one with one of the other"
             )
             raise StudioError(
-                _("{name} needs a vector of each text, and {kind}", name=self.name, kind=kind), "judge it on pairs with a score or a label"
+                _("{name} needs a vector of each text, and {kind}", name=self.name, kind=kind),
+                "evaluate it on pairs with a score or a label",
             )
 
     def require_scorer(self, model: PairScorer) -> None:

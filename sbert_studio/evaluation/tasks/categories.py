@@ -239,7 +239,7 @@ class CategoryTask(TextTask):
     help = "Share of texts whose nearest neighbor, or nearest category centroid, has their own category."
     main = ("nearest_neighbour_accuracy",)
     uses_reference = True
-    reference_help = "The nearest neighbour of a text is sought among them. Without them the texts above are laid beside each other."
+    reference_help = "Nearest neighbours are looked up in these rows; without them, among the texts above."
 
     def fits(self, shape: DataShape) -> bool:
         return shape.kind == "labelled_texts"
@@ -251,7 +251,11 @@ class CategoryTask(TextTask):
         if len(examples) > _MAX_TEXTS:
             notes = (
                 *notes,
-                _("judged on a sample of {max_texts} of the {examples} texts", max_texts=f"{_MAX_TEXTS:,}", examples=f"{len(examples):,}"),
+                _(
+                    "evaluated on a sample of {max_texts} of the {examples} texts",
+                    max_texts=f"{_MAX_TEXTS:,}",
+                    examples=f"{len(examples):,}",
+                ),
             )
             examples = examples.take(np.sort(np.random.default_rng(len(examples)).permutation(len(examples))[:_MAX_TEXTS]))
         single = sum(count == 1 for count in Counter(category_names(examples)).values())

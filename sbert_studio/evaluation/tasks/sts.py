@@ -183,7 +183,7 @@ def evaluate_by_group(scores: np.ndarray, gold: np.ndarray, groups: Sequence[str
         with resample_subset(rows):
             drawn.append(bootstrap_spearman(own, theirs))
     if not found:
-        raise StudioError("within every group all gold scores are the same", "choose another column of groups, or judge all pairs together")
+        raise StudioError("within every group all gold scores are the same", "choose another group column, or evaluate all pairs together")
     resampled = average_bootstraps(drawn)
     report = {
         "groups": found,

@@ -307,7 +307,8 @@ class SentEvalTask(TextTask):
     main = ("accuracy",)
     learns = True
     reference_help = (
-        "The regression learns from them: the train.csv of a test.csv. Without them it learns from the rows above, in ten folds."
+        "The regression is trained on these rows, such as the train.csv that belongs to a test.csv; without them, "
+        "on the rows above in ten folds."
     )
 
     def read(self, table: Table, known_roles: Roles | ClassRoles | None = None) -> TaskData:
@@ -325,7 +326,9 @@ class SentEvalTask(TextTask):
     def train_and_evaluate(self, evaluated: EncodedExamples, reference: EncodedExamples, dev: EncodedExamples | None) -> Report:
         train, test = _features(reference), _features(evaluated)
         if train[0].shape[1] != test[0].shape[1]:
-            raise StudioError("single texts teach nothing of pairs, nor pairs of single texts", "give two files of one kind")
+            raise StudioError(
+                "single texts cannot be used to evaluate pairs, nor pairs to evaluate single texts", "give two files of one kind"
+            )
         if not set(train[1]) & set(test[1]):
             classes = ", ".join(sorted(set(test[1]))[:6])
             raise StudioError(

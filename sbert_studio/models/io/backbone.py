@@ -243,7 +243,8 @@ def require_safetensors(folder: Path) -> None:
     if (folder / "adapter_config.json").is_file():
         # transformers would load and apply it without being asked.
         raise StudioError(
-            _("the folder {name} holds an adapter beside a whole model", name=repr(folder.name)), "move the adapter to a folder of its own"
+            _("the folder {name} contains both an adapter and a full model", name=repr(folder.name)),
+            "move the adapter to a folder of its own",
         )
     if any(folder.glob("*.safetensors")):
         return

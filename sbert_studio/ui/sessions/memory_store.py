@@ -18,8 +18,8 @@ from .tasks import client_address, session_id
 T = TypeVar("T")
 _CLOSED_SECONDS = 600.0  # that a closed page's values stay: a lost connection looks the same
 _MAX_REMOVED = 4096  # keys whose removal is explained
-_CROWDED = "had to make room, because too much was chosen here at the same time"
-_OVER_QUOTA = "made room for what you chose after it"
+_CROWDED = "was unloaded to free memory, because too much was open at the same time"
+_OVER_QUOTA = "was unloaded to free memory for a later selection"
 
 
 @dataclass

@@ -204,7 +204,7 @@ def test_question_about_the_file_is_answered_by_arguments(page: Page, reversed_s
         api.evaluate(page.studio, str(pairs), "", "triplets", kind="scored_pairs")
 
 
-@pytest.mark.parametrize(("task", "words"), [("senteval", "learned from"), ("categories", "laid beside")])
+@pytest.mark.parametrize(("task", "words"), [("senteval", "trained on"), ("categories", "compared with")])
 def test_rows_with_known_answers_are_a_second_file(page: Page, tmp_path: Path, task: str, words: str, static: str) -> None:
     texts = sentences(120)
     for name, part in {"known.csv": texts[:90], "judged.csv": texts[90:]}.items():

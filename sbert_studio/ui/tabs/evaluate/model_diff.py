@@ -283,7 +283,7 @@ def describe_categories(groups: CategoryChange) -> str:
     span = f"{low:+.3f} to {high:+.3f}".replace("-", "−")
     if groups.learned:
         flattered = _(
-            "{texts} texts, of which a model was tuned on {learned}: that flatters it",
+            "{texts} texts, {learned} of which were used to fine-tune a model, so its score is too optimistic",
             texts=f"{groups.texts:,}",
             learned=f"{groups.learned:,}",
         )

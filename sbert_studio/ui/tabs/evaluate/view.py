@@ -112,7 +112,7 @@ def _draw_form(page: Page) -> dict[str, gr.components.Component]:
         "public_set": public_set,
         "public_group": public_group,
         "start": gr.Button("Evaluate", variant="primary", elem_id="evaluate-go"),
-        "again": gr.Button("Do it again", visible="hidden", elem_id=handlers.EVALUATE_AGAIN),
+        "again": gr.Button("Run again", visible="hidden", elem_id=handlers.EVALUATE_AGAIN),
     }
 
 

@@ -291,7 +291,7 @@ def pinned_view(pins: TrackedExamples | None, followed: FollowedRun) -> Value | 
 def _describe_pinned_model(followed: FollowedRun, event: Mapping[str, Any]) -> str:
     if event.get("kept") and followed.status not in ("", *LIVE):
         return "Before training, and with the saved model."
-    step = "The untuned model" if not event["step"] else _("After step {step}", step=f"{int(event['step']):,}")
+    step = "Base model" if not event["step"] else _("After step {step}", step=f"{int(event['step']):,}")
     # Of several trainings, those on a part of the rows are evaluated, and the saved model comes from another one.
     return _("{step} of {part}.", step=step, part=followed.part) if followed.part else f"{step}."
 

@@ -116,13 +116,13 @@ def test_a_run_that_asks_shows_its_question_and_goes_on_or_is_left(page: Page, t
     run = page.studio.fine_tune.train(
         TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(judge="folds")), should_stop=lambda: next(steps, True)
     )
-    options = (Option("turn it round", "--scale 5-0", {"scale": [5.0, 0.0]}), Option("leave it", "", {}))
+    options = (Option("turn it round", "--scale 5-0", {"scale": [5.0, 0.0]}), Option("do not continue", "", {}))
     question = Question("alarm", "Do these rows stand the right way round?", options)
     body = {"type": "asks", "question": question.to_json()}
     page.studio.store.record(run.id, body, status="asks")
     assert page.studio.fine_tune.get_question(run.id) == question
     shown = run_panel.show_run(page, FollowedRun(run.id)).alarm
-    assert shown is not None and shown["questions"][0]["answers"] == ["turn it round", "leave it"]
+    assert shown is not None and shown["questions"][0]["answers"] == ["turn it round", "do not continue"]
     for wrong in ([0, 2], [1, 0], None, [0, "0"]):
         with pytest.raises(StudioError, match="no longer open"):
             run_panel.answer_run_question(page.studio, run.id, wrong)
