@@ -98,7 +98,7 @@ class Settings:
     )
     reranker: str = variable(DEFAULT_RERANKER, "cross-encoder or poly-encoder that re-ranks search hits: a folder or a Hub id")
     mcp: bool = variable(False, "serve the endpoints to MCP clients, like `--mcp`")
-    resume: bool = variable(True, "resume interrupted runs after a restart; `0`: resume by hand")
+    resume: bool = variable(True, "resume interrupted runs after a restart; `0` to resume manually")
     poll_seconds: float = variable(
         1.0, "polling interval of open pages in seconds; larger values reduce load", min=_MIN_POLL, max=_MAX_POLL
     )

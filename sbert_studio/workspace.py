@@ -122,7 +122,7 @@ class Workspace:
                 _("the file {path} cannot be used: {strerror}", path=path, strerror=error.strerror), "make room, or allow it to be written"
             ) from error
         if len(found) != _SECRET:
-            raise StudioError(_("the file {path} is damaged", path=path), "delete it; tokens that were given before hold no longer")
+            raise StudioError(_("the file {path} is damaged", path=path), "delete it; existing tokens become invalid")
         return found
 
     def _folder(self, *parts: str) -> Path:

@@ -78,7 +78,7 @@
       script.onload = () => resolve(window.Plotly);
       script.onerror = () => {
         reading = null; // the next chart tries again
-        reject(new Error("plotly.js did not arrive"));
+        reject(new Error("plotly.js failed to load"));
       };
       document.head.append(script);
     });
@@ -88,7 +88,7 @@
   async function plotly(node) {
     const found = await arrived().catch(() => null);
     node.querySelector(".sb-empty")?.remove();
-    if (!found) node.replaceChildren(el("p", { class: "sb-empty" }, "The chart cannot be drawn: a part of the page did not arrive. Reload the page."));
+    if (!found) node.replaceChildren(el("p", { class: "sb-empty" }, "The chart cannot be drawn because part of the page failed to load. Reload the page."));
     return found;
   }
 
@@ -125,7 +125,7 @@
     busy(id, -1, false);
     const button = document.getElementById(id);
     if (!button || document.getElementById(`${id}led`)) return;
-    button.after(el("p", { id: `${id}led`, class: "sb-cancelled sb-dim", role: "status" }, "Cancelled. What was there before is unchanged."));
+    button.after(el("p", { id: `${id}led`, class: "sb-cancelled sb-dim", role: "status" }, "Cancelled. The previous results are unchanged."));
   }
 
   // Stop was pressed: said at once, for the answer may wait for a step of the training.

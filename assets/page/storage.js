@@ -30,7 +30,7 @@
     note.className = "sb-banner sb-unremembered";
     note.setAttribute("role", "status");
     const words = document.createElement("p");
-    words.textContent = "This browser does not let the page keep anything: settings and choices last until you close it.";
+    words.textContent = "This browser blocks storage: settings and choices are lost when you close the page.";
     const close = document.createElement("button");
     close.type = "button";
     close.className = "sb-small-button";

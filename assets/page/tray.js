@@ -13,7 +13,7 @@
   views.tray = (root, host) => {
     let given = null, entries = [], timer = null, asking = false, open = false, ended = null;
     const rows = new Map(), stopping = new Set(), when = new Map();
-    const count = el("b", {}), bar = el("i"), list = el("ul", {}), none = el("p", { class: "sb-dim" }, "Nothing is under way.");
+    const count = el("b", {}), bar = el("i"), list = el("ul", {}), none = el("p", { class: "sb-dim" }, "Nothing in progress.");
     const button = el("button", { class: "sb-icon-button sb-tray-button", type: "button", "aria-haspopup": "true", "aria-controls": "tray-list", "aria-expanded": "false",
       on: { click: () => show(!open) } },
       svg("svg", { viewBox: "0 0 24 24", "aria-hidden": "true" }, svg("path", { d: "M4 13l2.6-8h10.8L20 13v6H4zM4 13h5a3 3 0 0 0 6 0h5", fill: "none", "stroke-linejoin": "round" })), count, bar);
@@ -59,7 +59,7 @@
         theirs(node, entry.theirs);
         title.textContent = entry.title;
         title.disabled = !tab;
-        phase.textContent = !goes ? "" : ends ? "Stopping… It ends after the step it is in." : entry.phase;
+        phase.textContent = !goes ? "" : ends ? "Stopping after the current step…" : entry.phase;
         phase.hidden = !goes;
         progress.hidden = !goes;
         progress.classList.toggle("sb-unknown", entry.share === null);
@@ -95,7 +95,7 @@
       count.textContent = going.length || "";
       bar.style.width = first ? `${first.share * 100}%` : "0";
       button.classList.toggle("sb-live", going.length > 0);
-      const words = going.length ? t`${going.length} under way` : "Nothing is under way";
+      const words = going.length ? t`${going.length} under way` : "Nothing in progress";
       button.setAttribute("aria-label", t`Tray of jobs: ${words}`);
       button.title = words;
       title(going, first);

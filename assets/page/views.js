@@ -167,7 +167,7 @@
       ...(value.undo ? [el("div", { class: "sb-changes" },
         el("div", {}, el("p", {}, "Changes to the original file:"), el("ol", {}, value.changes.map((change) => el("li", {}, change)))),
         el("button", { type: "button", class: "sb-small-button", on: { click: () => select(host, "undo", 0) } }, value.undo))] : []),
-      ...(value.offers && value.offers.length ? [el("div", { class: "sb-offers" }, el("p", { class: "sb-dim" }, "Or make it into:"),
+      ...(value.offers && value.offers.length ? [el("div", { class: "sb-offers" }, el("p", { class: "sb-dim" }, "Or convert it to:"),
         el("div", {}, value.offers.map((offer) => el("button", { type: "button", class: "sb-small-button", on: { click: () => select(host, "convert", offer.name) } },
           offer.label, el("span", { class: "sb-dim" }, offer.rows)))))] : []));
   };

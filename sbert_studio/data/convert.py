@@ -73,7 +73,7 @@ def pairs_to_triplets(examples: Examples) -> Examples:
         return _triplets_by_anchor(examples, targets == last, targets == 0, symmetric=symmetric)
     if targets is not None and examples.kind == "scored_pairs":
         return _triplets_by_anchor(examples, targets >= _POSITIVE - _ROUNDING, targets <= _NEGATIVE + _ROUNDING, symmetric=True)
-    raise StudioError("only scored or labelled pairs hold the negatives of a triplet", _HINT)
+    raise StudioError("only scored or labelled pairs can provide the negatives for triplets", _HINT)
 
 
 def scored_to_labelled(examples: Examples, edges: Sequence[float] = (0.5,), labels: Sequence[str] | None = None) -> Examples:
@@ -128,7 +128,7 @@ def classes_to_triplets(examples: Examples) -> Examples:
             pairs = zip(texts, texts[1:] + texts[:1], strict=True)
             rows += [(text, positive, next(negatives), members[text], group) for text, positive in pairs]
     if not rows:
-        raise StudioError("no class has two different texts beside texts of another class", _HINT)
+        raise StudioError("no class has two different texts and another class to contrast with", _HINT)
     return _triplet_examples(rows, with_groups=True)
 
 

@@ -146,7 +146,7 @@ def describe_kept_model(after: Mapping[str, Any]) -> str:
         judged = "between two evaluated strengths, so its score is an estimate" if known else "not evaluated"
         return _("strength {strength}, as you chose: {judged}", strength=f"{strength:g}", judged=judged)
     if not short and "chosen" in scores:
-        return _("strength {strength}, as you chose", strength=f"{strength:g}")
+        return _("strength {strength} (set manually)", strength=f"{strength:g}")
     if short and (strength > 0 or "chosen" in scores):
         return _(
             "strength {strength}, as you chose; best was {known} with {best}",
@@ -165,7 +165,7 @@ def describe_kept_model(after: Mapping[str, Any]) -> str:
 def _describe_best_strength(strength: float, scores: Mapping[float, float]) -> str:
     tuned = f" {scores[1.0]:.4f}" if 1.0 in scores else ""
     if strength == 0:
-        return _("neither the tuned model{tuned} nor a blend does better on the held-out rows", tuned=tuned)
+        return _("neither the fine-tuned model{tuned} nor a blend is better on the held-out rows", tuned=tuned)
     if strength == 1:
         return "the fine-tuned model is kept: no blend with the base model is better" if len(scores) > 2 else ""
     return _(
@@ -212,9 +212,7 @@ def describe_outcome(before: Mapping[str, Any], after: Mapping[str, Any]) -> str
     # As few digits as show that the two differ, and on which side of zero the gain lies.
     telling = (places for places in (2, 3) if round(then, places) != round(now, places) and all(round(bound, places) for bound in bounds))
     digits = next(telling, 4) if then != now else 2
-    found = describe_accuracy(after, before) or _(
-        "{then} → {now} on rows it had not seen", then=f"{then:.{digits}f}", now=f"{now:.{digits}f}"
-    )
+    found = describe_accuracy(after, before) or _("{then} → {now} on unseen rows", then=f"{then:.{digits}f}", now=f"{now:.{digits}f}")
     gain = _("gain {now}", now=f"{now - then:+.{digits}f}")
     if "sd" in after:
         ended = " as they ended," if owner_has_chosen else ""
@@ -239,7 +237,7 @@ def _describe_manual_strength(then: float, after: Mapping[str, Any]) -> str:
 
 
 def _manual_strength(after: Mapping[str, Any]) -> str:
-    return _("strength {strength} was chosen by hand, by looking at these very rows", strength=f"{after['strength']:g}")
+    return _("strength {strength} was selected manually on these rows", strength=f"{after['strength']:g}")
 
 
 def describe_automatic_choice(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
@@ -265,7 +263,7 @@ def describe_selection(after: Mapping[str, Any]) -> str:
     if after.get("strength") == 0 or after.get("interpolated") or "chosen" in after:
         return ""
     if "tried" in after:
-        return _("it was chosen among {tried}; the gain is what rows show that did not choose it", tried=f"{after['tried']:,}")
+        return _("it was selected from {tried}; the gain is measured on rows not used for the selection", tried=f"{after['tried']:,}")
     if after.get("chosen_among", 0) > 1 and after.get("gain_interval"):
         among = after["chosen_among"]
         return _(

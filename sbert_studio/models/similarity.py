@@ -29,9 +29,7 @@ def score_note(model: str, name: str) -> tuple[str, ...]:
 def pair_similarity_note(model: str, name: str) -> tuple[str, ...]:
     """Return a sentence about which of a pair's four similarities the model uses, unless it is the cosine."""
     return (
-        ()
-        if name == "cosine"
-        else (_("{model} compares by {titles}: of the four numbers it is the one to go by.", model=model, titles=TITLES[name]),)
+        () if name == "cosine" else (_("{model} compares by {titles}: use that one of the four scores.", model=model, titles=TITLES[name]),)
     )
 
 

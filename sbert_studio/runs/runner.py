@@ -61,7 +61,7 @@ class Runner:
             StudioError: a run is training. It would slow the rehearsal down, and both would draw from one random generator.
         """
         if not self._training.acquire(blocking=False):
-            raise StudioError("a training run is in progress, so nothing can be measured now", "estimate again when it has ended")
+            raise StudioError("a training run is in progress, so nothing can be measured now", "estimate again when it has finished")
         try:
             with ThreadPoolExecutor(1, "sbert-studio-rehearsal", _lower_priority) as pool:
                 return pool.submit(work).result()
@@ -135,7 +135,7 @@ class Runner:
         return found
 
     def wait(self, run_id: str, timeout: float | None = None) -> bool:
-        """Block until this runner is done with a run. Return False if the time ran out first."""
+        """Block until this runner has finished a run. Return False on timeout."""
         with self._changed:
             return self._changed.wait_for(lambda: run_id not in self._stops, timeout)
 

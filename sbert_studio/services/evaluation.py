@@ -59,7 +59,7 @@ class EvaluationInput:
 
 
 class EvaluationService(Service):
-    """Models × files → scores, and which model is better."""
+    """Evaluate models on files and compare their scores."""
 
     def __init__(self, resources: Resources, data: DataService, leaderboard: Leaderboard) -> None:
         super().__init__(resources)

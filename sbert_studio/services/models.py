@@ -119,7 +119,9 @@ class ModelService(Service):
             created = api.create_repo(_repository_name(repository), private=private, exist_ok=True)
             begin_phase(_("sending {size} MB", size=f"{size / 1e6:,.0f}"))
             additions = [CommitOperationAdd(path_in_repo=name, path_or_fileobj=path) for name, path in files]
-            api.create_commit(created.repo_id, operations=additions, commit_message=_("{name}, tuned in SBERT Studio", name=source.name))
+            api.create_commit(
+                created.repo_id, operations=additions, commit_message=_("{name}, fine-tuned with SBERT Studio", name=source.name)
+            )
         return PushedModel(str(created), size)
 
 

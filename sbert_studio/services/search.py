@@ -62,7 +62,7 @@ class SearchService(Service):
         return self.vectors_by(corpus, self.languages.load(model), progress)
 
     def vectors_by(self, corpus: Corpus, encoder: Encoder, progress: Progress | None = None) -> np.ndarray:
-        """Return :meth:`vectors` by a loaded model."""
+        """Like :meth:`vectors`, with a model that is already loaded."""
         return self._resources.vectors.get(corpus.texts, corpus.digest, encoder, progress)
 
     def search(

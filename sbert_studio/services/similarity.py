@@ -48,7 +48,7 @@ _EVERYDAY = "everyday sentences"
 
 
 class SimilarityService(Service):
-    """Texts to vectors and scores."""
+    """Encode texts and score their similarity."""
 
     def __init__(self, resources: Resources, data: DataService, languages: LanguageService) -> None:
         super().__init__(resources)

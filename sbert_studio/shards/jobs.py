@@ -122,7 +122,7 @@ class Job:
                 shard_rows=f"{other.shard_rows:,}",
                 shard_rows2=f"{self.shard_rows:,}",
             )
-        return "" if self.sources == other.sources else "the files that it reads are others, or have changed"
+        return "" if self.sources == other.sources else "its input files are different or have changed"
 
 
 def _describe_difference(name: str, ours: Any, theirs: Any) -> str:
@@ -167,7 +167,8 @@ class JobFolder:
             raise StudioError(_("there is no folder {path}", path=self.path), "check the path")
         if found is None:
             raise StudioError(
-                _("{name} holds no shards of this program", name=self.path.name), "make them: sbert-studio encode FOLDER --out FOLDER"
+                _("{name} contains no shards written by this program", name=self.path.name),
+                "make them: sbert-studio encode FOLDER --out FOLDER",
             )
         return found
 
@@ -188,7 +189,7 @@ class JobFolder:
         known = self._read_manifest()
         if known is not None and known.key != job.key:
             raise StudioError(
-                _("{name} holds another job: {difference}", name=self.path.name, difference=job.difference(known)),
+                _("{name} belongs to a different job: {difference}", name=self.path.name, difference=job.difference(known)),
                 "name another folder, or delete this one to start over",
             )
         if known is None:

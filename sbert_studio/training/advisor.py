@@ -109,16 +109,16 @@ class _Advisor:
         self._rate()
         self._epochs()
         if self._soups or "soup" in self.chosen:
-            self._set("soup", 3, "Soup 3: trained three times from the same weights; their mean gained more than any of them.")
+            self._set("soup", 3, "Soup 3: trained three times from the same weights; in our tests their mean was better than each of them.")
         if self._soups:
-            self._set("dropout", 0.0, "No dropout: the mean of several trainings smooths by itself, and gained more without.")
+            self._set("dropout", 0.0, "No dropout: averaging several runs already regularizes, and scored higher without it.")
         self._length()
         steps = self.rows // int(self.values["batch_size"])
         if steps > 1_000 and "evaluations_per_epoch" not in self.chosen:
             times = self.values["evaluations_per_epoch"] = min(10, steps // 500)
             self.reasons.append(
                 _(
-                    "{times} evaluations an epoch: an epoch has {steps} steps, and the best moment may lie within it.",
+                    "{times} evaluations per epoch: an epoch has {steps} steps, and the best checkpoint may be within it.",
                     times=times,
                     steps=f"{steps:,}",
                 )
@@ -145,12 +145,12 @@ class _Advisor:
 
     def _loss(self) -> None:
         if self.architecture == "cross":
-            self.reasons.append("Architecture cross: both texts are read at once: slower, more exact, for re-ranking and not for search.")
+            self.reasons.append("Architecture cross: reads both texts together. Slower and more accurate; for re-ranking, not for search.")
         name = default_loss(self.examples.kind, self.examples.labels, self.rows, self.examples.ordered, self.architecture)
         if self.architecture == "poly":
             self.reasons.append(
-                "Architecture poly: a query is compared in several vectors with the one of each candidate, which is read once and kept: it "
-                "ranks what a search has found again at hardly any cost, less exactly than a cross-encoder."
+                "Architecture poly: compares several vectors of the query with one cached vector of each candidate. It "
+                "re-ranks search hits at little cost, less accurately than a cross-encoder."
             )
         labels = len(self.examples.labels)
         why = {
@@ -164,9 +164,9 @@ class _Advisor:
             "supcon+prototypes": _(
                 "texts in the same one of {labels} categories should be close together, and far from the others", labels=labels
             ),
-            "simcse": "there are sentences only: each should recognise itself under another dropout",
+            "simcse": "only sentences are given: each should match itself under a different dropout mask",
             "mse": (
-                _("the scores are fitted through a sigmoid") if self.chosen.get("head") == "mlp" else _("the scores are fitted as they are")
+                _("the scores are fitted through a sigmoid") if self.chosen.get("head") == "mlp" else _("the scores are fitted directly")
             ),
             "binary_cross_entropy": "two labels: a score tells pairs that belong together from others, and can rank",
             "cross_entropy": _("{labels} labels: each pair is sorted into one of them", labels=labels),
@@ -193,7 +193,7 @@ class _Advisor:
     def _batch_size(self) -> None:
         name = self.values["loss"]
         if self.architecture == "cross":
-            size, why = 16, "a new head learns by many steps"
+            size, why = 16, "a new head needs many steps"
         elif name in LOSSES and LOSSES[name].classes_in_batch:
             size = max(MIN_CLASS_BATCH, min(32, self.rows))
             why = "each text is compared with texts of its own and many other categories at once"
@@ -214,9 +214,9 @@ class _Advisor:
             rate, why = 1e-3, "a new recurrent network learns at Adam's usual rate" if self.recurrent else "each word occurs rarely"
         elif self.values["method"] == "lora":
             rate = 5e-4 if self.parameters <= 4 * _SMALL_MODEL else 2e-4
-            why = "adapters start at zero and want a higher rate"
+            why = "adapters start at zero and need a higher rate"
         elif self.architecture == "cross":
-            rate, why = (5e-5, "a small model with a new head takes a higher rate well") if small else (2e-5, "the usual rate for BERT")
+            rate, why = (5e-5, "a small model with a new head tolerates a higher rate") if small else (2e-5, "the usual rate for BERT")
         elif self.examples.kind == "labelled_texts":
             rate = 2e-4 if small else 4e-5
             why = "of the rates that we tried on small models the highest gained most, and blending keeps what the model knew"
@@ -230,7 +230,7 @@ class _Advisor:
         elif small and self._soups:
             rate, why = 1e-4, "the mean of several trainings gains most where each has learned a little too fast"
         elif small:
-            rate, why = 5e-5, "small models take a higher rate well"
+            rate, why = 5e-5, "small models tolerate a higher rate"
         else:
             rate, why = 2e-5, "the usual rate for a model of this size"
         self._set("learning_rate", rate, _("Learning rate {rate}: {why}.", rate=f"{rate:g}", why=why))
@@ -246,7 +246,7 @@ class _Advisor:
         if self.words:
             epochs *= 2
         if epochs > 4:
-            why = "few rows are worth seeing more often"
+            why = "with few rows, more passes help"
         elif epochs == few and self.rows <= SMALL:
             why = (
                 _("at a high rate that is enough, and leaves time to evaluate every row")

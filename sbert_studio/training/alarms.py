@@ -83,7 +83,7 @@ def check_below_chance(encoder: Trainable, parts: Sequence[Examples], scores: Se
         high=f"{high:+.2f}",
         found=f"{len(found):,}",
     )
-    return Question("alarm", "Do these rows stand the right way round?", _answer_options(first), why, _most_opposed(parts, scored))
+    return Question("alarm", "Are the targets in the right direction?", _answer_options(first), why, _most_opposed(parts, scored))
 
 
 def check_forgetting(spec: TrainSpec, before: Mapping[str, Any], now: Mapping[str, Any]) -> Question | None:
@@ -100,8 +100,8 @@ def check_forgetting(spec: TrainSpec, before: Mapping[str, Any], now: Mapping[st
     if lost <= _LOST or found["change_interval"][1] >= -_SURELY_LOST:
         return None
     why = _(
-        "On the held-out rows the model gains ({score} → {score2}), but on everyday pairs it falls from "
-        "{score3} to {score4}: what these rows teach goes against what the model knows of the language.",
+        "The score on the held-out rows improves ({score} → {score2}), but on everyday pairs it falls from "
+        "{score3} to {score4}: the training data contradicts the model's general knowledge of the language.",
         score=f"{before['score']:.3f}",
         score2=f"{now['score']:.3f}",
         score3=f"{then['score']:.2f}",

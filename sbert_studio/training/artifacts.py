@@ -128,7 +128,7 @@ def _card_settings(spec: TrainSpec, after: Mapping[str, Any]) -> list[tuple[str,
             )
         )
     if "strength" in after:
-        found.append(("strength", _("{strength} (0 untuned, 1 tuned)", strength=f"{after['strength']:g}")))
+        found.append(("strength", _("{strength} (0: base model, 1: fine-tuned)", strength=f"{after['strength']:g}")))
     if spec.accept_alarm:
         found.append(("alarm", _("{accept_alarm}: the owner chose to go on", accept_alarm=spec.accept_alarm)))
     return found

@@ -319,7 +319,9 @@ def set_strength(folder: Path, spec: TrainSpec, value: float, *, load: Callable[
     if why := strength_obstacle(spec):
         raise StudioError(_("this run has no strength to set: {why}", why=why), "train again with other settings")
     if not 0 <= value <= 1:
-        raise StudioError(_("a strength of {value} is not possible", value=f"{value:g}"), "choose a value from 0 (untuned) to 1 (tuned)")
+        raise StudioError(
+            _("a strength of {value} is not possible", value=f"{value:g}"), "choose a value from 0 (base model) to 1 (fine-tuned)"
+        )
     outcome = json.loads(outcome_file.read_text(encoding="utf-8"))
     encoder = load()
     base = encoder.base or spec.model

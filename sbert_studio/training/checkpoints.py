@@ -239,13 +239,13 @@ class Checkpoints:
         weights_alone = {_step_number(copy) for copy in self.folder.glob(f"{_COPY}*")} | {_best_step(path) for path in self._all()}
         messages = self._restore_copies()
         lost: dict[int, str] = {}
-        end = "no checkpoint is left to go on from: the training begins anew"
+        end = "no usable checkpoint is left: training starts over"
         for path in reversed(self._all()):
             step, flaw = _step_number(path), find_damage(path, weights_only=False)
             if not flaw:
                 best = read_state(path).best
                 if not self._keeps_best or best in (-1, step) or not (flaw := find_damage(self.at(best), weights_only=True)):
-                    end = _("the training goes on from step {step}", step=f"{step:,}")
+                    end = _("training resumes from step {step}", step=f"{step:,}")
                     break
                 lost[best] = flaw
             elif step not in weights_alone or find_damage(path, weights_only=True):  # the best weights may have no optimizer state
@@ -340,7 +340,7 @@ def report_full_disk(what: str, folder: Path) -> Iterator[None]:
     except (OSError, SafetensorError) as error:
         if is_disk_full(error):
             whole = any(folder.glob(f"**/{_FOLDER}/{_PREFIX}*/{STATE}"))
-            kept = "the last good checkpoint is intact" if whole else "there is no checkpoint yet, so it will begin anew"
+            kept = "the last good checkpoint is intact" if whole else "there is no checkpoint yet, so training will start over"
             raise DiskFull(
                 _("the disk was full while {what} was written; {kept}", what=what, kept=kept), "make room, then resume the run"
             ) from error

@@ -328,11 +328,11 @@ class _CrossValidation:
                 self.emit(Notice("stopped during cross-validation: there is no model yet; resume the run to continue", passing=True))
             if outcome.status != "finished":
                 return self._end(self._outcome(outcome.status, before, question=outcome.question))
-        self.emit(Phase("comparing what the folds found"))
+        self.emit(Phase("comparing the folds"))
         after, share = self._choose(before, scores)
         self._keep_mistakes(after)
         if "gain_interval" not in after and "interval" in after:
-            self.emit(Notice("one label is so rare in the folds that a gain cannot be told from chance"))
+            self.emit(Notice("one label is too rare in the folds to distinguish a gain from chance"))
         self.emit(Evaluated(self.trainer.outcomes[-1].steps, after["metric"], after["score"], after, True))
         whole = Member("all rows", self.spec.replace(dev_fraction=0), examples, None)
         outcome = self._train(whole, self.folder, Assignment(general=general, verdict=(before, after), share=share))

@@ -114,7 +114,7 @@ def prepare(spec: TrainSpec, encoder: Trainable, examples: Examples, processes: 
     loss_fn = _build_loss(spec, encoder, examples)
     if not any(item.requires_grad for item in (*encoder.parameters(), *loss_fn.parameters())):
         raise StudioError(
-            "this model has nothing to learn: its table of words stays as it is",
+            "this model has no trainable weights: its word table is frozen",
             "choose learn_words=yes, a recurrent network (recurrent=gru) or a projection",
         )
     if encoder.device.type == "cpu" and processes.count == 1:

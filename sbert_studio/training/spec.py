@@ -56,11 +56,12 @@ class TrainSpec(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     model: str = setting(DEFAULT_MODEL, "The model to start from: a bundled name, a run, a folder or a hub id.")
-    loss: str = setting("auto", "What is minimised; auto chooses by the kind of the examples.")
+    loss: str = setting("auto", "The loss; auto chooses one by the kind of examples.")
     architecture: str = setting(
         "siamese",
-        "Compare the vectors of two texts (siamese), read both at once (cross): slower, more exact, for re-ranking; or compare several "
-        "vectors of the first with one of the second (poly): re-ranking nearly as fast as search.",
+        "siamese compares the vectors of two texts; cross reads both together (slower, more accurate, for "
+        "re-ranking); poly compares several vectors of the first with one of the second (re-ranking nearly as "
+        "fast as search).",
         choices=("siamese", "cross", "poly"),
     )
     codes: int = setting(16, "How many vectors a poly-encoder makes of a query.", min=1, max=512, step=1)
@@ -78,8 +79,8 @@ class TrainSpec(BaseModel):
     )
     batch_size: int = setting(32, "Rows a step.", min=1, max=65536, step=1)
     learning_rate: float = setting(5e-5, "The highest learning rate, reached after the warm-up.", min=0, max=1, step=1e-6)
-    warmup_ratio: float = setting(0.1, "The part of all steps over which the rate rises from 0.", min=0, max=1, step=0.01)
-    weight_decay: float = setting(0.01, "Decoupled weight decay; biases and normalisations are spared.", min=0, max=1, step=0.01)
+    warmup_ratio: float = setting(0.1, "Share of all steps over which the learning rate rises from 0.", min=0, max=1, step=0.01)
+    weight_decay: float = setting(0.01, "Decoupled weight decay; not applied to biases and normalization layers.", min=0, max=1, step=0.01)
     max_grad_norm: float = setting(1.0, "Gradients with a larger norm are clipped to this value; 0: no clipping.", min=0, max=1e6, step=0.1)
     seed: int = setting(12, "Decides the split, the order of rows and dropout.", min=0, max=2**31 - 1, step=1)
     precision: str = setting(
@@ -89,7 +90,7 @@ class TrainSpec(BaseModel):
         0, "Maximum text length in tokens; longer texts are truncated. 0: the model's own.", min=0, max=131072, step=1
     )
     micro_batch: int = setting(
-        0, "Rows in memory at once, gradients are accumulated to a batch; 0 takes the batch whole.", min=0, max=65536
+        0, "Rows per forward pass; gradients are accumulated to a batch. 0: the whole batch at once.", min=0, max=65536
     )
     lora_r: int = setting(16, "Rank of the adapters.", min=1, max=1024, step=1)
     lora_alpha: int = setting(32, "Scale of the adapters; their output is multiplied by alpha / r.", min=1, max=4096, step=1)
@@ -112,9 +113,9 @@ class TrainSpec(BaseModel):
         choices=("", "rnn", "lstm", "gru"),
     )
     hidden: int = setting(256, "Width of that network's state.", min=1, max=8192, step=1)
-    bidirectional: bool = setting(False, "A second such network reads from the end.")
+    bidirectional: bool = setting(False, "Add a second network that reads the text backwards.")
     learn_words: bool = setting(False, "Also train the word vectors; off freezes them.")
-    matryoshka: str = setting("", "Shorter widths that shall serve too, such as 256,128,64; empty trains the full width only.")
+    matryoshka: str = setting("", "Smaller embedding sizes to train as well, such as 256,128,64; empty: the full size only.")
     dropout: float = setting(-1.0, "Dropout of the backbone while training; -1 leaves it as the model has it.", min=-1, max=0.95, step=0.01)
     gradient_checkpointing: bool = setting(False, "Compute activations twice instead of keeping them: slower, in less memory.")
     dev_fraction: float = setting(0.1, "Share of the rows held out for evaluation if no held-out file is given.", min=0, max=0.9, step=0.01)

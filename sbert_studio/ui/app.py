@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 NAME = "SBERT Studio"
-TAGLINE = "Explore sentences, and tune the model that compares them."
+TAGLINE = "Explore sentences, and fine-tune the model that compares them."
 _CLEAN_EVERY, _KEEP_UPLOADS = 3600, 86400  # seconds
 _MAX_SESSIONS = 1000
 # Gradio 6.31 announces the end of an event by a key without a translation, and would show the key.

@@ -139,7 +139,7 @@ class CorpusStore(TypedStore[SelectedCorpus]):
     def _put_with_edits(self, owner: object, corpus: SelectedCorpus) -> str:
         restored, warning = map_edits.restore_edits(self._files, self._visitor(owner), corpus)
         if warning:
-            notify_warning(warning, duration=12, title="Not all is as you left it")
+            notify_warning(warning, duration=12, title="Some of your work could not be restored")
         return self.put(restored)
 
 

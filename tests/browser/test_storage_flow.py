@@ -24,7 +24,7 @@ def test_every_tab_works_and_it_is_said_once_that_nothing_is_remembered(open_app
     app.reload()
     note = app.page.locator(TOLD)
     expect(note).to_have_count(1)
-    expect(note).to_contain_text("does not let the page keep anything")
+    expect(note).to_contain_text("blocks storage")
     note.get_by_role("button").click()
     expect(note).to_have_count(0)
     for title in TABS:

@@ -115,7 +115,7 @@ def choose_the_architecture(app: App) -> None:
     form.at("#tune-architecture label").filter(has_text="Cross-encoder").click()
     expect(head).to_be_visible()
     expect(pooling).to_be_hidden()
-    expect(form.at("#tune-reasons")).to_contain_text("both texts are read at once")
+    expect(form.at("#tune-reasons")).to_contain_text("reads both texts together")
     head.locator("label").filter(has_text="512 units").click()
     expect(form.command).to_contain_text("head=mlp")
 

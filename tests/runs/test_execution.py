@@ -40,7 +40,7 @@ def test_no_other_question_is_changed() -> None:
 
 def test_labels_are_turned_only_where_they_are_those_of_the_training_file() -> None:
     turn = {"answer": "turn", "flag": "--order blarg,glorp", "choice": {"order": ["blarg", "glorp"]}}
-    asked = {**ASKED, "question": "Do these rows stand the right way round?", "why": "", "options": [turn, *ASKED["options"]]}
+    asked = {**ASKED, "question": "Are the targets in the right direction?", "why": "", "options": [turn, *ASKED["options"]]}
     own = add_alarm_options(asked, Roles("labelled_pairs", ("a", "b"), "label", labels=("glorp", "blarg")))
     assert own["options"] == asked["options"]
     other = add_alarm_options(asked, Roles("labelled_pairs", ("a", "b"), "label", labels=("no", "yes")))
@@ -49,7 +49,7 @@ def test_labels_are_turned_only_where_they_are_those_of_the_training_file() -> N
 
 def test_rows_of_the_held_out_file_are_said_to_be_those() -> None:
     roles = Roles("labelled_pairs", ("a", "b"), "label", labels=("no", "yes"))
-    asked = {**ASKED, "question": "Do these rows stand the right way round?"}
+    asked = {**ASKED, "question": "Are the targets in the right direction?"}
     assert add_alarm_options(asked, roles)["question"] == asked["question"]
     assert add_alarm_options(asked, roles, is_dev_file=True)["question"] == f"In the held-out file: {asked['question']}"
     assert add_alarm_options({}, roles, is_dev_file=True) == {}

@@ -196,7 +196,7 @@ def test_the_card_tells_of_a_strength_that_was_set_by_hand_and_how_to_set_it_aga
         by_hand = 0.25 if trained.after["strength"] != 0.25 else 0.75
         own.fine_tune.set_strength(trained.id, by_hand)
         assert f"sbert-studio strength RUN {by_hand}\n" in card()
-        assert "was chosen by hand, by looking at these very rows" in card()
+        assert "was selected manually on these rows" in card()
 
 
 def test_a_run_without_a_model_cannot_be_exported(studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

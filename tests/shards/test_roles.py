@@ -52,7 +52,7 @@ def test_shards_of_no_role_say_so_where_the_model_wants_another_prompt(home: Pat
     with studio_at(home, e5) as studio:
         (note,) = studio.shards.search(out, "cat dog", 5).notes
         assert "encoded with no prompt; the model expects “fast slow moon ” here: encode with --prompt document" in note
-    with pytest.raises(StudioError, match="holds another job"):
+    with pytest.raises(StudioError, match="belongs to a different job"):
         encoded(home, tmp_path / "texts", out, role="document")
 
 

@@ -1,4 +1,4 @@
-"""Models on tables of words are tuned as every other: recurrent networks, tables that learn, two stages, nothing to learn."""
+"""Models on tables of words are tuned as every other: recurrent networks, tables that learn, two stages, no trainable weights."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_table_that_learns_moves_the_words_it_reads_and_never_the_padding(tmp_
 
 
 def test_there_must_be_something_to_learn(tmp_path: Path) -> None:
-    with pytest.raises(StudioError, match="nothing to learn"):
+    with pytest.raises(StudioError, match="no trainable weights"):
         run(small_spec(), tmp_path)
     with pytest.raises(StudioError, match="no layers for an adapter"):
         run(small_spec(method="lora"), tmp_path)

@@ -24,7 +24,7 @@
         const rows = await byWords(query);
         if (number !== asked) return;
         told.say(t`${grouped(rows.length)} found`);
-        told.open({ kind: "find", title: t`${grouped(rows.length)} with “${query}”`, rows, empty: "No text holds these words. Try by meaning." });
+        told.open({ kind: "find", title: t`${grouped(rows.length)} with “${query}”`, rows, empty: "No text contains these words. Try searching by meaning." });
         return;
       }
       told.say("Searching…");

@@ -35,7 +35,7 @@
     const legend = mapping.legend(legendRoot, { onColour: hooks.colour, onName: (id) => (chosen && chosen.group === id ? close() : openGroup(id)) });
     const side = mapping.side(list, { items: hooks.items, thumbs: hooks.thumbs, colourOf: (row) => ink(row), actions, forms: hooks.forms, onPoint: (row) => openPoint(row), onPreview: (row) => { preview = row; render(); }, onClose: () => { close(); plot.focus({ preventScroll: true }); } });
     root.replaceChildren(
-      el("div", { class: "sb-map-bar" }, el("div", { class: "sb-segments", role: "group", "aria-label": "What dragging does" }, Object.values(modes)), reset,
+      el("div", { class: "sb-map-bar" }, el("div", { class: "sb-segments", role: "group", "aria-label": "Drag mode" }, Object.values(modes)), reset,
         el("div", { class: "sb-map-finder" }, finder.box, finder.how), count),
       el("div", { class: "sb-map-body" }, el("div", { class: "sb-map-frame" }, plot, tip), el("div", { class: "sb-map-side" }, list, marks, legendRoot)));
     if (!gl) plot.append(el("p", { class: "sb-empty" }, "This browser cannot draw the map: WebGL is switched off. The list and the legend work without it."));
@@ -196,7 +196,7 @@
       open({ kind: "point", title: found.title || "Nearest to this text", rows: [row, ...(found.rows || [])], scores: [1, ...(found.scores || [])] });
     }
     function actions(of) {
-      return [{ words: "Zoom", why: "Fly to these texts", act: () => eye.fly(eye.around(points, of.rows), stepped) }, ...hooks.actions(of)];
+      return [{ words: "Zoom", why: "Zoom to these texts", act: () => eye.fly(eye.around(points, of.rows), stepped) }, ...hooks.actions(of)];
     }
 
     function resize() {

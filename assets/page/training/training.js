@@ -24,7 +24,7 @@
       ...(value.message ? [el("p", { class: value.status === "failed" ? "sb-alert" : "sb-note" }, value.message)] : []),
       ...(value.scores ? [scores(value.scores)] : []),
       ...(value.parts && value.parts.length && !value.live ? [el("details", { class: "sb-more" },
-        el("summary", {}, value.parts.length === 1 ? "The training that ended" : t`Its ${value.parts.length} trainings one by one`), parts(value.parts))] : []),
+        el("summary", {}, value.parts.length === 1 ? "Finished training run" : t`Its ${value.parts.length} trainings one by one`), parts(value.parts))] : []),
       ...(value.rows || []).map((words) => el("p", { class: "sb-note" }, words)));
   };
 
@@ -70,7 +70,7 @@
     const bar = (name, score, className, interval) => el("div", { class: "sb-compare" }, el("span", {}, name),
       el("span", { class: "sb-compare-bar" }, el("i", { class: className, style: { width: `${within(score)}%` } }),
         ...(interval ? [el("u", { style: { left: `${within(interval[0])}%`, width: `${within(interval[1]) - within(interval[0])}%` } })] : [])),
-      el("b", {}, number(score, 4), ...(interval ? [el("small", { title: "95% interval, by the bootstrap" }, `${number(interval[0], 3)} – ${number(interval[1], 3)}`)] : [])));
+      el("b", {}, number(score, 4), ...(interval ? [el("small", { title: "95% bootstrap interval" }, `${number(interval[0], 3)} – ${number(interval[1], 3)}`)] : [])));
     const [first, second] = value.intervals || [];
     const gain = value.after - value.before;
     return el("div", { class: "sb-scores" },

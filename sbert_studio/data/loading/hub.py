@@ -23,7 +23,7 @@ _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _TOO_MANY_REQUESTS, _SERVER_ERROR = 401, 
 
 
 def is_hub_address(name: object) -> bool:
-    """Return whether this is meant as the address of a dataset on the Hub."""
+    """Return True if the text looks like the address of a Hub dataset."""
     return isinstance(name, str | Path) and str(name).startswith("hf:/")
 
 

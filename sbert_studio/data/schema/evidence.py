@@ -208,7 +208,7 @@ class Evidence:
 
     @cached_property
     def larger(self) -> Evidence:
-        """The same on three times the rows, if there are more."""
+        """Evidence from up to three times as many rows."""
         more = self.rows < LARGER_SAMPLE_ROWS and len(self.table) > self.rows
         return Evidence(self.table, self.similar, LARGER_SAMPLE_ROWS) if more else self
 

@@ -165,7 +165,9 @@ class _ScaleCheck:
         is_opposite = (found.rho < 0) != is_reversed
         if explained_reversal(target, min(self.low, self.high), max(self.low, self.high)) is not None:
             return (
-                _("its name explains the scale, but {found}", found=found.describe()) if found.strength == "strong" and is_opposite else ""
+                _("the column name suggests the scale, but {found}", found=found.describe())
+                if found.strength == "strong" and is_opposite
+                else ""
             )
         if (found.is_faint or found.strength in ("strong", "some")) and is_opposite:
             return (

@@ -206,7 +206,7 @@ class Task(ABC):
 
     def train_and_evaluate(self, evaluated: EncodedExamples, reference: EncodedExamples, dev: EncodedExamples | None) -> Report:
         """Train on ``reference``, choose settings on ``dev``, evaluate on ``evaluated``, for tasks with ``learns``."""
-        raise StudioError(_("{name} does not use reference rows", name=self.name), "give only what is to be judged")
+        raise StudioError(_("{name} does not use reference rows", name=self.name), "give only the evaluation data")
 
     def evaluate_pair_scores(self, examples: Examples, scores: np.ndarray, classes: tuple[str, ...]) -> Report:
         """Evaluate the output of a pair scorer for :meth:`pairs`: (n,) scores, or (n, c) logits of ``classes``."""
@@ -284,7 +284,7 @@ class Task(ABC):
         if data.examples.targets is not None and len(np.unique(data.examples.targets)) < 2:
             raise StudioError(
                 _("every row of {name} has the same {target}", name=table.name, target=roles.target),
-                "a model can only be judged where they differ",
+                "a model can only be evaluated on rows with different values",
             )
         return data
 

@@ -166,7 +166,7 @@ class RetrievalTask(Task):
         rows = super().read(table, known_roles)
         if len(set(rows.examples.texts[1])) < 2:
             raise StudioError(
-                _("every row of {name} has the same second text", name=table.name), "partners are found among several: add rows"
+                _("every row of {name} has the same second text", name=table.name), "retrieval needs several candidates: add rows"
             )
         return rows
 

@@ -183,7 +183,7 @@ class PairScores:
 
 
 def unique_name(name: str, taken: Container[str]) -> str:
-    """Return ``name`` with as many trailing underscores as make it differ from the names taken."""
+    """Append underscores to ``name`` until it is not in ``taken``."""
     while name in taken:
         name += "_"
     return name

@@ -78,9 +78,7 @@ def replay_edits(start: EditHistory, earlier: EarlierEdits | None) -> tuple[Edit
     if not lost:
         return edits, ()
     what = "1 change that you made to them is" if lost == 1 else _("{lost} changes that you made to them are", lost=lost)
-    return edits, (
-        _("The clusters are not those of before, so {what} left out here. Labels and removed texts are as you left them.", what=what),
-    )
+    return edits, (_("The clusters have changed, so {what} not applied. Labels and removed texts are unchanged.", what=what),)
 
 
 def cluster_digest(edits: EditHistory) -> str:

@@ -102,7 +102,7 @@ def conclusion_view(scores: Sequence[MainScore], counts: str = "", warnings: Seq
         if best.interval:
             low, high = best.interval
             text = _(
-                "{title}: {metric} {score}, between {low} and {high} in 95 of 100 draws of such rows.",
+                "{title}: {metric} {score} (95% interval {low} to {high}).",
                 title=best.title,
                 metric=metric,
                 score=f"{best.score:.4f}",

@@ -183,7 +183,7 @@ def answer_run_question(studio: Studio, run_id: str, place: object) -> Run:
 def set_strength(page: Page, followed: FollowedRun, runs_version: int, selection: Selection) -> ChangedRun:
     strength = selection.item
     if isinstance(strength, bool) or not isinstance(strength, int | float) or not 0 <= strength <= 1:
-        raise StudioError("this strength is not possible", "choose a value from 0 (untuned) to 1 (tuned)")
+        raise StudioError("this strength is not possible", "choose a value from 0 (base model) to 1 (fine-tuned)")
     run = page.studio.fine_tune.set_strength(followed.run_id, float(strength))
     notify_info(
         _("{name} now has strength {strength}.", name=html.escape(run.name), strength=f"{run.after['strength']:g}"), title="Model changed"

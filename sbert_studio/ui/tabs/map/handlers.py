@@ -128,7 +128,7 @@ def find_linked_map(location: Location | None) -> Location | Unchanged:
 def open_linked_map(
     page: Page, linked: Location | None, inputs: MapInputs, settings: MapSettings, progress: gr.Progress | None = None
 ) -> MapPanel | None:
-    """Show the map of an address: the current one if it still fits, otherwise a new one."""
+    """Show the map that a URL links to: the current map if it matches, otherwise a new one."""
     if linked is None:
         return None
     corpus, _ = page.corpora.current(inputs.corpus, inputs.owner)

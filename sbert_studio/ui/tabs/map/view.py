@@ -72,7 +72,7 @@ def build(studio: Studio, page: Page) -> None:
 def _draw_settings() -> dict[str, gr.components.Component]:
     default = MapSettings()
     fine, tight, slow = (
-        "Few show fine detail, many the overall structure.",
+        "Small values show fine detail, large values the overall structure.",
         "UMAP's min_dist; small values give tight clusters.",
         "umap-learn is by UMAP's authors, and slower.",
     )

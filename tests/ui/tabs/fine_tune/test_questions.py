@@ -117,7 +117,7 @@ def test_a_run_that_asks_shows_its_question_and_goes_on_or_is_left(page: Page, t
         TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(judge="folds")), should_stop=lambda: next(steps, True)
     )
     options = (Option("turn it round", "--scale 5-0", {"scale": [5.0, 0.0]}), Option("do not continue", "", {}))
-    question = Question("alarm", "Do these rows stand the right way round?", options)
+    question = Question("alarm", "Are the targets in the right direction?", options)
     body = {"type": "asks", "question": question.to_json()}
     page.studio.store.record(run.id, body, status="asks")
     assert page.studio.fine_tune.get_question(run.id) == question
