@@ -144,12 +144,12 @@ def describe_kept_model(after: Mapping[str, Any]) -> str:
     short = known.get(strength, best) < best - 1e-4
     if scores.get("interpolated") or ("chosen" in scores and not known):
         judged = "between two evaluated strengths, so its score is an estimate" if known else "not evaluated"
-        return _("strength {strength}, as you chose: {judged}", strength=f"{strength:g}", judged=judged)
+        return _("strength {strength} (set manually): {judged}", strength=f"{strength:g}", judged=judged)
     if not short and "chosen" in scores:
         return _("strength {strength} (set manually)", strength=f"{strength:g}")
     if short and (strength > 0 or "chosen" in scores):
         return _(
-            "strength {strength}, as you chose; best was {known} with {best}",
+            "strength {strength} (set manually); best was {known} with {best}",
             strength=f"{strength:g}",
             known=f"{max(known, key=lambda mark: known[mark]):g}",
             best=f"{best:.4f}",

@@ -38,11 +38,11 @@ def marks(**scores: float) -> list[dict[str, float]]:
 
 def test_which_model_was_kept_is_said_with_the_reason() -> None:
     blend = {"strength": 0.5, "score": 0.7, "strengths": marks(untuned=0.5, half=0.7, tuned=0.6)}
-    assert describe_kept_model(blend) == "a blend is kept, 50% of the way to the tuned weights: it does better than the tuned model 0.6000"
-    assert describe_kept_model(blend | {"strength": 1.0, "score": 0.6}) == "strength 1, as you chose; best was 0.5 with 0.7000"
+    assert describe_kept_model(blend) == "a blend of strength 50% is kept: it is better than the fine-tuned model 0.6000"
+    assert describe_kept_model(blend | {"strength": 1.0, "score": 0.6}) == "strength 1 (set manually); best was 0.5 with 0.7000"
     assert "an estimate" in describe_kept_model(blend | {"strength": 0.6, "score": 0.68, "interpolated": True})
     untuned = {"strength": 0.0, "score": 0.5, "gain_interval": [0.0, 0.0], "strengths": marks(untuned=0.5, half=0.4, tuned=0.3)}
-    assert describe_kept_model(untuned).startswith("neither the tuned model 0.3000 nor a blend does better")
+    assert describe_kept_model(untuned).startswith("neither the fine-tuned model 0.3000 nor a blend is better")
     assert describe_run({"score": 0.5}, untuned)[0] == "no gain: the base model is kept"
     assert describe_kept_model({"score": 0.5}) == ""
 
@@ -69,8 +69,8 @@ def test_categories_are_said_as_texts_out_of_a_hundred() -> None:
 def test_what_a_training_came_to_is_one_sentence() -> None:
     before = {"score": 0.81}
     after = {"score": 0.85, "gain_interval": [0.021, 0.06]}
-    assert describe_outcome(before, after) == "better: 0.81 → 0.85 on rows it had not seen (gain +0.04, between +0.02 and +0.06)"
-    assert describe_outcome(before, {"score": 0.85}) == "0.81 → 0.85 on rows it had not seen (gain +0.04)"
+    assert describe_outcome(before, after) == "better: 0.81 → 0.85 on unseen rows (gain +0.04, between +0.02 and +0.06)"
+    assert describe_outcome(before, {"score": 0.85}) == "0.81 → 0.85 on unseen rows (gain +0.04)"
     sure = describe_outcome(before, {**after, "gain_interval": [0.002, 0.06]})
     assert sure.endswith("(gain +0.040, between +0.002 and +0.060)"), "a sure gain does not begin at zero"
     near = describe_outcome(before, {"score": 0.812, "gain_interval": [-0.02, 0.03]})
@@ -86,6 +86,6 @@ def test_the_most_confused_categories_are_named_with_a_text() -> None:
     texts = [{"text": "where is it", "category": "card_arrival", "found": "lost_card"}]
     pair = {"categories": ["card_arrival", "lost_card"], "count": 3, "texts": texts}
     (line,) = describe_confusions({"confused": [pair]})
-    assert line == "“card_arrival” and “lost_card” are taken for each other 3 times, such as “where is it” (card_arrival)"
+    assert line == "“card_arrival” and “lost_card” are confused 3 times, for example in “where is it” (card_arrival)"
     assert "once" in describe_confusions({"confused": [{**pair, "count": 1}]})[0]
     assert describe_confusions({"task": "sts"}) == []

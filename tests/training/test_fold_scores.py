@@ -66,9 +66,9 @@ def test_what_an_owner_has_set_to_zero_is_not_called_a_training_without_gain() -
     several = scores_at_strength(before, {**before, "score": 0.78, "sd": 0.02, "each": [0.76, 0.8], "kept": ended}, 0.0)
     for after in (single, several):
         said = " ".join([*describe_run(before, after), describe_gain(before, after)])
-        assert "as you chose" in said and "no gain" not in said and "neither" not in said
+        assert ("as selected" in said or "set manually" in said) and "no gain" not in said and "neither" not in said
     unjudged = scores_at_strength({}, {}, 0.0)
-    assert describe_kept_model(unjudged) == "strength 0, as you chose: nothing has judged it"
+    assert describe_kept_model(unjudged) == "strength 0 (set manually): not evaluated"
     assert describe_run(before, scores_at_strength(before, single, 1.0))[0].startswith("better")
 
 
@@ -102,7 +102,7 @@ def test_a_model_that_gains_only_on_the_rows_that_chose_it_is_told_of_as_such() 
     marks = [{"strength": 0.0, "score": 0.6}, {"strength": 0.5, "score": 0.63}, {"strength": 1.0, "score": 0.58}]
     after = {"metric": "cosine_spearman", "score": 0.6, "strength": 0.0, "strengths": marks, "nested": 0.59, "tried": 5}
     said = describe_kept_model(after)
-    assert said.startswith("the base model is kept") and "0.6300" in said and "as you chose" not in said
+    assert said.startswith("the base model is kept") and "0.6300" in said and "as selected" not in said and "set manually" not in said
 
 
 def folds_of(scores: list[float | None], drawn: list[np.ndarray | None]) -> list[FoldScores]:
