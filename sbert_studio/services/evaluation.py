@@ -14,7 +14,7 @@ from ..data.loading.hub import is_hub_address
 from ..data.loading.table import Table
 from ..data.samples import list_samples
 from ..data.schema.evidence import EncoderSimilarity, SimilarityFunction
-from ..data.schema.inference import infer_schema, tables_by_split
+from ..data.schema.inference import find_split_column, infer_schema, tables_by_split
 from ..data.schema.roles import Roles, SchemaOverrides
 from ..datasets.search import OfficialSplits, find_datasets, find_official_splits
 from ..datasets.suites import SUITES, FoundPart, MissingPart, Suite, expand_suite, find_parts, get_suite
@@ -234,8 +234,9 @@ class EvaluationService(Service):
         roles = inputs.roles
         if roles is None:
             roles, notes = _infer_roles(table, task, overrides, encoders.similar)
-        if roles is not None and roles.split and inputs.known is None:
-            table, split_note = _test_part(table, roles.split)
+        split = roles.split if roles is not None else find_split_column(table, overrides)
+        if split and inputs.known is None:
+            table, split_note = _test_part(table, split)
             notes = [*notes, *split_note]
         chosen, columns = choose_task(table, task, roles)
         rows = chosen.read(table, columns)

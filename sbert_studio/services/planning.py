@@ -75,10 +75,16 @@ class TrainingPlanner(Service):
         if model_reason:
             request = replace(request, model=model)
         dev_source: Path | str | Table | None = request.dev
-        whole, parts = table, _split_table(table, overrides, before) if dev_source is None else {}
+        whole, parts = table, _split_table(table, overrides, before)
         if parts:
             table = source = parts["train"]
-            dev_source = parts.get("dev")
+            if (
+                dev_source is not None
+                or any(int(settings.get(name) or 1) > 1 for name in ("folds", "seeds"))
+                or settings.get("judge") == "folds"
+            ):
+                parts.pop("dev", None)  # the user evaluates in another way
+            dev_source = parts.get("dev") or dev_source
         dev_table = None if dev_source is None else self._read(dev_source, overrides, before.dev if before else None, read_progress)
         diagnosis = before.diagnosis if before and self._has_same_rows(before, table, dev_table, overrides, model, settings) else None
         if diagnosis is None:
@@ -243,13 +249,13 @@ def _split_table(table: Table, overrides: SchemaOverrides, before: TrainPlan | N
     """Return the parts of a table with a column of train, dev and test rows; empty without one."""
     if before is not None and before.whole is table and before.data.choices == overrides:
         return {"train": before.data.table, **({"dev": before.dev.table} if before.dev else {})}
-    name = find_split_column(table) if overrides.split is None else overrides.split
+    name = find_split_column(table, overrides)
     parts = tables_by_split(table, name) if name else {}
     return parts if "train" in parts and len(parts) > 1 else {}
 
 
 def _describe_split(parts: Mapping[SplitPart, Table], whole: Table, overrides: SchemaOverrides) -> str:
-    name = overrides.split or find_split_column(whole) or ""
+    name = find_split_column(whole, overrides) or ""
     train, dev = len(parts["train"]), len(parts["dev"]) if "dev" in parts else 0
     text = _(
         "Split by the column {column}: {train} rows for training, {dev} for validation.",
@@ -258,7 +264,7 @@ def _describe_split(parts: Mapping[SplitPart, Table], whole: Table, overrides: S
         dev=f"{dev:,}",
     )
     left = len(whole) - train - dev
-    return join(" ", [text, ngettext("{n} test row is not used.", "{n} test rows are not used.", left)]) if left else text
+    return join(" ", [text, ngettext("{n} other row is not used.", "{n} other rows are not used.", left)]) if left else text
 
 
 def _file_overrides(overrides: SchemaOverrides | None, more: Mapping[str, Any] | None = None) -> SchemaOverrides:

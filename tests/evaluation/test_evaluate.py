@@ -171,7 +171,7 @@ def test_texts_are_judged_in_ten_folds_or_by_what_was_learned_elsewhere(encoder)
     taught = evaluate(encoder, test, "senteval", reference=train)
     wanted = evaluate_senteval_split((vectors, train.column("label")), (encoder.encode(test.column("text")), test.column("label")))
     assert taught.scores == wanted.scores and (taught.rows, taught.scores["train_rows"]) == (40, 90)
-    assert "learned from the 90 rows of 0.csv" in taught.notes
+    assert "trained on the 90 rows of 0.csv" in taught.notes
 
 
 def test_the_dev_split_chooses_the_penalty(encoder) -> None:
@@ -199,7 +199,7 @@ def test_what_cannot_teach_is_refused(encoder) -> None:
     strange = table_from_columns("s.csv", {"text": texts(8), "label": ["a", "b"] * 4})
     with pytest.raises(StudioError, match="none of the classes a, b"):
         evaluate(encoder, strange, "senteval", reference=questions(20))
-    with pytest.raises(StudioError, match="sts judges a file by itself") as error:
+    with pytest.raises(StudioError, match="sts evaluates a file on its own") as error:
         evaluate(encoder, arguments(), "sts", reference=questions(20))
     assert "categories, senteval" in str(error.value.hint)
 
@@ -207,7 +207,7 @@ def test_what_cannot_teach_is_refused(encoder) -> None:
 def test_known_texts_stand_beside_those_that_are_judged_by_their_neighbours(encoder) -> None:
     train, test = questions(60), questions(30, 1)
     found = evaluate(encoder, test, "categories", reference=train)
-    assert found.scores["known_rows"] == 60 and "laid beside the 60 rows of 0.csv" in found.notes
+    assert found.scores["known_rows"] == 60 and "compared with the 60 rows of 0.csv" in found.notes
     assert evaluate(encoder, test, "categories").scores["known_rows"] == 0, "beside each other"
 
 

@@ -276,7 +276,7 @@ def test_a_split_column_assigns_rows_to_training_validation_and_test(studio: Stu
     plan = studio.planner.plan(TrainRequest(path, overrides=brief()))
     assert plan.dev is not None and (len(plan.examples), len(plan.dev.examples)) == (36, 12)
     assert plan.examples.lines.tolist() == [row for row in range(2, 62) if (row - 2) % 5 < 3]
-    assert any("36 rows for training, 12 for validation. 12 test rows are not used." in reason for reason in plan.reasons)
+    assert any("36 rows for training, 12 for validation. 12 other rows are not used." in reason for reason in plan.reasons)
     table = studio.data.read_table(path)
     plan = studio.planner.plan(TrainRequest(path, overrides=brief()), table=table)
     again = studio.planner.plan(TrainRequest(path, overrides=brief(learning_rate=1e-4)), plan, table=table)
@@ -290,3 +290,20 @@ def test_a_split_column_assigns_rows_to_training_validation_and_test(studio: Stu
     assert studio.evaluation.evaluate(None, path, overrides=SchemaOverrides(split="")).rows == 60
     with pytest.raises(StudioError, match="no column"):
         studio.planner.plan(TrainRequest(path, choices=SchemaOverrides(split="part"), overrides=brief()))
+
+
+def test_test_rows_are_never_trained_on_however_a_run_is_evaluated(studio: Studio, tmp_path: Path) -> None:
+    path, dev = write_split(tmp_path / "pairs.csv"), write_pairs(tmp_path / "dev.csv", 20, seed=5)
+    plan = studio.planner.plan(TrainRequest(path, dev=dev, overrides=brief()))
+    assert plan.dev is not None and (len(plan.examples), len(plan.dev.examples)) == (36, 20)
+    plan = studio.planner.plan(TrainRequest(path, overrides=brief(folds=3)))
+    assert plan.dev is None and len(plan.examples) == 36
+    with pytest.raises(StudioError, match="does not assign rows to parts"):
+        studio.planner.plan(TrainRequest(path, choices=SchemaOverrides(split="score"), overrides=brief()))
+    texts = tmp_path / "texts.csv"
+    rows = [
+        f"{'cat' if number % 2 else 'dog'} {number},{'pets' if number % 2 else 'dogs'},{'test' if number % 3 else 'train'}"
+        for number in range(60)
+    ]
+    texts.write_text("\n".join(["text,category,split", *rows]), encoding="utf-8")
+    assert studio.evaluation.evaluate(None, texts, task="categories").rows == 40

@@ -213,7 +213,7 @@ def test_the_interval_is_wider_than_that_of_the_kept_evaluation_by_itself(whole:
     low, high = told_by_itself(told, after)
     assert after["gain_interval"][0] < low - 1e-4
     assert after["gain_interval"][1] == pytest.approx(high, abs=1e-6)
-    assert "allows for" in describe_selection(after)
+    assert "accounts for" in describe_selection(after)
 
 
 def test_of_a_single_evaluation_the_interval_is_that_of_the_paired_bootstrap(tmp_path: Path) -> None:
@@ -270,7 +270,7 @@ def test_the_dial_turned_back_tells_the_same_interval(tmp_path: Path) -> None:
     assert set_strength(tmp_path, spec, after["strength"], load=tiny_encoder) == after
     card = (tmp_path / "model" / "README.md").read_text(encoding="utf-8").replace("\\", "")
     low, high = after["gain_interval"]
-    assert f"[{low:+.4f}, {high:+.4f}]" in card and "allows for" in card
+    assert f"[{low:+.4f}, {high:+.4f}]" in card and "accounts for" in card
 
 
 def test_a_kept_blend_was_chosen_among_the_evaluations_too() -> None:

@@ -90,7 +90,7 @@ def test_where_only_the_best_is_damaged_the_run_ends_as_if_nothing_had_happened(
     assert told.of(Started)[0].step == (9 if copied else 0)
     (damaged,) = said(told, "damaged")
     assert f"step {best}" in damaged
-    assert said(told, "goes on from step 9" if copied else "starts over")
+    assert said(told, "resumes from step 9" if copied else "starts over")
     assert_same_model(folder, spoilt / "whole")
 
 
@@ -164,7 +164,7 @@ def test_damaged_best_weights_are_had_from_their_copy(tmp_path: Path, name: str)
     told = checkpoints.repair()
     assert len(told) == 2
     assert "step 20, the best, was damaged" in told[0] and (name or "state.json") in told[0]
-    assert told[1] == "the training goes on from step 40"
+    assert told[1] == "training resumes from step 40"
     assert checkpoints.newest() == checkpoints.at(40)
     assert read_tensors(checkpoints.at(20), weights_only=True).encoder["w"].tolist() == [20, 20, 20]
     assert checkpoints.repair() == ()
@@ -176,7 +176,7 @@ def test_a_best_checkpoint_that_was_the_last_but_one_gives_way_to_the_one_before
         checkpoints.write(TrainingState("i", step, best), TrainingTensors(*[{"w": torch.zeros(3)}] * 3))
     flip(checkpoints.at(30) / "encoder.safetensors")
     told = checkpoints.repair()
-    assert "step 30 was damaged" in told[0] and told[1:] == ("the training goes on from step 20",)
+    assert "step 30 was damaged" in told[0] and told[1:] == ("training resumes from step 20",)
     assert checkpoints.newest() == checkpoints.at(20)
 
 

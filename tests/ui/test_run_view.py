@@ -127,7 +127,7 @@ def test_what_was_said_of_a_stopped_run_is_gone_once_it_goes_on_and_what_it_does
     assert stopped.panel(RunView(run(status="stopped"), ()))["message"] == "There is no model yet."
     resumed = stopped.absorb([(5, {"type": "phase", "title": "evaluating the base model"})])
     shown = resumed.panel(RunView(run(), ()))
-    assert (shown["message"], shown["phase"]) == ("One loss was skipped.", "Judging the untuned model first.")
+    assert (shown["message"], shown["phase"]) == ("One loss was skipped.", "Evaluating the base model.")
     going = resumed.absorb([(6, step(1))])
     assert going.panel(RunView(run(), ()))["phase"] == ""
     assert going.panel(RunView(run(status="finished"), ()))["message"] == "One loss was skipped."

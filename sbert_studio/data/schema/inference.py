@@ -112,9 +112,24 @@ def infer_roles(
     return infer_columns(table, kind, columns, target, similar=similar).roles
 
 
-def find_split_column(table: Table) -> str | None:
-    """Return the column of training, validation and test parts; ``None`` without one."""
-    return SchemaContext(table, profile_table(table), Evidence(table, None)).find_split()
+def find_split_column(table: Table, overrides: SchemaOverrides | None = None) -> str | None:
+    """Return the column of training, validation and test parts; ``None`` without one.
+
+    Raises:
+        StudioError: the overrides specify a column that does not exist, or whose cells are no parts.
+    """
+    overrides = overrides or SchemaOverrides()
+    if overrides.split == "":
+        return None
+    used = (*(overrides.columns or ()), overrides.target, overrides.group)
+    found = SchemaContext(table, profile_table(table), Evidence(table, None))
+    if overrides.split is None:
+        return found.find_split(used)
+    table.require(overrides.split)
+    if not found.profile(overrides.split).is_split:
+        hint = "its cells should be train, dev or test, or similar words; choose another column, or '' for none"
+        raise StudioError(_("the column {column} does not assign rows to parts", column=repr(overrides.split)), hint)
+    return overrides.split
 
 
 def tables_by_split(table: Table, column: str) -> dict[SplitPart, Table]:

@@ -72,7 +72,7 @@ def test_two_models_on_a_file_give_a_sentence_tables_a_chart_and_two_entries(pag
     assert (job.status, view.job, view.questions) == ("finished", None, None), job
     conclusion, scores, chart, details, differences = view.conclusion, view.scores, view.chart, view.details, view.differences
     assert conclusion and chart and details and differences and job.message == conclusion["text"]
-    assert column_names(scores) == ["Model", "Cosine Spearman", "95% bootstrap interval", "Sentences/s", "Difference", "Beyond chance?"]
+    assert column_names(scores) == ["Model", "Cosine Spearman", "95% interval", "Sentences/s", "Difference", "Beyond chance?"]
     assert scores["caption"].startswith("pairs.csv · ") and "200 rows read, 200 evaluated, 0 skipped" in scores["caption"]
     assert [row[0] for row in scores["rows"]] == [tiny, static] and all(row[3] > 0 for row in scores["rows"])
     first, second = scores["rows"]

@@ -136,7 +136,7 @@ def test_the_sentence_on_categories_has_its_verdict(interval: tuple[float, float
 
 def test_texts_that_a_model_was_tuned_on_are_told() -> None:
     sentence = describe_categories(CategoryChange("topic", 20, 0.8, 0.9, (0.01, 0.2), (), 6))
-    assert "20 texts" in sentence and "tuned on 6" in sentence
+    assert "20 texts" in sentence and "6 of which were used to fine-tune" in sentence
 
 
 def test_a_difference_of_less_than_one_in_a_hundred_is_told_by_its_texts() -> None:

@@ -100,7 +100,7 @@ def test_changes_of_clusters_are_left_out_of_other_clusters_and_that_is_said(
     value = drawn_map_value(again, there)
     assert {name["label"] for name in value["cluster_names"]} == {"c0", "c1", "c2"} and value["hidden"]
     assert [(label["label"], label["rows"]) for label in value["labels"]] == [("urgent", [0, 2])]
-    assert "2 changes that you made to them are left out" in str(notes_value(again, there))
+    assert "2 changes that you made to them are not applied" in str(notes_value(again, there))
     assert "left as" not in str(notes_value(page, drawn(page, edited)))
 
 
