@@ -38,7 +38,7 @@ def test_sentence_names_the_better_model_the_gain_and_whether_it_exceeds_chance(
     assert "another metric" in conclude(score("A", 0.5), score("B", 0.6, metric="accuracy"))
     lower = [replace(one, task="geometry") for one in (score("A", 0.5, DRAWS), score("B", 0.6, DRAWS + 0.1))]
     assert conclude(*lower).startswith("A is better than B by 0.1000 (between +0.1000")
-    assert all(part in conclude(score("A", 0.5)) for part in ("A: Cosine Spearman 0.5000", "0.4000 and 0.6000"))
+    assert all(part in conclude(score("A", 0.5)) for part in ("A: Cosine Spearman 0.5000", "95% interval 0.4000 to 0.6000"))
 
 
 def test_shares_are_counted_in_rows_and_warnings_come_first() -> None:
