@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ..i18n import _, to_sentence, uncapitalize
+from ..i18n import _, join, to_sentence, uncapitalize
 from ..settings import MULTILINGUAL_HUB_ID, MULTILINGUAL_MODEL
 
 _SAMPLE_SIZE = 1_000
@@ -165,7 +165,7 @@ def language_mismatch_note(
         return ""
     subject = what if 2 * foreign.total() > counts.total() - counts[""] else _("Some of {what}", what=uncapitalize(what))
     language = LANGUAGE_NAMES.get(foreign.most_common(1)[0][0], "another language")
-    names = " and ".join(LANGUAGE_NAMES.get(code, code) for code in model_languages)
+    names = join(" and ", (LANGUAGE_NAMES.get(code, code) for code in model_languages))
     names = (
         names
         if len(model_languages) <= _MAX_NAMED_LANGUAGES

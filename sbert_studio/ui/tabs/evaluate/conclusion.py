@@ -89,7 +89,7 @@ def verdict(first: MainScore, other: MainScore) -> str:
         return "" if first.resampled is None or other.resampled is None else "too few rows to tell"
     higher, lower = ("worse", "better") if get_task(first.task).lower_is_better else ("better", "worse")
     word = higher if low > 0 else lower if high < 0 else "within the noise"
-    return f"{word}, {low:+.4f} to {high:+.4f}".replace("-", "−")
+    return _("{verdict}, {low} to {high}", verdict=word, low=_signed(low, 4), high=_signed(high, 4))
 
 
 def conclusion_view(scores: Sequence[MainScore], counts: str = "", warnings: Sequence[str] = ()) -> Value:
@@ -185,7 +185,11 @@ def _describe_gain(best: MainScore, other: MainScore, factor: int, digits: int) 
         return "", False
     ends = factor * low, factor * high
     needed = next((more for more in range(digits, _MAX_DIGITS) if all(round(end, more) for end in ends if end)), _MAX_DIGITS)
-    return f"between {ends[0]:+.{needed}f} and {ends[1]:+.{needed}f}".replace("-", "−"), low > 0
+    return _("between {low} and {high}", low=_signed(ends[0], needed), high=_signed(ends[1], needed)), low > 0
+
+
+def _signed(value: float, digits: int) -> str:
+    return f"{value:+.{digits}f}".replace("-", "−")
 
 
 def _gain_interval(first: MainScore, other: MainScore) -> tuple[float, float] | tuple[None, None]:
