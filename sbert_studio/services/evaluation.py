@@ -92,9 +92,10 @@ class EvaluationService(Service):
         inputs = self._read_input(path, task, overrides, reference, None if source is None else title or display_names([source])[0])
         encoders = _ModelLoader(self, name)
         encoder = encoders.load(name)
-        file, table, roles = self._read_file(inputs.table.name, inputs, task, overrides, encoders)
+        splits = split_notes(path)
+        file, table, roles = self._read_file(inputs.table.name, inputs, task, overrides, encoders, by_split=not splits)
         public = source is not None and reference is None and is_public_data(source)
-        file = replace(file, public=public, notes=(*split_notes(path), *file.notes))
+        file = replace(file, public=public, notes=(*splits, *file.notes))
         scores = evaluate_model(name, encoder, [file], progress=progress)
         stored = self._leaderboard.add(EvaluationResult((file,), (), (), (scores,), ()), owner)
         notes = (*file.notes, *self._model_notes(name, table, roles), *stored)
@@ -211,8 +212,9 @@ class EvaluationService(Service):
                 own_task, title = match_split_classes(path, task)
                 inputs = self._read_input(path, own_task, overrides, reference, title or name, report)
                 label = inputs.table.name if is_hub_address(path) else title or name
-                file, table, roles = self._read_file(label, inputs, own_task, overrides, encoders)
-                notes = (*split_notes(path, [one for one, _ in paths]), *file.notes)
+                splits = split_notes(path, [one for one, _ in paths])  # a benchmark's file, whose splits are its own
+                file, table, roles = self._read_file(label, inputs, own_task, overrides, encoders, by_split=not splits)
+                notes = (*splits, *file.notes)
                 files.append((replace(file, public=is_public_data(path) and reference is None, notes=notes), table, roles))
             except OpenQuestionsError:
                 raise
@@ -228,14 +230,21 @@ class EvaluationService(Service):
         return files, tuple(skipped)
 
     def _read_file(
-        self, name: str, inputs: EvaluationInput, task: str, overrides: SchemaOverrides | None, encoders: _ModelLoader
+        self,
+        name: str,
+        inputs: EvaluationInput,
+        task: str,
+        overrides: SchemaOverrides | None,
+        encoders: _ModelLoader,
+        *,
+        by_split: bool = True,
     ) -> _ReadFile:
         table, notes = inputs.table, list[str]()
         roles = inputs.roles
         if roles is None:
             roles, notes = _infer_roles(table, task, overrides, encoders.similar)
         split = roles.split if roles is not None else find_split_column(table, overrides)
-        if split and inputs.known is None:
+        if split and by_split and inputs.known is None and inputs.roles is None:
             table, split_note = _test_part(table, split)
             notes = [*notes, *split_note]
         chosen, columns = choose_task(table, task, roles)

@@ -47,7 +47,7 @@ def test_a_set_as_it_is_handed_out_is_learned_from_its_own_train_split(home: Pat
     with studio_at(home, tiny_model) as studio:
         report = studio.evaluation.evaluate(None, path, "senteval")
         assert (report.task, report.rows, report.scores["train_rows"]) == ("senteval", 20, 60)
-        assert "learned from the 60 rows of TREC train" in report.notes
+        assert "trained on the 60 rows of TREC train" in report.notes
         found = studio.evaluation.evaluate_models(data=[tmp_path / "TREC"], task="senteval")
         assert found.models[0].reports[0].scores == report.scores and found.files[0].name == "TREC_10.label"
         folds = studio.evaluation.evaluate(None, path.with_name("train_5500.label"), "senteval")

@@ -235,7 +235,7 @@ def test_strength_is_set_without_training(tmp_path: Path, method: str) -> None:
     between = set_strength(tmp_path, spec, 0.6, load=tiny_encoder)
     assert between["interpolated"]
     assert min(marks[0.5], marks[0.75]) <= between["score"] <= max(marks[0.5], marks[0.75])
-    assert "0.6 (0 untuned, 1 tuned)" in (tmp_path / "model" / "README.md").read_text().replace("\\", "")
+    assert "0.6 (0: base model, 1: fine-tuned)" in (tmp_path / "model" / "README.md").read_text().replace("\\", "")
     kept = json.loads((tmp_path / "outcome.json").read_text())["after"]
     assert kept["strength"] == 0.6
     back = set_strength(tmp_path, spec, outcome.after["strength"], load=tiny_encoder)

@@ -106,7 +106,7 @@ def test_folds_hold_out_every_row_once_and_share_no_text() -> None:
 def test_groups_are_never_on_both_sides() -> None:
     plan = plan_members(small_spec(folds=3, by_group=True), grouped(), None)
     assert sorted(member.title for member in plan) == [
-        f"fold {number} of 3, judged on {name}" for number, name in zip((1, 2, 3), _order(plan), strict=True)
+        f"fold {number} of 3, evaluated on {name}" for number, name in zip((1, 2, 3), _order(plan), strict=True)
     ]
     for member in plan:
         assert member.held is not None
@@ -169,7 +169,7 @@ def test_a_held_out_file_that_shares_texts_is_told_of(tmp_path: Path) -> None:
     leaks = find_leaks(examples, examples.take(range(20))).sum()
     assert leaks >= 20
     message = told.of(Notice)[0].message
-    assert message.startswith(f"{leaks} rows") and "held-out file" in message and message.endswith("flatter")
+    assert message.startswith(f"{leaks} training rows") and "held-out file" in message and message.endswith("too optimistic")
 
 
 def test_what_cannot_be_judged_is_refused(tmp_path: Path) -> None:

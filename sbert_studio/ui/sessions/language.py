@@ -43,6 +43,8 @@ class SessionLanguages:
         Returns:
             the translations of the messages that it shows, by the text that it shows.
         """
+        if not session:  # called outside a request: the choice of nobody is nobody else's default
+            return {}
         with self._lock:
             found = self._get(session)
             found.language = language

@@ -43,12 +43,12 @@ class UploadLedger:
         if self._each and own + size > self._each:
             quota = f"{self._each / _MIB:,.0f}"
             return _(
-                "You have reached the daily upload limit of {quota} MiB. Try again tomorrow, or upload smaller files.",
+                "Your uploads of today would exceed the maximum allowed size of {quota} MiB. Try again tomorrow, or upload smaller files.",
                 quota=quota,
             )
         if self._everybody and total + size > self._everybody:
             quota = f"{self._everybody / _MIB:,.0f}"
-            return _("The upload limit of {quota} MiB for all visitors has been reached. Try again later.", quota=quota)
+            return _("The uploads of all visitors would exceed the maximum allowed size of {quota} MiB. Try again later.", quota=quota)
         return None
 
     def add(self, address: str, size: int) -> None:
