@@ -143,34 +143,19 @@ def _compare_scores(best: MainScore, other: MainScore) -> str:
 def _compare_shares(best: MainScore, other: MainScore) -> str:
     a, b, (of, one, two) = best.title, other.title, natural_frequencies(best.score, other.score)
     interval, is_certain = _describe_gain(best, other, of, 0 if of == 100 else 1)
+    counts = {"a": a, "b": b, "of": f"{of:,}", "one": f"{one:,}", "two": f"{two:,}"}
     if not interval:
         few = "the rows are too few to tell this from chance"
-        return _(
-            "{a} is ahead of {b}: of {of} rows it gets {one} right instead of {two}; {few}.",
-            a=a,
-            b=b,
-            of=f"{of:,}",
-            one=f"{one:,}",
-            two=f"{two:,}",
-            few=few,
-        )
+        return _("{a} is ahead of {b}: of {of} rows it gets {one} right instead of {two}; {few}.", **counts, few=few)
     if is_certain:
         return _(
             "{a} is better than {b}: of {of} rows it gets {one} right instead of {two} ({interval}); that is more than chance.",
-            a=a,
-            b=b,
-            of=f"{of:,}",
-            one=f"{one:,}",
-            two=f"{two:,}",
+            **counts,
             interval=interval,
         )
     return _(
         "{a} is ahead of {b}: of {of} rows it gets {one} right instead of {two} ({interval}); that could be chance.",
-        a=a,
-        b=b,
-        of=f"{of:,}",
-        one=f"{one:,}",
-        two=f"{two:,}",
+        **counts,
         interval=interval,
     )
 
