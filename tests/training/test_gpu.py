@@ -87,7 +87,7 @@ def test_the_vectors_are_those_on_the_processor(precision: str, far: float, tmp_
         encoder = load_folder(tmp_path / "model", "one", "cuda", frozen)
         if frozen:
             encoder.freeze(precision)
-            encoder.unpad()
+            encoder.enable_varlen()
         assert encoder.device.type == "cuda"
         np.testing.assert_allclose(encoder.encode(texts), plain, atol=far if frozen else 1e-5)
 
