@@ -1,1 +1,1 @@
-"""Text comes in: tables, corpora, training examples, and what is wrong with them."""
+"""Reading and checking data: tables, corpora, training examples and their problems."""

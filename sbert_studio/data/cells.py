@@ -1,4 +1,4 @@
-"""Cells as text, and CSV files that no spreadsheet runs as formulas."""
+"""Conversion of values to text cells, and CSV output without live formulas."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from ..workspace import atomic_file
 from .schema.numbers import NUMBER
 
 _FORMULA_STARTS = tuple("=+-@\t\r\n＝＋－＠")
-# The ASCII punctuation that begins or ends markup, which CommonMark lets a backslash escape; a colon begins links.
+# ASCII punctuation that can start or end markup and that CommonMark allows to be escaped with a backslash; a colon can start a link.
 _MARKUP = re.compile(r"[\\`*_{}\[\]<>#!|~&@:$^]")
 _WEB = re.compile(r"(?i)\b(www)\.")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 LONGEST_CELL = 1 << 20
-"""Characters; longer cells are refused with their row, so that one file cannot take all memory."""
+"""Maximum number of characters in a cell. Longer cells raise an error with their row, so that one file cannot exhaust memory."""
 
 
 def cell_text(value: Any) -> str:
-    """Return a value of any reader as the text of a cell: whole floats lose their ``.0``, None and NaN are ``""``."""
+    """Convert a value from any reader to the text of a cell: integral floats lose their ``.0``; None and NaN become ``""``."""
     if isinstance(value, str):
         text = value
     elif value is None or (isinstance(value, float) and math.isnan(value)):
@@ -45,17 +45,17 @@ def cell_text(value: Any) -> str:
 
 
 def clean(text: str) -> str:
-    """Remove NULs and replace lone surrogates (which UTF-8 cannot hold) by U+FFFD."""
+    """Remove NULs and replace lone surrogates, which UTF-8 cannot encode, with U+FFFD."""
     if "\0" in text:
         text = text.replace("\0", "")
     return text if text.isascii() else _SURROGATES.sub("\ufffd", text)
 
 
 def safe_cell(text: str) -> str:
-    """Return ``text`` as a CSV cell that no spreadsheet takes for a formula.
+    """Escape ``text`` so that no spreadsheet interprets it as a formula.
 
-    An apostrophe is put before what starts (after blanks) with ``= + - @``, their full-width forms, a tab or a line break; plain
-    numbers such as ``-0.5`` stay as they are. See OWASP, "CSV Injection".
+    Texts that start (after whitespace) with ``= + - @``, their full-width forms, a tab or a line break get a leading apostrophe. Plain
+    numbers such as ``-0.5`` are unchanged. See OWASP, "CSV Injection".
     """
     text = clean(text)
     if text.startswith(_FORMULA_STARTS) or text.lstrip().startswith(_FORMULA_STARTS):
@@ -66,13 +66,13 @@ def safe_cell(text: str) -> str:
 def write_rows(path: Path, names: Sequence[str], rows: Iterable[Sequence[Any]], *, guarded: bool = True) -> None:
     """Write a UTF-8 CSV file (RFC 4180) atomically.
 
-    ``guarded`` passes every text, column names too, through :func:`safe_cell`, as files for spreadsheets must be; a file that a program
-    reads again is written without it, every cell exactly as it is. Numbers stay numbers.
+    If ``guarded``, every text and column name is passed through :func:`safe_cell`; use this for files that people open in a spreadsheet.
+    Otherwise cells are written unchanged, so that a program can read them back exactly. Numbers are always written as numbers.
     """
     guard = safe_cell if guarded else clean
     with atomic_file(path) as part, part.open("w", encoding="utf-8", newline="") as target:
         csv.writer(target).writerow([guard(name) for name in names])
-        # Quotation marks around every cell leave no doubt about the quotation marks within it.
+        # Quoting every cell makes quotation marks inside cells unambiguous.
         writer = csv.writer(target, quoting=csv.QUOTE_MINIMAL if guarded else csv.QUOTE_ALL)
         for row in rows:
             writer.writerow([value if isinstance(value, (int, float)) else guard(cell_text(value)) for value in row])
@@ -84,6 +84,6 @@ def write_csv(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
 
 
 def markdown_cell(text: str) -> str:
-    """Return ``text`` as a cell of a Markdown table: one line, without links, bars or tags."""
+    """Escape ``text`` for a cell of a Markdown table: one line, without links, pipes or tags."""
     flat = " ".join(clean(text).split())
     return _WEB.sub(r"\1\\.", _MARKUP.sub(r"\\\g<0>", flat))

@@ -1,4 +1,4 @@
-"""Convert examples of one kind into another kind that trains better."""
+"""Conversion of examples from one kind to another that may train better."""
 
 from __future__ import annotations
 
@@ -20,14 +20,16 @@ from .schema.roles import Kind
 
 _POSITIVE, _NEGATIVE = 0.6, 0.2
 _ROUNDING = 1e-6  # scores are float32
-_NLI_LABELS = ("contradiction", "neutral", "entailment")  # a file may encode them as 2, 1, 0, which would be read as degrees
+_NLI_LABELS = ("contradiction", "neutral", "entailment")  # as numbers (2, 1, 0) they would be read as degrees of similarity
 _HINT = "choose another conversion"
 _Triplet = tuple[str, str, str, int, str]
 
 
 @dataclass(frozen=True)
 class PossibleConversion:
-    """A possible conversion: its name, the label of its button, number and kind of the results, and how many rows it cannot convert."""
+    """A conversion that is possible for the given examples: name, button label, number and kind of the results, and number of rows that
+    cannot be converted.
+    """
 
     name: str
     label: str
@@ -50,9 +52,9 @@ class PossibleConversion:
 
 
 def nli_to_triplets(examples: Examples) -> Examples:
-    """Make (premise, entailed hypothesis, contradicting hypothesis) from every premise that has both; the shorter list is cycled.
+    """Build (premise, entailed hypothesis, contradicting hypothesis) triplets from each premise that has both; the shorter list is cycled.
 
-    As the supervised SimCSE data (Gao et al., 2021, section 4.2). A triplet keeps the row number of its positive.
+    Same construction as the supervised SimCSE data (Gao et al., 2021, section 4.2). A triplet keeps the row number of its positive.
     """
     classes, targets = _nli_class_ids(examples), examples.targets
     if classes is None or targets is None:
@@ -62,10 +64,10 @@ def nli_to_triplets(examples: Examples) -> Examples:
 
 
 def pairs_to_triplets(examples: Examples) -> Examples:
-    """Make (text, its positive, its negative) from every text that occurs in positive and negative pairs.
+    """Build (text, positive, negative) triplets from each text that occurs in both positive and negative pairs.
 
-    Positive are labelled pairs of the last class and scored pairs from 0.6 up; negative are labelled pairs of the first class and scored
-    pairs up to 0.2.
+    Positive pairs are labelled pairs of the last class and scored pairs with a score of at least 0.6. Negative pairs are labelled pairs of
+    the first class and scored pairs with a score of at most 0.2.
     """
     targets = examples.targets
     if targets is not None and examples.kind == "labelled_pairs" and examples.ordered:
@@ -77,7 +79,7 @@ def pairs_to_triplets(examples: Examples) -> Examples:
 
 
 def scored_to_labelled(examples: Examples, edges: Sequence[float] = (0.5,), labels: Sequence[str] | None = None) -> Examples:
-    """Bin scores into classes named ``labels`` (``0, 1, …`` if None), which begin at the increasing ``edges`` in (0, 1)."""
+    """Bin scores into classes named ``labels`` (``0, 1, …`` if None). ``edges`` are the lower bounds, increasing and in (0, 1)."""
     if examples.kind != "scored_pairs" or examples.targets is None:
         raise StudioError("only scored pairs can be cut into classes", _HINT)
     names = tuple(labels) if labels is not None else tuple(map(str, range(len(edges) + 1)))
@@ -105,7 +107,7 @@ def labelled_to_positive(examples: Examples) -> Examples:
 
 
 def classes_to_pairs(examples: Examples) -> Examples:
-    """Pair each text with the next different one of its category, and the last with the first."""
+    """Pair each text with the next distinct text of its category, and the last with the first."""
     rows = []
     for group, members in _texts_by_category(examples).items():
         texts = list(members)
@@ -118,7 +120,9 @@ def classes_to_pairs(examples: Examples) -> Examples:
 
 
 def classes_to_triplets(examples: Examples) -> Examples:
-    """Make (text, the next different one of its category, one of another category), cycling through the texts of other categories."""
+    """Build triplets of a text, the next distinct text of its category, and a text of another category, cycling through the other
+    categories.
+    """
     categories = _texts_by_category(examples)
     rows: list[_Triplet] = []
     for group, members in categories.items():
@@ -157,7 +161,7 @@ CONVERSIONS: dict[str, tuple[str, Callable[[Examples], Examples]]] = {
 
 
 def find_conversions(examples: Examples) -> tuple[PossibleConversion, ...]:
-    """Return the conversions that are possible, by trying each."""
+    """Return the conversions that are possible for the examples."""
     found: list[PossibleConversion] = []
     for name, (label, apply) in CONVERSIONS.items():
         if name == "pairs_to_triplets" and any(offer.name == "nli_to_triplets" for offer in found):
@@ -171,7 +175,7 @@ def find_conversions(examples: Examples) -> tuple[PossibleConversion, ...]:
 
 
 def convert(examples: Examples, name: str) -> Examples:
-    """Apply the conversion called ``name``, which may be unknown or impossible (``StudioError``)."""
+    """Apply the conversion called ``name``; raise a ``StudioError`` if it is unknown or not possible."""
     if name not in CONVERSIONS:
         raise StudioError(
             _("there is no conversion called {name}", name=repr(name)),
@@ -181,9 +185,9 @@ def convert(examples: Examples, name: str) -> Examples:
 
 
 def convert_to_table(examples: Examples, conversion: str, name: str) -> Table:
-    """Return the converted examples as a table called ``name``, with rows numbered from 2 on, as in a file with a header.
+    """Return the converted examples as a table called ``name``, with rows numbered from 2, as in a file with a header.
 
-    Its note names the rows that could not be converted.
+    The table's note lists the rows that could not be converted.
     """
     converted = convert(examples, conversion)
     rows, total = find_unconverted_rows(examples, converted), len(set(examples.lines.tolist()))
@@ -207,7 +211,7 @@ def convert_to_table(examples: Examples, conversion: str, name: str) -> Table:
 def find_unconverted_rows(examples: Examples, converted: Examples) -> tuple[int, ...]:
     """Return the numbers of the rows that do not occur in ``converted``.
 
-    A pair counts as converted if its texts occur together in one row, a single text if it occurs anywhere.
+    A pair counts as converted if its texts occur together in one row; a single text, if it occurs anywhere.
     """
     if len(examples.texts) == 1:
         texts = {text for column in converted.texts for text in column}
@@ -221,7 +225,7 @@ def find_unconverted_rows(examples: Examples, converted: Examples) -> tuple[int,
 
 
 def examples_to_table(examples: Examples, name: str) -> Table:
-    """Return a table with conventional column names, so that it is read back as the same examples."""
+    """Return the examples as a table with conventional column names, which can be read back as the same examples."""
     if examples.kind == "triplets":
         names = ["anchor", "positive", "negative", *(f"negative_{index}" for index in range(2, len(examples.texts) - 1))]
     else:
@@ -246,9 +250,11 @@ def _nli_class_ids(examples: Examples) -> tuple[int, int] | None:
 
 
 def _triplets_by_anchor(examples: Examples, positive: np.ndarray, negative: np.ndarray, *, symmetric: bool) -> Examples:
-    """Combine the positive and the negative pairs of each text, given as masks; if ``symmetric``, the second text is an anchor too."""
+    """Combine the positive and the negative pairs of each text, given as masks. If ``symmetric``, the second text is also used as an
+    anchor.
+    """
     pairs = list(zip(*examples.texts, (positive.astype(int) - negative.astype(int)).tolist(), strict=True))
-    # Few texts of a large file occur in pairs of both signs; only these are collected.
+    # In a large file, few texts occur in both positive and negative pairs; collect only these.
     in_positive, in_negative = (
         {text for a, b, sign in pairs if sign == wanted for text in ((a, b) if symmetric else (a,))} for wanted in (1, -1)
     )

@@ -1,4 +1,4 @@
-"""A corpus: the texts to explore, with the other columns of their file."""
+"""A corpus: the texts to explore, and the other columns of their file."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class Corpus:
 
     Attributes:
         name: the display name.
-        texts: the n texts; none is blank.
-        fields: the table's other columns, each with n cells.
+        texts: the n texts; never blank.
+        fields: the other columns of the table, n cells each.
         lines: the n spreadsheet row numbers.
         digest: identifies the sequence of texts (see :func:`sbert_studio.workspace.digest_texts`).
-        notes: how the file was read and which rows had no text.
+        notes: notes on how the file was read and on rows without text.
         column: the column of the texts.
-        account: the report of the file's rows; those with a text are used.
-        column_index: the place of ``column`` among the file's columns.
+        account: the row report of the file; rows with a text count as used.
+        column_index: the index of ``column`` among the file's columns.
     """
 
     name: str
@@ -64,12 +64,12 @@ class Corpus:
         return dict([*others[: self.column_index], (self.column, self.texts), *others[self.column_index :]])
 
     def category_columns(self) -> list[str]:
-        """Return the columns with few enough distinct values to be categories: at most 20, or half as many as there are texts."""
+        """Return the columns that may be categories: at most 20 distinct values, or at most half as many as there are texts."""
         limit = min(len(self) - 1, max(_MAX_CATEGORIES, len(self) * _MAX_CATEGORY_SHARE))
         return [name for name, cells in self.fields.items() if 1 < len({cell for cell in cells if cell.strip()}) <= limit]
 
     def subset(self, rows: Sequence[int], name: str, why: str) -> Corpus:
-        """Return some of the texts as a corpus called ``name``.
+        """Return a corpus called ``name`` with a subset of the texts.
 
         Args:
             rows: indices of the texts to keep, ascending.
@@ -95,10 +95,10 @@ class Corpus:
 
 
 def find_text_columns(table: Table) -> list[str]:
-    """Return the columns that hold sentences, best first."""
+    """Return the columns that contain sentences, best first."""
 
     def rank(place: int, profile: ColumnProfile) -> tuple[bool, float, int]:
-        # A known name first; then the wordier column, but a difference of a word or two does not matter.
+        # Prefer known names, then longer texts; differences of a word or two are ignored.
         return not profile.is_named_text, 0.0 if profile.is_named_text else -round(profile.words / 5), place
 
     texts = [(place, profile) for place, profile in enumerate(profile_table(table)) if profile.is_text]
@@ -106,10 +106,10 @@ def find_text_columns(table: Table) -> list[str]:
 
 
 def corpus_from_table(table: Table, column: str | None = None) -> Corpus:
-    """Build a corpus from one column, by default the best one; rows without text are skipped and named in the notes.
+    """Build a corpus from one column, by default the best one. Rows without text are skipped and listed in the notes.
 
     Raises:
-        StudioError: there is no such column, no column holds text, or all its cells are blank.
+        StudioError: the column does not exist, no column contains text, or all its cells are blank.
     """
     column, kept, notes, account = find_text_rows(table, column)
     if len(kept) < len(table):
@@ -121,7 +121,7 @@ def corpus_from_table(table: Table, column: str | None = None) -> Corpus:
 
 
 def find_text_rows(table: Table, column: str | None = None) -> tuple[str, np.ndarray, tuple[Finding, ...], RowReport]:
-    """Return the text column, the indices of the rows with a text, (n,) int64, notes on the others, and the report of all rows."""
+    """Return the text column, the indices of the rows with a text (n,) int64, notes on the other rows, and the row report."""
     if column is None:
         column = next(iter(find_text_columns(table)), None) or _only_column(table)
     texts = table.texts(column)
@@ -151,9 +151,9 @@ def find_text_rows(table: Table, column: str | None = None) -> tuple[str, np.nda
 
 
 def positions_in_file(lines: Sequence[int] | np.ndarray, account: RowReport) -> tuple[np.ndarray, int]:
-    """Return the index among the file's rows of each of n spreadsheet row numbers, (n,) int64, and the number of the file's rows.
+    """Return the index of n spreadsheet row numbers among the rows of the file, (n,) int64, and the number of rows in the file.
 
-    The file's rows are those below the header, with the skipped ones that ``account`` names.
+    The rows of the file are those below the header, including the skipped rows listed in ``account``.
     """
     skipped = [row for reason in account.reasons for row in reason.rows]
     numbers = np.concatenate([np.asarray(lines, dtype=np.int64), np.asarray(skipped, dtype=np.int64)])
@@ -165,19 +165,19 @@ def positions_in_file(lines: Sequence[int] | np.ndarray, account: RowReport) -> 
 def _only_column(table: Table) -> str:
     profiles = profile_table(table)
     if len(table.columns) == 1 and any(profile.filled and not profile.is_number and not profile.is_nested for profile in profiles):
-        return table.columns[0]  # of short labels, which the user must mean
+        return table.columns[0]  # a column of short labels has to be chosen by the user
     raise no_text_error(table, profiles, _("name one of its columns: {columns}", columns=", ".join(table.columns[:20])))
 
 
 @dataclass(frozen=True)
 class FileTexts:
-    """Texts of one column and their positions, in little memory even for millions of rows.
+    """Texts of one column and their positions, stored compactly even for millions of rows.
 
     Attributes:
         texts: the n texts that are not blank, in file order.
-        places: (n,) int64, ascending: the row of each text, from 0; see :meth:`Corpus.positions`.
+        places: (n,) int64, ascending: the row index of each text, from 0; see :meth:`Corpus.positions`.
         rows: the number of rows of the file, including those without text.
-        account: the report of the file's rows.
+        account: the row report of the file.
     """
 
     texts: TextColumn
@@ -191,7 +191,7 @@ class FileTexts:
 
 
 def texts_of_table(table: Table, column: str | None = None) -> FileTexts:
-    """Return the texts of one column (the best one if None) without the other columns."""
+    """Return the texts of one column (the best one if None), without loading the other columns."""
     column, kept, _, account = find_text_rows(table, column)
     places, rows = positions_in_file(table.lines[kept], account)
     order = np.argsort(places, kind="stable")

@@ -1,4 +1,4 @@
-"""Build examples from a held-out file so that its columns, labels and scores mean the same as those of the training file."""
+"""Build examples from a held-out file, with columns, labels and scores interpreted as in the training file."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ from .schema.roles import InferredSchema, Roles
 
 _Built = tuple[Examples, tuple[Finding, ...]]
 
-_MAX_OFF_SCALE = 0.2  # share of scores off the training file's scale, above which too few rows would be left
-_OTHER_SCALE = 0.5  # share of scores off that scale, from which the file has a scale of its own rather than errors
-_MIN_SCORES = 20  # needed to detect a scale of its own
+_MAX_OFF_SCALE = 0.2  # maximum share of scores off the training file's scale; with more, too few rows would be left
+_OTHER_SCALE = 0.5  # share of scores off that scale from which the file is assumed to use another scale
+_MIN_SCORES = 20  # minimum number of scores for detecting another scale
 
 
 def build_dev_examples(table: Table, roles: Roles, similar: SimilarityFunction | None = None) -> _Built:
-    """Build examples of a held-out file for use with those of the training file.
+    """Build examples from a held-out file that are compatible with those of the training file.
 
-    Columns with the same names have the same roles; otherwise the roles are inferred. Kind, labels and their order stay, so that class ids
-    mean the same in both files, and so does the scale with its direction if the scores are on it. Models trained on labels or bare
-    sentences may be evaluated on scores. Different labels are mapped to those of the training file only if their words or the model
-    show their order.
+    Columns with the same names have the same roles; otherwise the roles are inferred. The kind and the labels keep their order, so that
+    class ids mean the same in both files; so does the scale, with its direction, if the scores fit it. Models trained on labels or on
+    unlabelled sentences may be evaluated on scores. Different labels are mapped to those of the training file only if their wording or
+    the model shows their order.
 
     Args:
         table: the held-out file.
         roles: the roles of the training file's columns.
-        similar: the model's cosine similarities; None: names and values only.
+        similar: the model's cosine similarities; None: use names and values only.
 
     Raises:
-        StudioError: the file gives no such examples, its columns or labels cannot be mapped to those of the training file, or more than
-            a fifth of its scores are off the scale.
+        StudioError: the file contains no such examples, its columns or labels cannot be mapped to those of the training file, or more
+            than a fifth of its scores are off the scale.
     """
     if roles.kind == "sentences" and (reading := infer_columns(table, similar=similar)).roles.kind != "sentences":
-        return build_examples(table, _without_questions(reading, roles, similar).roles)  # bare sentences cannot evaluate a model
+        return build_examples(table, _without_questions(reading, roles, similar).roles)  # evaluation needs targets
     needed = (*roles.texts, *((roles.target,) if roles.target else ()))
     if all(name in table.columns for name in needed):
         return _from_same_columns(table, roles, similar)
@@ -58,7 +58,7 @@ def build_dev_examples(table: Table, roles: Roles, similar: SimilarityFunction |
 
 
 def find_reversed_scores(train: Examples, dev: Examples, similar: SimilarityFunction | None) -> str:
-    """Return the reason if, by the model, the held-out scores seem to run opposite to those of the training file; else ``""``."""
+    """Return the reason if the model suggests that the held-out scores are reversed relative to the training file; else ``""``."""
     if similar is None or any(part.kind not in ("scored_pairs", "labelled_pairs") or not part.ordered for part in (train, dev)):
         return ""
     of_dev = _correlation(dev, similar)
@@ -78,7 +78,7 @@ def _correlation(examples: Examples, similar: SimilarityFunction) -> RankCorrela
 
 
 def _without_questions(reading: InferredSchema, train: Roles, similar: SimilarityFunction | None) -> InferredSchema:
-    """Return the reading unless it leaves a question open other than the order of labels, which is decided later."""
+    """Return the inferred schema, unless it has unanswered questions other than the order of labels, which is decided later."""
     questions = [question for question in reading.questions if question.name != "order"]
     if questions and similar is not None:
         names = ", ".join(name for name in (*train.texts, train.target) if name)
@@ -106,7 +106,7 @@ def _shares_labels(table: Table, own: Roles) -> bool:
 
 
 def _build_relabelled(table: Table, reading: InferredSchema, train: Roles) -> _Built:
-    """Build examples whose labels are in the order that their words or the model show.
+    """Build examples with labels in the order suggested by their wording or by the model.
 
     Raises:
         StudioError: the order is unknown.
@@ -134,7 +134,7 @@ def _build_relabelled(table: Table, reading: InferredSchema, train: Roles) -> _B
 
 
 def _build_scored(table: Table, own: Roles, train: Roles) -> _Built:
-    """Build scored pairs on the training file's scale if the scores are on it, else on their own, reversed if the former is."""
+    """Build scored pairs on the training file's scale if the scores fit it, else on their own scale (reversed if the former is)."""
     assert own.target and train.low is not None and train.high is not None
     least, most = min(train.low, train.high), max(train.low, train.high)
     scores = numbers_of(table.column(own.target))

@@ -28,12 +28,12 @@ class Examples:
     """n examples of one kind.
 
     Attributes:
-        kind: what an example is.
-        texts: n texts for each text column; none is blank.
+        kind: the kind of examples.
+        texts: for each text column, n texts; never blank.
         targets: (n,) float32 in [0, 1] for scored pairs, (n,) int64 class ids for labelled pairs and labelled texts, else None.
         lines: (n,) int64 spreadsheet row numbers.
         labels: the class names by class id.
-        groups: n group names, or empty.
+        groups: n group names; empty without groups.
         ordered: True if a larger class id means more similar; meaningless without classes.
     """
 
@@ -70,14 +70,14 @@ class Examples:
 
 
 def build_examples(table: Table, roles: Roles) -> tuple[Examples, tuple[Finding, ...]]:
-    """Build the examples; every skipped row is named in a finding.
+    """Build the examples; every skipped row is reported in a finding.
 
-    Skipped are rows with a blank text or a placeholder such as ``n/a``, and rows whose score or label is missing, unreadable or off the
-    scale. A triplet with fewer negatives than others has its first one repeated. Scores that are off the scale only by rounding to
-    32 bits are put back on it. Both are reported too.
+    Rows are skipped if a text is blank or a placeholder such as ``n/a``, or if the score or label is missing, unreadable or off the
+    scale. If a triplet has fewer negatives than others, its first one is repeated. Scores that are off the scale only because of float32
+    rounding are clipped. Both are reported too.
 
     Raises:
-        StudioError: a column is missing, or no row is left.
+        StudioError: a column is missing, or no rows remain.
     """
     table.require(*roles.texts, *(name for name in (roles.target, roles.group) if name))
     return _Builder(table, roles).build()
@@ -116,7 +116,7 @@ class _Builder:
         bad = bad & self._usable
         if bad.any():
             rows = tuple(self._table.lines[bad].tolist())
-            # They are skipped in any case; the fix also removes them from the table.
+            # They are skipped even without the fix, which also removes them from the table.
             fix = drop_rows_fix(rows, _("Remove {rows} from the file", rows=count(len(rows), "row")))
             self._findings.append(
                 Finding(
@@ -130,7 +130,7 @@ class _Builder:
             self._usable[bad] = False
 
     def _skip_missing_texts(self, columns: list[list[str]]) -> None:
-        # Placeholders are blanked and missing further negatives filled in place.
+        # Blank placeholders and fill missing additional negatives in place.
         names = self._roles.texts
         placeholders = [find_missing(column) for column in columns]
         for name, column, found in zip(names, columns, placeholders, strict=True):
@@ -185,7 +185,7 @@ class _Builder:
         """Return the scores rescaled to [0, 1], (n,) float32."""
         low, high = float(self._roles.low or 0.0), float(self._roles.high or 0.0)
         least, most = min(low, high), max(low, high)
-        scores = numbers_of(cells, as_written=most > 1)  # on 0–100 a percentage is what it says, and so is 0.6 beside it
+        scores = numbers_of(cells, as_written=most > 1)  # on 0–100, 60% is 60 and 0.6 is 0.6
         blank = np.array([not cell.strip() for cell in cells], dtype=bool)
         self._skip(blank, "without a score", "no score")
         text = np.isnan(scores) & ~blank
@@ -231,7 +231,7 @@ def _first_cells(cells: Sequence[str], bad: np.ndarray) -> str:
 
 
 def write_examples(examples: Examples, path: Path) -> None:
-    """Write examples as a Parquet file, atomically: a column for each text, ``target``, ``line`` and ``group``, the rest as metadata."""
+    """Write examples to a Parquet file atomically: one column per text, ``target``, ``line`` and ``group``; the rest as metadata."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -248,7 +248,11 @@ def write_examples(examples: Examples, path: Path) -> None:
 
 
 def read_examples(path: Path) -> Examples:
-    """Read examples written by :func:`write_examples`, unless the file is damaged (``StudioError``)."""
+    """Read examples written by :func:`write_examples`.
+
+    Raises:
+        StudioError: the file is damaged.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 

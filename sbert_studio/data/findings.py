@@ -19,7 +19,7 @@ SHEET_NOTE_PREFIX = "the sheet "
 
 @dataclass(frozen=True)
 class Fix:
-    """A change to a table that one click applies (see :func:`sbert_studio.data.doctor.fixes.apply_fix`).
+    """A change to a table that can be applied with one click (see :func:`sbert_studio.data.doctor.fixes.apply_fix`).
 
     Attributes:
         name: the stable id of the fix, such as ``drop_rows``.
@@ -41,13 +41,13 @@ class Fix:
 
 @dataclass(frozen=True)
 class Finding:
-    """One observation about a table or its examples.
+    """An observation about a table or its examples.
 
     Attributes:
-        severity: ``error`` (training would fail or learn nonsense), ``warning`` (worth a look) or ``info``.
-        message: one sentence without the row numbers.
-        rows: the spreadsheet row numbers it is about; empty if it is about the whole file.
-        fix: the change that solves the problem, if there is one.
+        severity: ``error`` (training would fail or learn nonsense), ``warning`` (worth checking) or ``info``.
+        message: one sentence, without the row numbers.
+        rows: the spreadsheet row numbers concerned; empty if it concerns the whole file.
+        fix: a change that solves the problem, if any.
         skip_reason: why its rows are skipped (see :class:`~sbert_studio.data.row_report.SkippedRows`); empty if they are used.
     """
 
@@ -62,8 +62,8 @@ class Finding:
         return self.fix.dropped_rows if self.fix else ()
 
     def without(self, removed: np.ndarray) -> Finding | None:
-        """Return the finding after rows were removed from the table, if dropping rows is its fix; ``None`` if it is solved."""
-        import numpy as np  # not above: the command line formats counts before it loads anything heavy
+        """Return the finding after rows were removed from the table, if its fix is to drop rows; ``None`` if it is resolved."""
+        import numpy as np  # imported here because the command line formats counts before heavy imports
 
         if not self.dropped_rows:
             return self

@@ -1,4 +1,4 @@
-"""Detect the language of texts by script and, for Latin script, by common words: enough to warn that a model does not fit."""
+"""Language detection by script and, for Latin script, by common words: enough to warn that a model does not fit."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from ..settings import MULTILINGUAL_HUB_ID, MULTILINGUAL_MODEL
 
 _SAMPLE_SIZE = 1_000
 _FEW_TEXTS = 20
-_MIN_WORDS = 3  # of a text that may be assigned the language of the others
+_MIN_WORDS = 3  # minimum number of words of a text that may be assigned the language of the others
 _FOREIGN_SHARE = 0.2
 _MOST_SHARE = 0.3
 _MAX_NAMED_LANGUAGES = 4
-_SCRIPT_SAMPLE = 200  # characters at the beginning of a text
+_SCRIPT_SAMPLE = 200  # number of leading characters examined per text
 LANGUAGE_NAMES = {
     "en": "English", "zh": "Chinese", "ja": "Japanese", "ko": "Korean", "ru": "Russian or another Cyrillic language", "ar": "Arabic",
     "he": "Hebrew", "hi": "Hindi", "th": "Thai", "el": "Greek", "de": "German", "fr": "French", "es": "Spanish", "it": "Italian",
     "pt": "Portuguese", "nl": "Dutch",
 }  # fmt: skip
 _SCRIPTS = (
-    ("ja", re.compile("[\u3040-\u30ff]")),  # before Chinese, for Japanese writes both kana and Han
+    ("ja", re.compile("[\u3040-\u30ff]")),  # before Chinese, because Japanese uses both kana and Han characters
     ("zh", re.compile("[\u3400-\u9fff]")),
     ("ko", re.compile("[\uac00-\ud7a3]")),
     ("ru", re.compile("[\u0400-\u04ff]")),
@@ -56,7 +56,7 @@ _COMMON_WORDS = {
 
 @dataclass(frozen=True)
 class Language:
-    """The most common language of some texts: its ISO 639-1 code, or ``""``, and its share of the texts with a detected language."""
+    """Most common language of some texts: its ISO 639-1 code, or ``""``, and its share of the texts with a detected language."""
 
     code: str
     share: float
@@ -69,12 +69,12 @@ class Language:
 def detect_language(text: str, min_words: int = 1) -> str:
     """Return the ISO 639-1 code of the language of a text, or ``""`` if it is unclear.
 
-    In Latin script the text must hold ``min_words`` common words of the language.
+    A text in Latin script must contain at least ``min_words`` common words of the language.
     """
     if not text.isascii():
         latin = len(_LATIN.findall(text))
         for code, script in _SCRIPTS:
-            # One character of Han or kana says about as much as two letters.
+            # A Han or kana character counts as much as two letters.
             if 2 * len(script.findall(text)) > latin:
                 return code
     words = _WORD.findall(text.casefold())
@@ -84,7 +84,7 @@ def detect_language(text: str, min_words: int = 1) -> str:
 
 
 def detect_main_script(texts: Iterable[str]) -> str:
-    """Return the English name of the script of more than half of the letters, or ``""`` for Latin and other scripts."""
+    """Return the English name of the script of more than half of the letters; ``""`` for Latin and unknown scripts."""
     letters = "".join(letter for text in texts for letter in text[:_SCRIPT_SAMPLE] if letter.isalpha())
     counts: Counter[str] = Counter()
     for code, script in _SCRIPTS:
@@ -94,7 +94,7 @@ def detect_main_script(texts: Iterable[str]) -> str:
 
 
 def detect_main_language(texts: Sequence[str]) -> Language:
-    """Return the most common language of at most 2,000 of the texts."""
+    """Return the most common language of the texts, based on at most 2,000 of them."""
     counts = Counter(code for text in _sample(texts) if (code := detect_language(text)))
     if not counts:
         return Language("", 0.0)
@@ -105,8 +105,8 @@ def detect_main_language(texts: Sequence[str]) -> Language:
 def count_languages(texts: Sequence[str]) -> Counter[str]:
     """Count the languages of at most 2,000 of the texts by ISO 639-1 code; ``""`` counts texts whose language is unclear.
 
-    Among fewer than 20 texts, a Latin one needs two common words: a name such as ``Los Angeles`` is no Spanish sentence. One common word
-    is enough in a text of three words or more if it agrees with the language of all texts together.
+    With fewer than 20 texts, a text in Latin script needs two common words: a name such as ``Los Angeles`` is not a Spanish sentence.
+    In a text of three or more words, one common word is enough if it agrees with the language of all texts together.
     """
     if len(texts) >= _FEW_TEXTS:
         return Counter(detect_language(text) for text in _sample(texts))
@@ -125,8 +125,8 @@ def _sample(texts: Sequence[str]) -> Sequence[str]:
 def dominant_foreign_language(counts: Counter[str], model_languages: Sequence[str] = ("en",)) -> str:
     """Return the most common language outside ``model_languages`` if most texts are in such languages, else ``""``.
 
-    "Most" means more than half of the texts with a detected language, and at least 30 % of all texts, since the language of many short
-    texts in Latin script is unclear.
+    "Most" means more than half of the texts with a detected language and at least 30 % of all texts, because the language of short texts
+    in Latin script is often unclear.
     """
     foreign = _count_foreign(counts, model_languages)
     detected = counts.total() - counts[""]
@@ -140,7 +140,10 @@ def _count_foreign(counts: Counter[str], model_languages: Sequence[str]) -> Coun
 
 
 def multilingual_model_hint(available: str = "") -> str:
-    """Return the advice to choose a multilingual model, in lower case; ``available`` is one that needs no download, if there is one."""
+    """Return the advice to choose a multilingual model, starting in lower case.
+
+    ``available`` names a model that needs no download; empty if there is none.
+    """
     if available:
         return _("choose {available}, which reads many languages", available=available)
     install = _(
@@ -152,7 +155,7 @@ def multilingual_model_hint(available: str = "") -> str:
 def language_mismatch_note(
     counts: Counter[str], model_languages: Sequence[str] | None, what: str = "The texts", available: str = ""
 ) -> str:
-    """Return a sentence if at least a fifth of the texts are in languages that the model was not trained on, else ``""``.
+    """Return a warning if at least a fifth of the texts are in languages that the model was not trained on, else ``""``.
 
     Args:
         counts: the result of :func:`count_languages`.

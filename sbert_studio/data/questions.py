@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Option:
-    """One possible answer.
+    """A possible answer.
 
     Attributes:
         answer: the label of the button, such as ``yes``.
@@ -27,13 +27,13 @@ class Option:
 
 @dataclass(frozen=True)
 class ExampleRow:
-    """A row of the table, shown beside a question.
+    """A row of the table, shown with a question.
 
     Attributes:
         row: the spreadsheet row number.
         texts: its texts, shortened.
         value: its score, label or category as written; empty if there is none.
-        read_as: how it would be read, such as ``most similar``; empty if that is not the question.
+        read_as: how the value would be interpreted, such as ``most similar``; empty if the question is about something else.
     """
 
     row: int
@@ -47,15 +47,15 @@ class ExampleRow:
 
 @dataclass(frozen=True)
 class Question:
-    """One thing that names, values and the model leave open.
+    """A point that names, values and the model leave ambiguous.
 
     Attributes:
-        name: what is open: ``kind, columns, target, order, scale, encoding, delimiter`` or ``header``.
+        name: the subject: ``kind, columns, target, order, scale, encoding, delimiter`` or ``header``.
         text: one plain sentence that ends with a question mark.
-        options: the answers; the first one is assumed if nobody answers.
-        why: a sentence on the reason for the doubt.
+        options: the answers; the first one is the default.
+        why: one sentence with the reason for the doubt.
         rows: two or three rows of the table.
-        proposed: the index of the answer that names and evidence favour; ``None`` if they favour none or contradict each other.
+        proposed: the index of the answer supported by names and evidence; ``None`` if they support none or contradict each other.
     """
 
     name: str

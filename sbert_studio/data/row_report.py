@@ -15,14 +15,14 @@ from .findings import Finding, count
 if TYPE_CHECKING:
     from .loading.table import Table
 
-# Reasons for skipping rows with which nothing is wrong.
+# Reasons for skipping valid rows.
 REMOVED_BY_USER = "removed on request"
 NOT_NEEDED = "not needed"
 SHARES_HELD_OUT_TEXT = "shares a text with a held-out row"
 
 
 def _used(number: str, use: str) -> str:
-    # Whole phrases, because other languages order these words differently.
+    # Whole phrases, because word order differs between languages.
     phrases = {
         "used": _("{number} used", number=number),
         "evaluated": _("{number} evaluated", number=number),
@@ -38,7 +38,7 @@ def _used(number: str, use: str) -> str:
 
 @dataclass(frozen=True)
 class SkippedRows:
-    """Rows that were skipped for one reason.
+    """Rows skipped for the same reason.
 
     Attributes:
         why: the reason without the count and the row numbers, such as ``the score is not a number``.
@@ -59,10 +59,10 @@ class RowReport:
     Attributes:
         read: all rows of the file, including blank ones.
         used: rows used for training, encoding or evaluation.
-        held_out: rows held out for validation; 0 if nothing is trained.
-        reasons: the skipped rows by reason; no row has two reasons.
-        in_turn: True if each used row was also held out once, in one fold of a cross-validation.
-        examples: the number of examples made from the used rows, if lists in the rows were expanded into several; else 0.
+        held_out: rows held out for validation; 0 without training.
+        reasons: the skipped rows by reason; each row has one reason.
+        in_turn: whether each used row was also held out once, as in cross-validation.
+        examples: the number of examples made from the used rows if lists were expanded into several examples; else 0.
     """
 
     read: int
@@ -149,10 +149,10 @@ def report_rows(
     *,
     otherwise: str = NOT_NEEDED,
 ) -> RowReport:
-    """Account for every row of a file from the notes of reading it and building its examples.
+    """Account for every row of a file, based on the notes from reading it and from building its examples.
 
-    A row that occurs several times (a list expanded into several examples) counts once: as used, else as held out, else by the first
-    reason for skipping it.
+    A row that occurs several times (a list expanded into several examples) counts once: as used, else as held out, else as skipped for the
+    first reason.
 
     Args:
         table: the file as read and fixed; its notes name the rows skipped while reading.

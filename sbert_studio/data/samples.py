@@ -1,4 +1,4 @@
-"""The bundled sample files and example texts, so that every tab does something on the first click."""
+"""The bundled sample files and example texts, which let every tab work without an upload."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FIELDS = ("id", "title", "kind", "description", "language")
 
 @dataclass(frozen=True)
 class Sample:
-    """One sample file: its stable id, display name, kind (``corpus``, or that of its examples), description and ISO 639-1 language."""
+    """A sample file: its stable id, display name, kind (``corpus``, or the kind of its examples), description and ISO 639-1 language."""
 
     id: str
     title: str
@@ -27,19 +27,19 @@ class Sample:
 
 
 def list_samples() -> list[Sample]:
-    """Return all samples in the order of their index; empty if the assets are not installed."""
+    """Return all samples in index order; empty if the assets are not installed."""
     index = ASSETS / "samples" / "index.json"
     if not index.is_file():
         return []
     return [
-        # By the bare name of the file: an index never points outside its folder.
+        # Only the base name is used, so that the index cannot refer to files outside its folder.
         Sample(path=index.parent / Path(entry["file"]).name, **{name: entry[name] for name in _FIELDS})
         for entry in json.loads(index.read_text(encoding="utf-8"))
     ]
 
 
 def get_sample(sample_id: str) -> Sample:
-    """Return the sample with that id, which must exist (else ``StudioError``)."""
+    """Return the sample with the given id; raise a ``StudioError`` if it does not exist."""
     samples = {sample.id: sample for sample in list_samples()}
     if sample_id not in samples:
         raise StudioError(
@@ -50,14 +50,14 @@ def get_sample(sample_id: str) -> Sample:
 
 
 def default_sample(language: str, *kinds: str) -> Sample | None:
-    """Return the first sample of these kinds in ``language``, else the first one in any language; ``None`` if there is none."""
+    """Return the first sample of these kinds in ``language``, else in any language; ``None`` if there is none."""
     matching = [sample for sample in list_samples() if sample.kind in kinds]
     return min(matching, key=lambda sample: sample.language != language, default=None)
 
 
 @dataclass(frozen=True)
 class SampleTexts:
-    """The texts of a newly opened page: two to compare, several to compare with each other, and a query for the first sample corpus."""
+    """Default texts of the page: two to compare, a list to compare with each other, and a query for the first sample corpus."""
 
     first: str
     second: str

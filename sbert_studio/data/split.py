@@ -1,4 +1,4 @@
-"""Split examples into training and held-out parts that share no text, by connected components of rows that share a text."""
+"""Split examples into training and held-out parts without shared texts, by connected components of rows that share a text."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ def split_examples(
     groups: bool = False,
     stratify: bool | None = None,
 ) -> tuple[Examples, Examples]:
-    """Split examples into (train, dev) without a text, ignoring case and spacing, in both.
+    """Split examples into (train, dev) so that no text, ignoring case and spacing, is in both.
 
-    Rows that share a text stay together; whole components are drawn in a seeded order while they fit. If one component holds nearly
-    everything, held-out rows are cut out of it, and the rows that share a text with them (at most a quarter of all) are in neither part.
-    Pairs that would all be held out with the same target are drawn again, one of each class or range of scores first, if that
-    leaves both parts with different targets.
+    Rows that share a text stay together: whole components are drawn in seeded random order while they fit. If one component contains nearly
+    all rows, held-out rows are cut out of it, and rows that share a text with them (at most a quarter of all) are in neither part. If all
+    held-out pairs would have the same target, they are drawn again with one of each class or score range first, provided that both parts
+    then have different targets.
 
     Args:
-        examples: what to divide.
-        dev_fraction: the held-out share of rows, in [0, 1); 0 gives an empty dev part.
-        seed: the same seed gives the same split.
+        examples: the examples to split.
+        dev_fraction: the share of rows to hold out, in [0, 1); 0 gives an empty dev part.
+        seed: random seed; the same seed gives the same split.
         max_dev: the maximum number of held-out rows.
         groups: also keep rows of the same group (:attr:`Examples.groups`) together.
         stratify: hold out classes (or ranges of scores) proportionally; None: for labelled pairs and labelled texts. At least two texts of
@@ -86,7 +86,7 @@ def make_folds(
 ) -> list[tuple[Examples, Examples]]:
     """Return k (train, dev) pairs for cross-validation; each row is held out once, and no text is in both parts of a fold.
 
-    Components, largest first, go to the fold with the fewest rows of their classes, then with the fewest rows.
+    Components, largest first, are assigned to the fold with the fewest rows of their classes, then with the fewest rows.
 
     Raises:
         StudioError: k is below 2, or there are fewer components than folds.
@@ -121,7 +121,7 @@ def has_single_target(examples: Examples) -> bool:
 
 
 def find_leaks(train: Examples, dev: Examples) -> np.ndarray:
-    """Return a mask, (n,) bool, of the rows of ``train`` that hold a text of ``dev``, ignoring case and spacing."""
+    """Return a mask, (n,) bool, of the rows of ``train`` that share a text with ``dev``, ignoring case and spacing."""
     seen = {normalize_text(text) for column in dev.texts for text in column}
     leaks = np.zeros(len(train), dtype=bool)
     for column in train.texts:
@@ -130,17 +130,17 @@ def find_leaks(train: Examples, dev: Examples) -> np.ndarray:
 
 
 def normalize_text(text: str) -> str:
-    """Fold case and collapse whitespace; texts that are equal afterwards are the same text for a split."""
+    """Fold case and collapse whitespace; texts that are then equal count as the same text."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
     return " ".join(text.casefold().split())
 
 
 def connected_rows(examples: Examples, groups: bool = False) -> np.ndarray:
-    """Return the connected component of each row, (n,) int64; rows are connected by a shared text or, if ``groups``, a shared group.
+    """Return the connected component of each row, (n,) int64; rows are connected by a shared text or, with ``groups``, by a shared group.
 
     Raises:
-        StudioError: ``groups`` is True and there are none.
+        StudioError: ``groups`` is True but the examples have none.
     """
     codes = [_text_codes(examples.texts)]
     if groups:
@@ -153,8 +153,8 @@ def connected_rows(examples: Examples, groups: bool = False) -> np.ndarray:
 def cluster_rows(texts: Sequence[Sequence[str]]) -> np.ndarray:
     """Return the cluster of each row, (n,) int64 from 0, for confidence intervals: rows that share a text are in one cluster.
 
-    If shared texts chain more than a fifth of the rows together, which does not mean that they are similar, only those of these rows that
-    are equal in all texts stay in one cluster.
+    If shared texts chain more than a fifth of the rows together, which does not imply that they are similar, only rows that are equal in
+    all texts stay in one cluster.
 
     Args:
         texts: columns of n texts.
@@ -169,11 +169,11 @@ def cluster_rows(texts: Sequence[Sequence[str]]) -> np.ndarray:
 
 
 def find_pair_classes(examples: Examples) -> np.ndarray | None:
-    """Return the class of each row of pairs that were made from texts with a category, (n,) int64; ``None`` for other examples.
+    """Return the class of each pair if the pairs were built from texts with a category, (n,) int64; ``None`` otherwise.
 
-    All texts of a category are positives of each other then, not only those in the same row. Groups are taken for categories if the rows
-    of each are connected by shared texts and share none with other groups, like the rings of ``classes_to_pairs``. The topics of
-    questions and answers are not: most of their rows share no text with another one.
+    All texts of a category are then positives of each other, not only those in the same row. Groups count as categories if the rows of
+    each group are connected by shared texts and share none with other groups, like the rings of ``classes_to_pairs``. Topics of questions
+    and answers do not: most of their rows share no text with another row.
     """
     if examples.kind not in ("positive_pairs", "triplets") or not examples.groups:
         return None
@@ -185,7 +185,7 @@ def find_pair_classes(examples: Examples) -> np.ndarray | None:
 
 
 def _components(codes: Sequence[np.ndarray], total: int) -> np.ndarray:
-    """Return the connected component of each row, (total,) int64. Each array holds codes of all rows, once or several times over."""
+    """Return the connected component of each row, (total,) int64. Each array contains codes of all rows, one or more times over."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -202,7 +202,7 @@ def _components(codes: Sequence[np.ndarray], total: int) -> np.ndarray:
 
 
 def _text_codes(texts: Sequence[Sequence[str]]) -> np.ndarray:
-    """Return a code for each text, column after column; a text has the same code in every column."""
+    """Return a code for each text, column by column; equal texts have the same code in every column."""
     return _codes([normalize_text(text) for column in texts for text in column])
 
 
@@ -232,10 +232,10 @@ def _strata(examples: Examples, stratify: bool | None) -> np.ndarray:
 def _draw_components(
     component: np.ndarray, strata: np.ndarray, target: int, generator: np.random.Generator, keep: int = 0, *, rare_first: bool = False
 ) -> np.ndarray:
-    """Draw whole components in a random order while their rows fit, both in total and within each stratum's share.
+    """Draw whole components in random order while their rows fit, both in total and within each stratum's share.
 
     Args:
-        keep: the number of rows of each stratum that are not drawn.
+        keep: the number of rows of each stratum that must not be drawn.
         rare_first: draw one component of each stratum before a second one of any, rare strata first.
     """
     members = _members(component)
@@ -271,7 +271,7 @@ def _rare_first(order: np.ndarray, members: Sequence[np.ndarray], strata: np.nda
 
 
 def _cut_rows(examples: Examples, target: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Return masks of rows to hold out, those whose texts are shared by few others first, and of the rows dropped for that."""
+    """Return masks of the rows to hold out, preferring texts shared by few other rows, and of the rows dropped as a result."""
     total = len(examples)
     codes = _text_codes(examples.texts).reshape(len(examples.texts), total).T
     frequency = np.bincount(codes.ravel())
@@ -296,7 +296,7 @@ def _cut_rows(examples: Examples, target: int, generator: np.random.Generator) -
 
 
 def _smallest_component(component: np.ndarray, limit: int) -> np.ndarray:
-    """Return a mask of the smallest component, empty if it has more than ``limit`` rows or half of all."""
+    """Return a mask of the smallest component; empty if it has more than ``limit`` rows or half of all rows."""
     sizes = np.bincount(component)
     smallest = int(sizes.argmin())
     fits = len(sizes) > 1 and sizes[smallest] <= min(limit, len(component) // 2)

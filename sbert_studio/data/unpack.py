@@ -1,4 +1,4 @@
-"""Unpack cells that hold several texts: the two lines of a pair, or the chats of preference data."""
+"""Unpacking of cells with several texts: the two lines of a pair, or the chats of preference data."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SPEAKER_KEYS = ("role", "from")
 
 
 def unpack_cells(table: Table) -> Table:
-    """Return the table with a column of its own for each text, and a note on each column that was unpacked."""
+    """Return the table with a separate column for each text, and a note on each unpacked column."""
     if len(table) < _LEAST_ROWS:
         return table
     for name in table.columns:
@@ -39,7 +39,7 @@ def unpack_cells(table: Table) -> Table:
 
 
 def _parse_column(table: Table, name: str, parse: Callable[[str], list[str]]) -> list[list[str]]:
-    """Return the texts of each cell; nothing unless every cell can be parsed, so that no text is lost."""
+    """Return the texts of each cell; empty unless every cell can be parsed, so that no text is lost."""
     if not all(parse(cell) for cell in table.texts(name)[:_SAMPLE_ROWS]):
         return []
     rows = [parse(cell) for cell in table.column(name)]
@@ -61,7 +61,7 @@ def _two_lines(cell: str) -> list[str]:
 
 
 def _turns(cell: str) -> list[str]:
-    """Return the texts of a JSON list of chat turns; empty if a cell is something else."""
+    """Return the texts of a JSON list of chat turns; empty if the cell is something else."""
     if not cell.startswith("[{"):
         return []
     try:

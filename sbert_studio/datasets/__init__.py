@@ -1,1 +1,1 @@
-"""Public benchmarks: their file layouts, searching folders for them, and the evaluation suites of the literature."""
+"""Public benchmarks: file layouts, dataset search in folders, and the evaluation suites of the literature."""

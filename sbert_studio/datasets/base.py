@@ -22,12 +22,12 @@ FolderFiles = Mapping[str, Path]
 
 @dataclass(frozen=True)
 class DatasetPart:
-    """The files that hold one split of one dataset.
+    """Files of one split of one dataset.
 
     Attributes:
         name: the name of the dataset, such as ``STS12``.
         split: one of :data:`SPLITS`.
-        files: in row order. One may be missing: reading then raises an error.
+        files: in row order. Reading raises an error if one is missing.
         section: distinguishes parts of the same dataset and split, such as ``matched``; usually empty.
     """
 
@@ -41,9 +41,9 @@ Part = TypeVar("Part", bound=DatasetPart)
 
 
 class DatasetLayout(ABC):
-    """The file layout of one dataset, or of several that are published in the same form.
+    """File layout of one dataset, or of several that are published in the same format.
 
-    A layout of one file per split sets :attr:`dataset` and :attr:`split_files`. A layout of tab-separated files with a header line sets
+    A layout with one file per split sets :attr:`dataset` and :attr:`split_files`. A layout of tab-separated files with a header line sets
     :attr:`header_start`, so that a single file is recognized by its first line, whatever its name, and read with all its columns.
 
     Attributes:
@@ -77,31 +77,33 @@ class DatasetLayout(ABC):
         return self.columns
 
     def subsets(self, part: Part) -> Mapping[str, Part]:
-        """Return the subsets of a part that have files of their own, by name; empty for most datasets."""
+        """Return the subsets of a part that have their own files, by name; empty for most datasets."""
         return {}
 
     def recognizes(self, name: str, first_lines: Sequence[str]) -> bool:
-        """Return True if a single file of this name and these first lines should be read by :meth:`read_file`."""
+        """Return True if a file with this name and these first lines should be read by :meth:`read_file`."""
         return bool(self.header_start and first_lines) and first_lines[0].lstrip("\ufeff").startswith(self.header_start)
 
     def read_file(self, path: Path, name: str, encoding: str | None) -> Content | None:
-        """Read a single file without the other files of the dataset, with all its columns under their own names.
+        """Read a single file without the other files of the dataset, with all its columns under their original names.
 
         Args:
-            name: the file's name as the user knows it.
-            encoding: the codec chosen by the user; None: detected.
+            name: the file name known to the user.
+            encoding: the codec chosen by the user; None: detect it.
 
         Returns:
             ``None`` if the file does not follow the layout.
 
         Raises:
-            StudioError: the file is useless without another one, which the message names.
+            StudioError: the file is unusable without another one, which the message names.
         """
         return read_unquoted(path, encoding or detect_codec(path))
 
 
 class LineLayout(DatasetLayout):
-    """A layout of one record per line in one file per part, without a header; read alone or with its dataset in the same way.
+    """Layout with one record per line and one file per part, without a header.
+
+    A file is read in the same way alone and with its dataset.
 
     Attributes:
         names: the column names.
@@ -113,7 +115,7 @@ class LineLayout(DatasetLayout):
 
     @abstractmethod
     def parse_line(self, path: Path, number: int, line: str, part: DatasetPart | None) -> Sequence[str]:
-        """Return the cells of a line that is not blank; ``part`` is None for a file that is read alone."""
+        """Return the cells of a non-blank line; ``part`` is None for a file that is read alone."""
 
     def read(self, part: DatasetPart) -> Content:
         return self._read_lines(part.files[0], None, part)

@@ -26,7 +26,7 @@ _NLI_COLUMNS = ("sentence1", "sentence2", "gold_label")
 class NaturalLanguageInference(DatasetLayout):
     """SNLI (Bowman et al. 2015) and MultiNLI (Williams et al. 2018): premise, hypothesis and the annotators' majority label.
 
-    ``snli_1.0_train.jsonl``, ``multinli_1.0_dev_matched.txt`` and so on; of the two formats of a file, ``.jsonl`` is read.
+    ``snli_1.0_train.jsonl``, ``multinli_1.0_dev_matched.txt`` and so on; if a file exists in both formats, ``.jsonl`` is read.
     """
 
     header_start = "gold_label\tsentence1_binary_parse\t"
@@ -38,7 +38,7 @@ class NaturalLanguageInference(DatasetLayout):
                 yield DatasetPart(_NLI_NAMES[match["set"]], _NLI_SPLITS[match["split"]], (path,), match["section"] or "")
 
     def read(self, part: DatasetPart) -> Content:
-        """Return ``premise, hypothesis, label``, and ``genre`` of MultiNLI; pairs without a majority label are skipped."""
+        """Return ``premise, hypothesis, label``, and ``genre`` for MultiNLI; pairs without a majority label are skipped."""
         (path,) = part.files
         genre = ["genre"] if part.name == "MultiNLI" else []
         rows = RowBuilder("premise", "hypothesis", "label", *genre)

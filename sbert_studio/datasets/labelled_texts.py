@@ -14,7 +14,7 @@ from ..i18n import _
 from .base import DatasetLayout, DatasetPart, FolderFiles, LineLayout, Split
 from .text_files import BLANK, RowBuilder, detect_codec, encoding_note, malformed, missing_file, text_lines
 
-# The files of the two classes of each dataset, under each of the names in use.
+# The files of the two classes of each dataset, under all common names.
 _POLARITY_FILES: dict[str, tuple[dict[str, str], ...]] = {
     "MR": ({"rt-polarity.neg": "negative", "rt-polarity.pos": "positive"},),
     "CR": ({"custrev.neg": "negative", "custrev.pos": "positive"},),
@@ -41,7 +41,7 @@ class BinaryClassification(DatasetLayout):
                     yield DatasetPart(dataset, "all", tuple(present[0].with_name(name) for name in files))
 
     def read(self, part: DatasetPart) -> Content:
-        """Return ``text, label``; rows are numbered through both files."""
+        """Return ``text, label``; rows are numbered consecutively across both files."""
         for path, other in (part.files, part.files[::-1]):
             if not path.is_file():
                 raise missing_file(path, other)
@@ -82,7 +82,7 @@ _SST_CLASSES = {"SST2": ("0", "1"), "SST5": ("0", "1", "2", "3", "4")}
 class StanfordSentiment(LineLayout):
     """Stanford Sentiment Treebank (Socher et al. 2013) as in SentEval: ``sentiment-train``, ``-dev`` and ``-test``.
 
-    A line is a sentence, a tab and its class, 0 being the most negative; of five classes in a folder called ``fine``, else of two.
+    A line is a sentence, a tab and its class, 0 being the most negative. Files in a folder called ``fine`` have five classes, others two.
     """
 
     split_files: ClassVar[Mapping[str, Split]] = {"sentiment-train": "train", "sentiment-dev": "dev", "sentiment-test": "test"}
@@ -112,7 +112,7 @@ _TREC_LINE = re.compile(rf"(?P<fine>(?P<coarse>{'|'.join(_TREC_CLASSES)}):\w+)\s
 
 
 class TREC(LineLayout):
-    """TREC question types (Li & Roth 2002), a question per line: ``DESC:manner How did serfdom develop …``."""
+    """TREC question types (Li & Roth 2002), one question per line: ``DESC:manner How did serfdom develop …``."""
 
     dataset = "TREC"
     split_files: ClassVar[Mapping[str, Split]] = {"train_5500.label": "train", "TREC_10.label": "test"}

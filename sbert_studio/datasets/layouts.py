@@ -1,4 +1,4 @@
-"""The list of known file layouts; a new one is a subclass of :class:`DatasetLayout` and an entry here."""
+"""List of known file layouts. To add one, subclass :class:`DatasetLayout` and add it here."""
 
 from __future__ import annotations
 
@@ -26,6 +26,6 @@ LAYOUTS: tuple[DatasetLayout, ...] = (
 
 
 def read_dataset_file(path: Path, name: str, first_lines: Sequence[str], encoding: str | None) -> Content | None:
-    """Read a file by the first layout that recognizes it, since general rules for quotes and commas would misread it; else ``None``."""
+    """Read a file with the first layout that recognizes it, because general rules for quotes and commas would misread it; else ``None``."""
     layout = next((layout for layout in LAYOUTS if layout.recognizes(name, first_lines)), None)
     return layout.read_file(path, name, encoding) if layout else None

@@ -44,7 +44,7 @@ def _check_score(path: Path, line: int, score: str, low: float = 0.0) -> None:
 class SemEvalSTS(DatasetLayout):
     """SemEval STS 2012–2017 (Agirre et al. 2012–2016): sentences in ``STS.input.X.txt``, gold scores line by line in ``STS.gs.X.txt``.
 
-    X is a subset, and a folder holds the subsets of a year. Pairs without a gold score are skipped.
+    X is a subset, and a folder contains the subsets of a year. Pairs without a gold score are skipped.
     """
 
     columns = _roles_0_5("subset")
@@ -61,7 +61,7 @@ class SemEvalSTS(DatasetLayout):
             yield DatasetPart(year, _sts_split(files[0].parent), files)
 
     def read(self, part: DatasetPart) -> Content:
-        """Return ``sentence1, sentence2, score, subset``; rows are numbered through the input files."""
+        """Return ``sentence1, sentence2, score, subset``; rows are numbered consecutively across the input files."""
         rows = RowBuilder(*_PAIR, "score", "subset")
         for inputs, gold in zip(part.files[::2], part.files[1::2], strict=True):
             _read_sts_subset(rows, inputs, gold)
@@ -153,7 +153,7 @@ def _sts_half(path: Path, half: str) -> Path:
 
 
 def _sts_year(path: Path) -> str:
-    """Return ``STS12`` and so on by the year in the file name, else in the names of the three folders around it; else ``STS``."""
+    """Return ``STS12`` and so on from the year in the file name, else in the names of its three parent folders; else ``STS``."""
     if year := _sts_match(path)["year"]:
         return f"STS{year[2:]}"
     for folder in list(reversed(path.resolve().parent.parts))[:3]:
@@ -175,7 +175,7 @@ _STSB_WIDTH = 7  # genre, file, year, id, score, two sentences; in some lines fo
 class STSBenchmark(LineLayout):
     """STS Benchmark (Cer et al. 2017): ``sts-train.csv``, ``sts-dev.csv`` and ``sts-test.csv``; tab-separated without a header.
 
-    The sources that some lines name are left out.
+    Some lines end with source columns, which are ignored.
     """
 
     columns = _roles_0_5("genre")
@@ -183,7 +183,7 @@ class STSBenchmark(LineLayout):
     fallbacks = ()
 
     def parts(self, folder: FolderFiles) -> Iterable[DatasetPart]:
-        """Yield each file of a split whose first line has the right form."""
+        """Yield the file of each split if its first line has the expected form."""
         for name, path in folder.items():
             stem, _unused, suffix = name.partition(".")
             if stem in _STSB_SPLITS and suffix in ("csv", "tsv", "txt") and _is_stsb_row(next(text_lines(path, "latin-1"), (0, ""))[1]):
@@ -209,7 +209,7 @@ def _is_stsb_row(line: str) -> bool:
 class SICK(DatasetLayout):
     """SICK (Marelli et al. 2014): relatedness 1–5 and entailment of sentence pairs, tab-separated with a header.
 
-    Either one file per split, as in SemEval 2014, or ``SICK.txt``, which in its newer version has a column with the split.
+    Either one file per split, as in SemEval 2014, or ``SICK.txt``, whose newer version has a column with the split.
     """
 
     dataset = "SICK"
@@ -218,7 +218,7 @@ class SICK(DatasetLayout):
     columns = Roles("scored_pairs", _PAIR, "score", 1.0, 5.0, note="scores 1–5, rescaled so that 1 becomes 0 and 5 becomes 1")
 
     def parts(self, folder: FolderFiles) -> Iterable[DatasetPart]:
-        """Yield the splits of ``SICK.txt`` if it names them, else the files of the splits, else ``SICK.txt`` as one part."""
+        """Yield the splits of ``SICK.txt`` if it has a split column, else the files of the splits, else ``SICK.txt`` as one part."""
         combined = folder.get("SICK.txt")
         if combined is not None and _SICK_SPLIT_COLUMN in _sick_header(combined):
             yield from (DatasetPart("SICK", split, (combined,)) for split in _SICK_SPLITS.values())
@@ -278,7 +278,7 @@ class ArgumentFacetSimilarity(DatasetLayout):
             yield DatasetPart("AFS", "all", files)
 
     def read(self, part: DatasetPart) -> Content:
-        """Return ``sentence1, sentence2, score, topic``; rows are numbered through the files."""
+        """Return ``sentence1, sentence2, score, topic``; rows are numbered consecutively across the files."""
         rows = RowBuilder(*_PAIR, "score", "topic")
         notes: list[Finding] = []
         for path in part.files:
@@ -299,7 +299,7 @@ class ArgumentFacetSimilarity(DatasetLayout):
 
 _AFS_TOPICS = {"ArgPairs_DP.csv": "death penalty", "ArgPairs_GC.csv": "gun control", "ArgPairs_GM.csv": "gay marriage"}
 _AFS_COLUMNS = (("sentence_1", "sentence1"), ("sentence_2", "sentence2"), ("regression_label",))
-# UTF-8 that was once read as Windows-1252 and written as Mac Roman, where three bytes stand for each of these characters.
+# UTF-8 that was decoded as Windows-1252 and written as Mac Roman, so that each of these characters takes three bytes.
 _AFS_DAMAGED = re.compile("‰Û([\x9dÏªÒÓ÷¢_])")
 _AFS_REPAIRED = {"Ï": "“", "\x9d": "”", "÷": "‘", "ª": "’", "Ò": "–", "Ó": "—", "¢": "•", "_": "…"}
 _WINDOWS_1252 = {code: sign for code in range(0x80, 0xA0) if (sign := bytes([code]).decode("cp1252", "ignore"))}
@@ -323,7 +323,7 @@ class WikipediaSections(DatasetLayout):
     columns = Roles("triplets", ("anchor", "positive", "negative"))
 
     def parts(self, folder: FolderFiles) -> Iterable[DatasetPart]:
-        """Yield one file per split. The header decides, because many datasets use these file names."""
+        """Yield one file per split, identified by the header, because many datasets use these file names."""
         return [part for part in super().parts(folder) if set(_TRIPLET_TEXTS) <= set(_csv_header(part.files[0]))]
 
     def read(self, part: DatasetPart) -> Content:

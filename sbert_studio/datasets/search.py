@@ -28,7 +28,7 @@ class FoundDataset(DatasetPart):
 
     @cached_property
     def roles(self) -> Roles:
-        """The roles of the table's columns; results are also reported by group (subset, genre or topic)."""
+        """Roles of the table's columns; results are also reported by group (subset, genre or topic)."""
         return self.layout.roles(self)
 
     @property
@@ -38,7 +38,7 @@ class FoundDataset(DatasetPart):
 
     @cached_property
     def table(self) -> Table:
-        """The rows, with the skipped lines in the notes; rows of several files are numbered consecutively."""
+        """Rows of the dataset, with the skipped lines in the notes; rows of several files are numbered consecutively."""
         content = self.layout.read(self)
         return Table(self.title, content.names, content.lines, content.notes, content.data)
 
@@ -54,11 +54,11 @@ class FoundDataset(DatasetPart):
 def find_datasets(path: str | Path) -> list[FoundDataset]:
     """Return the datasets that a file belongs to, or those in a folder and its subfolders.
 
-    The other files of a dataset are expected next to a file: the scores of ``STS.input.X.txt`` in ``STS.gs.X.txt``. Results are sorted
+    The other files of a dataset are expected in the same folder: the scores of ``STS.input.X.txt`` in ``STS.gs.X.txt``. Results are sorted
     by name and split.
 
     Raises:
-        StudioError: ``path`` does not exist, or the folder holds too many files.
+        StudioError: ``path`` does not exist, or the folder contains too many files.
     """
     path = Path(path).expanduser()
     if path.is_file():
@@ -71,7 +71,7 @@ def find_datasets(path: str | Path) -> list[FoundDataset]:
 
 @dataclass(frozen=True)
 class OfficialSplits:
-    """The official splits of a dataset; ``evaluated`` is the test split, else the dev split, or the whole of a dataset without splits."""
+    """Official splits of a dataset. ``evaluated`` is the test split, else the dev split, or all of a dataset without splits."""
 
     evaluated: FoundDataset
     train: FoundDataset | None = None
@@ -81,7 +81,7 @@ class OfficialSplits:
 def find_official_splits(path: Path) -> list[OfficialSplits]:
     """Return the official splits of the datasets that a file belongs to, or of those in a folder.
 
-    A file of a train split gives none, because naming it means just this file.
+    Empty for the file of a train split: a user who selects it wants just this file.
     """
     datasets = [dataset for dataset in find_datasets(path) if dataset.split != "train"]
     with_test = {_key(dataset) for dataset in datasets if dataset.split == "test"}

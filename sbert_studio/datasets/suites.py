@@ -1,4 +1,4 @@
-"""Evaluation suites of the literature: their parts, and finding these in files and folders."""
+"""Evaluation suites of the literature: their parts, and the search for them in files and folders."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class SuitePart:
     Attributes:
         name: the name under which its scores are reported.
         rows: the number of rows of the published scores.
-        stems: further names of its file, without the suffix, case-insensitive.
-        common: names that other datasets use too, such as ``test``; they count only in a folder named after the suite.
-        substitutes: names of files that may replace it, as ``common``; the results mention it.
-        unit: what a row is, in the singular.
+        stems: alternative names of its file, without the suffix, case-insensitive.
+        common: names that other datasets also use, such as ``test``; they count only in a folder named after the suite.
+        substitutes: names of files that may replace it, used like ``common``; the results mention the replacement.
+        unit: what a row represents, in the singular.
         train_rows: the number of training rows of the published scores, in a ``train`` file next to it; 0 if nothing is trained.
     """
 
@@ -60,14 +60,14 @@ class Suite:
 
     Attributes:
         name: its id.
-        title: what it is, and the paper.
+        title: a description with the paper.
         parts: its files; empty for a suite of suites.
         folders: possible names of its folder, case-insensitive.
         suites: the names of the suites it consists of.
         task: the evaluation task of its parts.
-        kind: the kind of the examples, if it is not the usual one of the task.
+        kind: the kind of examples, if it differs from the default of the task.
         group: the column of groups, for a task that reports scores by group.
-        dataset: the name in :mod:`sbert_studio.datasets` of the dataset as its authors publish it; the suite's name if empty.
+        dataset: the name of the original dataset in :mod:`sbert_studio.datasets`; the suite's name if empty.
         split: the split of that dataset to evaluate on.
         scale: the scores of the least and the most similar pairs; None unless the pairs are scored.
     """
@@ -113,7 +113,7 @@ SUITES: dict[str, Suite] = _load_suites()
 
 
 def get_suite(name: str) -> Suite:
-    """Return the suite of that name, case-insensitive, which must exist (else ``StudioError``)."""
+    """Return the suite with the given name, case-insensitive; raise a ``StudioError`` if it does not exist."""
     names = {known.casefold(): known for known in SUITES}
     key = names.get(name.strip().casefold())
     if key is None:
@@ -122,7 +122,7 @@ def get_suite(name: str) -> Suite:
 
 
 def expand_suite(suite: Suite) -> list[Suite]:
-    """Return the suites that have files: the suite itself, or those it consists of."""
+    """Return the suites that have files: the suite itself, or its members."""
     return [SUITES[name] for name in suite.suites] or [suite]
 
 
@@ -132,9 +132,9 @@ class FoundPart:
 
     Attributes:
         read: returns its table; called once.
-        roles: the roles of the columns; ``None``: to be inferred, with scores on the suite's scale.
-        substitute: the name of the file that replaces it, if one does.
-        train, dev: return the rows that a task is trained on, and those for choosing its settings, if there are any.
+        roles: the roles of the columns; ``None``: infer them, with scores on the suite's scale.
+        substitute: the name of the file used instead, if any.
+        train, dev: return the rows for training and for choosing the settings, if the task needs them.
     """
 
     suite: Suite
@@ -160,9 +160,9 @@ class MissingPart:
 
 @dataclass(frozen=True)
 class SuiteSearch:
-    """Search for suites in files and folders, whose tables ``read`` reads.
+    """Search for suites in files and folders; ``read`` reads a file as a table.
 
-    ``is_only`` is True if no other suite is searched, so that a file name shared by several suites is this one's.
+    ``is_only`` is True if no other suite is searched, so that a file name shared by several suites is attributed to this one.
     """
 
     paths: tuple[Path, ...]
@@ -171,13 +171,15 @@ class SuiteSearch:
 
     @cached_property
     def official(self) -> list[OfficialSplits]:
-        """The datasets in the form in which their authors publish them; none in a folder of too many files."""
-        from .search import find_official_splits  # not above: the command line lists the suites without loading the table readers
+        """Datasets in their original format; empty for a folder with too many files."""
+        from .search import (
+            find_official_splits,
+        )  # imported here so that the command line can list the suites without loading the table readers
 
         return self._collect(find_official_splits)
 
     def splits(self, dataset: str) -> list[Split]:
-        """Return the splits of a dataset that are there, including those that are not evaluated on."""
+        """Return the splits of a dataset that were found, including those that are not used for evaluation."""
         from .search import find_datasets
 
         return list(dict.fromkeys(one.split for one in self._collect(find_datasets) if one.name == dataset))
@@ -258,7 +260,7 @@ def _find_suite(suite: Suite, search: SuiteSearch) -> dict[str, FoundPart]:
 
 
 def _find_originals(suite: Suite, search: SuiteSearch) -> Iterator[FoundPart]:
-    """Find parts in the dataset as its authors publish it: its subsets, or the whole dataset if the suite has one part.
+    """Find parts in the dataset's original format: its subsets, or the whole dataset if the suite has one part.
 
     A part with training rows also needs the train split.
     """
@@ -288,8 +290,8 @@ def _reader(dataset: FoundDataset) -> Callable[[], Table]:
 def _find_tables(suite: Suite, search: SuiteSearch) -> Iterator[FoundPart]:
     """Find parts as tables, named after the part, in a folder named after the suite; or anywhere if the name is unambiguous.
 
-    A part with training rows needs ``train`` next to ``test``; ``dev`` is optional. A path may be a table itself, the folder of the
-    suite, or a folder that contains it. Folders of other suites are skipped, since 2013 and 2014 both have ``headlines``.
+    A part with training rows needs ``train`` next to ``test``; ``dev`` is optional. A path may be a table, the folder of the suite, or a
+    folder that contains it. Folders of other suites are skipped, because 2013 and 2014 both have ``headlines``.
     """
     in_suite_folders, elsewhere = _tables_by_folder(suite, search.paths)
     for part in suite.parts:

@@ -1,4 +1,4 @@
-"""Read the files of public datasets: usually one record per line, with quotation marks that have no special meaning."""
+"""Readers for the files of public datasets: usually one record per line, in which quotation marks have no special meaning."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def encoding_note(codec: str) -> tuple[Finding, ...]:
 
 
 def text_lines(path: Path, codec: str = "utf-8-sig") -> Iterator[tuple[int, str]]:
-    """Yield (line number from 1, line without its end); only a line feed ends a line."""
+    """Yield (line number from 1, line without its line feed); no other character ends a line."""
     number = 0
     try:
         with path.open(encoding=codec, newline="\n") as source:
@@ -87,7 +87,7 @@ def comma_separated(
     """Yield (record number, stripped cells of ``columns`` and ``optional``) of a CSV file; the header is record 1, as in a spreadsheet.
 
     Args:
-        columns: for each column its possible names, case-insensitive.
+        columns: for each column, its possible names, case-insensitive.
         optional: names of columns whose cells are blank if they are missing.
     """
     csv.field_size_limit(LONGEST_CELL)
@@ -119,7 +119,7 @@ def comma_separated(
 
 
 def read_unquoted(path: Path, codec: str) -> Content | None:
-    """Read all columns of a tab-separated file; ``None`` if a line is not as wide as the header, so that the file was changed."""
+    """Read all columns of a tab-separated file; ``None`` if a line and the header differ in width, which means that the file was modified."""
     lines = text_lines(path, codec)
     names = next(lines, (0, ""))[1].split("\t")
     rows = RowBuilder(*names)
@@ -141,7 +141,7 @@ def malformed(path: Path, line: int, problem: str, hint: str = DOWNLOAD_AGAIN) -
 
 
 def missing_column(path: Path, name: str, header: Sequence[str]) -> StudioError:
-    """Return the error that a file has no column ``name``."""
+    """Return the error for a file without a column called ``name``."""
     return StudioError(
         _("{name} has no column {name2}", name=path.name, name2=repr(name)),
         _("its first line names {header}", header=", ".join(header)[:200]),
@@ -149,7 +149,7 @@ def missing_column(path: Path, name: str, header: Sequence[str]) -> StudioError:
 
 
 def missing_file(path: Path, other: Path | None = None) -> StudioError:
-    """Return the error that ``path`` does not exist, which ``other`` needs."""
+    """Return the error for a missing file ``path`` that ``other`` depends on."""
     if other is None:
         return StudioError(_("there is no file {path}", path=path), "check the path")
     return StudioError(
@@ -170,9 +170,9 @@ def missing_texts(*texts: str) -> str:
 
 
 class RowBuilder:
-    """Collect the rows of one or several files, and the lines that are skipped with the reason.
+    """Collect the rows of one or more files, and the skipped lines with the reason.
 
-    Rows are numbered as the lines of their file; the numbers of a second file continue those of the first.
+    Rows are numbered by line; the numbers of a second file continue those of the first.
     """
 
     def __init__(self, *columns: str) -> None:
@@ -183,7 +183,7 @@ class RowBuilder:
         self._file, self._offset, self._last = "", 0, 0
 
     def start_file(self, path: Path) -> None:
-        """Begin the next file; the following line numbers are counted in it."""
+        """Begin the next file; subsequent line numbers refer to it."""
         self._file, self._offset = path.name, self._last
         self._offsets[path.name] = self._last
 

@@ -1,4 +1,4 @@
-"""Check columns: swapped or constant columns, number formats, class balance and size."""
+"""Checks of columns: swapped or constant columns, number formats, class balance and size."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from ..schema.numbers import mixes_percentages, number_form, numbers_of, parse_n
 from .context import CheckContext
 
 _MIN_ROWS, _FEW_ROWS = 8, 100
-_MAX_IMBALANCE = 10  # rows of the most common class for one of a rare class
+_MAX_IMBALANCE = 10  # maximum ratio of the most common class to a rare class
 _SAME_SCORE_SHARE = 0.9
-_POSITIVE_SCORE = 0.6  # as in the conversions
+_POSITIVE_SCORE = 0.6  # same threshold as in the conversions
 _SAMPLE_SIZE = 2_000
 _MIN_TRIPLETS, _REVERSED_SHARE, _REVERSED_GAP = 10, 0.75, 0.15
 _SEED = 12
@@ -28,7 +28,7 @@ _FORMS = {"percent": "as percentages", "fraction": "as fractions", "number": "as
 
 
 def check_swapped_columns(context: CheckContext) -> Iterator[Finding]:
-    """Report a text column called "score" and a score column called "text", and positives that are farther away than negatives."""
+    """Report a text column named "score", a score column named "text", and positives that are less similar than negatives."""
     roles, table = context.roles, context.table
     if roles.target and profile_column(roles.target, ()).is_named_text and not profile_column(roles.target, ()).is_named_target:
         for name in roles.texts:
@@ -64,13 +64,13 @@ def _reversed_triplets(context: CheckContext) -> tuple[int, ...]:
 
 
 def _word_overlap(a: str, b: str) -> float:
-    """Return the Jaccard similarity of the words, or of the characters of texts without spaces."""
+    """Return the Jaccard similarity of the words, or of the characters for scripts without spaces."""
     first, second = (set(_WORD.findall(text.casefold())) if " " in text else set(text.casefold()) for text in (a, b))
     return len(first & second) / max(1, len(first | second))
 
 
 def check_swapped_cells(context: CheckContext) -> Iterator[Finding]:
-    """Report rows with the score in a text column and the text in the score column."""
+    """Report rows whose score is in a text column and vice versa."""
     roles, table = context.roles, context.table
     if roles.kind != "scored_pairs" or roles.target is None:
         return
@@ -92,7 +92,7 @@ def check_swapped_cells(context: CheckContext) -> Iterator[Finding]:
 
 
 def check_number_forms(context: CheckContext) -> Iterator[Finding]:
-    """Report scores in another form than most, such as 80% or 4/5 for 0.8: each form has a scale of its own, unless both are on 0–1."""
+    """Report scores written differently from most, such as 80% or 4/5 next to 0.8: each form has its own scale, unless both fit 0–1."""
     roles, table = context.roles, context.table
     if roles.kind != "scored_pairs" or roles.target is None:
         return
@@ -124,7 +124,7 @@ def check_number_forms(context: CheckContext) -> Iterator[Finding]:
 
 
 def check_constant_columns(context: CheckContext) -> Iterator[Finding]:
-    """Report a column with the same cell in every row, and two text columns with the same texts."""
+    """Report columns with the same value in every row, and two text columns with identical texts."""
     roles, examples = context.roles, context.examples
     if len(examples) < 2:
         return
@@ -144,7 +144,7 @@ def check_constant_columns(context: CheckContext) -> Iterator[Finding]:
 
 
 def _as_positive_pairs(context: CheckContext) -> Fix | None:
-    """Return the fix that drops a target column which rates all pairs as similar."""
+    """Return a fix that drops a target column in which all pairs are rated as similar."""
     roles, targets = context.roles, context.examples.targets
     assert roles.target is not None and targets is not None
     is_positive = targets[0] >= _POSITIVE_SCORE if roles.kind == "scored_pairs" else is_yes(roles.labels[int(targets[0])])
@@ -156,7 +156,7 @@ def _as_positive_pairs(context: CheckContext) -> Fix | None:
 
 
 def check_balance(context: CheckContext) -> Iterator[Finding]:
-    """Report classes ten times rarer than the most common one, labels that no row has, and scores that are nearly all the same."""
+    """Report classes ten times rarer than the most common one, labels without rows, and scores that are nearly constant."""
     examples, labels = context.examples, context.roles.labels
     if examples.targets is None or not len(examples):
         return
@@ -191,7 +191,7 @@ def _check_score_balance(context: CheckContext, targets: np.ndarray) -> Iterator
 
 
 def _rebalance(context: CheckContext, sizes: np.ndarray, rare: list[int], rows: tuple[int, ...]) -> Fix | None:
-    """Undersample the common classes to ten rows for each of the rarest one, or drop the rare classes if they have hardly any rows."""
+    """Undersample the common classes to ten rows for each row of the rarest class, or drop rare classes with very few rows."""
     if sizes[rare].min() >= _MIN_ROWS:
         return _undersample(context, _MAX_IMBALANCE * int(sizes[rare].min()))
     if len(rare) < np.count_nonzero(sizes) - 1:
@@ -201,7 +201,7 @@ def _rebalance(context: CheckContext, sizes: np.ndarray, rare: list[int], rows: 
 
 
 def _undersample(context: CheckContext, limit: int) -> Fix:
-    """Keep at most ``limit`` rows of each target, drawn with a fixed seed."""
+    """Keep at most ``limit`` rows of each target, sampled with a fixed seed."""
     targets = context.examples.targets
     assert targets is not None
     generator, dropped = np.random.default_rng(_SEED), []
@@ -217,7 +217,7 @@ def _undersample(context: CheckContext, limit: int) -> Fix:
 
 
 def check_singletons(context: CheckContext) -> Iterator[Finding]:
-    """Report categories with a single text, which has no other text to be similar to."""
+    """Report categories with a single text, which cannot form a positive pair."""
     targets = context.examples.targets
     if context.roles.kind != "labelled_texts" or targets is None:
         return
@@ -233,7 +233,7 @@ def check_singletons(context: CheckContext) -> Iterator[Finding]:
 
 
 def check_size(context: CheckContext) -> Iterator[Finding]:
-    """Report files with fewer than 100 examples: too few to learn much from or to measure a reliable held-out score."""
+    """Report files with fewer than 100 examples: too few for training and for a reliable held-out score."""
     number = len(context.examples)
     if number < _MIN_ROWS:
         yield Finding("error", _("only {usable_rows}: too few to train on", usable_rows=count(number, "usable row")), context.all_rows)

@@ -58,25 +58,25 @@ _CHECKS: tuple[Callable[[CheckContext], Iterable[Finding]], ...] = (
     check_singletons,
     check_size,
 )
-# Their fixes depend on which rows are the most similar: they offer none while a question is open.
+# Their fixes depend on which end of the scale is similar: offer none while a question is unanswered.
 _NEEDS_DIRECTION = (check_contradictions, check_self_pairs)
 _SEVERITY_ORDER = {"error": 0, "warning": 1, "info": 2}
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The format and the problems of a file.
+    """Detected format and problems of a file.
 
     Attributes:
-        roles: the roles of the columns, inferred or given.
+        roles: the roles of the columns, inferred or specified.
         rows: the number of rows of the file.
         examples: its usable rows.
-        findings: the most severe first.
-        account: the report of the file's rows; those usable for training are used.
-        questions: what only the owner can answer; empty if everything is certain.
-        why: the reasons for the roles, a sentence each.
-        dev_examples: the usable rows of the held-out file, if there is one that can be used.
-        dev_account: the report of its rows.
+        findings: the findings, most severe first.
+        account: the row report of the file; rows usable for training count as used.
+        questions: questions that only the user can answer; empty if nothing is ambiguous.
+        why: the reasons for the roles, one sentence each.
+        dev_examples: the usable rows of the held-out file; None without a usable held-out file.
+        dev_account: the row report of the held-out file.
     """
 
     roles: Roles
@@ -95,7 +95,7 @@ class Diagnosis:
 
     @property
     def errors(self) -> tuple[Finding, ...]:
-        """The findings that forbid training."""
+        """Findings that prevent training."""
         return tuple(finding for finding in self.findings if finding.severity == "error")
 
     @property
@@ -107,11 +107,11 @@ class Diagnosis:
 
     @cached_property
     def offers(self) -> tuple[PossibleConversion, ...]:
-        """The possible conversions; none while a question is open, because a conversion would settle it silently."""
+        """Possible conversions; none while a question is unanswered, because a conversion would silently decide it."""
         return () if self.questions else find_conversions(self.examples)
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data for JSON; ``dev_account`` only if there is a held-out file."""
+        """Return plain data for JSON; ``dev_account`` is included only if there is a held-out file."""
         return {
             "kind": self.roles.kind,
             "certain": self.certain,
@@ -143,17 +143,17 @@ def diagnose(
 
     Args:
         table: the file.
-        roles: the roles of its columns, with which no question is open; or the user's choices; or a reading; None: inferred.
-        dev: the held-out file, to look for texts in both.
+        roles: the roles of its columns (no questions remain), the user's overrides, or an inferred schema; None: infer them.
+        dev: the held-out file, checked for overlap with the training file.
         tokenize: returns the number of tokens of each text, including special tokens.
         max_tokens: the maximum sequence length of the model.
         languages: ISO 639-1 codes of the model's languages, such as ``("en",)``; None: unknown.
-        multilingual: the multilingual model to propose; empty if none is installed.
-        similar: a model's cosine similarities, for inferring the roles; None: without a model.
+        multilingual: the multilingual model to suggest; empty if none is installed.
+        similar: a model's cosine similarities, used to infer the roles; None: infer them without a model.
         progress: called with (done, total) in rows.
 
     Raises:
-        StudioError: the table gives no examples of any kind, or no row is usable.
+        StudioError: the table contains no examples of any kind, or no usable rows.
     """
     if isinstance(roles, Roles):
         reading = InferredSchema(roles)
@@ -183,7 +183,7 @@ def _by_severity(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def drop_each_row_once(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Restrict each fix that drops rows to the rows that no earlier fix drops."""
+    """Restrict each fix that drops rows to rows that no earlier fix drops."""
     dropped: set[int] = set()
     restricted = []
     for finding in findings:

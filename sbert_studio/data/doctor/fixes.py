@@ -1,4 +1,4 @@
-"""Apply the fixes of findings to a table. Rows are given by spreadsheet row number, so that fixes can follow each other."""
+"""Application of fixes to a table. Rows are identified by spreadsheet row number, so that fixes can be applied one after another."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ..loading.table import Table
 from ..schema.numbers import numbers_of
 from ..schema.roles import SchemaOverrides
 
-_MOST_ESCAPES = 3  # times that an export may have escaped a text
+_MOST_ESCAPES = 3  # maximum number of times that an export may have escaped a text
 _HIDDEN = re.compile(r"(?is)<!--.*?-->|<(script|style)\b[^<>]*>.*?</\1\s*>")
-# Tags by name, since <name> may be a placeholder; inline ones are within words.
+# Known tag names only, because <name> may be a placeholder. Inline tags may occur within words.
 _TAG = re.compile(
     r"(?i)</?(?:(?P<inline>a|abbr|b|code|em|font|i|mark|s|small|span|strong|sub|sup|u)|article|blockquote|body|br|center|dd|div|dl|dt|"
     r"figcaption|figure|footer|form|h[1-6]|head|header|hr|html|iframe|img|input|label|li|link|main|meta|nav|ol|p|pre|script|section|style|"
@@ -32,7 +32,7 @@ def apply_fix(table: Table, fix: Fix) -> Table:
     """Return the table with one fix applied.
 
     Raises:
-        StudioError: there is no such fix, or it does not fit this table.
+        StudioError: the fix is unknown or does not apply to this table.
     """
     apply = _FIXES.get(fix.name)
     if apply is None:
@@ -55,16 +55,16 @@ def apply_fix(table: Table, fix: Fix) -> Table:
 def apply_all_fixes(
     table: Table, overrides: SchemaOverrides, examine: Callable[[Table, SchemaOverrides], Sequence[Finding]]
 ) -> tuple[Table, SchemaOverrides, tuple[Finding, ...]]:
-    """Apply the fixes of all findings, and examine again until there are no more.
+    """Apply the fixes of all findings, and repeat until there are no more findings with a fix.
 
-    Fixes that change cells or columns come first, one at a time and each only once, because other problems may vanish with them; then all
-    rows to be dropped are dropped together.
+    Fixes that change cells or columns are applied first, one at a time and each only once, because they may resolve other findings.
+    Then all rows to be dropped are dropped together.
 
     Returns:
-        the fixed table, what of ``overrides`` still applies, and the findings whose fixes were applied, in order.
+        the fixed table, the ``overrides`` that still apply, and the findings whose fixes were applied, in order.
 
     Raises:
-        StudioError: no row would be left.
+        StudioError: no rows would remain.
     """
     solved: list[Finding] = []
     tried: set[str] = set()
@@ -106,7 +106,7 @@ def _swap_cells(table: Table, values: Mapping[str, Any]) -> Table:
 
 
 def _average_scores(table: Table, values: Mapping[str, Any]) -> Table:
-    """Replace each set of rows by its first row with their mean score."""
+    """Replace each group of rows by its first row, with the mean of the scores."""
     name = values["column"]
     cells, scores = table.column(name), numbers_of(table.column(name))
     dropped: list[int] = []
@@ -132,7 +132,7 @@ def _change_texts(change: Callable[[str], str]) -> _Apply:
 
 
 def remove_markup(text: str) -> str:
-    """Remove HTML tags, comments, scripts and styles and decode character entities; return texts without HTML unchanged."""
+    """Remove HTML tags, comments, scripts and styles, and decode character entities. Texts without HTML are returned unchanged."""
     plain = text
     for _unused in range(_MOST_ESCAPES):
         if not ("<" in plain or "&" in plain):
@@ -145,7 +145,7 @@ def remove_markup(text: str) -> str:
 
 
 def repair_mojibake(text: str) -> str:
-    """Decode UTF-8 that was read as Windows-1252 (``cafÃ©`` → ``café``); return other texts unchanged."""
+    """Repair UTF-8 that was decoded as Windows-1252 (``cafÃ©`` → ``café``). Other texts are returned unchanged."""
     for codec in ("cp1252", "latin-1"):
         try:
             return text.encode(codec).decode("utf-8")

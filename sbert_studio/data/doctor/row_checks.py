@@ -1,4 +1,4 @@
-"""Check rows: duplicates, contradictions, leaks, long texts, languages and encoding damage."""
+"""Checks of rows: duplicates, contradictions, leaks, long texts, languages and encoding errors."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from .fixes import remove_markup, repair_mojibake
 
 _FOREIGN_SHARE = 0.2
 _LONG_SHARE = 0.05
-# The first bytes of two- and three-byte UTF-8 sequences, as Windows-1252 and Latin-1 show them, and a following byte.
+# Lead bytes of two- and three-byte UTF-8 sequences decoded as Windows-1252 or Latin-1, followed by a continuation byte.
 _MOJIBAKE = re.compile(
     "[\u00c2-\u00f4][\u0080-\u00bf\u0152\u0153\u0160\u0161\u0178\u017d\u017e\u0192\u02c6\u02dc\u2013-\u203a\u20ac\u2122]"
 )
 
 
 def check_duplicates(context: CheckContext) -> Iterator[Finding]:
-    """Report rows that repeat an earlier one exactly, or except for case, spacing and punctuation."""
+    """Report rows that repeat an earlier row exactly, or except for case, spacing and punctuation."""
     exact, targets = context.exact_keys, context.examples.targets
     keys = exact
     if targets is not None:
@@ -53,7 +53,7 @@ def check_duplicates(context: CheckContext) -> Iterator[Finding]:
 
 
 def check_contradictions(context: CheckContext) -> Iterator[Finding]:
-    """Report the same pair with different labels, or with scores more than a fifth of the scale apart."""
+    """Report identical pairs with different labels, or with scores that differ by more than a fifth of the scale."""
     targets = context.examples.targets
     if targets is None:
         return
@@ -75,7 +75,7 @@ def check_contradictions(context: CheckContext) -> Iterator[Finding]:
 
 
 def check_self_pairs(context: CheckContext) -> Iterator[Finding]:
-    """Report texts paired with themselves if that teaches nothing or claims that a text is dissimilar to itself."""
+    """Report texts paired with themselves if the pair carries no information or is marked as dissimilar."""
     kind, texts, targets = context.roles.kind, context.examples.texts, context.examples.targets
     if kind in ("sentences", "labelled_texts"):
         return
@@ -97,7 +97,7 @@ def check_self_pairs(context: CheckContext) -> Iterator[Finding]:
 
 
 def check_leaks(context: CheckContext) -> Iterator[Finding]:
-    """Report training rows with a text of the held-out file, which would inflate the held-out score."""
+    """Report training rows that contain a text of the held-out file, which would inflate the held-out score."""
     if context.dev is None:
         return
     rows = context.rows(np.flatnonzero(find_leaks(context.examples, context.dev)))
@@ -111,11 +111,11 @@ def check_leaks(context: CheckContext) -> Iterator[Finding]:
 
 
 def check_length(context: CheckContext) -> Iterator[Finding]:
-    """Report texts with more tokens than the model reads, and the number of tokens that are cut off."""
+    """Report texts longer than the model's maximum sequence length, and the number of truncated tokens."""
     if context.tokenize is None or context.max_tokens is None:
         return
     limit = context.max_tokens
-    # A token is at least one byte, so short texts need no tokenizer; 8 leaves room for special tokens.
+    # A token has at least one byte, so short texts need not be tokenized; 8 leaves room for special tokens.
     long = sorted({text for column in context.examples.texts for text in column if len(text.encode("utf-8", "replace")) + 8 > limit})
     excess = {text: tokens - limit for text, tokens in zip(long, context.tokenize(long), strict=True) if tokens > limit} if long else {}
     if excess:
@@ -131,7 +131,7 @@ def check_length(context: CheckContext) -> Iterator[Finding]:
 
 
 def check_language(context: CheckContext) -> Iterator[Finding]:
-    """Report texts in a language that the model was not trained on, if they are a fifth of the rows or more."""
+    """Report texts in a language that the model was not trained on, if they make up at least a fifth of the rows."""
     if not context.languages:
         return
     language = detect_main_language([text for column in context.examples.texts for text in column])
@@ -163,7 +163,7 @@ def check_language(context: CheckContext) -> Iterator[Finding]:
 
 
 def check_mojibake(context: CheckContext) -> Iterator[Finding]:
-    """Report UTF-8 that was read as Windows-1252 (``cafÃ©``), and characters that are lost (U+FFFD)."""
+    """Report UTF-8 that was decoded as Windows-1252 (``cafÃ©``), and lost characters (U+FFFD)."""
     garbled: set[int] = set()
     lost: set[int] = set()
     columns = []
@@ -186,7 +186,7 @@ def check_mojibake(context: CheckContext) -> Iterator[Finding]:
 
 
 def check_markup(context: CheckContext) -> Iterator[Finding]:
-    """Report HTML tags and character entities, which help-desk and web exports leave in texts."""
+    """Report HTML tags and character entities, which are common in help-desk and web exports."""
     found: set[int] = set()
     columns = []
     for name, column in zip(context.roles.texts, context.examples.texts, strict=True):

@@ -1,1 +1,1 @@
-"""Files of every supported format, read into a table of text columns."""
+"""Readers: files of every supported format become tables of text columns."""

@@ -1,4 +1,4 @@
-"""The conventions of annotation tools and benchmarks in JSON: Argilla, Label Studio, Prodigy and BEIR."""
+"""JSON conventions of annotation tools and benchmarks: Argilla, Label Studio, Prodigy and BEIR."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _PRODIGY_NAMES = ("answer", "_task_hash", *_PRODIGY_LABELS)
 
 
 def is_beir_corpus(values: Sequence[Any]) -> bool:
-    """Return whether some rows are those of a BEIR corpus, whose documents have a title beside their text."""
+    """Return whether some rows come from a BEIR corpus, whose documents have a title and a text."""
     return all(isinstance(value, Mapping) and _BEIR_KEYS <= set(value) <= _BEIR_KEYS | _BEIR_EXTRA for value in values)
 
 
 def read_conventions(content: Content) -> Content:
-    """Leave out what an annotator rejected, and read the values of annotations in cells of JSON text."""
+    """Skip rows that an annotator rejected, and extract the values of annotations stored as JSON text."""
     return _read_json_answers(_drop_rejected(content))
 
 
@@ -42,7 +42,7 @@ def _drop_rejected(content: Content) -> Content:
     labelled = any(len(set(cells)) > 1 for name, cells in values.items() if name in _PRODIGY_LABELS)
     if not set(answers) <= _PRODIGY_ANSWERS or not (labelled or "_task_hash" in values):
         return content
-    # With no label, or a single one, "accept" and "reject" are the labels themselves.
+    # Without labels, or with only one, "accept" and "reject" are the labels.
     rejected = np.isin(answers, ["reject", "ignore"] if labelled else ["ignore"])
     if not rejected.any() or rejected.all():
         return content
@@ -68,10 +68,10 @@ def _read_json_answers(content: Content) -> Content:
 
 
 def answers_of(key: str, annotations: Sequence[Any]) -> tuple[dict[str, list[str]], bool] | None:
-    """Return the annotators' answers to each question and whether all could be read; None for a list that holds no annotations.
+    """Return the annotators' answers to each question and whether all could be read; None if the list contains no annotations.
 
-    Argilla lists ``{"value", "user_id"}`` under a question's name, or ``{"values": {question: {"value"}}}``, or plain answers under
-    ``question.responses``; Label Studio lists ``{"result": [{"from_name", "value": …}]}``.
+    Argilla stores ``{"value", "user_id"}`` under a question's name, ``{"values": {question: {"value"}}}``, or plain answers under
+    ``question.responses``; Label Studio stores ``{"result": [{"from_name", "value": …}]}``.
     """
     if key.endswith((".responses", ".responses.users", ".responses.status")) and len(annotations) > 1:
         return {key: [cell_text(one) for one in annotations]} if key.endswith(".responses") else {}, True
@@ -96,7 +96,7 @@ def answers_of(key: str, annotations: Sequence[Any]) -> tuple[dict[str, list[str
 
 
 def answer_of(value: Any) -> str | None:
-    """Return an annotator's answer: a plain value, or the one under a key such as ``rating`` or ``choices``; None for anything else."""
+    """Return an annotator's answer: a plain value, or the value of a key such as ``rating`` or ``choices``; None for anything else."""
     if isinstance(value, Mapping):
         (only,) = value if len(value) == 1 else (None,)
         return answer_of(value[only]) if only in _ANSWER_KEYS else None
@@ -110,7 +110,7 @@ def answer_of(value: Any) -> str | None:
 
 
 def agree(answers: Sequence[str]) -> str | None:
-    """Return the mean of numbers, or the answer given most often; None if two answers are given equally often."""
+    """Return the mean of numeric answers, or the most frequent answer; None if there is a tie."""
     if len(set(answers)) == 1:
         return answers[0]
     numbers = [parse_number(answer) for answer in answers]

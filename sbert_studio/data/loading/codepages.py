@@ -1,7 +1,7 @@
-"""Detection of encodings from before UTF-8: the code page that best explains some bytes, and those that fit as well.
+"""Detection of legacy encodings: the code page that best explains the bytes, and others that fit equally well.
 
-Letter statistics come from chardet. They are restricted to the code pages under which the bytes read as words of one script, because
-statistics alone confuse related code pages on short files.
+Letter statistics come from chardet. Candidates are limited to code pages under which the bytes decode to words of a single script,
+because statistics alone confuse related code pages on short files.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ LABELS = {
     "cp1258": "Windows-1258 (Vietnamese)",
     "cp874": "Windows-874 (Thai)",
 }
-"""Python's codecs with the names that people know."""
+"""Python codecs and their common names."""
 
-# What chardet calls them, where that is not Python's name; a narrower character set is read by the wider one that contains it.
+# chardet's names where they differ from Python's; a character set is read with a superset that contains it.
 _ALIASES = {
     "euc_jis_2004": "euc_jp", "big5": "big5hkscs", "big5_hkscs": "big5hkscs", "iso_2022_jp": "iso2022_jp", "macroman": "mac_roman",
     "iso_8859_5": "iso8859_5", "iso_8859_2": "iso8859_2", "iso_8859_7": "iso8859_7", "tis_620": "cp874", "euc_kr": "cp949",
@@ -51,15 +51,15 @@ _ALIASES = {
 _LANGUAGE_WEIGHT, _CODEC_WEIGHT = {"is": 0.4}, {"cp1252": 1.2}  # chardet overrates Icelandic; most files are in Windows-1252
 _ALWAYS_TRIED = ("cp932", "gb18030", "big5hkscs", "cp949", "euc_jp", "cp1251", "koi8_r", "cp1252", "cp1250")
 _LATIN = frozenset({"cp1252", "cp1250", "iso8859_2", "cp1254", "cp1257", "cp1258"})
-_RARE_CODECS = frozenset({"mac_roman", "cp850", "cp852", "cp866"})  # of DOS and the old Macintosh
+_RARE_CODECS = frozenset({"mac_roman", "cp850", "cp852", "cp866"})  # code pages of DOS and classic Mac OS
 _RARE_CODEC_PENALTY = 0.2
-_PLAUSIBLE_MARGIN, _SCRIPT_MARGIN = 0.15, 0.05  # how much less plausible than the best a code page may read
-_NEAR, _NEAR_LATIN, _NEAR_LATIN_OF_FEW = 0.94, 0.85, 0.7  # share of the best confidence that makes a rival
+_PLAUSIBLE_MARGIN, _SCRIPT_MARGIN = 0.15, 0.05  # maximum plausibility deficit relative to the best code page
+_NEAR, _NEAR_LATIN, _NEAR_LATIN_OF_FEW = 0.94, 0.85, 0.7  # share of the best confidence from which a code page counts as an alternative
 _FEW_WORDS, _MOST_WORDS = 30, 2_000
 _MOST_RIVALS = 3
 
 _RUN = re.compile(r"[A-Za-z\u0080-\U0010ffff]*[\u0080-\U0010ffff][A-Za-z\u0080-\U0010ffff]*")
-# A letter of some Latin code page: not the dashes, dots and quotation marks that all of them have in the same places.
+# Letters of Latin code pages, without the dashes, dots and quotation marks that have the same codes in all of them.
 _LATIN_WORD = re.compile(rb"[A-Za-z]*(?![A-Za-z])[A-Za-z\x80\x83\x88\x8a\x8c-\x90\x98\x9a\x9c-\x9f\xa1-\xff]+")
 _SIGNS_IN_WORDS = frozenset("¶§†‡•‰·¡¿")
 _MONEY = frozenset("£€¥¢")
@@ -67,20 +67,20 @@ _MEASURE = re.compile(r"[A-Za-z]{0,3}[²³]")
 _ONE_LETTER_WORDS = frozenset("àáèéìíòóôåäøöýœ")
 _CYRILLIC_VOWELS, _CYRILLIC_RARE = frozenset("аеёиоуыэюяіїєў"), frozenset("ѓђљњќћџѕј")
 _EASTERN = frozenset({"CJK", "HIRAGANA", "KATAKANA", "HANGUL"})
-# Lead bytes of the frequent ideographs, which each national standard puts first.
+# Lead bytes of the frequent ideographs, which come first in each national standard.
 _FREQUENT_LEADS = {"cp932": (0x88, 0x97), "euc_jp": (0xB0, 0xCF), "gb18030": (0xB0, 0xD7), "big5hkscs": (0xA4, 0xC6)}
 _WRONG, _UNLIKELY, _NEUTRAL, _LIKELY, _RIGHT = 0.0, 0.3, 0.5, 0.9, 1.0
 
 
 def detect_codepage(sample: bytes) -> tuple[str, tuple[str, ...]]:
-    """Return the likeliest codec of :data:`LABELS`, and at most three rivals under which the bytes read differently and as plausibly.
+    """Return the most likely codec of :data:`LABELS`, and up to three alternatives that decode the bytes differently but as plausibly.
 
     Args:
-        sample: lines with bytes beyond ASCII that are not UTF-8.
+        sample: lines with non-ASCII bytes that are not UTF-8.
     """
     codec, rivals = _choose_codec(sample)
     if codec in _LATIN:
-        # A few Hungarian, Czech or Turkish words would drown in the English around them: only words beyond ASCII count, each once.
+        # Count only distinct non-ASCII words: a few Hungarian, Czech or Turkish words would be outnumbered by the English around them.
         codec, latin = _choose_latin(sample, codec)
         rivals = [*latin, *(rival for rival in rivals if rival not in _LATIN)]
     return codec, tuple(rivals[:_MOST_RIVALS])
@@ -101,7 +101,7 @@ def _choose_codec(sample: bytes) -> tuple[str, list[str]]:
     if rare and "cp1252" in texts and texts["cp1252"] != texts[best]:
         rivals = ["cp1252", *(codec for codec in rivals if codec != "cp1252")]
     if len(_words_beyond_ascii(texts[best])) < _FEW_WORDS:
-        # Statistics say little about a few words: also offer, for each other script, the code page under which they read best.
+        # Statistics are unreliable for a few words: for each other script, also offer the most plausible code page.
         scripts = {_main_script(texts[best]): best}
         for codec in sorted((codec for codec in _ALWAYS_TRIED if codec in texts), key=lambda codec: -fit[codec]):
             if fit[codec] >= fit[best] - _SCRIPT_MARGIN:
@@ -111,7 +111,7 @@ def _choose_codec(sample: bytes) -> tuple[str, list[str]]:
 
 
 def _choose_latin(sample: bytes, supposed: str) -> tuple[str, list[str]]:
-    """Choose among the Latin code pages; keep ``supposed`` if the words give no evidence."""
+    """Choose among the Latin code pages; return ``supposed`` if the words provide no evidence."""
     words = b" ".join(dict.fromkeys(word for word in _LATIN_WORD.findall(sample) if _is_latin_word(word, supposed)))
     texts = {codec: text for codec in sorted(_LATIN) if (text := _decode(words, codec)) is not None}
     fit = {codec: _plausibility(text, codec) for codec, text in texts.items()}
@@ -122,7 +122,7 @@ def _choose_latin(sample: bytes, supposed: str) -> tuple[str, list[str]]:
     best = min(scores, key=lambda codec: (odd[codec], -scores[codec], codec != supposed))
     western = texts.get("cp1252", texts[best])
     differing = [word for word, other in zip(western.split(), texts[best].split(), strict=False) if word != other]
-    # Words that English borrows, such as "café", tell nothing about the language of a file.
+    # English loanwords such as "café" say nothing about the language of a file.
     if "cp1252" in scores and differing and all(word.lower() in WORDS["borrowed"] for word in differing):
         best = "cp1252"
     least = scores.get(best, 0.0) * (_NEAR_LATIN_OF_FEW if len(differing) == 1 else _NEAR_LATIN)
@@ -131,13 +131,13 @@ def _choose_latin(sample: bytes, supposed: str) -> tuple[str, list[str]]:
 
 
 def _is_latin_word(word: bytes, codec: str) -> bool:
-    # Behind two letters, a byte counts that is a letter in any Latin code page.
+    # After two letters, count a byte that is a letter in any Latin code page.
     pages = _LATIN if len(word) > 2 and word[:2].isalpha() else (codec,)
     return any(sign.isalpha() for page in pages for sign in word.decode(page, "ignore") if not sign.isascii())
 
 
 def _confidence(sample: bytes) -> dict[str, float]:
-    """Return chardet's confidence in each codec that it names, in [0, 1] before weighting."""
+    """Return chardet's confidence in each codec, in [0, 1] before weighting."""
     import chardet
 
     scores: dict[str, float] = {}
@@ -151,20 +151,20 @@ def _confidence(sample: bytes) -> dict[str, float]:
 
 
 def _decode(sample: bytes, codec: str) -> str | None:
-    """Return the text if at most one character in two hundred beyond ASCII does not fit."""
+    """Return the decoded text, or None if more than one in two hundred non-ASCII characters does not fit."""
     text = sample.decode(codec, "replace")
     beyond = sum(not character.isascii() for character in text)
     return text if text.count("\ufffd") * 200 <= beyond else None
 
 
 def _plausibility(text: str, codec: str) -> float:
-    """Return how much the words beyond ASCII look like words, as a mean in [0, 1]; 1 where there is none."""
+    """Return how word-like the non-ASCII words are, as a mean in [0, 1]; 1 if there are none."""
     words = _words_beyond_ascii(text)
     return sum(_word_plausibility(word, codec) for word in words) / len(words) if words else _RIGHT
 
 
 def _words_beyond_ascii(text: str) -> list[str]:
-    """Return the different words with a letter or sign beyond ASCII, split at punctuation."""
+    """Return the distinct words with non-ASCII letters or symbols, split at punctuation."""
     words: dict[str, None] = {}
     for run in _RUN.findall(text):
         parts = "".join(" " if unicodedata.category(sign)[0] in "PZ" and sign not in _SIGNS_IN_WORDS else sign for sign in run).split()
@@ -175,7 +175,7 @@ def _words_beyond_ascii(text: str) -> list[str]:
 
 
 def _main_script(text: str) -> str:
-    """Return the script of most letters beyond ASCII, ``EASTERN`` for those of China, Japan and Korea, ``""`` for none."""
+    """Return the script of most non-ASCII letters, ``EASTERN`` for Chinese, Japanese and Korean scripts, ``""`` if there are none."""
     scripts = (_script(sign) for word in _words_beyond_ascii(text) for sign in word if not sign.isascii())
     counts = Counter("EASTERN" if script in _EASTERN else script for script in scripts if script)
     return counts.most_common(1)[0][0] if counts else ""
@@ -183,7 +183,7 @@ def _main_script(text: str) -> str:
 
 @lru_cache(maxsize=20_000)
 def _script(sign: str) -> str:
-    """Return ``LATIN``, ``CYRILLIC``, ``CJK``, …, or ``""`` for what is not a letter."""
+    """Return ``LATIN``, ``CYRILLIC``, ``CJK``, …; ``""`` if the character is not a letter."""
     return unicodedata.name(sign, "").partition(" ")[0] if unicodedata.category(sign)[0] in "LM" else ""
 
 
@@ -193,7 +193,7 @@ def _word_plausibility(word: str, codec: str) -> float:
     scripts = {_script(sign) for sign in word}
     if scripts & _EASTERN:
         ideographs = [_ideograph_plausibility(sign, codec) for sign in word if not sign.isascii()]
-        # Two ASCII letters in a row: an apostrophe was taken for the first half of an ideograph.
+        # Two ASCII letters in a row: an apostrophe was read as the lead byte of an ideograph.
         return _WRONG if re.search("[A-Za-z]{2}", word) else sum(ideographs) / len(ideographs)
     if scripts == {""}:
         return _RIGHT if set(word) <= _MONEY else _LIKELY if codec in _FREQUENT_LEADS or codec == "cp949" else _NEUTRAL
@@ -208,8 +208,8 @@ def _is_word(word: str, script: str) -> bool:
     has_word_case = word.islower() or word.isupper() or (word[:1].isupper() and not any(sign.isupper() for sign in word[1:]))
     if script == "LATIN":
         accented = sum(not sign.isascii() for sign in word)
-        ending_inside = any(sign in "ìòù" for sign in word[:-1].lower())  # these end words of Italian, and the French "où"
-        short = len(word) == 1 and word.lower() not in _ONE_LETTER_WORDS  # what stands beside a figure is seldom a letter
+        ending_inside = any(sign in "ìòù" for sign in word[:-1].lower())  # these end Italian words, and the French "où"
+        short = len(word) == 1 and word.lower() not in _ONE_LETTER_WORDS  # a character next to a digit is rarely a letter
         return not short and has_word_case and accented <= max(1, len(word) / 2) and not ending_inside
     if script == "CYRILLIC":
         letters = set(word.lower())
@@ -240,7 +240,7 @@ def _ideograph_plausibility(sign: str, codec: str) -> float:
 
 
 def _count_odd(text: str) -> int:
-    """Count characters beyond ASCII that nobody writes there: control characters, signs and capitals inside words."""
+    """Count non-ASCII characters in implausible positions: control characters, and symbols and capitals inside words."""
     odd = 0
     for before, sign, after in zip(" " + text, text, text[1:] + " ", strict=False):
         if not sign.isascii():

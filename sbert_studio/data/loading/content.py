@@ -1,4 +1,4 @@
-"""Columns of text with row numbers, as every reader returns them, and a log of the rows that needed repair."""
+"""Text columns with row numbers, as returned by every reader, and a log of the rows that needed repair."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from ..questions import Question
 from ..schema.names import word_lists, word_set
 
 Record = tuple[int, Sequence[str]]
-"""(row number as a spreadsheet shows it, cells); a record without cells is a blank row."""
+"""(row number as a spreadsheet shows it, cells). A record without cells is a blank row."""
 
 WORDS = {name: word_set(words) for name, words in word_lists("readers").items()}
-"""The word lists of the readers."""
+"""Word lists used by the readers."""
 
 MOST_COLUMNS = 1_000
 MOST_ROWS = 10_000_000
 MOST_CHARACTERS = 500_000_000
-"""Of all cells together, each row counted: a small file can repeat one text until it fills all memory."""
+"""Maximum number of characters in all cells together, counting every row: a small file can repeat one text until memory is full."""
 
 _CHUNK_ROWS = 8_192
 _CHUNK_CHARACTERS = 1 << 24
@@ -42,7 +42,7 @@ _EVENTS: dict[str, tuple[Severity, str, bool, str]] = {
     "quote": ("warning", "with a quotation mark that is never closed; it was read as part of the text", True, ""),
     "literal": ("info", "with quotation marks that do not pair up; they were read as part of the text", False, ""),
 }
-"""Event → severity, message behind "n rows", whether a fix offers to leave the rows out, why they are left out already."""
+"""Event → severity, message after "n rows", whether a fix to skip the rows is offered, and why the rows are already skipped."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,11 +50,11 @@ class Content:
     """The content of a file.
 
     Attributes:
-        names: the column names, all different.
+        names: the column names, all distinct.
         data: a pyarrow table of strings.
-        lines: (n,) int64, the number of each row.
+        lines: (n,) int64, the row numbers.
         notes: observations about the file.
-        doubts: questions that its owner has to answer.
+        doubts: questions for the user.
     """
 
     names: tuple[str, ...]
@@ -66,11 +66,11 @@ class Content:
 
 @dataclass
 class RowLog:
-    """Row numbers by the event that happened while the row was read.
+    """Log of events while rows are read.
 
     Attributes:
         rows: the row numbers of each event of ``_EVENTS``.
-        spans: how many lines of the file a row was read from, for rows whose lines could be rows of their own.
+        spans: the number of lines that a row was read from, for rows whose lines could be separate rows.
     """
 
     rows: dict[str, list[int]] = field(default_factory=dict)
@@ -81,7 +81,7 @@ class RowLog:
         self.rows.setdefault(event, []).append(row)
 
     def add_blank(self, row: int) -> None:
-        """Log a blank row; it is reported only if :meth:`end_gap` follows, because blank rows at the end of a file do not matter."""
+        """Log a blank row. It is reported only if :meth:`end_gap` follows, because trailing blank rows are ignored."""
         self._gap = range(self._gap.start if self._gap else row, row + 1)
 
     def end_gap(self) -> bool:
@@ -115,7 +115,7 @@ class RowLog:
 
 
 class ColumnBuilder:
-    """Collect rows of ``width`` cells into chunked pyarrow string columns, holding at most one chunk as Python strings."""
+    """Collect rows of ``width`` cells into chunked pyarrow string columns; at most one chunk is kept as Python strings."""
 
     def __init__(self, width: int) -> None:
         self.width = width
@@ -125,7 +125,7 @@ class ColumnBuilder:
         self._chunks: list[list[Any]] = []
 
     def append(self, line: int, cells: Sequence[str]) -> None:
-        """Add a row; raise a StudioError if a cell, or the text read so far, is too long."""
+        """Append a row; raise a StudioError if a cell, or the text read so far, is too long."""
         self._rows.append(cells)
         self._lines.append(line)
         size = sum(map(len, cells))
@@ -138,7 +138,7 @@ class ColumnBuilder:
             self._flush()
 
     def widen(self, width: int) -> None:
-        """Expect ``width`` cells a row from here on; the rows so far are blank in the new columns."""
+        """Expect ``width`` cells per row from now on; earlier rows are blank in the new columns."""
         check_width(width)
         self._flush()
         self.width = width
@@ -172,7 +172,7 @@ def string_array(cells: Sequence[str]) -> Any:
 
 
 def check_cell_length(characters: int, row: int) -> None:
-    """Raise a StudioError that names the row if a cell has more characters than ``LONGEST_CELL``."""
+    """Raise a StudioError with the row number if a cell has more than ``LONGEST_CELL`` characters."""
     if characters > LONGEST_CELL:
         message = _(
             "a cell holds {characters} characters; at most {longest_cell} are read",
@@ -183,7 +183,7 @@ def check_cell_length(characters: int, row: int) -> None:
 
 
 def check_total_length(characters: int, row: int) -> None:
-    """Raise a StudioError if the rows up to ``row`` hold more than :data:`MOST_CHARACTERS` characters together."""
+    """Raise a StudioError if the rows up to ``row`` have more than :data:`MOST_CHARACTERS` characters in total."""
     if characters > MOST_CHARACTERS:
         message = _(
             "the texts have {characters} characters by row {row}; at most {most_characters} are read from one file",

@@ -1,4 +1,6 @@
-"""Text files: CSV, TSV and the like, with stray quotes and decimal commas repaired, and one text a line, with or without labels."""
+"""Text files: CSV, TSV and similar, with repair of stray quotes and decimal commas; and plain text with one text per line, optionally
+labelled.
+"""
 
 from __future__ import annotations
 
@@ -40,19 +42,19 @@ _DECIMAL_PART = re.compile(r"\d{1,8}")
 
 
 _FASTTEXT_LABELS = re.compile(r"(?:__label__\S+\s+)+")
-_LABEL_AT_END = re.compile(r"(.*\S)@(\w[\w-]{0,30})", re.DOTALL)  # behind a blank, it is a mention
+_LABEL_AT_END = re.compile(r"(.*\S)@(\w[\w-]{0,30})", re.DOTALL)  # after a space, it is a mention
 _MOST_LABELS = 20
 
 
 def read_csv(source: TableFile, progress: Progress | None = None) -> Content:
-    """Read a delimited text file in one pass, in bounded memory.
+    """Read a delimited text file in a single pass, in bounded memory.
 
-    Rows are numbered by record, as a spreadsheet counts: line breaks inside quotes do not count, blank lines do.
+    Rows are numbered by record, as in a spreadsheet: line breaks inside quotes do not count; blank lines do.
 
     Raises:
-        StudioError: the file is binary, holds no rows or two tables, or a cell is too long.
+        StudioError: the file is binary, has no rows or two tables, or a cell is too long.
     """
-    csv.field_size_limit(LONGEST_CELL)  # the module's own limit is 131,072
+    csv.field_size_limit(LONGEST_CELL)  # the default limit of the csv module is 131,072
     start = source.first_lines()
     if not any(line.strip() for line in start):
         raise StudioError(_("{name} holds no text", name=source.path.name), "give a file with at least one row of text")
@@ -109,7 +111,7 @@ def _declared_delimiter(line: str) -> str | None:
 
 @dataclass(frozen=True)
 class _RecordShape:
-    """The width of whole records, and the positions of cells that are numbers in nearly every one."""
+    """Number of cells of complete records, and the positions of cells that are numbers in nearly all records."""
 
     dialect: Dialect
     width: int
@@ -133,11 +135,11 @@ class _RecordShape:
         return False
 
     def are_records(self, lines: Sequence[str]) -> bool:
-        """Return whether the lines of one record are records themselves, which a stray quotation mark joined."""
+        """Return whether the lines of one record are separate records that were joined by a stray quotation mark."""
         fitting = sum(map(self.fits, lines))
         if self.numeric:
             return fitting >= max(2, 0.6 * len(lines))
-        # Without numbers the evidence is weaker, most of all for two cells, as any sentence with a comma has.
+        # Without numbers the evidence is weaker, especially for two cells, which any sentence with a comma has.
         return len(lines) >= (4 if self.width > 2 else 6) and fitting >= 0.8 * len(lines)
 
     def may_be_records(self, lines: Sequence[str]) -> bool:
@@ -145,7 +147,7 @@ class _RecordShape:
 
 
 def _records(lines: Lines, dialect: Dialect, log: RowLog, shape: _RecordShape, skip: int) -> Iterator[Record]:
-    """Yield records with their numbers. If quotes do not pair up, the record's first line is cut again with literal quotes."""
+    """Yield records with their numbers. If quotes are unbalanced, the record's first line is split again with literal quotes."""
     stream = iter(lines)
     for _unused in range(skip):
         next(stream)
@@ -157,7 +159,7 @@ def _records(lines: Lines, dialect: Dialect, log: RowLog, shape: _RecordShape, s
         number += 1
         try:
             cells = next(reader, None)
-        except csv.Error:  # a cell beyond the limit, or a quote that was opened and not closed for a million characters
+        except csv.Error:  # a cell is too long, or a quote is still open after a million characters
             _check_first_line(pending, dialect, width, number)
             cells, unclosed = [], True
         else:
@@ -179,11 +181,11 @@ def _records(lines: Lines, dialect: Dialect, log: RowLog, shape: _RecordShape, s
 
 
 def _cut_literally(pending: Sequence[str], dialect: Dialect, width: int, unclosed: bool, shape: _RecordShape) -> list[str] | None:
-    """Return the cells of the first pending line with literal quotes if the record's quotes cannot be meant, else None.
+    """Return the cells of the first pending line, with literal quotes, if the quotes of the record cannot be delimiters; else None.
 
-    They cannot if a quote is never closed or the lines of the record are records themselves. If the first line is whole without
-    them, they cannot either if they make the record too short or too long, if text follows a closing quote, or if every line of a
-    tabbed record is whole.
+    They cannot be if a quote is never closed, or if the lines of the record are complete records. If the first line is complete when
+    quotes are literal, they also cannot be if they make the record too short or too long, if text follows a closing quote, or if every
+    line of a tab-separated record is complete.
     """
     cells = dialect.split(pending[0])
     if unclosed or (len(pending) > 1 and shape.are_records(pending)):
@@ -200,21 +202,21 @@ def _cut_literally(pending: Sequence[str], dialect: Dialect, width: int, unclose
 
 
 def _check_first_line(pending: Sequence[str], dialect: Dialect, width: int, row: int) -> None:
-    # A cell is too long, unless its first line is a whole row once its quotes are literal.
+    # The cell is too long, unless its first line is a complete row with literal quotes.
     for line in pending[:1]:
         cells = [] if len(line) > LONGEST_CELL else dialect.split(line)
         if not cells or (width > 1 and len(cells) != width):
             check_cell_length(max(LONGEST_CELL + 1, sum(map(len, pending))), row)
 
 
-# Decimal commas in a file that is separated by commas -------------------------------------------------------------------
+# Decimal commas in comma-separated files -------------------------------------------------------------------
 
 
 def _decimal_columns(layout: Layout, chosen: bool | None) -> tuple[int, ...]:
-    """Return the positions of the columns whose numbers were cut at their decimal commas.
+    """Return the positions of columns whose numbers were split at their decimal commas.
 
-    They are the only ones for which every row of the sample gets as many cells as the header has names once the halves are joined; if
-    several fit, a StudioError is raised. Without a header, they are looked for only if the owner chose decimal commas.
+    These are the only columns for which joining the halves gives every row of the sample as many cells as the header; if several choices
+    fit, a StudioError is raised. Without a header, they are searched only if the user chose decimal commas.
     """
     rows = [cells for _, cells in layout.body]
     if not rows or not (layout.header or chosen):
@@ -267,7 +269,7 @@ def _join_halves(row: Sequence[str], width: int, columns: tuple[int, ...]) -> li
 
 
 def _ask_decimals(layout: Layout, columns: tuple[int, ...]) -> tuple[Question, ...]:
-    """Ask whether two neighbouring whole numbers are one number, unless the file makes it certain."""
+    """Ask whether two adjacent integers are one decimal number, unless the file is unambiguous."""
     rows = layout.body
     width = len(layout.names)
     if columns:
@@ -300,13 +302,13 @@ def _are_scores(layout: Layout, columns: tuple[int, ...]) -> bool:
 
 
 def read_text(source: TableFile, progress: Progress | None = None) -> Content:
-    """Read a text file as a column ``text``; rows have the numbers of their lines, and blank lines are left out and reported.
+    """Read a text file as a column ``text``. Rows are numbered by line; blank lines are skipped and reported.
 
-    A file in which every line has the same number of tabs is a table, and so is one whose first line names well-known columns. If every
-    line begins with ``__label__…``, as in fastText files, or ends with ``@`` and one of a few words, the labels become a column.
+    A file is read as a table if every line has the same number of tabs, or if its first line contains well-known column names. If every
+    line starts with ``__label__…``, as in fastText files, or ends with ``@`` and one of a few words, the labels become a column.
 
     Raises:
-        StudioError: the file is binary or holds no text.
+        StudioError: the file is binary or contains no text.
     """
     start = source.first_lines()
     candidates = find_candidates(start, ".txt")
@@ -343,7 +345,7 @@ def read_text(source: TableFile, progress: Progress | None = None) -> Content:
 
 
 def _have_labels_at_end(lines: Sequence[str]) -> bool:
-    """Return whether every line ends with ``@`` and a word that other lines end with too, as in the Financial PhraseBank."""
+    """Return whether every line ends with ``@`` and a recurring word, as in the Financial PhraseBank."""
     found = [match[2] for line in lines if (match := _LABEL_AT_END.fullmatch(line.strip()))]
     labels = set(found)
     return len(found) == len(lines) and 1 < len(labels) <= min(_MOST_LABELS, len(lines) // 2)
@@ -363,7 +365,7 @@ def _has_consistent_tabs(lines: Sequence[str]) -> bool:
 
 
 def _is_table(candidate: DialectCandidate) -> bool:
-    """Return whether a .txt file is a table: names stand above the rows, or no text would contain its separators."""
+    """Return whether a .txt file is a table: it has a header, or its separators do not occur in ordinary text."""
     rare = candidate.dialect.delimiter in ("|||", "||", "::")
     consistent = candidate.share > 0.98 and (rare or (candidate.score >= PLAIN_HEADER and candidate.dialect.delimiter != ","))
     return consistent or candidate.score >= NAMED_HEADER

@@ -1,4 +1,4 @@
-"""Detection of a delimited file's dialect: how its cells are separated and quoted."""
+"""Detection of the dialect of a delimited file: how cells are separated and quoted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..schema.names import is_known_name
 from .headers import is_comment, looks_like_names, names_one_column
 
 NO_DELIMITER = "\x1f"
-"""The delimiter of a file with one column: a control character that no text contains."""
+"""Delimiter of a file with one column: a control character that no text contains."""
 
 DELIMITER_NAMES = {
     ",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars", "  ": "blanks", "|||": "three bars", "||": "two bars", "::": "colons",
@@ -33,30 +33,30 @@ DELIMITER_BY_SUFFIX = {".tsv": "\t", ".tab": "\t", ".csv": ",", ".txt": "\t"}
 _CURLY_QUOTES = {"“": "”", "„": "“", "«": "»", "”": "”"}
 _MARKDOWN_RULE = re.compile(r"[\s|:+=-]*-[\s|:+=-]*")
 
-_CONSISTENT = 0.6  # least share of records of one width
-_CERTAIN = 0.95  # share from which records of three cells or more are a table whatever stands above them
+_CONSISTENT = 0.6  # minimum share of records with the same width
+_CERTAIN = 0.95  # share from which records with three or more cells are a table even without a header
 _FAMILIAR_SCORE, _NAMED_SCORE, _PREAMBLE_SCORE = 1.0, 0.3, -0.3
 _DELIMITER_SCORE = {"\t": 0.2, "|||": 0.4, "|": 0.1, "||": 0.3}
 NAMED_HEADER = 1.6
-"""A score from which familiar names stand above most records."""
+"""Minimum score with a header of familiar names above most records."""
 PLAIN_HEADER = 1.28
-"""A score from which names stand above all records."""
+"""Minimum score with a header above all records."""
 _SHOWN_ROWS = 2
 _LONGEST_SHOWN = 120
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """Rules that cut a line into cells.
+    """Rules for splitting a line into cells.
 
     Attributes:
-        delimiter: one character, or ``"  "`` (two blanks or more), ``|||``, ``||`` or ``::``.
+        delimiter: one character, or ``"  "`` (two or more spaces), ``|||``, ``||`` or ``::``.
         quote: the quotation mark around cells that contain the delimiter.
-        strip: blanks beside the delimiter are not part of the cells.
-        escaped: a quotation mark inside a cell is written with a backslash instead of doubled.
-        curly: typographic quotation marks surround the cells.
-        framed: every line begins and ends with the delimiter, as in Markdown.
-        decimals: whether commas between digits may be decimal commas; None is detected.
+        strip: whether spaces around the delimiter are removed.
+        escaped: whether quotation marks inside a cell are escaped with a backslash instead of doubled.
+        curly: whether cells are enclosed in typographic quotation marks.
+        framed: whether every line starts and ends with the delimiter, as in Markdown.
+        decimals: whether commas between digits may be decimal commas; None: detect.
     """
 
     delimiter: str
@@ -69,21 +69,21 @@ class Dialect:
 
     @property
     def character(self) -> str:
-        """Character between the cells of a prepared line."""
+        """Character that separates the cells of a prepared line."""
         return NO_DELIMITER if self.delimiter in _LONG_DELIMITERS else self.delimiter
 
     def reader(self, lines: Iterable[str], **options: Any) -> Iterator[list[str]]:
-        """Return a csv reader of ``lines``; it raises ``csv.Error`` for a cell beyond the csv module's limit."""
+        """Return a csv reader of ``lines``; it raises ``csv.Error`` for cells beyond the csv module's limit."""
         if self.escaped or self.curly or self.framed or self.delimiter in _LONG_DELIMITERS:
             lines = map(self._prepare, lines)
         return csv.reader(lines, delimiter=self.character, quotechar=self.quote, skipinitialspace=self.strip, **options)
 
     def cells(self, record: list[str]) -> list[str]:
-        """Return the cells of a csv record without the blanks around them, if they are not part of the cells."""
+        """Return the cells of a csv record, stripped if the dialect says so."""
         return [cell.strip(" ") for cell in record] if self.strip else record
 
     def split(self, line: str, **options: Any) -> list[str]:
-        """Return the cells of a single line with its quotes as plain characters, or none if one is too long."""
+        """Return the cells of a single line with literal quotes; empty if one is too long."""
         try:
             return next(self.reader([line], **(options or {"quoting": csv.QUOTE_NONE})), [])
         except csv.Error:
@@ -105,11 +105,11 @@ class Dialect:
 
 @dataclass(frozen=True)
 class DialectCandidate:
-    """A dialect, and how well it fits the first lines of a file.
+    """A dialect and how well it fits the first lines of a file.
 
     Attributes:
         width: the most frequent number of cells above one.
-        share: the share of records of that width, from the first record of several cells on.
+        share: the share of records with that width, from the first record with several cells on.
         score: the share, with a bonus for a header and a typical delimiter.
     """
 
@@ -131,9 +131,9 @@ class DialectCandidate:
 
 
 def detect_dialect(start: Sequence[str], suffix: str, delimiter: str | None = None) -> tuple[Dialect, tuple[Question, ...]]:
-    """Return the dialect of the first lines of a file, and the question to its owner if several fit.
+    """Return the dialect of the first lines of a file, and a question for the user if several fit.
 
-    A chosen ``delimiter``, one character or a name such as ``semicolon`` or ``none``, is obeyed.
+    ``delimiter``, one character or a name such as ``semicolon`` or ``none``, overrides the detection.
     """
     if delimiter is not None:
         named = named_dialect(delimiter)
@@ -147,14 +147,14 @@ def detect_dialect(start: Sequence[str], suffix: str, delimiter: str | None = No
     best = candidates[0]
     if best.dialect.strip and best.dialect.delimiter == "," and best.width == 2 and best.score < NAMED_HEADER:
         return Dialect(NO_DELIMITER), (ask_columns(start, best),)
-    if best.dialect.delimiter in ",;":  # tabs and bars have no rival, because texts do not contain them
+    if best.dialect.delimiter in ",;":  # tabs and bars are unambiguous, because texts do not contain them
         rivals = [one for one in candidates[1:] if one.share >= 0.95 and one.score >= best.score - 0.15]
         return best.dialect, (_ask_delimiter(start, [best, *rivals]),) if rivals else ()
     return best.dialect, ()
 
 
 def named_dialect(name: str) -> Dialect:
-    """Return the dialect of a delimiter: a character, or a word such as ``tab`` or ``none``; raise a StudioError for any other."""
+    """Return the dialect of a delimiter: a character, or a word such as ``tab`` or ``none``; raise a StudioError for anything else."""
     word = name.strip().lower()
     delimiter = _BY_OPTION_NAME.get(word, name if len(name) == 1 or name in _LONG_DELIMITERS else word)
     if delimiter not in _LONG_DELIMITERS and (len(delimiter) != 1 or delimiter in '\r\n"'):
@@ -166,7 +166,7 @@ def named_dialect(name: str) -> Dialect:
 
 
 def find_candidates(start: Sequence[str], suffix: str = ".csv") -> list[DialectCandidate]:
-    """Return the dialects under which the first lines of a file are a table, best first; none for one text a line."""
+    """Return the dialects under which the first lines of a file form a table, best first; empty for one text per line."""
     start = _first_block(start)
     joined = "".join(start[:50])
     found = [one for delimiter in ",\t;|" if (one := _try(start, Dialect(delimiter), suffix))]
@@ -182,7 +182,7 @@ def find_candidates(start: Sequence[str], suffix: str = ".csv") -> list[DialectC
 
 
 def ask_columns(start: Sequence[str], candidate: DialectCandidate) -> Question:
-    """Ask whether a sign in every line separates two columns or is part of the texts."""
+    """Ask whether a character in every line separates two columns or is part of the texts."""
     options = (
         Option("one text a line", "--delimiter none", {"delimiter": "none"}),
         candidate.option(_("{width} columns", width=candidate.width)),
@@ -204,7 +204,7 @@ def _ask_delimiter(start: Sequence[str], candidates: Sequence[DialectCandidate])
 
 
 def _first_block(start: Sequence[str]) -> Sequence[str]:
-    # Below the first blank line another table may follow.
+    # Another table may follow after the first blank line.
     filled = marks = 0
     for place, line in enumerate(start):
         if not line.strip() and filled >= 4 and marks % 2 == 0:
@@ -215,7 +215,7 @@ def _first_block(start: Sequence[str]) -> Sequence[str]:
 
 
 def _records(lines: Sequence[str], dialect: Dialect) -> list[list[str]]:
-    # Without blank ones, and without the last one if the sample seems to end inside it.
+    # Skip blank lines, and the last line if the sample seems to end inside it.
     found: list[list[str]] = []
     reader: Any = dialect.reader(lines)
     try:
@@ -230,7 +230,7 @@ def _records(lines: Sequence[str], dialect: Dialect) -> list[list[str]]:
 
 
 def _try(start: Sequence[str], dialect: Dialect, suffix: str) -> DialectCandidate | None:
-    # With its quotes or, if they do not pair up, with quotes as plain characters.
+    # Try quoted cells first; if quotes are unbalanced, treat them as plain characters.
     found = _measure(_records(start, dialect), dialect, suffix)
     if (found is None or found.share < 0.9) and dialect.quote in "".join(start):
         rows = [row for row in map(dialect.split, start) if any(cell.strip() for cell in row)]
@@ -258,7 +258,7 @@ def _measure(rows: Sequence[list[str]], dialect: Dialect, suffix: str) -> Dialec
     familiar = sum(map(is_known_name, first)) if named else 0
     if share < _CONSISTENT and not (familiar > 1 and sum(len(row) >= len(first) for row in body) >= _CONSISTENT * len(body)):
         return None
-    # Below a single cell, commas mostly belong to the texts of one column: that cell is its name, unless the rows say otherwise.
+    # Below a header of one cell, commas are mostly part of the texts of a single column, unless the rows suggest otherwise.
     single = len(rows[0]) == 1
     remarks_above = lead < len(rows) / 2 and single and remark
     is_table = named or (share >= _CERTAIN and width > 2) or remarks_above

@@ -1,4 +1,4 @@
-"""Detection of a text file's encoding, and refusal of files that are not text."""
+"""Detection of a text file's encoding, and rejection of files that are not text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .codepages import LABELS, detect_codepage
 
 _BLOCK = 1 << 20
 _SAMPLE = 1 << 18
-_MOST_EVIDENCE = 1 << 16  # bytes of lines that tell code pages apart
+_MOST_EVIDENCE = 1 << 16  # bytes of sampled lines for telling code pages apart
 _BEYOND_ASCII = re.compile(rb"[A-Za-z]*[\x80-\xff][A-Za-z\x80-\xff]*")
 _COMMON_CHARACTER = re.compile("[\t\n\r\x20-\x7e\xa0-\u05ff\u2010-\u203b\u3000-\u30ff\u4e00-\u9fff\uff00-\uffef]")
 _HOST_NAME_CODECS = ("idna", "punycode")
@@ -48,9 +48,9 @@ class Encoding:
 
     Attributes:
         codec: Python's name of the codec; it removes a byte order mark.
-        label: the name that people know.
-        damaged: some bytes do not fit and will be read as U+FFFD.
-        rivals: other codecs that fit as well, so that the owner has to choose.
+        label: the common name.
+        damaged: whether some bytes do not fit and will be read as U+FFFD.
+        rivals: other codecs that fit equally well, so that the user has to choose.
     """
 
     codec: str
@@ -70,10 +70,10 @@ _BYTE_ORDER_MARKS = (
 
 
 def detect_encoding(path: Path) -> Encoding:
-    """Detect the encoding of a text file in one pass over its blocks.
+    """Detect the encoding of a text file in a single pass over its blocks.
 
-    A byte order mark decides. Without one: UTF-16 where every other byte is NUL, UTF-8 where nearly all bytes fit, else the code page
-    that best explains the lines beyond ASCII.
+    A byte order mark decides. Otherwise: UTF-16 if every other byte is NUL, UTF-8 if nearly all bytes are valid, else the code page that
+    best explains the non-ASCII lines.
 
     Raises:
         StudioError: the file is binary.
@@ -93,7 +93,7 @@ def detect_encoding(path: Path) -> Encoding:
     if nul > path.stat().st_size // 20:
         raise not_text
     if damaged == 0:
-        japanese = b"\x1b$B" in sample and b"\x1b(B" in sample  # seven bits, escape sequences around each run of characters
+        japanese = b"\x1b$B" in sample and b"\x1b(B" in sample  # 7-bit, with escape sequences around each run of characters
         return Encoding("iso2022_jp", LABELS["iso2022_jp"]) if japanese else _UTF8
     if fitting >= 20 * damaged:
         return Encoding("utf-8", "UTF-8", damaged=True)
@@ -102,7 +102,7 @@ def detect_encoding(path: Path) -> Encoding:
 
 
 def named_encoding(name: str) -> Encoding:
-    """Return the encoding of a name that the user chose; raise a StudioError if Python has no text codec of that name."""
+    """Return the encoding chosen by the user; raise a StudioError if Python has no text codec of that name."""
     try:
         codec = codecs.lookup(name)
         "".encode(name)
@@ -118,7 +118,7 @@ def named_encoding(name: str) -> Encoding:
 
 
 def decodes(path: Path, codec: str) -> bool:
-    """Return whether every byte of a file fits a codec."""
+    """Return whether every byte of a file can be decoded with a codec."""
     decoder = codecs.getincrementaldecoder(codec)("strict")
     try:
         for block in _blocks(path):
@@ -132,7 +132,7 @@ def _blocks(path: Path) -> Iterator[bytes]:
     with path.open("rb") as file:
         while block := file.read(_BLOCK):
             yield block
-    yield b""  # for decoders, which it tells that the file ends
+    yield b""  # tells decoders that the file has ended
 
 
 def _refuse_binary_format(start: bytes, name: str) -> None:
@@ -149,7 +149,7 @@ def _has_noise(sample: bytes) -> bool:
 
 
 def _lines_beyond_ascii(path: Path) -> bytes:
-    # At most 64 KiB; the lines of the second half each bring new words.
+    # At most 64 KiB; each line of the second half must contain new words.
     lines: list[bytes] = []
     size = 0
     seen: set[bytes] = set()
@@ -166,14 +166,14 @@ def _lines_beyond_ascii(path: Path) -> bytes:
 
 
 def _utf16_without_mark(sample: bytes) -> Encoding | None:
-    """Recognise UTF-16 by the place of its NUL bytes (Latin text), or by what it decodes to (Chinese text)."""
+    """Recognize UTF-16 by the positions of NUL bytes (Latin text) or by the decoded text (Chinese)."""
     pairs = len(sample) // 2
     for codec, high, low in (("utf-16-le", 1, 0), ("utf-16-be", 0, 1)):
         encoding = Encoding(codec, _("{codec} without a byte order mark", codec=codec[:6].upper()))
         high_nul, low_nul = sample[high::2].count(0), sample[low::2].count(0)
         if pairs and high_nul > 0.3 * pairs and low_nul < 0.05 * pairs:
             return encoding
-        # Pairs of ASCII characters look Chinese, but they are UTF-8 as well; Chinese in UTF-16 is not.
+        # Pairs of ASCII characters look like Chinese in UTF-16, but are also valid UTF-8; Chinese in UTF-16 is not.
         text = _decode(sample, codec) if high_nul > 0 and _decode(sample, "utf-8") is None else ""
         if text and len(_COMMON_CHARACTER.findall(text)) > 0.97 * len(text) and any(mark in text for mark in "\n,\t;"):
             return encoding
@@ -181,7 +181,7 @@ def _utf16_without_mark(sample: bytes) -> Encoding | None:
 
 
 def _decode(sample: bytes, codec: str) -> str | None:
-    # An incremental decoder accepts an unfinished character at the end of the sample.
+    # An incremental decoder accepts an incomplete character at the end of the sample.
     try:
         return codecs.getincrementaldecoder(codec)().decode(sample)
     except UnicodeDecodeError:
@@ -189,7 +189,7 @@ def _decode(sample: bytes, codec: str) -> str | None:
 
 
 def _count_utf8(path: Path) -> tuple[int, int, int]:
-    """Return (characters beyond ASCII that decode as UTF-8, bytes that do not, NUL bytes)."""
+    """Return (non-ASCII characters that are valid UTF-8, invalid bytes, NUL bytes)."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     beyond = replaced = nul = 0
     for block in _blocks(path):
@@ -199,5 +199,5 @@ def _count_utf8(path: Path) -> tuple[int, int, int]:
             beyond += len(text) - len(text.encode("ascii", "ignore"))
             replaced += text.count("\ufffd")
     if replaced and decodes(path, "utf-8"):
-        replaced = 0  # the file itself holds U+FFFD
+        replaced = 0  # the file itself contains U+FFFD
     return beyond - replaced, replaced, nul

@@ -1,4 +1,4 @@
-"""Excel workbooks (.xlsx): the first sheet that holds a table, after a check that no part exceeds what a spreadsheet can hold."""
+"""Excel workbooks (.xlsx): read the first sheet with a table, after checking that no part exceeds the limits of a spreadsheet."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from .headers import is_familiar
 from .layout import build_content, find_layout, take_sample
 from .source import TableFile
 
-_MOST_ROWS = 1 << 20  # of a sheet; no spreadsheet has more
+_MOST_ROWS = 1 << 20  # columns of a sheet; no spreadsheet has more
 _MOST_CELLS = 1 << 14
 _MOST_MERGES = 1 << 17
 _LARGEST_STRINGS, _LARGEST_SHEET, _LARGEST_OTHER = 1 << 30, 1 << 32, 1 << 26
 _BLOCK = 1 << 18
 _REPORT_EVERY = 5_000
 _MOST_TITLES = 5
-_FEW_ROWS = 30  # a sheet without well-known names that has more is not a legend
+_FEW_ROWS = 30  # a sheet without well-known names is a legend only up to this size
 _MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 _ROW, _STRING, _MERGE = (f"{_MAIN} {tag}" for tag in ("row", "si", "mergeCell"))
 _COLUMN_LETTERS = re.compile("[^0-9]*")
 _MERGED_RANGE = re.compile(r"([A-Z]{1,3})(\d{1,7}):[A-Z]{1,3}(\d{1,7})")
 _SAVE_AGAIN = "open it in a spreadsheet and save it again"
-# What openpyxl and the zip and XML readers below it raise for a damaged file.
+# Exceptions that openpyxl and the underlying zip and XML readers raise for damaged files.
 _DAMAGE: tuple[type[Exception], ...] = (
     *(LookupError, ValueError, TypeError, AttributeError, OSError, EOFError, SyntaxError, RuntimeError),
     *(zipfile.BadZipFile, zlib.error, expat.ExpatError),
@@ -45,9 +45,9 @@ _DAMAGE: tuple[type[Exception], ...] = (
 
 @dataclass
 class SheetShape:
-    """The first row whose number does not rise, which readers would skip silently, or 0; and the cells merged over several rows.
+    """Number of the first row that is out of order (readers would silently skip it), or 0; and the cells merged across rows.
 
-    ``merges`` has (column from 0, last row) of merged cells by their first row.
+    ``merges`` maps the first row of merged cells to (column index from 0, last row).
     """
 
     disordered: int = 0
@@ -55,7 +55,7 @@ class SheetShape:
 
 
 def is_workbook(path: Path) -> bool:
-    """Return whether a zip archive is a workbook, or a damaged one that is called so."""
+    """Return whether a zip archive is a workbook, or a damaged one according to its name."""
     try:
         with zipfile.ZipFile(path) as archive:
             return any(name.startswith("xl/") for name in archive.namelist())
@@ -64,19 +64,19 @@ def is_workbook(path: Path) -> bool:
 
 
 def read_workbook(source: TableFile, progress: Progress | None = None) -> Content:
-    """Read the first sheet that holds a table; row numbers are the sheet's own, formulas have the value last calculated.
+    """Read the first sheet that contains a table; row numbers are those of the sheet, and formulas have their last calculated value.
 
-    That is the first sheet with something in it, unless it holds no table (remarks, a legend) and a later one does.
+    This is the first sheet that is not empty, unless it has no table (remarks, a legend) and a later sheet does.
 
     Raises:
-        StudioError: the workbook is damaged, locked, far too large once unpacked, or empty.
+        StudioError: the workbook is damaged, password-protected, far too large when unpacked, or empty.
     """
     name = source.path.name
     shapes = scan_workbook(source.path)
     from openpyxl import load_workbook
 
     filled: list[int] = []
-    with source.path.open("rb") as file:  # given a path, openpyxl goes by the extension
+    with source.path.open("rb") as file:  # given a path, openpyxl checks the extension
         try:
             book = load_workbook(file, read_only=True, data_only=True)
             sheets = [sheet for sheet in book.worksheets if _holds_anything(sheet)]
@@ -128,7 +128,7 @@ def read_workbook(source: TableFile, progress: Progress | None = None) -> Conten
 
 
 def _choose_sheet(sheets: Sequence[Any], name: str) -> Any:
-    """Return the first sheet, or a later one that looks like a table if the first is only a few lines that do not."""
+    """Return the first sheet, or a later one that looks like a table if the first has only a few lines that do not."""
     if len(sheets) > 1:
         rows, has_header, is_table = _preview(sheets[0], name)
         for sheet in sheets[1:] if not is_table and rows <= _FEW_ROWS else ():
@@ -139,9 +139,9 @@ def _choose_sheet(sheets: Sequence[Any], name: str) -> Any:
 
 
 def _preview(sheet: Any, name: str) -> tuple[int, bool, bool]:
-    """Return the number of rows with most cells filled, whether names stand above them, and whether one is a well-known name.
+    """Return the number of rows with most cells filled, whether there is a header, and whether it has a well-known name.
 
-    Of a single column, only texts below a well-known name count.
+    In a single column, only texts below a well-known name count.
     """
     filled = take_sample(_rows(sheet, name, None))[1]
     layout = find_layout(filled, aligned=True)
@@ -180,7 +180,7 @@ def _rows(sheet: Any, name: str, progress: Progress | None) -> Iterator[Record]:
 
 
 def _fill_merged(rows: Iterator[Record], merges: Mapping[int, Sequence[tuple[int, int]]], filled: list[int]) -> Iterator[Record]:
-    """Repeat the value of merged cells in each of their rows that holds something else; the numbers of these rows go to ``filled``."""
+    """Repeat the value of merged cells in each of their rows that has other content; append the numbers of these rows to ``filled``."""
     active: dict[int, tuple[int, str]] = {}  # column → last row, value
     for number, row in rows:
         cells = list(row)
@@ -197,10 +197,10 @@ def _fill_merged(rows: Iterator[Record], merges: Mapping[int, Sequence[tuple[int
 
 
 def scan_workbook(path: Path) -> dict[str, SheetShape]:
-    """Return the shape of each part of a workbook by its name, read block by block, in memory that does not grow with them.
+    """Return the shape of each part of a workbook by name, read block by block in constant memory.
 
     Raises:
-        StudioError: it is damaged, or a part, a text, a row or a row's number is larger than any spreadsheet writes.
+        StudioError: the workbook is damaged, or a part, text, row or row number is larger than in any spreadsheet.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -219,8 +219,8 @@ def _scan_part(workbook: str, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) 
         )
     scanner = _PartScanner(workbook, strings or sheet)
     with archive.open(entry) as file, suppress(expat.ExpatError):
-        # What is not XML (a picture, a macro) ends here at its first bytes, and a truncated part where it breaks off: openpyxl's parser,
-        # which is the same, gets no further.
+        # Parts that are not XML (pictures, macros) fail at their first bytes, and truncated parts where they end. openpyxl uses the same
+        # parser and stops at the same place.
         while block := file.read(_BLOCK):
             scanner.parser.Parse(block, False)
         scanner.parser.Parse(b"", True)
@@ -228,7 +228,7 @@ def _scan_part(workbook: str, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) 
 
 
 class _PartScanner:
-    """Count what an XML parser meets in a part of a workbook, and refuse what is too large."""
+    """XML handler that measures a part of a workbook and rejects parts that are too large."""
 
     def __init__(self, workbook: str, has_texts: bool) -> None:
         self.workbook = workbook
@@ -240,7 +240,7 @@ class _PartScanner:
         if has_texts:
             self.parser.CharacterDataHandler = self._count_text
         self._row = self._cells = self._characters = self._merges = 0
-        self._depth = 0  # below the open row; 0 outside of rows
+        self._depth = 0  # nesting depth within the current row; 0 outside rows
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         if self._depth:

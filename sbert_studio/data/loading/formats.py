@@ -1,4 +1,4 @@
-"""The choice of a file's format by its first bytes, its extension and its first lines, after a compressed file is unpacked."""
+"""Selection of a reader by the first bytes, the extension and the first lines of a file, after unpacking compressed files."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from .source import TableFile
 
 _JSON = (".jsonl", ".ndjson", ".json")
 _TEXT = (".txt", ".text", ".md")
-_COMPRESSED = (".gz", ".bz2", ".xz")  # without .zip: among the tables of a folder, a zip archive is rarely one of them
+_COMPRESSED = (".gz", ".bz2", ".xz")  # without .zip, because a zip archive in a folder is rarely one of its tables
 SUFFIXES = (".csv", ".tsv", ".tab", *_JSON, ".parquet", *_TEXT, ".xlsx", *_COMPRESSED)
-"""The extensions of files that can be read."""
+"""Extensions of supported files."""
 
 _OPENERS: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
 _DAMAGE = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, RuntimeError, NotImplementedError)
@@ -52,7 +52,7 @@ def read_content(
 ) -> Content:
     """Read a file of any format; parameters and errors as for :func:`~sbert_studio.data.loading.table.read_table`.
 
-    ``name`` is also what published datasets are recognised by, and ``max_bytes`` the largest size of a compressed file once unpacked.
+    ``name`` is also used to recognize published datasets; ``max_bytes`` limits the size of a compressed file after unpacking.
     """
     with _unpacked(path, name or path.name, max_bytes) as (inner, inner_name):
         source = TableFile.open(inner, inner_name, encoding=encoding, delimiter=delimiter, header=header)
@@ -62,7 +62,7 @@ def read_content(
 
 
 def _choose_reader(source: TableFile) -> Reader | None:
-    """Return the reader of a format that is recognised by its first bytes or extension."""
+    """Return the reader of a format that can be recognized by its first bytes or extension."""
     if source.head.startswith(b"PAR1"):
         return read_parquet
     if source.head.startswith(b"PK\x03\x04") and is_workbook(source.path):
@@ -82,7 +82,7 @@ def _choose_text_reader(source: TableFile) -> Reader:
 
 
 def _read_published(source: TableFile) -> Content | None:
-    """Read a file of a published dataset whose quotes and commas do not mean what they mean elsewhere; None for any other file."""
+    """Read a file of a published dataset with unusual quotes and commas; None for any other file."""
     if source.delimiter is not None or source.header is not None:
         return None
     codec = source.encoding.codec if source.encoding_name else None
@@ -91,9 +91,9 @@ def _read_published(source: TableFile) -> Content | None:
 
 @contextmanager
 def _unpacked(path: Path, name: str, max_bytes: int | None) -> Iterator[tuple[Path, str]]:
-    """Yield path and name of the table in a compressed file, or those of the file itself if it is not compressed."""
+    """Yield the path and name of the table in a compressed file, or of the file itself if it is not compressed."""
     head = b""
-    with suppress(OSError), path.open("rb") as file:  # TableFile says what is wrong
+    with suppress(OSError), path.open("rb") as file:  # TableFile raises the error
         head = file.read(8)
     opener = next((opener for magic, opener in _OPENERS.items() if head.startswith(magic)), None)
     if opener is None and not (head.startswith(b"PK\x03\x04") and path.suffix.lower() == ".zip" and not is_workbook(path)):

@@ -1,4 +1,4 @@
-"""Decide whether a first row names the columns, and give each column a name."""
+"""Detection of header rows, and naming of columns."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ..schema.numbers import parse_number
 
 _LONGEST_NAME = 60
 _LONGEST_SHORT_NAME = 30
-_SHORT_TEXT = 12  # characters: cells whose median is below are words
-_ENOUGH_TEXTS = 8  # fewer texts could all be longer than their name by chance
+_SHORT_TEXT = 12  # median length in characters below which cells are words
+_ENOUGH_TEXTS = 8  # with fewer texts, all could be longer than their name by chance
 _ABBREVIATION = re.compile(
     r"(?:[^\W\d]{1,5}\. ?){1,3}(?:[^\W\d]{1,12})?|[^\W\d]{1,12} (?:[^\W\d]{1,5}\. ?){1,2}"
     r"|[^\W\d]{2,14}(?:nr|no|num|str|bez)\.",
@@ -26,17 +26,17 @@ _INDEX_NAME = re.compile("(Unnamed: 0|index)?")  # above the row numbers that pa
 _QUALTRICS_ID = '{"ImportId"'
 
 Pairs = Sequence[tuple[str, Sequence[str]]]
-"""(cell of the first row, cells below it) of each column."""
+"""For each column, (cell of the first row, cells below it)."""
 
 
 def has_header(rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether the first of some rows names the columns.
+    """Return whether the first row contains the column names.
 
-    Numbers do not, except 0, 1, 2, … above texts, which pandas writes. Well-known column names do, unless they occur again below;
-    a cell may then be empty. Otherwise the first row is a header if it differs in kind from the rows below: a word above numbers, dates
-    or codes, a few short words above sentences, or a word above a few others that occur again and again. If a cell occurs again
-    below, like the name of a column called after one of its labels, the other columns decide. A row of long questions, as forms
-    write them, is a header above numbers, dates or codes only.
+    Numbers are not names, except 0, 1, 2, … above texts, as written by pandas. Well-known column names are, unless they occur again below;
+    other cells of the row may then be empty. Otherwise, the first row is a header if it differs in kind from the rows below: a word above
+    numbers, dates or codes, a few short words above sentences, or a word above a few recurring values. If one of its cells occurs again
+    below, such as the name of a column that is also one of its labels, the other columns decide. A row of long questions, as in exports
+    of forms, is a header only above numbers, dates or codes.
     """
     first, rest = [cell.strip() for cell in rows[0]], rows[1:]
     named = [cell for cell in first if cell]
@@ -63,7 +63,7 @@ def has_header(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def is_uncertain_header(rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether the first row could be names as well as data: a few short words like those of the rows below."""
+    """Return whether the first row could be either a header or data: a few short words like those of the rows below."""
     first = [cell.strip() for cell in rows[0]]
     if len(first) < 2 or len(rows) < 2 or not looks_like_names(first) or all(map(is_familiar, first)):
         return False
@@ -80,7 +80,7 @@ def is_uncertain_header(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def counts_columns(rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether the first row is 0, 1, 2, … (behind a blank cell above row numbers, if any) and texts stand below it."""
+    """Return whether the first row is 0, 1, 2, … (after a blank cell above row numbers, if any) above texts."""
     first = [cell.strip() for cell in rows[0]]
     counted = first[1:] if len(first) > 1 and _INDEX_NAME.fullmatch(first[0]) else first
     texts = filled_cells(rows[1:], len(first))[len(first) - len(counted) :]
@@ -88,22 +88,22 @@ def counts_columns(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def names_one_column(rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether the first row names a single column beside the row numbers that pandas writes, whose own name is blank."""
+    """Return whether the first row names a single column next to a pandas index, whose own name is blank."""
     return len(rows) > 2 and len(rows[0]) == 2 and [row[:1] for row in rows] == [[""], *([str(number)] for number in range(len(rows) - 1))]
 
 
 def is_comment(row: Sequence[str]) -> bool:
-    """Return whether a row is a remark behind ``#``, ``%`` or ``//``."""
+    """Return whether a row is a comment that starts with ``#``, ``%`` or ``//``."""
     return bool(row) and row[0].lstrip().startswith(("#", "%", "//"))
 
 
 def has_import_ids(rows: Iterable[Sequence[str]]) -> bool:
-    """Return whether a row is the last header row of Qualtrics; the first one has the names."""
+    """Return whether a row is the last of Qualtrics' header rows; the first one has the names."""
     return any(cell.strip().startswith(_QUALTRICS_ID) for row in rows for cell in row)
 
 
 def looks_like_names(cells: Sequence[str]) -> bool:
-    """Return whether a row could name columns: no number, no sentence, nothing twice, and most cells filled."""
+    """Return whether a row could contain column names: no numbers, sentences or duplicates, and most cells filled."""
     named = [cell.strip() for cell in cells if cell.strip()]
     if len(named) <= len(cells) / 2 or len(set(named)) < len(named):
         return False
@@ -111,7 +111,7 @@ def looks_like_names(cells: Sequence[str]) -> bool:
 
 
 def is_familiar(cell: str) -> bool:
-    """Return whether people, or this program for a column without a name, call a column so."""
+    """Return whether a cell is a common column name, or one that this program gives to unnamed columns."""
     return is_known_name(cell) or (cell.startswith("column_") and cell[7:].isdecimal())
 
 
@@ -123,17 +123,17 @@ def is_sentence(cell: str) -> bool:
 
 
 def mostly_numbers(texts: Sequence[str]) -> bool:
-    """Return whether three in four of the cells or more are numbers."""
+    """Return whether at least three in four cells are numbers."""
     return bool(texts) and sum(map(_is_number, texts)) >= 0.75 * len(texts)
 
 
 def filled_cells(rows: Sequence[Sequence[str]], width: int) -> list[list[str]]:
-    """Return the stripped cells of each of ``width`` columns that are not blank."""
+    """Return the stripped non-blank cells of each of ``width`` columns."""
     return [[cell for row in rows if len(row) > at and (cell := row[at].strip())] for at in range(width)]
 
 
 def name_columns(header: Sequence[str], width: int, row: int = 1) -> tuple[list[str], list[Finding]]:
-    """Return ``width`` names, made distinct, ``column_3`` for one that is blank, and notes; ``row`` is the header's number."""
+    """Return ``width`` distinct names, with ``column_3`` for a blank one, and notes; ``row`` is the number of the header row."""
     names: dict[str, None] = {}
     copies: Counter[str] = Counter()
     notes: list[Finding] = []
@@ -173,10 +173,10 @@ def _is_above_categories(pairs: Pairs) -> bool:
 
 
 def _is_named_after_label(pairs: Pairs) -> bool:
-    """Return whether a first row with a cell that occurs again below is a header all the same.
+    """Return whether a first row is a header even though one of its cells occurs again below.
 
-    The other columns decide: a word above numbers or codes and no text above texts, a well-known name above longer texts, or two or
-    more names that are shorter than every text below them.
+    The other columns decide: a word above numbers or codes and no text above texts, a well-known name above longer texts, or at least
+    two names that are shorter than every text below them.
     """
     if any(is_sentence(cell) for cell, _ in pairs):
         return False
@@ -192,7 +192,7 @@ def _is_named_after_label(pairs: Pairs) -> bool:
 
 
 def _is_short_above(cell: str, texts: Sequence[str]) -> bool:
-    # Of the texts below, 90 % are longer and half are twice as long.
+    # 90 % of the texts below are longer, and half are at least twice as long.
     return _is_short(cell) and sorted(map(len, texts))[len(texts) // 10] > len(cell) and _median_length(texts) > 2 * len(cell)
 
 
@@ -210,7 +210,7 @@ def _is_above_forms(pairs: Pairs) -> bool:
 
 
 def _is_form_header(first: Sequence[str], below: Sequence[Sequence[str]], rows: int) -> bool:
-    # Long cells, all different, above a column of nothing but numbers, or of dates, codes and the like.
+    # Long cells, all distinct, above a column of only numbers, dates, codes and the like.
     if rows < 3 or not all(first) or len(set(first)) < len(first):
         return False
     above_numbers = any(texts and all(map(_is_number, texts)) for texts in below)

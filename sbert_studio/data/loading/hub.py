@@ -1,4 +1,4 @@
-"""Fetch one Parquet file of a dataset on the Hugging Face Hub, ``hf://datasets/OWNER/NAME``."""
+"""Download of one Parquet file of a Hugging Face dataset, ``hf://datasets/OWNER/NAME``."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def is_hub_address(name: object) -> bool:
 
 
 def parse_hub_address(address: str | Path) -> tuple[str, str]:
-    """Return ``OWNER/NAME`` and the path of the file in it, or ``""``.
+    """Return ``OWNER/NAME`` and the path of the file within the dataset, or ``""``.
 
     Raises:
-        StudioError: it is not such an address.
+        StudioError: the address is malformed.
     """
     found = _ADDRESS.fullmatch(str(address).strip())
     file = (found[2] or "").strip("/") if found else ""
@@ -45,17 +45,17 @@ def parse_hub_address(address: str | Path) -> tuple[str, str]:
 def fetch_hub_file(
     address: str | Path, most: int, progress: Progress | None = None, *, identity: Identity = OWNER, filesystem: Any = None
 ) -> Iterator[tuple[Path, str]]:
-    """Fetch a file into a temporary folder that is deleted afterwards, and yield its path and its name for people.
+    """Download a file to a temporary folder that is deleted afterwards; yield its path and display name.
 
     Args:
-        address: of a file, or of a dataset, whose test split is taken, or else its validation or training split.
-        most: bytes; a larger file is refused before it is fetched.
-        progress: called with the bytes fetched and their total.
-        identity: whose token is sent to the Hub.
-        filesystem: any file system of fsspec; the Hub's by default.
+        address: the address of a file, or of a dataset; for a dataset, its test split is used, else its validation or training split.
+        most: the maximum size in bytes; larger files are rejected before the download.
+        progress: called with (bytes downloaded, total bytes).
+        identity: the account whose token is sent to the Hub.
+        filesystem: an fsspec file system; the Hub's by default.
 
     Raises:
-        StudioError: there is no such dataset or file, it is too large or gated, or the Hub cannot be reached.
+        StudioError: the dataset or file does not exist, is too large or gated, or the Hub cannot be reached.
     """
     repository, file = parse_hub_address(address)
     base = f"datasets/{repository}/"
@@ -76,13 +76,13 @@ def fetch_hub_file(
 
 
 def http_status(error: BaseException) -> int:
-    """Return the HTTP status in an error or in one that caused it; 0 if there was no answer."""
+    """Return the HTTP status of an error or of its causes; 0 if there was no response."""
     statuses = (int(getattr(getattr(one, "response", None), "status_code", 0) or 0) for one in _causes(error))
     return next(filter(None, statuses), 0)
 
 
 def describe_hub_failure(status: int) -> tuple[str, str] | None:
-    """Return message and hint for an HTTP status that means a problem of the Hub itself; None for any other."""
+    """Return a message and a hint for an HTTP status that indicates a problem on the Hub's side; None for any other."""
     if status == _TOO_MANY_REQUESTS:
         return "the Hugging Face Hub gets too many requests from here", "try again in a few minutes"
     if status >= _SERVER_ERROR:
@@ -125,7 +125,7 @@ def _download(files: Any, source: str, target: Path, most: int, progress: Progre
         while block := remote.read(_BLOCK):
             checkpoint()
             done += len(block)
-            if done > most:  # whatever the Hub says about its size
+            if done > most:  # even if the Hub reported a smaller size
                 raise too_large
             local.write(block)
             if progress is not None:
@@ -140,7 +140,7 @@ def _causes(error: BaseException) -> list[BaseException]:
 
 
 def _explain(error: BaseException, repository: str, file: str) -> StudioError | None:
-    """Return what went wrong and what to do; None for an error of neither the network nor the disk."""
+    """Return an error with an explanation and a hint; None if it is caused by neither the network nor the disk."""
     from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, OfflineModeIsEnabled
 
     status, causes = http_status(error), _causes(error)

@@ -1,4 +1,4 @@
-"""JSON: one value a line, one array of rows, or one object that holds rows."""
+"""JSON: one value per line, an array of rows, or an object that contains rows."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ _LONGEST_ELEMENT = 32 * LONGEST_CELL
 _FIRST_CHUNKS = 16
 _BLANK = " \t\r\n\ufeff"
 _ROW_KEYS = ("rows", "data", "examples", "records", "items", "instances", "pairs", "train")
-# Numbers are kept as written: 5.000 stays 5.000, and an id of 30 digits loses none.
+# Keep numbers as written: 5.000 stays 5.000, and ids of 30 digits stay exact.
 _DECODER = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=str)
 
 Refuse = Callable[[str, int], StudioError]
-"""Return the error for a reason and the number of the element at fault."""
+"""Return the error for a reason and the number of the invalid element."""
 
 
 def read_json(source: TableFile, progress: Progress | None = None) -> Content:
-    """Read JSON lines (rows have the numbers of their lines), or an array or object of rows (numbered from 1).
+    """Read JSON Lines (rows are numbered by line), or an array or object of rows (numbered from 1).
 
-    An object has a cell for each key, an array a cell for each element, a text one cell. Lists and objects are spread over rows and
-    columns (see :mod:`~sbert_studio.data.loading.nested`); a key that a row lacks is an empty cell.
+    An object has one cell per key, an array one cell per element, a text a single cell. Lists and objects are flattened into rows and
+    columns (see :mod:`~sbert_studio.data.loading.nested`); missing keys become empty cells.
 
     Raises:
-        StudioError: a line is not JSON (the row is named), there are no rows, or a value is too long.
+        StudioError: a line is not valid JSON (with its row), there are no rows, or a value is too long.
     """
     start = "".join(islice(source.chunks(), _FIRST_CHUNKS)).lstrip()
     if not start:
@@ -60,10 +60,10 @@ def are_json_lines(lines: Sequence[str]) -> bool:
 
 
 def parse_elements(chunks: Iterable[str], decoder: json.JSONDecoder, refuse: Refuse) -> Iterator[Any]:
-    """Yield the elements of a JSON array one at a time, holding a single one in memory.
+    """Yield the elements of a JSON array one at a time, keeping only one in memory.
 
-    The array comes in ``chunks`` of its text; ``refuse`` returns the error to raise if it is not an array, an element is not JSON, or one
-    is too long.
+    ``chunks`` are consecutive parts of its text; ``refuse`` returns the error to raise if it is not an array, or if an element is not
+    valid JSON or is too long.
     """
     text = _ArrayText(iter(chunks), refuse)
     text.expect("[", "it is not an array")
@@ -78,7 +78,7 @@ def parse_elements(chunks: Iterable[str], decoder: json.JSONDecoder, refuse: Ref
 
 
 class _ArrayText:
-    """The text of an array from the place up to which it was read; more chunks are added as they are needed."""
+    """Text of an array from the current parse position; more chunks are read as needed."""
 
     def __init__(self, source: Iterator[str], refuse: Refuse) -> None:
         self.source, self.refuse = source, refuse
@@ -97,7 +97,7 @@ class _ArrayText:
         self.at += 1
 
     def parse_value(self, decoder: json.JSONDecoder) -> Any:
-        """Return the next value. While it may go on in the next chunk, the text grows to twice its length and is parsed again."""
+        """Return the next value. If it may continue in the next chunk, the buffer is doubled and parsed again."""
         self.peek()
         while True:
             reason, end = "the array is not closed", len(self.buffer)
@@ -177,13 +177,13 @@ def _read_lines(lines: Lines, log: RowLog) -> Iterator[tuple[int, Any]]:
 
 
 def _rows_of_document(value: Any, name: str) -> Iterable[Any]:
-    """Return the rows of a JSON document: the Hub's viewer, pandas' ``to_json``, or a list of objects under some key.
+    """Return the rows of a JSON document: an export of the Hub's viewer or of pandas' ``to_json``, or a list of objects under some key.
 
-    ``{"data": […]}`` and the like among other keys; ``{"rows": [{"row": {…}}], "features": …}``; columns as lists of one length,
+    ``{"data": […]}`` and similar, among other keys; ``{"rows": [{"row": {…}}], "features": …}``; columns as lists of equal length,
     ``{"a": […], "b": […]}``; ``{"columns", "index", "data"}``, ``{"a": {"0": …}}`` and ``{"0": {"a": …}}``. Any other object is one row.
 
     Raises:
-        StudioError: several lists could be the rows.
+        StudioError: more than one list could contain the rows.
     """
     if not isinstance(value, Mapping) or not value:
         return [value]

@@ -1,4 +1,4 @@
-"""Turn the records of any format into columns: find where the table begins, its header rows and its width, and fit rows that differ."""
+"""Conversion of records to columns: find the start of the table, its header rows and its width, and fit rows that differ."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ _SHOWN = 60
 
 @dataclass(frozen=True)
 class Layout:
-    """The position of the table within its file.
+    """Position of the table within its file.
 
     Attributes:
-        first: rows of lower numbers are not data.
-        header: the cells of the header, aligned with the columns; empty if there is none.
-        names: a name for each column.
-        numeric: the positions of columns of numbers.
-        notes, doubts: what to report, and what to ask.
-        aligned: cells stand in their columns however many there are, as in a workbook.
+        first: the number of the first data row.
+        header: the cells of the header, aligned with the columns; empty without a header.
+        names: the column names.
+        numeric: the positions of numeric columns.
+        notes, doubts: observations to report, and questions to ask.
+        aligned: whether the position of a cell determines its column regardless of the row's length, as in a workbook.
         body: the data rows of the sample.
     """
 
@@ -71,17 +71,17 @@ class Layout:
 def build_content(
     records: Iterable[Record], log: RowLog, *, header: bool | None = None, separator: str = ",", aligned: bool = False
 ) -> Content:
-    """Turn records into columns.
+    """Convert records to columns.
 
     Args:
         records: row numbers and cells, in order; blank rows have no cells.
-        log: what the reader logs while the records are consumed.
-        header: whether the first record names the columns; None is detected from the first 200 rows that hold anything.
-        separator: put between the surplus cells of a row that is too long.
-        aligned: cells stand in their columns however many there are, as in a workbook.
+        log: receives what the reader logs while the records are consumed.
+        header: whether the first record contains the column names; None: detect it from the first 200 rows that are not blank.
+        separator: joins the surplus cells of a row that is too long.
+        aligned: whether the position of a cell determines its column regardless of the row's length, as in a workbook.
 
     Raises:
-        StudioError: there is no row, or only a header; there are two tables, or a cell is too long.
+        StudioError: there are no rows or only a header, there are two tables, or a cell is too long.
     """
     source = iter(records)
     sample, filled = take_sample(source)
@@ -101,7 +101,7 @@ def build_content(
 
 
 def take_sample(source: Iterator[Record]) -> tuple[list[Record], list[Row]]:
-    """Return the first records, up to 200 that are not blank, and those that are not."""
+    """Return the first records, up to 200 that are not blank, and separately those that are not blank."""
     sample: list[Record] = []
     filled: list[Row] = []
     characters = 0
@@ -121,7 +121,7 @@ def take_sample(source: Iterator[Record]) -> tuple[list[Record], list[Row]]:
 
 
 def find_layout(rows: Sequence[Row], header: bool | None = None, *, aligned: bool = False) -> Layout:
-    """Find the table in the first rows of a file that are not blank; ``header`` and ``aligned`` as for :func:`build_content`."""
+    """Find the table among the first non-blank rows of a file; ``header`` and ``aligned`` as in :func:`build_content`."""
     cells = [row for _, row in rows]
     check_width(min(map(len, cells)))
     start = _skip_preamble(rows, header)
@@ -157,7 +157,7 @@ def find_layout(rows: Sequence[Row], header: bool | None = None, *, aligned: boo
 
 
 def join_split_texts(cells: Sequence[str], separator: str) -> list[str]:
-    """Rejoin cells that were cut inside a text: at a separator before a blank, or before ``" `` as in ``"I will," she replied``."""
+    """Rejoin cells that were split inside a text: at a separator before a space, or before ``" `` as in ``"I will," she replied``."""
     joined = [cells[0]]
     for cell in cells[1:]:
         if cell.startswith((" ", '" ')):
@@ -176,7 +176,7 @@ def _numeric_columns(body: Sequence[Row], width: int) -> tuple[int, ...]:
 
 
 def _skip_preamble(rows: Sequence[Row], header: bool | None) -> int:
-    """Return how many rows stand above the table: remarks, a title, a date."""
+    """Return the number of rows above the table: remarks, a title, a date."""
     cells = [row for _, row in rows]
     width = _usual_width(cells, 0.5)[0]
     if width < 2:
@@ -185,7 +185,7 @@ def _skip_preamble(rows: Sequence[Row], header: bool | None) -> int:
     while start < len(cells) - 1 and is_comment(cells[start]):
         start += 1
     if start and not has_header(cells[start:]) and any(len(row) >= width for row in cells[:start]):
-        start = 0  # a header may stand behind such a mark too
+        start = 0  # a header may start with such a mark too
     for index in range(start, min(len(rows), _MOST_PREAMBLE)):
         if _count_filled(cells[index]) > width / 2 or header is False or names_one_column(cells[index:]):
             break
@@ -198,13 +198,13 @@ def _skip_preamble(rows: Sequence[Row], header: bool | None) -> int:
 
 
 def _is_set_apart(rows: Sequence[Row], start: int) -> bool:
-    """Return whether the rows above ``start`` are marked as remarks, or end with a blank row."""
+    """Return whether the rows above ``start`` are marked as remarks or end with a blank row."""
     remarks = all(is_comment(row) for _, row in rows[:start])
     return remarks or (start < len(rows) and rows[start][0] - rows[start - 1][0] > 1)
 
 
 def _read_header_rows(rows: Sequence[Row], start: int) -> tuple[list[str], int, list[Finding]]:
-    """Return the names from one header row or several, the position of the first row below them, and notes."""
+    """Return the names from one or more header rows, the position of the first row below them, and notes."""
     cells = [row for _, row in rows]
     names, at = list(cells[start]), start + 1
     notes = []
@@ -235,7 +235,7 @@ def _read_header_rows(rows: Sequence[Row], start: int) -> tuple[list[str], int, 
 
 
 def _is_second_header(row: Sequence[str], rest: Sequence[Row]) -> bool:
-    """Return whether a row below a header is one too: names, or short words above numbers."""
+    """Return whether a row below a header is a header too: names, or short words above numbers."""
     row = [cell.strip() for cell in row]
     if len(rest) < 3 or any(cell.lower() in MISSING_LABELS or cell == "?" for cell in row):
         return False
@@ -252,7 +252,7 @@ def _is_second_header(row: Sequence[str], rest: Sequence[Row]) -> bool:
 def _is_survey_subheader(names: Sequence[str], row: Sequence[str], rest: Sequence[Sequence[str]]) -> bool:
     """Return whether a row is the second header row of a survey export, such as SurveyMonkey's.
 
-    It names kinds of answers ("Open-Ended Response"), or the options of a question whose name is above the first option only. It is
+    It contains kinds of answers ("Open-Ended Response"), or the options of a question that is named above the first option only. It is
     blank in columns that always have a respondent, a date or the like.
     """
     row = [cell.strip() for cell in row]
@@ -281,7 +281,7 @@ def _fill_gaps(names: Sequence[str], others: Sequence[str]) -> list[str]:
 def _align(
     names: list[str], usual: int, raw: int, header: Row, body: Sequence[Row], chosen: bool | None
 ) -> tuple[list[str], list[Finding], list[Question]]:
-    """Return the names above the columns that they mean if the header has more or fewer cells than the rows, with notes and questions."""
+    """Align the names with the columns if the header has more or fewer cells than the rows; return the names, notes and questions."""
     line = header[0]
     surplus = raw - len(names)
     filled = [name for name in names if name.strip()]
@@ -316,7 +316,7 @@ def _ask_header(rows: Sequence[Row], named: bool) -> Question:
 
 
 def _usual_width(rows: Sequence[Sequence[str]], share: float) -> tuple[int, int]:
-    """Return the most frequent width without and with the columns at its end that are blank in all rows.
+    """Return the most frequent width, without and with trailing columns that are blank in all rows.
 
     Both are 1 if less than ``share`` of the rows have it.
     """
@@ -337,7 +337,7 @@ def _count_filled(row: Sequence[str]) -> int:
 
 
 def _append_rows(columns: ColumnBuilder, records: Iterable[Record], log: RowLog, separator: str, layout: Layout) -> None:
-    """Append every record, fitted to the width; blank rows are left out, and logged unless they end the file."""
+    """Append every record, fitted to the width. Blank rows are skipped, and logged unless they are at the end of the file."""
     append, width = columns.append, columns.width
     detector = _SecondTableDetector(layout)
     names = detector.names
@@ -368,7 +368,7 @@ def _fit(line: int, cells: list[str], width: int, log: RowLog, separator: str) -
 
 
 class _SecondTableDetector:
-    """Refuse a second table: a header anywhere, and other names or another width soon after a blank row."""
+    """Detect a second table: a repeated header anywhere, or other names or another width soon after a blank row."""
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
@@ -380,7 +380,7 @@ class _SecondTableDetector:
         self.near, self._previous = _NEAR_GAP, (0, 0)
 
     def repeats_header(self, line: int, cells: Sequence[str]) -> bool:
-        """Return whether a row repeats the header; raise a StudioError if it begins another table."""
+        """Return whether a row repeats the header; raise a StudioError if it begins a different table."""
         filled = [cell for cell in cells if cell.strip()]
         if len(self.names) > 1 and set(filled) == self.names:
             if filled != [cell for cell in self.layout.header if cell.strip()]:
@@ -397,10 +397,10 @@ class _SecondTableDetector:
 
 
 def _begins_table(cells: Sequence[str], layout: Layout) -> bool:
-    """Return whether a row soon after a blank one names columns: well-known names, or a name in every cell.
+    """Return whether a row soon after a blank one contains column names: well-known names, or a name in every cell.
 
-    A word instead of a number is a missing score, not a header: without well-known names, every cell has to be a word where numbers
-    were, or far shorter than the texts of its column.
+    A word instead of a number is a missing score, not a header. Without well-known names, every cell therefore has to be a word in a
+    numeric column, or far shorter than the texts of its column.
     """
     filled = [cell.strip() for cell in cells if cell.strip()]
     if len(filled) < 2 or not looks_like_names(cells):
@@ -415,7 +415,7 @@ def _begins_table(cells: Sequence[str], layout: Layout) -> bool:
 
 
 def _is_short_for_column(cell: str, texts: Sequence[str]) -> bool:
-    sizes = (len, lambda text: len(text.split()))  # half the usual letters or words
+    sizes = (len, lambda text: len(text.split()))  # half the usual number of letters or words
     return bool(texts) and any(2 * size(cell) <= sorted(map(size, texts))[len(texts) // 2] for size in sizes)
 
 

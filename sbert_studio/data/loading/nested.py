@@ -1,9 +1,9 @@
 """Lists and objects in JSON and Parquet, flattened into rows and columns.
 
-Supported are the layouts that people train with: FlagEmbedding's ``{"query", "pos": […], "neg": […]}``, sentence-transformers'
+Supports common training formats: FlagEmbedding's ``{"query", "pos": […], "neg": […]}``, sentence-transformers'
 ``{"set": […]}``, ``{"query", "pos": […]}`` and ``{"texts": [a, b], "score"}``, ``{"anchor", "positive", "negatives": […]}``, the Hub's
 ``{"translation": {"en", "de"}}`` and ``{"row": {…}}``, MS MARCO's passages, BEIR's corpora, and the annotations of Argilla, Label Studio
-and Prodigy. A list of any other name is read by what the first rows of the file hold.
+and Prodigy. For lists with other names, the content of the first rows decides.
 """
 
 from __future__ import annotations
@@ -73,16 +73,16 @@ keys=keys), True),
 "stay as JSON text",
 keys=keys), False),
 }  # fmt: skip
-"""Event → severity, message from the keys and the number of lines, whether one finding names all keys."""
+"""Event → severity, message given the keys and the number of lines, and whether one finding lists all keys."""
 
 
 def collect_rows(values: Iterable[tuple[int, Any]]) -> Content:
-    """Return the content of (row number, value) pairs, with columns in the order in which keys first occur.
+    """Return the content of (row number, value) pairs, with columns in order of first occurrence.
 
-    If the rows are lists, a first one of well-known names is their header.
+    If the rows are lists and the first one contains well-known names, it is the header.
 
     Raises:
-        StudioError: there is no row.
+        StudioError: there are no rows.
     """
     source = iter(values)
     sample = list(islice(source, _SAMPLE))
@@ -115,9 +115,9 @@ def collect_rows(values: Iterable[tuple[int, Any]]) -> Content:
 
 
 class _Spreader:
-    """Flatten the nested values of a file into rows and columns, and count them for the notes.
+    """Flatten nested values into rows and columns, and count them for the notes.
 
-    The first values of the file, ``sample``, show what lists of unknown names are for.
+    ``sample``, the first values of the file, determines the use of lists with unknown names.
     """
 
     def __init__(self, sample: Sequence[Any]) -> None:
@@ -135,7 +135,7 @@ class _Spreader:
 
     def spread(self, line: int, value: Any) -> Iterator[Row]:
         if type(value) is dict and not self.is_beir and not any(isinstance(cell, (dict, list, tuple)) for cell in value.values()):
-            yield _as_row(value)  # by far most rows are plain
+            yield _as_row(value)  # fast path: most rows are flat
             return
         flat = self._flatten(line, value)
         row = _unpack({key: cell for key, cell in flat.items() if cell is not None or _squeeze(key) not in _IGNORED}, self._labelled)
@@ -152,7 +152,7 @@ class _Spreader:
             own = _own_rows(use, key, texts) if use != "rows" or len(rows) == 1 else []
             if own:
                 rows, event = own, "rows" if use == "pairs_with_first" else use
-                shared |= dict.fromkeys(own[0], "")  # in front of the columns that follow
+                shared |= dict.fromkeys(own[0], "")  # before the columns that follow
             elif use in ("parallel", "ignored"):
                 event = use
                 shared |= {key: ""} if use == "parallel" else {}
@@ -174,7 +174,7 @@ class _Spreader:
         for event, (severity, message_of, together) in _NOTES.items():
             keys = self._times[event]
             if event == "rows" and not self._lines_spread:
-                continue  # every list held a single text
+                continue  # every list had a single text
             for group in [list(keys)] if together and keys else [[key] for key in keys]:
                 lines = count(self._lines_spread if together else keys[group[0]], "line")
                 message = message_of(", ".join(map(repr, group)), lines)
@@ -210,7 +210,7 @@ class _Spreader:
         return flat
 
     def _use(self, key: str, cell: Any, alone: bool) -> str:
-        """Return what a cell is for: by what the lists of the file are, else by its name (see :func:`_use_by_name`)."""
+        """Return the use of a cell: known from the sample, else inferred from its name (see :func:`_use_by_name`)."""
         use = self._uses.get(key, "") if isinstance(cell, list) else "unknown"
         if use in ("parallel", "unknown"):
             return use
@@ -230,7 +230,7 @@ def _own_rows(use: str, key: str, texts: Sequence[Any]) -> list[Row]:
 
 
 def _without_objects(row: Row, note: Callable[[str, str], None]) -> Row:
-    """Take objects apart: ``translation: {en, de}`` → ``en``, ``de``, behind the object's name if two names clash."""
+    """Flatten objects: ``translation: {en, de}`` → ``en``, ``de``, prefixed with the object's name if names clash."""
     flat: Row = {}
     for key, cell in row.items():
         if not isinstance(cell, Mapping) or not cell:
@@ -248,10 +248,10 @@ def _without_objects(row: Row, note: Callable[[str, str], None]) -> Row:
 
 
 def _use_by_name(name: str, cell: Any, alone: bool) -> str:
-    """Return what a list is for by its squeezed name.
+    """Return the use of a list by its normalized name.
 
-    ``rows``: a row for each text; ``pairs_with_first``: a row for each text but the first, together with the first; ``columns``: a
-    column for each text; ``side_by_side``: columns of texts; ``ignored``; ``unknown`` if it is not a list of texts.
+    ``rows``: one row per text; ``pairs_with_first``: one row for each text after the first, paired with the first; ``columns``: one
+    column per text; ``side_by_side``: columns of texts; ``ignored``; ``unknown`` if it is not a list of texts.
     """
     if name in _IGNORED or not _are_texts(cell):
         return "ignored" if name in _IGNORED else "unknown"
@@ -265,10 +265,10 @@ def _use_by_name(name: str, cell: Any, alone: bool) -> str:
 
 
 def _find_list_uses(rows: Rows) -> dict[str, str]:
-    """Return the use of each list with an ambiguous name, by key; lists without evidence are absent.
+    """Return the use of each list with an ambiguous name, by key; lists without evidence are omitted.
 
-    ``same_meaning``: its texts belong together; ``rows``: each of its texts belongs to the text beside the list; ``parallel``: each
-    element belongs to the one at the same place of other lists; ``turns``: a conversation.
+    ``same_meaning``: its texts are paraphrases of each other; ``rows``: each of its texts belongs to the text in another column;
+    ``parallel``: elements at the same index of several lists belong together; ``turns``: a conversation.
     """
     lists = list(dict.fromkeys(key for row in rows for key, cell in row.items() if isinstance(cell, list) and cell))
     uses = {key: "turns" for key in lists if any(_is_conversation(row.get(key)) for row in rows)}
@@ -296,7 +296,7 @@ def _find_list_uses(rows: Rows) -> dict[str, str]:
 
 
 def _find_labelled_objects(rows: Rows) -> dict[str, str]:
-    """Return the lists of unknown names that hold objects of a text and a label or score, each with the name of the latter."""
+    """Map each list of unknown name that contains objects with a text and a label or score to the key of the label or score."""
     found: dict[str, str] = {}
     for key in dict.fromkeys(key for row in rows for key, cell in row.items() if isinstance(cell, list)):
         parts = _elements(key, rows)
@@ -309,7 +309,7 @@ def _find_labelled_objects(rows: Rows) -> dict[str, str]:
 
 
 def _unpack(row: Row, labelled: Mapping[str, str]) -> Row:
-    """Return the row with its lists of labelled objects as two lists of one length: texts, and labels or scores."""
+    """Return the row with each list of labelled objects replaced by two lists of equal length: texts, and labels or scores."""
     unpacked = dict(row)
     for key, name in labelled.items():
         cell = row.get(key)
@@ -328,7 +328,7 @@ def _as_row(value: Any) -> Row:
 
 
 def _single(cell: Any) -> Any:
-    """Return the only value in a list or object of text, ``""`` for an empty one, and any other value as it is."""
+    """Return the only value of a list or object written as text, ``""`` for an empty one, and any other value unchanged."""
     if isinstance(cell, Mapping) and 0 < len(cell) <= 3 and (text := _text_of(cell)) is not None:
         return text
     if isinstance(cell, list) and len(cell) == 1 and not isinstance(cell[0], _NESTED):
@@ -358,7 +358,7 @@ def _elements(key: str, rows: Rows) -> list[Any]:
 
 
 def _holds_texts(key: str, rows: Rows) -> bool:
-    """Return whether a list of an unknown name holds texts: of several words, and mostly different ones."""
+    """Return whether a list of unknown name contains texts: several words each, and mostly distinct."""
     cells = [cell for row in rows if (cell := row.get(key)) not in (None, "", [])]
     if not _is_unknown(key) or not cells or not all(map(_are_texts, cells)) or max(map(len, cells)) < 2:
         return False

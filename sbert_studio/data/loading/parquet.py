@@ -23,14 +23,14 @@ from .source import TableFile
 _BATCH_ROWS = 4_096
 _LARGE_COLUMN = 1 << 16  # bytes
 _BATCH_BYTES = 1 << 27
-_REPEATED = 8  # bytes a row: texts of fewer are mostly stored once and referred to, and stay so until they are rows
-_UNREPRESENTABLE = (OverflowError, ValueError, KeyError)  # KeyError: a time zone of an unknown name
+_REPEATED = 8  # bytes per row; shorter texts are mostly dictionary-encoded and decoded only when rows are built
+_UNREPRESENTABLE = (OverflowError, ValueError, KeyError)  # KeyError: unknown time zone
 
 
 def read_parquet(source: TableFile, progress: Progress | None = None) -> Content:
-    """Read a Parquet file; the column names count as row 1, as in a spreadsheet, so that the first row is row 2.
+    """Read a Parquet file. The column names count as row 1, as in a spreadsheet, so the first data row is row 2.
 
-    Columns of lists and structs are spread (see :mod:`~sbert_studio.data.loading.nested`).
+    Columns of lists and structs are flattened (see :mod:`~sbert_studio.data.loading.nested`).
 
     Raises:
         StudioError: the file is damaged, has no columns or no rows, or a cell or all texts together are too long.
@@ -92,7 +92,7 @@ def _column_sizes(metadata: Any) -> Counter[str]:
 
 
 def _rows_at_once(sizes: Iterable[int], rows: int) -> int:
-    # A few rows of a large column may all hold its one long text.
+    # A few rows of a large column may contain all of its text.
     return max(1, min(_BATCH_ROWS // 16, _BATCH_BYTES // max(sizes))) if rows <= _BATCH_ROWS else _BATCH_ROWS // 16
 
 
@@ -120,11 +120,11 @@ def _values(column: Any, name: str, line: int, dates: _DateConverter) -> list[An
         if longest > LONGEST_CELL:
             check_cell_length(longest, line + pc.index(lengths, pa.scalar(longest, lengths.type)).as_py())
     if pa.types.is_dictionary(kind):
-        used = pc.unique(column.indices)  # equal values become one object, and only those that occur are made
+        used = pc.unique(column.indices)  # equal values share one object, and only values that occur are converted
         values = dict(zip(used.to_pylist(), column.dictionary.take(used).to_pylist(), strict=True))
         return [values[index] for index in column.indices.to_pylist()]
     if pa.types.is_float32(kind) or pa.types.is_float16(kind):
-        # The shortest digits that tell a number from its neighbours: 0.1, not 0.10000000149011612.
+        # The shortest digits that identify the number: 0.1, not 0.10000000149011612.
         numbers = column.to_numpy(zero_copy_only=False)
         return [None if missing else float(str(number)) for number, missing in zip(numbers, column.is_null().to_pylist(), strict=True)]
     return dates.values(column, name, line)
@@ -145,7 +145,7 @@ def _is_text(kind: Any) -> bool:
 
 
 def _lengths(column: Any) -> Any:
-    # Without copying the texts of dictionaries; of binary values, the bytes.
+    # Without copying dictionary values; for binary values, the bytes.
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -162,7 +162,7 @@ def _count_characters(column: Any) -> int:
     if _is_list(kind):
         return _count_characters(column.flatten())
     if pa.types.is_map(kind):
-        start, end = column.offsets[0].as_py(), column.offsets[-1].as_py()  # keys and items include those of neighbouring batches
+        start, end = column.offsets[0].as_py(), column.offsets[-1].as_py()  # keys and items include those of adjacent batches
         return sum(_count_characters(part.slice(start, end - start)) for part in (column.keys, column.items))
     if pa.types.is_struct(kind):
         return sum(map(_count_characters, column.flatten()))
@@ -170,13 +170,13 @@ def _count_characters(column: Any) -> int:
 
 
 class _DateConverter:
-    """Convert pyarrow arrays to Python values; dates and times that Python cannot represent become text, and are reported."""
+    """Convert pyarrow arrays to Python values; dates and times outside Python's range become text and are reported."""
 
     def __init__(self) -> None:
         self._rows: dict[str, dict[int, None]] = {}
 
     def values(self, column: Any, name: str, first: int) -> list[Any]:
-        """Return the values of an array whose first row has the number ``first``, None for missing ones."""
+        """Return the values of an array whose first row has the number ``first``; missing ones are None."""
         try:
             values: list[Any] = column.to_pylist()
         except _UNREPRESENTABLE:
@@ -184,7 +184,7 @@ class _DateConverter:
         return values
 
     def notes(self) -> tuple[Finding, ...]:
-        """Report the columns with such values."""
+        """Report the columns with dates outside Python's range."""
         return tuple(
             Finding(
                 "warning",
@@ -215,7 +215,7 @@ class _DateConverter:
             if not types.is_temporal(kind):
                 raise
         self._rows.setdefault(name, {})[row] = None
-        # ISO 8601 with as many digits as the year needs; a time of day or a duration as a number and its unit.
+        # ISO 8601 with as many digits as the year needs; times of day and durations as a number with its unit.
         unit: Any = "D" if types.is_date32(kind) else "ms" if types.is_date64(kind) else kind.unit
         if types.is_date(kind) or types.is_timestamp(kind):
             return f"{np.datetime64(scalar.value, unit)}{'+00:00' if types.is_timestamp(kind) and kind.tz else ''}"

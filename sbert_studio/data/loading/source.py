@@ -1,4 +1,4 @@
-"""A file to be read: its first bytes, its encoding, its lines, and the choices of its owner."""
+"""A file to be read: its first bytes, its encoding, its lines, and the user's choices."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .content import RowLog
 from .encoding import Encoding, detect_encoding, named_encoding
 
 LONGEST_LINE = 1 << 25
-"""Characters; a longer line is refused, so that one file cannot fill all memory."""
+"""Maximum number of characters in a line; longer lines raise an error, so that one file cannot exhaust memory."""
 
 _HEAD = 512
 _CHUNK = 1 << 16
@@ -30,7 +30,7 @@ _LONGEST_SHOWN = 120
 
 @dataclass(frozen=True)
 class TableFile:
-    """A file to be read: its path, its name for people, its first bytes, and the choices of its owner; None is detected."""
+    """A file to be read: its path, its display name, its first bytes, and the user's choices; None means: detect."""
 
     path: Path
     name: str
@@ -41,7 +41,7 @@ class TableFile:
 
     @classmethod
     def open(cls, path: Path, name: str | None = None, *, encoding: str | None, delimiter: str | None, header: bool | None) -> TableFile:
-        """Read the first bytes of a file; raise a StudioError if it is missing, empty, a folder, or cannot be read."""
+        """Read the first bytes of a file; raise a StudioError if it is missing, empty, a folder or unreadable."""
         if path.is_dir():
             raise StudioError(_("{name} is a folder", name=path.name), "give a file")
         try:
@@ -63,7 +63,7 @@ class TableFile:
 
     @cached_property
     def encoding(self) -> Encoding:
-        """The chosen or detected encoding."""
+        """The encoding, chosen by the user or detected."""
         return named_encoding(self.encoding_name) if self.encoding_name else detect_encoding(self.path)
 
     def encoding_notes(self) -> tuple[Finding, ...]:
@@ -73,7 +73,7 @@ class TableFile:
         )
 
     def ask_encoding(self) -> tuple[Question, ...]:
-        """Ask for the encoding if the bytes fit several, with lines of the file under each."""
+        """Ask for the encoding if several fit, with lines of the file decoded with each."""
         if not self.encoding.rivals:
             return ()
         codecs = (self.encoding.codec, *self.encoding.rivals)
@@ -84,7 +84,7 @@ class TableFile:
         return (Question("encoding", "In which encoding are these lines correct?", options, why, shown),)
 
     def first_lines(self, most: int = 500, characters: int = 1 << 18) -> list[str]:
-        """Return at most ``most`` physical lines, and no more once they have ``characters``."""
+        """Return at most ``most`` physical lines, stopping after ``characters`` characters."""
         lines: list[str] = []
         left = characters
         with Lines(self) as source:
@@ -96,7 +96,7 @@ class TableFile:
         return lines
 
     def chunks(self, progress: Progress | None = None) -> Iterator[str]:
-        """Yield the text in parts of 64 Ki characters, without NUL characters."""
+        """Yield the text in chunks of 64 Ki characters, without NUL characters."""
         size = self.path.stat().st_size
         with self.path.open("rb") as raw, io.TextIOWrapper(raw, self.encoding.codec, errors="replace", newline="") as text:
             for number, chunk in enumerate(iter(partial(text.read, _CHUNK), ""), start=1):
@@ -112,11 +112,11 @@ class Lines:
 
     Args:
         source: the file.
-        progress: called with the bytes read and their total.
+        progress: called with (bytes read, total bytes).
 
     Attributes:
         pending: the lines yielded since the reader last cleared the list: those of the record being read.
-        exhausted: the end of the file was reached.
+        exhausted: whether the end of the file was reached.
     """
 
     def __init__(self, source: TableFile, progress: Progress | None = None) -> None:
@@ -160,12 +160,12 @@ class Lines:
             self._progress(self._size, self._size)
 
     def put_back(self, lines: list[str]) -> None:
-        """Yield ``lines`` again, in their order, before any other."""
+        """Push back ``lines``, to be yielded again, in order, before any others."""
         self._put_back.extend(reversed(lines))
         self.exhausted = False
 
     def end_record(self, row: int, log: RowLog) -> None:
-        """Clear the pending lines, and log what was wrong with their bytes as events of ``row``."""
+        """Clear the pending lines, and log their decoding problems as events of ``row``."""
         if self._had_nul:
             log.add("nul", row)
         if self._had_damage:
@@ -174,7 +174,7 @@ class Lines:
         self.pending.clear()
 
     def numbered(self, log: RowLog) -> Iterator[tuple[int, str]]:
-        """Yield (line number, line) of the lines that are not blank; blank ones are logged."""
+        """Yield (line number, line) of the non-blank lines; blank ones are logged."""
         for number, line in enumerate(self, start=1):
             self.end_record(number, log)
             if line.strip():

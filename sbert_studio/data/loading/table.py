@@ -1,4 +1,4 @@
-"""Tables of text that keep the row numbers of their file, and the function that reads one."""
+"""Tables of text that keep the row numbers of their file, and the function that reads them."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ _BLOCK = 8_192
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Columns of text, held outside Python's own memory.
+    """Columns of text, stored in Arrow memory.
 
     Attributes:
-        name: the file's name, for people.
-        columns: the column names, all different.
+        name: the display name of the file.
+        columns: the column names, all distinct.
         lines: (n,) int64, the number of each row as a spreadsheet shows it (the header is row 1).
         notes: observations about the file.
-        doubts: questions about the file that its owner has to answer, such as its encoding.
-        dropped: the numbers of rows that :meth:`without_lines` removed.
+        doubts: questions about the file for the user, such as its encoding.
+        dropped: the numbers of rows removed by :meth:`without_lines`.
     """
 
     name: str
@@ -49,18 +49,18 @@ class Table:
         return len(self.lines)
 
     def column(self, name: str) -> list[str]:
-        """Return the n cells of a column, which has to exist."""
+        """Return the n cells of an existing column."""
         self.require(name)
         cells: list[str] = self._data.column(self.columns.index(name)).to_pylist()
         return cells
 
     def texts(self, name: str) -> TextColumn:
-        """Return the n cells of a column, which has to exist, as a lazy sequence."""
+        """Return the n cells of an existing column as a lazy sequence."""
         self.require(name)
         return TextColumn(self._data.column(self.columns.index(name)))
 
     def require(self, *names: str) -> None:
-        """Raise a StudioError that lists the existing columns unless all of ``names`` are among them."""
+        """Raise a StudioError that lists the existing columns if any of ``names`` is missing."""
         for name in names:
             if name not in self.columns:
                 listed = ", ".join(self.columns[:20]) + ("…" if len(self.columns) > 20 else "")
@@ -70,27 +70,27 @@ class Table:
 
     @property
     def elsewhere(self) -> str:
-        """End of a hint that names the other sheets of the workbook, or ``""``."""
+        """End of a hint that lists the other sheets of the workbook, or ``""``."""
         return "".join(_("; {message}", message=note.message) for note in self.notes if note.message.startswith(SHEET_NOTE_PREFIX))
 
     def head(self, n: int) -> list[list[str]]:
-        """Return the first ``n`` rows, each a list of cells."""
+        """Return the first ``n`` rows, each as a list of cells."""
         return [list(row) for row in self._rows(0, n)]
 
     def select(self, rows: Sequence[int] | np.ndarray) -> Table:
-        """Return the rows at these positions (from 0), in this order; they keep their row numbers."""
+        """Return the rows at these positions (from 0), in this order, with their original row numbers."""
         positions = np.asarray(rows, dtype=np.int64)
         return replace(self, lines=self.lines[positions], _data=self._data.take(positions))
 
     def without_lines(self, lines: Sequence[int]) -> Table:
-        """Return the table without the rows of these numbers, which disappear from the fixes of its notes too."""
+        """Return the table without the rows with these numbers, which are also removed from the fixes of its notes."""
         removed = np.asarray(lines, dtype=np.int64)
         leaving = np.isin(self.lines, removed)
         notes = tuple(left for note in self.notes if (left := note.without(removed)) is not None)
         return replace(self.select(np.flatnonzero(~leaving)), notes=notes, dropped=(*self.dropped, *self.lines[leaving].tolist()))
 
     def with_column(self, name: str, cells: Sequence[str]) -> Table:
-        """Return the table with a column of n cells that replaces the one of that name, or is added at the end."""
+        """Return the table with a column of n cells, replacing a column of the same name or appended at the end."""
         data, cell_array = self._data, string_array([cell_text(cell) for cell in cells])
         if name in self.columns:
             return replace(self, _data=data.set_column(self.columns.index(name), name, cell_array))
@@ -102,12 +102,12 @@ class Table:
         return replace(self, columns=columns, _data=self._data.remove_column(self.columns.index(name)))
 
     def to_csv(self, path: Path, *, guarded: bool = True) -> None:
-        """Write the table as UTF-8 CSV, atomically; ``guarded`` as for :func:`~sbert_studio.data.cells.write_rows`."""
+        """Write the table as UTF-8 CSV, atomically; ``guarded`` as in :func:`~sbert_studio.data.cells.write_rows`."""
         rows = (row for start in range(0, len(self), _BLOCK) for row in self._rows(start, _BLOCK))
         write_rows(path, self.columns, rows, guarded=guarded)
 
     def to_parquet(self, path: Path) -> None:
-        """Write the cells unchanged as Parquet, atomically; row numbers are not written."""
+        """Write the cells unchanged as Parquet, atomically; row numbers are not stored."""
         import pyarrow.parquet as pq
 
         with atomic_file(path) as part:
@@ -118,11 +118,11 @@ class Table:
 
 
 class TextColumn(Sequence[str]):
-    """Lazy sequence of a column's cells, converted to strings a block at a time, in constant memory.
+    """Lazy sequence of a column's cells, converted to strings block by block in constant memory.
 
     Args:
         cells: a pyarrow array of strings, chunked or not.
-        rows: (k,) int64, the positions to take and their order; all by default.
+        rows: (k,) int64, the positions to take, in order; all by default.
     """
 
     def __init__(self, cells: Any, rows: np.ndarray | None = None) -> None:
@@ -152,7 +152,7 @@ class TextColumn(Sequence[str]):
             return list(self._cells.slice(wanted.start, len(wanted)).to_pylist())
         rows = np.arange(wanted.start, wanted.stop, wanted.step) if self._rows is None else self._rows[position]
         low, high = int(rows.min()), int(rows.max()) + 1
-        # Positions close together are read in one slice: taking single cells of many chunks would first concatenate the chunks.
+        # Read nearby positions as one slice: taking single cells from many chunks would first concatenate the chunks.
         if high - low <= 2 * len(rows) + _BLOCK:
             near = self._cells.slice(low, high - low).to_pylist()
             return [near[row] for row in (rows - low).tolist()]
@@ -173,20 +173,20 @@ def read_table(
     delimiter: str | None = None,
     header: bool | None = None,
 ) -> Table:
-    """Read CSV, TSV, JSONL, JSON, XLSX, Parquet or plain text, compressed or not, in one streaming pass.
+    """Read CSV, TSV, JSONL, JSON, XLSX, Parquet or plain text, compressed or not, in a single streaming pass.
 
-    No row is dropped silently: blank, short and long rows and cleaned cells are named in the table's notes.
+    No row is dropped silently: blank, short and long rows and cleaned cells are listed in the table's notes.
 
     Args:
-        name: of the table; the file's name by default.
-        progress: called with the bytes (for XLSX and Parquet: rows) read and their total.
-        max_bytes: larger files are refused.
-        encoding: the codec's name; detected by default.
+        name: the name of the table; the file name by default.
+        progress: called with (bytes read, total bytes); for XLSX and Parquet, in rows.
+        max_bytes: the maximum size; larger files are rejected.
+        encoding: the name of a codec; detected by default.
         delimiter: one character, or a word such as ``tab`` or ``none``; detected by default.
-        header: whether the first row names the columns; detected by default.
+        header: whether the first row contains the column names; detected by default.
 
     Raises:
-        StudioError: the file is missing, empty, binary, damaged, too large, or holds no rows.
+        StudioError: the file is missing, empty, binary, damaged or too large, or has no rows.
     """
     from .formats import read_content
 
@@ -202,7 +202,7 @@ def read_table(
 
 
 def table_from_columns(name: str, columns: Mapping[str, Sequence[str]], lines: Sequence[int] | np.ndarray | None = None) -> Table:
-    """Return a table of columns of equal length; its rows are numbered from 2 (below a header) unless ``lines`` are given."""
+    """Return a table of columns of equal length; rows are numbered from 2 (below a header) unless ``lines`` are given."""
     import pyarrow as pa
 
     data = pa.table({column: string_array([cell_text(cell) for cell in cells]) for column, cells in columns.items()})

@@ -1,1 +1,1 @@
-"""Schema inference: what kind of examples a table holds, and which column plays which part."""
+"""Schema inference: the kind of examples in a table, and the role of each column."""

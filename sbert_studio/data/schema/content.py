@@ -1,4 +1,4 @@
-"""Content of cells and columns: words, dates, codes, tags, missing texts, and the statistics of a column."""
+"""Content of cells and columns: words, dates, codes, tags and missing texts; and column statistics."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0eff\uac00-\ud7a3]")
-_SOUTH_EAST_ASIAN = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")  # words of about five signs, without blanks between them
+_SOUTH_EAST_ASIAN = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")  # words of about five characters, without spaces between them
 _MACHINE_MADE = re.compile(
     r"(https?://|www\.)\S+|\S+@\S+\.\w+|[0-9a-f]{12,}|[0-9a-f-]{32,36}|(/|[A-Za-z]:\\)\S+"
     r"|\S+\.(txt|csv|json|jpg|jpeg|png|pdf|html?|xml|mp3|wav)"
@@ -57,7 +57,7 @@ _LONGEST_DATE = 50
 
 
 def is_date(text: str) -> bool:
-    """Return True for a date or a time as people and programs write it: ``3/1/2023 9:00 PM``, ``Wed Mar 01 10:00:00 +0000 2023``."""
+    """Return True for a date or time in a format used by people or programs: ``3/1/2023 9:00 PM``, ``Wed Mar 01 10:00:00 +0000 2023``."""
     if len(text) > _LONGEST_DATE or sum(map(str.isdigit, text)) < 3:
         return False
     words = re.findall(r"[^\W\d_]+", unicodedata.normalize("NFKC", text).casefold())
@@ -68,7 +68,7 @@ def is_date(text: str) -> bool:
 
 
 def count_words(text: str) -> float:
-    """Count words; two signs of Chinese, Japanese and Korean count as one, five of Thai, Lao, Burmese and Khmer."""
+    """Estimate the number of words: two Chinese, Japanese or Korean characters, or five Thai, Lao, Burmese or Khmer ones, make a word."""
     if text.isascii():
         return len(text.split())
     joined = len(_SOUTH_EAST_ASIAN.findall(text))
@@ -83,31 +83,31 @@ def is_language_code(text: str) -> bool:
 
 
 def is_code(text: str) -> bool:
-    """Return True for a single word that has a digit in it but is not a number."""
+    """Return True for a single word that contains a digit but is not a number."""
     return " " not in text and not _UNSPACED.search(text) and any(map(str.isdigit, text)) and math.isnan(parse_number(text))
 
 
 def are_machine_made(texts: Sequence[str], most: int = 500) -> bool:
-    """Return True if nearly all cells are dates, addresses, file names, hashes and the like."""
+    """Return True if nearly all cells are machine-generated: dates, URLs, file names, hashes and the like."""
     head = texts[:most]
     return bool(head) and sum(bool(_MACHINE_MADE.fullmatch(text)) or is_date(text) for text in head) > 0.8 * len(head)
 
 
 def have_code_form(texts: Sequence[str]) -> bool:
-    """Return True if cells are machine made or one-word codes, which a name above them is not."""
+    """Return True if cells are machine-generated or one-word codes, unlike the column name above them."""
     return are_machine_made(texts) or (bool(texts) and sum(map(is_code, texts)) > 0.9 * len(texts))
 
 
 def are_nested(texts: Sequence[str], most: int = 500) -> bool:
-    """Return True if nearly all cells are lists or objects as JSON or Python writes them."""
+    """Return True if nearly all cells are JSON or Python lists or objects."""
     head = texts[:most]
     return bool(head) and sum(text[:1] in "[{" and bool(_NESTED.fullmatch(text)) for text in head) > 0.8 * len(head)
 
 
 def are_tags(cells: Sequence[str]) -> bool:
-    """Return True if cells hold one or several short tags with one separator, few distinct ones that recur in other cells.
+    """Return True if cells contain one or more short tags with a single separator, and a few distinct tags recur across cells.
 
-    Cells with the same number of parts each are not tags (``Bonn, Germany``), nor are categories whose names hold a comma.
+    Cells that all have the same number of parts are not tags (``Bonn, Germany``), nor are categories whose names contain a comma.
     """
     filled = [cell.strip() for cell in cells if cell.strip()]
     return any(_are_separated_by(filled, sign) for sign in _TAG_SEPARATORS)
@@ -145,13 +145,13 @@ _ONE_WORD, _FEW_WORDS = 1.5, 3.0
 
 @dataclass(frozen=True)
 class MissingTexts:
-    """Cells of a text column without an answer, such as ``N/A``.
+    """Cells of a text column that mean "no answer", such as ``N/A``.
 
     Attributes:
-        places: (k,) int64, the rows (from 0) that count as blank.
-        values: their distinct content, the most frequent first.
-        kept: (m,) int64, rows of such content in a column whose texts are as short, so that it may be one; they count as texts.
-        kept_values: their distinct content.
+        places: (k,) int64, row indices that count as blank, from 0.
+        values: their distinct values, most frequent first.
+        kept: (m,) int64, row indices with such a value in a column of equally short texts, where it may be an answer; they count as texts.
+        kept_values: their distinct values.
     """
 
     places: np.ndarray
@@ -180,27 +180,27 @@ class MissingTexts:
 
 
 def kept_as_texts(findings: Iterable[Finding]) -> tuple[str, ...]:
-    """Return what :meth:`MissingTexts.note` reported among ``findings``."""
+    """Return the values reported by :meth:`MissingTexts.note` among ``findings``."""
     return tuple(finding.describe() for finding in findings if finding.message.endswith(_KEPT))
 
 
 def quote_cells(cells: Sequence[str], most: int = 4) -> str:
-    """Return the first cells in quotation marks."""
+    """Return the first ``most`` cells in quotation marks."""
     return ", ".join(map(repr, cells[:most])) + (" …" if len(cells) > most else "")
 
 
 def is_missing(cell: str) -> bool:
-    """Return True for a cell that is nothing but a sign or a word for "no answer"."""
+    """Return True for a cell that contains only a symbol or word for "no answer"."""
     return len(cell) <= _LONGEST_MISSING and bool(found := _missing_keys(cell)) and not found.isdisjoint(_MISSING)
 
 
 def find_missing(cells: Sequence[str]) -> MissingTexts:
-    """Find the cells of a text column without an answer.
+    """Find the cells of a text column that mean "no answer".
 
-    If the other texts are single words, so may be a sign; if they have three words or fewer, so may be a word such as ``none``.
+    If the other texts are single words, a symbol may be an answer; if they have at most three words, so may a word such as ``none``.
     """
     found: set[str] = set()
-    for start in range(0, len(cells), _BLOCK):  # a set of the whole column would take its memory once more
+    for start in range(0, len(cells), _BLOCK):  # a set of the whole column would double the memory
         found.update(cell for cell in set(cells[start : start + _BLOCK]) if cell.strip() and is_missing(cell))
     blank: set[str] = set()
     if found:
@@ -217,7 +217,7 @@ def find_missing(cells: Sequence[str]) -> MissingTexts:
 
 
 def blank_missing(cells: Sequence[str]) -> list[str]:
-    """Return the cells of a text column, with those without an answer blank."""
+    """Return the cells of a text column, with missing answers replaced by blanks."""
     texts = list(cells)
     for place in find_missing(cells).places.tolist():
         texts[place] = ""
@@ -242,25 +242,25 @@ _WORDS_OF_TEXT = 4.0
 
 @dataclass(frozen=True)
 class ColumnProfile:
-    """Statistics of a column, taken over at most 20,000 of its rows.
+    """Statistics of a column, computed on at most 20,000 rows.
 
     Attributes:
-        name: the column.
-        filled: the number of cells that are not blank.
+        name: the name of the column.
+        filled: the number of non-blank cells.
         numeric: the share of filled cells that are numbers.
         distinct: the number of distinct filled cells.
         words: the mean number of words of a filled cell (see :func:`~.content.count_words`).
-        is_sequence: whole numbers that rise from row to row, such as row numbers or ids.
-        is_consecutive: each is one more than the number before.
+        is_sequence: integers that increase from row to row, such as row numbers or ids.
+        is_consecutive: each number is one greater than the previous one.
         is_inference: every filled cell is an inference label.
-        is_code: nearly every cell is one word with a digit in it, a date or an address.
-        is_nested: the cells are lists or objects as JSON or Python writes them.
+        is_code: nearly every cell is a single word with a digit, a date or a URL.
+        is_nested: the cells are JSON or Python lists or objects.
         is_boilerplate: nearly all words are the same in every cell, as in credit lines.
-        is_tags: some cells hold several short tags, which recur.
-        is_marked: the cells that are not numbers hold one or two marks, such as ``n/a``, among many distinct numbers.
-        is_whole: every number is a whole one.
-        values: the distinct filled cells, case folded, if they are at most 300; else empty.
-        least, most: the smallest and the largest number except for missing-value codes; NaN if there is none.
+        is_tags: some cells contain several short tags, which recur.
+        is_marked: there are many distinct numbers, and all other cells are one or two markers, such as ``n/a``.
+        is_whole: all numbers are integers.
+        values: the distinct filled cells, case-folded, if there are at most 300; else empty.
+        least, most: the smallest and the largest number, without missing-value codes; NaN without numbers.
     """
 
     name: str
@@ -283,23 +283,23 @@ class ColumnProfile:
 
     @property
     def key(self) -> str:
-        """The normalized name."""
+        """Normalized name."""
         return normalize(self.name)
 
     @property
     def is_number(self) -> bool:
-        """Nearly all cells are numbers; fewer are if one or two marks stand for the others, half in a column called a score."""
+        """Nearly all cells are numbers. Fewer suffice if the rest are one or two markers: half, in a column named like a score."""
         return self.filled > 0 and self.numeric >= (0.5 if self.key in SCORE else 0.6 if self.is_marked else 0.9)
 
     @cached_property
     def has_paths(self) -> bool:
-        """Nearly all values are paths in a tree of topics: ``Location > City``, ``a/b``, ``A::B``."""
+        """Nearly all values are paths in a topic hierarchy: ``Location > City``, ``a/b``, ``A::B``."""
         paths = [value for value in self.values if _PATH.fullmatch(value)]
         return len(paths) >= max(2, 0.8 * len(self.values)) and not any("://" in path for path in paths)
 
     @property
     def is_category(self) -> bool:
-        """Few distinct short texts or paths, each many times."""
+        """Few distinct short texts or paths, each occurring many times."""
         if self.filled == 0 or self.is_number or self.is_nested or (self.words > _WORDS_OF_TEXT and not self.has_paths):
             return False
         few = self.distinct <= max(2, min(0.2 * self.filled, 1000))
@@ -307,7 +307,7 @@ class ColumnProfile:
 
     @property
     def is_identifier(self) -> bool:
-        """Row numbers or keys, of no use to training."""
+        """Row numbers or keys, which are not useful for training."""
         is_key = self.key in IDENTIFIER and not self.has_few_answers and (self.is_number or self.words <= 1.5)
         return self.is_sequence or self.is_code or is_key
 
@@ -325,12 +325,12 @@ class ColumnProfile:
 
     @property
     def has_few_values(self) -> bool:
-        """Between two and twenty distinct values, each several times."""
+        """Two to twenty distinct values, each occurring several times."""
         return 2 <= self.distinct <= min(20, max(3, self.filled / 3))
 
     @property
     def has_few_answers(self) -> bool:
-        """Two to five distinct values over and over, which cannot number rows."""
+        """Two to five recurring values, which cannot be row numbers."""
         return 2 <= self.distinct <= 5 and self.filled >= 4 * self.distinct
 
     @property
@@ -343,7 +343,7 @@ class ColumnProfile:
 
     @property
     def is_text(self) -> bool:
-        """Words that differ from row to row."""
+        """Texts that differ from row to row."""
         if self.filled == 0 or self.is_number or self.is_identifier or self.is_inference or self.is_nested:
             return False
         if self.is_named_target and not (self.is_named_text and not self.is_category) and self.words <= _WORDS_OF_TEXT:
@@ -352,7 +352,7 @@ class ColumnProfile:
 
     @property
     def is_entity(self) -> bool:
-        """A few words a cell under the name of persons, places and the like."""
+        """A few words per cell in a column named like persons, places and the like."""
         return self.words <= WORDS_OF_A_NAME and not self.is_named_text and rate_target_name(self.name) == "never"
 
 
@@ -402,7 +402,7 @@ def profile_table(table: Table) -> tuple[ColumnProfile, ...]:
 
 
 def no_text_error(table: Table, profiles: Sequence[ColumnProfile], hint: str) -> StudioError:
-    """Return the error for a table without a column of text; ``hint`` is the fix unless its texts are in lists or objects."""
+    """Return the error for a table without a text column; ``hint`` is the fix, unless its texts are inside lists or objects."""
     nested = [profile.name for profile in profiles if profile.is_nested]
     if not nested:
         return StudioError(

@@ -1,4 +1,4 @@
-"""Evidence from an embedding model: its similarity of two texts compared with every other column, on a sample of the rows."""
+"""Evidence from an embedding model: text similarity compared with every other column, on a sample of the rows."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from ..loading.table import Table
 
 SimilarityFunction = Callable[[Sequence[str], Sequence[str]], np.ndarray]
-"""Return (n,) cosines in [-1, 1] of n texts with n others."""
+"""Maps n texts and n other texts to (n,) cosines in [-1, 1]."""
 
 Strength = Literal["strong", "some", "open", "none"]
 
 UNNAMED_MODEL = "the model"
 SAMPLE_ROWS, LARGER_SAMPLE_ROWS = 300, 900
-_CATEGORY_ROWS = 20_000  # rows in which texts of one category are looked for
-_NEIGHBOR_ROWS, _LEAST_NEIGHBOR_ROWS = 200, 40  # texts of which each is compared with each
-_LEAST_ROWS = 8  # fewer say nothing
-_FEW_ROWS, _FAINT_P = 60, 0.1  # of so few rows the least sign counts: a one-sided probability of 0.05
-_LONGEST_TEXT = 1_000  # characters that are compared
+_CATEGORY_ROWS = 20_000  # rows searched for texts of the same category
+_NEIGHBOR_ROWS, _LEAST_NEIGHBOR_ROWS = 200, 40  # texts compared with each other
+_LEAST_ROWS = 8  # minimum number of rows
+_FEW_ROWS, _FAINT_P = 60, 0.1  # with so few rows, a one-sided p-value of 0.05 is enough
+_LONGEST_TEXT = 1_000  # characters of each text that are compared
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,10 +39,10 @@ class Association:
     """Strength of a column's association with similarity.
 
     Attributes:
-        effect: its size, in [0, 1].
-        p: the probability of one as large by chance.
-        rows: the rows it was computed on.
-        model: the name of the model whose similarity it is.
+        effect: the effect size, in [0, 1].
+        p: the probability of an effect at least as large by chance.
+        rows: the number of rows it was computed on.
+        model: the name of the model that computed the similarity.
     """
 
     effect: float
@@ -53,7 +53,7 @@ class Association:
 
     @property
     def strength(self) -> Strength:
-        """``strong``, ``some``, ``none``, or ``open`` with too few rows to decide."""
+        """``strong``, ``some`` or ``none``; ``open`` with too few rows to decide."""
         if self.effect >= 0.3 and self.p < 1e-4:
             return "strong"
         if self.effect >= 0.15 and self.p < 1e-3:
@@ -62,7 +62,7 @@ class Association:
 
     @property
     def is_faint(self) -> bool:
-        """A sign as clear as a few rows can give; where it contradicts the reading, the owner is asked."""
+        """The strongest evidence that a few rows can give; if it contradicts the interpretation, the user is asked."""
         return self.rows < _FEW_ROWS and self.p < _FAINT_P
 
     def describe(self) -> str:
@@ -71,7 +71,7 @@ class Association:
 
 @dataclass(frozen=True, kw_only=True)
 class RankCorrelation(Association):
-    """Spearman's rank correlation ``rho`` of a column of numbers with the similarity; its effect is |rho|."""
+    """Spearman's rank correlation ``rho`` of a numeric column with the similarity; its effect is |rho|."""
 
     rho: float
     none_below = 0.15
@@ -84,7 +84,7 @@ class RankCorrelation(Association):
 
 @dataclass(frozen=True)
 class ClassMean:
-    """The mean similarity of the pairs of one class, with its standard error."""
+    """Mean similarity of the pairs of one class, with its standard error."""
 
     label: str
     mean: float
@@ -92,11 +92,11 @@ class ClassMean:
     rows: int
 
     def exceeds(self, other: ClassMean, errors: float) -> bool:
-        """Return True if this mean is above another by more than ``errors`` standard errors."""
+        """Return True if this mean exceeds another by more than ``errors`` standard errors."""
         return bool(self.mean - other.mean > errors * (self.error**2 + other.error**2) ** 0.5)
 
     def distance(self, other: ClassMean) -> float:
-        """Return how far this mean is above another, in standard deviations (Cohen's d)."""
+        """Return the difference to another mean in standard deviations (Cohen's d)."""
         spread = math.sqrt((self.error**2 * self.rows + other.error**2 * other.rows) / 2)
         return (self.mean - other.mean) / spread if spread else math.inf
 
@@ -105,11 +105,11 @@ class ClassMean:
 class ClassSeparation(Association):
     """Differences in similarity between the classes of a column.
 
-    The effect is |2 AUC − 1| of two classes, the square root of Kruskal and Wallis' ε² of more.
+    The effect is |2 AUC − 1| for two classes, and the square root of the Kruskal–Wallis ε² for more.
 
     Attributes:
-        means: the classes, the least similar first.
-        step_ps: the probability by chance of the difference between each class and the next (Mann–Whitney).
+        means: the classes, least similar first.
+        step_ps: p-values of the difference between each class and the next (Mann–Whitney).
     """
 
     means: tuple[ClassMean, ...]
@@ -118,34 +118,35 @@ class ClassSeparation(Association):
 
     @property
     def order(self) -> tuple[str, ...]:
-        """The classes, the least similar first."""
+        """The classes, least similar first."""
         return tuple(one.label for one in self.means)
 
     @property
     def is_distinct(self) -> bool:
-        """Each class differs from the next by more than chance."""
+        """Each class differs significantly from the next."""
         return all(p < 0.01 for p in self.step_ps)
 
     @property
     def is_graded(self) -> bool:
-        """The classes differ as grades do, and more than contradiction, neutral and entailment.
+        """The classes differ as grades do, by more than contradiction, neutral and entailment.
 
-        In standard deviations: each from the next by 0.85, the first from the last by 2.3. SICK's classes (neutral is the
-        least similar) have 0.8 and 1.7, SNLI's 0.8 and 1.9, STSb's scores cut in three about 0.9 and 2.6.
+        In standard deviations: adjacent classes by 0.85, the first and the last by 2.3. SICK's classes (neutral is the least similar)
+        differ
+        by 0.8 and 1.7, SNLI's by 0.8 and 1.9, and STSb's scores in three bins by about 0.9 and 2.6.
         """
         gaps = [high.distance(low) for low, high in pairwise(self.means)]
         return min(one.rows for one in self.means) >= 25 and min(gaps) >= 0.85 and self.means[-1].distance(self.means[0]) >= 2.3
 
     @property
     def alternative_orders(self) -> tuple[tuple[str, ...], ...]:
-        """The order with two neighbours exchanged that may differ by chance alone, the least certain first; of three, any two."""
+        """Orders with two adjacent classes swapped whose difference may be chance, least certain first; with three classes, any two."""
         ranked = sorted(range(len(self.step_ps)), key=lambda place: -self.step_ps[place])
         places = [place for place in ranked if self.step_ps[place] >= 0.01 or len(self.means) == 3][:3]
         order = self.order
         return tuple((*order[:place], order[place + 1], order[place], *order[place + 2 :]) for place in places if len(order) > 2)
 
     def mean_of(self, label: str) -> ClassMean | None:
-        """Return the mean of one class; None if the sample has too few of its rows."""
+        """Return the mean of one class; None if the sample has too few rows of it."""
         return next((one for one in self.means if one.label == label), None)
 
     def describe(self) -> str:
@@ -159,7 +160,7 @@ class ClassSeparation(Association):
 
 @dataclass(frozen=True)
 class NeighborAgreement:
-    """Share of the texts in a sample of ``rows`` whose nearest neighbour has the same category, and the share by chance."""
+    """Share of texts in a sample of ``rows`` whose nearest neighbor has the same category, and the share expected by chance."""
 
     share: float
     chance: float
@@ -167,13 +168,13 @@ class NeighborAgreement:
 
     @property
     def is_clear(self) -> bool:
-        """The share is far beyond chance."""
+        """The share is far above chance."""
         error = (self.chance * (1 - self.chance) / self.rows) ** 0.5
         return (self.share - self.chance) / (1 - self.chance) >= 0.3 and self.share - self.chance > 6 * error
 
     @property
     def is_saturated(self) -> bool:
-        """The model separates the categories so well that next to nothing is left to learn."""
+        """The model separates the categories so well that almost nothing is left to learn."""
         return self.is_clear and self.share >= 0.98
 
     def describe(self) -> str:
@@ -186,11 +187,11 @@ class NeighborAgreement:
 
 
 class Evidence:
-    """A sample of a table's rows at even distances, compared by a model; each comparison is made once.
+    """Evenly spaced sample of a table's rows, compared by a model. Each comparison is computed once.
 
     Args:
         table: the file.
-        similar: the similarity function of a model; None: every answer is None.
+        similar: the similarity function of a model; None: every result is None.
         rows: the size of the sample.
     """
 
@@ -213,18 +214,18 @@ class Evidence:
         return Evidence(self.table, self.similar, LARGER_SAMPLE_ROWS) if more else self
 
     def cells(self, name: str) -> list[str]:
-        """Return the cells of a column in the sample, without surrounding blanks."""
+        """Return the stripped cells of a column in the sample."""
         return [cell.strip() for cell in self.sample.column(name)]
 
     def cosines(self, first: str, second: str, shift: int = 0) -> np.ndarray:
-        """Return (rows,) similarity of two columns, the second shifted by ``shift`` rows; NaN where a text is blank."""
+        """Return the similarity of two columns, (rows,), the second shifted by ``shift`` rows; NaN where a text is blank."""
         if (key := (first, second, shift)) not in self._known:
             a, b = (blank_missing(self.cells(name)) for name in (first, second))
             self._known[key] = self.compare(a, b[shift:] + b[:shift])
         return self._known[key]
 
     def compare(self, a: Sequence[str], b: Sequence[str]) -> np.ndarray:
-        """Return (n,) similarity of n texts with n others; NaN where one is blank."""
+        """Return the similarity of n texts with n others, (n,); NaN where a text is blank."""
         assert self.similar is not None
         found = np.full(len(a), np.nan)
         places = [place for place, (x, y) in enumerate(zip(a, b, strict=True)) if x and y]
@@ -233,7 +234,7 @@ class Evidence:
         return found
 
     def rank_correlation(self, texts: Sequence[str], target: str, *, as_written: bool = False) -> RankCorrelation | None:
-        """Correlate a column of numbers with the similarity of two text columns; codes for no answer are left out."""
+        """Correlate a numeric column with the similarity of two text columns; missing-value codes are skipped."""
         if self.similar is None:
             return None
         numbers = numbers_of(self.cells(target), as_written=as_written)
@@ -248,7 +249,7 @@ class Evidence:
         return RankCorrelation(rho=float(rho), effect=abs(float(rho)), p=float(p), rows=int(good.sum()), model=self.model)
 
     def class_separation(self, texts: Sequence[str], target: str, classes: Sequence[str]) -> ClassSeparation | None:
-        """Compare the similarity of two text columns between the classes of a third; cells of no class are left out."""
+        """Compare the similarity of two text columns between the classes of a third column; cells without a class are skipped."""
         if self.similar is None:
             return None
         cosines, cells = self.cosines(texts[0], texts[1]), self.cells(target)
@@ -260,10 +261,10 @@ class Evidence:
         return separate({name: np.array(values) for name, values in members.items()}, self.model)
 
     def alignment(self, first: str, second: str) -> float | None:
-        """Return how much more similar two columns are row by row than shuffled: the AUC, 0.5 if they are unrelated."""
+        """Return how much more similar two columns are row by row than after shuffling, as an AUC: 0.5 if they are unrelated."""
         if self.similar is None or len(self.sample) < _LEAST_ROWS:
             return None
-        # Not half of the rows, which may be where a file of two passes over the same texts begins again.
+        # Avoid shifting by half of the rows: a file may contain the same texts twice.
         straight, shifted = self.cosines(first, second), self.cosines(first, second, max(1, round(0.382 * len(self.sample))))
         return _auc(straight[~np.isnan(straight)], shifted[~np.isnan(shifted)])
 
@@ -276,7 +277,7 @@ class Evidence:
         return float((gaps > 0).mean()) if len(gaps) >= _LEAST_ROWS else None
 
     def category_separation(self, text: str, category: str) -> ClassSeparation | None:
-        """Compare pairs of texts of the ``same`` and of ``different`` categories; None if no two categories have two texts."""
+        """Compare pairs of texts from the ``same`` category and from ``different`` ones; None if no two categories have two texts each."""
         if self.similar is None:
             return None
         part = self.table.select(_spread(len(self.table), _CATEGORY_ROWS))
@@ -300,7 +301,7 @@ class Evidence:
         return separate({"same": self.compare(a, b), "different": self.compare(a, c)}, self.model)
 
     def neighbor_agreement(self, text: str, category: str) -> NeighborAgreement | None:
-        """Return how often the nearest neighbour of a text shares its category; None without a model or with too few texts."""
+        """Return how often the nearest neighbor of a text has the same category; None without a model or with too few texts."""
         if self.similar is None:
             return None
         rows = list({a: b for a, b in zip(self.cells(text), self.cells(category), strict=True) if a and b}.items())
@@ -319,10 +320,10 @@ class Evidence:
 
 
 class EncoderSimilarity:
-    """Cosines of an encoder that encodes each text only once.
+    """Cosine similarity function of an encoder, which encodes each text only once.
 
     Args:
-        encode: returns (n, d) vectors of n texts, which are normalized.
+        encode: maps n texts to (n, d) vectors, which are then normalized.
         model: the name of the model.
     """
 
@@ -331,7 +332,7 @@ class EncoderSimilarity:
         self._known: dict[bytes, np.ndarray] = {}
 
     def __call__(self, first: Sequence[str], second: Sequence[str]) -> np.ndarray:
-        """Return (n,) cosines in [-1, 1] of n texts with n others."""
+        """Return the cosines of n texts with n others, (n,) in [-1, 1]."""
         known = self._known
         keys = [hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).digest() for text in (*first, *second)]
         new = {key: text for key, text in zip(keys, (*first, *second), strict=True) if key not in known}
@@ -345,7 +346,7 @@ class EncoderSimilarity:
 
 
 def separate(classes: dict[str, np.ndarray], model: str = UNNAMED_MODEL) -> ClassSeparation | None:
-    """Compare the similarities of classes; those of fewer than four rows (three in a small sample) are left out."""
+    """Compare the similarities of classes; classes with fewer than four rows (three in a small sample) are skipped."""
     from scipy.stats import kruskal, mannwhitneyu
 
     least = 3 if sum(map(len, classes.values())) < _FEW_ROWS else 4

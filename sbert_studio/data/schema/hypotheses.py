@@ -1,4 +1,4 @@
-"""Scored hypotheses about a table, what they are judged by, and the questions that they leave open."""
+"""Scored hypotheses about a table: what they are based on, and the questions that they leave open."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from ..loading.table import Table
 
 ACCEPT = 2.4
-"""The score from which a hypothesis is used."""
+"""Minimum score of a hypothesis that is used."""
 ASK = 0.9
-"""The score from which the owner is asked about a hypothesis."""
+"""Minimum score of a hypothesis that the user is asked about."""
 EXPLICIT, BY_EVIDENCE, PAIRS, TEXTS = 6.0, 2.3, 1.0, 0.5
-"""Scores of hypotheses without a target: the file names its parts; the model finds them; two texts a row; one text a row."""
+"""Scores of hypotheses without a target: roles named in the file; roles found by the model; two texts per row; one text per row."""
 UNUSED = "not used for training: "
-"""How the sentence begins that lists the columns without a part."""
-_LONGEST_TEXT = 160  # characters of an example
+"""Start of the sentence that lists unused columns."""
+_LONGEST_TEXT = 160  # characters shown per example
 
 Reading = tuple[Kind, Sequence[str], str | None]
 """A kind, its text columns and its target."""
@@ -35,13 +35,13 @@ Reading = tuple[Kind, Sequence[str], str | None]
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """One reading of a table.
+    """A possible interpretation of a table.
 
     Attributes:
-        roles: the parts of its columns.
-        score: how much speaks for it; the highest is used.
-        why: the reasons, a sentence each.
-        questions: what must be asked if it is used.
+        roles: the roles of its columns.
+        score: the strength of the evidence; the highest score wins.
+        why: the reasons, one sentence each.
+        questions: the questions to ask if it is used.
         saturation: a sentence if the model already knows what the rows teach; else empty.
     """
 
@@ -54,7 +54,7 @@ class Hypothesis:
 
 @dataclass(frozen=True)
 class SchemaContext:
-    """A table with the statistics of its columns, the model's evidence, and the overrides of scale and label order."""
+    """A table with its column statistics, the model's evidence, and the overrides of scale and label order."""
 
     table: Table
     profiles: tuple[ColumnProfile, ...]
@@ -67,7 +67,7 @@ class SchemaContext:
 
     @property
     def texts(self) -> list[ColumnProfile]:
-        """The text columns; one of tags counts only if there is no other, and credit lines not beside two others."""
+        """Text columns. Tags count only without other texts; credit lines only with fewer than two other texts."""
         texts = [profile for profile in self.profiles if profile.is_text and not profile.is_entity]
         texts = [text for text in texts if text.is_named_text or not text.is_tags] or texts
         own = [text for text in texts if text.is_named_text or not text.is_boilerplate]
@@ -80,7 +80,7 @@ class SchemaContext:
         """Return the text column to use where one is needed.
 
         Raises:
-            StudioError: no column looks like text.
+            StudioError: no column contains text.
         """
         texts = [text for text in self.texts if text.name != target]
         if not texts:
@@ -91,7 +91,7 @@ class SchemaContext:
         return min(texts, key=lambda text: (is_comment_name(text.name), not text.is_named_text, text.words < longest / 2)).name
 
     def find_group(self, used: Sequence[str | None], *, or_labels: bool = False) -> str | None:
-        """Return the column of topics, by its name; with ``or_labels`` a column of labels or any categories will do."""
+        """Return the column of topics, found by its name; with ``or_labels``, also a column of labels or categories."""
         free = [profile for profile in self.profiles if profile.name not in used]
         for names in (GROUP, LABEL | CATEGORY) if or_labels else (GROUP, CATEGORY - LABEL):
             for profile in free:
@@ -101,11 +101,11 @@ class SchemaContext:
         return next((profile.name for profile in free if profile.is_category), None) if or_labels else None
 
     def find_split(self, used: Sequence[str | None] = ()) -> str | None:
-        """Return the column of training, validation and test parts."""
+        """Return the column with training, validation and test splits."""
         return next((one.name for one in self.profiles if one.is_split and one.name not in used), None)
 
     def describe_unused(self, roles: Roles) -> tuple[str, ...]:
-        """Return a sentence that lists the columns without a part, if there are any."""
+        """Return a sentence that lists the columns without a role, if any."""
         parts = (*roles.texts, roles.target, roles.group, self.find_split())
         left = [one.name for one in self.profiles if one.name not in parts and one.filled and not NEGATIVE.fullmatch(one.key)]
         names = ", ".join(left[:8]) + (" …" if len(left) > 8 else "")
@@ -133,7 +133,7 @@ def option(
     order: Sequence[str] | None = None,
     scale: tuple[float, float] | None = None,
 ) -> Option:
-    """Return an answer that sets fields of the overrides, with the flags of the command line that do."""
+    """Return an answer that sets fields of the overrides, with the equivalent command-line flags."""
     choice = {
         "kind": kind,
         "columns": list(columns) or None,
@@ -153,15 +153,15 @@ def option(
 
 
 def category_option(text: str, target: str) -> Option:
-    """Return the answer that a column categorizes one text of a pair, rather than saying how similar they are."""
+    """Return the answer that a column contains the category of one text of a pair, instead of a similarity."""
     return option(_("it is a category of {text}", text=repr(text)), "labelled_texts", (text,), target)
 
 
 def ask_columns(table: Table, candidates: Sequence[Sequence[str]], why: str, *, is_favored: bool) -> Question:
-    """Ask which text columns are meant, and in which order; the first are used if nobody answers.
+    """Ask which text columns to use, and in which order; the first choice is the default.
 
     Args:
-        is_favored: something speaks for the first, and nothing against it.
+        is_favored: whether some evidence supports the first choice, and none contradicts it.
     """
     options = tuple(option(" and ".join(names), columns=names) for names in candidates)
     every = list(dict.fromkeys(name for names in candidates for name in names))
@@ -172,14 +172,14 @@ def ask_columns(table: Table, candidates: Sequence[Sequence[str]], why: str, *, 
 def ask_kind(
     table: Table, roles: Roles, others: Sequence[Reading], text: str, why: str, columns: Sequence[str] = (), *, is_favored: bool
 ) -> Question:
-    """Ask what the rows are.
+    """Ask for the kind of examples.
 
     Args:
-        roles: what is used if nobody answers; the first answer.
-        others: what they may be instead.
+        roles: the default, which is the first answer.
+        others: the alternatives.
         text: the question.
-        columns: the text columns whose rows are displayed; none: those of the roles.
-        is_favored: something speaks for the roles, and nothing against them.
+        columns: the text columns whose rows are shown; empty: those of the roles.
+        is_favored: whether some evidence supports the default, and none contradicts it.
     """
     readings: list[Reading] = [(roles.kind, roles.texts, roles.target), *others]
     kinds = [kind for kind, _, _ in readings]
@@ -199,7 +199,7 @@ def ask_kind(
 def example_rows(
     table: Table, texts: Sequence[str], indices: Sequence[int], target: str | None = None, read_as: str = ""
 ) -> tuple[ExampleRow, ...]:
-    """Return rows of the table for a question, their texts shortened."""
+    """Return rows of the table for a question, with shortened texts."""
     part = table.select(list(indices))
     values = part.column(target) if target else [""] * len(part)
     rows = zip(*(part.column(name) for name in texts), strict=True)
@@ -210,13 +210,13 @@ def example_rows(
 
 
 def complete_rows(table: Table, names: Sequence[str]) -> list[int]:
-    """Return the places of the rows with a text in each of the columns; of all rows if there are none."""
+    """Return the indices of the rows with a text in each of the columns; of all rows if there are none."""
     columns = [table.column(name) for name in names]
     return [place for place in range(len(table)) if all(column[place].strip() for column in columns)] or list(range(len(table)))
 
 
 def spread_rows(table: Table, names: Sequence[str], most: int = 3) -> list[int]:
-    """Return the places of a few of :func:`complete_rows`, at even distances."""
+    """Return a few evenly spaced indices of :func:`complete_rows`."""
     places = complete_rows(table, names)
     return [places[at] for at in np.linspace(0, len(places) - 1, min(most, len(places))).astype(int).tolist()]
 

@@ -1,4 +1,4 @@
-"""Infer what a table is: hypotheses from names, values and a model compete by their scores; overrides are obeyed and not asked about."""
+"""Schema inference: hypotheses from names, values and a model are ranked by score. Overrides always win and are not asked about."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def infer_schema(
     """Infer the roles of a table's columns, and the questions that remain.
 
     Args:
-        table: the file; what loading it left open is among the questions.
-        overrides: what a person specified, which is not asked about; with ``as_read`` no question is left.
-        kinds: the kinds that the loss learns from. If no kind is specified, they decide between scores and labels where the table has
-            both, which the note of the roles mentions.
-        similar: the similarity function of a model; None: names and values only, which leaves more questions.
+        table: the file; the questions include those left open when it was loaded.
+        overrides: the user's choices, which are not asked about; with ``as_read``, no questions remain.
+        kinds: the kinds of examples supported by the loss. If no kind is specified, they decide between scores and labels in a table with
+            both, which is mentioned in the note of the roles.
+        similar: the similarity function of a model; None: use names and values only, which leaves more questions.
 
     Raises:
-        StudioError: the table has nothing that the overrides specify.
+        StudioError: the table does not match the overrides.
     """
     overrides = overrides or SchemaOverrides()
     schema = infer_columns(table, overrides.kind, overrides.columns, overrides.target, overrides.order, overrides.scale, similar=similar)
@@ -71,7 +71,7 @@ def infer_columns(
     *,
     similar: SimilarityFunction | None = None,
 ) -> InferredSchema:
-    """Infer the roles of columns; see :class:`~.overrides.SchemaOverrides` for the arguments and :func:`infer_schema`.
+    """Infer the roles of columns; for the arguments see :class:`~.roles.SchemaOverrides` and :func:`infer_schema`.
 
     Raises:
         StudioError: a column does not exist, or the table has no examples of the kind.
@@ -108,15 +108,15 @@ def infer_roles(
     *,
     similar: SimilarityFunction | None = None,
 ) -> Roles:
-    """Return the roles of :func:`infer_columns`."""
+    """Return the roles inferred by :func:`infer_columns`."""
     return infer_columns(table, kind, columns, target, similar=similar).roles
 
 
 def find_split_column(table: Table, overrides: SchemaOverrides | None = None) -> str | None:
-    """Return the column of training, validation and test parts; ``None`` without one.
+    """Return the column with training, validation and test splits, or ``None``.
 
     Raises:
-        StudioError: the overrides specify a column that does not exist, or whose cells are no parts.
+        StudioError: the overrides specify a column that does not exist, or whose cells are not split names.
     """
     overrides = overrides or SchemaOverrides()
     if overrides.split == "":
@@ -133,9 +133,9 @@ def find_split_column(table: Table, overrides: SchemaOverrides | None = None) ->
 
 
 def tables_by_split(table: Table, column: str) -> dict[SplitPart, Table]:
-    """Return the rows of each part that a split column (:attr:`~.roles.Roles.split`) names; parts without a row are left out.
+    """Return the rows of each split in a split column (:attr:`~.roles.Roles.split`); empty splits are omitted.
 
-    ``validation``, ``valid``, ``eval``, ``trial`` and the like are ``dev``; rows of no part are ``train``.
+    ``validation``, ``valid``, ``eval``, ``trial`` and similar names mean ``dev``; rows without a known split are ``train``.
     """
     cells = [cell.strip().casefold() for cell in table.column(column)]
     places: dict[SplitPart, list[int]] = {"train": [], "dev": [], "test": []}
@@ -271,7 +271,7 @@ def _sentences(context: SchemaContext, text: str) -> Roles:
 def _merge_equivalent(context: SchemaContext, candidates: list[CategoryTarget]) -> tuple[CategoryTarget, list[CategoryTarget]]:
     """Return the column to use and the remaining candidates.
 
-    Of two columns with the same classes under other names, the one with words is used; of several annotators' columns, the final one.
+    Of two columns with the same classes under different names, the one with words is used; of several annotators' columns, the final one.
     """
     best = candidates[0]
     same = [one for one in candidates if one is best or _renames(context, best.column, one.column)]
@@ -322,7 +322,7 @@ def _with_tags(context: SchemaContext, text: str, tags: str, category: CategoryT
 
 
 def _category_hypothesis(context: SchemaContext) -> Hypothesis | None:
-    """Return texts with a category, if that is what a column beside a title and a text holds, rather than their similarity."""
+    """Return texts with a category, if a column next to a title and a text contains categories rather than similarities."""
     if len(context.texts) < 2 or context.evidence.similar is None:
         return None
     pair = find_pairs(context)[0]
@@ -337,7 +337,7 @@ def _category_hypothesis(context: SchemaContext) -> Hypothesis | None:
         return None
     first = context.profile(pair.texts[0]).key
     if pair.name_score >= NAMED and first in FIRST and first not in TITLE:
-        return None  # a question and its answer, and what they are about
+        return None  # a question, its answer and their topic
     roles = _labelled_texts(context, text, best.column)
     question = _ask_category_kind(context, roles, best, [("positive_pairs", pair.texts, None)])
     return Hypothesis(roles, best.score, (best.describe(),), (question,))

@@ -1,4 +1,4 @@
-"""Pairs with a label: the order of the classes by their words and by a model, and whether the owner must be asked."""
+"""Pairs with a label: the order of the classes by their wording and by a model, and whether to ask the user."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ from .roles import Roles, format_names
 _INFERENCE_NAMES = ({"premise", "hypothesis"}, {"前提", "假设"}, {"前提", "假設"}, {"前提", "仮説"}, {"전제", "가설"})
 _MOST_ORDERED, _MOST_NAMED = 12, 8
 _BY_CHANCE = 0.05
-_FAR = 0.3  # an effect against the words that is asked about
-_OVERWHELMING, _WITHOUT_NAME = 0.5, 0.4  # effects that decide against numbers, and if neither words nor names say anything
+_FAR = 0.3  # minimum contradicting effect for which the user is asked
+_OVERWHELMING, _WITHOUT_NAME = 0.5, 0.4  # minimum effects that override numbers, and that decide without evidence from wording or names
 _REVERSED_BY_NAME = ("yes/no", "numbers", "degrees", "steps")
 
 
 @dataclass(frozen=True)
 class LabelOrder:
-    """Classes in their order.
+    """Ordered classes.
 
     Attributes:
-        labels: least similar first; if they have no order, as they came.
-        is_ordered: they have an order.
-        is_certain: the owner need not be asked.
-        why: the reason, a sentence.
-        is_favored: words or evidence speak for this order, and neither against it.
+        labels: least similar first; in the original order if they have none.
+        is_ordered: whether they have an order.
+        is_certain: whether the user need not be asked.
+        why: the reason, one sentence.
+        is_favored: whether wording or evidence supports this order, and neither contradicts it.
     """
 
     labels: tuple[str, ...]
@@ -57,7 +57,7 @@ class LabelOrder:
 
 
 def labelled_pairs(context: SchemaContext, texts: tuple[str, str], target: str) -> Hypothesis:
-    """Return pairs with the labels of a column, in their order."""
+    """Return pairs with the labels of a column, in order."""
     classes = find_classes(context.table.column(target))
     is_inference = are_inference_texts(context, texts)
     if context.order is not None:
@@ -94,7 +94,7 @@ def _ask_order(context: SchemaContext, roles: Roles, target: str, label_order: L
             "Are pairs labelled {quoted} more similar than pairs labelled {quoted2}?", quoted=quoted[labels[1]], quoted2=quoted[labels[0]]
         )
     options = [option("yes", order=labels), option("the other way round", order=labels[::-1])]
-    larger = evidence.larger.class_separation(texts, target, labels)  # two neighbours may differ by chance alone
+    larger = evidence.larger.class_separation(texts, target, labels)  # two adjacent classes may differ by chance alone
     for order in larger.alternative_orders if larger is not None and set(larger.order) == set(labels) else ():
         if order not in (labels, labels[::-1]):
             options.append(option(_("no, {order}", order=" < ".join(quoted[label] for label in order)), order=order))
@@ -112,7 +112,7 @@ def _ask_order(context: SchemaContext, roles: Roles, target: str, label_order: L
 
 
 def are_inference_texts(context: SchemaContext, texts: Sequence[str]) -> bool:
-    """Return True if the texts are called premise and hypothesis."""
+    """Return True if the columns are named premise and hypothesis."""
     names = {context.profile(text).key for text in texts}
     return any(pair <= names for pair in _INFERENCE_NAMES) or any("hypoth" in name or "hypót" in name for name in names)
 
@@ -180,7 +180,7 @@ def _order_by_evidence(names: tuple[str, ...], evidence: ClassSeparation | None,
         return _order_around_neutral(names, middle, evidence)
     order = _add_rare(evidence.order, names)
     is_apart = evidence.is_distinct and len(evidence.means) == len(names)
-    # Three may be inference labels, where contradictions can be more similar than neutral pairs.
+    # Three labels may be inference labels, where contradictions can be more similar than neutral pairs.
     is_graded = evidence.effect >= 0.6 and (len(names) > 3 or evidence.is_graded)
     is_large = evidence.effect >= (_FAR if is_named else _WITHOUT_NAME) if len(names) == 2 else is_graded or are_rising(order)
     is_certain = evidence.strength == "strong" and is_apart and is_large
@@ -229,8 +229,10 @@ def _leans_against(order: Sequence[str], evidence: ClassSeparation | None) -> bo
 def _contradicts(order: Sequence[str], evidence: ClassSeparation | None, family: str) -> bool:
     """Return True if the model clearly finds another order.
 
-    Of inference only the ends count: contradictions are often about the same thing in the same words (SICK), and more similar than
-    what is neutral. Of degrees, each significantly reversed step counts. With few rows, the ends decide, and less is clear enough.
+    For inference labels only the ends are compared: contradictions are often about the same thing in the same words (SICK), and more
+    similar
+    than neutral pairs. For degrees, each significantly reversed step counts. With few rows, only the ends are compared, with a lower
+    threshold.
     """
     if evidence is None or not (evidence.is_faint or (evidence.p < 1e-3 and evidence.effect >= 0.15)):
         return False

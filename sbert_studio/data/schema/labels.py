@@ -1,4 +1,4 @@
-"""The classes in a column of labels, and the order that their words suggest: entailment, yes and no, degrees, negation."""
+"""The classes in a label column, and the order suggested by their wording: entailment, yes and no, degrees, negation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .names import CJK, normalize, word_lists, word_set
 from .numbers import parse_number
 
 BLANK = "(blank)"
-"""How a class without a label is shown."""
+"""How the class without a label is displayed."""
 INFERENCE_ORDER = ("contradiction", "neutral", "entailment")
 _MOST_CLASSES = 200
 _RARE = 0.1
@@ -42,13 +42,13 @@ Family = Literal["nli", "yes/no", "numbers", "negation", "steps", "degrees", "re
 
 
 def find_classes(cells: Sequence[str]) -> tuple[str, ...]:
-    """Return the classes in a column of labels, each in its most frequent spelling: numbers ascending, words in alphabetical order.
+    """Return the classes in a label column, each in its most frequent spelling: numbers ascending, words in alphabetical order.
 
-    A blank is a class of its own where it can be (see :func:`is_blank_class`). Missing labels are not classes: ``-``,
-    ``n/a`` and the like; and ``none`` or −1 if they are rare, or if the others are inference labels, or yes and no.
+    Blanks form a class of their own where that is plausible (see :func:`is_blank_class`). Missing labels are not classes: ``-``, ``n/a``
+    and the like; nor are ``none`` or −1 if they are rare, or if the others are inference labels or yes and no.
 
     Raises:
-        StudioError: there is no label, or so many that they cannot be classes.
+        StudioError: there are no labels, or too many to be classes.
     """
     spellings: dict[str, Counter[str]] = {}
     for cell, times in Counter(cells).items():
@@ -72,21 +72,21 @@ def find_classes(cells: Sequence[str]) -> tuple[str, ...]:
 
 
 def label_key(cell: str) -> str:
-    """Return what makes two label cells the same class: their number, or their letters without case."""
+    """Return a key that is equal for label cells of the same class: their number, or their case-folded letters."""
     text = unicodedata.normalize("NFKC", cell).strip()
     number = parse_number(text)
     return text.casefold() if math.isnan(number) else f"{number:g}"
 
 
 def is_blank_class(cells: Sequence[str]) -> bool:
-    """Return True for a column of one mark or nothing, such as ``x`` and blank, each in at least one row of twenty."""
+    """Return True for a column whose cells are either a single marker, such as ``x``, or blank, each in at least 5 % of the rows."""
     marks = {label_key(cell) for cell in set(cells) if cell.strip()}
     blank = sum(not cell.strip() for cell in cells)
     return len(marks) == 1 and min(blank, len(cells) - blank) >= max(4, len(cells) / 20)
 
 
 def class_index(cell: str, labels: Sequence[str]) -> int:
-    """Return the index of a cell's class, by its key, else by the inference class that it alone names; −1 if there is none."""
+    """Return the class index of a cell by its key, else by the only inference class that it can mean; −1 if there is none."""
     keys = [label_key(label) for label in labels]
     if (key := label_key(cell)) in keys:
         return keys.index(key)
@@ -117,7 +117,7 @@ def _is_missing_label(key: str, spellings: Mapping[str, Counter[str]], total: in
     return (order is not None and order.is_certain and order.family in ("nli", "yes/no")) or rows < _RARE * total / 2
 
 
-# --- what the words mean
+# --- meaning of the words
 
 
 def inference_class(label: str) -> str | None:
@@ -145,7 +145,7 @@ def neutral_of_three(labels: Sequence[str]) -> str | None:
 
 
 def degree_of(label: str) -> float | None:
-    """Return how much the words of a label express, in [0, 1]; None if they are not a degree."""
+    """Return the degree expressed by a label, in [0, 1]; None if it does not express one."""
     words = [word for word in re.split(r"[\W_]+", unicodedata.normalize("NFKC", label).casefold()) if word]
     key = normalize(label)
     if key in _DEGREES:
@@ -163,7 +163,7 @@ def degree_of(label: str) -> float | None:
 
 
 def are_rising(labels: Sequence[str]) -> bool:
-    """Return True if at least two labels are degrees, and those that are rise in this order."""
+    """Return True if at least two labels express degrees, and all that do are in ascending order."""
     degrees = [degree for label in labels if (degree := degree_of(label)) is not None]
     return len(degrees) > 1 and degrees == sorted(set(degrees))
 
@@ -173,12 +173,12 @@ def are_rising(labels: Sequence[str]) -> bool:
 
 @dataclass(frozen=True)
 class WordOrder:
-    """The order of labels by their words.
+    """Order of labels by their wording.
 
     Attributes:
         labels: from least to most similar.
-        is_certain: the words mean this order; else they only suggest it.
-        family: what kind of words they are.
+        is_certain: whether the wording implies this order, rather than only suggesting it.
+        family: the kind of words.
     """
 
     labels: tuple[str, ...]
@@ -187,7 +187,7 @@ class WordOrder:
 
 
 def order_by_words(labels: Sequence[str]) -> WordOrder | None:
-    """Return the order of labels by what their words mean, least similar first; None if the words are unknown."""
+    """Order labels by the meaning of their words, least similar first; None if the words are unknown."""
     distinct = tuple(dict.fromkeys(labels))
     if len(distinct) < 2:
         return None
@@ -197,7 +197,7 @@ def order_by_words(labels: Sequence[str]) -> WordOrder | None:
 
 
 def _sort(values: Mapping[str, float | None], family: Family, is_certain: bool = False) -> WordOrder | None:
-    """Order labels by their values; None if one has none, or two have the same."""
+    """Sort labels by value; None if a value is missing or not unique."""
     known = {label: value for label, value in values.items() if value is not None and not math.isnan(value)}
     if len(known) < len(values) or len(set(known.values())) < len(values):
         return None
@@ -240,7 +240,7 @@ def _order_negation(labels: tuple[str, ...]) -> WordOrder | None:
 
 
 def _negates(denied: str, plain: str) -> bool:
-    # One label is the other with a negation before or after it: not_equivalent, mismatch, kein Treffer, 不同义.
+    # One label is the negation of the other: not_equivalent, mismatch, kein Treffer, 不同义.
     long, short = normalize(denied), normalize(plain)
     if len(short) < 2 and not CJK.match(short):
         return False
@@ -257,7 +257,7 @@ def _order_leading_numbers(labels: tuple[str, ...]) -> WordOrder | None:
 
 
 def _order_steps(labels: tuple[str, ...]) -> WordOrder | None:
-    # Stars, Roman numerals, or one sign repeated.
+    # Stars, Roman numerals, or one repeated character.
     plain = {label: "".join(label.split()).casefold() for label in labels}
     if len(labels) < 3:
         return None
@@ -274,6 +274,6 @@ def _order_degrees(labels: tuple[str, ...]) -> WordOrder | None:
 
 
 def _order_relations(labels: tuple[str, ...]) -> WordOrder | None:
-    # Kinds of relations, such as cause and part-of, are not degrees of one thing.
+    # Kinds of relations, such as cause and part-of, are not degrees.
     known = sum(normalize(label) in _RELATIONS for label in labels)
     return WordOrder(tuple(sorted(labels)), True, "relations") if len(labels) > 2 and known >= 2 / 3 * len(labels) else None

@@ -1,4 +1,4 @@
-"""Word lists (the TOML files in ``words/``), and the content that column names suggest."""
+"""Word lists (TOML files in ``words/``), and the content suggested by column names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 NameRating = Literal["certain", "likely", "unknown", "mixed", "never"]
 
-# Vowels and tones that combine with a letter (of Devanagari to Khmer) are parts of words, though not letters themselves.
+# Combining vowels and tones (in Devanagari to Khmer) are parts of words, although they are not letters.
 _COMBINING = (
     "\u0300-\u036f\u0900-\u0dff\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"
     "\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ece\u0f18-\u0fbc\u102b-\u103e\u1056-\u109d\u17b4-\u17d3"
@@ -19,7 +19,7 @@ _COMBINING = (
 _VOWEL_POINTS = re.compile("[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u0610-\u061a\u0640\u064b-\u065f\u0670]")
 BETWEEN_WORDS = re.compile(rf"(?:(?![{_COMBINING}])[\W_])+")
 CJK = re.compile(r"[\u3040-\u9fff\uac00-\ud7a3]")
-"""A character of Chinese, Japanese or Korean."""
+"""Matches a Chinese, Japanese or Korean character."""
 
 
 @cache
@@ -49,12 +49,12 @@ _SIDE_MARKS = {mark for side in _SIDES for mark in side} | _WORDS["language"]
 
 
 def normalize(name: str) -> str:
-    """Return a column name or label without case, blanks and punctuation: ``Sentence_1`` and ``sentence 1`` are the same."""
+    """Return a column name or label without case, spaces and punctuation, so that ``Sentence_1`` equals ``sentence 1``."""
     return BETWEEN_WORDS.sub("", _fold(name)).casefold()
 
 
 def split_words(name: str) -> tuple[str, ...]:
-    """Return the words of a column name: ``humanScore_2`` gives ``human, score, 2``."""
+    """Split a column name into words: ``humanScore_2`` becomes ``human, score, 2``."""
     text = re.sub(r"(?<=[a-zà-ÿ0-9])(?=[A-ZÀ-Þ])", " ", _fold(name))
     text = re.sub(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])", " ", text)
     words = [word.casefold() for word in BETWEEN_WORDS.split(text) if word]
@@ -69,7 +69,7 @@ def _fold(name: str) -> str:
 
 
 def _mentions(name: str, entry: str, *, within_words: bool = True) -> bool:
-    # Words of six letters or more also count within a word, signs of scripts without blanks anywhere.
+    # Words of six or more letters also match inside a word, and characters of scripts without spaces match anywhere.
     key, parts, wanted = normalize(name), split_words(name), _WORDS[entry]
     if set(parts) & wanted or any(sign in key for sign in _WORDS[f"{entry}_signs"]):
         return True
@@ -77,16 +77,16 @@ def _mentions(name: str, entry: str, *, within_words: bool = True) -> bool:
 
 
 def is_known_name(name: str) -> bool:
-    """Return True if ``name`` is a usual column name."""
+    """Return True if ``name`` is a common column name."""
     key = normalize(name)
     return key in _KNOWN or bool(NEGATIVE.fullmatch(key))
 
 
 def rate_target_name(name: str) -> NameRating:
-    """Rate how much a column's name speaks for scores or labels.
+    """Rate how strongly the name of a column suggests scores or labels.
 
-    ``certain``: the usual name of such a column. ``likely``: one word suggests it. ``mixed``: one does and another contradicts it,
-    as in ``sim_std``. ``never``: its words name something else (an id, a date, a length, a person, a split).
+    ``certain``: a common name of such a column. ``likely``: one word suggests it. ``mixed``: one word does and another contradicts it, as
+    in ``sim_std``. ``never``: its words mean something else (an id, a date, a length, a person, a split).
     """
     key, words = normalize(name), set(split_words(name))
     if key in _WORDS["certain_target"]:
@@ -101,18 +101,18 @@ def rate_target_name(name: str) -> NameRating:
 
 
 def is_distance_name(name: str) -> bool:
-    """Return True for the name of a distance or difference: its highest value means least similar."""
+    """Return True for the name of a distance or difference, whose highest value means least similar."""
     return _mentions(strip_explanation(name), "distance")
 
 
 def is_similarity_name(name: str) -> bool:
-    """Return True if a higher value must mean more similar (a similarity, a score, points), which is not so of a mark or a rank."""
+    """Return True if higher must mean more similar (a similarity, a score, points), unlike marks and ranks."""
     bare = strip_explanation(name)
     return not _is_rank_name(bare) and _mentions(bare, "similarity")
 
 
 def has_open_direction(name: str) -> bool:
-    """Return True for a mark, rank or grade, whose scale may begin at the best or at the worst."""
+    """Return True for a mark, rank or grade, whose scale may start at the best or at the worst value."""
     bare = strip_explanation(name)
     return _is_rank_name(bare) or (
         not is_similarity_name(bare) and bool({normalize(bare), *split_words(bare)} & _WORDS["either_direction"])
@@ -125,18 +125,18 @@ def _is_rank_name(name: str) -> bool:
 
 
 def is_spread_name(name: str) -> bool:
-    """Return True for a deviation or a confidence, as found beside a score."""
+    """Return True for a deviation or a confidence, which often accompanies a score."""
     return bool(set(split_words(name)) & _WORDS["spread"])
 
 
 def is_numbering_name(name: str) -> bool:
-    """Return True if the only objection to a column is that it is called an id, a key or a number."""
+    """Return True if the only evidence against a column is a name such as id, key or number."""
     words = set(split_words(name))
     return bool(words & _WORDS["numbering"]) and words & _WORDS["not_a_target"] <= _WORDS["numbering"]
 
 
 def rate_category_name(name: str) -> NameRating:
-    """Rate how much a column's name speaks for categories of texts."""
+    """Rate how strongly the name of a column suggests categories of texts."""
     key, words = normalize(name), set(split_words(name))
     is_category = bool({key, *words} & CATEGORY) or any(len(sign) > 1 and not sign.isascii() and sign in key for sign in CATEGORY)
     objections = words & _WORDS["not_a_target"] | {sign for sign in _WORDS["not_a_target_signs"] if sign in key}
@@ -150,39 +150,39 @@ def rate_category_name(name: str) -> NameRating:
 
 
 def is_topic_name(name: str) -> bool:
-    """Return True if a column beside pairs is called what they are about, rather than a label of theirs."""
+    """Return True if the name of a column next to pairs suggests their topic rather than a label."""
     return rate_category_name(name) == "certain" and not {normalize(name), *split_words(name)} & _WORDS["ambiguous_label"]
 
 
 def is_comment_name(name: str) -> bool:
-    """Return True for a text beside those that are meant: a comment, a source, an explanation."""
+    """Return True for texts that accompany the training texts: a comment, a source, an explanation."""
     key = normalize(name)
     return bool({key, *split_words(name)} & _WORDS["comment"]) or any(sign in key for sign in ("备注", "コメント", "비고"))
 
 
 def is_negative_name(name: str) -> bool:
-    """Return True if a column is called a negative, as a whole or in one word: ``neg_passage``, ``hardNegative2``."""
+    """Return True if a column name, or one word of it, means negative: ``neg_passage``, ``hardNegative2``."""
     return any(NEGATIVE.fullmatch(part) for part in (normalize(name), *split_words(name)))
 
 
 def is_anchor_name(name: str) -> bool:
-    """Return True if a column is called an anchor or a query, as a whole or in one word."""
+    """Return True if a column name, or one word of it, means anchor or query."""
     return normalize(name) in ANCHOR or any(len(part) > 1 and part in ANCHOR for part in split_words(name))
 
 
 def is_bad_name(name: str) -> bool:
-    """Return True for a text that the anchor does not resemble: negative, ``bad_2``, ``falsch``, ``干扰句``."""
+    """Return True for texts dissimilar to the anchor: negative, ``bad_2``, ``falsch``, ``干扰句``."""
     return is_negative_name(name) or _mentions(name, "bad", within_words=False)
 
 
 def is_good_name(name: str) -> bool:
-    """Return True for a text that the anchor resembles: positive, good, ``richtig``, ``同义改写``."""
+    """Return True for texts similar to the anchor: positive, good, ``richtig``, ``同义改写``."""
     is_positive = bool({normalize(name), *split_words(name)} & POSITIVE)
     return not is_bad_name(name) and (is_positive or _mentions(name, "good", within_words=False))
 
 
 def are_sides(first: str, second: str) -> bool:
-    """Return True for one name with the marks of two sides, in order: sentence1 and sentence2, ``text_a`` and ``text_b``."""
+    """Return True for names that differ only in the marker of the side, in order: sentence1 and sentence2, ``text_a`` and ``text_b``."""
     marks = ((mark, other) for stem, mark in _split_side(first) for rest, other in _split_side(second) if stem and stem == rest)
     return any(
         mark != other
@@ -193,7 +193,7 @@ def are_sides(first: str, second: str) -> bool:
 
 
 def _split_side(name: str) -> list[tuple[str, str]]:
-    # Every way to split a name into a stem and the mark of a side.
+    # All ways to split a name into a stem and a side marker.
     words = list(split_words(name))
     found = [(" ".join(words[:at] + words[at + 1 :]) or "*", word) for at, word in enumerate(words) if word in _SIDE_MARKS]
     text = unicodedata.normalize("NFKC", name).casefold()
@@ -201,7 +201,7 @@ def _split_side(name: str) -> list[tuple[str, str]]:
         bare = re.sub(r"[\W_]+", "", text)
         found += [(bare[:at] + bare[at + 1 :] or "*", sign) for at, sign in enumerate(bare) if sign in _SIDE_MARKS]
     elif words and len(words[-1]) > 3 and words[-1][-1] in "ab":
-        found.append((" ".join([*words[:-1], words[-1][:-1]]), words[-1][-1]))  # sentenceA once its case is gone
+        found.append((" ".join([*words[:-1], words[-1][:-1]]), words[-1][-1]))  # sentenceA in lower case
     return found
 
 
@@ -215,12 +215,12 @@ _ASIDE = re.compile(r"\s*[(\[（【][^)\]）】]*\d[^)\]）】]*[)\]）】]?|[\s
 
 
 def strip_explanation(name: str) -> str:
-    """Return a column's name without what it explains of its numbers."""
+    """Return a column name without its explanation of the scale."""
     return _ASIDE.sub("", name).strip() or name
 
 
 def explained_ends(name: str) -> tuple[float | None, float | None]:
-    """Return the numbers that a name gives to "least similar" and "most similar"; None where it gives none."""
+    """Return the numbers that a name assigns to "least similar" and "most similar"; None where it assigns none."""
     text = unicodedata.normalize("NFKC", name).casefold()
     if not re.search(r"[(=:\[…]", text):
         return None, None
@@ -234,7 +234,7 @@ def explained_ends(name: str) -> tuple[float | None, float | None]:
 
 
 def explained_reversal(name: str, low: float, high: float) -> bool | None:
-    """Return True if a name explains the highest number as least similar, False if as most similar, None if it does neither."""
+    """Return True if the name says that the highest number is least similar, False if most similar, None if neither."""
     least, most = explained_ends(name)
     if least is not None and most is not None:
         return least > most
@@ -244,7 +244,7 @@ def explained_reversal(name: str, low: float, high: float) -> bool | None:
 
 
 def explained_scale(name: str, lowest: float, highest: float) -> tuple[float, float] | None:
-    """Return the scale that a name gives, the lower number first, if the column's numbers lie on it."""
+    """Return the scale given in a name, lower number first, if the column's numbers are within it."""
     least, most = explained_ends(name)
     if least is None or most is None:
         return None

@@ -1,4 +1,4 @@
-"""Numbers as people write them, the scales that they are on, and codes such as 99 that mean no answer."""
+"""Numbers as written by people, their scales, and missing-value codes such as 99."""
 
 from __future__ import annotations
 
@@ -46,30 +46,30 @@ def parse_number(text: str) -> float:
     """Return the number in a cell, or NaN.
 
     - A decimal comma is a decimal point: ``3,5`` gives 3.5, and so ``1,234`` gives 1.234.
-    - A percent sign is dropped, with or without a blank before it: ``85 %`` gives 85.0.
+    - A percent sign is removed, with or without a space before it: ``85 %`` gives 85.0.
     - A fraction of at most 1 is divided: ``4/5`` gives 0.8, ``½`` gives 0.5.
-    - Thousands separators are dropped where nothing else can be meant: ``1,234.5``, ``1.234,5``, ``1 234``, ``1,234,567``.
-    - Typographic minus signs, full-width digits and unusual blanks count as their plain forms.
+    - Thousands separators are removed where they are unambiguous: ``1,234.5``, ``1.234,5``, ``1 234``, ``1,234,567``.
+    - Typographic minus signs, full-width digits and unusual spaces are normalized.
     - ``nan`` and ``inf`` are not numbers.
 
-    A column that mixes forms (:func:`number_form`) mixes scales; :func:`numbers_of` reads a column as a whole.
+    A column that mixes formats (:func:`number_form`) mixes scales; :func:`numbers_of` reads a column as a whole.
     """
     return _parse(text)[0]
 
 
 def number_form(text: str) -> NumberForm | None:
-    """Return how a cell writes its number; None if it holds none."""
+    """Return the format of the number in a cell; None if it is not a number."""
     value, form = _parse(text)
     return None if math.isnan(value) else form
 
 
 def numbers_of(cells: Sequence[str], *, as_written: bool = False) -> np.ndarray:
-    """Return (n,) float64, the number in each cell of a column or NaN; the cells together decide how they are read.
+    """Return the number in each cell of a column or NaN, (n,) float64, choosing the format from all cells together.
 
-    - A unit in nearly every cell is dropped: ``3分``, ``4 Punkte``, ``Level 2``, ``5 pts``, ``★4``.
-    - ``7 из 10`` and ``3 out of 5`` are fractions, as ``3/5`` is.
-    - ``8,230`` beside ``35`` and ``412`` is eight thousand: a column of decimals would have 0,035 there.
-    - ``60%`` beside ``0.85`` is 0.6, if :func:`mixes_percentages` and not ``as_written``.
+    - A unit in nearly every cell is removed: ``3分``, ``4 Punkte``, ``Level 2``, ``5 pts``, ``★4``.
+    - ``7 из 10`` and ``3 out of 5`` are fractions, like ``3/5``.
+    - ``8,230`` in a column with ``35`` and ``412`` is eight thousand: a column of decimals would contain 0,035.
+    - ``60%`` in a column with ``0.85`` is 0.6, if :func:`mixes_percentages` and not ``as_written``.
     """
     known = {cell: parse_number(cell) for cell in dict.fromkeys(cells)}
     filled = {cell.strip(): value for cell, value in known.items() if cell.strip()}
@@ -86,7 +86,7 @@ def numbers_of(cells: Sequence[str], *, as_written: bool = False) -> np.ndarray:
 
 
 def mixes_percentages(cells: Iterable[str]) -> bool:
-    """Return True if some cells are percentages and all others lie in [0, 1], so that both fit one scale: ``60%`` and ``0.85``."""
+    """Return True if some cells are percentages and all others are in [0, 1], so that both fit one scale: ``60%`` and ``0.85``."""
     distinct = dict.fromkeys(cell.strip() for cell in cells)
     if not any(cell.endswith(("%", "％", "٪")) for cell in distinct):
         return False
@@ -100,7 +100,7 @@ def mixes_percentages(cells: Iterable[str]) -> bool:
 
 def _parse(text: str) -> tuple[float, NumberForm]:
     text = text.strip()
-    if NUMBER.fullmatch(text):  # first, because most cells are
+    if NUMBER.fullmatch(text):  # checked first, because most cells are plain
         return _to_float(text.rstrip("%")), "percent" if text.endswith("%") else "number"
     if not text.isascii():
         text = text.translate(_TO_ASCII).strip()
@@ -124,7 +124,7 @@ def _to_float(text: str) -> float:
 
 
 def _parse_vulgar_fraction(text: str) -> tuple[float, NumberForm]:
-    # ½ and 3½; a circled or Roman figure is not a number.
+    # ½ and 3½; circled digits and Roman numerals are not numbers.
     whole, value = text[:-1].rstrip(), unicodedata.numeric(text[-1], math.nan)
     if not 0 < value < 1 or not re.fullmatch(r"\d*", whole):
         return math.nan, "fraction"
@@ -139,7 +139,7 @@ def _parse_with_unit(cells: Iterable[str]) -> dict[str, float]:
 
 
 def _find_unit(text: str) -> str | None:
-    # The stem of a unit, so that point and points are one; empty if there is none, None if it is unknown.
+    # Stem of a unit, equal for "point" and "points"; empty without a unit, None if it is unknown.
     word = text.strip(" .()[]（）:")
     if not word:
         return ""
@@ -180,26 +180,26 @@ MISSING_CODES = (
     *(-9999.0, -999.0, -99.0, -98.0, -97.0, -9.0, -8.0, -2.0, -1.0),
     *(8.0, 9.0, 77.0, 88.0, 97.0, 98.0, 99.0, 888.0, 998.0, 999.0, 9999.0),
 )
-"""What surveys and programs write where there is no answer."""
+"""Codes that surveys and programs use for a missing value."""
 SCALE_TOLERANCE = 1e-5
-"""The share of a scale by which a score may lie outside it, as a value once computed in 32 bits does."""
+"""Share of a scale by which a score may lie outside it, as a result of float32 rounding."""
 
 _KNOWN_SCALES = ((0.0, 1.0), (-1.0, 1.0), (0.0, 5.0), (0.0, 10.0), (0.0, 20.0), (0.0, 100.0))
 _INSIDE = 0.98
 _FREQUENT = 0.04
-_FREQUENT_ROWS = 8  # fewer could agree by chance
+_FREQUENT_ROWS = 8  # fewer could match by chance
 _MOST_STEPS = 30
-_MOST_OUTLIERS = 3  # distinct codes on one side: refused, do not know, not asked
+_MOST_OUTLIERS = 3  # distinct codes on one side: refused, don't know, not asked
 _MOST_OUTLIER_ROWS = 0.5
-_VARIED = 5  # distinct scores below which a distant one may be a rare step of the scale
+_VARIED = 5  # with fewer distinct scores, a distant one may be a rare value of the scale
 
 
 def detect_scale(scores: np.ndarray) -> tuple[float, float]:
-    """Return the lowest and the highest score that a scale allows.
+    """Return the lowest and the highest possible score of the scale.
 
-    The first of 0–1, −1–1, 0–5, 0–10, 0–20 and 0–100 that holds 98 % of the scores, so that a typing error does not stretch it;
-    1–5 (or 1–4, 1–7, …) if all are whole and none is below 1, 2–5 if 2 is common, 0–7 or 1–7 if scores with decimals often have
-    that end; else the lowest and the highest score there are. Codes for no answer and outliers do not count.
+    The scale is the first of 0–1, −1–1, 0–5, 0–10, 0–20 and 0–100 that contains 98 % of the scores, so that a typo does not extend it;
+    1–5 (or 1–4, 1–7, …) if all scores are integers and none is below 1; 2–5 if 2 is common; 0–7 or 1–7 if fractional scores often reach
+    that end; otherwise the observed range. Missing-value codes and outliers are ignored.
 
     Args:
         scores: (n,) finite numbers, n ≥ 1.
@@ -210,7 +210,7 @@ def detect_scale(scores: np.ndarray) -> tuple[float, float]:
 
 
 def describe_scale(low: float, high: float) -> str:
-    """Describe a scale in words: ``scores 0–5, divided by 5``; if ``low`` is the higher number, reversed."""
+    """Describe a scale in words: ``scores 0–5, divided by 5``; reversed if ``low`` is the higher number."""
     if low > high:
         return _(
             "scores {high}–{low}, reversed: {low} is least similar and becomes 0, {high} is most similar and becomes 1",
@@ -228,7 +228,7 @@ def describe_scale(low: float, high: float) -> str:
 
 
 def find_outliers(scores: np.ndarray) -> np.ndarray:
-    """Return the distinct numbers of (n,) that would stretch the scale, so far from all others that they may stand for no answer."""
+    """Return the distinct outliers of (n,) scores, so far from all others that they may be missing-value codes."""
     known = without_codes(scores)
     low, high = detect_scale(known)
     if (low, high) == _fit_scale(known):
@@ -238,7 +238,7 @@ def find_outliers(scores: np.ndarray) -> np.ndarray:
 
 
 def off_scale(numbers: np.ndarray) -> np.ndarray:
-    """Return (n,) bool, which of some numbers (NaN where there is none) are codes for no answer or may be."""
+    """Return a mask, (n,) bool, of the numbers (NaN if missing) that are or may be missing-value codes."""
     good = numbers[~np.isnan(numbers)]
     if not len(good):
         return np.zeros(len(numbers), dtype=bool)
@@ -247,7 +247,7 @@ def off_scale(numbers: np.ndarray) -> np.ndarray:
 
 
 def without_codes(scores: np.ndarray) -> np.ndarray:
-    """Remove from (n,) finite numbers those that stand for no answer: usual codes, far from all other scores."""
+    """Remove missing-value codes from (n,) finite numbers: common codes far from all other scores."""
     values = np.unique(scores)
     for code in values[np.isin(values, MISSING_CODES)][::-1]:
         rest = values[values != code]
@@ -263,15 +263,15 @@ def without_codes(scores: np.ndarray) -> np.ndarray:
 
 
 def is_usual_code(numbers: np.ndarray) -> bool:
-    """Return True if all numbers are usual codes for no answer."""
+    """Return True if all numbers are common missing-value codes."""
     return bool(np.isin(numbers, MISSING_CODES).all())
 
 
 def _without_outliers(scores: np.ndarray) -> np.ndarray:
     """Remove codes and numbers that may be codes: farther from all other scores than these are from each other.
 
-    Up to three distinct numbers on a side may be codes if each is a usual one or occurs more than once; a single one may be a typing
-    error as well. Whether they are is for the texts, or the owner, to decide.
+    Up to three distinct numbers on each side may be codes, if each is a common code or occurs more than once; a single one may also be a
+    typo. The texts, or the user, decide.
     """
     scores = without_codes(scores)
     values = np.unique(scores)
@@ -308,6 +308,6 @@ def _narrow_scale(inside: np.ndarray, low: float, high: float) -> tuple[float, f
     if high in (5.0, 10.0, top) and low == 0.0 and bottom == 1.0 and high > 1:
         low = 1.0
     elif whole and low == 0.0 and bottom > 1 and 3 <= high <= 7:
-        # Marks of 2 to 5 have no 1; if 2 is rare, a file of this size could merely lack 1.
+        # Marks from 2 to 5 have no 1; if 2 is rare, 1 could be missing by chance in a file of this size.
         low = bottom if bottom == 2 and (inside == bottom).sum() >= max(20, _FREQUENT * len(inside)) else 1.0
     return low, high

@@ -1,4 +1,4 @@
-"""Hypotheses of two or three texts a row: which columns belong together, what a further one holds, and which text is a negative."""
+"""Hypotheses about rows with two or three texts: which columns form a pair, the role of a third, and which text is a negative."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ from .scored_pairs import scored_pairs
 from .targets import PairTarget, find_pair_targets, reads_as_scores
 
 NAMED, SIDES = 2.0, 3.0
-"""Name scores from which two columns are meant as a pair, and of two sides such as sentence1 and sentence2."""
-_AT_CHANCE = 0.6  # an alignment below which two texts of a row are no more similar than others
+"""Minimum name scores of columns named as a pair, and of two sides such as sentence1 and sentence2."""
+_AT_CHANCE = 0.6  # alignment below which the two texts of a row are no more similar than random texts
 _MOST_PAIRS = 6
 _MOST_LABELS = 30
 _CLOSE, _CLOSE_DESPITE_NAME = 0.3, 0.5
 
-_CLEAR = 0.7  # the share of rows in which a negative must be less similar than the positive
+_CLEAR = 0.7  # minimum share of rows in which the negative is less similar than the positive
 _ALIGNED = 0.8
 _MOST_TEXTS = 8
 _LENGTH_RATIO = 2.5
@@ -70,9 +70,9 @@ class ColumnPair:
     """Two text columns.
 
     Attributes:
-        texts: their names, in the order of their parts.
+        texts: their names, in the order of their roles.
         name_score: points for their names.
-        alignment: how much more similar they are row by row than shuffled (AUC); None if that was not examined.
+        alignment: how much more similar they are row by row than after shuffling (AUC); None if not computed.
     """
 
     texts: tuple[str, str]
@@ -81,7 +81,7 @@ class ColumnPair:
 
 
 def pair_hypotheses(context: SchemaContext) -> list[Hypothesis]:
-    """Return what the rows may be as pairs; none unless there are two comparable text columns."""
+    """Return interpretations of the rows as pairs; empty unless there are two comparable text columns."""
     texts = context.texts
     if len(texts) < 2 or _are_name_and_text(context, texts):
         return []
@@ -91,10 +91,10 @@ def pair_hypotheses(context: SchemaContext) -> list[Hypothesis]:
 
 
 def specified_pairs(context: SchemaContext, columns: Sequence[str] | None, kind: Kind | None, target: str | None) -> Hypothesis:
-    """Return pairs with specified columns, kind or target.
+    """Return pairs with the specified columns, kind or target.
 
     Raises:
-        StudioError: the table has no such pairs.
+        StudioError: the table contains no such pairs.
     """
     question: Question | None = None
     if columns:
@@ -128,7 +128,7 @@ def _with_target(context: SchemaContext, texts: tuple[str, str], target: str, ki
 
 
 def find_pairs(context: SchemaContext, kind: Kind | None = None, target: str | None = None) -> list[ColumnPair]:
-    """Return all pairs of text columns, each in the better order of its two, the likeliest first."""
+    """Return all pairs of text columns, each in its more plausible order, most likely first."""
     texts = [text for text in context.texts if text.name != target]
     if len(texts) < 2:
         found = _("one column of text ({name})", name=repr(texts[0].name)) if texts else "no column of text"
@@ -163,7 +163,7 @@ def _rank_by_name(texts: Sequence[ColumnProfile]) -> list[ColumnPair]:
 
 
 def _rank_by_evidence(pairs: list[ColumnPair], evidence: Evidence, effect: Callable[[tuple[str, str]], float]) -> list[ColumnPair]:
-    # Pairs whose names leave it open are ranked by how well the model finds them aligned, and by the effect of their targets.
+    # Rank pairs with ambiguous names by their alignment according to the model, and by the effect of their targets.
     best = pairs[0].name_score
     rivals = [one for one in pairs if one.name_score > best - 1.0][:_MOST_PAIRS]
     if len(rivals) < 2 or evidence.similar is None or (best >= NAMED and rivals[1].name_score < best):
@@ -188,7 +188,7 @@ def _rate_names(first: ColumnProfile, second: ColumnProfile) -> float:
 
 
 def _are_name_and_text(context: SchemaContext, texts: Sequence[ColumnProfile]) -> bool:
-    """Return True if one of two columns holds a few words that have nothing to do with the text beside them."""
+    """Return True if one of two columns contains a few words unrelated to the text in the other."""
     if len(texts) != 2:
         return False
     short, long = sorted(texts, key=lambda text: text.words)
@@ -199,7 +199,7 @@ def _are_name_and_text(context: SchemaContext, texts: Sequence[ColumnProfile]) -
 
 
 def _ask_which_pair(context: SchemaContext, pairs: Sequence[ColumnPair]) -> Question | None:
-    """Return the question which columns are meant, if names and model leave it open."""
+    """Ask which columns to use, if names and model leave it open."""
     if len(pairs) < 2:
         return None
     first, second = pairs[:2]
@@ -257,7 +257,7 @@ def _with_accepted_target(context: SchemaContext, texts: tuple[str, str], target
     rivals = [one for one in rest if one.score >= ACCEPT and one.score > best.score - 0.5 and one.is_scores == best.is_scores]
     if best.rating == "certain" and all(one.rating != "certain" for one in rivals):
         rivals = []
-    if best.is_contradicted:  # what follows the model closely may be meant, whatever it is called
+    if best.is_contradicted:  # a column that follows the model closely may be the target, regardless of its name
         rivals += [one for one in rest if one not in rivals and one.effect >= _CLOSE and one.score >= ASK]
     if not rivals and best.is_certain:
         return found
@@ -278,7 +278,7 @@ def _is_worth_asking(context: SchemaContext, one: PairTarget) -> bool:
     is_strong = one.association is not None and one.association.strength == "strong" and one.rating != "mixed"
     if is_strong and one.effect >= (_CLOSE_DESPITE_NAME if one.rating == "never" else _CLOSE):
         return True
-    # A few values under an unknown name may be labels even if the model does not separate them.
+    # A few values under an unknown name may be labels, even if the model does not separate them.
     profile = context.profile(one.column)
     if one.rating in ("never", "mixed") or one.name_score <= -2.0 or is_comment_name(one.column) or profile.is_year:
         return False
@@ -302,13 +302,13 @@ def _ask_target(
     can_be_category: bool = False,
     is_favored: bool,
 ) -> Question:
-    """Ask which column holds the scores or labels of pairs.
+    """Ask which column contains the scores or labels of pairs.
 
     Args:
-        names: the columns to choose from, the likeliest first.
-        is_used: the first is used if nobody answers; else none, and the texts of a row belong together.
-        can_be_category: the first may be a category of the longer text instead.
-        is_favored: name and evidence speak for what is used, and nothing against it.
+        names: the candidate columns, most likely first.
+        is_used: whether the first one is the default; otherwise the default is none, and the texts of a row are positive pairs.
+        can_be_category: whether the first one may also be a category of the longer text.
+        is_favored: whether name and evidence support the default, and nothing contradicts it.
     """
     options = [option(name, target=name) for name in names]
     options.insert(len(options) if is_used else 0, option("none of them: the two texts of a row belong together", "positive_pairs"))
@@ -321,7 +321,7 @@ def _ask_target(
     return Question("target", text, tuple(options), why, rows, 0 if is_favored else None)
 
 
-# --- pairs that belong together
+# --- positive pairs
 
 
 def _positive_pairs(context: SchemaContext, texts: tuple[str, str]) -> Roles:
@@ -329,7 +329,7 @@ def _positive_pairs(context: SchemaContext, texts: tuple[str, str]) -> Roles:
 
 
 def _doubt_pairs(context: SchemaContext, texts: tuple[str, str], alignment: float | None) -> str:
-    """Return why the two texts of a row may not belong together; empty if nothing speaks against it."""
+    """Return why the two texts of a row may not be a pair; empty without evidence against it."""
     named = [one for one in context.profiles if rate_target_name(one.name) in ("certain", "likely")]
     if empty := [one.name for one in named if not one.filled]:
         return _(
@@ -375,7 +375,7 @@ def _without_target(context: SchemaContext, pair: ColumnPair) -> Hypothesis:
 
 
 def _are_comparable(context: SchemaContext, third: ColumnProfile, texts: Sequence[str]) -> bool:
-    """Return True if a further column holds texts like the two: of such length, as many, and of their words or similar."""
+    """Return True if a third column contains texts similar to the two: in length, number and vocabulary or similarity."""
     pair = [context.profile(name) for name in texts]
     if is_comment_name(third.name) or third.distinct < 0.3 * min(text.distinct for text in pair):
         return False
@@ -389,7 +389,7 @@ def _are_comparable(context: SchemaContext, third: ColumnProfile, texts: Sequenc
 
 
 def _vocabulary(context: SchemaContext, names: Sequence[str]) -> set[str]:
-    """Return the words of some columns in the sample; of scripts without blanks their characters."""
+    """Return the words of some columns in the sample; for scripts without spaces, their characters."""
     text = " ".join(cell for name in names for cell in context.evidence.cells(name)).casefold()
     words = set(re.findall(r"[^\W_]+", text))
     return {sign for word in words for sign in word} if sum(map(len, words)) > 12 * max(1, len(words)) or CJK.search(text) else words
@@ -408,7 +408,7 @@ def _ask_third_text(context: SchemaContext, roles: Roles, third: str) -> Questio
 
 
 def triplet_hypotheses(context: SchemaContext) -> list[Hypothesis]:
-    """Return what the rows may be as triplets."""
+    """Return interpretations of the rows as triplets."""
     texts = context.texts
     if named := _triplet_by_names(texts):
         found = _check_names(context, named)
@@ -420,7 +420,7 @@ def triplet_hypotheses(context: SchemaContext) -> list[Hypothesis]:
 
 
 def specified_triplets(context: SchemaContext, columns: Sequence[str] | None) -> Hypothesis:
-    """Return triplets of columns that are specified, or else named so, or else the first three.
+    """Return triplets of the specified columns, else of columns with matching names, else of the first three.
 
     Raises:
         StudioError: there are fewer than three text columns.
@@ -446,7 +446,7 @@ def _triplets(context: SchemaContext, texts: tuple[str, ...]) -> Roles:
 
 
 def _triplet_by_names(texts: Sequence[ColumnProfile]) -> tuple[str, ...]:
-    """Return anchor, positive and negatives if a column is called negative, or bad beside a good one."""
+    """Return anchor, positive and negatives if a column is named as a negative, or one as bad and another as good."""
     negatives = [text for text in texts if is_negative_name(text.name)]
     if not negatives and any(is_good_name(text.name) for text in texts):
         negatives = [text for text in texts if is_bad_name(text.name)]
@@ -467,7 +467,7 @@ def _check_names(context: SchemaContext, named: tuple[str, ...]) -> Hypothesis |
     roles = _triplets(context, named)
     swapped = (named[0], named[2], named[1], *named[3:])
     if not any(is_negative_name(name) for name in named[2:]) and (share is None or share < _CLEAR):
-        # Called good and bad, which may mean something else.
+        # Names such as good and bad may mean something else.
         if (share is not None and share < 0.5) or _has_target(context, named):
             return None
         why = "the column names suggest triplets, and no model was used"
@@ -487,7 +487,7 @@ def _check_names(context: SchemaContext, named: tuple[str, ...]) -> Hypothesis |
 
 
 def _check_numbered(context: SchemaContext, names: tuple[str, ...]) -> Hypothesis | None:
-    # Three texts of one name but for a number, or without names of their own.
+    # Three texts whose names differ only in a number, or without names.
     if _has_target(context, names):
         return None
     share = context.evidence.positive_share(*names[:3])
@@ -512,7 +512,7 @@ def _check_numbered(context: SchemaContext, names: tuple[str, ...]) -> Hypothesi
 
 
 def _triplet_by_evidence(context: SchemaContext) -> Hypothesis | None:
-    """Find two columns that belong together row by row and others that do not, whatever they are called."""
+    """Find two columns that are aligned row by row, and others that are not, regardless of their names."""
     texts = [text.name for text in context.texts if not is_comment_name(text.name)]
     if not 3 <= len(texts) <= _MOST_TEXTS or context.evidence.similar is None:
         return None
@@ -560,14 +560,14 @@ def _has_target(context: SchemaContext, names: tuple[str, ...]) -> bool:
 
 
 def _split_texts(context: SchemaContext, a: str, b: str, texts: Sequence[str]) -> tuple[float, str, str, tuple[str, ...]]:
-    """Return the least share of rows in which ``a`` and ``b`` are more similar than each other text is to them, and the parts."""
+    """Return the minimum share of rows in which ``a`` and ``b`` are more similar to each other than to any other text, and the roles."""
     others = tuple(name for name in texts if name not in (a, b))
     shares = [context.evidence.positive_share(one, two, other) for other in others for one, two in ((a, b), (b, a))]
     return min((share for share in shares if share is not None), default=0.0), a, b, others
 
 
 def _shares_texts(context: SchemaContext, name: str, texts: Sequence[str]) -> bool:
-    # Many texts of a column also occur in the other columns, as negatives drawn from the same pool do.
+    # Many texts of a column also occur in the other columns, as negatives sampled from the same pool do.
     own = set(context.table.column(name))
     others = {cell for other in texts if other != name for cell in context.table.column(other)}
     return len(own & others) >= _SHARED * len(own)

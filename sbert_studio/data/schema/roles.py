@@ -1,4 +1,4 @@
-"""The kind of examples in a table and the role of each column: as inferred, and as a person overrides it."""
+"""The kind of examples in a table and the roles of its columns, as inferred and as overridden by the user."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ _TARGETS = {"scored_pairs": "scores", "labelled_pairs": "labels", "labelled_text
 
 @dataclass(frozen=True)
 class Roles:
-    """Parts that the columns of a table play.
+    """Roles of the columns of a table.
 
     Attributes:
         kind: the kind of examples.
-        texts: the text columns: sentence 1 and 2; or anchor, positive, negative and further negatives; or the text.
+        texts: the text columns: sentence 1 and 2; or anchor, positive, negative and additional negatives; or the text.
         target: the column of scores (scored pairs), labels (labelled pairs) or categories (labelled texts).
-        low, high: the scores of "least similar", which becomes 0, and of "most similar", which becomes 1; ``low`` is the greater of the
-            two for distances and other reversed scores.
-        labels: the class names, a class's index being its id; ordered classes from least to most similar.
-        group: the column of topics or classes, for splits that keep a group together.
-        split: the column of training, validation and test parts.
+        low, high: the scores that mean "least similar", mapped to 0, and "most similar", mapped to 1; ``low`` is the greater of the two for
+            distances and other reversed scores.
+        labels: the class names, in order of class id; ordered classes from least to most similar.
+        group: the column of topics or classes, for splits that keep groups together.
+        split: the column with training, validation and test splits.
         note: the scale or the labels in words.
-        ordered: a larger class id means more similar (contradiction, neutral, entailment; low, medium, high; no, yes).
+        ordered: whether a larger class id means more similar (contradiction, neutral, entailment; low, medium, high; no, yes).
 
     Raises:
-        StudioError: the parts do not make up the kind.
+        StudioError: the roles do not match the kind.
     """
 
     kind: Kind
@@ -102,7 +102,7 @@ class Roles:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Roles:
-        """Return the roles that :meth:`to_json` gave; fields of other versions are ignored."""
+        """Return the roles from the result of :meth:`to_json`; unknown fields, as of other versions, are ignored."""
         known = {one.name: value[one.name] for one in fields(cls) if one.name in value}
         return cls(**{**known, "texts": tuple(value["texts"]), "labels": tuple(value.get("labels") or ())})
 
@@ -112,9 +112,9 @@ class InferredSchema:
     """Inferred meaning of a table.
 
     Attributes:
-        roles: the parts of its columns.
-        questions: what only the owner can answer; none if the roles are certain.
-        why: the reasons for the roles, a sentence each.
+        roles: the roles of its columns.
+        questions: questions that only the user can answer; empty if the roles are certain.
+        why: the reasons for the roles, one sentence each.
         saturation: a sentence if the model already knows what the rows teach; else empty.
     """
 
@@ -135,7 +135,7 @@ def require_kind(kind: str) -> None:
 
 
 NO_ORDER = "none"
-"""What is typed for "these labels have no order"."""
+"""Input that means "these labels have no order"."""
 _NUMBER = r"-?\d+(?:\.\d+)?"
 _SCALE = re.compile(rf"\s*({_NUMBER})\s*(?:-|–|:|to|\.\.)\s*({_NUMBER})\s*")
 _DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
@@ -143,18 +143,18 @@ _DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe":
 
 @dataclass(frozen=True)
 class SchemaOverrides:
-    """Overrides by a person; fields that are None are inferred.
+    """The user's choices; fields that are None are inferred.
 
     Attributes:
         kind: the kind of examples.
-        columns: the text columns, in the order of their parts.
+        columns: the text columns, in the order of their roles.
         target: the column of scores, labels or categories.
         group: the column of topics or classes; ``""`` for none.
         split: the column that assigns rows to train, dev and test; ``""`` for none.
         scale: the scores of "least similar" and "most similar": (0, 5), or (5, 0) if 0 is most similar.
         order: the labels from least to most similar; an empty tuple if they have no order.
         encoding, delimiter, header: how to read the file (see :func:`~sbert_studio.data.loading.table.read_table`).
-        as_read: accept what was inferred although it is uncertain.
+        as_read: accept the inferred schema even if it is uncertain.
     """
 
     kind: Kind | None = None
@@ -170,7 +170,7 @@ class SchemaOverrides:
     split: str | None = None
 
     def after(self, change: Fix) -> SchemaOverrides:
-        """Return what still holds once a fix was applied."""
+        """Return the overrides that still apply after a fix."""
         if change.name != "drop_column":
             return self
         return SchemaOverrides(columns=self.columns, group=None if self.group == change.values["column"] else self.group)
@@ -191,10 +191,10 @@ def parse_overrides(
     delimiter: str | None = None,
     **others: Any,
 ) -> SchemaOverrides:
-    """Parse overrides as a person types them: ``"scored pairs", "a, b", "score", "topic", "0-5", "no,yes"``.
+    """Parse overrides as typed by a user: ``"scored pairs", "a, b", "score", "topic", "0-5", "no,yes"``.
 
-    ``order`` is ``none`` for labels without one, ``scale`` is ``5-0`` if 0 is most similar, and ``delimiter`` may be a name: ``tab``,
-    ``comma``, ``semicolon``, ``pipe``. ``others`` are further fields of :class:`SchemaOverrides`, as they are.
+    ``order`` is ``none`` for labels without an order, ``scale`` is ``5-0`` if 0 is most similar, and ``delimiter`` may be a name: ``tab``,
+    ``comma``, ``semicolon``, ``pipe``. ``others`` are additional fields of :class:`SchemaOverrides`, passed unchanged.
 
     Raises:
         StudioError: an argument cannot be parsed.
@@ -213,10 +213,10 @@ def parse_overrides(
 
 
 def parse_order(text: str) -> tuple[str, ...]:
-    """Parse labels separated by commas, least similar first; nothing, or ``none``, for labels without an order.
+    """Parse comma-separated labels, least similar first; empty, or ``none``, for labels without an order.
 
     Raises:
-        StudioError: it names a single label, or one twice.
+        StudioError: there is a single label, or a duplicate.
     """
     if text.strip().casefold() in ("", NO_ORDER):
         return ()
@@ -230,7 +230,7 @@ def parse_order(text: str) -> tuple[str, ...]:
 
 
 def parse_columns(text: str) -> tuple[str, ...]:
-    """Parse column names separated by commas; one that holds a comma is quoted, as in a CSV."""
+    """Parse comma-separated column names; names that contain a comma are quoted, as in CSV."""
     names = [name.strip() for name in _parse_list(text)]
     if not names or not all(names):
         raise StudioError(
@@ -240,14 +240,14 @@ def parse_columns(text: str) -> tuple[str, ...]:
 
 
 def format_names(names: Sequence[str]) -> str:
-    """Return names separated by commas, as :func:`parse_columns` and :func:`parse_order` read them."""
+    """Join names with commas, in the format of :func:`parse_columns` and :func:`parse_order`."""
     line = io.StringIO()
     csv.writer(line, lineterminator="").writerow(names)
     return line.getvalue()
 
 
 def parse_scale(text: str) -> tuple[float, float]:
-    """Parse ``0-5`` as (0.0, 5.0); ``-1 to 1`` and, if 0 is most similar, ``5-0`` work too."""
+    """Parse ``0-5`` as (0.0, 5.0); ``-1 to 1`` and, if 0 is most similar, ``5-0`` are also accepted."""
     found = _SCALE.fullmatch(text)
     if not found or not all(math.isfinite(float(end)) for end in found.groups()):
         raise StudioError(_("{text} is not a scale", text=repr(text[:80])), "give the lowest and the highest score, such as 0-5")
@@ -255,7 +255,7 @@ def parse_scale(text: str) -> tuple[float, float]:
 
 
 def format_scale(low: float, high: float) -> str:
-    """Return a scale as :func:`parse_scale` reads it: ``0-5``; ``-1 to 1``; ``5-0`` if 0 is most similar."""
+    """Format a scale for :func:`parse_scale`: ``0-5``; ``-1 to 1``; ``5-0`` if 0 is most similar."""
     first, last = (f"{Decimal(repr(float(end))).normalize():f}" for end in (low, high))
     return f"{first}-{last}" if low >= 0 and high >= 0 else _("{first} to {last}", first=first, last=last)
 

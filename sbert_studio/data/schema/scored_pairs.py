@@ -1,4 +1,4 @@
-"""Pairs with a score: the scale, its direction, and the numbers that stand for no answer."""
+"""Pairs with a score: the scale, its direction, and missing-value codes."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _MOST_RATERS = 30
 _OVERWHELMING = 0.65
 _ERRORS = 3.0  # standard errors
 _OUTLIER_ROWS, _LEAST_OUTLIER_ROWS = 150, 4
-_SCALE_END = 0.2  # the share of the scores that counts as their end
+_SCALE_END = 0.2  # share of the scores at each end of the scale
 
 
 def scored_pairs(context: SchemaContext, texts: tuple[str, str], target: str) -> Hypothesis:
     """Return pairs with the scores of a column.
 
     Raises:
-        StudioError: it holds words.
+        StudioError: the column contains words.
     """
     scores = numbers_of(context.table.column(target))
     good = scores[~np.isnan(scores)]
@@ -90,7 +90,7 @@ def scored_pairs(context: SchemaContext, texts: tuple[str, str], target: str) ->
 
 
 def with_scale(roles: Roles, scale: tuple[float, float]) -> Roles:
-    """Return the roles with a scale that was specified.
+    """Return the roles with a specified scale.
 
     Raises:
         StudioError: they have no scores.
@@ -101,7 +101,7 @@ def with_scale(roles: Roles, scale: tuple[float, float]) -> Roles:
 
 
 def _ratings_behind(context: SchemaContext, target: str, scores: np.ndarray) -> np.ndarray:
-    # The ratings that the scores are the means of, whose scale is theirs; the scores themselves if there are none.
+    # If the scores are means of ratings, use the scale of the ratings.
     columns = {one.name: numbers_of(context.table.column(one.name)) for one in context.profiles if one.is_number}
     parts = find_means(columns).get(target, ()) if 2 < len(columns) <= _MOST_RATERS else ()
     return np.concatenate([columns[part][~np.isnan(columns[part])] for part in parts]) if parts else scores
@@ -110,14 +110,14 @@ def _ratings_behind(context: SchemaContext, target: str, scores: np.ndarray) -> 
 def _is_reversed(target: str, low: float, high: float, correlation: RankCorrelation | None) -> bool:
     if (explained := explained_reversal(target, low, high)) is not None:
         return explained
-    # The name leaves the direction open, and the model is very sure.
+    # The name does not imply a direction, and the model is very certain.
     is_negative = correlation is not None and correlation.strength == "strong" and correlation.rho <= -_OVERWHELMING
     return is_distance_name(target) or (is_negative and not is_similarity_name(target))
 
 
 @dataclass(frozen=True)
 class _ScaleCheck:
-    """Questions about the scale of pairs; ``found``: how the scores follow the similarity, None if that was not examined."""
+    """Questions about the scale of pairs; ``found`` is the association of the scores with the similarity, None if not computed."""
 
     context: SchemaContext
     roles: Roles
@@ -136,7 +136,7 @@ class _ScaleCheck:
             return None
         is_negative = None if self.found is None or self.found.p >= _BY_CHANCE else self.found.rho < 0
         proposed = 1 if is_negative and not is_similarity_name(self.target) else None
-        if self.low > self.high:  # by its name alone
+        if self.low > self.high:  # decided by the name alone
             proposed = 0 if is_negative in (None, True) else None
         places = np.array([place for place in complete_rows(self.context.table, self.roles.texts) if not np.isnan(self.scores[place])], int)
         by_score = places[np.argsort(self.scores[places] * (1 if self.high > self.low else -1), kind="stable")].tolist()
@@ -154,7 +154,7 @@ class _ScaleCheck:
         return Question("scale", text, options, why, rows, proposed)
 
     def _doubt_direction(self) -> str:
-        """Return why the direction of the scale is uncertain; empty if it is not."""
+        """Return why the direction of the scale is uncertain; empty if it is certain."""
         target, found, is_reversed = self.target, self.found, self.low > self.high
         if found is None:
             if self.evidence.similar is not None:
@@ -179,7 +179,7 @@ class _ScaleCheck:
         return _("{target} is the name of a distance, and the model does not confirm it", target=repr(target)) if is_unconfirmed else ""
 
     def ask_percentages(self) -> tuple[Question | None, str]:
-        """Ask whether 0.6 beside percentages is 60% or 0.6%, unless values or model decide it; and return how the scores are read."""
+        """Ask whether 0.6 next to percentages means 60% or 0.6%, if values and model do not decide; also return how scores are read."""
         cells, table = self.context.table.column(self.target), self.context.table
         reason = _("{target}: percentages and fractions are read on one scale: 60% as 0.6", target=self.target)
         as_written = self.evidence.rank_correlation(self.roles.texts, self.target, as_written=True)
@@ -210,7 +210,7 @@ class _ScaleCheck:
         return Question("scale", text, options, why, self._rows([*plain[:2], *percents[:1]])), reason
 
     def ask_zero(self) -> Question | None:
-        """Ask whether 0 means "do not know", if pairs of 0 among whole marks are far more similar than those of 1."""
+        """Ask whether 0 means "don't know", if pairs rated 0 on an integer scale are far more similar than those rated 1."""
         values = set(np.unique(self.scores[~np.isnan(self.scores)]).tolist())
         if self.low != 0 or not 3 <= self.high <= 10 or not {0.0, 1.0} <= values or any(value % 1 for value in values):
             return None
@@ -229,7 +229,7 @@ class _ScaleCheck:
         return self._ask_missing([0.0], options, why, None)
 
     def ask_outliers(self, outliers: np.ndarray) -> tuple[Question | None, str]:
-        """Ask whether numbers far beyond all others are scores or stand for no answer, unless the texts rule it out; and the reason."""
+        """Ask whether outliers are scores or missing-value codes, unless the texts rule one out; also return the reason."""
         others = self.scores[~np.isnan(self.scores) & ~np.isin(self.scores, outliers)]
         sides = [side for side in (outliers[outliers > others.max()], outliers[outliers < others.min()]) if len(side)]
         contradictions = list(map(self._contradict_scale_end, sides))
@@ -263,10 +263,10 @@ class _ScaleCheck:
         return self._ask_missing(outliers, tuple(options), why, 0 if is_usual_code(outliers) else None), why
 
     def _contradict_scale_end(self, outliers: np.ndarray) -> str:
-        """Return why rows with some numbers, all on one side, are not as similar as their place on the scale would have them, if so.
+        """Return why rows with outliers on one side are not as similar as their position on the scale implies, if so.
 
-        If a number were the highest score of scores that rise with the similarity, its pairs would be as similar as those of the
-        highest fifth of the others, or more (a one-sided Mann–Whitney test).
+        If an outlier were the highest score on a scale that rises with similarity, its pairs would be at least as similar as the highest
+        fifth of the others (one-sided Mann–Whitney test).
         """
         scores, found = self.scores, self.found
         if self.evidence.similar is None or found is None or found.strength not in ("strong", "some"):

@@ -1,4 +1,4 @@
-"""Columns that may hold scores or labels of pairs, or categories of texts, rated by their names, their values and a model."""
+"""Target columns: candidates for the scores or labels of pairs and for the categories of texts, rated by name, values and a model."""
 
 from __future__ import annotations
 
@@ -33,24 +33,24 @@ _NAME_SCORES: dict[NameRating, float] = {"certain": 3.0, "likely": 2.0, "unknown
 _PAIR_EVIDENCE = {"strong": 3.0, "some": 1.5, "open": 0.0, "none": -1.5}
 _CATEGORY_EVIDENCE = {"strong": 3.0, "some": 1.5, "open": 0.0, "none": -0.5}
 _CLASSES = 12
-_CLOSE = 0.5  # an effect that speaks for a column despite its name
+_CLOSE = 0.5  # minimum effect that outweighs a column's name
 _COMBINED = 0.8  # points for the mean of several ratings
 _FEW_NUMBERS = 30
 
-_LEAST_ROWS = 20  # fewer could agree by chance
+_LEAST_ROWS = 20  # fewer could match by chance
 _SAME, _CORRELATED = 0.98, 0.99
-_ROUNDING = 0.011  # of the span: marks of 0 to 5, their mean written with one decimal
+_ROUNDING = 0.011  # share of the range: for marks from 0 to 5, means rounded to one decimal
 
 
 @dataclass(frozen=True)
 class ColumnHypothesis:
-    """A column that may hold the scores, labels or categories of given texts.
+    """A column that may contain the scores, labels or categories of given texts.
 
     Attributes:
         column: its name.
         rating: the rating of its name.
         name_score, value_score, model_score: points for its name, its values, and the model's evidence.
-        association: how closely it is associated with the similarity of the texts; None if that was not examined.
+        association: its association with the similarity of the texts; None if not computed.
     """
 
     column: str
@@ -74,13 +74,13 @@ class ColumnHypothesis:
 
 @dataclass(frozen=True)
 class PairTarget(ColumnHypothesis):
-    """A column that may hold the scores (``is_scores``) or labels of pairs."""
+    """A column that may contain the scores (``is_scores``) or labels of pairs."""
 
     is_scores: bool = False
 
     @property
     def is_contradicted(self) -> bool:
-        """It is called a score, but on enough rows it has nothing to do with the similarity of the texts."""
+        """The name suggests a score, but on enough rows the values are unrelated to the similarity of the texts."""
         return self.is_scores and isinstance(self.association, RankCorrelation) and self.association.strength == "none"
 
     @property
@@ -95,14 +95,14 @@ class PairTarget(ColumnHypothesis):
 def find_pair_targets(
     profiles: Sequence[ColumnProfile], texts: tuple[str, str], evidence: Evidence, *, is_inference: bool = False
 ) -> list[PairTarget]:
-    """Return the columns that may hold scores or labels of two text columns, the likeliest first, ties in the table's order."""
+    """Return the columns that may contain scores or labels of two text columns, most likely first, ties in table order."""
     rated = (_rate_pair_target(one, texts, evidence, is_inference) for one in profiles if one.name not in texts and one.filled)
     found = _prefer_means([one for one in rated if one is not None], evidence)
     return sorted(found, key=lambda one: (-round(one.score, 1), not one.is_scores))
 
 
 def reads_as_scores(profile: ColumnProfile, is_inference: bool = False) -> bool:
-    """Return True if a column of numbers holds scores; two answers, inference's 0, 1, 2, and up to three whole labels are classes."""
+    """Return True if a numeric column contains scores. Two values, 0, 1, 2 for inference, and up to three integer labels are classes."""
     if not profile.is_number:
         return False
     values = {value for value in numbers_of(sorted(profile.values)).tolist() if not math.isnan(value)}
@@ -120,7 +120,7 @@ def _rate_pair_target(profile: ColumnProfile, texts: tuple[str, str], evidence: 
         return None
     rating = rate_target_name(profile.name)
     if rating == "never" and profile.has_few_answers and is_numbering_name(profile.name):
-        rating = "unknown"  # the answers to question number 3, not numbers of rows
+        rating = "unknown"  # the answers to question number 3, not row numbers
     target = PairTarget(profile.name, rating, _rate_name(profile, rating, evidence), 0.0, 0.0, None)
     if profile.distinct == 1 and is_blank_class(evidence.table.column(profile.name)):
         target = replace(target, value_score=1.0, association=_separation(profile.name, texts, evidence))
@@ -135,7 +135,7 @@ def _rate_pair_target(profile: ColumnProfile, texts: tuple[str, str], evidence: 
         words = order_by_words(sorted(profile.values)) if len(profile.values) <= _CLASSES else None
         separation = _separation(profile.name, texts, evidence) if profile.distinct <= 4 * _CLASSES else None
         if words is not None and words.family == "relations" and rating in ("certain", "likely"):
-            separation = None  # kinds of relations need not differ in similarity
+            separation = None  # different relations may be equally similar
         target = replace(target, value_score=_rate_classes(profile, words is not None), association=separation)
     name_score, found = target.name_score, target.association
     model_score = 0.0 if found is None else _PAIR_EVIDENCE[found.strength]
@@ -144,7 +144,7 @@ def _rate_pair_target(profile: ColumnProfile, texts: tuple[str, str], evidence: 
     if profile.is_named_text and not profile.is_number and not profile.is_inference:
         name_score -= 1.0
     if target.is_scores and target.rating in ("certain", "likely"):
-        name_score += 1.2  # scores come before the labels beside them
+        name_score += 1.2  # scores take precedence over labels
     return replace(target, name_score=name_score, model_score=model_score)
 
 
@@ -153,11 +153,11 @@ def _rate_name(profile: ColumnProfile, rating: NameRating, evidence: Evidence) -
     is_spread = is_spread_name(profile.name)
     score = _NAME_SCORES[rating] - 1.0 * (is_spread and rating == "mixed")
     if rating == "mixed" and evidence.similar is None and not is_spread:
-        score = 0.0  # no model can tell, so that the owner is asked
+        score = 0.0  # no model to decide, so the user is asked
     if rating == "likely":
         score += 0.5 * bool(set(split_words(profile.name)) & COMBINED_RATING) + 0.3 * is_exact
     if rating in ("unknown", "likely") and not is_exact and is_topic_name(profile.name):
-        score -= 2.0  # a topic beside pairs is a group
+        score -= 2.0  # a topic next to pairs is a group
     return score
 
 
@@ -178,11 +178,11 @@ def _rate_numbers(
         return target
     # The name suggests both a score and something else: the model decides.
     if is_close and has_open_direction(profile.name):
-        return replace(target, rating="likely", name_score=0.0, value_score=1.0)  # places in a ranking
+        return replace(target, rating="likely", name_score=0.0, value_score=1.0)  # ranks
     if is_close:
         return replace(target, value_score=max(target.value_score, 0.0))
     if found.strength == "open" and not is_spread_name(profile.name):
-        return replace(target, name_score=max(target.name_score, 0.0))  # too few rows to tell, so that the owner is asked
+        return replace(target, name_score=max(target.name_score, 0.0))  # too few rows to decide, so the user is asked
     return target
 
 
@@ -190,7 +190,7 @@ def _rate_number_values(profile: ColumnProfile) -> float:
     if profile.least == profile.most or profile.is_year:
         return -2.0
     tops = [float(re.sub(r"[.,' ]", "", number)) for number in re.findall(r"\d{1,3}(?:[.,' ]?000)+|\d+", profile.name)]
-    reaches_named_top = profile.most > 100 and any(0.9 * top <= profile.most <= top for top in tops)  # score of 10,000
+    reaches_named_top = profile.most > 100 and any(0.9 * top <= profile.most <= top for top in tops)  # score out of 10,000
     if profile.is_whole and not reaches_named_top and (profile.most > 1000 or profile.distinct > 0.9 * profile.filled > 30):
         return -2.0
     if reaches_named_top and profile.least >= 0:
@@ -221,7 +221,7 @@ def _separation(name: str, texts: tuple[str, str], evidence: Evidence) -> ClassS
 
 
 def find_means(columns: Mapping[str, np.ndarray]) -> dict[str, tuple[str, ...]]:
-    """Map the columns that are the mean, the median or the sum of two others or more to these; each column is (n,) numbers."""
+    """Map columns that are the mean, median or sum of at least two others to those others; each column is (n,) numbers."""
     found: dict[str, tuple[str, ...]] = {}
     for name, numbers in columns.items():
         for parts in _group_raters([other for other in columns if other != name]):
@@ -244,7 +244,7 @@ def _is_mean(numbers: np.ndarray, ratings: np.ndarray) -> bool:
 
 
 def _prefer_means(targets: list[PairTarget], evidence: Evidence) -> list[PairTarget]:
-    # A column that is the mean of several others comes before them, whatever it is called.
+    # A column that is the mean of several others takes precedence over them, regardless of its name.
     scores = {one.column: numbers_of(evidence.cells(one.column)) for one in targets if one.is_scores and one.rating != "never"}
     means = find_means(scores) if len(scores) > 2 else {}
     ratings = {part: one for one in targets for part in [one.column] if any(part in parts for parts in means.values())}
@@ -260,7 +260,7 @@ def _prefer_means(targets: list[PairTarget], evidence: Evidence) -> list[PairTar
 
 
 def _follows_lengths(first: Sequence[str], second: Sequence[str], numbers: np.ndarray) -> bool:
-    # Numbers follow the lengths of a row's texts: their characters or words, added, subtracted or divided.
+    # Numbers derived from the lengths of a row's texts: their characters or words, added, subtracted or divided.
     good = ~np.isnan(numbers)
     if good.sum() < _LEAST_ROWS or np.ptp(numbers[good]) == 0:
         return False
@@ -277,7 +277,7 @@ def _follows_lengths(first: Sequence[str], second: Sequence[str], numbers: np.nd
 
 
 def _group_raters(names: Sequence[str]) -> list[tuple[str, ...]]:
-    # Names that differ only in their end (rater_1, rater_2), and all names.
+    # Names that differ only in their suffix (rater_1, rater_2), and all names.
     stems: dict[str, list[str]] = {}
     for name in names:
         stems.setdefault(name.rstrip("0123456789").rstrip("ABCDEFabcdef _-.#").casefold() or name, []).append(name)
@@ -297,11 +297,11 @@ def _correlation(a: np.ndarray, b: np.ndarray) -> float:
 
 @dataclass(frozen=True)
 class CategoryTarget(ColumnHypothesis):
-    """A column that may hold the categories of texts.
+    """A column that may contain the categories of texts.
 
     Attributes:
         classes: the number of categories.
-        neighbors: how often nearest neighbours share a category; None if that was not examined.
+        neighbors: how often nearest neighbors share a category; None if not computed.
         model: the name of the model.
     """
 
@@ -311,12 +311,12 @@ class CategoryTarget(ColumnHypothesis):
 
     @property
     def is_cohesive(self) -> bool:
-        """By the model, texts of one category are more similar than others."""
+        """According to the model, texts of the same category are more similar than others."""
         return isinstance(self.association, ClassSeparation) and self.association.order[-1] == "same"
 
     @property
     def is_certain(self) -> bool:
-        """No question is needed: name and model agree, or the model is very sure."""
+        """No question is needed: name and model agree, or the model is very certain."""
         if self.association is None or not self.is_cohesive:
             return False
         has_clear_neighbors = self.neighbors is not None and self.neighbors.is_clear
@@ -328,7 +328,7 @@ class CategoryTarget(ColumnHypothesis):
 
     @property
     def is_favored(self) -> bool:
-        """Name or model suggest that texts of one category belong together, and neither contradicts."""
+        """Name or model suggests that texts of the same category are similar, and neither contradicts it."""
         if self.association is None:
             return self.rating in ("certain", "likely")
         return self.is_cohesive and self.association.p < 0.01 and self.rating != "mixed"
@@ -365,7 +365,7 @@ class CategoryTarget(ColumnHypothesis):
 
 
 def find_categories(profiles: Sequence[ColumnProfile], text: str, evidence: Evidence) -> list[CategoryTarget]:
-    """Return the columns that may hold the categories of a text column, the likeliest first."""
+    """Return the columns that may contain the categories of a text column, most likely first."""
     found = [rated for one in profiles if one.name != text and (rated := _rate_category(one, text, evidence)) is not None]
     return sorted(found, key=lambda one: (-round(one.score, 1), -one.effect))
 
@@ -380,13 +380,13 @@ def _rate_category(profile: ColumnProfile, text: str, evidence: Evidence) -> Cat
         return None
     found = evidence.category_separation(text, profile.name)
     if found is None and evidence.similar is not None:
-        return None  # no two of its values have two texts each
+        return None  # fewer than two values have two texts each
     if found is not None and rating != "certain" and found.strength != "strong" and evidence.larger is not evidence:
         found = evidence.larger.category_separation(text, profile.name)
     neighbors = evidence.neighbor_agreement(text, profile.name)
     is_clear = neighbors is not None and neighbors.is_clear
     if profile.is_code and rating not in ("certain", "likely") and not is_clear:
-        return None  # numbers of orders, customers or machines may repeat as well
+        return None  # order, customer or machine numbers may repeat as well
     if rating == "never" and not is_clear:
         return None
     model_score = 0.0
@@ -396,7 +396,7 @@ def _rate_category(profile: ColumnProfile, text: str, evidence: Evidence) -> Cat
         model_score = _CATEGORY_EVIDENCE[found.strength] if found.order[-1] == "same" else -1.5
     name_score, value_score = _NAME_SCORES[rating], 0.5
     if rating == "unknown" and (found is None or found.strength == "open"):
-        value_score += 0.9  # nothing speaks against it
+        value_score += 0.9  # no evidence against it
     if rating == "never":
         name_score, value_score = _NAME_SCORES["never"] / 2, 0.0  # enough to be asked about, never to be used
     return CategoryTarget(profile.name, rating, name_score, value_score, model_score, found, profile.distinct, neighbors, evidence.model)
