@@ -63,7 +63,7 @@ class Finding:
 
     def without(self, removed: np.ndarray) -> Finding | None:
         """Return the finding after rows were removed from the table, if its fix is to drop rows; ``None`` if it is resolved."""
-        import numpy as np  # imported here because the command line formats counts before heavy imports
+        import numpy as np  # deferred: the command line formats counts before heavy imports
 
         if not self.dropped_rows:
             return self

@@ -172,9 +172,7 @@ class SuiteSearch:
     @cached_property
     def official(self) -> list[OfficialSplits]:
         """Datasets in their original format; empty for a folder with too many files."""
-        from .search import (
-            find_official_splits,
-        )  # imported here so that the command line can list the suites without loading the table readers
+        from .search import find_official_splits  # deferred: listing suites must not load the table readers
 
         return self._collect(find_official_splits)
 

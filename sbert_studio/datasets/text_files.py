@@ -119,7 +119,7 @@ def comma_separated(
 
 
 def read_unquoted(path: Path, codec: str) -> Content | None:
-    """Read all columns of a tab-separated file; ``None`` if a line and the header differ in width, which means that the file was modified."""
+    """Read all columns of a tab-separated file; ``None`` if a line is not as wide as the header: the file was modified."""
     lines = text_lines(path, codec)
     names = next(lines, (0, ""))[1].split("\t")
     rows = RowBuilder(*names)
