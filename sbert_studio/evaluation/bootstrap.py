@@ -1,4 +1,4 @@
-"""Bootstrap confidence intervals (Efron 1979), vectorised, including for a model selected on the same rows."""
+"""Bootstrap confidence intervals (Efron 1979), vectorized, including for a model selected on the same rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clustering by HDBSCAN, spherical k-means and average linkage; topic labels and colours."""
+"""Clustering by HDBSCAN, spherical k-means and average linkage; topic labels and colors."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ _DEFAULT_SEED = 12
 def spherical_k_means(vectors: np.ndarray, count: int, seed: int = -1) -> np.ndarray:
     """Return clusters of largest mean cosine to their centroid, (n,) int64 below ``count`` (spherical k-means, Dhillon & Modha 2001).
 
-    Initialised by greedy k-means++ (Arthur & Vassilvitskii 2007). Each iteration is one matrix product. Fewer clusters are returned if
+    Initialized by greedy k-means++ (Arthur & Vassilvitskii 2007). Each iteration is one matrix product. Fewer clusters are returned if
     there are fewer distinct directions. A negative seed means 12.
     """
     rows = unit(vectors)
@@ -351,7 +351,7 @@ def assign_hues(points: np.ndarray, groups: np.ndarray, count: int) -> tuple[np.
     shades = np.full(count, 0.5)
     for hue in range(len(order)):
         members = np.flatnonzero(hues == hue)
-        # Light and dark alternate, so that neighbours within a hue differ.
+        # Light and dark alternate, so that neighbors within a hue differ.
         ranked = members[np.lexsort((middles[members, 1], middles[members, 0]))]
         steps = np.linspace(0, 1, len(ranked)) if len(ranked) > 1 else np.array([0.5])
         shades[ranked] = np.concatenate([steps[::2], steps[1::2]])

@@ -235,7 +235,7 @@ def _empty(centres: np.ndarray) -> Any:
 TARGET, LEAST = 0.98, 0.95
 """Target recall, and the recall that suffices if more than :data:`_READ` rows would be read."""
 BANDS = (10, 100)
-"""Numbers of neighbours that depths are measured for; more than the last are searched exactly."""
+"""Numbers of neighbors that depths are measured for; more than the last are searched exactly."""
 _SAMPLE = 1000
 _Z_95 = 1.645  # standard errors below the mean
 _MAX_PROBE_SHARE = 4  # at most one list in so many is read, beyond which brute force is as fast

@@ -1,4 +1,4 @@
-"""Compare two models on the same texts: neighbours, pairs and categories that changed."""
+"""Compare two models on the same texts: neighbors, pairs and categories that changed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def align_points(points: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Rotate or mirror, scale and shift ``points`` onto ``other``, row by row: (n, d) float32.
 
-    The rotation minimises the sum of squares: with ``A = points - mean``, ``B = other - mean`` and ``AᵀB = U S Vᵀ`` it is ``U Vᵀ``
+    The rotation minimizes the sum of squares: with ``A = points - mean``, ``B = other - mean`` and ``AᵀB = U S Vᵀ`` it is ``U Vᵀ``
     (orthogonal Procrustes; Schönemann 1966, equations 2.7 to 2.9). The scale gives both the same mean squared distance from their center,
     since the least-squares scale collapses maps that have little in common.
 

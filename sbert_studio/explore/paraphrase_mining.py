@@ -266,7 +266,7 @@ def _use_one_thread() -> None:
     import torch
     from threadpoolctl import threadpool_limits
 
-    torch.get_num_threads()  # initialises torch in a new thread
+    torch.get_num_threads()  # initializes torch in a new thread
     threadpool_limits(1, user_api="openmp")
 
 
@@ -275,7 +275,7 @@ def _numbers(at: At) -> np.ndarray:
 
 
 _MAX_TOP = 100_000
-_WHOLE = 1 << 28  # bytes up to which normalised rows are held in memory
+_WHOLE = 1 << 28  # bytes up to which normalized rows are held in memory
 
 
 def paraphrase_mining(
@@ -296,7 +296,7 @@ def paraphrase_mining(
 
 
 def unit_rows(vectors: np.ndarray) -> RowSource:
-    """Return ``vectors`` normalised, or normalised lazily if they are large."""
+    """Return ``vectors`` normalized, or normalized lazily if they are large."""
     return UnitRows(vectors) if vectors.shape[0] * vectors.shape[1] * 4 > _WHOLE else unit(vectors)
 
 
@@ -360,7 +360,7 @@ EXACT_BELOW = 200_000
 _LISTS_PER_ROW = 4
 _TRAINING_ROWS = 48  # per list
 _BLOCK = 8192
-_SAMPLE, _NEAR, _PAIRS = 1000, 4, 1000  # sampled rows, neighbours of each, and pairs that recall is measured on
+_SAMPLE, _NEAR, _PAIRS = 1000, 4, 1000  # sampled rows, neighbors of each, and pairs that recall is measured on
 _SEED = 12
 
 

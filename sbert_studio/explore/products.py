@@ -38,7 +38,7 @@ class RowSource(Protocol):
 
 
 class UnitRows:
-    """Normalised rows of ``vectors``, (n, d), computed in parts."""
+    """Normalized rows of ``vectors``, (n, d), computed in parts."""
 
     def __init__(self, vectors: np.ndarray) -> None:
         self._vectors = vectors

@@ -266,7 +266,7 @@ def project(
     """Project vectors by UMAP, or load the cached projection.
 
     A map with non-default neighbors or minimum distance starts from the default map, so that moving a slider changes the same map, and
-    equal settings give equal maps. umap-learn always starts from its own initialisation.
+    equal settings give equal maps. umap-learn always starts from its own initialization.
 
     Args:
         vectors: (n, d).

@@ -1,4 +1,4 @@
-"""Nearest-neighbour search by cosine, dot product or distance: exact, or through an index of a large corpus."""
+"""Nearest-neighbor search by cosine, dot product or distance: exact, or through an index of a large corpus."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _MARGIN = 3e-5  # bound of the float32 error of a product of rows whose length i
 _UNIT = 5e-6
 _CELLS = 4_000_000  # of a block of products: 16 MB
 _BLOCK = 16_384
-_GROUP = 64  # neighbouring products, of which the largest is compared first
+_GROUP = 64  # neighboring products, of which the largest is compared first
 _SPARSE = 8  # if fewer than one row in so many is searched, only these rows are read
 
 

@@ -1,4 +1,4 @@
-"""UMAP (McInnes et al. 2018): the neighbour graph, and its layout by stochastic gradient descent."""
+"""UMAP (McInnes et al. 2018): the neighbor graph, and its layout by stochastic gradient descent."""
 
 from __future__ import annotations
 
@@ -120,8 +120,8 @@ def _self_first(squares: np.ndarray, rows: np.ndarray, start: int) -> tuple[np.n
 
 
 COMPONENTS = 50
-"""Dimensions in which neighbours are searched."""
-_CACHED_COUNTS = 32, 100  # neighbours in a cached graph: enough for common settings, and for the page's slider
+"""Dimensions in which neighbors are searched."""
+_CACHED_COUNTS = 32, 100  # neighbors in a cached graph: enough for common settings, and for the page's slider
 _BUDGET = 64 << 20
 
 
@@ -158,7 +158,7 @@ def metric_space(vectors: np.ndarray, metric: str) -> np.ndarray:
 
 
 NeighborProvider = Callable[[int], NeighborGraph]
-"""Number of neighbours → a graph of at least as many."""
+"""Number of neighbors → a graph of at least as many."""
 
 
 class NeighborGraphCache:
@@ -286,7 +286,7 @@ def optimize_layout(
     first: int = 0,
     progress: Progress | None = None,
 ) -> np.ndarray:
-    """Optimise the positions of the rows of ``graph``, (n, d) float32.
+    """Optimize the positions of the rows of ``graph``, (n, d) float32.
 
     Args:
         positions: (n, d) initial positions.

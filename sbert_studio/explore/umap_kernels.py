@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 _compiled: Any = njit(nogil=True, fastmath=True, cache=True)
-_NEGATIVES = 5  # random points that push for each neighbour that pulls
+_NEGATIVES = 5  # random points that push for each neighbor that pulls
 _FARTHEST = np.float32(4)  # no coordinate moves further at once
 _TRIES = 64
 _EXACT = 1e-5

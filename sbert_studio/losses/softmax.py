@@ -20,7 +20,7 @@ CONCATENATIONS = ("u,v,|u-v|", "u,v,|u-v|,u*v", "u,v,u*v", "|u-v|,u*v", "|u-v|",
 
 
 def fit_head(loss_fn: Loss, columns: Sequence[Tensor], targets: Tensor | None) -> None:
-    """Minimise ``loss_fn`` over its own parameters by L-BFGS.
+    """Minimize ``loss_fn`` over its own parameters by L-BFGS.
 
     Training starts with a fitted head so that the gradients of a random one do not distort the encoder. Source: Kumar et al. 2022,
     arXiv:2202.10054, "LP-FT".

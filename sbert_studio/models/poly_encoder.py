@@ -263,7 +263,7 @@ class PolyEncoder(Trainable, PairScorer):
 
 
 def is_poly_encoder_folder(folder: Path) -> bool:
-    """Return True if the folder holds any of a poly-encoder's own files, so that a damaged one is still recognised."""
+    """Return True if the folder holds any of a poly-encoder's own files, so that a damaged one is still recognized."""
     return (folder / SETTINGS_FILE).is_file() or (folder / CODES_FILE).is_file()
 
 

@@ -108,7 +108,7 @@ class Run(BaseModel):
         spec: the whole :class:`~sbert_studio.training.spec.TrainSpec` as JSON, so that an older one can still be listed.
         rows, dev_rows: number of examples for training and for evaluation.
         before, after: scores of the untuned and the tuned model on the held-out rows.
-        step, steps: optimiser steps done and planned.
+        step, steps: optimizer steps done and planned.
         seconds, pairs_per_second: training time and rate, once it ended.
         message, hint: why it failed or stopped, and what to do.
         model_path: folder of the finished model; ``None`` until it exists.

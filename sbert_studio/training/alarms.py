@@ -41,7 +41,7 @@ _SAMPLE = 1_000
 
 
 def is_accepted(spec: TrainSpec, name: str) -> bool:
-    """Return True if the owner has answered this alarm, or it does not apply (newly initialised networks have no notion of similarity)."""
+    """Return True if the owner has answered this alarm, or it does not apply (newly initialized networks have no notion of similarity)."""
     return (name == OPPOSITE and bool(spec.recurrent)) or spec.accept_alarm in (name, "both")
 
 

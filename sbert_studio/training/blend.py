@@ -41,7 +41,7 @@ _OUTCOMES = ("course.json", "outcome.json")
 class WeightBlend:
     """Interpolation between the base weights and the tuned weights of trainable parameters.
 
-    For LoRA the matrix initialised with zeros is scaled, which equals interpolating the merged weights.
+    For LoRA the matrix initialized with zeros is scaled, which equals interpolating the merged weights.
 
     Args:
         learning: trainable parameters of the encoder, by name.

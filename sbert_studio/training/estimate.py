@@ -106,7 +106,7 @@ def _schedule(spec: TrainSpec, train_rows: Examples, processes: Processes) -> Sc
 
 def _measure(spec: TrainSpec, train_rows: Examples, held: Examples | None, encoder: Trainable, processes: Processes) -> tuple[float, float]:
     loss_fn = prepare(spec, encoder, train_rows, processes)
-    # A sample of rows is enough to be tokenised: of a million, that alone would take minutes.
+    # A sample of rows is enough to be tokenized: of a million, that alone would take minutes.
     places = np.random.default_rng(spec.seed).permutation(len(train_rows))[: 64 * spec.batch_size]
     rows = encoder.training_rows(train_rows.take(places))
     parts = TrainingParts(spec, encoder, loss_fn, rows, None, processes, Path(), lambda event: None)

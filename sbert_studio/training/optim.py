@@ -243,6 +243,6 @@ class Optimizer:
     def _make_dense(self, name: str, state: dict[str, Tensor]) -> None:
         if self._whole is not None:
             parameter = self.named[name]
-            # The step counts of a fused optimiser lie where its parameters lie.
+            # The step counts of a fused optimizer lie where its parameters lie.
             whole = dense_state(state, len(parameter)) if parameter.ndim else state
             self._whole.state[parameter] = {key: value.to(parameter.device) for key, value in whole.items()}

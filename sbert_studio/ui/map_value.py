@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 CLUSTERS = "Clusters"
 _MAX_DISTINCT_COLORS = 20
 _MAX_GROUPS, _FREQUENT_GROUPS = 600, 19
-_MAX_DISCRETE_NUMBERS = 12  # a numeric column with more values is drawn on a colour scale
+_MAX_DISCRETE_NUMBERS = 12  # a numeric column with more values is drawn on a color scale
 _EXPORTED_COLUMNS = 8
 
 
@@ -38,7 +38,7 @@ def map_value(
     """Return the value of a ``map`` view. It holds coordinates, clusters and groups as base64, and no texts but the groups' names.
 
     Args:
-        fields: columns that can colour the points.
+        fields: columns that can color the points.
         color: :data:`CLUSTERS` or a column; any other name means clusters.
         key: by which the page fetches the texts.
     """
@@ -72,7 +72,7 @@ def map_value(
 
 
 def group_by_column(cells: Sequence[str], points: np.ndarray | None = None, remaining: np.ndarray | None = None) -> Value:
-    """Colour a map by a column: each value is a group, with hues by position if there are many; numbers get a colour scale.
+    """Color a map by a column: each value is a group, with hues by position if there are many; numbers get a color scale.
 
     If almost all cells differ, the most frequent values are groups and the others are one.
 
@@ -102,7 +102,7 @@ def group_by_column(cells: Sequence[str], points: np.ndarray | None = None, rema
 
 
 def group_by_label(labels: Sequence[str], remaining: np.ndarray) -> Value:
-    """Colour a map by the visitor's labels; texts without one belong to no group."""
+    """Color a map by the visitor's labels; texts without one belong to no group."""
     counts = Counter(label for label, remains in zip(labels, remaining, strict=True) if remains and label)
     groups, names = _group_frequent(labels, counts, remaining, _MAX_GROUPS, "no label yet")
     return {"groups": to_base64(groups), "names": names, "shades": None}

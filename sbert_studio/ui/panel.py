@@ -188,7 +188,7 @@ class _Binding:
         self.call = self._make_call()
 
     def _make_call(self) -> Handler:
-        """Return a function with the signature by which Gradio recognises progress, event data and sign-in."""
+        """Return a function with the signature by which Gradio recognizes progress, event data and sign-in."""
         special = [name for name in self._parameters if name in _SPECIAL and name != "page"]
 
         def call(*values: object) -> object:

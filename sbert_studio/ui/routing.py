@@ -40,7 +40,7 @@ class Location:
     query: str = ""  # of a search
     mode: str = ""
     drawn: bool = False  # whether the map is drawn
-    colour: str = ""  # what colours its points
+    colour: str = ""  # what colors its points
     view: str = ""  # id of a sub-tab
     before: str = ""  # two models to compare, and queries
     after: str = ""

@@ -119,7 +119,7 @@ class DrawnMap:
     edits: EditHistory  # labels, changed clusters and removed texts
     chosen: SelectedCorpus  # the visitor's corpus before the edits
     rows: tuple[int, ...] | None = None  # of the drawn texts in ``chosen``; ``None`` for all
-    colour: str = ""  # column that colours the points; empty for clusters
+    colour: str = ""  # column that colors the points; empty for clusters
     made: dict[str, str] = field(default_factory=dict)  # digest of the corpus and other provenance
     notes: tuple[str, ...] = ()  # on earlier edits that could not be repeated
 

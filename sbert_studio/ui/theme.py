@@ -101,7 +101,7 @@ _PLAIN = {
 
 
 def theme() -> gr.themes.Base:
-    """Return the Gradio theme; both colour schemes share one set of names in ``studio.css``."""
+    """Return the Gradio theme; both color schemes share one set of names in ``studio.css``."""
     import gradio as gr
     from gradio.themes.utils import colors, fonts, sizes
 

@@ -90,7 +90,7 @@ def column(name: str, kind: str = "text", **options: object) -> Value:
 
     Args:
         kind: text, texts (a list), marked (a list of parts, every second one highlighted), place (in another list, or ``None``), row,
-            number, count, bar, badge, delta, change (a delta without colour) or interval.
+            number, count, bar, badge, delta, change (a delta without color) or interval.
         options: ``ours`` if the cells are the page's own words, which are translated; ``theirs`` if the name is a visitor's, which is not.
     """
     return {"name": name, "kind": kind, **options}

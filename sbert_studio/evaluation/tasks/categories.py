@@ -1,4 +1,4 @@
-"""Texts with categories: accuracy of the nearest neighbour and centroid, and V-measure of a clustering (Rosenberg & Hirschberg 2007)."""
+"""Texts with categories: accuracy of the nearest neighbor and centroid, and V-measure of a clustering (Rosenberg & Hirschberg 2007)."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ class ReferenceTexts:
 def evaluate_categories(
     vectors: np.ndarray, labels: Sequence[str], texts: Sequence[str], reference: ReferenceTexts | None = None
 ) -> Report:
-    """Compute nearest-neighbour and nearest-centroid accuracy by cosine, and the V-measure of a clustering.
+    """Compute nearest-neighbor and nearest-centroid accuracy by cosine, and the V-measure of a clustering.
 
-    The nearest neighbour is searched in ``reference``, or among all other evaluated texts without it; texts equal up to case and spaces are
+    The nearest neighbor is searched in ``reference``, or among all other evaluated texts without it; texts equal up to case and spaces are
     skipped. Ties count as errors, so that collapsed vectors score 0, as do texts that are alone in their category. A centroid is the mean
-    of the normalised vectors of a category without the text itself. The V-measure (Rosenberg and Hirschberg 2007) is that of k-means on
+    of the normalized vectors of a category without the text itself. The V-measure (Rosenberg and Hirschberg 2007) is that of k-means on
     the evaluated texts.
 
     Args:
@@ -92,10 +92,10 @@ def evaluate_categories(
 
 
 def nearest_categories(vectors: np.ndarray, labels: Sequence[str], texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """Return each text's category and that of its nearest neighbour, by the rules of :func:`evaluate_categories`.
+    """Return each text's category and that of its nearest neighbor, by the rules of :func:`evaluate_categories`.
 
     Returns:
-        Both as (n,) int64 ids (-1: no category or no neighbour), and the category names.
+        Both as (n,) int64 ids (-1: no category or no neighbor), and the category names.
     """
     names = sorted({label for label in labels if label.strip()})
     places = {name: place for place, name in enumerate(names)}
@@ -176,7 +176,7 @@ def merge_confusions(parts: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict[
 
 
 def evaluate_clustering(vectors: np.ndarray, labels: Sequence[str], *, seed: int = 12) -> Report:
-    """Cluster normalised vectors by k-means with as many clusters as classes.
+    """Cluster normalized vectors by k-means with as many clusters as classes.
 
     Args:
         vectors: (n, d).
@@ -232,7 +232,7 @@ def _entropy(sizes: np.ndarray) -> np.ndarray:
 
 @TASK_REGISTRY.register("categories")
 class CategoryTask(TextTask):
-    """Category of the nearest neighbour."""
+    """Category of the nearest neighbor."""
 
     order = 6
     title = "Labelled texts: nearest neighbor"

@@ -87,7 +87,7 @@ def anisotropy(vectors: np.ndarray) -> GeometrySample:
     Exact for any number of rows: the cosines of all pairs of n unit vectors sum to (‖Σx‖² − n) / 2.
 
     Args:
-        vectors: (n, d), normalised here; zero rows are ignored.
+        vectors: (n, d), normalized here; zero rows are ignored.
 
     Raises:
         StudioError: fewer than two nonzero rows.
@@ -102,7 +102,7 @@ def uniformity(vectors: np.ndarray, *, most: int = _MAX_ROWS, seed: int = 12) ->
     """Return log E exp(−2 ‖x − y‖²) over pairs of different rows, at most 0, lower is more uniform (Wang & Isola 2020, equation 2).
 
     Args:
-        vectors: (n, d), normalised here; zero rows are ignored.
+        vectors: (n, d), normalized here; zero rows are ignored.
         most: above this number of rows, a sample of that size is used.
         seed: seed of the sample.
 
@@ -128,7 +128,7 @@ def alignment(left: np.ndarray, right: np.ndarray) -> GeometrySample:
     """Return E ‖x − y‖² of positive pairs, between 0 and 4 (Wang & Isola 2020, equation 1 with α = 2).
 
     Args:
-        left, right: (n, d) vectors of matching rows, normalised here; pairs with a zero row are ignored.
+        left, right: (n, d) vectors of matching rows, normalized here; pairs with a zero row are ignored.
 
     Raises:
         StudioError: there is no pair.

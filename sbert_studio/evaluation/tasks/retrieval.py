@@ -54,7 +54,7 @@ def evaluate_retrieval(
     Returns:
         A ``retrieval`` report: ``mrr_at_10`` with its 95 % bootstrap ``interval`` over queries; ``accuracy_at_k``, the share of queries
         with a relevant candidate in the first k (``recall_at_1`` and ``recall_at_10`` are older names); ``ndcg_at_10`` with gain
-        1 / log₂(r + 1) at rank r (Järvelin & Kekäläinen 2002), normalised.
+        1 / log₂(r + 1) at rank r (Järvelin & Kekäläinen 2002), normalized.
     """
 
     def scorer(queries: list[int], candidates: list[int]) -> BlockScorer:

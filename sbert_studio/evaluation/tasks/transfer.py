@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 GRID = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
-"""Inverse penalties for centred vectors of mean length one; of equally good ones the smallest, the strongest penalty, is chosen."""
+"""Inverse penalties for centered vectors of mean length one; of equally good ones the smallest, the strongest penalty, is chosen."""
 _FOLDS, _INNER_FOLDS, _PAIR_FOLDS = 10, 3, 5
 _STRENGTH = 10.0  # the fixed inverse penalty, also used if there are too few rows to choose by
 _ITERATIONS = 1000
@@ -127,16 +127,16 @@ def evaluate_senteval_split(
 def pair_features(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Return (|u − v|, u · v) of pairs of (n, d) vectors, (n, 2d) float32, as in SentEval's pair tasks.
 
-    Vectors are normalised, and products scaled by √d, so that a common penalty does not suppress them.
+    Vectors are normalized, and products scaled by √d, so that a common penalty does not suppress them.
     """
     u, v = unit(left), unit(right)
     return np.concatenate([np.abs(u - v), u * v * np.float32(np.sqrt(u.shape[1]))], axis=1)
 
 
 def evaluate_pair_classes(left: np.ndarray, right: np.ndarray, classes: np.ndarray, names: Sequence[str]) -> Report:
-    """Compute accuracy and macro F1 of a logistic regression on (|u − v|, u · v) of normalised vectors, five-fold cross-validated.
+    """Compute accuracy and macro F1 of a logistic regression on (|u − v|, u · v) of normalized vectors, five-fold cross-validated.
 
-    Unordered labels have no rank correlation. The regression is trained on the evaluated rows alone, so that it favours no model;
+    Unordered labels have no rank correlation. The regression is trained on the evaluated rows alone, so that it favors no model;
     (|u − v|, u · v) is the best symmetric concatenation in table 6 of Reimers and Gurevych 2019.
 
     Args:

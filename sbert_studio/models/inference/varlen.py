@@ -159,7 +159,7 @@ def _is_kernel_correct(device_index: int, dtype: torch.dtype, width: int) -> boo
 _CHUNK = 2_048  # texts tokenized and fetched at once
 _CHUNKS_AHEAD = 2  # chunks tokenized ahead
 _MAX_ROWS = 16_384  # per batch: a kernel's grid is limited to 65,535
-_MAX_TOKENS = 65_536  # per batch: more does not amortise a launch any better
+_MAX_TOKENS = 65_536  # per batch: more does not amortize a launch any better
 _MIN_TOKENS = 1_024
 _MEMORY_FRACTION = 4  # a batch may use a quarter of the free memory
 _STATES_PER_TOKEN = 24  # float32 vectors held per token at the peak, padded attention included

@@ -24,7 +24,7 @@ _LAYERS = "num_hidden_layers"
 _COUNTS = (_LAYERS, "num_attention_heads", "hidden_size")
 _LAYER_PREFIX = re.compile(r"(?:^|.*?\.)(?:layers?|h|blocks?)\.(?=\d+\.)")
 _FLOATS = ("F64", "F32", "F16", "BF16")
-_POINTER_BYTES = 64  # read to recognise a Git LFS pointer
+_POINTER_BYTES = 64  # read to recognize a Git LFS pointer
 _UNCOMPRESSED = "take the uncompressed model"
 _SIZES = "correct vocab_size, hidden_size and the other sizes there, or copy the folder again"
 # huggingface_hub's message about a setting of the wrong type.

@@ -112,7 +112,7 @@ def vocabulary_words(encoder: Encoder) -> list[str]:
 
 
 def project_to_principal_components(vectors: np.ndarray, dim: int) -> np.ndarray:
-    """Project centred (n, d) vectors on their first principal components: (n, at most dim) float32."""
+    """Project centered (n, d) vectors on their first principal components: (n, at most dim) float32."""
     centred = vectors.astype(np.float64) - vectors.mean(axis=0, dtype=np.float64)
     _, directions = np.linalg.eigh(centred.T @ centred)
     return np.asarray(centred @ directions[:, ::-1][:, :dim], np.float32)

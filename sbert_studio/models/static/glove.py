@@ -180,7 +180,7 @@ class AdaGrad:
 def fit_factors(
     cells: NonzeroCells, factors: Factors, epochs: int, rate: float, seed: int = SEED, progress: Progress | None = None
 ) -> None:
-    """Minimise J by AdaGrad over shuffled cells, some thousands per step; ``progress`` is called with the number of cells."""
+    """Minimize J by AdaGrad over shuffled cells, some thousands per step; ``progress`` is called with the number of cells."""
     rng = np.random.default_rng([seed, 1])
     size = int(np.clip(len(cells) // _STEPS_PER_EPOCH, _MIN_STEP_CELLS, _MAX_STEP_CELLS))
     order = np.arange(len(cells), dtype=np.int32)

@@ -26,7 +26,7 @@ class VocabularyParams:
 
 @dataclass(frozen=True)
 class LearnerParams(VocabularyParams):
-    """Settings of learners that iterate over the texts and look at the neighbours of each word."""
+    """Settings of learners that iterate over the texts and look at the neighbors of each word."""
 
     width: int = setting(100, "Components of a vector.", min=2, max=1000)
     epochs: int = setting(25, "Passes over the texts.", min=1, max=1000)

@@ -145,7 +145,7 @@ def sif(frequency: np.ndarray, a: float = SIF_A) -> np.ndarray:
 
 
 def common_components(vectors: np.ndarray, count: int = 1) -> np.ndarray:
-    """Return the first ``count`` right singular vectors of the texts' vectors (Arora et al. 2017, algorithm 1, line 4), not centred.
+    """Return the first ``count`` right singular vectors of the texts' vectors (Arora et al. 2017, algorithm 1, line 4), not centered.
 
     The paper divides a text's weighted sum by the number of words; dividing by the sum of weights changes its length only.
 

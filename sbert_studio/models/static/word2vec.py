@@ -64,7 +64,7 @@ class _Word2Vec(Learner):
 
 @LEARNERS.register("skip_gram")
 class SkipGram(_Word2Vec):
-    """Predict the neighbours of a word (Mikolov et al. 2013b, equation 4)."""
+    """Predict the neighbors of a word (Mikolov et al. 2013b, equation 4)."""
 
     title = "word2vec, skip-gram"
     summary = "Predicts the context of each word; good for rare words."
@@ -73,7 +73,7 @@ class SkipGram(_Word2Vec):
 
 @LEARNERS.register("cbow")
 class Cbow(_Word2Vec):
-    """Predict a word from the mean of its neighbours (Mikolov et al. 2013a, section 3.1)."""
+    """Predict a word from the mean of its neighbors (Mikolov et al. 2013a, section 3.1)."""
 
     title = "word2vec, CBOW"
     summary = "Predicts each word from its context; faster than skip-gram."

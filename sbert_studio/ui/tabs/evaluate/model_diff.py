@@ -1,4 +1,4 @@
-"""Comparison of two models on the visitor's corpus: aligned maps, moved texts, neighbours, pairs and confused categories."""
+"""Comparison of two models on the visitor's corpus: aligned maps, moved texts, neighbors, pairs and confused categories."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _NO_CATEGORY = "No category"
 _SAVE_IN_ADDRESS = "(from, to, ask) => { if (from && to) SB.place({ tab: 'evaluate', view: 'changed', from, to, ask }); }"
 _MAX_MOVED_TEXTS = 20
 _MAX_CATEGORY_PAIRS = 12
-_MOSTLY = 0.5  # share of a text's neighbours
+_MOSTLY = 0.5  # share of a text's neighbors
 
 
 @dataclass(frozen=True)
@@ -213,7 +213,7 @@ def diff_value(changes: ModelDiff, titles: tuple[str, str], comparison: Comparis
     """Return the value of a ``changed`` view. It holds only the listed texts; the page fetches the others by its key."""
     movement, moved = changes.movement, changes.moved
     column = [] if changes.categories is None else [changes.categories.column]
-    # If no neighbour changed, two layouts would only show differences that do not exist.
+    # If no neighbor changed, two layouts would only show differences that do not exist.
     points_after = changes.points_after if moved.any() else changes.points_before
     value = {
         "key": comparison.key,

@@ -184,7 +184,7 @@ def main_table(scores: Sequence[MainScore], evaluation: EvaluationResult, titles
     columns = [column("Model", main=True), column(describe_metric(first.metric), "bar", digits=4)]
     columns += [column("95% interval", "interval")] if has_interval else []
     columns += [column("Sentences/s", "count")]
-    # Without the colours of better and worse: the column beside it says whether a difference is either.
+    # Without the colors of better and worse: the column beside it says whether a difference is either.
     columns += [column("Difference", "change", digits=4), column("Beyond chance?", ours=True)] if several else []
     rows = []
     for score in scores:

@@ -51,7 +51,7 @@ def draw(
     """Draw the visitor's corpus, by default the first sample, with its earlier edits; return the keys of the corpus and of the map.
 
     Args:
-        color: column that colours the points; empty for clusters.
+        color: column that colors the points; empty for clusters.
         extend: key of a map; if the corpus is that of this map with more texts, they are placed on it and the others stay.
     """
     key, selected = page.corpora.current(corpus, owner)
@@ -187,7 +187,7 @@ def act_on_map(page: Page, map_key: str | None, corpus: str | None, owner: objec
 
 
 def change_color(page: Page, map_key: str | None, color: object) -> Value:
-    """Colour the map by a column; any other name means clusters."""
+    """Color the map by a column; any other name means clusters."""
     drawn = page.maps.get(map_key)
     column = color if isinstance(color, str) and color in columns(drawn) else ""
     return drawn_map_value(page, page.maps.put(replace(drawn, colour=column), map_key))
@@ -261,7 +261,7 @@ def training_table(page: Page, drawn: DrawnMap) -> TrainingTable:
 
 
 def label_pair(page: Page, owner: object, drawn: DrawnMap, together: bool, rows: object) -> int:
-    """Put a text and one of its neighbours into the basket, and return the basket's new version."""
+    """Put a text and one of its neighbors into the basket, and return the basket's new version."""
     texts = [drawn.corpus.texts[row] for row in remaining_rows(rows, drawn)]
     if len(texts) != 2 or texts[0] == texts[1]:
         raise StudioError("these are not two texts of the map", "click the point again")

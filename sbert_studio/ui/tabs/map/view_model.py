@@ -106,7 +106,7 @@ def notes_value(page: Page, map_key: str) -> Value | None:
 
 
 def list_items(drawn: DrawnMap, rows: Sequence[int], max_length: int) -> list[Value]:
-    """Return list items: row, line, text, the value of the point's colour, and whether it is the page's own word."""
+    """Return list items: row, line, text, the value of the point's color, and whether it is the page's own word."""
     now, column = drawn.edits.now, drawn.corpus.fields.get(drawn.colour)
     if drawn.colour == CLUSTERS:
         column = None

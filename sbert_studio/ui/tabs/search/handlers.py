@@ -110,7 +110,7 @@ def describe_filter(name: str | None, values: Sequence[str] | None) -> str:
 
 
 def hits_table(corpus: Corpus, result: SearchResult, score: str, caption: str, searched: str, *, marks_words: bool = False) -> Value:
-    """Return hits as a table. Choosing one lists its neighbours; thumbs label it as similar to the searched text, or not.
+    """Return hits as a table. Choosing one lists its neighbors; thumbs label it as similar to the searched text, or not.
 
     Args:
         score: a key of :data:`SCORES`.
@@ -233,7 +233,7 @@ def search_all_rows(page: Page, inputs: SearchInputs, progress: gr.Progress | No
 def select_hit(
     page: Page, corpus: str | None, k: float, model: str | None, searched: SearchedText | None, owner: object, selection: Selection
 ) -> HitsView:
-    """Label a hit by the thumb that was clicked, or list the neighbours of the text that was clicked."""
+    """Label a hit by the thumb that was clicked, or list the neighbors of the text that was clicked."""
     if selection.action in VERDICTS:
         return HitsView(basket_version=_label_hit(page, searched, owner, selection))
     TASKS.supersede_earlier()
