@@ -1,8 +1,8 @@
-"""SBERT Studio: explore sentences in a browser and fine-tune the model that compares them.
+"""SBERT Studio: explore texts in a browser and fine-tune sentence embedding models.
 
-Tables are read by :mod:`~sbert_studio.data`, encoded by :mod:`~sbert_studio.models`, searched, clustered and mapped by
-:mod:`~sbert_studio.explore`, used for :mod:`~sbert_studio.evaluation`, and for :mod:`~sbert_studio.training` with
-:mod:`~sbert_studio.losses`. The page, the command line and the API share :class:`sbert_studio.services.Studio`.
+:mod:`~sbert_studio.data` reads tables; :mod:`~sbert_studio.models` encodes texts; :mod:`~sbert_studio.explore` searches, clusters and
+maps them; :mod:`~sbert_studio.training` fine-tunes models with :mod:`~sbert_studio.losses`; :mod:`~sbert_studio.evaluation` evaluates
+them. The page, the command line and the API share :class:`sbert_studio.services.Studio`.
 """
 
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-"""``python -m sbert_studio``: the command line, also under ``accelerate launch -m`` and ``torchrun -m``."""
+"""Entry point of ``python -m sbert_studio``, also used by ``accelerate launch -m`` and ``torchrun -m``."""
 
 from .cli import main
 

@@ -29,8 +29,9 @@ T = TypeVar("T")
 class LruCache(Generic[T]):
     """Thread-safe LRU cache with a byte budget; concurrent requests for a key compute its value once.
 
-    cachetools evicts by size too, but does not let one thread wait for another's computation. The newest value is kept even if it alone
-    exceeds the budget, since it is about to be used.
+    cachetools also evicts by size, but a thread cannot wait for another's computation. The newest value is kept even if it alone exceeds
+    the
+    budget, because it is about to be used.
 
     Args:
         budget: total size of the values in bytes.
@@ -45,10 +46,10 @@ class LruCache(Generic[T]):
         self._items: OrderedDict[Hashable, tuple[T, int, float]] = OrderedDict()
 
     def get(self, key: Hashable, make: Callable[[], T], patience: Callable[[], None] = lambda: None) -> T:
-        """Return the value of ``key``, computing it with ``make`` if needed; other keys are not blocked meanwhile.
+        """Return the value of ``key``, computing it with ``make`` if needed; other keys are not blocked in the meantime.
 
         Args:
-            patience: called while another thread computes the value; it may raise to stop waiting.
+            patience: called while another thread computes the value; it may raise an exception to stop waiting.
         """
         found = self._find(key)
         if found is None:
@@ -105,7 +106,7 @@ class LruCache(Generic[T]):
 def estimate_bytes(value: Any) -> int:
     """Estimate the memory of a value: texts, numbers, arrays and tables in tuples, lists, mappings and objects.
 
-    Shared objects are counted once; arrays mapped from files are not counted.
+    Shared objects are counted once; memory-mapped arrays are not counted.
     """
     seen: set[int] = set()
     total, waiting = 0, [value]
@@ -149,7 +150,7 @@ def release_memory() -> None:
 
 
 def trim_heap() -> None:
-    """Return free heap memory to the system (glibc); takes some milliseconds."""
+    """Return free heap memory to the system (glibc); takes a few milliseconds."""
     trim = getattr(_c_library(), "malloc_trim", None)
     if trim is not None:
         trim(0)
@@ -158,8 +159,9 @@ def trim_heap() -> None:
 def release_mapped_pages(addresses: Collection[int]) -> tuple[Path, ...]:
     """Drop the resident pages of files mapped at these addresses; they are read again on access (Linux).
 
-    A static model is read completely once, for its fingerprint, but a text needs only a few rows. Mappings with modified private pages
-    are left alone. The caller keeps the mappings alive and does not write to them.
+    A static model is read completely once, for its fingerprint, but encoding needs only a few rows. Mappings with modified private pages
+    are
+    skipped. The caller must keep the mappings alive and must not write to them.
 
     Returns:
         The mapped files.
@@ -181,10 +183,10 @@ def register_mapped_array(array: np.memmap) -> None:
 
 
 def release_registered_pages(folder: Path, beyond: int) -> None:
-    """Drop the resident pages of all registered arrays if the files below ``folder`` hold more than ``beyond`` bytes (Linux).
+    """Drop the resident pages of all registered arrays if files below ``folder`` have more than ``beyond`` resident bytes (Linux).
 
-    Vectors of known corpora stay mapped, and what a search reads of them counts as this process's memory. Each mapping is released by its
-    own object: a looked-up address may have been reused.
+    Vectors of known corpora stay mapped, and the pages read by searches count as memory of this process. Each mapping is released through
+    its own object, because an address that was looked up may have been reused.
     """
     below = f"{folder.resolve()}/"
     if _resident_bytes(below) <= beyond:
@@ -214,7 +216,7 @@ def _mapped_files() -> Iterator[tuple[int, int, str]]:
 
 
 def _has_private_pages(start: int, size: int) -> bool:
-    # smaps would tell it too, but only for all of a thousand mappings at once: most of the time of loading a small model.
+    # smaps has this information too, but only for all thousand mappings at once, which takes longer than loading a small model.
     import numpy as np
 
     with Path("/proc/self/pagemap").open("rb", buffering=0) as source:
@@ -241,7 +243,7 @@ def _proc_lines(name: str) -> Iterator[list[str]]:
 
 @contextmanager
 def paused_gc() -> Iterator[Callable[[], None]]:
-    """Pause garbage collection while a long-running program starts: what it loads stays, and collecting took a tenth of that time.
+    """Pause garbage collection while a long-running program starts, which saves a tenth of the time: loaded objects stay alive anyway.
 
     Yields:
         A function to call once started; objects created until then are never collected.
@@ -263,11 +265,12 @@ def paused_gc() -> Iterator[Callable[[], None]]:
 
 
 def tune_malloc() -> None:
-    """Make glibc keep less free memory; called once when a long-running program starts.
+    """Make glibc retain less free memory; call once when a long-running program starts.
 
-    Each thread has its own arena, and one that has held a training is not returned by itself: hence few arenas, and blocks larger than a
-    batch's activations by mmap. Activations themselves must stay on the heap: mapping and zeroing them at each layer made encoding a
-    third slower.
+    Each thread has its own arena, and the memory of a training run in an arena is not returned automatically. The number of arenas is
+    therefore small, and blocks larger than a batch's activations are allocated with mmap. The activations must stay on the heap: mapping
+    and
+    zeroing them for each layer made encoding a third slower.
     """
     option = getattr(_c_library(), "mallopt", None)
     if option is not None:
@@ -277,7 +280,7 @@ def tune_malloc() -> None:
 
 _ARENAS, _MAPPED_FROM, _TRIMMED_FROM = -8, -3, -1
 _NOT_NEEDED = 4  # MADV_DONTNEED
-_PRESENT_OR_SWAPPED, _FILE_PAGE = 3 << 62, 1 << 61  # in /proc/PID/pagemap
+_PRESENT_OR_SWAPPED, _FILE_PAGE = 3 << 62, 1 << 61  # flags in /proc/PID/pagemap
 
 
 def _c_library() -> Any:
@@ -285,5 +288,5 @@ def _c_library() -> Any:
         return None
     try:
         return ctypes.CDLL("libc.so.6")
-    except OSError:  # musl, which keeps almost nothing
+    except OSError:  # musl, which retains almost no free memory
         return None

@@ -1,4 +1,4 @@
-"""StudioError, the one error a user can fix, and the translation of system errors into it. Any other exception is a bug."""
+"""StudioError, the only error that users can fix, and the conversion of system errors to it. Any other exception is a bug."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _OUT_OF_MEMORY = re.compile(
 )
 _NOT_LOADED = re.compile(r"Could not find/load shared object file '([^']+)' from resource location: '([\w.]+)'")
 _ALLOCATION = re.compile(r"allocate (\d+(?:\.\d+)?) ?([KMGTPE]i?B|bytes)?", re.IGNORECASE)
-# Refused by a disk or its permissions. Missing files are reported where they are named.
+# Disk and permission errors. Missing files are reported where their names are checked.
 _REFUSED = {errno.EACCES, errno.EPERM, errno.EROFS, errno.EISDIR, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EIO}
 _UNREACHABLE = {errno.ENETUNREACH, errno.ENETDOWN, errno.EHOSTUNREACH, errno.EHOSTDOWN, errno.ETIMEDOUT}
-# Messages of sockets; a TimeoutError of a lock, thread or cluster has none or another one.
+# Messages of socket errors; a TimeoutError from a lock, thread or cluster has none or another one.
 _TIMED_OUT = re.compile(r"(?:_ssl\.c:\d+: )?(?:The (?:\w+ )?operation )?timed out")
 _DAMAGED = ("SafetensorError", "BadZipFile", "BadGzipFile", "ArrowInvalid", "zlib.error", "_lzma.LZMAError")
 # Messages of Python, bz2, NumPy and SQLite.
@@ -44,12 +44,12 @@ _WORD = re.compile(r"\S{501,}")
 
 
 class StudioError(Exception):
-    """A problem the user can fix.
+    """An error that the user can fix.
 
     Args:
-        message: what is wrong, without a full stop.
+        message: what is wrong, without a final period.
         hint: how to fix it.
-        rows: spreadsheet numbers of the rows at fault (the header is row 1).
+        rows: spreadsheet numbers of the affected rows (the header is row 1).
     """
 
     def __init__(self, message: str, hint: str = "", rows: Sequence[int] = ()) -> None:
@@ -62,21 +62,21 @@ class StudioError(Exception):
         return _("{message} ({rows})", message=self.message, rows=describe_rows(self.rows)) if self.rows else self.message
 
     def __str__(self) -> str:
-        """Return one line, ``what (rows 3, 7). hint: how.``, as the command line prints it after ``error:``."""
+        """Return a single line, ``what (rows 3, 7). hint: how.``, which the command line prints after ``error:``."""
         where = f" ({describe_rows(self.rows)})" if self.rows else ""
         how = f" hint: {with_full_stop(self.hint)}" if self.hint else ""
         return f"{with_full_stop(self.message.rstrip('.') + where)}{how}"
 
 
 def shorten_quotes(words: str) -> str:
-    """Shorten quotations longer than 120 characters to 80, and words longer than 500; replace characters invalid in UTF-8."""
+    """Shorten quotations longer than 120 characters to 80 and words longer than 500; replace characters that are invalid in UTF-8."""
     if isinstance(words, Message):
         return words.map_values(lambda text: _shorten(text, words))
     return _shorten(words)
 
 
 def _shorten(words: str, whole: str = "") -> str:
-    """Return ``words``, a value in quotes of ``whole`` unless that is empty, shortened."""
+    """Shorten ``words``, which is a quotation within ``whole`` unless ``whole`` is empty."""
     words = to_valid_utf8(words)
     if len(words) > _MAX_QUOTED and (f"'{words}'" in whole or f'"{words}"' in whole):
         words = f"{words[:_MAX_QUOTE]}…"
@@ -87,7 +87,7 @@ def _shorten(words: str, whole: str = "") -> str:
 
 
 def to_valid_utf8(words: str) -> str:
-    """Replace what is invalid in UTF-8 (lone surrogates, as in file names of another encoding) by question marks."""
+    """Replace characters that are invalid in UTF-8 (lone surrogates, as in file names in another encoding) with question marks."""
     return words.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -112,11 +112,11 @@ def describe_rows(rows: Sequence[int]) -> str:
 
 
 class DiskFull(StudioError):
-    """The disk of a run is full."""
+    """The disk that stores the run is full."""
 
 
 def is_disk_full(error: BaseException) -> bool:
-    """Return True if ``error`` means a full disk, an exceeded quota or a file size limit."""
+    """Return True if ``error`` indicates a full disk, an exceeded quota or a file size limit."""
     if isinstance(error, DiskFull) or (isinstance(error, OSError) and error.errno in _DISK_FULL_CODES):
         return True
     if _is_sqlite_error(error):
@@ -128,7 +128,7 @@ def is_disk_full(error: BaseException) -> bool:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Return True if ``error`` means out of memory, as reported by Python, torch, oneDNN, CUDA, C++ or the system."""
+    """Return True if ``error`` indicates insufficient memory, as reported by Python, torch, oneDNN, CUDA, C++ or the system."""
     if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
         return True
     if not isinstance(error, RuntimeError | OSError | ImportError):
@@ -138,15 +138,15 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def is_machine_error(error: BaseException) -> bool:
-    """Return True if ``error`` is a lack of memory or disk space, which is not the fault of the file being read."""
+    """Return True if ``error`` is caused by a lack of memory or disk space rather than by the file being read."""
     return is_out_of_memory(error) or is_disk_full(error)
 
 
 def to_user_error(error: BaseException, *, place: bool = False) -> StudioError | None:
-    """Translate a system error (memory, disk, permissions, network, damaged file) for the user; ``None`` for any other.
+    """Convert a system error (memory, disk, permissions, network, damaged file) to a StudioError; ``None`` for any other error.
 
     Args:
-        place: include the file's path; visitors of a shared page must not see it.
+        place: include the path of the file, which visitors of a shared page must not see.
     """
     where = _place(error) if place else ""
     if is_disk_full(error):
@@ -183,7 +183,7 @@ def _short_of_memory(error: BaseException) -> str:
 
 
 def _is_too_large_to_load(words: str) -> bool:
-    """Return True if a library that "could not be found or loaded" exists and is larger than the free memory."""
+    """Return True if the error says that a library "could not be found or loaded" but it exists and is larger than the free memory."""
     found = _NOT_LOADED.search(words)
     if found is None:
         return False
@@ -197,7 +197,7 @@ def _is_too_large_to_load(words: str) -> bool:
 
 
 def is_network_error(error: BaseException) -> bool:
-    """Return True if ``error`` means an unreachable machine or a broken connection."""
+    """Return True if ``error`` indicates an unreachable host or a broken connection."""
     if isinstance(error, ConnectionError | socket.gaierror | ssl.SSLError) and not isinstance(error, BrokenPipeError):
         return True
     if isinstance(error, OSError) and error.errno in _UNREACHABLE:

@@ -1,7 +1,7 @@
-"""Messages in several languages: English texts that remember their template and values, and gettext catalogs that translate them.
+"""Translatable messages: English texts that keep their template and values, and gettext catalogs that translate them.
 
 Code writes ``_("{rows} rows are left", rows=f"{count:,}")``. The result is an ordinary English ``str``, which logs, the command line and
-the API use as it is; where the page's values leave the server, :func:`translate_value` replaces it by its translation.
+the API use unchanged; before values are sent to the page, :func:`translate_value` replaces it with its translation.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ _CJK = re.compile(r"[\u3000-\u303f\u3400-\u9fff\uff00-\uffef]")
 _CJK_STOP = re.compile(r"(?<=[\u3400-\u9fff）”])\.$")
 _PUNCTUATION = re.compile(r"; |: |, ")
 _TEMPLATES = "templates"
-_PLAIN = {str, int, float, bool, type(None)}  # checked in place: a map has a hundred thousand numbers
+_PLAIN = {str, int, float, bool, type(None)}  # checked here for speed: a map has a hundred thousand numbers
 _MO_MAGIC = 0x950412DE
 
 
 class Message(str):
-    """English text with the template and values that it was made of. Pickles, and encodes as a JSON string.
+    """English text that keeps its template and values. Can be pickled, and is encoded as a JSON string.
 
     Attributes:
-        template: with placeholders such as ``{rows}``; the key of its translation.
-        values: by placeholder; they may be messages.
-        plural: the template for several, or empty.
-        number: chooses between ``template`` and ``plural``.
-        style: ``sentence`` if it starts with a capital letter and ends with a full stop, which the template may lack; ``capital`` or
-            ``small`` if it starts with such a letter; ``stop`` if it ends with a full stop.
-        is_joined: its values are translated one by one, with ``template`` as the separator.
+        template: the text with placeholders such as ``{rows}``; the key of its translation.
+        values: the values by placeholder; they may be messages.
+        plural: the plural template, or empty.
+        number: selects between ``template`` and ``plural``.
+        style: ``sentence`` if it starts with a capital letter and ends with a period, which the template may lack; ``capital`` or
+            ``small`` if it starts with such a letter; ``stop`` if it ends with a period.
+        is_joined: whether its values are translated one by one, with ``template`` as the separator.
     """
 
     template: str
@@ -84,7 +84,7 @@ class Message(str):
         return self if len(text) == len(self) else text
 
     def map_values(self, function: Callable[[str], str]) -> Message:
-        """Return the message with ``function`` applied to its texts, also those of nested messages."""
+        """Return the message with ``function`` applied to its texts, including those of nested messages."""
 
         def change(value: object) -> object:
             if isinstance(value, Message):
@@ -98,7 +98,7 @@ class Message(str):
         return self._with(self.values, style)
 
     def to_record(self) -> dict[str, object]:
-        """Return the message as JSON can hold it, for :func:`from_record`."""
+        """Return the message as JSON data for :func:`from_record`."""
         values = {name: value.to_record() if isinstance(value, Message) else value for name, value in self.values.items()}
         record: dict[str, object] = {"text": str(self), "template": self.template, "values": values}
         if self.plural:
@@ -115,38 +115,38 @@ def _restore(*state: Any) -> Message:
 
 
 def _(template: str, /, **values: object) -> str:
-    """Return a :class:`Message`. A template without values that is a message already stays as it is."""
+    """Return a :class:`Message`. If ``template`` is already a message and has no values, it is returned unchanged."""
     return template if isinstance(template, Message) else Message(template, values)
 
 
 def ngettext(singular: str, plural: str, number: float, /, **values: object) -> str:
-    """Return ``singular`` if ``number`` is 1, else ``plural``. ``{n}`` is the number, unless ``values`` has another ``n``."""
+    """Return the ``singular`` message if ``number`` is 1, else the ``plural``. ``{n}`` is the number, unless ``values`` contains ``n``."""
     return Message(singular, {"n": f"{number:,}", **values}, plural=plural, number=number)
 
 
 def join(separator: str, texts: Iterable[str]) -> str:
-    """Return texts with ``separator`` between them, as a :class:`Message` of which each text is translated by itself."""
+    """Join texts with ``separator`` to a :class:`Message`; each text is translated separately."""
     parts = list(texts)
     return Message(separator, {f"part{number}": text for number, text in enumerate(parts)}, is_joined=True)
 
 
 def verbatim(text: str) -> str:
-    """Return a name that a visitor chose, for a place where a text of ours would be translated."""
+    """Mark a name chosen by a visitor as not translatable, for use where the program's own texts would be translated."""
     return Message("{=text}", {"text": text})
 
 
 def to_sentence(text: str) -> str:
-    """Return ``text`` with a capital letter at the start and a full stop at the end, unless it has an end mark already."""
+    """Return ``text`` with an initial capital letter and a final period, unless it already ends with punctuation."""
     return text.with_style("sentence") if isinstance(text, Message) else _as_sentence(text)
 
 
 def capitalize(text: str) -> str:
-    """Return ``text`` with a capital letter at the start."""
+    """Return ``text`` with an initial capital letter."""
     return text.with_style("capital") if isinstance(text, Message) and not text.style else _as_capital(text)
 
 
 def from_record(record: object, default: str = "") -> str:
-    """Return the message of :meth:`Message.to_record`; ``default`` if ``record`` is none, as in files of earlier versions."""
+    """Return the message stored by :meth:`Message.to_record`; ``default`` if ``record`` is None, as in files of earlier versions."""
     if not isinstance(record, Mapping) or not isinstance(record.get("template"), str) or not isinstance(record.get("values"), Mapping):
         return default
     number = record.get("number", 1)
@@ -162,7 +162,7 @@ def from_record(record: object, default: str = "") -> str:
 
 
 def store_messages(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``data`` for a JSON file, with the templates and values of its messages, so that they can be translated later."""
+    """Return ``data`` for a JSON file, including the templates and values of its messages, so that they can be translated later."""
     records: dict[str, object] = {}
 
     def collect(value: object) -> None:
@@ -177,7 +177,7 @@ def store_messages(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def restore_messages(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the ``data`` of :func:`store_messages`; files of earlier versions have English texts only."""
+    """Return the ``data`` stored by :func:`store_messages`; files of earlier versions contain English texts only."""
     records = data.get(_TEMPLATES)
     rest = {name: value for name, value in data.items() if name != _TEMPLATES}
     messages = {text: from_record(record, text) for text, record in records.items()} if isinstance(records, Mapping) else {}
@@ -194,12 +194,12 @@ def restore_messages(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def with_full_stop(text: str) -> str:
-    """Return ``text`` with a full stop, unless it ends in other punctuation."""
+    """Return ``text`` with a final period, unless it ends with other punctuation."""
     return text.with_style("stop") if isinstance(text, Message) and not text.style else _with_stop(text)
 
 
 def uncapitalize(text: str) -> str:
-    """Return ``text`` with a small letter at the start, for the middle of a sentence."""
+    """Return ``text`` with an initial lowercase letter, for use within a sentence."""
     return text.with_style("small") if isinstance(text, Message) else _as_small(text)
 
 
@@ -230,7 +230,7 @@ _STYLES: dict[str, Callable[[str], str]] = {
 
 
 def _fill(template: str, values: Mapping[str, object], show: Callable[[object], str]) -> str:
-    """Replace the placeholders; ``{=name}`` is filled in untranslated."""
+    """Fill in the placeholders; values of ``{=name}`` are not translated."""
 
     def value(found: re.Match[str]) -> str:
         if found[2] not in values:
@@ -241,18 +241,18 @@ def _fill(template: str, values: Mapping[str, object], show: Callable[[object], 
 
 
 def languages() -> list[str]:
-    """Return the codes of the languages besides English."""
+    """Return the codes of all languages except English."""
     return sorted(path.parents[1].name for path in LOCALE_FOLDER.glob("*/LC_MESSAGES/messages.po"))
 
 
 def translate(text: str, language: str) -> str:
-    """Return a message, or a text that is a key of the catalog, in another language; English where there is no translation."""
+    """Return a message, or a text that is a key of the catalog, in another language; in English if there is no translation."""
     catalog = load_catalog(language)
     return str(text) if catalog is None else catalog.translate(text)
 
 
 def translate_value(data: Any, language: str, sent: Callable[[str, Message], object] | None = None) -> Any:
-    """Return ``data`` with each :class:`Message` in lists, tuples, dictionaries and dataclasses translated; other texts stay.
+    """Return ``data`` with each :class:`Message` in lists, tuples, dictionaries and dataclasses translated; other texts are unchanged.
 
     Args:
         sent: called with each translated text and its message.
@@ -274,7 +274,7 @@ def translate_value(data: Any, language: str, sent: Callable[[str, Message], obj
 
 
 class Catalog:
-    """The translations of one language."""
+    """Translations of one language."""
 
     def __init__(self, path: Path) -> None:
         entries = read_po(path)
@@ -284,7 +284,7 @@ class Catalog:
 
     @property
     def name(self) -> str:
-        """The language's name in itself, such as 中文."""
+        """Name of the language in the language itself, such as 中文."""
         return self.headers.get("X-Language-Name", self.headers["Language"])
 
     @property
@@ -293,7 +293,7 @@ class Catalog:
         return self.headers["Language"].replace("_", "-")
 
     def find(self, text: str) -> str | None:
-        """Return the translation of a key of the catalog. ``text`` may have a capital letter or a full stop that the key lacks."""
+        """Return the translation of a key of the catalog. ``text`` may have a capital letter or a final period that the key lacks."""
         forms = [text, text[:1].lower() + text[1:]]
         for form in forms:
             if form in self.texts:
@@ -305,7 +305,7 @@ class Catalog:
         return None
 
     def translate(self, text: object) -> str:
-        """Return a text in this language, or the English one."""
+        """Return the translation of a text, or the English text."""
         if not isinstance(text, Message):
             return (self.find(text) if isinstance(text, str) and text else None) or str(text)
         if text.is_joined:
@@ -321,7 +321,7 @@ class Catalog:
                 message.template, message.plural, int(message.number) if message.number == int(message.number) else 2
             )
         found = self.find(message.template) if message.template else None
-        if found is None and not re.search("[A-Za-z]", _PLACEHOLDER.sub("", message.template)):  # nothing but punctuation
+        if found is None and not re.search("[A-Za-z]", _PLACEHOLDER.sub("", message.template)):  # only punctuation
             return _PUNCTUATION.sub(lambda mark: self.texts.get(mark[0], mark[0]), message.template)
         return message.template if found is None else found
 
@@ -340,14 +340,14 @@ def _end_sentence(text: str) -> str:
 
 @cache
 def load_catalog(language: str) -> Catalog | None:
-    """Return the catalog of a language; ``None`` for English and unknown ones."""
+    """Return the catalog of a language; ``None`` for English and unknown languages."""
     return Catalog(LOCALE_FOLDER / language / "LC_MESSAGES" / "messages.po") if language in languages() else None
 
 
 def read_po(path: Path) -> dict[str | tuple[str, str], str | list[str]]:
-    """Return the translations in a ``.po`` file: of each msgid its msgstr, of (msgid, msgid_plural) a list; the header has the key ``""``.
+    """Return the translations in a ``.po`` file: a string by msgid, a list by (msgid, msgid_plural); the header has the key ``""``.
 
-    Fuzzy, obsolete and empty entries are left out.
+    Fuzzy, obsolete and empty entries are skipped.
     """
     found: dict[str | tuple[str, str], str | list[str]] = {}
     for block in re.split(r"\n\s*\n", path.read_text(encoding="utf-8")):
@@ -373,7 +373,7 @@ def read_po(path: Path) -> dict[str | tuple[str, str], str | list[str]]:
 
 
 def _compile(entries: Mapping[str | tuple[str, str], str | list[str]]) -> bytes:
-    """Return entries in the binary form (``.mo``) that :class:`gettext.GNUTranslations` reads."""
+    """Return entries in the binary format (``.mo``) read by :class:`gettext.GNUTranslations`."""
     pairs = sorted(
         (("\0".join(key) if isinstance(key, tuple) else key).encode(), ("\0".join(text) if isinstance(text, list) else text).encode())
         for key, text in entries.items()

@@ -1,4 +1,4 @@
-"""Identity and address behind the current work: this machine's owner, a signed-in visitor, or an anonymous one."""
+"""Identity and address on whose behalf work is done: the owner of this machine, a signed-in visitor, or an anonymous visitor."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Identity:
-    """On whose behalf the Hugging Face Hub is used.
+    """Identity used to access the Hugging Face Hub.
 
     Attributes:
         kind: owner (of this machine: local use, the command line), visitor (signed in with Hugging Face) or anonymous.
-        token: a visitor's OAuth token; kept in memory only.
+        token: the OAuth token of a visitor; kept in memory only.
     """
 
     kind: Literal["owner", "visitor", "anonymous"]
@@ -23,7 +23,7 @@ class Identity:
 
     @property
     def hub_token(self) -> str | bool | None:
-        """``token`` argument of huggingface_hub: ``None`` sends this machine's own token, ``False`` sends none."""
+        """Value for the ``token`` argument of huggingface_hub: ``None`` sends this machine's own token, ``False`` sends none."""
         if self.kind == "owner":
             return None
         return self.token or False
@@ -36,13 +36,13 @@ _ADDRESS: ContextVar[str] = ContextVar("address", default="")
 
 
 def signed_in(token: str | None) -> Identity:
-    """Return the identity of a visitor with an OAuth ``token``; anonymous without one."""
+    """Return the identity of a visitor with an OAuth ``token``; anonymous without a token."""
     return Identity("visitor", token) if token else ANONYMOUS
 
 
 @contextmanager
 def use_identity(identity: Identity | None) -> Iterator[None]:
-    """Use ``identity`` for the Hub within the block and in copies of its context; ``None`` for the default."""
+    """Use ``identity`` for the Hub within the block and in copies of its context; ``None`` means the default."""
     token = _IDENTITY.set(identity)
     try:
         yield
@@ -51,7 +51,7 @@ def use_identity(identity: Identity | None) -> Iterator[None]:
 
 
 def current_identity() -> Identity | None:
-    """Return the identity in use; ``None`` if none was set."""
+    """Return the current identity; ``None`` if none was set."""
     return _IDENTITY.get()
 
 
@@ -66,5 +66,5 @@ def use_address(address: str) -> Iterator[None]:
 
 
 def current_address() -> str:
-    """Return the address the work was requested from; empty for this machine."""
+    """Return the address that the work was requested from; empty for this machine."""
     return _ADDRESS.get()

@@ -1,4 +1,4 @@
-"""Free memory of this process, within the machine, its control groups and its resource limits."""
+"""Free memory of this process, considering the machine, its control groups and its resource limits."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 _STATM = Path("/proc/self/statm")
-_NO_LIMIT = 1 << 60  # bytes; version 1 of control groups writes a number above it where there is no limit
+_NO_LIMIT = 1 << 60  # bytes; control groups v1 report a larger number if there is no limit
 
 
 def free_memory(root: Path = Path("/")) -> int | None:
-    """Return the bytes this process can still allocate; ``None`` if unknown.
+    """Return the number of bytes that this process can still allocate; ``None`` if unknown.
 
-    The minimum of ``MemAvailable``, the rest of each enclosing control group (versions 1 and 2; inactive page cache counts as free), and
-    the rest of ``RLIMIT_AS`` and ``RLIMIT_DATA``.
+    This is the minimum of ``MemAvailable``, the remainder of each enclosing control group (versions 1 and 2; inactive page cache counts as
+    free), and the remainder of ``RLIMIT_AS`` and ``RLIMIT_DATA``.
 
     Args:
         root: folder that contains ``proc`` and ``sys``.
@@ -39,7 +39,7 @@ def _cgroups_left(root: Path) -> Iterator[int]:
             top, names = base / "memory", ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
         else:
             continue
-        # In a container the path may be the host's, of which the container sees only the last part as its root.
+        # In a container, the path may be that of the host, and only its last part is visible, as the root.
         place = top / path.lstrip("/")
         for folder in dict.fromkeys((place, *place.parents, top)):
             if folder.is_relative_to(top):
@@ -57,7 +57,7 @@ def _cgroup_left(folder: Path, limit: str, used: str, reclaimable: str) -> Itera
 def _limits_left(root: Path) -> Iterator[int]:
     try:
         import resource
-    except ImportError:  # Windows has none
+    except ImportError:  # not available on Windows
         return
     used = dict(line.split()[:2] for line in _lines(root / "proc" / "self" / "status") if line.startswith(("VmSize:", "VmData:")))
     for kind, name in ((resource.RLIMIT_AS, "VmSize:"), (resource.RLIMIT_DATA, "VmData:")):

@@ -13,14 +13,14 @@ Progress = Callable[[int, int], None]
 """Called with (done, total) in any unit; a total of 0 means that it is unknown."""
 
 ShouldStop = Callable[[], bool]
-"""Polled between steps; the work ends early once it returns True."""
+"""Polled between steps; the work stops early once it returns True."""
 
 _POLL_SECONDS = 0.2
 _STOP_CONDITIONS: ContextVar[tuple[ShouldStop, ...]] = ContextVar("stop_conditions", default=())
 
 
 class StoppedError(StudioError):
-    """The work was cancelled."""
+    """Raised when work was cancelled."""
 
     def __init__(self) -> None:
         super().__init__("this was stopped before its end")

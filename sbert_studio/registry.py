@@ -58,7 +58,7 @@ class Registry(Generic[T]):
 
 @dataclass(frozen=True)
 class Field:
-    """A setting as plain data, enough to draw a form control.
+    """A setting as plain data, sufficient for building a form control.
 
     Attributes:
         type: ``bool``, ``int``, ``float`` or ``str``.
@@ -78,7 +78,11 @@ class Field:
     choices: tuple[str, ...] = ()
 
     def parse(self, raw: Any) -> Any:
-        """Return ``raw`` (a string from ``--set``, or a JSON value) as this field's type; StudioError if it is invalid."""
+        """Convert ``raw`` (a string from ``--set``, or a JSON value) to the type of this field.
+
+        Raises:
+            StudioError: the value is invalid.
+        """
         try:
             value = _convert(raw, self.type)
         except (TypeError, ValueError):
@@ -125,7 +129,7 @@ def setting(
     choices: Sequence[str] = (),
     **more: str,
 ) -> Any:
-    """Return a dataclass field with the metadata a form needs; ``more`` is added to it."""
+    """Return a dataclass field with the metadata that a form needs, plus ``more``."""
     metadata = {"help": help, "min": min, "max": max, "step": step, "choices": tuple(choices), **more}
     return dataclasses.field(default=default, metadata=metadata)
 
@@ -143,7 +147,11 @@ P = TypeVar("P")
 
 
 def parse_params(params: type[P], values: Mapping[str, Any]) -> P:
-    """Create ``params`` from names and values; StudioError if a name is unknown or a value invalid."""
+    """Create ``params`` from names and values.
+
+    Raises:
+        StudioError: a name is unknown or a value is invalid.
+    """
     known = {field.name: field for field in fields_of(params)}
     for name in values:
         if name not in known:
@@ -152,11 +160,11 @@ def parse_params(params: type[P], values: Mapping[str, Any]) -> P:
 
 
 class KeyedSettings:
-    """Mixin for frozen dataclasses of :func:`setting` fields: validates values and gives a cache key."""
+    """Mixin for frozen dataclasses of :func:`setting` fields: validates values and provides a cache key."""
 
     def __post_init__(self) -> None:
         for field in fields_of(type(self)):
-            # a form sends whole numbers as 15.0
+            # a form sends integers as 15.0
             object.__setattr__(self, field.name, field.parse(getattr(self, field.name)))
 
     @property

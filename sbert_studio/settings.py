@@ -36,7 +36,7 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits for visitors of a shared machine; 0 means no limit. Each is an environment variable, such as ``SBERT_STUDIO_LIMIT_ROWS``."""
+    """Limits for visitors of a shared machine; 0 means no limit. Each can be set by a variable such as ``SBERT_STUDIO_LIMIT_ROWS``."""
 
     rows: int = variable(0, "training rows of a run, including its first stage", min=0)
     trainings: int = variable(0, "trainings of a run: folds × seeds", min=0)
@@ -54,7 +54,7 @@ class Limits:
         """Read ``SBERT_STUDIO_LIMIT_ROWS`` and so on; by default only a shared page has limits.
 
         Raises:
-            StudioError: a value is not a whole number.
+            StudioError: a value is not an integer.
         """
         return replace(SHARED_LIMITS if shared else cls(), **_read_variables(cls, f"{_PREFIX}LIMIT_", env))
 
@@ -75,14 +75,14 @@ SHARED_LIMITS = Limits(
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of the program: those of the README's table from the environment, the others from the machine.
+    """Settings of the program: those in the table of the README from the environment, the others from the machine.
 
     Attributes:
         share: create a public Gradio link.
         space: whether the app runs on a Hugging Face Space.
         space_id: ``owner/name`` of the Space; empty elsewhere.
         sign_in: whether visitors can sign in with Hugging Face (``hf_oauth`` in the Space's README).
-        zero_gpu: whether the Space is on ZeroGPU and ``device`` is not ``cpu``.
+        zero_gpu: whether the Space uses ZeroGPU and ``device`` is not ``cpu``.
         limits: limits for visitors; by default only a shared page has any.
     """
 
@@ -127,7 +127,7 @@ class Settings:
 
     @property
     def shared(self) -> bool:
-        """True if strangers can reach the page; visitors then do not see each other's runs."""
+        """True if the page can be reached by strangers; visitors then do not see each other's runs."""
         return self.space or self.share or self.host not in _LOOPBACK or bool(self.trusted_proxies)
 
     @property
@@ -139,31 +139,31 @@ class Settings:
 
     @property
     def largest_model_mb(self) -> int:
-        """Largest model fetched from the Hub, in MiB; 0 for no limit."""
+        """Maximum size of models downloaded from the Hub, in MiB; 0 for no limit."""
         if self.max_model_mb is not None:
             return self.max_model_mb
         return _SHARED_MODEL_MB if self.shared else 0
 
     @property
     def ephemeral(self) -> bool:
-        """True if ``home`` is lost when the Space restarts, since it has no persistent storage."""
+        """True if ``home`` is lost when the Space restarts, because the Space has no persistent storage."""
         return self.space and not self.home.is_relative_to(_SPACE_STORAGE)
 
     @property
     def duplicate_url(self) -> str:
-        """URL at which a visitor duplicates this Space; empty elsewhere."""
+        """URL for duplicating this Space; empty elsewhere."""
         return f"https://huggingface.co/spaces/{self.space_id}?duplicate=true" if self.space_id else ""
 
     @property
     def elsewhere(self) -> str:
-        """Hint on where the limits do not apply."""
+        """Hint on how to avoid the limits."""
         if self.duplicate_url:
             return _("a Space of your own has limits of your own: duplicate this one at {duplicate_url}", duplicate_url=self.duplicate_url)
         return "on a machine of your own there is no such limit"
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None) -> Settings:
-        """Read ``SBERT_STUDIO_HOME`` and the other variables listed in the README, and those of Spaces.
+        """Read ``SBERT_STUDIO_HOME`` and the other variables listed in the README, and the variables set by Spaces.
 
         Raises:
             StudioError: a value is invalid.
@@ -189,17 +189,17 @@ class Settings:
         return replace(found, limits=Limits.from_env(env, found.shared))
 
     def served(self, host: str, port: int, share: bool, environ: Mapping[str, str] | None = None) -> Settings:
-        """Return the settings for a page served at this address, with the limits of a shared page if it is one.
+        """Return the settings for a page served at this address, with the default limits if it is shared.
 
         Raises:
-            StudioError: a limit is not a whole number.
+            StudioError: a limit is not an integer.
         """
         found = replace(self, host=host, port=port, share=share)
         return replace(found, limits=Limits.from_env(os.environ if environ is None else environ, found.shared))
 
 
 def is_launched_alone(environ: Mapping[str, str] | None = None) -> bool:
-    """Return True if ``accelerate launch --cpu`` was asked for several processes but started one, as it does without MPI."""
+    """Return True if ``accelerate launch --cpu`` was asked for several processes but started only one, which it does without MPI."""
     env = os.environ if environ is None else environ
     counts = ("WORLD_SIZE", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE")
     return "ACCELERATE_USE_CPU" in env and "MASTER_PORT" in env and not any(name in env for name in counts)
@@ -216,8 +216,10 @@ def has_screen(environ: Mapping[str, str] | None = None) -> bool:
 def configure_thread_waiting(command: str = "") -> None:
     """Configure how OpenMP threads wait; call before PyTorch is imported.
 
-    They spin by default, which with another busy process on the same cores took twice the processor time for the same work and three times
-    the time for one text: let them sleep. A training with its many short products would take a fifth longer: let it spin briefly.
+    By default they spin. With another busy process on the same cores, this doubled the CPU time for the same work and tripled the latency
+    of
+    encoding a single text, so threads sleep instead. Training consists of many short matrix products and would be a fifth slower, so its
+    threads spin briefly.
     """
     if command == "train":
         os.environ.setdefault("GOMP_SPINCOUNT", "3000")
@@ -228,7 +230,7 @@ def configure_thread_waiting(command: str = "") -> None:
 def limit_kernel_cache() -> None:
     """Limit oneDNN's cache of generated kernels; call before PyTorch is imported.
 
-    Kernels are generated for each number of tokens, and 1,024 of them take some 100 MB. Generating one takes about a millisecond.
+    Kernels are generated for each number of tokens; 1,024 of them take about 100 MB, and generating one takes about a millisecond.
     """
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "128")
 
@@ -236,7 +238,7 @@ def limit_kernel_cache() -> None:
 def reduce_gradio_analytics() -> None:
     """Make Gradio update its /monitoring summary every 1,000 events; call before its queue is created.
 
-    By default it does so after every event, from the last 10,000 of them, which slows a long-running page.
+    By default, Gradio recomputes it after every event from the last 10,000 events, which slows down a long-running page.
     """
     os.environ.setdefault("GRADIO_ANALYTICS_CACHE_FREQUENCY", "1000")
 
@@ -244,7 +246,7 @@ def reduce_gradio_analytics() -> None:
 def trust_proxies(settings: Settings) -> None:
     """Accept ``X-Forwarded-For`` from trusted proxies only; call before the server is created.
 
-    By default it trusts every process of this machine.
+    By default, every process of this machine is trusted.
     """
     os.environ["FORWARDED_ALLOW_IPS"] = ",".join(settings.trusted_proxies)
 
@@ -253,7 +255,7 @@ def trust_proxies(settings: Settings) -> None:
 def private_upload_folder() -> Iterator[None]:
     """Use a private upload folder, deleted at exit, unless one is configured; enter before Gradio is imported.
 
-    Gradio's default folder is shared by all apps of a machine, and one that closes deletes the files of the others.
+    Gradio's default folder is shared by all apps of a machine, and an app that exits deletes the files of the others.
     """
     if os.environ.get(_UPLOAD_VARIABLE):
         yield
@@ -270,7 +272,7 @@ def configure_ray(*, alone: bool) -> None:
     """Disable Ray's usage statistics and informational logs; call before Ray is imported.
 
     Args:
-        alone: the cluster is this machine only: its processes then listen on the loopback.
+        alone: whether the cluster consists of this machine only; its processes then listen on the loopback interface.
     """
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
@@ -293,7 +295,7 @@ def _expanded(folder: str) -> Path:
 
 
 def variables() -> Iterator[tuple[str, str, str]]:
-    """Yield (name, default, help) of each environment variable, in Markdown, for the README's table."""
+    """Yield (name, default, help in Markdown) of each environment variable, for the table of the README."""
     for cls, prefix in ((Settings, _PREFIX), (Limits, f"{_PREFIX}LIMIT_")):
         for item in fields(cls):
             if item.metadata.get("help"):
@@ -307,7 +309,7 @@ def _variable(prefix: str, name: str) -> str:
 
 
 def _read_variables(cls: type, prefix: str, env: Mapping[str, str]) -> dict[str, Any]:
-    """Return the fields of ``cls`` that the environment sets. An empty variable counts as unset, except for an optional text.
+    """Return the fields of ``cls`` that are set in the environment. An empty variable counts as unset, except for optional texts.
 
     Raises:
         StudioError: a value is invalid.

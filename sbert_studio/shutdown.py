@@ -1,7 +1,7 @@
 """Graceful shutdown on SIGTERM or Ctrl-C: a signal sets a flag that long-running work polls.
 
-Signal handlers raise nothing: an exception could surface anywhere, where Python drops it (finalizers, weak-reference callbacks) or a
-library catches it. A dedicated thread reads the signals, even while the main thread is in native code.
+Signal handlers do not raise: an exception could surface anywhere, including where Python ignores it (finalizers, weak-reference
+callbacks) or a library catches it. A dedicated thread reads the signals, even while the main thread executes native code.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _EXIT_CODES = {signal.SIGTERM: 143, signal.SIGINT: 130}
 
 TEMPORARY_PATHS: set[Path] = set()
-"""Files and folders being written under a temporary name; deleted if the process must exit without waiting for their writer."""
+"""Files and folders being written under a temporary name; deleted if the process must exit without waiting for the writer."""
 
 
 class Shutdown:
-    """Handles requests to end the process.
+    """Handler of requests to end the process.
 
-    Work that polls at its checkpoints ends by itself. A process still running :data:`GRACE_SECONDS` later, or at a second Ctrl-C, is
-    ended at once: temporary files are deleted, and its runs count as interrupted.
+    Work that polls for stop requests ends by itself. If the process is still running :data:`GRACE_SECONDS` later, or at a second Ctrl-C, it
+    exits immediately: temporary files are deleted, and its runs count as interrupted.
     """
 
     def __init__(self) -> None:
@@ -41,17 +41,17 @@ class Shutdown:
         self._handling = False
 
     def is_requested(self) -> bool:
-        """Return True once a shutdown was requested; work polls this function."""
+        """Return True once a shutdown was requested; polled by long-running work."""
         return self._requested.is_set()
 
     @property
     def code(self) -> int:
-        """Exit code of the request: 143 for SIGTERM, 130 for Ctrl-C, 0 for none."""
+        """Exit code for the request: 143 for SIGTERM, 130 for Ctrl-C, 0 for none."""
         return _EXIT_CODES.get(signal.Signals(self._number), 1) if self._number else 0
 
     def wait(self) -> None:
         """Block until a shutdown is requested."""
-        while not self._requested.wait(1.0):  # with a timeout, since Windows delivers Ctrl-C only between two waits
+        while not self._requested.wait(1.0):  # with a timeout, because Windows delivers Ctrl-C only between two waits
             pass
 
     @contextmanager
@@ -83,7 +83,7 @@ class Shutdown:
 
     @contextmanager
     def listened(self, listener: Callable[[], None]) -> Iterator[None]:
-        """Call ``listener``, in another thread, when a shutdown is requested within the block."""
+        """Call ``listener`` in another thread when a shutdown is requested within the block."""
         self._listeners.append(listener)
         try:
             yield
@@ -101,7 +101,7 @@ class Shutdown:
 
     @contextmanager
     def interrupting(self) -> Iterator[None]:
-        """Let Ctrl-C raise ``KeyboardInterrupt`` within the block, which only prompts at a terminal."""
+        """Let Ctrl-C raise ``KeyboardInterrupt`` within the block, which must only prompt at a terminal."""
         if not self._handling:
             yield
             return
@@ -113,7 +113,7 @@ class Shutdown:
 
     @contextmanager
     def leaving_with(self, code: int) -> Iterator[None]:
-        """Use this exit code if the process is ended before the block finishes."""
+        """Use this exit code if the process has to exit before the block finishes."""
         self._code = code
         try:
             yield
@@ -170,7 +170,7 @@ class Shutdown:
 
 
 SHUTDOWN = Shutdown()
-"""The handler of this process."""
+"""The shutdown handler of this process."""
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=SHUTDOWN.forget)

@@ -1,4 +1,4 @@
-"""Layout of the home folder, path checks, atomic writes and digests."""
+"""Layout of the home folder, path validation, atomic writes and digests."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 
 
 class Workspace:
-    """Paths below the home folder, which is created on first use. Reading needs no write permission.
+    """Paths inside the home folder, which is created on first use. Reading does not require write permission.
 
     Raises:
         StudioError: the home folder cannot be created.
@@ -54,12 +54,12 @@ class Workspace:
 
     @property
     def tables(self) -> Path:
-        """Folder of encoders built from packaged word vectors."""
+        """Folder of encoders built from bundled word vectors."""
         return self.home / "tables"
 
     @property
     def fitted(self) -> Path:
-        """Folder with one folder per static model trained here."""
+        """Folder with one folder per locally trained static model."""
         return self.home / "fitted"
 
     @property
@@ -73,23 +73,23 @@ class Workspace:
         return self._folder("baskets")
 
     def run(self, run_id: str) -> Path:
-        """Return ``runs/<id>``, created if missing."""
+        """Return ``runs/<id>``, creating it if missing."""
         return self._folder("runs", validate_key(run_id))
 
     def vectors(self, digest: str, fingerprint: str) -> Path:
-        """Return the file of a corpus' vectors by one encoder; it need not exist."""
+        """Return the file for a corpus' vectors computed by an encoder; it may not exist."""
         return self._cached("vectors") / f"{validate_key(digest)}-{validate_key(fingerprint)}.npy"
 
     def cells(self, digest: str, fingerprint: str) -> Path:
-        """Return the file of a corpus' search index by one encoder; it need not exist."""
+        """Return the file for a corpus' search index with an encoder; it may not exist."""
         return self._cached("indexes") / f"{validate_key(digest)}-{validate_key(fingerprint)}.cells"
 
     def words(self, digest: str) -> Path:
-        """Return the file of a corpus' BM25 index; it need not exist."""
+        """Return the file for a corpus' BM25 index; it may not exist."""
         return self._cached("words") / f"{validate_key(digest)}.npy"
 
     def projection(self, name: str) -> Path:
-        """Return the file of a projection; it need not exist."""
+        """Return the file for a projection; it may not exist."""
         return self._cached("projections") / f"{validate_key(name)}.npy"
 
     def cache(self, name: str) -> Path:
@@ -98,20 +98,20 @@ class Workspace:
 
     @property
     def hub(self) -> Path:
-        """Folder of models that visitors of a shared page fetched from the Hugging Face Hub; it need not exist."""
+        """Folder of models downloaded from the Hugging Face Hub by visitors of a shared page; it may not exist."""
         return self.home / "hub"
 
     def exports(self) -> Path:
-        """Return the folder of files for download."""
+        """Folder of files for download."""
         return self._folder("exports")
 
     @property
     def notices(self) -> Path:
-        """File of the announced deletion times of runs; it need not exist."""
+        """File with the announced deletion times of runs; it may not exist."""
         return self.home / "notices.json"
 
     def secret(self) -> bytes:
-        """Return this home's 32-byte secret, from which tokens are derived; created on first use with mode 600."""
+        """Return the 32-byte secret of this home folder, from which tokens are derived; created on first use with mode 600."""
         path = self.home / "secret"
         try:
             with suppress(FileExistsError), os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as made:
@@ -137,7 +137,7 @@ class Workspace:
         return path
 
     def _cached(self, *parts: str) -> Path:
-        # A missing cache folder is no error: nothing is cached then.
+        # A missing cache folder is not an error: nothing is cached then.
         path = self.home.joinpath(*parts)
         with suppress(OSError):
             path.mkdir(parents=True, exist_ok=True)
@@ -145,7 +145,11 @@ class Workspace:
 
 
 def validate_key(name: str) -> str:
-    """Return ``name`` if it is a safe path component, so that no outside identifier leaves its folder; else raise StudioError."""
+    """Return ``name`` if it is a safe path component, so that external identifiers cannot escape their folder.
+
+    Raises:
+        StudioError: the name is not safe.
+    """
     if not _KEY.fullmatch(name):
         raise StudioError(_("{name} is not a valid identifier", name=repr(name[:80])), "use the name or id exactly as the list shows it")
     return name
@@ -173,7 +177,7 @@ def existing_path(name: str | Path) -> Path | None:
 
 
 def require_writable_file(target: Path, *sources: Path | None) -> None:
-    """Raise StudioError before long work unless a file other than ``sources`` can be written; its folder is created."""
+    """Raise a StudioError before long work unless ``target`` can be written and is not one of ``sources``; create its folder."""
     try:
         if target.is_dir():
             raise StudioError(_("{name} is a folder", name=target.name or target), "name a file")
@@ -196,7 +200,7 @@ def _require_regular_file(target: Path) -> None:
 
 
 def require_disk_space(folder: Path, wanted: int) -> None:
-    """Raise StudioError before long work if ``wanted`` bytes do not fit on the disk of an existing folder."""
+    """Raise a StudioError before long work if ``wanted`` bytes do not fit on the disk of an existing folder."""
     free = shutil.disk_usage(folder).free
     if wanted > free:
         raise StudioError(
@@ -216,7 +220,7 @@ def _gigabytes(size: int) -> str:
 
 @contextmanager
 def atomic_file(target: Path) -> Iterator[Path]:
-    """Yield a temporary path next to ``target``, a regular file; on success it is flushed to disk and renamed to ``target``."""
+    """Yield a temporary path in the folder of ``target``, a regular file; on success it is flushed to disk and renamed to ``target``."""
     _require_regular_file(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     # Keep the suffix: writers such as np.save append their own if it is missing.
@@ -237,7 +241,7 @@ def atomic_file(target: Path) -> Iterator[Path]:
 
 @contextmanager
 def atomic_folder(target: Path) -> Iterator[Path]:
-    """Yield an empty folder next to ``target``; on success it replaces ``target`` and its old content."""
+    """Yield an empty folder next to ``target``; on success it replaces ``target`` and its previous content."""
     target.parent.mkdir(parents=True, exist_ok=True)
     part = Path(tempfile.mkdtemp(prefix=".part-", dir=target.parent))
     TEMPORARY_PATHS.add(part)
@@ -278,7 +282,7 @@ def write_json(target: Path, value: Any) -> None:
 
 
 def digest_texts(texts: Iterable[str]) -> str:
-    """Return a digest of a sequence of texts, 32 hex digits: SHA-256 over their lengths and UTF-8 bytes."""
+    """Return the digest of a sequence of texts, 32 hex digits: SHA-256 of their lengths and UTF-8 bytes."""
     state = hashlib.sha256()
     for text in texts:
         raw = text.encode("utf-8", "surrogatepass")

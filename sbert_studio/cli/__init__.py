@@ -1,4 +1,4 @@
-"""Command line: thin commands over the services."""
+"""Command line: thin wrappers around the services."""
 
 from .main import main
 

@@ -1,4 +1,4 @@
-"""Commands evaluate, models and leaderboard."""
+"""The commands ``evaluate``, ``models`` and ``leaderboard``."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ def evaluate(
     overrides: SchemaOverrides,
     json: Json = False,
 ) -> Answer:
-    """Evaluate models on files and compare them. Questions about a file are answered by the same options as for train."""
+    """Evaluate models on files and compare them. Questions about a file are answered with the same options as in ``train``."""
     from ..data.loading.formats import SUFFIXES
 
     named = [name for name in models if not _is_file(name)]
     files = [*(data or ()), *(name for name in models if _is_file(name))]
     for name in named:
-        # A model's folder has no such suffix: this is a missing file.
+        # Model folders have no such suffix: this is a missing file.
         if Path(name).suffix.lower() in SUFFIXES and existing_path(name) is None:
             raise StudioError(f"there is no file {name!r}", "check the path, or quote it if it holds spaces")
     if not files and not suite:
@@ -200,7 +200,7 @@ class _ResultRow:
     """A row of the result table: a file or an aggregate.
 
     Attributes:
-        scores: of each model; ``None`` if it was evaluated by another task.
+        scores: one per model; ``None`` if the model was evaluated with another task.
     """
 
     label: str
@@ -217,7 +217,7 @@ class _ResultRow:
 
 
 def format_evaluation(result: EvaluationResult) -> list[str | list[str]]:
-    """Return the table of files and aggregates, the comparisons, and the notes."""
+    """Format the results: a table of files and aggregates, the comparisons, and the notes."""
     rows = list(_result_rows(result))
     one = len(result.models) == 1
     by_similarity = one and all(own is not None and "cosine" in own for row in rows if row.task == "sts" for own in row.scores)
@@ -235,7 +235,7 @@ def format_evaluation(result: EvaluationResult) -> list[str | list[str]]:
 
 
 def short_names(models: Sequence[str]) -> dict[str, str]:
-    """Return display names: a folder by as many trailing parts of its path as make it unique."""
+    """Return display names: each folder is shortened to the trailing parts of its path that make it unique."""
     parts = {model: Path(model).parts if existing_path(model) is not None else (model,) for model in models}
     found = {}
     for model, own in parts.items():

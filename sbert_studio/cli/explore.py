@@ -1,4 +1,4 @@
-"""Commands that explore texts: similarity, encode, search, mine, map."""
+"""Commands for exploring texts: ``similarity``, ``encode``, ``search``, ``mine`` and ``map``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``sbert-studio``: registers the commands, prints answers and errors, sets the exit code."""
+"""The ``sbert-studio`` executable: registers the commands, prints answers and errors, and sets the exit code."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def run(arguments: Sequence[str]) -> int:
     as_json = "--json" in given and not {"-h", "--help"} & set(given)
     stdout = sys.stdout
     try:
-        # Libraries that print must not break the JSON object.
+        # Output printed by libraries must not corrupt the JSON object.
         with redirect_stdout(sys.stderr) if as_json else nullcontext():
             answer = _parser()(given or ["--help"], prog_name="sbert-studio", standalone_mode=False)
         if isinstance(answer, Answer):
@@ -92,7 +92,7 @@ def run(arguments: Sequence[str]) -> int:
         print_message("stopped")
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader of our output (head, less) was closed.
+        # The reader of the output (head, less) was closed.
         sys.stderr.close()
         return SUCCESS
     except Exception as error:

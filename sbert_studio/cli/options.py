@@ -54,7 +54,7 @@ AsRead = Annotated[bool, typer.Option("--as-read", help="Accept the inferred for
 
 
 def with_overrides(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Replace a command's parameter ``overrides`` by the options of :func:`parse_overrides`, and pass their value as it."""
+    """Replace a command's ``overrides`` parameter with the options of :func:`parse_overrides`."""
     signature, options = (inspect.signature(each, eval_str=True, locals={"SchemaOverrides": object}) for each in (command, parse_overrides))
     parameters = [
         parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
@@ -94,7 +94,7 @@ def parse_overrides(
 
 
 def choose_model(studio: Studio, name: str | None, texts: Sequence[str] | Corpus | Table) -> str:
-    """Return ``name``, or the default model for the language of the texts; a choice other than the default is reported on stderr."""
+    """Return ``name``, or the default model for the language of the texts; report on stderr if that is not the global default."""
     from ..data.corpus import Corpus
     from ..data.language import LANGUAGE_NAMES, count_languages, dominant_foreign_language
     from ..data.loading.table import Table
@@ -111,14 +111,14 @@ def choose_model(studio: Studio, name: str | None, texts: Sequence[str] | Corpus
 
 
 def report_model(studio: Studio, model: str, language: str = "") -> None:
-    """Print to stderr that the language of the texts chose ``model``, unless it is the default."""
+    """Report on stderr that ``model`` was chosen for the language of the texts, unless it is the default."""
     default = studio.settings.default_model
     if model != default:
         print_message(f"the texts are mostly {language or 'not English'}: using {model}; --model {default} for the English one")
 
 
 def open_studio() -> Studio:
-    """Return a studio with this machine's settings. A command may name any folder, whatever the page allows."""
+    """Return a studio with this machine's settings. Unlike the page, commands may access any folder."""
     from ..services import Studio
 
     return Studio(allow_folders=True)
@@ -142,7 +142,7 @@ def is_shard_folder(file: Path) -> bool:
 def parse_shard_options(
     engine: str | None, address: str, workers: int, threads: int, rows: int = SHARD_ROWS
 ) -> tuple[ExecutionOptions, ShardingOptions]:
-    """Return the options of a job over shards; the engine defaults to ``local``, or ``ray`` if a cluster is named."""
+    """Return the options of a job over shards; the engine defaults to ``local``, or to ``ray`` if an address is given."""
     from ..services.shards import ShardingOptions
     from ..shards.executor import ENGINES, ExecutionOptions
 
@@ -153,7 +153,7 @@ def parse_shard_options(
 
 
 def reject_engine_options(address: str = "", workers: int = 0, id: str | None = None, threads: int = 1, cut: bool = False) -> None:
-    """Refuse options that only an engine uses."""
+    """Raise an error for options that require an engine."""
     more = (("--threads", threads != 1), ("--shard-rows", cut))
     for option, given in (("--address", address), ("--workers", workers), ("--id", id), *more):
         if given:

@@ -26,22 +26,22 @@ DEFAULT_MODELS = "all-MiniLM-L6-v2; multilingual-e5-small for texts that are mos
 Model = Annotated[str | None, typer.Option("--model", help="A bundled name, a run id, a folder or a hub id.", show_default=DEFAULT_MODELS)]
 Column = Annotated[str | None, typer.Option("--column", help="Text column.", show_default="the one that looks most like text")]
 
-# Control characters, line separators and bidirectional overrides, on which a terminal would act.
+# Control characters, line separators and bidirectional overrides, which a terminal would interpret.
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _NUMBER = re.compile(r"[+-]?\d[\d,]*(\.\d+)?")
-PROGRESS_SECONDS = 5.0  # between two lines of progress where stderr is not a terminal
+PROGRESS_SECONDS = 5.0  # seconds between two progress lines if stderr is not a terminal
 
 
 @dataclass(frozen=True)
 class Answer:
-    """Result of a command: ``data`` for ``--json``, ``lines`` of text for people. Consecutive rows of cells form a table."""
+    """Result of a command: ``data`` for ``--json``, and ``lines`` of text for display. Consecutive lists of cells form a table."""
 
     data: Mapping[str, Any]
     lines: Sequence[str | Sequence[Any]] = ()
 
 
 def write(answer: Answer, as_json: bool, stdout: TextIO) -> None:
-    """Print an answer, escaping characters that the encoding of ``stdout`` lacks."""
+    """Print an answer, escaping characters that cannot be encoded for ``stdout``."""
     encoding = stdout.encoding or "utf-8"
     if as_json:
         data = to_plain_json(answer.data)
@@ -74,18 +74,18 @@ def print_message(message: str) -> None:
 
 
 def print_notes(account: RowReport | None, verb: str, notes: Sequence[str] = ()) -> None:
-    """Print the use of a file's rows and the notes to stderr, one line each."""
+    """Print to stderr how the rows of a file were used, and the notes, one per line."""
     for line in (*([account.describe(verb)] if account is not None else []), *notes):
         print_message(line)
 
 
 def format_number(value: Any) -> str:
-    """Format a score with four decimals, a count with thousands separators."""
+    """Format a score with four decimals, or a count with thousands separators."""
     return f"{value:.4f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def escape_control(line: str) -> str:
-    """Replace characters a terminal would act on by spaces; names of columns, files and runs are untrusted."""
+    """Replace terminal control characters with spaces; names of columns, files and runs are untrusted."""
     return _UNSAFE.sub(" ", line)
 
 
@@ -97,7 +97,7 @@ def one_line(text: str, width: int = 100) -> str:
 
 @contextmanager
 def progress(label: str, unit: str = "texts") -> Iterator[Progress]:
-    """Report progress: a bar with rate and time left on a terminal, else a line every few seconds."""
+    """Report progress: a bar with the rate and the remaining time in a terminal, else a line every few seconds."""
     if sys.stderr.isatty():
         with _bar(label, unit) as show:
             yield show
@@ -107,7 +107,7 @@ def progress(label: str, unit: str = "texts") -> Iterator[Progress]:
 
 @contextmanager
 def progress_by_phase() -> Iterator[BeginPhase]:
-    """Yield a function that starts the :func:`progress` of a phase and ends the one before."""
+    """Yield a function that starts the :func:`progress` of a phase and ends that of the previous one."""
     with ExitStack() as stack:
 
         def begin(phase: str, unit: str) -> Progress:
@@ -157,7 +157,7 @@ def _lines(label: str, unit: str) -> Progress:
 
 
 class _Rate:
-    """Rate of progress since its first report or the last restart of the count, so that loading a model is not counted."""
+    """Rate of progress since the first report or the last restart of the count, so that the time to load a model is not included."""
 
     def __init__(self, unit: str) -> None:
         self._unit, self._start, self._base, self._done = unit, 0.0, 0, -1
@@ -189,7 +189,7 @@ def format_duration(seconds: float) -> str:
 
 
 def _aligned(lines: Sequence[str | Sequence[Any]]) -> Iterator[str]:
-    """Yield lines unchanged, and consecutive rows of cells as an aligned table."""
+    """Yield lines unchanged, and consecutive lists of cells as an aligned table."""
     block: list[list[str]] = []
     for line in lines:
         if isinstance(line, str):

@@ -1,4 +1,4 @@
-"""Commands for runs: runs, stop, delete, export, strength."""
+"""Commands for runs: ``runs``, ``stop``, ``delete``, ``export`` and ``strength``."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def delete(
 
 
 def stop(run: RunId, json: Json = False) -> Answer:
-    """Stop a queued or running run of any process; its progress is kept."""
+    """Stop a queued or running run, also of another process; its progress is kept."""
     with open_studio() as studio:
         before = studio.fine_tune.get_run(run).run
         studio.fine_tune.stop(run)
@@ -120,7 +120,7 @@ def export(
     strength: Strength = None,
     json: Json = False,
 ) -> Answer:
-    """Export a finished run as a zip: model, adapter, held-out rows and verify.py; or one part."""
+    """Export a finished run as a zip file with the model, adapter, held-out rows and verify.py; or only one of these."""
     require_writable_file(out)
     with open_studio() as studio:
         lines: list[str | list[Any]] = [] if strength is None else _scores(studio.fine_tune.set_strength(run, strength))
@@ -132,7 +132,7 @@ def export(
 def strength(
     run: RunId, value: Annotated[float, typer.Argument(metavar="VALUE", help="0 (base model) to 1 (fine-tuned).")], json: Json = False
 ) -> Answer:
-    """Set the strength of a finished run: a blend of base and fine-tuned weights, without training."""
+    """Set the strength of a finished run: an interpolation of base and fine-tuned weights, without retraining."""
     with open_studio() as studio:
         found = studio.fine_tune.set_strength(run, value)
     data = {"run": found.id, "model": str(found.model_path), "before": dict(found.before), "after": dict(found.after)}
@@ -162,7 +162,7 @@ def _progress(view: RunView) -> str:
 
 
 def _delete_old(studio: Studio, days: int, yes: bool) -> list[tuple[Run, int]]:
-    """Delete ended runs older than ``days`` after confirmation; return them with their sizes."""
+    """Delete finished runs older than ``days`` after confirmation; return them with their sizes."""
     from ..services.janitor import run_bytes
 
     now = datetime.now(UTC)

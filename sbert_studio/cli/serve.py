@@ -1,4 +1,4 @@
-"""Command app: serve the page."""
+"""The command ``app``: serve the page."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _serve(started: Callable[[], None], host: str | None, port: int | None, shar
     from ..settings import Settings, has_screen
 
     settings = Settings.from_env()
-    if settings.zero_gpu:  # before any other import looks for a GPU
+    if settings.zero_gpu:  # before any other import detects a GPU
         from ..models.inference.zerogpu import enable
 
         if not enable():
@@ -90,7 +90,7 @@ def _serve(started: Callable[[], None], host: str | None, port: int | None, shar
 
 
 def _remove_orphaned_uploads() -> None:
-    """Delete uploads of pages that were killed. Only after a day: on a shared temporary folder a process id may be another machine's."""
+    """Delete uploads of killed processes after a day: in a shared temporary folder, a process id may belong to another machine."""
     import psutil  # type: ignore[import-untyped, unused-ignore]
 
     from ..settings import UPLOAD_PREFIX
@@ -103,9 +103,9 @@ def _remove_orphaned_uploads() -> None:
 
 
 def _exit_now() -> None:
-    """End the process without tearing down the interpreter.
+    """Exit the process without tearing down the interpreter.
 
-    A training step that still runs in another thread would crash during teardown; this way the run is interrupted and can be resumed.
+    A training step still running in another thread would crash during teardown; this way the run is interrupted and can be resumed.
     """
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):

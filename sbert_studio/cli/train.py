@@ -1,4 +1,4 @@
-"""Commands check, train, fit and distill, and the progress of a training in a terminal."""
+"""The commands ``check``, ``train``, ``fit`` and ``distill``, and the display of training progress in a terminal."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def train(
     ] = None,
     json: Json = False,
 ) -> Answer | None:
-    """Fine-tune a model on a file. Ctrl-C stops after the current step and keeps the progress; --resume continues."""
+    """Fine-tune a model on a file. Ctrl-C stops after the current step and keeps the progress; continue with --resume."""
     from ..runs.execution import is_main_process
 
     settings: dict[str, Any] = {
@@ -296,7 +296,7 @@ class TrainingProgress:
 
 @contextmanager
 def stopping_gracefully() -> Iterator[Callable[[], bool]]:
-    """Yield a function that returns True after Ctrl-C or SIGTERM; a second Ctrl-C ends the process at once."""
+    """Yield a function that returns True after Ctrl-C or SIGTERM; a second Ctrl-C exits immediately."""
 
     def notify() -> None:
         print_message("stopping after this step; progress is saved (Ctrl-C again to quit at once)")
@@ -306,7 +306,7 @@ def stopping_gracefully() -> Iterator[Callable[[], bool]]:
 
 
 def parse_settings(pairs: Sequence[str]) -> dict[str, str]:
-    """Parse ``key=value`` pairs. Values stay strings; they are validated where their fields are known."""
+    """Parse ``key=value`` pairs. Values stay strings and are validated later by the fields they belong to."""
     settings = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
@@ -340,7 +340,7 @@ def fit(
     sets: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="width, epochs, window, min_count, …")] = None,
     json: Json = False,
 ) -> Answer:
-    """Train static word embeddings on the texts of a file, or fit the word weights of pretrained ones to it."""
+    """Train static word embeddings on the texts of a file, or fit the word weights of pretrained embeddings to it."""
     from ..services.static_embeddings import FitOptions
 
     with open_studio() as studio, progress_by_phase() as begin_phase:
@@ -366,7 +366,7 @@ def distill(
     column: Columns = None,
     json: Json = False,
 ) -> Answer:
-    """Distill an encoder into a static embedding model: less accurate, and hundreds of times as fast."""
+    """Distill an encoder into a static embedding model: less accurate, but hundreds of times faster."""
     with open_studio() as studio, progress_by_phase() as begin_phase:
         found = studio.static_embeddings.distill(
             model, dim=dim, vocabulary=vocabulary, columns=column or (), out=out, begin_phase=begin_phase

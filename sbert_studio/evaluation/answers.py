@@ -12,18 +12,17 @@ from ..i18n import _
 
 
 def average_ranks(values: np.ndarray) -> np.ndarray:
-    """Return 1-based ranks of (n,) values as float64; ties share their mean rank."""
+    """Return the 1-based ranks of (n,) values as float64; ties share their mean rank."""
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     ends = np.cumsum(counts)
     return np.asarray((ends - (counts - 1) / 2)[inverse])
 
 
 def rank_differences(scores: np.ndarray, gold: np.ndarray) -> np.ndarray:
-    """Return the rank difference of each pair between (n,) model and gold scores, as a share of all ranks: (n,) float64 in [-1, 1].
+    """Return the rank difference of each pair between (n,) model and gold scores as a share of all ranks, (n,) float64 in [-1, 1].
 
-    Positive values mean that the model ranks the pair higher than the gold scores do. Spearman's ρ is 1 − 6 Σ d² / (n (n² − 1))
-    for untied ranks d.
-
+    Positive values mean that the model ranks the pair higher than the gold scores do. For ranks d without ties, Spearman's ρ is
+    1 − 6 Σ d² / (n (n² − 1)).
     """
     return np.asarray((average_ranks(scores) - average_ranks(gold)) / max(1, len(scores) - 1))
 
@@ -38,12 +37,12 @@ class Predictions:
     Attributes:
         credit: (m,) float64 in [0, 1]; larger is closer to the gold answer.
         values: (m,) predicted values: the similarity or score of a pair, the margin of a triplet, the rank of the first correct
-            candidate, or a class id into ``names``.
+            candidate, or a class id (index into ``names``).
         kind: the kind of these values.
         names: class names.
-        percentiles: (m,) for scores, which are evaluated by rank: the percentile of each prediction, ties counted half.
-        gold_percentiles: (m,) the percentile of each gold score.
-        rows: (m,) the row of the examples for each question; ``None`` means all rows in order.
+        percentiles: (m,), for scores, which are evaluated by rank: the percentile of each prediction; ties count half.
+        gold_percentiles: (m,) percentiles of the gold scores.
+        rows: (m,) row of the examples for each question; ``None`` means all rows in order.
     """
 
     credit: np.ndarray
@@ -56,7 +55,7 @@ class Predictions:
 
     @property
     def is_binary(self) -> bool:
-        """True if each prediction is simply right or wrong."""
+        """True if each prediction is either right or wrong."""
         return self.kind in ("class", "margin")
 
     def row(self, place: int) -> int:
@@ -83,7 +82,7 @@ class Predictions:
 
 
 def prediction_kind(similarity: str) -> PredictionKind:
-    """Return the kind of a prediction made by the similarity function ``similarity``."""
+    """Return the kind of predictions made with the similarity function ``similarity``."""
     return "cosine" if similarity == "cosine" else "score"
 
 
@@ -106,13 +105,13 @@ def predictions_from_labels(scores: np.ndarray, labels: np.ndarray, kind: Predic
 
 
 def predictions_from_classes(predicted: np.ndarray, truth: np.ndarray) -> Predictions:
-    """Return predictions for (n,) predicted class names with the true ones."""
+    """Return predictions for (n,) predicted class names and the true ones."""
     names, ids = np.unique(np.asarray(predicted), return_inverse=True)
     return Predictions((np.asarray(predicted) == np.asarray(truth)).astype(np.float64), ids, "class", tuple(str(name) for name in names))
 
 
 def predictions_from_class_ids(predicted: np.ndarray, truth: np.ndarray, names: Sequence[str]) -> Predictions:
-    """Return predictions for (n,) predicted class ids into ``names`` (-1: none) with the true ids."""
+    """Return predictions for (n,) predicted class ids (indices into ``names``, -1: none) and the true ids."""
     return Predictions((predicted == truth).astype(np.float64), predicted, "class", tuple(names))
 
 
@@ -131,7 +130,7 @@ _MIN_GAP = 0.02  # smaller differences of credit are not listed
 
 @dataclass(frozen=True)
 class Disagreement:
-    """Example row on which two models differ, with the predictions of both in words, and their credits."""
+    """Example row on which two models differ, with a description and the credit of both predictions."""
 
     row: int
     descriptions: tuple[str, str]
@@ -181,7 +180,7 @@ def find_disagreements(first: Predictions, second: Predictions, top: int = 20) -
 
 
 def count_agreement(first: Predictions, second: Predictions) -> AgreementCounts | None:
-    """Return the counts, or ``None`` if predictions are not simply right or wrong."""
+    """Return the counts, or ``None`` if predictions are not binary."""
     if not (first.is_binary and second.is_binary):
         return None
     one, two = first.credit > 0, second.credit > 0

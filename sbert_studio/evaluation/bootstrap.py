@@ -1,4 +1,4 @@
-"""Bootstrap confidence intervals (Efron 1979), vectorized, including for a model selected on the same rows."""
+"""Vectorized bootstrap confidence intervals (Efron 1979), including for a model selected on the same rows."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ import numpy as np
 from ..data.split import cluster_rows
 from ..progress import checkpoint
 
-_BLOCK = 2_000_000  # cells of a block of resamples: 16 MB a temporary
+_BLOCK = 2_000_000  # cells per block of resamples: 16 MB per temporary array
 _MAX_RESAMPLES, _MIN_RESAMPLES = 1000, 200
-_CELLS = 20_000_000  # of all resamples of a large set, whose interval is narrow anyhow: a second or two
+_CELLS = 20_000_000  # cells of all resamples of a large set (a second or two), whose interval is narrow anyway
 _SEED = 12
 _Z = 1.959964
 MAX_BOOTSTRAP_ROWS = 1_000_000
-"""With more rows, sampling error is below a thousandth, and every resample would take seconds."""
+"""Maximum number of rows. With more, the sampling error is below a thousandth, and every resample would take seconds."""
 MAX_UNDEFINED_SHARE = 0.1
-"""Largest share of undefined resamples, which occur if the rarer label has one or two rows.
+"""Maximum share of undefined resamples, which occur if the rarer label has one or two rows.
 
-Simulated with 60 rows and equally good models, the 95 % interval excludes zero in a half (one row) or a sixth of the cases (two), but with
-three or more rows in 3 to 7 %.
+In simulations with 60 rows and equally good models, the 95 % interval excludes zero in half (one row) or a sixth (two rows) of the cases,
+but in only 3 to 7 % with three or more rows.
 """
 MIN_CLUSTERS = 5
-"""Fewest rows, or clusters of rows that share a text, of which resamples are informative.
+"""Minimum number of rows, or of clusters of rows that share a text, for informative resamples.
 
-Simulated with equally good models, the 95 % interval excludes zero in 13 to 18 % of the cases with two to four, and always with one.
+In simulations with equally good models, the 95 % interval excludes zero in 13 to 18 % of the cases with two to four, and always with one.
 """
 _CLUSTERS: ContextVar[np.ndarray | None] = ContextVar("the cluster of each row", default=None)
 _TOTAL_CLUSTERS: ContextVar[int] = ContextVar("total_clusters", default=0)
@@ -39,10 +39,10 @@ _TOTAL_CLUSTERS: ContextVar[int] = ContextVar("total_clusters", default=0)
 def resample_clusters(*texts: Sequence[str]) -> Iterator[None]:
     """Resample clusters of rows that share a text instead of single rows within this context (cluster bootstrap).
 
-    Copies of a row carry no more information than the row itself.
+    Copies of a row contain no more information than the row itself.
 
     Args:
-        texts: columns of texts, (n,) each. Bootstraps of a number of rows other than n resample single rows.
+        texts: columns of texts, (n,) each. Bootstraps with a number of rows other than n resample single rows.
     """
     token = _CLUSTERS.set(cluster_rows(texts) if texts and len(texts[0]) else None)
     try:
@@ -55,7 +55,7 @@ def resample_clusters(*texts: Sequence[str]) -> Iterator[None]:
 def resample_subset(rows: np.ndarray) -> Iterator[None]:
     """Restrict resampling to a subset of rows within this context, keeping the clusters of :func:`resample_clusters`.
 
-    The minimum number of clusters is then checked for all rows, since results are averaged over such subsets.
+    The minimum number of clusters then applies to all rows, because results are averaged over such subsets.
 
     Args:
         rows: (n,) bool mask.
@@ -77,14 +77,14 @@ def count_clusters(*texts: Sequence[str]) -> int:
 
 
 def resample_count(rows: int) -> int:
-    """Return the number of resamples for ``rows`` rows: 1000, fewer above 20,000 rows, at least 200."""
+    """Return the number of resamples for ``rows`` rows: 1,000 up to 20,000 rows, fewer above, at least 200."""
     return int(np.clip(_CELLS // max(rows, 1), _MIN_RESAMPLES, _MAX_RESAMPLES))
 
 
 def resample_weights(rows: int, *, seed: int = _SEED) -> Iterator[np.ndarray]:
     """Yield resamples in blocks of (some, rows) float64: how often each row is drawn with replacement.
 
-    The same number of rows always gives the same resamples, so that the scores of two models are paired. Within
+    Equal numbers of rows always give equal resamples, so that the scores of two models are paired. Within
     :func:`resample_clusters` whole clusters are drawn, and the size of a resample varies.
     """
     cluster = _row_clusters(rows)
@@ -125,9 +125,9 @@ def bootstrap_mean(values: np.ndarray) -> np.ndarray:
 
 
 def average_bootstraps(draws: Sequence[np.ndarray | None]) -> np.ndarray | None:
-    """Return the mean over files or groups of their bootstrap scores, (resamples,); ``None`` if one has none.
+    """Return the mean of bootstrap scores over files or groups, (resamples,); ``None`` if one has none.
 
-    All bootstraps start from one seed; each is permuted (the same way for every model) so that files are independent. The shortest
+    All bootstraps start from the same seed; each is permuted (in the same way for every model) so that files are independent. The shortest
     length is used.
     """
     known = [found for found in draws if found is not None and len(found)]
@@ -139,7 +139,7 @@ def average_bootstraps(draws: Sequence[np.ndarray | None]) -> np.ndarray | None:
 
 
 def percentile_interval(scores: np.ndarray) -> list[float]:
-    """Return the 95 % percentile interval of bootstrap scores, ignoring NaN; empty without any."""
+    """Return the 95 % percentile interval of bootstrap scores, ignoring NaN; empty if there are none."""
     scores = scores[~np.isnan(scores)]
     if not len(scores):
         return []
@@ -148,9 +148,10 @@ def percentile_interval(scores: np.ndarray) -> list[float]:
 
 
 def share_interval(shares: np.ndarray, correct: np.ndarray) -> list[float]:
-    """Return the 95 % Wilson interval (Wilson 1927) of a share of rows, with the effective sample size that the resamples imply.
+    """Return the 95 % Wilson interval (Wilson 1927) of a share of rows, with the effective sample size implied by the resamples.
 
-    Percentile intervals are too narrow near 0 and 1: for 50 correct rows of 50 the width is zero, and at a true share of 0.97 coverage is
+    Percentile intervals are too narrow near 0 and 1: for 50 correct rows out of 50 the width is zero, and at a true share of 0.97 coverage
+    is
     80 % in simulations.
 
     Args:
@@ -167,7 +168,7 @@ def wilson_interval(shares: np.ndarray, share: float, count: int) -> list[float]
     Args:
         shares: the share in every resample.
         share: the share itself.
-        count: number of rows, or clusters of rows that share a text, behind it.
+        count: number of rows, or of clusters of rows that share a text, that it is based on.
     """
     known = shares[~np.isnan(shares)]
     if not len(known) or not count:
@@ -182,13 +183,13 @@ def wilson_interval(shares: np.ndarray, share: float, count: int) -> list[float]
 
 
 def paired_gain(base: np.ndarray | None, tuned: np.ndarray | None) -> dict[str, Any]:
-    """Return the 95 % interval of the improvement of the tuned over the base model on the same resamples (paired bootstrap).
+    """Return the 95 % interval of the improvement of the fine-tuned over the base model on the same resamples (paired bootstrap).
 
     Args:
-        base, tuned: bootstrap scores of the base and the tuned model; resamples where either is NaN are ignored.
+        base, tuned: bootstrap scores of the base and the fine-tuned model; resamples where either is NaN are ignored.
 
     Returns:
-        ``{"gain_interval": [low, high]}``; empty if the two do not match, or more than :data:`MAX_UNDEFINED_SHARE` of the resamples
+        ``{"gain_interval": [low, high]}``; empty if the two do not match, or if more than :data:`MAX_UNDEFINED_SHARE` of the resamples
         are undefined.
     """
     if base is None or tuned is None or not len(base) or len(base) != len(tuned):
@@ -197,14 +198,15 @@ def paired_gain(base: np.ndarray | None, tuned: np.ndarray | None) -> dict[str, 
     return {} if np.isnan(found).mean() > MAX_UNDEFINED_SHARE else {"gain_interval": percentile_interval(found)}
 
 
-# Standard deviations of the resampled difference from which on a candidate was no contender. Simulated with ten equally good candidates on
-# 30 to 300 rows, 2.3 to 2.9 % of the intervals then lie above the true gain, as with all ten; from two deviations on 3.1 to 3.9 % do.
+# Standard deviations of the resampled difference beyond which a candidate is clearly worse. In simulations with ten equally good candidates
+# on 30 to 300 rows, 2.3 to 2.9 % of the intervals are then above the true gain, as with all ten; with two standard deviations, 3.1 to 3.9 %
+# are.
 _CLEARLY_WORSE = 3.0
 
 
 @dataclass(frozen=True, eq=False)
 class ScoredModel:
-    """Score of a model on the held-out rows, and in every bootstrap resample, (resamples,)."""
+    """Score of a model on the held-out rows and in every bootstrap resample, (resamples,)."""
 
     score: float
     resampled: np.ndarray
@@ -214,23 +216,23 @@ def selected_model_gain(base: np.ndarray | None, selected: ScoredModel, others: 
     """Return the 95 % interval of the improvement of a selected model over the base model.
 
     The upper end is that of the paired bootstrap (:func:`paired_gain`). The lower end corrects for selection on the same rows: in each
-    resample it uses the largest optimism among all candidates that are not clearly worse than the selected one. As the percentile interval
-    mirrors the errors of the resamples, that is the candidate with the lowest error. Without such candidates the interval is that of the
-    paired bootstrap.
+    resample it uses the largest optimism among all candidates that are not clearly worse than the selected one. Because the percentile
+    interval mirrors the errors of the resamples, that is the candidate with the lowest error. Without such candidates, the interval is that
+    of the paired bootstrap.
 
     Args:
         base: bootstrap scores of the base model, (resamples,).
         selected: the selected model.
-        others: all other candidates, resampled alike; candidates with an undefined score are ignored.
+        others: all other candidates, with the same resamples; candidates with an undefined score are ignored.
 
     Returns:
-        ``{"gain_interval": [low, high]}``; empty if :func:`paired_gain` finds none.
+        ``{"gain_interval": [low, high]}``; empty if :func:`paired_gain` returns none.
     """
     plain = paired_gain(base, selected.resampled)
     if base is None or not plain:
         return {}
     low, high = plain["gain_interval"]
-    luck = np.zeros(len(selected.resampled))  # by how much the lowest error of a candidate is below that of the selected one
+    luck = np.zeros(len(selected.resampled))  # how far the lowest error of a candidate is below that of the selected one
     for other in others:
         if len(other.resampled) != len(luck) or not np.isfinite(other.score):
             continue

@@ -1,4 +1,4 @@
-"""Evaluate several models on several files, group files of one task, and test differences (paired bootstrap)."""
+"""Evaluate several models on several files, group the files of a task, and test differences (paired bootstrap)."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Difference of two models in one metric.
+    """Difference between two models in one metric.
 
     Attributes:
         subject: file or group.
-        level: the file itself, the mean over the group's files, all its rows as one set, or the mean over suites.
-        task, metric: the metric compared.
+        level: what is compared: the file, the mean over the group's files, all its rows as one set, or the mean over suites.
+        task, metric: the task and the metric.
         models, scores: the two models and their scores.
         interval: 95 % interval of the second score minus the first; ``None`` with too few rows.
-        chance: share of resamples in which the order reverses or ties; ``None`` as above.
-        lower_is_better: True if the smaller score is better.
+        chance: share of resamples in which the order is reversed or tied; ``None`` with too few rows.
+        lower_is_better: True if a smaller score is better.
     """
 
     subject: str
@@ -76,7 +76,7 @@ class Comparison:
 def paired_difference(
     scores: tuple[float, float], resampled: tuple[np.ndarray | None, np.ndarray | None]
 ) -> tuple[tuple[float, float] | None, float | None]:
-    """Return the interval of the difference of two models, and the share of resamples in which their order reverses.
+    """Return the interval of the difference between two models, and the share of resamples in which their order is reversed.
 
     Args:
         scores: scores of the two models on the same rows.
@@ -94,11 +94,10 @@ def paired_difference(
 
 @dataclass(frozen=True, eq=False)
 class FileGroup:
-    """Files reported together: those at ``members`` of all files.
+    """Files reported together; ``members`` are their indices.
 
     Attributes:
         pooled: all rows as one set; ``None`` if the task does not pool, or for the reason in ``pooling_note``.
-
     """
 
     name: str
@@ -134,7 +133,7 @@ class GroupScores:
 
 
 def build_group(name: str, task: Task, members: Sequence[int], rows: Sequence[TaskData]) -> FileGroup:
-    """Return the files at ``members`` as a group; ``rows`` holds the data of all files."""
+    """Return the files at the indices ``members`` as a group; ``rows`` is the data of all files."""
     parts, group = [rows[place] for place in members], FileGroup(name, task, tuple(members))
     if not task.pools:
         return group
@@ -189,11 +188,10 @@ class EvaluationFile:
     """A file to evaluate models on.
 
     Attributes:
-        automatic: True if pair scorers may be evaluated by another fitting task.
+        automatic: True if pair scorers may be evaluated with another suitable task.
         suite: its suite, if any.
-        notes: remarks for the user.
-        public: True for bundled samples, installed suites and sets of the Hub.
-
+        notes: notes for the user.
+        public: True for bundled samples, installed suites and datasets of the Hub.
     """
 
     name: str
@@ -211,11 +209,11 @@ class ModelScores:
 
     Attributes:
         reports: one per file.
-        groups, averages: one each; ``None`` if the model was evaluated by other tasks.
-        notes: remarks per file, such as that the model was trained on its rows.
-        rate: sentences per second; 0 if nothing was read.
+        groups, averages: one each; ``None`` if the model was evaluated with other tasks.
+        notes: notes per file, such as that the model was trained on its rows.
+        rate: sentences per second; 0 if nothing was encoded.
         seconds: total time.
-        fingerprint, dim: of the model; 0 dimensions for pair scorers.
+        fingerprint, dim: fingerprint and dimension of the model; 0 dimensions for pair scorers.
     """
 
     model: str
@@ -231,7 +229,7 @@ class ModelScores:
 
 @dataclass(frozen=True)
 class SuiteAverage:
-    """Average of the available ``suites``, each by the score of all its rows; the literature's has ``wanted`` suites."""
+    """Average of the available ``suites``, each scored on all its rows; the published average is over ``wanted`` suites."""
 
     name: str
     suites: tuple[str, ...]
@@ -239,7 +237,7 @@ class SuiteAverage:
 
 
 def group_files(files: Sequence[EvaluationFile]) -> list[FileGroup]:
-    """Group the files of each suite, and all other files by task; single files form no group."""
+    """Group the files of each suite, and all other files by task; single files are not grouped."""
     together: dict[tuple[str, str], list[int]] = {}
     for place, file in enumerate(files):
         together.setdefault((file.suite, file.task.name), []).append(place)
@@ -268,7 +266,7 @@ def evaluate_model(
     pace = EncodingSpeed()
     reports = evaluate_sets(model, sets, progress, pace=pace)
     if isinstance(model, CachingEncoder):
-        pace = model.speed  # counts earlier texts too
+        pace = model.speed  # includes texts encoded earlier
     of_pools = iter(reports[len(files) :])
     scores: dict[int, GroupScores] = {}
     for group in fitting:
@@ -299,7 +297,7 @@ def _average_suites(
 def compare_models(
     files: Sequence[EvaluationFile], groups: Sequence[FileGroup], averages: Sequence[SuiteAverage], models: Sequence[ModelScores]
 ) -> list[Comparison]:
-    """Compare every two models on every file, group and average that they share a task on."""
+    """Compare all pairs of models on every file, group and average for which they share a task."""
     names = disambiguate_names([(file.suite, file.name) for file in files])
     found: list[Comparison] = []
     for one, other in combinations(models, 2):

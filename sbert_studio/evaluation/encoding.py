@@ -1,4 +1,4 @@
-"""Encode the texts of a data set once, measure speed, and compute similarities."""
+"""Encode each text of a dataset once, measure the encoding speed, and compute similarities."""
 
 from __future__ import annotations
 
@@ -23,19 +23,22 @@ if TYPE_CHECKING:
 
 @dataclass
 class EncodingSpeed:
-    """Number of sentences a model has encoded, and the seconds this took; a pair counts as two."""
+    """Number of sentences that a model has encoded, and the time it took in seconds; a pair counts as two."""
 
     sentences: int = 0
     seconds: float = 0.0
 
     @property
     def rate(self) -> float:
-        """Sentences per second; 0 before anything was read."""
+        """Sentences per second; 0 before anything was encoded."""
         return self.sentences / self.seconds if self.sentences and self.seconds > 0 else 0.0
 
     @contextmanager
     def measure(self, progress: Progress | None, each: int = 1) -> Iterator[Progress]:
-        """Count what is encoded within this context from progress calls, which are forwarded; ``each`` sentences per unit of progress."""
+        """Count encoded sentences from progress calls within this context, and forward the calls.
+
+        ``each`` is the number of sentences per unit of progress.
+        """
         read, began = 0, time.perf_counter()
 
         def show(done: int, total: int) -> None:
@@ -96,10 +99,10 @@ class CachingEncoder(Encoder):
 
 MEASURES = SIMILARITIES
 TIE = 1e-6
-"""Cosines that differ by less are ties: float32 products of equal vectors depend on their position in a block."""
+"""Cosines that differ by less count as ties: float32 products of equal vectors depend on their position in a block."""
 _DISTANCES = ("euclidean", "manhattan")
 _SYMMETRIC: Role = "symmetric"
-_BLOCK = 8192  # rows at a time: the temporary stays at 25 MB for 384 dimensions
+_BLOCK = 8192  # rows per block: temporary arrays take 25 MB for 384 dimensions
 
 
 def pairwise_measures(left: np.ndarray, right: np.ndarray) -> dict[str, np.ndarray]:
@@ -133,14 +136,14 @@ def similarities(left: np.ndarray, right: np.ndarray) -> dict[str, np.ndarray]:
 
 
 class EncodedColumns:
-    """Vectors of many columns of texts; each distinct text is encoded once with each prompt.
+    """Vectors of several columns of texts; each distinct text is encoded once with each prompt.
 
     Args:
         columns: all texts that will be needed.
-        roles: prompt roles of the columns; all are symmetric if not given.
+        roles: prompt roles of the columns; symmetric by default.
 
     Raises:
-        StudioError: a vector is not finite, as for a diverged model.
+        StudioError: a vector is not finite, for example because training diverged.
     """
 
     def __init__(
@@ -186,13 +189,13 @@ def _offset_progress(progress: Progress, done: int, total: int) -> Progress:
 def pair_similarities(
     model: Encoder | PairScorer | Trainable, left: Sequence[str], right: Sequence[str], roles: Sequence[Role] = (_SYMMETRIC, _SYMMETRIC)
 ) -> np.ndarray:
-    """Return the similarity of each pair, (n,) float64, larger for more similar: a pair scorer's score, or the model's similarity function.
+    """Return the similarity of each pair, (n,) float64, from a pair scorer or the model's similarity function; larger is more similar.
 
     Args:
         roles: prompt roles of the two columns.
 
     Raises:
-        StudioError: as :func:`encode_columns`.
+        StudioError: see :func:`encode_columns`.
     """
     if isinstance(model, PairScorer):
         return np.asarray(model.predict(list(zip(left, right, strict=True))), np.float64)
@@ -204,7 +207,7 @@ def require_finite(scores: np.ndarray) -> np.ndarray:
     """Return ``scores`` unchanged.
 
     Raises:
-        StudioError: a score is not finite, as for a diverged model.
+        StudioError: a score is not finite, for example because training diverged.
     """
     if not np.isfinite(scores).all():
         raise StudioError(

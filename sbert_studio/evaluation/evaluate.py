@@ -1,4 +1,4 @@
-"""Choose the task for a data set and evaluate a model on it."""
+"""Choose the task for a dataset and evaluate a model on it."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from .report import Report
 
 
-# A model in training is one of the other two, which its type does not say.
+# A model in training is one of the other two types, but is not annotated as such.
 EvaluatedModel: TypeAlias = "Encoder | PairScorer | Trainable"
-MAX_REFERENCE_TEXTS = 5_000  # more change no figure that is reported
+MAX_REFERENCE_TEXTS = 5_000  # more do not change the reported figures
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,14 +61,14 @@ def evaluate_sets(
     reference: Examples | None = None,
     pace: EncodingSpeed | None = None,
 ) -> list[Report]:
-    """Evaluate a model on each set by its task; texts (or pairs) in several sets are encoded once.
+    """Evaluate a model on each set with its task; texts (or pairs) that occur in several sets are encoded once.
 
     Args:
         reference: labelled texts; a sample of them is the reference of tasks with ``uses_reference``.
         pace: accumulates the encoding speed.
 
     Raises:
-        StudioError: a set is empty, a task does not fit the model, or the model returns numbers that are not finite.
+        StudioError: a set is empty, a task does not fit the model, or the model returns values that are not finite.
     """
     if not all(len(one.examples) for one in sets):
         raise StudioError("there are no rows to evaluate the model on", "give a larger set")
@@ -91,7 +91,7 @@ def fitting_task(model: EvaluatedModel, examples: Examples) -> Task:
 
 
 def sample_reference(examples: Examples) -> Examples:
-    """Return at most :data:`MAX_REFERENCE_TEXTS` examples in order, always the same sample."""
+    """Return at most :data:`MAX_REFERENCE_TEXTS` examples in order; the sample is deterministic."""
     if len(examples) <= MAX_REFERENCE_TEXTS:
         return examples
     return examples.take(np.sort(np.random.default_rng(len(examples)).permutation(len(examples))[:MAX_REFERENCE_TEXTS]))
@@ -128,7 +128,7 @@ def _evaluate_scores(model: PairScorer, sets: Sequence[EvaluationSet], progress:
         one.task.require_scorer(model)
     needed = [[] if one.task.ranks_candidates else one.task.pairs(one.examples) for one in sets]
     places = {pair: place for place, pair in enumerate(dict.fromkeys(pair for pairs in needed for pair in pairs))}
-    # A cross-encoder reports progress in pairs; a poly-encoder in queries and candidates, each read once.
+    # A cross-encoder reports progress in pairs; a poly-encoder in queries and candidates, each encoded once.
     with pace.measure(progress, 2 if model.candidate_encoder is None else 1) as show:
         scores = require_finite(model.predict(list(places), progress=show)) if places else np.empty(0, np.float32)
     reports = []
@@ -180,7 +180,7 @@ def with_reference(
 
     Args:
         reference: rows that the task trains on, or compares the evaluated texts with.
-        dev: rows on which it chooses its settings.
+        dev: rows for choosing the settings of the task.
         roles: column roles of the evaluated table; detected for tables with other columns.
 
     Raises:
@@ -212,7 +212,7 @@ def _roles_for_columns(table: Table, roles: Roles | ClassRoles | None) -> Roles 
 
 
 def choose_task(table: Table, task: str, roles: Roles | None) -> tuple[Task, Roles | ClassRoles | None]:
-    """Return the named task (or the one that fits the table for ``auto``) and its column roles, as far as they are known.
+    """Return the named task (for ``auto``, the one that fits the table) and its column roles, as far as they are known.
 
     Raises:
         StudioError: the task is unknown, or none fits the table.
@@ -231,10 +231,10 @@ def choose_task(table: Table, task: str, roles: Roles | None) -> tuple[Task, Rol
 def evaluate_examples(
     encoder: EvaluatedModel, examples: Examples, progress: Progress | None = None, *, reference: Examples | None = None
 ) -> Report:
-    """Evaluate a model on examples of one of :data:`SCORED_KINDS`, as the trainer does with its validation split.
+    """Evaluate a model on examples of one of :data:`SCORED_KINDS`, as the trainer does on its validation split.
 
     Args:
-        reference: labelled reference texts (the training texts), of which :func:`sample_reference` takes a fixed sample. Without them
+        reference: labelled reference texts (the training texts), of which :func:`sample_reference` takes a fixed sample. Without them,
             the evaluated texts are compared with each other.
 
     Raises:

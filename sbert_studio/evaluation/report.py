@@ -1,4 +1,4 @@
-"""Evaluation reports, and their scores in words."""
+"""Evaluation reports, and descriptions of their scores."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def disambiguate_names(files: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def describe_score(scores: Mapping[str, Any]) -> str:
-    """Format the main score with its 95 % interval, or the mean of several trainings with its standard deviation."""
+    """Format the main score with its 95 % interval, or the mean of several runs with its standard deviation."""
     if "sd" in scores:
         return f"{scores['score']:.4f} ± {scores['sd']:.4f}"
     return f"{scores['score']:.4f}{format_interval(scores)}"
@@ -65,7 +65,7 @@ def describe_accuracy(scores: Mapping[str, Any], before: Mapping[str, Any] | Non
 
 
 def natural_frequencies(*shares: float) -> tuple[int, ...]:
-    """Return a base (100, or 1,000 if 100 would hide a difference) and each share as a count."""
+    """Return a total (100, or 1,000 if 100 would hide a difference) and each share as a count out of it."""
     counts: list[int] = []
     for of in (100, 1_000):
         counts = [of, *(int(of * share + 0.5) for share in shares)]
@@ -123,7 +123,7 @@ def describe_gain(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
 def verdict(after: Mapping[str, Any]) -> str:
     """Return ``better``, ``worse`` or ``no difference beyond chance`` from the 95 % interval of the gain.
 
-    Returns an empty string without an interval, and for a strength chosen by a person who had seen these scores.
+    Returns an empty string without an interval, and for a strength that was chosen manually after seeing these scores.
     """
     if "chosen" in after:
         return ""
@@ -134,7 +134,7 @@ def verdict(after: Mapping[str, Any]) -> str:
 
 
 def describe_kept_model(after: Mapping[str, Any]) -> str:
-    """Describe which model was kept (base, tuned or a blend) and why; empty if nothing was compared."""
+    """Describe which model was kept (base, fine-tuned or interpolated) and why; empty if nothing was compared."""
     scores = after.get("kept", after)
     strength = scores.get("strength")
     if strength is None:
@@ -194,10 +194,9 @@ def format_points(change: float) -> str:
 
 
 def describe_outcome(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
-    """Describe the outcome of a training, or return an empty string if the held-out rows did not score both models.
+    """Describe the outcome of training; empty if not both models were scored on held-out rows.
 
     ``better: 0.81 → 0.85 on rows it had not seen (gain +0.04, between +0.02 and +0.06)``, or in natural frequencies for categories.
-
     """
     if "score" not in before or "score" not in after:
         return ""
@@ -209,7 +208,7 @@ def describe_outcome(before: Mapping[str, Any], after: Mapping[str, Any]) -> str
     then, now = float(before["score"]), float(after["score"])
     interval = after.get("gain_interval") or ()
     bounds = [bound for bound in interval if bound is not None]
-    # As few digits as show that the two differ, and on which side of zero the gain lies.
+    # As few digits as needed to show that the two differ, and the sign of the gain.
     telling = (places for places in (2, 3) if round(then, places) != round(now, places) and all(round(bound, places) for bound in bounds))
     digits = next(telling, 4) if then != now else 2
     found = describe_accuracy(after, before) or _("{then} → {now} on unseen rows", then=f"{then:.{digits}f}", now=f"{now:.{digits}f}")
@@ -226,7 +225,7 @@ def describe_outcome(before: Mapping[str, Any], after: Mapping[str, Any]) -> str
 
 
 def _describe_manual_strength(then: float, after: Mapping[str, Any]) -> str:
-    if after.get("interpolated") or not after.get("strengths"):  # nothing has judged it
+    if after.get("interpolated") or not after.get("strengths"):  # not evaluated
         return _manual_strength(after)
     return _(
         "{manual_strength}; on them {then} → {score}, which may not generalize to other rows",
@@ -241,7 +240,7 @@ def _manual_strength(after: Mapping[str, Any]) -> str:
 
 
 def describe_automatic_choice(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
-    """Describe the outcome of the strength chosen in training if a person has chosen another since; otherwise empty."""
+    """Describe the outcome of the automatically chosen strength if it was changed manually afterwards; otherwise empty."""
     own = describe_outcome(before, after["chosen"]) if "chosen" in after else ""
     return own and _training_choice(after, own)
 
@@ -259,7 +258,7 @@ def describe_general_change(before: Mapping[str, Any], after: Mapping[str, Any])
 
 
 def describe_selection(after: Mapping[str, Any]) -> str:
-    """Describe among how many models the kept one was selected, and the effect on its score and gain."""
+    """Describe how many models the kept one was selected from, and the effect on its score and gain."""
     if after.get("strength") == 0 or after.get("interpolated") or "chosen" in after:
         return ""
     if "tried" in after:
@@ -280,7 +279,7 @@ def describe_selection(after: Mapping[str, Any]) -> str:
 
 
 def describe_run(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """Return the sentences shown beside the scores of a run: outcome, cost on general language, kept model."""
+    """Return the sentences shown next to the scores of a run: outcome, change in general quality, kept model."""
     found = (
         describe_outcome(before, after),
         describe_automatic_choice(before, after),
@@ -297,17 +296,17 @@ SHARE_METRICS = (
 )
 """Main scores that are a share of correct rows."""
 SIMILARITY_KEY = "similarity_fn_name"
-"""Score entry that names the similarity function of the main score if it is not the cosine."""
+"""Score entry with the similarity function of the main score, if it is not cosine."""
 
 
 def similarity_entry(name: str) -> dict[str, str]:
-    """Return the score entry that names the similarity function; empty for cosine."""
+    """Return the score entry with the similarity function; empty for cosine."""
     return {} if name == "cosine" else {SIMILARITY_KEY: name}
 
 
 @dataclass(frozen=True)
 class Report:
-    """Scores of a model on one data set.
+    """Scores of a model on one dataset.
 
     Attributes:
         task: task name (see :mod:`.tasks`).
@@ -315,7 +314,7 @@ class Report:
         scores: JSON values. ``sts``, ``pairs`` and ``triplets`` have a dictionary for each similarity (``cosine``, ``dot``,
             ``euclidean``, ``manhattan``), or ``pair`` for cross-encoders. Correlations are in [-1, 1], squared errors are 0 or more,
             ``geometry`` has its own scales, all others are in [0, 1]. ``interval`` is the 95 % bootstrap interval of the main score.
-        notes: messages on skipped rows.
+        notes: notes on skipped rows.
         account: use of every row of the file; None for examples without a file.
         resampled: main score in every bootstrap resample, for paired comparisons.
         answers: per-row predictions; None if the task has none.

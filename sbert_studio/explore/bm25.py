@@ -1,4 +1,4 @@
-"""Lexical search by BM25, and word tokenization for any script."""
+"""Lexical search with BM25, and word tokenization for any script."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ will with won't would wouldn't yes yet you you'd you're you've your yours
 
 @lru_cache(maxsize=1)
 def stop_words() -> frozenset[str]:
-    """Return the most frequent English words, which are left out of topic labels."""
+    """Return the most frequent English words, which are excluded from topic labels."""
     return frozenset(_STOP_WORDS.split())
 
 
 @lru_cache(maxsize=1)
 def _token() -> re.Pattern[str]:
-    # Python's \w leaves out the vowel signs and accents that combine with a letter (Hindi, Thai, Arabic).
+    # Python's \w excludes combining vowel signs and accents (Hindi, Thai, Arabic).
     marks = "".join(chr(code) for code in range(0x300, 0x1F000) if unicodedata.category(chr(code)).startswith("M"))
     letter = f"[^\\W_{_UNSPACED}]"
     return re.compile(f"(?P<unspaced>[{_UNSPACED}]+)|{letter}(?:{letter}|[{marks}])*(?:'{letter}(?:{letter}|[{marks}])*)*")
@@ -75,9 +75,9 @@ def tokenize(text: str, *, singles: bool = False) -> list[str]:
 
 
 def highlight(text: str, query: str) -> list[str]:
-    """Split a text so that every second part is a word of the query; joined, the parts are the text.
+    """Split a text so that every second part is a word of the query; the joined parts are the text.
 
-    The first part may be empty. In scripts without spaces single characters match.
+    The first part may be empty. In scripts without spaces, single characters match.
     """
     wanted, parts, at = set(tokenize(query, singles=True)), [""], 0
     for match in _token().finditer(text):
@@ -103,7 +103,7 @@ _BATCH_ROWS = 1 << 16  # texts whose words are counted at once
 
 @dataclass(frozen=True)
 class Postings:
-    """Inverted index of texts: rows (p,) and weights (p,) of word w are at ``starts[w]:starts[w + 1]``, in ascending row order."""
+    """Inverted index of texts: the rows (p,) and weights (p,) of word w are at ``starts[w]:starts[w + 1]``, in ascending row order."""
 
     rows: int
     vocabulary: dict[str, int]
@@ -116,7 +116,7 @@ def build_postings(texts: Sequence[str], progress: Progress | None = None) -> Po
     """Compute BM25 weights in Lucene's variant: ln(1 + (n − df + ½) / (df + ½)) · tf / (tf + k₁ (1 − b + b · length / mean length)).
 
     Source: Robertson & Zaragoza 2009; Kamphuis et al. 2020 compare the variants. The weights equal those of bm25s in single precision; this
-    implementation can be stopped, reports progress, and does not hold the words of all texts in memory.
+    implementation can be stopped, reports progress, and does not keep the words of all texts in memory.
     """
     vocabulary: dict[str, int] = {}
     lengths = np.zeros(len(texts), np.int64)
@@ -143,7 +143,7 @@ def build_postings(texts: Sequence[str], progress: Progress | None = None) -> Po
     norm = _K1 * (1 - _B + _B * lengths / max(lengths.mean(), 1e-9)) if len(texts) else np.zeros(0)
     at, weights = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.float32)
     free = starts[:-1].copy()
-    for words, held, times in parts:  # by word, then row; and parts by rising rows
+    for words, held, times in parts:  # by word, then row; parts in ascending row order
         checkpoint()
         of_word = np.bincount(words, minlength=len(vocabulary))
         place = np.arange(len(words)) - np.repeat(np.cumsum(of_word) - of_word, of_word) + np.repeat(free, of_word)
@@ -172,7 +172,7 @@ class LexicalIndex:
         """Return the ``k`` best rows that share a word with the query, best first, ties by row.
 
         Args:
-            row_ids: rows to search, without repetition; all if not given. Document frequencies count all rows.
+            row_ids: rows to search, without duplicates; all by default. Document frequencies count all rows.
 
         Raises:
             StudioError: ``k`` is below one.
@@ -186,7 +186,7 @@ class LexicalIndex:
             part = slice(index.starts[word], index.starts[word + 1])
             scores[index.at[part]] += index.weights[part]
         found = scores if row_ids is None else scores[np.asarray(row_ids, np.int64)]
-        # Only rows that reach the k-th score, with all that tie with it, are sorted.
+        # Sort only rows that reach the k-th score, including ties.
         enough = np.flatnonzero(found >= max(_kth_largest(found, k) if k < len(found) else 0, np.finfo(np.float32).tiny))
         return to_hits(enough if row_ids is None else np.asarray(row_ids, np.int64)[enough], found[enough], k)
 
@@ -195,7 +195,7 @@ def _kth_largest(scores: np.ndarray, k: int) -> np.float32:
     return np.float32(np.partition(scores, len(scores) - k)[len(scores) - k])
 
 
-_VERSION = 1  # of the file format, the tokenizer and the weights
+_VERSION = 1  # version of the file format, the tokenizer and the weights
 _MIN_STORED_ROWS = 20_000  # smaller indexes are built as fast as they are read
 _HEAD = 4
 
@@ -215,7 +215,7 @@ class LexicalStore:
         """Return the index of ``texts``, building it if its file is missing or damaged.
 
         Args:
-            digest: the texts' :func:`~sbert_studio.workspace.digest_texts`.
+            digest: the result of :func:`~sbert_studio.workspace.digest_texts`.
         """
         if len(texts) < _MIN_STORED_ROWS:
             return LexicalIndex(texts, progress)

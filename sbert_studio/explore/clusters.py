@@ -1,4 +1,4 @@
-"""Clustering by HDBSCAN, spherical k-means and average linkage; topic labels and colors."""
+"""Clustering with HDBSCAN, spherical k-means and average linkage; topic labels and colors."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def project_for_density(
 
 
 def hdbscan(points: np.ndarray, min_size: int) -> np.ndarray:
-    """Cluster by HDBSCAN (Campello et al. 2013); beyond 30,000 rows a sample is clustered and all others join their nearest sampled row."""
+    """Cluster with HDBSCAN (Campello et al. 2013); beyond 30,000 rows, cluster a sample and assign other rows to the nearest sampled row."""
     from sklearn.cluster import HDBSCAN
 
     rows = len(points)
@@ -102,7 +102,7 @@ def cut_tree(tree: np.ndarray, *, count: int, threshold: float) -> np.ndarray:
     return np.asarray(found, np.int64) - 1
 
 
-_CELLS = 8_000_000  # of a block of cosines: 32 MB
+_CELLS = 8_000_000  # cells per block of cosines: 32 MB
 _ROUNDS = 50
 _RESTARTS = 5
 _RESTART_CELLS = 200_000  # rows times groups
@@ -110,14 +110,14 @@ _DEFAULT_SEED = 12
 
 
 def spherical_k_means(vectors: np.ndarray, count: int, seed: int = -1) -> np.ndarray:
-    """Return clusters of largest mean cosine to their centroid, (n,) int64 below ``count`` (spherical k-means, Dhillon & Modha 2001).
+    """Maximize the mean cosine of rows to their centroid; return cluster ids, (n,) int64 below ``count`` (Dhillon & Modha 2001).
 
     Initialized by greedy k-means++ (Arthur & Vassilvitskii 2007). Each iteration is one matrix product. Fewer clusters are returned if
     there are fewer distinct directions. A negative seed means 12.
     """
     rows = unit(vectors)
     rng = np.random.default_rng(seed if seed >= 0 else _DEFAULT_SEED)
-    # Small sets are cheap to restart, and suffer most from bad initial centroids.
+    # Small sets are cheap to restart and most affected by bad initial centroids.
     restarts = _RESTARTS if len(rows) * count <= _RESTART_CELLS else 1
     return max((_iterate(rows, rows[_init_centroids(rows, count, rng)]) for _ in range(restarts)), key=lambda found: found[1])[0]
 
@@ -171,7 +171,7 @@ MAX_CLUSTERS = 1000
 
 @dataclass(frozen=True)
 class ClusterParams(KeyedSettings):
-    """Clustering parameters, checked against their bounds."""
+    """Clustering parameters, validated against their bounds."""
 
     method: str = setting(
         "auto",
@@ -190,7 +190,7 @@ class Clusters:
 
     Attributes:
         ids: (n,) int64, read-only: 0 is the largest cluster, -1 is noise.
-        labels: a few words for each cluster, all different.
+        labels: a few words for each cluster, all distinct.
         sizes: number of texts in each cluster.
     """
 
@@ -215,7 +215,7 @@ def cluster(
 ) -> Clusters:
     """Cluster texts by the direction of their vectors, and label the clusters.
 
-    ``auto`` is k-means if ``count`` is given, otherwise HDBSCAN, or k-means with √(n/2) clusters if HDBSCAN finds none.
+    ``auto`` means k-means if ``count`` is given; otherwise HDBSCAN, or k-means with √(n/2) clusters if HDBSCAN finds none.
 
     Args:
         vectors: (n, d).
@@ -238,7 +238,7 @@ def cluster(
 
 
 def require_clusters(params: ClusterParams, texts: int) -> None:
-    """Check before encoding whether this many texts can be clustered.
+    """Check before encoding whether the texts can be clustered with these parameters.
 
     Raises:
         StudioError: more clusters than texts, or too many texts for average linkage.
@@ -300,7 +300,7 @@ def _group(
 def _agglomerative(
     vectors: np.ndarray, params: ClusterParams, key_base: str, workspace: Workspace, progress: Progress | None
 ) -> np.ndarray:
-    # The tree is cached, so that another threshold or number only cuts it elsewhere.
+    # The tree is cached: another threshold or number of clusters only needs another cut.
     path = workspace.projection(f"{key_base}-tree")
     with _LOCKS[str(path)]:
         tree = load_array(path, (len(vectors) - 1, 4), np.float64)
@@ -351,7 +351,7 @@ def assign_hues(points: np.ndarray, groups: np.ndarray, count: int) -> tuple[np.
     shades = np.full(count, 0.5)
     for hue in range(len(order)):
         members = np.flatnonzero(hues == hue)
-        # Light and dark alternate, so that neighbors within a hue differ.
+        # Alternate light and dark, so that adjacent categories of the same hue differ.
         ranked = members[np.lexsort((middles[members, 1], middles[members, 0]))]
         steps = np.linspace(0, 1, len(ranked)) if len(ranked) > 1 else np.array([0.5])
         shades[ranked] = np.concatenate([steps[::2], steps[1::2]])
@@ -385,7 +385,7 @@ def c_tf_idf(texts: Sequence[str], ids: np.ndarray, top: int = 10) -> list[list[
     """Return the ``top`` words of each cluster by tf · log(1 + A / f), best first, ties alphabetical.
 
     tf is a word's share of its cluster's words, f its total count, A the mean number of words per cluster. English stop words and numbers
-    are left out unless a cluster has nothing else. Of overlapping character bigrams (重置, 置密, 密码) only the strongest are kept.
+    are excluded unless a cluster has nothing else. Of overlapping character bigrams (重置, 置密, 密码) only the strongest are kept.
     """
     clusters = int(ids.max(initial=-1)) + 1
     counts: list[Counter[str]] = [Counter() for _ in range(clusters)]

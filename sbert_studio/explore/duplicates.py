@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 MIN_THRESHOLD = 0.8
-"""Lowest threshold of a tree; texts with lower cosines are related, not near-duplicates."""
+"""Minimum threshold of a tree; texts with lower cosines are related, but not near-duplicates."""
 _BLOCK = 256
-_MARGIN = 2e-5  # bound of the float32 error of a product of unit vectors
+_MARGIN = 2e-5  # upper bound of the float32 error of a product of unit vectors
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class DuplicateTree:
 
     Attributes:
         rows: n.
-        a, b: (m,) int64, the ends of each edge.
+        a, b: (m,) int64, the endpoints of each edge.
         scores: (m,) float64, cosines in descending order.
         least: lower bound of the scores.
     """
@@ -43,7 +43,7 @@ class DuplicateTree:
     least: float
 
     def groups(self, threshold: float) -> list[tuple[int, ...]]:
-        """Return the connected components of at least two rows at ``threshold``, the largest first.
+        """Return the connected components with at least two rows at ``threshold``, largest first.
 
         Raises:
             StudioError: the threshold is below that of the tree, or above 1.
@@ -65,7 +65,7 @@ class DuplicateTree:
         return sorted(found, key=lambda members: (-len(members), members[0]))
 
     def counts(self, thresholds: Sequence[float]) -> list[tuple[int, int]]:
-        """Return (groups, rows removed if one row of each group is kept) at each of ``thresholds``."""
+        """Return (groups, rows removed if one row per group is kept) at each of ``thresholds``."""
         groups = self._groups_by_edges()
         return [(int(groups[edges]), edges) for edges in map(self._count_edges, thresholds)]
 
@@ -84,7 +84,7 @@ class DuplicateTree:
         size, found = [1] * self.rows, [0]
         for a, b in zip(self.a.tolist(), self.b.tolist(), strict=True):
             one, other = root(a), root(b)
-            # Two single rows form a group, two groups merge, and a row that joins a group leaves their number.
+            # Two single rows form a new group, two groups become one, and a row that joins a group does not change the count.
             found.append(found[-1] + (1 if size[one] == size[other] == 1 else -1 if size[one] > 1 and size[other] > 1 else 0))
             parent[one] = other
             size[other] += size[one]
@@ -101,7 +101,7 @@ def build_duplicate_tree(
         same: the text of each row; identical texts are joined at 1 without comparison.
 
     Raises:
-        StudioError: ``least`` is not a cosine.
+        StudioError: ``least`` is not a valid cosine.
     """
     if not -1 <= least <= 1:
         raise StudioError(
@@ -137,7 +137,7 @@ def group_around_centers(
         same: the text of each row; identical texts always match.
 
     Returns:
-        The rows of each group, its center first; rows without a similar row are left out.
+        The rows of each group, its center first; rows without similar rows are omitted.
     """
     at, rows = np.asarray(order, np.int64), unit(vectors[np.asarray(order, np.int64)])
     text = None if same is None else np.unique([same[row] for row in order], return_inverse=True)[1]
@@ -177,7 +177,7 @@ class _SpanningForest:
         if not len(a):
             return
         a, b, scores = np.concatenate([self.a, a]), np.concatenate([self.b, b]), np.concatenate([self.scores, scores])
-        # Weights are the ranks of the scores, from 1: exact, and never 0, which would mean no edge.
+        # Use the ranks of the scores as weights, from 1: exact, and never 0, which would mean no edge.
         known, place = np.unique(-scores, return_inverse=True)
         place += 1
         tree = minimum_spanning_tree(coo_array((place.astype(np.float64), (a, b)), shape=(self._rows, self._rows)).tocsr()).tocoo()

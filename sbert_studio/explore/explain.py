@@ -1,4 +1,4 @@
-"""Explain a similarity score: word alignment, and the score distribution of a model on random pairs."""
+"""Explanation of similarity scores: word alignment, and the score distribution of a model on random pairs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ class WordAlignment:
         alike: (n, m) float32 cosines of contextual word vectors (means over tokens).
         parts: (n, m) float64 contributions to the cosine of the texts; ``None`` if it is not a sum over words.
         rest: contribution of tokens outside words; parts and rest sum to the cosine.
-
     """
 
     words: tuple[tuple[Span, ...], tuple[Span, ...]]
@@ -53,10 +52,10 @@ class WordAlignment:
 
 
 def align_words(a: TokenStates, b: TokenStates) -> WordAlignment | None:
-    """Align two texts word by word; ``None`` if one has no readable word.
+    """Align two texts word by word; ``None`` if one has no words.
 
     If a text vector is the weighted mean of its tokens, u = Σᵢ wᵢ sᵢ / Σᵢ wᵢ, its cosine is a sum over token pairs:
-    cos(u, v) = Σᵢⱼ wᵢ xⱼ sᵢ·tⱼ / (|Σ w s| |Σ x t|). The part of a word pair sums those of its tokens.
+    cos(u, v) = Σᵢⱼ wᵢ xⱼ sᵢ·tⱼ / (|Σ w s| |Σ x t|). The contribution of a word pair is the sum over its tokens.
     """
     if not a.words or not b.words:
         return None
@@ -91,7 +90,7 @@ _STEPS = (100, 1_000, 10_000)
 
 @dataclass(frozen=True)
 class ScoreDistribution:
-    """Ascending cosines of random pairs, (pairs,) float32, of texts from ``of``."""
+    """Cosines of random pairs of texts, ascending, (pairs,) float32; ``of`` describes the texts."""
 
     cosines: np.ndarray
     of: str
@@ -104,7 +103,7 @@ class ScoreDistribution:
         return np.asarray(np.searchsorted(self.cosines, np.asarray(cosines, np.float32), side="left") / len(self.cosines))
 
     def quantile(self, share: float) -> float:
-        """Return the cosine below which this share of the pairs is."""
+        """Return the cosine that this share of the pairs is below."""
         return float(np.quantile(self.cosines, share))
 
     def odds(self, cosine: float) -> str:
@@ -122,7 +121,7 @@ class ScoreDistribution:
 
 
 def sample_texts(texts: Sequence[str], most: int = MAX_TEXTS) -> list[str]:
-    """Return a fixed random sample of distinct texts in their order."""
+    """Return a fixed random sample of distinct texts in their original order."""
     different = list(dict.fromkeys(texts))
     if len(different) <= most:
         return different

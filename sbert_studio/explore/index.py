@@ -25,7 +25,7 @@ _JOIN_SECONDS = 5.0
 
 
 class BackgroundJobs:
-    """Background jobs by key, each run once; failures are logged and not retried."""
+    """Background jobs by key, each run only once; failures are logged and not retried."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -57,7 +57,7 @@ class BackgroundJobs:
             self._scheduled.discard(key)
 
     def close(self) -> None:
-        """Stop the running job at its next checkpoint and start no other."""
+        """Stop the running job at its next stop check and start no more jobs."""
         with self._lock:
             self._closing.set()
             thread = self._thread
@@ -113,10 +113,10 @@ def assign_to_centroids(rows: np.ndarray, centres: np.ndarray) -> np.ndarray:
 
 
 _BLOCK = 8192
-_TRAINING_ROWS = 40  # per list
-_LISTS = 4  # times √n
+_TRAINING_ROWS = 40  # training rows per list
+_LISTS = 4  # number of lists, as a multiple of √n
 _SEED = 12
-_PARALLEL_LISTS = 1  # FAISS splits the lists of one query among threads, not the queries
+_PARALLEL_LISTS = 1  # FAISS parallelizes over the lists of one query, not over queries
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class IVFIndex:
         return int(self.index.nlist)
 
     def candidates(self, queries: np.ndarray, count: int, probes: int) -> np.ndarray:
-        """Return about the nearest ``count`` rows of each of (q, d) queries, (q, count) int64, from ``probes`` lists; padded with -1."""
+        """Return approximately the nearest ``count`` rows of (q, d) queries, (q, count) int64, from ``probes`` lists; padded with -1."""
         import faiss
 
         params: Any = faiss.SearchParametersIVF()
@@ -155,7 +155,7 @@ class IVFIndex:
         chosen = np.sort(np.random.default_rng(_SEED).permutation(rows)[: count * _TRAINING_ROWS])
         sample = unit(vectors[chosen])
         index = _empty(train_centroids(sample, count))
-        index.train(sample[:: max(1, len(sample) // 50_000)])  # the centroids are given; this learns the range of each component
+        index.train(sample[:: max(1, len(sample) // 50_000)])  # the centroids are given; this only learns the range of each component
         found = cls(index, rows)
         found._take(vectors, np.arange(rows))
         return found
@@ -164,8 +164,8 @@ class IVFIndex:
         """Build the index of a corpus that shares rows with this one; shared rows are moved, only new ones are assigned.
 
         Args:
-            vectors: (m, d), all of the other corpus.
-            came: (m,) int64, the row here of each row there, at most once each; -1 for new rows.
+            vectors: (m, d), all vectors of the other corpus.
+            came: (m,) int64, the row in this index of each row there, at most once each; -1 for new rows.
         """
         import faiss
 
@@ -233,12 +233,12 @@ def _empty(centres: np.ndarray) -> Any:
 
 
 TARGET, LEAST = 0.98, 0.95
-"""Target recall, and the recall that suffices if more than :data:`_READ` rows would be read."""
+"""Target recall, and the recall that suffices if more than :data:`_READ` rows would have to be read."""
 BANDS = (10, 100)
-"""Numbers of neighbors that depths are measured for; more than the last are searched exactly."""
+"""Numbers of neighbors for which the search depth is measured; more than the last are searched exactly."""
 _SAMPLE = 1000
 _Z_95 = 1.645  # standard errors below the mean
-_MAX_PROBE_SHARE = 4  # at most one list in so many is read, beyond which brute force is as fast
+_MAX_PROBE_SHARE = 4  # at most one in this many lists is read; beyond that, brute force is as fast
 _READ = 60_000
 _TIE = 1e-6  # float32 rounding error
 _QUERY_BLOCK = 100
@@ -247,7 +247,7 @@ _RECALL_SEED = 7
 
 @dataclass(frozen=True)
 class SearchDepth:
-    """For up to ``k`` neighbors, ``probes`` lists are read and ``recall`` is reached."""
+    """For up to ``k`` neighbors, reading ``probes`` lists achieves ``recall``."""
 
     k: int
     probes: int
@@ -259,7 +259,7 @@ class ApproximateSearch:
     """An index and the depths at which it is searched.
 
     Attributes:
-        reaches: depths by rising ``k``; empty if too many lists would have to be read.
+        reaches: depths by ascending ``k``; empty if too many lists would have to be read.
     """
 
     cells: IVFIndex
@@ -270,13 +270,13 @@ class ApproximateSearch:
         return next((reach for reach in self.reaches if reach.k >= k), None)
 
     def search(self, exact: ExactSearch, query: np.ndarray, k: int, probes: int) -> list[Hit]:
-        """Return about the ``k`` nearest rows of a (d,) query, best first, ties by row; cosines are exact."""
+        """Return approximately the ``k`` nearest rows of a (d,) query, best first, ties by row; cosines are exact."""
         rows = self.cells.candidates(query[None], _search_depth(k), probes)[0]
         return exact.rank(query, rows[rows >= 0], k)
 
 
 def measure_recall(cells: IVFIndex, exact: ExactSearch, target: float = TARGET, sample: int = _SAMPLE) -> ApproximateSearch:
-    """Find the number of lists that reaches the target recall on sampled rows.
+    """Find the number of lists that achieves the target recall on sampled rows.
 
     Half of the sample chooses the number of lists, the other half measures recall.
     """
@@ -333,8 +333,8 @@ def _search_depth(k: int) -> int:
 
 
 _SUFFIX = ".cells"
-_LENGTH = 8  # bytes of the length of the metadata before them
-_PARENTS = 4  # latest indexes considered for adaptation
+_LENGTH = 8  # bytes of the length field before the metadata
+_PARENTS = 4  # most recent indexes considered for adaptation
 _MIN_SHARED, _MAX_NEW, _MAX_GROWTH = 0.5, 0.25, 2.0  # shares of the parent's rows and of the new rows; growth since training
 _VERSION = 1
 

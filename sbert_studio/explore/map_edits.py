@@ -16,8 +16,8 @@ from ..i18n import _
 MAX_EDITS = 1000
 MAX_NAME_LENGTH = 80
 NO_CLUSTER = "no cluster"
-"""Name of the texts without a cluster."""
-# Control characters (C0, C1), embeddings, overrides and isolates of the direction of writing, and halves of surrogate pairs.
+"""Name for texts without a cluster."""
+# Control characters (C0, C1), bidirectional embeddings, overrides and isolates, and lone surrogates.
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -38,12 +38,12 @@ class MapState:
     removed: np.ndarray
 
     def clusters(self) -> list[tuple[int, str, int]]:
-        """Return (id, name, remaining texts) of each nonempty cluster, the largest first, no cluster (-1) last."""
+        """Return (id, name, remaining texts) of each nonempty cluster, largest first, no cluster (-1) last."""
         sizes = Counter(self.ids[~self.removed].tolist())
         return sorted(((one, self.names[one], size) for one, size in sizes.items()), key=lambda item: (item[0] < 0, -item[2], item[0]))
 
     def labelled(self) -> list[tuple[str, np.ndarray]]:
-        """Return (label, remaining rows) of each label in order of first occurrence."""
+        """Return (label, remaining rows) for each label in order of first occurrence."""
         found: dict[str, list[int]] = {}
         for row in np.flatnonzero(~self.removed).tolist():
             if self.labels[row]:
@@ -54,7 +54,7 @@ class MapState:
         """Return the remaining rows of a cluster.
 
         Raises:
-            StudioError: there is no such cluster.
+            StudioError: the cluster does not exist.
         """
         rows = np.flatnonzero((self.ids == cluster) & ~self.removed)
         if cluster < 0 or not len(rows):
@@ -71,7 +71,7 @@ class MapEdit(Protocol):
 
 @dataclass(frozen=True)
 class LabelEdit:
-    """Give texts a label, replacing earlier ones."""
+    """Label texts, replacing earlier labels."""
 
     rows: tuple[int, ...]
     name: str
@@ -112,7 +112,7 @@ class RenameEdit:
 
 @dataclass(frozen=True)
 class MergeEdit:
-    """Merge clusters under the id and name of the first."""
+    """Merge clusters, keeping the id and name of the first."""
 
     clusters: tuple[int, ...]
 
@@ -204,7 +204,7 @@ class EditHistory:
         """Return the history with one more edit.
 
         Raises:
-            StudioError: the edit does not apply, or there are too many.
+            StudioError: the edit does not apply, or there are too many edits.
         """
         if len(self.steps) >= MAX_EDITS:
             raise StudioError(

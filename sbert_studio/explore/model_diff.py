@@ -1,4 +1,4 @@
-"""Compare two models on the same texts: neighbors, pairs and categories that changed."""
+"""Comparison of two models on the same texts: neighbors, pairs and categories that changed."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 def align_points(points: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Rotate or mirror, scale and shift ``points`` onto ``other``, row by row: (n, d) float32.
+    """Rotate or mirror, scale and translate ``points`` onto ``other``, row by row: (n, d) float32.
 
     The rotation minimizes the sum of squares: with ``A = points - mean``, ``B = other - mean`` and ``AᵀB = U S Vᵀ`` it is ``U Vᵀ``
     (orthogonal Procrustes; Schönemann 1966, equations 2.7 to 2.9). The scale gives both the same mean squared distance from their center,
-    since the least-squares scale collapses maps that have little in common.
+    because the least-squares scale collapses maps that have little in common.
 
     Args:
         points, other: (n, d) each.
@@ -44,8 +44,8 @@ class ConfusionChange:
 
     Attributes:
         before, after: number of such texts.
-        mended: rows no longer confused; broken: rows newly confused.
-
+        mended: rows no longer confused.
+        broken: rows newly confused.
     """
 
     categories: tuple[str, str]
@@ -80,7 +80,7 @@ def _confused_pairs(truth: np.ndarray, predicted: np.ndarray) -> dict[tuple[int,
 
 NEIGHBORS = 10
 _AT_ONCE = 1024
-_MARGIN = 1e-5  # float32 cosines that differ by less are ties
+_MARGIN = 1e-5  # float32 cosines that differ by less count as ties
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def _nearest(rows: np.ndarray, k: int, place: int, progress: Progress | None) ->
         checkpoint()
         own = np.arange(start, min(start + _AT_ONCE, total))
         cosines, near = index.search(rows[own], k + 1)
-        # With many copies the row itself may be missing; then the last one is dropped.
+        # With many copies, the row itself may be missing; then drop the last neighbor.
         others = near != own[:, None]
         others[others.all(axis=1), k] = False
         found[own], least[own] = near[others].reshape(-1, k), cosines[others].reshape(-1, k)[:, -1]
@@ -149,9 +149,9 @@ def _moved_away(rows: np.ndarray, near: np.ndarray, least: np.ndarray) -> np.nda
     return found
 
 
-_AMONG = 2_000  # candidate pairs, from which those that repeat a text too often are removed
+_AMONG = 2_000  # candidate pairs, before removing those that repeat a text too often
 _MAX_PAIRS_PER_TEXT = 2
-_PAIR_MARGIN = 5e-5  # bound of the float32 error of a difference of two products of unit vectors
+_PAIR_MARGIN = 5e-5  # upper bound of the float32 error of a difference of two products of unit vectors
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ class PairChange:
 def most_changed_pairs(
     before: np.ndarray, after: np.ndarray, top: int = 10, progress: Progress | None = None
 ) -> tuple[list[PairChange], list[PairChange]]:
-    """Return the pairs whose cosine rose most and fell most, at most ``top`` each, the largest change first.
+    """Return the pairs whose cosine increased most and decreased most, at most ``top`` each, largest change first.
 
     The difference of two cosines is one product, ``[u′ u]·[v′ −v] = u′·v′ − u·v``, so all pairs are compared in blocks with bounded
     memory. Each text occurs in at most two pairs.
@@ -200,7 +200,7 @@ def most_changed_pairs(
             chosen += fresh
             if len(changed) < _AMONG or not fresh:
                 break
-            # One text that changed a lot fills the list with its pairs: search again without the texts that are listed often enough.
+            # A text that changed a lot fills the list with its pairs: search again without the texts that are already listed twice.
             rows = rows[[seen[row] < _MAX_PAIRS_PER_TEXT for row in rows.tolist()]]
         a, b = (np.array([pair[side] for pair in chosen], np.int64) for side in (0, 1))
         cosines = zip(exact_products(before, a, b).tolist(), exact_products(after, a, b).tolist(), strict=True)

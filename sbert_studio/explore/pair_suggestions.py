@@ -1,4 +1,4 @@
-"""Suggest pairs to label: those a model is least certain of, and those two models disagree on."""
+"""Suggest pairs to label: those about which a model is least certain, and those on which two models disagree."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _DEPTH = 40  # candidates per requested pair
 
 SuggestedPair = tuple[int, int, float]
 PairScorerFn = Callable[[np.ndarray, int], np.ndarray]
-"""A block of :func:`~.products.upper_blocks` and its start → the value of each pair."""
+"""Maps a block of :func:`~.products.upper_blocks` and its start to the value of each pair."""
 
 
 def sample_rows(texts: Sequence[str], most: int = MAX_ROWS) -> np.ndarray:
-    """Return the first row of each distinct text, ascending int64; a fixed random sample of more than ``most`` texts."""
+    """Return the first row of each distinct text, ascending int64; if there are more than ``most``, a fixed random sample."""
     first: dict[str, int] = {}
     for row, text in enumerate(texts):
         first.setdefault(" ".join(text.casefold().split()), row)
@@ -38,14 +38,14 @@ def decision_boundary(cosines: np.ndarray, is_positive: np.ndarray) -> float | N
     """Return the cosine that best separates labelled pairs; ``None`` with fewer than four of either label.
 
     Args:
-        cosines: (n,) of pairs.
+        cosines: (n,) cosines of the pairs.
         is_positive: (n,) bool labels.
     """
     if min(is_positive.sum(), (~is_positive).sum()) < 4:
         return None
     order = np.argsort(cosines, kind="stable")
     sorted_cosines, labels = cosines[order], is_positive[order]
-    # Correct predictions if pairs before place k are negative and all others positive.
+    # Correct predictions if pairs before index k are negative and all others positive.
     right = np.concatenate([[0], np.cumsum(~labels)]) + np.concatenate([np.cumsum(labels[::-1])[::-1], [0]])
     best = int(np.argmax(right[1:-1])) + 1
     return float((sorted_cosines[best - 1] + sorted_cosines[best]) / 2)
@@ -78,8 +78,8 @@ def disputed_pairs(
     """Return the pairs that one model finds similar and another does not (query by committee; Seung et al. 1992).
 
     Args:
-        vectors, others: (n, d) and (n, e), of the two models.
-        share, other_share: map cosines of either model to percentiles of its random pairs, which makes them comparable.
+        vectors, others: (n, d) and (n, e) vectors from the two models.
+        share, other_share: map cosines of each model to percentiles of its random pairs, which makes them comparable.
 
     Returns:
         (a, b, cosine by the first model), largest disagreement first.
@@ -134,6 +134,6 @@ def _select_pairs(
             picked.append((a, b, cosine))
         if len(picked) == before or len(rows) * (len(rows) - 1) // 2 <= depth:
             break
-        # One text with many uncertain pairs fills the depth: search again without the texts that are listed often enough.
+        # A text with many uncertain pairs fills the list: search again without the texts that are already listed twice.
         rows = rows[[seen[row] < _MAX_PAIRS_PER_ROW for row in rows.tolist()]]
     return picked

@@ -1,4 +1,4 @@
-"""Paraphrase mining: the most similar pairs of a corpus, exact in bounded memory (SBERT paper, section 1), or approximate."""
+"""Paraphrase mining: the most similar pairs of a corpus, exact in bounded memory (SBERT paper, section 1) or approximate."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class ScoredPair:
 
 
 class TopPairs:
-    """The ``count`` best pairs so far, by score, then rows.
+    """The best ``count`` pairs so far, by score, then rows.
 
     Args:
         highest: upper bound of all scores.
-        once: pairs may be added repeatedly and count once.
+        once: whether pairs may be added repeatedly and count only once.
     """
 
     def __init__(self, count: int, highest: float, *, once: bool = False) -> None:
@@ -54,12 +54,12 @@ class TopPairs:
 
     @property
     def floor(self) -> float:
-        """Score below which no pair can enter."""
+        """Minimum score of new pairs; lower ones are rejected."""
         return float(self._scores[-1]) if self.full else -np.inf
 
     @property
     def last(self) -> int | None:
-        """Row limit: if all scores have reached the upper bound, pairs whose smaller row is greater cannot enter."""
+        """Row limit: if all scores have reached the upper bound, pairs whose smaller row is greater are rejected."""
         return int(self._a[-1]) if self.full and self._scores[-1] >= self._highest else None
 
     def add(self, a: np.ndarray, b: np.ndarray, scores: np.ndarray) -> None:
@@ -85,17 +85,17 @@ class TopPairs:
 
 
 ExactScores = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""Rows a and b, (m,) each → exact scores, (m,) float64."""
+"""Maps rows a and b, (m,) each, to exact scores, (m,) float64."""
 
 T = TypeVar("T", bound=At)
 _Candidates = tuple[tuple[np.ndarray, np.ndarray], bool]
-"""Places in a tile, (m,) each, and True if they are many."""
+"""Positions in a tile, (m,) each, and True if there are many."""
 
-MARGIN = 2e-5  # bound of the float32 error of a product of unit vectors
-TILE = 1024  # rows and columns of a tile that fits the processor's caches
+MARGIN = 2e-5  # upper bound of the float32 error of a product of unit vectors
+TILE = 1024  # rows and columns of a tile, which fits into the CPU caches
 _AT_ONCE = 65_536  # candidates scored in float64 at once
-_MANY = 256  # if more than one cell in so many is an int8 candidate, float32 filters them before float64
-_FEW = 2048  # rows below which int8 and threads do not pay
+_MANY = 256  # if more than one in this many cells is an int8 candidate, filter in float32 before float64
+_FEW = 2048  # with fewer rows, int8 and threads do not pay off
 
 
 def top_pairs(
@@ -109,9 +109,9 @@ def top_pairs(
     highest: float = 1.0,
     use_int8: bool | None = None,
 ) -> list[ScoredPair]:
-    """Return the ``top`` pairs i < j with the largest product of row i with row j of ``others``, best first, ties by row.
+    """Return the ``top`` pairs i < j with the largest product of row i and row j of ``others``, best first, ties by row.
 
-    Int8 or float32 products find candidates, float64 ranks them.
+    Int8 or float32 products find candidates; float64 products rank them.
 
     Args:
         rows, others: (n, d) float32; ``None``: the rows themselves.
@@ -137,7 +137,7 @@ def top_pairs(
 
 
 def triangle_tiles(count: int) -> Iterator[tuple[slice, slice]]:
-    """Yield the tiles on and above the diagonal of ``count`` rows, by rows."""
+    """Yield the tiles on and above the diagonal of ``count`` rows, row by row."""
     parts = _parts(slice(0, count))
     for place, left in enumerate(parts):
         for right in parts[place:]:
@@ -179,8 +179,9 @@ class PairScan:
     def over(self, tiles: Iterable[tuple[T, T]]) -> Generator[tuple[T, T], None, None]:
         """Compare the rows ``left`` with the rows ``right`` of each tile; on diagonal tiles only earlier with later rows.
 
-        Each tile is multiplied by one thread: threads that share a product wait for each other, forty times as long if another program uses
-        one of two cores.
+        Each tile is multiplied by a single thread: threads that share a product wait for each other, which takes forty times as long if
+        another
+        program uses one of two cores.
 
         Args:
             tiles: slices or ascending row numbers, equal or all of ``left`` before all of ``right``.
@@ -275,13 +276,13 @@ def _numbers(at: At) -> np.ndarray:
 
 
 _MAX_TOP = 100_000
-_WHOLE = 1 << 28  # bytes up to which normalized rows are held in memory
+_WHOLE = 1 << 28  # maximum bytes of normalized rows kept in memory
 
 
 def paraphrase_mining(
     vectors: np.ndarray, top: int = 10, progress: Progress | None = None, *, use_int8: bool | None = None
 ) -> list[ScoredPair]:
-    """Return the ``top`` pairs of different rows with the largest cosine, best first, ties by row. Every pair is compared.
+    """Return the ``top`` pairs of distinct rows with the largest cosine, best first, ties by row. All pairs are compared.
 
     Args:
         vectors: (n, d), of any length.
@@ -311,7 +312,7 @@ def require_top(top: int) -> None:
 
 
 MAX_ROWS_BY_SIMILARITY = 50_000
-"""Comparing all their pairs by the Manhattan distance of 384 components takes some ten minutes."""
+"""Comparing all pairs of this many rows by the Manhattan distance in 384 dimensions takes about ten minutes."""
 _HEIGHT, _WIDTH = 256, 4_096
 
 
@@ -356,17 +357,17 @@ def paraphrase_mining_by(vectors: np.ndarray, name: str, top: int = 10, progress
 
 
 EXACT_BELOW = 200_000
-"""Fewer rows are mined exactly unless otherwise requested."""
+"""Fewer rows are mined exactly by default."""
 _LISTS_PER_ROW = 4
-_TRAINING_ROWS = 48  # per list
+_TRAINING_ROWS = 48  # training rows per list
 _BLOCK = 8192
-_SAMPLE, _NEAR, _PAIRS = 1000, 4, 1000  # sampled rows, neighbors of each, and pairs that recall is measured on
+_SAMPLE, _NEAR, _PAIRS = 1000, 4, 1000  # sampled rows, neighbors per row, and pairs used to measure recall
 _SEED = 12
 
 
 @dataclass(frozen=True)
 class PairRecall:
-    """Share of the pairs of exact search that share a list.
+    """Measured recall of approximate mining: the share of exact pairs whose rows share a list.
 
     Attributes:
         share: recall of ``pairs``, between 0 and 1.
@@ -383,7 +384,7 @@ class PairRecall:
 def approximate_paraphrase_mining(
     vectors: np.ndarray, top: int = 10, progress: Progress | None = None
 ) -> tuple[list[ScoredPair], PairRecall]:
-    """Find most of the pairs of :func:`paraphrase_mining`, and measure how many such pairs are found.
+    """Find most of the pairs of :func:`paraphrase_mining`, and measure the recall.
 
     Rows are assigned to about √n lists, each to the few lists with the nearest centroids (an inverted file; Jégou, Douze & Schmid 2011),
     and the pairs within each list are compared exactly. A pair is missed only if its rows share no list.
@@ -455,7 +456,7 @@ def _recall(rows: UnitRows, lists: np.ndarray, progress: Progress) -> PairRecall
         progress(min(start + _BLOCK, len(rows)) * len(sample), len(rows) * len(sample))
     a, b, score = np.repeat(sample, k), others.numpy().ravel(), cosines.numpy().ravel()
     a, b = np.minimum(a, b), np.maximum(a, b)
-    once = np.unique((a * len(rows) + b)[a != b], return_index=True)[1]  # each of two rows may be near the other
+    once = np.unique((a * len(rows) + b)[a != b], return_index=True)[1]  # each of two rows may be a neighbor of the other
     a, b, score = (column[a != b][once] for column in (a, b, score))
     closest = np.argsort(-score, kind="stable")[:_PAIRS]
     a, b, score = a[closest], b[closest], score[closest]

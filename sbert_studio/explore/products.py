@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 _BLOCK = 8192
 _STEPS = 127
-_MAX_SPREAD = 9.0  # largest component of a unit vector, times √d, from which on a rotation pays
+_MAX_SPREAD = 9.0  # minimum of √d times the largest component of a unit vector for which rotation pays off
 _SEED = 12
 
 At = slice | np.ndarray
-"""Which rows: a slice, or their numbers (m,)."""
+"""Row selection: a slice, or row numbers (m,)."""
 
 
 class RowSource(Protocol):
-    """(n, d) float32 rows, requested in parts; arrays qualify."""
+    """(n, d) float32 rows, requested in parts; implemented by arrays."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -67,23 +67,23 @@ class Float32Products:
         """Return (l, r) products, owned by the caller."""
         import torch
 
-        # Torch, since NumPy's threads would compete with those that scan the products.
+        # Use torch, because NumPy's threads would compete with those that scan the products.
         return torch.from_numpy(self._rows[left]) @ torch.from_numpy(self._others[right]).T
 
     def least(self, product: float) -> float:
-        """Return the smallest cell of a pair whose product is at least ``product``."""
+        """Return the minimum cell value of a pair whose product is at least ``product``."""
         return product - self._margin
 
     def surely(self, cell: float) -> float:
-        """Return a lower bound of the product of a pair with such a cell."""
+        """Return a lower bound of the product of a pair with this cell value."""
         return cell - self._margin
 
 
 class Int8Products:
     """Products in int8, about nine times as fast with VNNI.
 
-    If few components are much larger than all others, both sides are rotated randomly first, which keeps all products and evens out the
-    components.
+    If a few components are much larger than all others, both sides are first rotated randomly, which preserves all products and evens out
+    the components.
 
     Args:
         rows, others: as for :class:`Float32Products`; may be the same object.
@@ -123,11 +123,11 @@ class Int8Products:
         return torch._int_mm(self._q[left], self._r[right].T)
 
     def least(self, product: float) -> float:
-        """Return the smallest cell of a pair whose product is at least ``product``."""
+        """Return the minimum cell value of a pair whose product is at least ``product``."""
         return math.floor((product - self._error) / (self._s * self._t))
 
     def surely(self, cell: float) -> float:
-        """Return a lower bound of the product of a pair with such a cell."""
+        """Return a lower bound of the product of a pair with this cell value."""
         return cell * self._s * self._t - self._error
 
 
@@ -160,14 +160,14 @@ def int8_is_fast() -> bool:
     return hasattr(torch, "_int_mm") and bool(torch.cpu._is_vnni_supported())
 
 
-_CELLS = 4_000_000  # of a block of products: 16 MB
+_CELLS = 4_000_000  # cells per block of products: 16 MB
 
 
 def upper_blocks(rows: np.ndarray, others: np.ndarray | None = None) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield the products of row i with row j for all i < j, as blocks of whole rows.
+    """Yield the products of row i with row j for all i < j, in blocks of whole rows.
 
     Args:
-        others: (n, d), multiplied with the rows instead of themselves.
+        others: (n, d), multiplied with the rows instead of the rows themselves.
 
     Yields:
         (start, products): ``products[i, j]`` is that of rows ``start + i`` and ``start + j``; cells with j ≤ i are -inf.

@@ -1,4 +1,4 @@
-"""Two- and three-dimensional projections of a corpus: compute, store, and place new points."""
+"""Two- and three-dimensional projections of a corpus: compute and store them, and place new points."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from .umap import NeighborGraphCache
 
 
-_MAX_NEW = 0.1  # share of new points; with more, the map is drawn again
-_RATE = 0.25  # learning rate of UMAP's transform
+_MAX_NEW = 0.1  # maximum share of new points; with more, the map is recomputed
+_RATE = 0.25  # learning rate, as in UMAP's transform
 _EPOCH_SHARE = 0.5
-_SAME = 1e-3  # distance below which a point is a copy
+_SAME = 1e-3  # distance below which a point counts as a copy
 _QUERY_BLOCK = 1024
 
 
@@ -53,7 +53,7 @@ class PlacedPoints:
     """A map with new points.
 
     Attributes:
-        xy: (n, d) float32.
+        xy: (n, 2) or (n, 3) float32.
         new: (m,) rows of the new points.
         near, weights: (m, k) earlier rows near each new point, and their weights.
     """
@@ -65,7 +65,7 @@ class PlacedPoints:
 
 
 def match_earlier_rows(texts: Sequence[str], earlier: Sequence[str]) -> np.ndarray | None:
-    """Return the earlier row of each text, (n,), -1 for new ones.
+    """Return the earlier row of each text, (n,), -1 for new texts.
 
     ``None`` if an earlier text is missing, no text is new, or more than a tenth are.
     """
@@ -145,10 +145,10 @@ _POLL_SECONDS = 0.2
 def umap_learn_layout(
     vectors: np.ndarray, cache: Path, settings: LayoutSettings, *, start: np.ndarray | None = None, progress: Progress | None = None
 ) -> np.ndarray:
-    """Return a layout by ``umap.UMAP``, stoppable between epochs; arguments and result as for :func:`~.umap.umap_layout`.
+    """Compute a layout with ``umap.UMAP``, stoppable between epochs; arguments and result as in :func:`~.umap.umap_layout`.
 
     Args:
-        start: (n, dimensions) initial layout; spectral if not given.
+        start: (n, dimensions) initial layout; spectral by default.
     """
     dimensions, seed = settings.dimensions, settings.seed
     space = metric_space(vectors, settings.metric)
@@ -170,7 +170,7 @@ def umap_learn_layout(
 
         def fit() -> np.ndarray:
             with _release_progress_bars(), warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # about umap-learn's fallbacks
+                warnings.simplefilter("ignore")  # warnings about umap-learn's fallbacks
                 checkpoint()
                 return np.asarray(
                     UMAP(
@@ -199,7 +199,7 @@ def _release_progress_bars() -> Iterator[None]:
     except BaseException:
         from tqdm import tqdm
 
-        with contextlib.suppress(RuntimeError):  # this thread does not hold it, or no longer
+        with contextlib.suppress(RuntimeError):  # this thread does not (or no longer) hold it
             while True:
                 tqdm.get_lock().release()
         raise
@@ -224,7 +224,7 @@ LAYOUTS = ("studio", "umap-learn")
 
 @dataclass(frozen=True)
 class ProjectionParams(KeyedSettings):
-    """Projection parameters, checked against their bounds."""
+    """Projection parameters, validated against their bounds."""
 
     dimensions: int = setting(2, "2 draws a flat map, 3 a cloud that can be rotated", min=2, max=3, step=1)
     n_neighbors: int = setting(15, "few neighbours show local detail, many the global structure", min=2, max=200, step=1)
@@ -263,7 +263,7 @@ def project(
     start: Projection | None = None,
     graphs: NeighborGraphCache | None = None,
 ) -> Projection:
-    """Project vectors by UMAP, or load the cached projection.
+    """Project vectors with UMAP, or load the cached projection.
 
     A map with non-default neighbors or minimum distance starts from the default map, so that moving a slider changes the same map, and
     equal settings give equal maps. umap-learn always starts from its own initialization.
@@ -298,10 +298,10 @@ def project(
 
 
 def projection_key(key_base: str, params: ProjectionParams) -> str:
-    """Return the cache key of the map of these vectors."""
+    """Return the cache key of a map."""
     return f"{key_base}-{params.key}-{umap.METHOD}"
 
 
 def warm_up(workspace: Workspace) -> None:
-    """Compile the layout kernels ahead of the first map, in a background thread."""
+    """Compile the layout kernels in a background thread before the first map is drawn."""
     umap.warm_up(workspace.cache("numba"))

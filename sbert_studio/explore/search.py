@@ -1,4 +1,4 @@
-"""Nearest-neighbor search by cosine, dot product or distance: exact, or through an index of a large corpus."""
+"""Nearest-neighbor search by cosine, dot product or distance: exact, or with an index for large corpora."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ def require_positive(k: int) -> int:
     return k
 
 
-_MARGIN = 3e-5  # bound of the float32 error of a product of rows whose length is within _UNIT of one
+_MARGIN = 3e-5  # upper bound of the float32 error of a product of rows whose length is within _UNIT of one
 _UNIT = 5e-6
-_CELLS = 4_000_000  # of a block of products: 16 MB
+_CELLS = 4_000_000  # cells per block of products: 16 MB
 _BLOCK = 16_384
-_GROUP = 64  # neighboring products, of which the largest is compared first
-_SPARSE = 8  # if fewer than one row in so many is searched, only these rows are read
+_GROUP = 64  # adjacent products, whose maximum is compared first
+_SPARSE = 8  # if fewer than one in this many rows is searched, only these rows are read
 
 
 class ExactSearch:
@@ -77,14 +77,14 @@ class ExactSearch:
 
     @property
     def bytes(self) -> int:
-        """Memory held besides the vectors."""
+        """Memory used in addition to the vectors."""
         return 0 if self._scale is None else int(self._scale.nbytes)
 
     def search(self, queries: np.ndarray, k: int, row_ids: np.ndarray | None = None) -> list[list[Hit]]:
         """Return the ``k`` most similar rows for each of (q, d) queries, best first, ties by row.
 
         Args:
-            row_ids: int64 rows to search, without repetition; all if not given.
+            row_ids: int64 rows to search, without duplicates; all by default.
 
         Raises:
             StudioError: ``k`` is below one.
@@ -99,7 +99,7 @@ class ExactSearch:
         return found
 
     def rank(self, query: np.ndarray, rows: np.ndarray, k: int) -> list[Hit]:
-        """Return the best ``k`` of some rows, ranked in float64."""
+        """Return the best ``k`` of the given rows, ranked in float64."""
         scores = exact_products(self.vectors, rows, np.zeros(len(rows), np.int64), others=query[None])
         return to_hits(rows, scores, k)
 
@@ -134,7 +134,7 @@ class ExactSearch:
             absent[row_ids] = False
         for start in range(0, len(self), height):
             part = slice(start, start + height)
-            # For one query a product of matrix and vector, which reads the rows once and by all cores.
+            # For a single query, use a matrix-vector product, which reads the rows once with all cores.
             block = self.vectors[part]
             products = self._scaled((block @ queries[0])[None] if len(queries) == 1 else queries @ block.T, part)
             if absent is not None:
@@ -188,7 +188,7 @@ class ExactSimilaritySearch(ExactSearch):
         return [self.rank(query, rows, k) for query in np.asarray(queries)]
 
     def rank(self, query: np.ndarray, rows: np.ndarray, k: int) -> list[Hit]:
-        """Return the best ``k`` of some ascending rows."""
+        """Return the best ``k`` of the given rows, in ascending order."""
         found, scores = np.empty(0, np.int64), np.empty(0)
         for start in range(0, len(rows), _BLOCK) if k else ():
             checkpoint()
@@ -201,7 +201,7 @@ class ExactSimilaritySearch(ExactSearch):
 
 
 LARGE = 50_000
-"""From this number of rows on, search uses an index once it is built."""
+"""Number of rows from which search uses an index, once it is built."""
 
 
 @dataclass(frozen=True)
@@ -213,11 +213,11 @@ class SearchHits:
 
 
 class SemanticIndex:
-    """Search over vectors in place.
+    """Search index over vectors, which are not copied.
 
     Args:
-        vectors: (n, d) float32, of any length; not copied, may be memory-mapped.
-        approximate: their index; may be set later. Cosine only.
+        vectors: (n, d) float32, of any length; may be memory-mapped.
+        approximate: their approximate index; may be set later. Cosine only.
         by: one of :data:`~sbert_studio.models.similarity.SIMILARITIES`.
     """
 
@@ -242,7 +242,7 @@ class SemanticIndex:
         return (0 if estimate_bytes(vectors) else int(vectors.nbytes)) + (len(self) * vectors.shape[1] if self.approximate else 0)
 
     def find(self, query: np.ndarray, k: int = 10, row_ids: np.ndarray | None = None) -> SearchHits:
-        """Return about the ``k`` nearest rows of a (d,) vector through the index, or exactly without an index or with ``row_ids``.
+        """Return approximately the ``k`` nearest rows of a (d,) vector, or exactly without an index or with ``row_ids``.
 
         Raises:
             StudioError: ``k`` is below one.
@@ -255,7 +255,7 @@ class SemanticIndex:
         return SearchHits(index.search(self.exact, query, k, reach.probes), reach.recall)
 
     def search(self, query: np.ndarray, k: int = 10, row_ids: np.ndarray | None = None) -> list[Hit]:
-        """Return the ``k`` most similar rows of a (d,) vector, exactly; see :meth:`ExactSearch.search`."""
+        """Return the exact ``k`` most similar rows of a (d,) vector; see :meth:`ExactSearch.search`."""
         return self.search_many(query[None], k, row_ids)[0]
 
     def search_many(self, queries: np.ndarray, k: int = 10, row_ids: np.ndarray | None = None) -> list[list[Hit]]:

@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 _BLOCK = 16_384
 _QUERY_BLOCK = 4096
-_EXACT_ROWS = 20_000  # larger corpora are searched through an inverted file
-_LISTS = 4  # times √n
-_PROBES = 8  # lists at first; doubled until the recall is reached
-_SAMPLE = 256  # rows that the recall is measured on
+_EXACT_ROWS = 20_000  # larger corpora are searched with an inverted file
+_LISTS = 4  # number of lists, as a multiple of √n
+_PROBES = 8  # initial number of probed lists; doubled until the recall is achieved
+_SAMPLE = 256  # rows used to measure the recall
 _RECALL = 0.98
-_TRAINING_ROWS = 64  # per list
+_TRAINING_ROWS = 64  # training rows per list
 
 
 def principal_components(vectors: np.ndarray, count: int) -> np.ndarray:
@@ -69,7 +69,7 @@ def nearest_neighbors(points: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarra
 def approximate_neighbors(points: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, float]:
     """Return :func:`nearest_neighbors` and the measured recall: exact up to 20,000 rows, otherwise at least 0.98.
 
-    Large inputs use a FAISS inverted file; the number of probed lists is doubled until a sample reaches the recall.
+    Large inputs use a FAISS inverted file; the number of probed lists is doubled until the recall is achieved on a sample.
     """
     import faiss
 
@@ -120,7 +120,7 @@ def _self_first(squares: np.ndarray, rows: np.ndarray, start: int) -> tuple[np.n
 
 
 COMPONENTS = 50
-"""Dimensions in which neighbors are searched."""
+"""Number of principal components used for the neighbor search."""
 _CACHED_COUNTS = 32, 100  # neighbors in a cached graph: enough for common settings, and for the page's slider
 _BUDGET = 64 << 20
 
@@ -153,12 +153,12 @@ def build_neighbor_graph(vectors: np.ndarray, metric: str, count: int) -> Neighb
 
 
 def metric_space(vectors: np.ndarray, metric: str) -> np.ndarray:
-    """Return float32 vectors whose Euclidean distances rank like the metric, ``cosine`` or ``euclidean``."""
+    """Return float32 vectors whose Euclidean distances induce the same ranking as the metric, ``cosine`` or ``euclidean``."""
     return unit(vectors) if metric == "cosine" else np.ascontiguousarray(vectors, np.float32)
 
 
 NeighborProvider = Callable[[int], NeighborGraph]
-"""Number of neighbors → a graph of at least as many."""
+"""Maps a number of neighbors to a graph with at least as many."""
 
 
 class NeighborGraphCache:
@@ -185,7 +185,7 @@ class NeighborGraphCache:
 
 
 def load_kernels(cache: Path) -> Any:
-    """Return the module of the compiled kernels, with numba's cache beside it or in ``cache``."""
+    """Import the module of the compiled kernels, with numba's cache next to it or in ``cache``."""
     configure_numba_cache(cache)
     from . import umap_kernels
 
@@ -193,7 +193,7 @@ def load_kernels(cache: Path) -> Any:
 
 
 def configure_numba_cache(cache: Path, *packages: str) -> None:
-    """Let numba cache compiled code beside its source, here and in ``packages``, or in ``cache`` if that is not writable.
+    """Let numba cache compiled code of this package and ``packages`` next to the source, or in ``cache`` if that is not writable.
 
     Must be called before the compiled functions are imported.
     """
@@ -231,15 +231,15 @@ def _ignore_cache_errors() -> None:
     IndexDataCacheFile.load, IndexDataCacheFile.save = load_or_none, save_or_not
 
 
-SHIFT = 17  # keeps a float's exponent and 6 bits of its fraction: 64 steps an octave, within 0.6 % of the curve
-_NEAREST, _FARTHEST = 2.0**-24, 2.0**24  # squares of distances
+SHIFT = 17  # keeps a float's exponent and 6 bits of its fraction: 64 steps per octave, within 0.6 % of the curve
+_NEAREST, _FARTHEST = 2.0**-24, 2.0**24  # squared distances
 _SPREAD = 1.0
 _MIN_SQUARE = 0.001  # keeps repulsion finite
 
 
 @dataclass(frozen=True)
 class ForceTables:
-    """(s,) float32 forces over the squared distance, starting at the one with leading bits ``lowest``."""
+    """(s,) float32 forces indexed by the squared distance, starting at the one with leading bits ``lowest``."""
 
     pull: np.ndarray
     push: np.ndarray
@@ -248,7 +248,7 @@ class ForceTables:
 
 @lru_cache(maxsize=64)
 def fit_curve(min_dist: float) -> tuple[float, float]:
-    """Return a, b of 1 / (1 + a·d^2b) fitted to a curve that is 1 up to ``min_dist`` and decays exponentially beyond."""
+    """Fit a, b of 1 / (1 + a·d^2b) to a curve that is 1 up to ``min_dist`` and decays exponentially beyond."""
     from scipy.optimize import curve_fit
 
     along = np.linspace(0, 3 * _SPREAD, 300)
@@ -259,7 +259,7 @@ def fit_curve(min_dist: float) -> tuple[float, float]:
 
 @lru_cache(maxsize=64)
 def force_tables(min_dist: float) -> ForceTables:
-    """Tabulate the gradients of the cross-entropy (appendix C of the paper), at the middle of each step; coinciding points do not repel."""
+    """Tabulate the gradients of the cross-entropy (appendix C of the paper) at the middle of each step; identical points do not repel."""
     a, b = fit_curve(min_dist)
     lowest, highest = (int(np.float32(square).view(np.int32)) >> SHIFT for square in (_NEAREST, _FARTHEST))
     bits = (np.arange(lowest, highest + 1, dtype=np.int64) << SHIFT) + (1 << (SHIFT - 1))
@@ -270,7 +270,7 @@ def force_tables(min_dist: float) -> ForceTables:
     return ForceTables(pull.astype(np.float32), push.astype(np.float32), lowest)
 
 
-_BLOCK_ROWS, _MAX_BLOCKS = 1000, 16  # by the rows alone, so that results do not depend on the number of processors
+_BLOCK_ROWS, _MAX_BLOCKS = 1000, 16  # depends only on the rows, so that results do not depend on the number of CPUs
 _PROGRESS_SECONDS = 0.2
 
 
@@ -290,7 +290,7 @@ def optimize_layout(
 
     Args:
         positions: (n, d) initial positions.
-        graph: (n, n); edges too weak to be sampled once are left out.
+        graph: (n, n); edges too weak to be sampled once are ignored.
         rate: initial learning rate; decays to 0.
         seed: negative for a random layout.
         first: rows before it are fixed.
@@ -359,12 +359,12 @@ def fuzzy_union(rows: np.ndarray, distances: np.ndarray, cache: Path) -> csr_mat
     return (directed + back - directed.multiply(back)).tocsr()
 
 
-METHOD = 2  # version of the layout, part of the keys of cached maps
+METHOD = 2  # version of the layout, part of the cache keys of maps
 MIN_ROWS = 12  # fewer rows are laid out by principal components
 LARGE_ROWS = 20_000  # more rows need fewer epochs
 EPOCHS, LARGE_EPOCHS = 300, 200
 _RESUME_RATE = 0.5  # learning rate and share of the epochs of a layout that starts from another
-_SIDE, _NOISE = 10.0, 1e-3  # of the initial square
+_SIDE, _NOISE = 10.0, 1e-3  # side length and noise of the initial square
 
 
 @dataclass(frozen=True)
@@ -395,12 +395,12 @@ def umap_layout(
 ) -> np.ndarray:
     """Return coordinates, (n, dimensions) float32, finite.
 
-    Fewer than 12 rows are laid out by principal components, coinciding rows at the origin.
+    Fewer than 12 rows are laid out by principal components, with identical rows at the origin.
 
     Args:
         vectors: (n, d).
         cache: folder for compiled code if the package is not writable.
-        start: (n, dimensions) initial layout; principal components if not given.
+        start: (n, dimensions) initial layout; principal components by default.
         near: provider of cached neighbors.
     """
     rows, dimensions, seed = len(vectors), settings.dimensions, settings.seed

@@ -11,18 +11,18 @@ import numpy as np
 from numba import njit
 
 _compiled: Any = njit(nogil=True, fastmath=True, cache=True)
-_NEGATIVES = 5  # random points that push for each neighbor that pulls
-_FARTHEST = np.float32(4)  # no coordinate moves further at once
+_NEGATIVES = 5  # negative samples per positive edge
+_FARTHEST = np.float32(4)  # maximum change of a coordinate per update
 _TRIES = 64
 _EXACT = 1e-5
-_LEAST_WIDTH = 1e-3  # of the mean distance
+_LEAST_WIDTH = 1e-3  # minimum bandwidth as a share of the mean distance
 
 
 @_compiled  # type: ignore[untyped-decorator]
 def smooth_distances(distances: Any, widths: Any, nearest: Any) -> None:
     """Compute ``nearest`` (distance to the nearest other row) and ``widths`` (bandwidths at which memberships sum to log2 k).
 
-    Equations 3 and 4 of the paper; (n, k) float32 in, (n,) float32 each out.
+    Equations 3 and 4 of the paper; input (n, k) float32, output (n,) float32 each.
     """
     rows, k = distances.shape
     target = np.log2(np.float64(k))
@@ -59,14 +59,16 @@ def smooth_distances(distances: Any, widths: Any, nearest: Any) -> None:
 def run_epoch(positions: Any, before: Any, span: Any, edges: Any, forces: Any, rate: Any, number: int, seed: Any) -> None:
     """Run one epoch for the rows ``span[0]`` to ``span[1]``: attract due neighbors, repel random rows.
 
-    Rows of this block are read at their current position and all others at that of the epoch's start, so that blocks run in parallel with
-    a result independent of their order.
+    Rows of this block are read at their current position and all others at their position at the start of the epoch, so that blocks run in
+    parallel with a result independent of their order.
 
     Args:
         positions, before: (n, d) float32; the rows of the span are written to ``positions``.
         edges: the graph in CSR form: row starts, which rows attract, every how many epochs, and when next.
-        forces: attraction and repulsion over the squared distance, indexed by its bits ``>> shift`` less the lowest; the shift; the lowest.
-        rate: learning rate; number: of the epoch; seed: of the random rows.
+        forces: attraction and repulsion by squared distance, indexed by its bits ``>> shift`` minus the lowest; the shift; the lowest.
+        rate: learning rate.
+        number: number of the epoch.
+        seed: seed of the random rows.
     """
     (first, last), (starts, others, period, due), (pull, push, shift, lowest) = span, edges, forces
     rows, axes = positions.shape

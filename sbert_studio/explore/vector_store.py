@@ -1,4 +1,4 @@
-"""Cache of embeddings on disk, memory-mapped, keyed by text digest and model fingerprint."""
+"""Cache of embeddings on disk, memory-mapped and keyed by text digest and model fingerprint."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _STALE = 24 * 3600  # seconds after which an unfinished file is deleted
 
 
 def load_array(path: Path, shape: tuple[int, ...] | None, dtype: DTypeLike = np.float32, *, mapped: bool = False) -> np.ndarray | None:
-    """Return the array in ``path``, read-only, or ``None`` if it is missing, damaged, or of another shape or type.
+    """Return the array in ``path``, read-only, or ``None`` if it is missing, damaged, or has another shape or type.
 
     The digest is verified once per process and file version.
 
@@ -63,7 +63,7 @@ def store_array(path: Path, array: np.ndarray) -> bool:
     """Write ``array`` atomically with its digest.
 
     Returns:
-        True if it was written; a full disk only means that it is computed again.
+        True if it was written. A full disk is not an error: the array is computed again next time.
     """
     try:
         with atomic_file(path) as part, part.open("w+b") as target:
@@ -76,7 +76,7 @@ def store_array(path: Path, array: np.ndarray) -> bool:
 
 
 def append_digest(target: BinaryIO) -> None:
-    """Append to an open file the digest of its content."""
+    """Append the digest of an open file's content to the file."""
     target.flush()
     target.seek(0)
     target.write(_MARK + _digest(target))
@@ -118,7 +118,7 @@ def _digest(source: BinaryIO, length: int | None = None) -> bytes:
 
 
 def mark_used(path: Path) -> None:
-    """Update the file's time, by which the least recently used are evicted."""
+    """Update the modification time of the file, which determines the least recently used files."""
     with contextlib.suppress(OSError):
         os.utime(path)
         state = path.stat()
@@ -126,7 +126,7 @@ def mark_used(path: Path) -> None:
 
 
 def latest_files(folder: Path, pattern: str) -> list[Path]:
-    """Return the visible files of ``folder`` that match, the last used first."""
+    """Return the visible files of ``folder`` that match, most recently used first."""
     ages = []
     for path in folder.glob(pattern):
         with contextlib.suppress(OSError):
@@ -189,7 +189,7 @@ def find_keys(wanted: np.ndarray, have: np.ndarray) -> np.ndarray:
 
 
 class TextKeys:
-    """Text keys of corpora on disk, by corpus digest."""
+    """Text keys of corpora, stored on disk by corpus digest."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
@@ -210,7 +210,7 @@ class TextKeys:
             self.get(texts, digest)
 
     def load(self, digest: str) -> np.ndarray | None:
-        """Return the keys of a known corpus if they are still on disk."""
+        """Return the keys of a known corpus, or None if they are no longer on disk."""
         with contextlib.suppress(ValueError):
             return load_array(self._path(digest), None, KEY, mapped=True)
         return None
@@ -220,7 +220,7 @@ class TextKeys:
 
 
 _VECTOR_BYTES = 8 << 30
-_MAX_OTHER_FILES = 8  # last used corpora that are searched for known texts
+_MAX_OTHER_FILES = 8  # number of recently used corpora searched for known texts
 
 
 class VectorStore:

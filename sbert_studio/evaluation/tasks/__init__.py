@@ -1,4 +1,4 @@
-"""Evaluation tasks; every module of this folder is imported, so that adding a task is adding a file."""
+"""Evaluation tasks. All modules of this folder are imported, so a new task is a new file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TASKS: dict[str, Task] = {
 }
 TASKS: tuple[str, ...] = tuple(_TASKS)
 SCORED_KINDS: tuple[Kind, ...] = tuple(kind for kind in KINDS if any(task.fits(DataShape(kind, 2)) for task in _TASKS.values()))
-"""Kinds of examples that have a default task; bare sentences have none."""
+"""Kinds of examples with a default task; unlabelled sentences have none."""
 
 
 def all_tasks() -> tuple[Task, ...]:
@@ -33,10 +33,10 @@ def all_tasks() -> tuple[Task, ...]:
 
 
 def get_task(name: str) -> Task:
-    """Return the task named ``name``.
+    """Return the task called ``name``.
 
     Raises:
-        StudioError: there is none.
+        StudioError: it does not exist.
     """
     if name not in _TASKS:
         raise StudioError(_("there is no evaluation {name}", name=repr(name)), _("choose one of auto, {tasks}", tasks=", ".join(TASKS)))
@@ -44,7 +44,7 @@ def get_task(name: str) -> Task:
 
 
 def find_task(shape: DataShape) -> Task:
-    """Return the default task for such data.
+    """Return the default task for data of this shape.
 
     Raises:
         StudioError: the data are unlabelled sentences.
@@ -56,16 +56,16 @@ def find_task(shape: DataShape) -> Task:
 
 
 def task_kinds(name: str) -> tuple[Kind, ...]:
-    """Return the kinds of examples a task supports, the usual one first; empty for ``auto``.
+    """Return the kinds of examples that a task supports, the default first; empty for ``auto``.
 
     Raises:
-        StudioError: there is no such task.
+        StudioError: the task does not exist.
     """
     return () if name == "auto" else get_task(name).kinds
 
 
 def main_score(report: Report) -> tuple[str, float]:
-    """Return name and value of the main score of a report, which selects the best checkpoint."""
+    """Return name and value of the main score of a report, which is used to select the best checkpoint."""
     if report.task not in _TASKS:
         raise StudioError(_("a report of {task} has no main score", task=repr(report.task)), _("known: {tasks}", tasks=", ".join(TASKS)))
     path = _TASKS[report.task].main_path(report.scores)

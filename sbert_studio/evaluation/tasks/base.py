@@ -1,4 +1,4 @@
-"""Base classes of evaluation tasks: the data they need, the models they fit, and their main score."""
+"""Base classes of evaluation tasks: required data, supported models, and the main score."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def class_roles(table: Table) -> ClassRoles:
 
 
 def class_roles_from(roles: Roles) -> ClassRoles | None:
-    """Return the text and class columns that known roles name, or ``None``."""
+    """Return the text and class columns of known roles, or ``None``."""
     label = roles.target if roles.kind == "labelled_texts" else roles.group if roles.kind == "sentences" else None
     return None if label is None else ClassRoles(roles.texts[0], label)
 
@@ -76,7 +76,7 @@ def labelled_texts(table: Table, roles: ClassRoles) -> tuple[list[str], list[str
     """Return the texts, their classes, and a note on rows skipped for a blank text or class.
 
     Raises:
-        StudioError: fewer than two classes are left.
+        StudioError: fewer than two classes remain.
     """
     texts, labels, used = _class_columns(table, roles)
     rows = np.flatnonzero(used).tolist()
@@ -93,13 +93,13 @@ def _class_columns(table: Table, roles: ClassRoles) -> tuple[Sequence[str], list
 
 @dataclass(frozen=True)
 class DataShape:
-    """Properties that decide which task fits a data set by default.
+    """Properties that determine the default task for a dataset.
 
     Attributes:
         kind: kind of the examples.
         labels: number of classes.
         ordered: True if later classes mean more similar pairs.
-        classed: True if unlabelled sentences have a class column beside them.
+        classed: True if unlabelled sentences come with a class column.
         gives: output of the model: a vector per text, a score per pair, or a class per pair.
     """
 
@@ -116,11 +116,11 @@ class TaskData:
 
     Attributes:
         examples: examples to evaluate on.
-        notes: messages on skipped rows.
+        notes: notes on skipped rows.
         account: use of every row.
         scale: for scored pairs, the scores of the least and the most similar pairs.
         reference: reference examples with known labels (see :attr:`Task.uses_known_rows`).
-        dev: examples on which settings are chosen, if given separately.
+        dev: examples for choosing settings, if given separately.
     """
 
     examples: Examples
@@ -146,21 +146,21 @@ class EncodedExamples:
 
 
 class Task(ABC):
-    """One way to evaluate a model.
+    """An evaluation task.
 
     Attributes:
         order: position in lists.
         title: display name; ``help`` is one sentence on what is measured.
-        kinds: supported kinds of examples, the usual one first.
-        main: path of the main score in a report's scores; for pair scorers its last step is below ``pair``.
+        kinds: supported kinds of examples, the default first.
+        main: path of the main score in a report's scores; for pair scorers, its last element is below ``pair``.
         lower_is_better: True if a smaller main score is better.
         needs_vectors: True if pair scorers cannot be evaluated.
         ranks_candidates: True if pair scorers with candidate vectors (poly-encoders) can be evaluated nevertheless.
         sorts_pairs: True if the task is for pair scorers that predict classes, not scores.
         pools: True if the literature also evaluates the rows of several files as one set ("all").
-        uses_reference: True if texts are compared with labelled reference texts when there are any.
+        uses_reference: True if texts are compared with labelled reference texts, if available.
         by_similarity: True if only the similarity of each pair matters (see :meth:`evaluate_similarities`).
-        learns: True if it trains on labelled rows when there are any (see :meth:`train_and_evaluate`).
+        learns: True if it trains on labelled rows, if available (see :meth:`train_and_evaluate`).
         reference_help: help text for such rows.
     """
 
@@ -182,11 +182,11 @@ class Task(ABC):
 
     @property
     def uses_known_rows(self) -> bool:
-        """True if labelled rows besides the evaluated ones are of use."""
+        """True if the task can use labelled rows in addition to the evaluated ones."""
         return self.learns or self.uses_reference
 
     def fits(self, shape: DataShape) -> bool:
-        """Return True if this is the default task for such data; no two tasks fit the same."""
+        """Return True if this is the default task for such data; there is at most one."""
         return False
 
     @abstractmethod
@@ -199,7 +199,7 @@ class Task(ABC):
         """
 
     def evaluate_similarities(self, targets: np.ndarray, values: Mapping[str, np.ndarray], by: str = "cosine") -> Report:
-        """Evaluate by (n,) targets and the similarities of each pair, for tasks with ``by_similarity``."""
+        """Evaluate the similarity of each pair against (n,) targets, for tasks with ``by_similarity``."""
         raise StudioError(
             _("{name} needs more than the similarity of two texts", name=self.name), "evaluate it on pairs with a score or a label"
         )
@@ -217,7 +217,7 @@ class Task(ABC):
         raise StudioError(_("{name} ranks no candidates", name=self.name), "evaluate the model on pairs with a score or a label")
 
     def pairs(self, examples: Examples) -> list[tuple[str, str]]:
-        """Return the text pairs that a pair scorer reads."""
+        """Return the text pairs that a pair scorer has to score."""
         return list(zip(examples.texts[0], examples.texts[1], strict=True))
 
     def main_path(self, scores: Mapping[str, Any]) -> tuple[str, ...]:
@@ -227,7 +227,7 @@ class Task(ABC):
         return (str(scores[SIMILARITY_KEY]), self.main[-1]) if SIMILARITY_KEY in scores else self.main
 
     def averaged(self, scores: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the scores that are averaged over files, nested as in a report: the main score."""
+        """Return the scores to average over files, nested as in a report: the main score."""
         path = self.main_path(scores)
         return dict(reduce(lambda value, step: {step: value}, reversed(path), reduce(getitem, path, scores)))
 
@@ -252,7 +252,7 @@ class Task(ABC):
         """Check that the output of a pair scorer fits the task.
 
         Raises:
-            StudioError: the model predicts classes where a score is needed, or a score where classes are, or the task needs vectors.
+            StudioError: the model predicts classes instead of a score or vice versa, or the task needs vectors.
         """
         self.require_pairs(model)
         if model.labels > 1 and not self.sorts_pairs:
@@ -264,10 +264,10 @@ class Task(ABC):
             raise StudioError("this model gives a pair one score and knows no classes", "choose the task sts or pairs")
 
     def require(self, roles: Roles) -> None:  # noqa: B027 (most tasks need nothing beyond their kinds)
-        """Check columns of a supported kind.
+        """Check that the columns are of a supported kind.
 
         Raises:
-            StudioError: they do not fit, such as labels without an order.
+            StudioError: they do not fit, for example labels without an order.
         """
 
     def read(self, table: Table, known_roles: Roles | ClassRoles | None = None) -> TaskData:
@@ -318,7 +318,7 @@ def require_order(roles: Roles) -> None:
     """Check that labels have an order.
 
     Raises:
-        StudioError: a ranking cannot follow them.
+        StudioError: they have none, so that no ranking can be derived.
     """
     if roles.kind == "labelled_pairs" and not roles.ordered:
         raise StudioError(
@@ -330,7 +330,7 @@ TASK_REGISTRY: Registry[Task] = Registry("evaluation")
 
 
 class TextTask(Task):
-    """Task on texts with classes. Texts are encoded one by one, so that the model must return vectors."""
+    """Task on texts with classes. Texts are encoded one by one, so the model must return vectors."""
 
     kinds: ClassVar[tuple[Kind, ...]] = ("labelled_texts",)
     needs_vectors = True

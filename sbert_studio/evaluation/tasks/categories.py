@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from ...data.schema.roles import Roles
 
 
-_BLOCK = 4_000_000  # cells of a block of cosines: 16 MB
+_BLOCK = 4_000_000  # cells per block of cosines: 16 MB
 _MAX_PAIRS = 5
 _EXAMPLE_TEXTS = 2
-_MAX_CHARACTERS = 200  # of a text in a report
-_MAX_TEXTS = 20_000  # in a table; more change no figure that is reported
+_MAX_CHARACTERS = 200  # maximum length of a text in a report
+_MAX_TEXTS = 20_000  # per table; more do not change the reported figures
 _MINI_BATCH_ROWS = 50_000  # full k-means would take minutes
 
 
@@ -39,7 +39,7 @@ class ReferenceTexts:
 
     Attributes:
         vectors: (n, d).
-        labels, texts: their categories and the texts.
+        labels, texts: the categories and the texts.
     """
 
     vectors: np.ndarray
@@ -52,9 +52,11 @@ def evaluate_categories(
 ) -> Report:
     """Compute nearest-neighbor and nearest-centroid accuracy by cosine, and the V-measure of a clustering.
 
-    The nearest neighbor is searched in ``reference``, or among all other evaluated texts without it; texts equal up to case and spaces are
-    skipped. Ties count as errors, so that collapsed vectors score 0, as do texts that are alone in their category. A centroid is the mean
-    of the normalized vectors of a category without the text itself. The V-measure (Rosenberg and Hirschberg 2007) is that of k-means on
+    The nearest neighbor is searched in ``reference`` or, without it, among all other evaluated texts; texts equal up to case and spaces are
+    skipped. Ties count as errors, so that collapsed vectors score 0, as do texts that are the only ones of their category. A centroid is
+    the
+    mean of the normalized vectors of a category without the text itself. The V-measure (Rosenberg and Hirschberg 2007) is that of k-means
+    on
     the evaluated texts.
 
     Args:
@@ -86,13 +88,13 @@ def evaluate_categories(
     }
     if scores["classes"] > 1:
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="Number of distinct clusters")  # vectors that coincide
+            warnings.filterwarnings("ignore", message="Number of distinct clusters")  # identical vectors
             scores["v_measure"] = evaluate_clustering(vectors, labels).scores["v_measure"]
     return Report("categories", len(truth), scores, resampled=drawn, answers=predictions_from_class_ids(found, truth, names))
 
 
 def nearest_categories(vectors: np.ndarray, labels: Sequence[str], texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """Return each text's category and that of its nearest neighbor, by the rules of :func:`evaluate_categories`.
+    """Return the category of each text and of its nearest neighbor, by the rules of :func:`evaluate_categories`.
 
     Returns:
         Both as (n,) int64 ids (-1: no category or no neighbor), and the category names.
@@ -232,7 +234,7 @@ def _entropy(sizes: np.ndarray) -> np.ndarray:
 
 @TASK_REGISTRY.register("categories")
 class CategoryTask(TextTask):
-    """Category of the nearest neighbor."""
+    """Nearest-neighbor classification."""
 
     order = 6
     title = "Labelled texts: nearest neighbor"
@@ -280,7 +282,7 @@ def _columns(encoded: EncodedExamples) -> tuple[np.ndarray, list[str], tuple[str
 
 @TASK_REGISTRY.register("clustering")
 class ClusteringTask(TextTask):
-    """K-means against the classes."""
+    """k-means clustering compared with the classes."""
 
     order = 8
     title = "Labelled texts: clustering"

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from ...data.loading.table import Table
 
 
-_MAX_ROWS = 5_000  # twelve million pairs; uniformity of a larger set is that of a sample
+_MAX_ROWS = 5_000  # twelve million pairs; larger sets are sampled
 _T = 2.0
-_BLOCK = 4_000_000  # cells of a block of cosines: 16 MB
+_BLOCK = 4_000_000  # cells per block of cosines: 16 MB
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ def evaluate_geometry(vectors: np.ndarray, pairs: tuple[np.ndarray, np.ndarray] 
     """Compute anisotropy, uniformity and, with pairs, alignment.
 
     Args:
-        vectors: (n, d), one of each distinct text.
-        pairs: (m, d) each, both sides of positive pairs, if there are any.
+        vectors: (n, d), one for each distinct text.
+        pairs: both sides of positive pairs, (m, d) each, if any.
 
     Returns:
         A ``geometry`` report: ``anisotropy`` with its 95 % bootstrap ``interval`` over texts, ``uniformity``, ``alignment`` with pairs,
@@ -103,7 +103,7 @@ def uniformity(vectors: np.ndarray, *, most: int = _MAX_ROWS, seed: int = 12) ->
 
     Args:
         vectors: (n, d), normalized here; zero rows are ignored.
-        most: above this number of rows, a sample of that size is used.
+        most: maximum number of rows; larger inputs are sampled.
         seed: seed of the sample.
 
     Raises:
@@ -131,7 +131,7 @@ def alignment(left: np.ndarray, right: np.ndarray) -> GeometrySample:
         left, right: (n, d) vectors of matching rows, normalized here; pairs with a zero row are ignored.
 
     Raises:
-        StudioError: there is no pair.
+        StudioError: there are no pairs.
     """
     u, v = unit(left), unit(right)
     both = u.any(axis=1) & v.any(axis=1)
@@ -150,7 +150,7 @@ def _unit_rows(vectors: np.ndarray) -> np.ndarray:
 
 
 _POSITIVE_SCORE = 0.8
-"""From this score on, on the scale from 0 to 1, a pair counts as positive: 4 of 5, as in SimCSE (Gao et al. 2021)."""
+"""Minimum score of a positive pair, on a scale from 0 to 1: 4 of 5, as in SimCSE (Gao et al. 2021)."""
 
 
 @TASK_REGISTRY.register("geometry")

@@ -1,4 +1,4 @@
-"""Labelled pairs (paraphrase or not) by ranking and decision threshold, and triplets by accuracy (SBERT paper, section 4.4)."""
+"""Labelled pairs (paraphrase or not), evaluated by ranking and threshold, and triplets by accuracy (SBERT paper, section 4.4)."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def evaluate_pairs(left: np.ndarray, right: np.ndarray, labels: np.ndarray, by: 
 
     Returns:
         A ``pairs`` report: ``{average_precision, accuracy, threshold, f1, f1_threshold}`` for each similarity. Thresholds apply to the
-        similarity (negated distances); pairs at or above one are predicted as the same. They are chosen on the evaluated rows, which
-        slightly flatters accuracy and F1. ``interval`` is the 95 % bootstrap interval of the main average precision.
+        similarity (negated distances); pairs at or above one are predicted as the same. They are chosen on the evaluated rows, so
+        accuracy and F1 are slightly optimistic. ``interval`` is the 95 % bootstrap interval of the main average precision.
     """
     return evaluate_pair_similarities(similarities(left, right), labels, by)
 
@@ -48,7 +48,7 @@ def evaluate_labels(scores: np.ndarray, labels: np.ndarray) -> Report:
     """Compute average precision, best accuracy and best F1 of (n,) scores for 0/1 labels, each with its 95 % bootstrap interval.
 
     Returns:
-        A ``pairs`` report: ``pair`` holds :func:`threshold_scores` and ``intervals``; ``interval`` is that of the average precision.
+        A ``pairs`` report: ``pair`` contains :func:`threshold_scores` and ``intervals``; ``interval`` is that of the average precision.
     """
     drawn, decisions = bootstrap_average_precision(scores, labels), bootstrap_decisions(scores, labels)
     every = {"average_precision": drawn, "accuracy": decisions[:, 0], "f1": decisions[:, 1]}
@@ -60,13 +60,13 @@ def evaluate_labels(scores: np.ndarray, labels: np.ndarray) -> Report:
 def threshold_scores(scores: np.ndarray, labels: np.ndarray) -> dict[str, float]:
     """Compute average precision, and the best accuracy and F1 over all distinct thresholds.
 
-    Average precision is Σ (Rₖ − Rₖ₋₁) Pₖ over descending thresholds, ties taken together; 0 without a positive label.
+    Average precision is Σ (Rₖ − Rₖ₋₁) Pₖ over descending thresholds, with ties combined; 0 without a positive label.
     """
     order, last = _ranking(scores)
     truth = np.asarray(labels)[order] == 1
     hits, called, positives = np.cumsum(truth)[last], last + 1, int(truth.sum())
     recall = hits / positives if positives else np.zeros(len(last))
-    # From no pair called the same, before the first threshold, to all of them.
+    # From no pair predicted as the same, before the first threshold, to all pairs.
     right = np.concatenate([[0], 2 * hits - called]) + (len(truth) - positives)
     f1 = 2 * hits / (called + positives)
     values = scores[order][last]
@@ -82,7 +82,7 @@ def threshold_scores(scores: np.ndarray, labels: np.ndarray) -> dict[str, float]
 
 
 def bootstrap_average_precision(scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return the average precision of (n,) scores in every resample, (resamples,); NaN if a resample has a single label."""
+    """Return the average precision of (n,) scores in every resample, (resamples,); NaN if a resample has only one label."""
 
     def average_precision(hits: np.ndarray, called: np.ndarray) -> np.ndarray:
         found = np.sum(np.diff(hits, prepend=0.0, axis=1) * hits / np.maximum(called, 1), axis=1)
@@ -92,7 +92,7 @@ def bootstrap_average_precision(scores: np.ndarray, labels: np.ndarray) -> np.nd
 
 
 def bootstrap_decisions(scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return the best accuracy and best F1 of (n,) scores in every resample, (resamples, 2), with thresholds chosen anew; NaN as above."""
+    """Return the best accuracy and F1 of (n,) scores in every resample, (resamples, 2), with new thresholds; NaN with only one label."""
 
     def best(hits: np.ndarray, called: np.ndarray) -> np.ndarray:
         positives, total = hits[:, -1:], called[:, -1]
@@ -117,7 +117,7 @@ def _bootstrap_thresholds(score: Callable[[np.ndarray, np.ndarray], np.ndarray],
 
 
 def _ranking(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the order of descending scores, and the last place of each run of equal scores."""
+    """Return the order of descending scores, and the last index of each run of equal scores."""
     order = np.argsort(-scores, kind="stable")
     return order, np.flatnonzero(np.diff(scores[order], append=-np.inf))
 
@@ -182,7 +182,7 @@ def evaluate_triplet_scores(scores: np.ndarray) -> Report:
     """Compute the share of triplets whose positive scores higher than each negative; ties count as errors.
 
     Args:
-        scores: (columns, n): of each anchor with its positive, then with its negatives.
+        scores: (columns, n): scores of each anchor with its positive, then with its negatives.
     """
     margins = scores[0] - scores[1:].max(axis=0)
     right = (margins > 0).astype(np.float64)
@@ -208,7 +208,7 @@ class TripletTask(Task):
         return evaluate_triplets(encoded.vectors[0], encoded.vectors[1], encoded.vectors[2:], by)
 
     def pairs(self, examples: Examples) -> list[tuple[str, str]]:
-        """Return each anchor with its positive, then each with its first negative, and so on."""
+        """Return all pairs of an anchor and its positive, then of an anchor and its first negative, and so on."""
         return [pair for column in examples.texts[1:] for pair in zip(examples.texts[0], column, strict=True)]
 
     def evaluate_pair_scores(self, examples: Examples, scores: np.ndarray, classes: tuple[str, ...]) -> Report:

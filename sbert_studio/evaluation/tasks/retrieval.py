@@ -1,4 +1,4 @@
-"""Retrieval: does each text find its own partner among all partners?"""
+"""Retrieval: rank the matching text of each query among all candidates."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from ...progress import Progress
 
 
-_BLOCK = 4_000_000  # cells of a block of scores: 16 MB
+_BLOCK = 4_000_000  # cells per block of scores: 16 MB
 _TOP = 10
 _CUTS = (1, 3, 5, 10)
 BlockScorer = Callable[[slice], np.ndarray]
-"""Some of the queries → their scores with every candidate, (queries, candidates)."""
+"""Maps some of the queries to their scores with every candidate, (queries, candidates)."""
 
 
 def evaluate_retrieval(
@@ -47,7 +47,7 @@ def evaluate_retrieval(
 
     Args:
         anchors, positives: (n, d) vectors of matching rows.
-        anchor_texts, positive_texts: the n texts; texts equal up to case and spaces are the same.
+        anchor_texts, positive_texts: the n texts; texts equal up to case and spaces count as the same.
         classes: (n,) class ids if all positives of a class are relevant for all its anchors.
         by: similarity function of the ranking.
 
@@ -73,7 +73,7 @@ def rank_candidates(
     positive_texts: Sequence[str],
     classes: np.ndarray | None = None,
 ) -> Report:
-    """Compute :func:`evaluate_retrieval` from any scores.
+    """Compute the metrics of :func:`evaluate_retrieval` from arbitrary scores.
 
     Args:
         scorer: maps the rows of the queries (anchors) and of the candidates (positives) to a block scorer.
@@ -161,7 +161,7 @@ class RetrievalTask(Task):
         """Read positive pairs; see :meth:`Task.read`.
 
         Raises:
-            StudioError: also if all rows have the same second text.
+            StudioError: see :meth:`Task.read`; also if all rows have the same second text.
         """
         rows = super().read(table, known_roles)
         if len(set(rows.examples.texts[1])) < 2:

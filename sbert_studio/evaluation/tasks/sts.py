@@ -48,7 +48,7 @@ def evaluate_scores(scores: np.ndarray, gold: np.ndarray) -> Report:
     """Compute Spearman, Pearson and mean squared error of (n,) scores with gold scores in 0..1, each with its 95 % bootstrap interval.
 
     Returns:
-        An ``sts`` report: ``pair`` holds all three and their ``intervals``; ``interval`` is that of Spearman's ρ.
+        An ``sts`` report: ``pair`` contains all three and their ``intervals``; ``interval`` is that of Spearman's ρ.
     """
     scores, gold = np.asarray(scores, np.float64), np.asarray(gold, np.float64)
     errors = (scores - gold) ** 2
@@ -84,14 +84,15 @@ def spearman(x: np.ndarray, y: np.ndarray) -> float:
 def bootstrap_spearman(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return Spearman's ρ of (n,) scores ``x`` with gold scores ``y`` in every resample, (resamples,).
 
-    NaN if the gold scores of a resample are constant, 0 if only ``x`` is. Rows are sorted once: the ranks of a resample are running sums of
+    NaN if the gold scores of a resample are constant, 0 if only ``x`` is. Rows are sorted once: the ranks of a resample are cumulative sums
+    of
     its counts over groups of equal values.
     """
     return bootstrap_scores(lambda counts: _weighted_pearson(_resampled_ranks(x, counts), _resampled_ranks(y, counts), counts), len(x))
 
 
 def bootstrap_pearson(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return Pearson's r of (n,) x and y in every resample, (resamples,); NaN and 0 as in :func:`bootstrap_spearman`."""
+    """Return Pearson's r of (n,) ``x`` and ``y`` in every resample, (resamples,); NaN and 0 as in :func:`bootstrap_spearman`."""
     return bootstrap_scores(
         lambda counts: _weighted_pearson(np.broadcast_to(x, counts.shape), np.broadcast_to(y, counts.shape), counts), len(x)
     )
@@ -160,7 +161,7 @@ def evaluate_by_group(scores: np.ndarray, gold: np.ndarray, groups: Sequence[str
     """Compute Pearson and Spearman of (n,) scores with gold scores within each group, their mean, and over all pairs.
 
     Groups, such as topics of argument facets (SBERT paper, section 4.3), have equal weight in the mean. Groups with constant gold scores
-    are left out and listed in ``silent``.
+    are skipped and listed in ``silent``.
 
     Returns:
         A ``topics`` report: ``groups`` (name → ``rows, pearson, spearman``), ``mean`` and ``all`` (``pearson, spearman``), ``silent``, and

@@ -1,7 +1,7 @@
 """Classification of frozen vectors by logistic regression: transfer (SentEval, Conneau & Kiela 2018), and pairs with unordered labels.
 
-``transfer`` uses one fixed L2 penalty; ``senteval`` chooses it from :data:`GRID` on the training rows alone, which takes five times as long
-and is better on pairs only. ``classes`` classifies pairs from both vectors.
+``transfer`` uses a fixed L2 penalty; ``senteval`` chooses it from :data:`GRID` using only the training rows, which takes five times as
+long and is better on pairs only. ``classes`` classifies pairs from both vectors.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 
 
 GRID = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
-"""Inverse penalties for centered vectors of mean length one; of equally good ones the smallest, the strongest penalty, is chosen."""
+"""Inverse penalties for centered vectors of mean length one; if several are equally good, the smallest (strongest penalty) is used."""
 _FOLDS, _INNER_FOLDS, _PAIR_FOLDS = 10, 3, 5
-_STRENGTH = 10.0  # the fixed inverse penalty, also used if there are too few rows to choose by
+_STRENGTH = 10.0  # fixed inverse penalty, also used if there are too few rows to choose one
 _ITERATIONS = 1000
 
 Split = tuple[np.ndarray, np.ndarray]
 
 
 def evaluate_transfer(vectors: np.ndarray, labels: Sequence[str], *, seed: int = 12) -> Report:
-    """Cross-validate in ten stratified folds, as the SBERT paper does for MR, CR, SUBJ, MPQA and MRPC.
+    """Cross-validate with ten stratified folds, as the SBERT paper does for MR, CR, SUBJ, MPQA and MRPC.
 
     Args:
         vectors: (n, d).
@@ -69,14 +69,14 @@ def evaluate_senteval(
     seed: int = 12,
     positive: str | None = None,
 ) -> Report:
-    """Cross-validate in ten stratified folds (SentEval's MR, CR, SUBJ, MPQA); inner folds of each training part choose the penalty.
+    """Cross-validate with ten stratified folds (SentEval's MR, CR, SUBJ, MPQA); inner folds of each training part choose the penalty.
 
     Args:
         vectors: (n, d).
         labels: the n classes, at least two distinct ones.
-        folds: reduced if the largest class has fewer rows.
+        folds: number of folds; reduced if the largest class has fewer rows.
         grid: inverse penalties to choose from.
-        positive: class whose F1 is reported too.
+        positive: class whose F1 is also reported.
 
     Returns:
         A ``senteval`` report: that of :func:`evaluate_transfer`, ``f1`` of the positive class, and ``strengths``, the inverse penalties
@@ -111,7 +111,7 @@ def evaluate_senteval_split(
         grid, positive: as for :func:`evaluate_senteval`.
 
     Returns:
-        A ``senteval`` report as that of :func:`evaluate_senteval`, with ``train_rows`` instead of ``folds``.
+        A ``senteval`` report like that of :func:`evaluate_senteval`, with ``train_rows`` instead of ``folds``.
     """
     vectors, known, truth = train[0], _class_names(train[1]), _class_names(test[1])
     if dev is None:
@@ -134,7 +134,7 @@ def pair_features(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def evaluate_pair_classes(left: np.ndarray, right: np.ndarray, classes: np.ndarray, names: Sequence[str]) -> Report:
-    """Compute accuracy and macro F1 of a logistic regression on (|u − v|, u · v) of normalized vectors, five-fold cross-validated.
+    """Compute accuracy and macro F1 of a five-fold cross-validated logistic regression on (|u − v|, u · v) of normalized vectors.
 
     Unordered labels have no rank correlation. The regression is trained on the evaluated rows alone, so that it favors no model;
     (|u − v|, u · v) is the best symmetric concatenation in table 6 of Reimers and Gurevych 2019.
@@ -157,7 +157,7 @@ def evaluate_pair_classes(left: np.ndarray, right: np.ndarray, classes: np.ndarr
 def evaluate_classes(predicted: np.ndarray, truth: np.ndarray) -> Report:
     """Compute accuracy and macro F1 of (n,) predicted classes, with 95 % bootstrap intervals.
 
-    Macro F1 averages over the classes that occur in either array; a class never predicted correctly counts 0.
+    Macro F1 averages over the classes that occur in either array; a class that is never predicted correctly counts as 0.
 
     Returns:
         A ``classes`` report: ``accuracy``, ``macro_f1``, ``majority`` (accuracy of always predicting the largest class), ``classes``,
@@ -289,7 +289,7 @@ class TransferTask(TextTask):
     main = ("accuracy",)
 
     def fits(self, shape: DataShape) -> bool:
-        """Fit sentences with a class column that is not known to be a similarity category."""
+        """Fit sentences with a class column, unless it is known to contain similarity categories."""
         return shape.classed and shape.kind == "sentences"
 
     def evaluate_vectors(self, encoded: EncodedExamples, reference: EncodedExamples | None = None, by: str = "cosine") -> Report:
