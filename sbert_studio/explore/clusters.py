@@ -43,7 +43,7 @@ def project_for_density(
 
 
 def hdbscan(points: np.ndarray, min_size: int) -> np.ndarray:
-    """Cluster with HDBSCAN (Campello et al. 2013); beyond 30,000 rows, cluster a sample and assign other rows to the nearest sampled row."""
+    """Cluster with HDBSCAN (Campello et al. 2013); beyond 30,000 rows, cluster a sample and assign the other rows to their nearest one."""
     from sklearn.cluster import HDBSCAN
 
     rows = len(points)
