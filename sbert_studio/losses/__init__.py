@@ -1,6 +1,6 @@
-"""Losses of bi-encoders, cross-encoders and poly-encoders: build one from its registered name and plain settings.
+"""Losses of bi-encoders, cross-encoders and poly-encoders, and functions that build them by name.
 
-Every module of this folder is imported, so that adding a loss is adding a file. A loss never holds an encoder.
+All modules of this folder are imported, so a new loss is a new file. A loss never contains an encoder.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ def build_loss(name: str, values: Mapping[str, Any], *, dim: int, labels: int = 
     """Build the registered loss ``name`` with ``values`` for its ``Params``; with ``matryoshka_dims``, wrapped in :class:`MatryoshkaLoss`.
 
     Raises:
-        StudioError: an unknown name or setting, a value out of bounds, fewer than two labels for ``softmax``, a width beyond ``dim``.
+        StudioError: the name or a setting is unknown, a value is out of bounds, ``softmax`` has fewer than two labels, or a width exceeds
+            ``dim``.
     """
     chosen = LOSSES[name]
     params = parse_params(chosen.Params, values)

@@ -1,4 +1,4 @@
-"""AnglE: CoSENT's ranking on angles in complex space, where the gradient does not vanish as the cosine nears ±1."""
+"""AnglE: CoSENT's ranking on angles in complex space, where the gradient does not vanish as the cosine approaches ±1."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .base import LOSSES, Loss, cosine, unit
 from .cosent import ranking_loss
 from .multiple_negatives_ranking import ranking_cross_entropy
 
-_POSITIVE = 0.6 - 1e-6  # the targets of positive pairs, as in the conversions of scored pairs
+_POSITIVE = 0.6 - 1e-6  # minimum target of a positive pair, as in the conversions of scored pairs
 
 
 @LOSSES.register("angle")
@@ -24,11 +24,10 @@ class AnglELoss(Loss):
 
     Over pairs (i, j) with a higher target than (k, l):
     L_cos = log(1 + Σ exp λ(cos(k, l) − cos(i, j))), which is CoSENT;
-    L_ibn = mean over the positive pairs i of −log (exp λ cos(x_i, y_i) / Σ_j exp λ cos(x_i, y_j)), j all pairs of the batch;
-    L_angle = log(1 + Σ exp λ(Δ(k, l) − Δ(i, j))), Δ being :func:`angle_similarity`.
-
-    Source: Li and Li 2024, arXiv:2309.12871, section 3, with 1/τ as λ, one λ for all three terms. The paper sums L_ibn over the pairs;
-    here it is a mean, as in the authors' code.
+    L_ibn = mean over the positive pairs i of −log (exp λ cos(x_i, y_i) / Σ_j exp λ cos(x_i, y_j)), j over all pairs of the batch;
+    L_angle = log(1 + Σ exp λ(Δ(k, l) − Δ(i, j))), where Δ is :func:`angle_similarity`.
+    Source: Li and Li 2024, arXiv:2309.12871, section 3, with λ = 1/τ for all three terms. The paper sums L_ibn over the pairs; here it is a
+    mean, as in the authors' code.
     """
 
     title = "AnglE"
@@ -60,9 +59,9 @@ class AnglELoss(Loss):
 
 
 def angle_similarity(u: Tensor, v: Tensor) -> Tensor:
-    """Return |Σ (Re + Im) of z·w̄| / (‖z‖ ‖w‖): the first half of a row is the real, the second the imaginary part of z (w).
+    """Return |Σ (Re + Im) of z·w̄| / (‖z‖ ‖w‖), (b, dim), (b, dim) → (b,).
 
-    Rows of odd width are zero-padded. (b, dim), (b, dim) → (b,).
+    The first half of a row is the real part of z (w), the second half the imaginary part. Rows of odd width are zero-padded.
     """
     if u.shape[-1] % 2:
         u, v = F.pad(u, (0, 1)), F.pad(v, (0, 1))
@@ -72,9 +71,9 @@ def angle_similarity(u: Tensor, v: Tensor) -> Tensor:
 
 
 def in_batch_negatives_loss(u: Tensor, v: Tensor, positive: Tensor, ids: Sequence[Tensor] | None, scale: float) -> Tensor:
-    """Cross-entropy of each positive pair's second text among those of the batch, by scaled cosine; 0 without a positive pair.
+    """Compute the cross-entropy of each positive pair's second text among those of the batch, by scaled cosine; 0 without positive pairs.
 
-    A candidate equal to the anchor or to its positive, or that is a positive of the same anchor in another row, is masked.
+    Candidates equal to the anchor or to its positive, and positives of the same anchor in other rows, are masked.
 
     Args:
         u, v: embeddings of the two texts, (b, dim).

@@ -1,4 +1,4 @@
-"""Base class of losses, similarities and distances of rows, gathering across processes, and known positives."""
+"""Base class of losses, row-wise similarities and distances, gathering across processes, and known positives."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def unit(embeddings: Tensor) -> Tensor:
 
 
 def cosine(u: Tensor, v: Tensor) -> Tensor:
-    """Return the cosine of each pair of rows, in -1..1."""
+    """Return the cosine of each pair of rows, in [-1, 1]."""
     return (unit(u) * unit(v)).sum(-1)
 
 
@@ -77,7 +77,7 @@ class _Gather(torch.autograd.Function):
 
 @dataclass(frozen=True, eq=False)
 class KnownPositives:
-    """Pairs of texts that are positives of each other anywhere in the training data, and so never negatives.
+    """Pairs of texts that are positives of each other anywhere in the training data, and therefore never negatives.
 
     Attributes:
         pairs: (m,) int64, sorted: ``first · texts + second`` of each pair, in both directions.
@@ -91,7 +91,7 @@ class KnownPositives:
 
     @classmethod
     def from_rows(cls, ids: np.ndarray, classes: np.ndarray | None = None, device: torch.device | str = "cpu") -> KnownPositives:
-        """Collect the pairs of rows from their text ids (columns, n), the first two of a row being positives, and their classes (n,)."""
+        """Collect the pairs from the rows' text ids (columns, n), where the first two of a row are positives, and their classes (n,)."""
         texts = int(ids.max(initial=-1)) + 1
         first, second = ids[0].astype(np.int64), ids[1].astype(np.int64)
         pairs = np.unique(np.concatenate([first * texts + second, second * texts + first]))
@@ -114,7 +114,7 @@ class KnownPositives:
 
 
 class Loss(nn.Module, ABC):
-    """Loss of a batch of embeddings and targets. It may hold a head that is trained with the encoder (``softmax``), never an encoder.
+    """Loss of a batch of embeddings and targets. It may have a head that is trained with the encoder (``softmax``), but no encoder.
 
     Args:
         params: a ``Params`` of this class; ``None`` for the defaults.
@@ -126,8 +126,8 @@ class Loss(nn.Module, ABC):
         title, summary: a few words and a sentence for display.
         kinds: kinds of examples it can be trained on.
         views: how often each text is encoded per step (2: two dropout passes, SimCSE).
-        in_batch: rows are each other's negatives, so a batch should hold no text twice.
-        classes_in_batch: rows of one class are each other's positives, so a batch should hold several texts of several classes.
+        in_batch: rows are each other's negatives, so a batch should not contain a text twice.
+        classes_in_batch: rows of the same class are positives, so a batch should contain several texts of several classes.
         whole_batch: the loss is not a mean over rows, so micro-batches need ``cached_backward`` instead of gradient accumulation.
         ranks: the scores of a batch's rows are ranked against each other.
         needs_targets: each row needs a score or a class.
@@ -160,7 +160,7 @@ class Loss(nn.Module, ABC):
         self.labels = labels
 
     def set_known_positives(self, relation: KnownPositives) -> None:
-        """Mask these pairs as false negatives; the ids of ``forward`` are those of ``relation``."""
+        """Mask these pairs as false negatives; the ids passed to ``forward`` are those of ``relation``."""
         self.known_positives = relation
 
     @property
@@ -169,17 +169,17 @@ class Loss(nn.Module, ABC):
         return False
 
     def initialize_head(self, columns: Sequence[Tensor], targets: Tensor | None) -> None:
-        """Initialize the head from the untuned encoder's embeddings of up to all training rows, an (n, dim) tensor per text column."""
+        """Initialize the head from the base encoder's embeddings of up to all training rows, one (n, dim) tensor per text column."""
 
     def forward(self, columns: Sequence[Tensor], targets: Tensor | None = None, ids: Sequence[Tensor] | None = None) -> Tensor:
         """Return the loss of a batch of b rows, a float32 scalar (float64 for float64 embeddings), with or without autocast.
 
         With ``torch.distributed`` in training mode, a ``whole_batch`` loss first gathers the rows of all processes, with gradient: every
-        process must call it at the same step and returns the loss of the global batch.
+        process must call it at the same step, and returns the loss of the global batch.
 
         Args:
-            columns: a (b, dim) tensor per text column; with ``views`` 2, the passes of a column follow one another.
-            targets: (b,) scores in 0..1 (floating point) or class ids (integer), or ``None``.
+            columns: a (b, dim) tensor per text column; with two ``views``, the passes of a column are consecutive.
+            targets: (b,) scores in [0, 1] (floating point) or class ids (integer), or ``None``.
             ids: (b,) int64 text ids per column, equal for equal texts in every process; used by in-batch losses only.
         """
         if self.needs_targets and targets is None:
@@ -193,7 +193,7 @@ class Loss(nn.Module, ABC):
             return self.compute(columns, targets, ids)
 
     def pair_scores(self, left: Tensor, right: Tensor) -> Tensor:
-        """Return the similarity of each pair, (b, dim), (b, dim) → (b,): the cosine unless a model family scores pairs differently."""
+        """Return the similarity of each pair, (b, dim), (b, dim) → (b,); the cosine unless the architecture overrides it."""
         return cosine(left, right)
 
     def score_matrix(self, anchors: Tensor, candidates: Tensor) -> Tensor:
@@ -205,13 +205,13 @@ class Loss(nn.Module, ABC):
         """Return the loss for the inputs of :meth:`forward`, in full precision."""
 
     def as_similarities(self, targets: Tensor | None, like: Tensor) -> Tensor:
-        """Return targets as similarities in 0..1 in the dtype of ``like``; class ids are spread in order (0, 1, 2 → 0, ½, 1)."""
+        """Convert targets to similarities in [0, 1] in the dtype of ``like``; class ids are evenly spaced in order (0, 1, 2 → 0, ½, 1)."""
         assert targets is not None
         return targets.to(like.dtype) if targets.is_floating_point() else targets.to(like.dtype) / max(self.labels - 1, 1)
 
 
 def to_full_precision(embeddings: Tensor) -> Tensor:
-    """Return half-precision embeddings in float32, others unchanged."""
+    """Convert half-precision embeddings to float32; return others unchanged."""
     return embeddings.float() if embeddings.dtype in (torch.float16, torch.bfloat16) else embeddings
 
 

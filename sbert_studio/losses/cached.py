@@ -1,4 +1,4 @@
-"""Cached gradients (GradCache): train on a large batch in the memory of one micro-batch."""
+"""Cached gradients (GradCache): train on a large batch with the memory of one micro-batch."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ def cached_backward(
 ) -> Tensor:
     """Add the gradient of the loss over all chunks to the parameters of encoder and loss; return the detached loss.
 
-    Each chunk is encoded without a graph, the loss is differentiated by the embeddings alone, then each chunk is encoded again with a
+    Each chunk is encoded without a graph, the loss is differentiated with respect to the embeddings, then each chunk is encoded again with
+    a
     graph from the same random state (hence the same dropout), and the gradient of its embeddings is propagated. The gradients and the
     final random state equal those of encoding all chunks with a graph. Source: Gao et al. 2021, arXiv:2101.06983.
 

@@ -1,4 +1,4 @@
-"""Contrastive losses: similar pairs are pulled together, dissimilar ones pushed apart up to a margin."""
+"""Contrastive losses, which pull similar pairs together and push dissimilar pairs apart up to a margin."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .base import DISTANCES, LOSSES, Loss
 
 @LOSSES.register("contrastive")
 class ContrastiveLoss(Loss):
-    """mean ½ (t d² + (1 − t) max(m − d, 0)²), d the distance of the pair, t in 0..1.
+    """mean ½ (t d² + (1 − t) max(m − d, 0)²), where d is the distance of the pair and t in [0, 1].
 
     Source: Hadsell, Chopra and LeCun 2006, equation 4 (there Y = 1 − t).
     """
@@ -41,8 +41,9 @@ class ContrastiveLoss(Loss):
 class OnlineContrastiveLoss(ContrastiveLoss):
     """Σ d² over the hard similar pairs + Σ max(m − d, 0)² over the hard dissimilar ones.
 
-    Hard are similar pairs farther apart than the nearest dissimilar pair of the batch, and dissimilar ones nearer than the farthest similar
-    pair; in a batch of one kind only, those beyond the mean. Classes above the middle of the label order count as similar.
+    Hard pairs are similar pairs farther apart than the nearest dissimilar pair of the batch, and dissimilar pairs nearer than the farthest
+    similar pair; if a batch has only one kind of pairs, those beyond the mean. Classes above the middle of the label order count as
+    similar.
     Source: sentence-transformers' OnlineContrastiveLoss.
     """
 

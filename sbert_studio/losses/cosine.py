@@ -38,9 +38,9 @@ class CosineCoSENTLoss(Loss):
 
 @LOSSES.register("cosine")
 class CosineSimilarityLoss(Loss):
-    """mean (cos(u, v) − t)², t in 0..1.
+    """mean (cos(u, v) − t)², t in [0, 1].
 
-    Source: Reimers and Gurevych 2019, section 3, "Regression Objective Function". Class ids are spread over 0..1 in order.
+    Source: Reimers and Gurevych 2019, section 3, "Regression Objective Function". Class ids are evenly spaced in [0, 1].
     """
 
     title = "Cosine regression"
@@ -54,8 +54,9 @@ class CosineSimilarityLoss(Loss):
 
 @LOSSES.register("naive_cosine")
 class NaiveCosineLoss(Loss):
-    """The cosine losses that CoSENT was proposed to replace, for comparison. Mean over pairs, with c = cos(u, v) and t in 0..1, of
+    """The cosine losses that CoSENT was proposed to replace, for comparison.
 
+    Mean over pairs, with c = cos(u, v) and t in [0, 1]:
     - ``linear``, equation 1: t (1 − c) + (1 − t) (1 + c)
     - ``squared``, equation 2: t (1 − c)² + (1 − t) c²
     - ``threshold``, equation 3: t (1 − c) + (1 − t) max(c, θ), θ = 0.7

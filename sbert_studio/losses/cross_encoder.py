@@ -1,4 +1,4 @@
-"""Losses of cross-encoders, on the logits of whole pairs."""
+"""Losses of cross-encoders, computed on the logits of pairs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class CrossEncoderLoss(Loss):
         head: head of the cross-encoder, ``linear`` or ``mlp``.
 
     Attributes:
-        applies_sigmoid: the model's score is the sigmoid of its single logit.
+        applies_sigmoid: whether the model's score is the sigmoid of its single logit.
     """
 
     applies_sigmoid: bool = False
@@ -42,9 +42,9 @@ class CrossEncoderLoss(Loss):
 
 @CROSS_ENCODER_LOSSES.register("mse")
 class MSELoss(CrossEncoderLoss):
-    """mean (s − t)², s the logit or its sigmoid, t in 0..1.
+    """mean (s − t)², where s is the logit or its sigmoid and t in [0, 1].
 
-    Source: the STS-Benchmark comparison of a linear head with 512 units, ReLU and a sigmoid, both on the pair's [CLS] vector.
+    Source: the STS-Benchmark comparison of a linear head and one with 512 units, ReLU and a sigmoid, both on the pair's [CLS] vector.
     """
 
     title = "Squared error"
@@ -68,7 +68,7 @@ class MSELoss(CrossEncoderLoss):
 
 @CROSS_ENCODER_LOSSES.register("binary_cross_entropy")
 class BinaryCrossEntropyLoss(CrossEncoderLoss):
-    """mean −t log σ(s) − (1 − t) log (1 − σ(s)), s the logit, t in 0..1: the usual loss of a re-ranker (Nogueira and Cho 2019)."""
+    """mean −t log σ(s) − (1 − t) log (1 − σ(s)), s the logit and t in [0, 1]: the common re-ranker loss (Nogueira and Cho 2019)."""
 
     title = "Binary cross-entropy"
     summary = "Separates matching pairs from others; the usual choice for re-ranking."
@@ -82,7 +82,7 @@ class BinaryCrossEntropyLoss(CrossEncoderLoss):
 
 @CROSS_ENCODER_LOSSES.register("cross_entropy")
 class CrossEntropyLoss(CrossEncoderLoss):
-    """mean −log softmax(s)ₜ, s the logits and t the class: pair classification, as for NLI (Devlin et al. 2019, section 4.1)."""
+    """mean −log softmax(s)ₜ, where s are the logits and t the class: pair classification, as for NLI (Devlin et al. 2019, section 4.1)."""
 
     title = "Cross-entropy"
     summary = "Classifies each pair into unordered classes; such a model cannot rank."
@@ -100,7 +100,7 @@ class CrossEntropyLoss(CrossEncoderLoss):
 
 
 def build_cross_encoder_loss(name: str, values: Mapping[str, Any], *, labels: int = 0, head: str = "linear") -> CrossEncoderLoss:
-    """Build the registered loss ``name``, as :func:`sbert_studio.losses.build_loss`."""
+    """Build the registered loss ``name``; see :func:`sbert_studio.losses.build_loss`."""
     chosen: Any = CROSS_ENCODER_LOSSES[name]
     made: CrossEncoderLoss = chosen(parse_params(chosen.Params, values), labels, head)
     return made

@@ -1,4 +1,4 @@
-"""Matryoshka representation learning: apply a loss to prefixes of the embeddings too, so that they can be truncated."""
+"""Matryoshka representation learning: also apply a loss to prefixes of the embeddings, so that they can be truncated."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..errors import StudioError
 from ..i18n import _
 from .base import KnownPositives, Loss
 
-# Attributes of the wrapped loss that are those of the whole.
+# Attributes of the wrapped loss that also apply to this one.
 _SHARED = (
     *("name", "title", "summary", "kinds", "views", "in_batch"),
     *("classes_in_batch", "whole_batch", "ranks", "needs_targets", "params", "labels"),
@@ -19,19 +19,19 @@ _SHARED = (
 
 
 class MatryoshkaLoss(Loss):
-    """Σ_d w_d · L_d(first d components of each embedding), each L_d a loss with its own head if it has one.
+    """Σ_d w_d · L_d(first d components of each embedding); each L_d is a loss with its own head, if it has one.
 
-    A truncated embedding is scaled to the length of the whole one, so unit vectors stay unit vectors.
+    A truncated embedding is scaled to the length of the full one, so unit vectors stay unit vectors.
     Source: Kusupati et al. 2022, arXiv:2205.13147, equation 1.
 
     Args:
         factory: maps a width to the loss on embeddings of that width.
         dim: the full width, which is always included.
         dims: the widths, in any order.
-        weights: of ``dims``, 1 each by default; the full width weighs 1 if it is not among them.
+        weights: the weights of ``dims``, 1 each by default; the full width has weight 1 if it is not among them.
 
     Raises:
-        StudioError: a width that is repeated or outside 1..``dim``; another number of weights than of widths.
+        StudioError: a width is repeated or outside 1..``dim``, or the numbers of weights and widths differ.
     """
 
     def __init__(self, factory: Callable[[int], Loss], dim: int, dims: Sequence[int], weights: Sequence[float] | None = None) -> None:
@@ -77,7 +77,7 @@ class MatryoshkaLoss(Loss):
 
 
 def truncate(embeddings: Tensor, width: int) -> Tensor:
-    """Return the first ``width`` components of each row, scaled to the length of the whole row: (b, dim) → (b, width)."""
+    """Return the first ``width`` components of each row, scaled to the length of the full row: (b, dim) → (b, width)."""
     if width == embeddings.shape[-1]:
         return embeddings
     short = embeddings[..., :width]

@@ -19,7 +19,7 @@ class MultipleNegativesRankingLoss(Loss):
     """mean_i −log (exp λ cos(a_i, p_i) / Σ_j exp λ cos(a_i, c_j)), c all positives and hard negatives of the batch.
 
     Source: Henderson et al. 2017, arXiv:1705.00652, here on scaled cosines.
-    Symmetric: the mean of that and of the same with anchors and positives exchanged.
+    Symmetric: the mean of this and of the same loss with anchors and positives exchanged.
     """
 
     title = "In-batch negatives"
@@ -38,7 +38,7 @@ class MultipleNegativesRankingLoss(Loss):
         return self.compute_rows(columns, ids)
 
     def compute_rows(self, columns: Sequence[Tensor], ids: Sequence[Tensor] | None, rows: Tensor | None = None) -> Tensor:
-        """Return the loss over the anchors of ``rows``, (b,) bool, or over all; the texts of the other rows are candidates too."""
+        """Return the loss over the anchors of ``rows``, (b,) bool, or over all; texts of other rows are also candidates."""
         forward = self._one_way(columns, ids, rows)
         if not self.params.symmetric:
             return forward
@@ -52,12 +52,12 @@ class MultipleNegativesRankingLoss(Loss):
 def ranking_cross_entropy(
     scores: Tensor, ids: Sequence[Tensor] | None, relation: KnownPositives | None = None, rows: Tensor | None = None
 ) -> Tensor:
-    """Cross-entropy of each anchor's own candidate, that of its row, in scores (b, candidates).
+    """Compute the cross-entropy of each anchor's own candidate, that of its row, in scores (b, candidates).
 
     Args:
         ids: text ids per column; false negatives are then masked (see :func:`false_negative_mask`).
         relation: positives over all training rows.
-        rows: anchors that have a positive, (b,) bool; ``None`` for all. Without any the loss is 0.
+        rows: anchors that have a positive, (b,) bool; ``None`` for all. Without any, the loss is 0.
     """
     if ids is not None:
         scores = scores.masked_fill(false_negative_mask(ids, relation), -torch.inf)
@@ -68,10 +68,10 @@ def ranking_cross_entropy(
 
 
 def false_negative_mask(ids: Sequence[Tensor], relation: KnownPositives | None = None) -> Tensor:
-    """Return the candidates that are no negatives of an anchor, (b, b · (columns − 1)) bool.
+    """Return a mask of the candidates that are not negatives of an anchor, (b, b · (columns − 1)) bool.
 
-    These are texts equal to the anchor or its positive, positives of the same anchor in another row, and known positives by ``relation``.
-    The anchor's own positive is never among them.
+    These are texts equal to the anchor or its positive, positives of the same anchor in other rows, and known positives by ``relation``.
+    The anchor's own positive is never masked.
     """
     anchors, positives, candidates = ids[0], ids[1], torch.cat(list(ids[1:]))
     rows = len(anchors)

@@ -1,4 +1,4 @@
-"""Losses of poly-encoders: those of bi-encoders, on the poly-encoder's pair score instead of the cosine.
+"""Losses of poly-encoders: those of bi-encoders, with the poly-encoder's pair score instead of the cosine.
 
 Humeau et al. 2020, section 4.4, train it like their bi-encoder: by the cross-entropy of each pair among the candidates of its batch.
 """
@@ -21,7 +21,7 @@ POLY_ENCODER_LOSSES: Registry[Loss] = Registry("poly-encoder loss")
 
 
 class PolyEncoderLoss(Loss):
-    """Scores of rows that hold a text both as a query, in m vectors, and as a candidate, in one.
+    """Base of poly-encoder losses. Each row encodes a text both as a query, with m vectors, and as a candidate, with one.
 
     Attributes:
         codes: m.
@@ -44,9 +44,9 @@ class PolyEncoderLoss(Loss):
 
 @POLY_ENCODER_LOSSES.register("in_batch")
 class PolyMultipleNegativesRankingLoss(PolyEncoderLoss, MultipleNegativesRankingLoss):
-    """Cross-entropy of each query's own candidate among those of the whole batch, hard negatives included.
+    """Cross-entropy of each query's own candidate among those of the whole batch, including hard negatives.
 
-    For pairs with labels, those with the highest label are the positives; the texts of the others are candidates too.
+    For labelled pairs, those with the highest label are the positives; the texts of other pairs are also candidates.
     """
 
     kinds = ("positive_pairs", "triplets", "labelled_pairs")
@@ -61,7 +61,7 @@ class PolyMultipleNegativesRankingLoss(PolyEncoderLoss, MultipleNegativesRanking
 
 @POLY_ENCODER_LOSSES.register("cosine")
 class PolyMSELoss(PolyEncoderLoss, CosineSimilarityLoss):
-    """mean (s − t)², s the score of the pair, t in 0..1."""
+    """mean (s − t)², where s is the score of the pair and t in [0, 1]."""
 
     title = "Regression"
     summary = "Fits the score of each pair, by mean squared error."
@@ -69,12 +69,12 @@ class PolyMSELoss(PolyEncoderLoss, CosineSimilarityLoss):
 
 @POLY_ENCODER_LOSSES.register("cosent")
 class PolyCoSENTLoss(PolyEncoderLoss, CoSENTLoss):
-    """log(1 + Σ exp λ(s(k, l) − s(i, j))) over all pairs (i, j) with a higher target than (k, l), s the score."""
+    """log(1 + Σ exp λ(s(k, l) − s(i, j))) over all pairs (i, j) with a higher target than (k, l), where s is the score."""
 
 
 @POLY_ENCODER_LOSSES.register("cosine+cosent")
 class PolyMSECoSENTLoss(PolyEncoderLoss, CosineCoSENTLoss):
-    """w · mean (s − t)² + CoSENT on s with λ."""
+    """w · mean (s − t)² + CoSENT on s with λ, where s is the score."""
 
     title = "Regression + CoSENT"
 
@@ -82,7 +82,7 @@ class PolyMSECoSENTLoss(PolyEncoderLoss, CosineCoSENTLoss):
 def build_poly_encoder_loss(
     name: str, values: Mapping[str, Any], *, dim: int, codes: int, labels: int = 0, sharpness: float = SHARPNESS
 ) -> Loss:
-    """Build the registered loss ``name`` with ``codes`` query vectors a row of width ``dim``."""
+    """Build the registered loss ``name`` with ``codes`` query vectors per row of width ``dim``."""
     chosen: Any = POLY_ENCODER_LOSSES[name]
     made: PolyEncoderLoss = chosen(parse_params(chosen.Params, values), dim, labels)
     made.codes, made.sharpness = codes, sharpness

@@ -16,7 +16,7 @@ from .multiple_negatives_ranking import ranking_cross_entropy
 
 @LOSSES.register("simcse")
 class SimCSELoss(Loss):
-    """mean_i −log (exp(cos(h_i, h'_i) / τ) / Σ_j exp(cos(h_i, h'_j) / τ)), h and h' two passes of one text with different dropout.
+    """mean_i −log (exp(cos(h_i, h'_i) / τ) / Σ_j exp(cos(h_i, h'_j) / τ)); h and h' are two passes of a text with different dropout.
 
     Source: Gao, Yao and Chen 2021, arXiv:2104.08821, equation 4.
     """

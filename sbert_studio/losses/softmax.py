@@ -20,9 +20,9 @@ CONCATENATIONS = ("u,v,|u-v|", "u,v,|u-v|,u*v", "u,v,u*v", "|u-v|,u*v", "|u-v|",
 
 
 def fit_head(loss_fn: Loss, columns: Sequence[Tensor], targets: Tensor | None) -> None:
-    """Minimize ``loss_fn`` over its own parameters by L-BFGS.
+    """Minimize ``loss_fn`` over its own parameters with L-BFGS.
 
-    Training starts with a fitted head so that the gradients of a random one do not distort the encoder. Source: Kumar et al. 2022,
+    Training starts with a fitted head, because the gradients of a random head would distort the encoder. Source: Kumar et al. 2022,
     arXiv:2202.10054, "LP-FT".
     """
     learning = list(loss_fn.parameters())
@@ -42,7 +42,7 @@ def fit_head(loss_fn: Loss, columns: Sequence[Tensor], targets: Tensor | None) -
 
 @LOSSES.register("softmax")
 class SoftmaxLoss(Loss):
-    """Cross-entropy of softmax(W (u, v, |u − v|) + b) and the class. W and b are dropped after training.
+    """Cross-entropy of softmax(W (u, v, |u − v|) + b) with the class. W and b are discarded after training.
 
     Source: Reimers and Gurevych 2019, section 3, "Classification Objective Function"; the concatenations are those of table 6.
     """

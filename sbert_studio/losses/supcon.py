@@ -17,7 +17,7 @@ from .base import LOSSES, Loss, unit
 
 
 class CategoryLoss(Loss):
-    """A loss on texts with a category, over all pairs of a batch that holds several texts of several categories."""
+    """Loss on texts with a category, over all pairs of a batch with several texts of several categories."""
 
     kinds: tuple[Kind, ...] = ("labelled_texts",)
     in_batch = True
@@ -26,9 +26,9 @@ class CategoryLoss(Loss):
 
 
 def category_masks(targets: Tensor, ids: Sequence[Tensor] | None) -> tuple[Tensor, Tensor]:
-    """Return the masks of positives (other texts of the same class) and negatives (of another class) in a batch, each (b, b) bool.
+    """Return the masks of positives (other texts of the same class) and negatives (of other classes) in a batch, each (b, b) bool.
 
-    Neither includes the text itself or, by the text ids of the one column, an equal one.
+    Neither includes the text itself or an equal text, as identified by the text ids of the column.
     """
     same_class = targets == targets[:, None]
     same_text = torch.eye(len(targets), dtype=torch.bool, device=targets.device)
@@ -42,7 +42,7 @@ class SupConLoss(CategoryLoss):
     """mean_i −1/|P(i)| Σ_{p ∈ P(i)} log (exp(cos(z_i, z_p) / τ) / Σ_{a ∈ A(i)} exp(cos(z_i, z_a) / τ)).
 
     P(i) are the other texts of i's class in the batch, A(i) all other texts of the batch; texts equal to i are in neither. The mean is over
-    texts with a positive; without any the loss is 0. Source: Khosla et al. 2020, arXiv:2004.11362, equation 2 (L_out), which sums over i;
+    texts with a positive; without any, the loss is 0. Source: Khosla et al. 2020, arXiv:2004.11362, equation 2 (L_out), which sums over i;
     the mean, as in the authors' code, makes the learning rate independent of the batch size.
     """
 
@@ -73,9 +73,10 @@ class SupConLoss(CategoryLoss):
 class PrototypeSupConLoss(SupConLoss):
     """SupCon with τ + w · mean_i −log softmax_c (cos(z_i, p_c) / τ_p) at i's own class.
 
-    A batch holds few of many classes; the prototypes p_c represent all of them at every step. They start as the mean of the untuned
-    embeddings of their class, are trained with the encoder, and are then dropped. Sources: Khosla et al. 2020, arXiv:2004.11362,
-    equation 2; Wang et al. 2017, arXiv:1704.06369 (NormFace), section 3, softmax over scaled cosines with one vector per class.
+    If there are many classes, a batch contains only a few of them; the prototypes p_c represent all of them at every step. They are
+    initialized to the mean of the base model's embeddings of their class, trained with the encoder, and then discarded. Sources: Khosla et
+    al. 2020, arXiv:2004.11362, equation 2; Wang et al. 2017, arXiv:1704.06369 (NormFace), section 3, softmax over scaled cosines with one
+    vector per class.
     """
 
     title = "Supervised contrastive + prototypes"

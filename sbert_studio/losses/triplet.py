@@ -18,8 +18,8 @@ from .supcon import CategoryLoss, category_masks
 class BatchHardTripletLoss(CategoryLoss):
     """mean_i max(ε + max_p d(i, p) − min_n d(i, n), 0), or with a soft margin mean_i log(1 + exp(max_p d(i, p) − min_n d(i, n))).
 
-    p are the other texts of i's class in the batch, n those of other classes, neither equal to i; the mean is over texts that have both.
-    Source: Hermans, Beyer and Leibe 2017, arXiv:1703.07737, equation 5, and section 2.2 on the soft margin; there a sum, here a mean.
+    p are the other texts of i's class in the batch, n those of other classes, neither equal to i; the mean is over texts with both.
+    Source: Hermans, Beyer and Leibe 2017, arXiv:1703.07737, equation 5, and section 2.2 on the soft margin; a sum there, a mean here.
     """
 
     title = "Batch-hard triplets"
@@ -45,7 +45,7 @@ class BatchHardTripletLoss(CategoryLoss):
 
 
 def pairwise_distances(vectors: Tensor, distance: str) -> Tensor:
-    """Return the ``cosine`` or ``euclidean`` distance of every pair of rows, (b, dim) → (b, b); no gradient where rows coincide."""
+    """Return the ``cosine`` or ``euclidean`` distance of every pair of rows, (b, dim) → (b, b); no gradient for equal rows."""
     if distance == "cosine":
         rows = unit(vectors)
         return 1 - rows @ rows.T

@@ -1,4 +1,4 @@
-"""Protocols of models: encoders, which map a text to a vector, and pair scorers, which score two texts."""
+"""Protocols of models: encoders, which map texts to vectors, and pair scorers, which score two texts."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class EncodingStoppedError(StoppedError):
 
 
 def check_stop(should_stop: ShouldStop | None) -> None:
-    """Raise if the work was stopped, or ``should_stop`` returns true."""
+    """Raise if the work was stopped, or if ``should_stop`` returns True."""
     checkpoint()
     if should_stop and should_stop():
         raise EncodingStoppedError
 
 
 class TextTokens(Protocol):
-    """Tokenization of an encoder: texts → token ids."""
+    """Tokenizer of an encoder: maps texts to token ids."""
 
     @property
     def max_length(self) -> int:
@@ -47,10 +47,10 @@ class TextTokens(Protocol):
         """Padding id."""
 
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return the ids of each text, truncated, not padded, at least one."""
+        """Return the token ids of each text: truncated, not padded, at least one."""
 
     def word_spans(self, text: str) -> list[tuple[int, int] | None] | None:
-        """Return the (start, end) of each id's word in the text, ``None`` for special tokens; ``None`` if unknown."""
+        """Return the (start, end) in the text of each token's word, ``None`` for special tokens; ``None`` if unknown."""
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens of each text without truncation."""
@@ -59,11 +59,11 @@ class TextTokens(Protocol):
         """Return the share of unknown tokens in ``texts``, 0 to 1."""
 
     def words(self) -> list[str]:
-        """Return the whole words of the vocabulary, in its order."""
+        """Return the whole words of the vocabulary, in vocabulary order."""
 
 
 class Encoder(ABC):
-    """Text → vector.
+    """Maps texts to vectors.
 
     Attributes:
         name: name in the catalog.
@@ -72,7 +72,7 @@ class Encoder(ABC):
         prompts: the model's prompts by name.
         similarity_fn_name: the model's similarity function: ``cosine``, ``dot``, ``euclidean`` or ``manhattan``.
         truncate_dim: number of components kept; ``None`` for all.
-        tokens: tokenization; ``None`` if unknown.
+        tokens: tokenizer; ``None`` if unknown.
     """
 
     name: str
@@ -91,7 +91,7 @@ class Encoder(ABC):
     @property
     @abstractmethod
     def max_length(self) -> int:
-        """Maximum number of tokens per text, special tokens included."""
+        """Maximum number of tokens per text, including special tokens."""
 
     @property
     @abstractmethod
@@ -103,7 +103,7 @@ class Encoder(ABC):
         return "" if self.tokens is None else self.tokens.prompt
 
     def for_role(self, role: Role) -> Encoder:
-        """Return this encoder with the model's prompt for ``role``, and a fingerprint of its own."""
+        """Return this encoder with the model's prompt for ``role`` and its own fingerprint."""
         return self
 
     def prompt_for_role(self, role: Role) -> str:
@@ -111,7 +111,7 @@ class Encoder(ABC):
         return ""
 
     def with_settings(self, prompt: str | None = None, truncate_dim: int = 0) -> Encoder:
-        """Return this encoder with other settings than the model's; for inference only.
+        """Return this encoder with settings other than the model's; for inference only.
 
         Args:
             prompt: prepended to every text; ``None`` keeps the current one.
@@ -127,7 +127,7 @@ class Encoder(ABC):
 
     @property
     def similarity_name(self) -> str:
-        """Similarity function of the vectors; ``cosine`` if it equals the dot product because they are normalized."""
+        """Similarity function of the vectors; ``cosine`` if the vectors are normalized and the function is the dot product."""
         same = self.similarity_fn_name == "dot" and self.normalizes and self.truncate_dim is None
         return "cosine" if same else self.similarity_fn_name
 
@@ -136,7 +136,7 @@ class Encoder(ABC):
         return 0
 
     def coverage(self, texts: Sequence[str]) -> Coverage | None:
-        """Count the known words of ``texts``; ``None`` for an encoder that reads every word."""
+        """Count the known words of ``texts``; ``None`` for an encoder without unknown words."""
         return None
 
     @abstractmethod
@@ -144,7 +144,7 @@ class Encoder(ABC):
         """Return the vectors of ``texts``: (n, dim) float32, C order, row i for text i.
 
         Raises:
-            EncodingStoppedError: ``should_stop`` returned true.
+            EncodingStoppedError: ``should_stop`` returned True.
         """
 
     @abstractmethod
@@ -153,7 +153,11 @@ class Encoder(ABC):
 
 
 def require_finite_vectors(vectors: np.ndarray) -> np.ndarray:
-    """Return ``vectors``, or raise a StudioError if they hold NaN or infinity, like those of a model whose training diverged."""
+    """Return ``vectors`` unchanged.
+
+    Raises:
+        StudioError: they contain NaN or infinity, for example because training diverged.
+    """
     if not np.isfinite(vectors).all():
         raise StudioError(
             "the model returns vectors that are not finite numbers",
@@ -163,7 +167,7 @@ def require_finite_vectors(vectors: np.ndarray) -> np.ndarray:
 
 
 class PairScorer(ABC):
-    """Pair → score, or a logit per class.
+    """Maps pairs of texts to a score, or to a logit per class.
 
     Attributes:
         labels: number of scores per pair; a single one increases with similarity.
@@ -191,18 +195,18 @@ class PairScorer(ABC):
             progress: called with the number of pairs done, or of texts if there is a :attr:`candidate_encoder`.
 
         Raises:
-            EncodingStoppedError: ``should_stop`` returned true.
+            EncodingStoppedError: ``should_stop`` returned True.
         """
 
     @property
     def candidate_encoder(self) -> Encoder | None:
-        """Encoder of second texts, whose vectors can be cached and serve every query; ``None`` if pairs are read whole."""
+        """Encoder of second texts, whose vectors can be cached and reused for every query; ``None`` if pairs are encoded jointly."""
         return None
 
     def score_candidates(self, queries: Sequence[str], candidates: np.ndarray) -> np.ndarray:
-        """Return the scores (q, c) float32 of every query with every candidate, vectors (c, d) of :attr:`candidate_encoder`.
+        """Return the scores (q, c) float32 of every query with every candidate, given as vectors (c, d) of :attr:`candidate_encoder`.
 
         Raises:
-            StudioError: the model reads pairs whole.
+            StudioError: the model encodes pairs jointly.
         """
         raise StudioError("this model reads pairs together and has no vectors of single texts", "give it pairs")

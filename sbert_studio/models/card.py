@@ -23,17 +23,17 @@ FOLDER_PLACEHOLDER = "path/to/this/folder"
 
 @dataclass(frozen=True)
 class CardScore:
-    """One measured score.
+    """A measured score.
 
     Attributes:
         dataset: name of the data.
         metric: such as ``spearman_cosine``.
-        value: score after tuning.
-        before: score of the untuned model on the same rows.
+        value: score after fine-tuning.
+        before: score of the base model on the same rows.
         rows: number of rows.
         task: the Hub's name of the task.
-        interval, before_interval: 95% bootstrap intervals such as ``[0.81, 0.86]``, or empty.
-        gain: the gain and its interval in words, or empty.
+        interval, before_interval: 95 % bootstrap intervals such as ``[0.81, 0.86]``, or empty.
+        gain: description of the gain with its interval, or empty.
     """
 
     dataset: str
@@ -49,7 +49,7 @@ class CardScore:
 
 @dataclass(frozen=True)
 class CardFacts:
-    """Contents of a card besides those derived from the model.
+    """Contents of a card that are not derived from the model.
 
     Attributes:
         title: heading.
@@ -59,7 +59,7 @@ class CardFacts:
         scores: measured scores.
         training: (name, value) of training settings, shown as a table.
         tags: additional tags.
-        caveats: limitations of the scores, a sentence each.
+        caveats: limitations of the scores, one sentence each.
     """
 
     title: str = ""
@@ -73,7 +73,7 @@ class CardFacts:
 
 
 def model_card(model: Trainable, facts: CardFacts | None = None) -> str:
-    """Render the card of ``model``: YAML front matter for the Hub, then how to use the model and its scores."""
+    """Render the card of ``model``: YAML front matter for the Hub, usage instructions and scores."""
     template = _templates().get_template(model.card_template)
     return str(template.render(model=model, facts=facts or CardFacts(), model_name=short_name(model.name)))
 
@@ -96,25 +96,25 @@ def _templates() -> Any:
 
 
 def read_languages(folder: Path | None) -> tuple[str, ...]:
-    """Return the ISO 639-1 codes of the languages in a folder's card; empty if it names none, or other codes."""
+    """Return the ISO 639-1 codes of the languages in a folder's model card; empty if there are none, or other codes."""
     match = _LANGUAGE.search(front_matter(folder))
     codes = re.findall(r"[A-Za-z]+(?:-[A-Za-z]+)*", match[1]) if match else []
     return () if any(len(code) != 2 for code in codes) else tuple(code.lower() for code in codes)
 
 
 def read_license(folder: Path | None) -> str | None:
-    """Return the license in a folder's card."""
+    """Return the license in a folder's model card."""
     match = _LICENSE.search(front_matter(folder))
     return match[1] if match else None
 
 
 def is_sentence_transformers_folder(folder: Path) -> bool:
-    """Return True if the folder's card names sentence-transformers as its library."""
+    """Return True if the folder's model card specifies sentence-transformers as its library."""
     return "library_name: sentence-transformers" in front_matter(folder).splitlines()
 
 
 def front_matter(folder: Path | None) -> str:
-    """Return the YAML in the card of a model's folder; empty without one."""
+    """Return the YAML front matter of a folder's model card; empty without a card."""
     card = None if folder is None else folder / "README.md"
     if card is None or not card.is_file():
         return ""

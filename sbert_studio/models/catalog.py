@@ -1,4 +1,4 @@
-"""Catalog of models: load a model by name, shared for inference from a memory cache, or new for training."""
+"""Catalog of models: loads models by name, shared from a memory cache for inference, or as a new copy for training."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Kind = TypeVar("Kind", SentenceEncoder, CrossEncoder, PolyEncoder)
 
 @dataclass(frozen=True)
 class CatalogSettings:
-    """Settings of a :class:`Catalog`, to open an equal one in another process."""
+    """Settings of a :class:`Catalog`, for opening an equivalent one in another process."""
 
     home: Path
     allow_folders: bool = True
@@ -63,21 +63,21 @@ class CatalogSettings:
 
 
 class Catalog:
-    """Loads models by name and caches the last used ones, each loaded once however many threads ask.
+    """Loads models by name and caches recently used ones; concurrent requests for a model load it once.
 
-    Methods that take a name raise a :class:`StudioError` if it cannot be resolved, downloaded (which includes Hub models) or read, or if
-    the model is of another family than asked for.
+    Methods that take a name raise a :class:`StudioError` if it cannot be resolved, downloaded (this includes Hub models) or read, or if
+    the model is of another family than requested.
 
     Args:
         workspace: contains the runs.
         device: ``auto`` or a device name.
-        budget: bytes of weights kept in memory; the last used model stays regardless.
-        allow_folders: names may be paths. If not, on a shared host, the Hub is asked as :data:`~sbert_studio.identity.ANONYMOUS` or as the
-            signed-in visitor, never as this machine's owner.
+        budget: bytes of weights kept in memory; the most recently used model is always kept.
+        allow_folders: whether names may be paths. If not, on a shared host, the Hub is accessed as :data:`~sbert_studio.identity.ANONYMOUS`
+            or as the signed-in visitor, never as this machine's owner.
         zerogpu: creates the encoder for GPU slices from the catalog's settings, name, precision and fingerprint.
         max_model_bytes: limit per Hub model; 0 for none.
-        max_cache_bytes: limit of visitors' Hub models together; 0 for none.
-        chosen: names that the host chose for everybody; they may be paths.
+        max_cache_bytes: limit of all Hub models downloaded by visitors; 0 for none.
+        chosen: models configured by the host; they may be paths.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class Catalog:
         return measure_machine(self.workspace.home)
 
     def precision(self, name: str) -> tuple[str, str]:
-        """Return ``float32``, ``bfloat16`` or ``int8``, and for ``auto`` the reason in a sentence."""
+        """Return ``float32``, ``bfloat16`` or ``int8``, and for ``auto`` one sentence with the reason."""
         if name == "auto" and self.device.type == "cpu":
             return self.machine.auto_precision()
         found = resolve_precision(name, self.device)
@@ -200,7 +200,7 @@ class Catalog:
     ) -> CrossEncoder:
         """Return a new float32 cross-encoder on the backbone of ``name``, with a new head initialized from ``seed``.
 
-        If ``name`` is a cross-encoder with such a head, its weights are kept.
+        If ``name`` is a cross-encoder with the same head, its weights are kept.
         """
         source, folder = self._locate(name, allow_folders)
         require_unaltered(source, folder)
@@ -214,7 +214,7 @@ class Catalog:
     def load_trainable_poly_encoder(self, name: str, *, codes: int, seed: int = 12, allow_folders: bool | None = None) -> PolyEncoder:
         """Return a new float32 poly-encoder on the encoder ``name``, with new codes drawn from ``seed``.
 
-        If ``name`` is a poly-encoder with as many codes, these are kept.
+        If ``name`` is a poly-encoder with the same number of codes, they are kept.
         """
         source, folder = self._locate(name, allow_folders)
         _refuse_pair_scorers(source, folder, poly=False)
@@ -242,7 +242,7 @@ class Catalog:
     def _shared(self, source: ModelSource, folder: Path, name: str, precision: str) -> SentenceEncoder:
         encoder = self._read(source, folder, frozen=True).freeze(precision, packed=self._packs(precision))
         if self._zerogpu is not None:
-            # The caller was allowed to use this folder, so that its slices are, too.
+            # The caller was allowed to use this folder, so its slices are too.
             settings = replace(self.settings, chosen=self._chosen | {name.strip()}) if source.kind == "folder" else self.settings
             encoder.zerogpu = self._zerogpu(settings, name, precision, encoder.fingerprint)
         return encoder

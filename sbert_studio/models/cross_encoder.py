@@ -1,4 +1,4 @@
-"""Cross-encoder: reads a pair of texts together and returns a score; more accurate and slower than comparing vectors."""
+"""Cross-encoder: encodes a pair of texts jointly and returns a score; more accurate but slower than comparing vectors."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 IDENTITY, SIGMOID = "torch.nn.modules.linear.Identity", "torch.nn.modules.activation.Sigmoid"
-# Keys of config.json for what sentence-transformers adds, and for what only we know.
+# Keys of config.json added by sentence-transformers, and keys specific to SBERT Studio.
 SENTENCE_TRANSFORMERS_KEY, STUDIO_KEY = "sentence_transformers", "sbert_studio"
 Head = Literal["linear", "mlp"]
 _ADAPTER_FILE = "cross_encoder.json"
@@ -54,7 +54,7 @@ class CrossEncoder(Trainable, PairScorer):
     """A backbone over ``[CLS] a [SEP] b [SEP]`` with a classification head.
 
     Args:
-        model: a ``PreTrainedModel`` for sequence classification; one label is a regression, more are classes.
+        model: a ``PreTrainedModel`` for sequence classification; a single label is a regression, several are classes.
         tokenizer: its tokenizer.
         sigmoid: map a single label's score to (0, 1).
     """
@@ -70,7 +70,7 @@ class CrossEncoder(Trainable, PairScorer):
         self.tokenizer = ensure_padding_token(tokenizer)
         self.model.config.pad_token_id = TransformerTokens(self.tokenizer, 8).pad
         self.labels = int(model.config.num_labels)
-        # A head that reads the last place of a row, as XLNet's does, must find the pair's last token there.
+        # A head that reads the last position of a row, such as XLNet's, must find the pair's last token there.
         self.pads_left = getattr(model.config, "summary_type", "") == "last" and tokenizer.padding_side == "left"
         self._arguments = frozenset(inspect.signature(model.forward).parameters)
         self._frozen: tuple[str, int] | None = None
@@ -141,7 +141,7 @@ class CrossEncoder(Trainable, PairScorer):
         }
 
     def freeze(self, *, packed: bool = False) -> CrossEncoder:
-        """Prepare for inference only, the weights ``packed`` for fast CPU inference, and return this model."""
+        """Prepare this model for inference only and return it; ``packed`` weights are faster on the CPU."""
         self.requires_grad_(False).eval()
         self._frozen = self.fingerprint, count_weights(self)
         if packed and self.device.type == "cpu":
@@ -173,7 +173,7 @@ class CrossEncoder(Trainable, PairScorer):
         write_json(folder / _ADAPTER_FILE, {"head": self.head, "labels": self.labels, "sigmoid": self.sigmoid})
 
     def write_files(self, folder: Path) -> None:
-        """Write the folder that ``sentence_transformers.CrossEncoder`` reads; with the MLP head, only SBERT Studio does."""
+        """Write a folder for ``sentence_transformers.CrossEncoder``; with the MLP head, only SBERT Studio can load it."""
         if self.has_adapter:
             raise StudioError("a cross-encoder with an adapter cannot be saved", "merge the adapter first")
         self.model.config.dtype = torch.float32
@@ -204,7 +204,7 @@ class CrossEncoder(Trainable, PairScorer):
         return TokenRows.concatenate(ids), TokenRows.concatenate(segments)
 
     def batch(self, ids: TokenRows, segments: TokenRows, rows: np.ndarray) -> dict[str, Tensor]:
-        """Return a padded batch of ``rows``: ``input_ids``, ``token_type_ids`` and, if any is padding, ``attention_mask``."""
+        """Return a padded batch of ``rows``: ``input_ids``, ``token_type_ids`` and, with padding, ``attention_mask``."""
         arrays = pad_pairs(ids, segments, rows, self.pad, left=self.pads_left)
         return {name: torch.from_numpy(array).to(self.device, non_blocking=True) for name, array in arrays.items()}
 
@@ -239,7 +239,7 @@ class CrossEncoder(Trainable, PairScorer):
 
 
 def is_cross_encoder_folder(folder: Path) -> bool:
-    """Return True if the folder's settings are those of a classification model rather than a sentence encoder."""
+    """Return True if the folder's configuration is that of a classification model rather than a sentence encoder."""
     path = folder / "config.json"
     if not path.is_file() or _holds_pooling(folder):
         return False
@@ -254,13 +254,13 @@ def _holds_pooling(folder: Path) -> bool:
 
 
 def load_cross_encoder(folder: Path, name: str = "", device: torch.device | str = "cpu") -> CrossEncoder:
-    """Load a cross-encoder's folder in float32."""
+    """Load a cross-encoder from a folder, in float32."""
     model, tokenizer, missing = _load(folder, {})
     if missing:
         raise StudioError(
             _("the model {name} is no cross-encoder: it has no trained head", name=repr(name or folder.name)), "choose a cross-encoder"
         )
-    # sentence-transformers keeps the activation in a file of its own, from 4.0 on in config.json, before under another key there.
+    # sentence-transformers stores the activation in a separate file; version 4.0 and later in config.json, earlier under another key.
     general = read_json(folder / "config_sentence_transformers.json", dict, {})
     settings = getattr(model.config, SENTENCE_TRANSFORMERS_KEY, None)
     oldest = getattr(model.config, "sbert_ce_default_activation_function", None)
@@ -270,7 +270,7 @@ def load_cross_encoder(folder: Path, name: str = "", device: torch.device | str 
 
 
 def create_cross_encoder(folder: Path, *, head: Head = "linear", labels: int = 1, seed: int = 12, name: str = "") -> CrossEncoder:
-    """Create a cross-encoder to be trained on the backbone of any model's folder, with a new head initialized from ``seed``.
+    """Create a trainable cross-encoder on the backbone of any model's folder, with a new head initialized from ``seed``.
 
     ``linear`` is one linear layer; ``mlp`` is Linear → 512, ReLU, Linear, as in the STS-Benchmark comparison. If the folder is that of a
     cross-encoder with the same kind of head, its weights are kept.
@@ -326,7 +326,7 @@ def _build_on_quantized(kind: Any, folder: Path, config: Any) -> tuple[Any, dict
 
 
 def with_mlp_head(kind: Any) -> Any:
-    """Return the model class ``kind`` with the last layer of its head replaced by the MLP, so that its weights load by name."""
+    """Return the model class ``kind`` with the last layer of its head replaced by the MLP, so that its weights are loaded by name."""
 
     def build(self: Any, config: Any, *args: Any, **kwargs: Any) -> None:
         kind.__init__(self, config, *args, **kwargs)

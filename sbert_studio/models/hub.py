@@ -1,6 +1,7 @@
-"""Download models of the Hugging Face Hub: safetensors weights and JSON settings, and no code.
+"""Download models from the Hugging Face Hub: safetensors weights and JSON settings, never code.
 
-Visitors of a shared page use a cache apart from the owner's: a folder for public models, and one per token for what that token opened.
+Visitors of a shared page use a separate cache from the owner's: one folder for public models, and one per token for gated and private
+models.
 """
 
 from __future__ import annotations
@@ -34,15 +35,15 @@ _IGNORED = ["onnx/*", "openvino/*", "*/onnx/*", "*.onnx*", "tf_*", "flax_*", "or
 _TIMEOUT = 10  # seconds
 _CHUNK = 1 << 20  # bytes between two checks for a stop
 _REFUSALS = (401, 403)
-_REFRESH_SECONDS = 60.0  # seconds before the Hub is asked again for the newest version of a model
-_PROTECTED_SECONDS = 600.0  # seconds for which a downloaded model is not deleted: it is about to be opened
+_REFRESH_SECONDS = 60.0  # minimum seconds between two checks for a newer version of a model
+_PROTECTED_SECONDS = 600.0  # seconds during which a downloaded model is not deleted, because it is about to be opened
 _MAX_REMEMBERED = 1_000
 _MIB = 1 << 20
 _SMALLER = "choose a smaller model; the host of this page can raise SBERT_STUDIO_MAX_MODEL_MB"
 
 
 def transport_errors() -> list[type[Exception]]:
-    """Return the connection errors of the Hub's client, which uses httpx or, from its second version on, httpx2."""
+    """Return the connection errors of the Hub's client, which uses httpx or, from its version 2 on, httpx2."""
     found = [importlib.import_module(name) for name in ("httpx", "httpx2") if importlib.util.find_spec(name) is not None]
     return [module.HTTPError for module in found]
 
@@ -77,9 +78,9 @@ class Hub:
     """Models of the Hub, downloaded on behalf of an identity.
 
     Args:
-        cache: folder of visitors' models; the owner's are in the Hub's default cache.
-        max_bytes: larger models are refused before the download; 0 for no limit.
-        max_cache_bytes: limit of visitors' models together; the least recently used are deleted. 0 for no limit.
+        cache: folder for visitors' models; the owner's are in the Hub's default cache.
+        max_bytes: larger models are rejected before the download; 0 for no limit.
+        max_cache_bytes: limit of all visitors' models together; the least recently used are deleted. 0 for no limit.
     """
 
     def __init__(self, cache: Path, *, max_bytes: int = 0, max_cache_bytes: int = 0) -> None:
@@ -90,12 +91,12 @@ class Hub:
         self._requests: dict[tuple[str, _Access], tuple[float, Path]] = {}  # time of the last request, and the folder
 
     def fetch(self, hub_id: str, identity: Identity) -> Path:
-        """Return the folder of the newest version of ``hub_id``, downloaded, or from the cache when the Hub is unreachable.
+        """Download the newest version of ``hub_id`` and return its folder; use the cache if the Hub is unreachable.
 
         The download stops within seconds of a stop request (:func:`~sbert_studio.progress.stoppable`).
 
         Raises:
-            StudioError: there is no such model, ``identity`` has no access, it is too large, or the Hub is unreachable.
+            StudioError: the model does not exist, ``identity`` has no access, it is too large, or the Hub is unreachable.
             StoppedError: the work was stopped.
         """
         if identity.kind == "owner":
@@ -201,7 +202,7 @@ class Hub:
 
 
 class _UnreachableError(StudioError):
-    """The Hub does not send the model, and it is not cached."""
+    """The Hub does not provide the model, and it is not cached."""
 
 
 class _NoAccessError(StudioError):

@@ -1,4 +1,4 @@
-"""LoRA adapters (Hu et al. 2021, equation 3) through peft: target modules, saving and loading."""
+"""LoRA adapters (Hu et al. 2021, equation 3) with peft: target modules, saving and loading."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..workspace import write_json
 from .io.backbone import require_finite, write_tensors
 from .io.settings import EncoderConfig
 
-# Last part of the names of attention and feed-forward layers, by architecture.
+# Last component of the names of attention and feed-forward layers, by architecture.
 _ATTENTION = {
     *("query", "key", "value"),  # BERT, RoBERTa, ELECTRA, ALBERT
     *("q_proj", "k_proj", "v_proj"),  # Llama, Qwen, Mistral, Gemma, OPT, BART
@@ -39,7 +39,7 @@ _DENSE = re.compile(r"(?:^|\.)(?:layer|layers)\.\d+\.(?:intermediate|output)\.de
 # XLNet's attention weights are bare tensors, which peft cannot wrap; its feed-forward net has linear layers.
 _XLNET_FEED_FORWARD = re.compile(r"\.ff\.layer_[12]$")
 _MPNET_ATTENTION = re.compile(r"\.attn\.[qkv]$")
-# What modules.json and its folders say of a full model is kept in these two files of an adapter's folder.
+# These two files of an adapter's folder replace modules.json and the module folders of a full model.
 ENCODER_FILE, PROJECTION_FILE = "encoder.json", "projection.safetensors"
 
 
@@ -54,9 +54,9 @@ def find_targets(backbone: nn.Module) -> list[str]:
 
 
 def find_heads(model: Any) -> list[str]:
-    """Return the full names of a classification model's heads: all modules besides its backbone, and the backbone's pooler.
+    """Return the full names of a classification model's heads: all modules except its backbone, and the backbone's pooler.
 
-    ``classifier`` and ``bert.pooler`` of BERT, ``pre_classifier`` and ``classifier`` of DistilBERT, ``score`` of Llama; none of a bare
+    ``classifier`` and ``bert.pooler`` of BERT, ``pre_classifier`` and ``classifier`` of DistilBERT, ``score`` of Llama; none for a bare
     backbone, whose pooler is unused.
     """
     backbone = model.base_model
@@ -70,7 +70,7 @@ def find_heads(model: Any) -> list[str]:
 
 
 def has_conv1d(model: nn.Module) -> bool:
-    """Return True if the model has GPT-2's linear layers, whose matrix is transposed."""
+    """Return True if the model has GPT-2's linear layers, whose weight matrix is transposed."""
     return any(type(module).__name__ == "Conv1D" for module in model.modules())
 
 
@@ -113,7 +113,7 @@ class LoraSettings:
 
 
 def lora_config(model: Any, settings: LoraSettings, heads: Sequence[str] = ()) -> Any:
-    """Return peft's configuration of an adapter on ``model``, whose ``heads`` are trained in full and saved with the adapter."""
+    """Return peft's configuration of an adapter on ``model``, whose ``heads`` are fully trained and saved with the adapter."""
     from peft import LoraConfig
 
     return LoraConfig(
@@ -127,7 +127,7 @@ def lora_config(model: Any, settings: LoraSettings, heads: Sequence[str] = ()) -
 
 
 def add_lora(model: Any, settings: LoraSettings, heads: Sequence[str] = ()) -> Any:
-    """Wrap ``model`` with a new adapter, everything but the adapter and ``heads`` frozen; see :func:`lora_config`."""
+    """Add a new adapter to ``model`` and freeze everything except the adapter and ``heads``; see :func:`lora_config`."""
     from peft import get_peft_model
 
     if is_adapted(model):
@@ -148,17 +148,17 @@ def add_lora(model: Any, settings: LoraSettings, heads: Sequence[str] = ()) -> A
 
 
 def is_adapted(model: Any) -> bool:
-    """Return True if ``model`` holds an unmerged adapter."""
+    """Return True if ``model`` has an unmerged adapter."""
     return hasattr(model, "peft_config")
 
 
 def merged_copy(model: Any) -> Any:
-    """Return ``model``, or if it has an adapter a copy with merged weights W + (alpha / r) B A."""
+    """Return ``model`` itself, or if it has an adapter, a copy with merged weights W + (alpha / r) B A."""
     return copy.deepcopy(model).merge_and_unload() if is_adapted(model) else model
 
 
 def write_adapter(adapted: Any, folder: Path, base_id: str) -> None:
-    """Write peft's two files of an unmerged adapter, heads included; ``base_id`` is the base model's portable id, never a local path."""
+    """Write peft's two files of an unmerged adapter, including heads; ``base_id`` is the base model's portable id, never a local path."""
     from peft import get_peft_model_state_dict
 
     if Path(base_id).is_absolute() or "\\" in base_id:
@@ -169,10 +169,10 @@ def write_adapter(adapted: Any, folder: Path, base_id: str) -> None:
 
 
 def read_adapter(model: Any, folder: Path) -> Any:
-    """Wrap ``model``, the adapter's base, with the adapter of ``folder``, trainable.
+    """Add the adapter in ``folder`` to ``model``, its base model, trainable.
 
     Raises:
-        StudioError: ``folder`` holds no safetensors adapter, or one with integers or non-finite numbers.
+        StudioError: ``folder`` contains no safetensors adapter, or one with integers or non-finite numbers.
         ValueError, RuntimeError, KeyError, TypeError, SafetensorError: the adapter does not fit.
     """
     from peft import PeftModel, get_peft_model_state_dict
@@ -196,7 +196,9 @@ def read_adapter(model: Any, folder: Path) -> Any:
 def _ignored_warnings() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="`is_gradient_checkpointing` is deprecated", category=FutureWarning)
-        warnings.filterwarnings("ignore", message="Found missing adapter keys", category=UserWarning)  # read_adapter raises instead
+        warnings.filterwarnings(
+            "ignore", message="Found missing adapter keys", category=UserWarning
+        )  # read_adapter raises an error instead
         yield
 
 
@@ -211,7 +213,7 @@ def _to_json(value: Any) -> Any:
 
 
 def write_encoder_settings(folder: Path, config: EncoderConfig, prompts: Mapping[str, str], projection: nn.Module | None) -> None:
-    """Write the configuration, and the weights of a projection, into an adapter's folder.
+    """Write the configuration, and the weights of a projection, to an adapter's folder.
 
     The projection is not part of the module that peft wraps, so it needs no ``modules_to_save``.
     """

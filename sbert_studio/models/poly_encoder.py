@@ -1,4 +1,4 @@
-"""Poly-encoder (Humeau et al. 2020): several vectors for a query, one for a candidate."""
+"""Poly-encoder (Humeau et al. 2020): several vectors per query, one per candidate."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SHARPNESS = 20.0
 """Factor of the cosines before the second softmax, its inverse temperature."""
 DEFAULT_CODES = 16
 SETTINGS_FILE, CODES_FILE = "poly.json", "codes.safetensors"
-_BLOCK_CELLS = 4_000_000  # of a block of cosines (queries, codes, candidates)
+_BLOCK_CELLS = 4_000_000  # cells per block of cosines (queries, codes, candidates)
 _BLOCK_PAIRS = 2_048
 
 
@@ -61,15 +61,14 @@ class PolyEncoder(Trainable, PairScorer):
     """m codes c₁ … c_m attend over the token vectors h of a query, and the candidate attends over the resulting m vectors.
 
     Humeau, Shuster, Lachaux and Weston 2020, "Poly-encoders", section 4.4 (arXiv:1905.01969)::
-
         yⁱ = Σⱼ wⱼ hⱼ            w = softmax(cᵢ · h₁, …, cᵢ · h_N)
         y  = Σᵢ wᵢ yⁱ            w = softmax(λ y_cand · y¹, …, λ y_cand · yᵐ)
         score = y · y_cand
 
-    Differences from the paper: one encoder reads both sides. Like the candidate's pooled vector, the yⁱ are projected and scaled to unit
-    length, so that scores lie in -1..1 for any backbone; as dot products of unit vectors are close to each other, the second softmax needs
-    λ = 20, as cosine losses do. Codes are initialized with a variance of 1 / width, so that the untuned model ranks about like its
-    encoder. Token weights of the pooling apply here too.
+    Differences from the paper: a single encoder encodes both sides. Like the candidate's pooled vector, the yⁱ are projected and scaled to
+    unit length, so that scores are in [-1, 1] for any backbone. Because dot products of unit vectors are close to each other, the second
+    softmax needs λ = 20, as cosine losses do. Codes are initialized with a variance of 1 / width, so that the untrained model ranks about
+    as well as its encoder. Token weights of the pooling apply here too.
 
     Args:
         encoder: returns the token vectors, and the vector of a candidate.
@@ -155,7 +154,7 @@ class PolyEncoder(Trainable, PairScorer):
         self.encoder.train_word_embeddings()
 
     def configure_head(self, num_scores: int, *, sigmoid: bool, class_names: Sequence[str]) -> None:
-        """Do nothing: the score has no head."""
+        """Do nothing: a poly-encoder has no head."""
 
     def add_adapter(self, settings: LoraSettings) -> None:
         self.encoder.add_adapter(settings)
@@ -168,7 +167,7 @@ class PolyEncoder(Trainable, PairScorer):
         _write_codes(self.codes, self.sharpness, folder)
 
     def write_files(self, folder: Path) -> None:
-        """Write the encoder's folder, which sentence-transformers can read, and the codes."""
+        """Write the encoder's folder, which sentence-transformers can load, and the codes."""
         if self.has_adapter:
             raise StudioError("a poly-encoder with an adapter cannot be saved", "merge the adapter first")
         self.encoder.write_files(folder)
@@ -185,14 +184,14 @@ class PolyEncoder(Trainable, PairScorer):
             )
 
     def forward(self, batch: dict[str, Tensor]) -> Tensor:
-        """Return rows (b, (m + 1) · d) float32: each text as a query, in m unit vectors, then as a candidate, in one."""
+        """Return rows (b, (m + 1) · d) float32: each text as a query (m unit vectors), then as a candidate (one)."""
         vectors, counts = self.encoder.token_vectors(batch)
         candidate = self.encoder.postprocess(self.encoder.pooling(vectors, counts, batch.get("skip")))
         attended = self.encoder.postprocess(self.attend(vectors, counts))
         return functional.normalize(torch.cat([attended, candidate[:, None]], dim=1), dim=-1).flatten(1)
 
     def attend(self, vectors: Tensor, counts: Tensor | None) -> Tensor:
-        """Attend with each code over token vectors (b, t, width) of weights ``counts`` (b, t): (b, m, width) float32.
+        """Attend with each code over token vectors (b, t, width) with weights ``counts`` (b, t): (b, m, width) float32.
 
         Texts whose tokens all have weight 0 get zeros.
         """
@@ -255,7 +254,7 @@ class PolyEncoder(Trainable, PairScorer):
         return functional.normalize(self.encoder.to_tensor(np.ascontiguousarray(vectors)), dim=-1)
 
     def freeze(self, *, packed: bool = False) -> PolyEncoder:
-        """Prepare for inference only, the weights ``packed`` for fast CPU inference if possible, and return this model."""
+        """Prepare this model for inference only and return it; ``packed`` weights are faster on the CPU."""
         self.requires_grad_(False).eval()
         self._frozen_fingerprint = self.fingerprint
         self.encoder.freeze(packed=packed)
@@ -263,17 +262,17 @@ class PolyEncoder(Trainable, PairScorer):
 
 
 def is_poly_encoder_folder(folder: Path) -> bool:
-    """Return True if the folder holds any of a poly-encoder's own files, so that a damaged one is still recognized."""
+    """Return True if the folder contains any of the files specific to poly-encoders, so that a damaged one is still recognized."""
     return (folder / SETTINGS_FILE).is_file() or (folder / CODES_FILE).is_file()
 
 
 def load_poly_encoder(folder: Path, name: str = "", device: torch.device | str = "cpu") -> PolyEncoder:
-    """Load a poly-encoder's folder in float32."""
+    """Load a poly-encoder from a folder, in float32."""
     return attach_codes(load_folder(folder, name, device), folder)
 
 
 def attach_codes(encoder: SentenceEncoder, folder: Path) -> PolyEncoder:
-    """Return a poly-encoder of ``encoder`` and the codes in ``folder``."""
+    """Return a poly-encoder with ``encoder`` and the codes in ``folder``."""
     if not is_poly_encoder_folder(folder):
         raise StudioError(_("the model {name} is no poly-encoder: it has no codes", name=repr(encoder.name)), "choose a poly-encoder")
     settings = read_json(folder / SETTINGS_FILE, dict)
@@ -299,9 +298,9 @@ def attach_codes(encoder: SentenceEncoder, folder: Path) -> PolyEncoder:
 
 
 def create_poly_encoder(encoder: SentenceEncoder, folder: Path, *, codes: int, seed: int) -> PolyEncoder:
-    """Create a poly-encoder to be trained over ``encoder``, which was loaded from ``folder``, with codes drawn from ``seed``.
+    """Create a trainable poly-encoder from ``encoder``, which was loaded from ``folder``, with codes drawn from ``seed``.
 
-    If the folder is that of a poly-encoder with as many codes, these are kept.
+    If the folder is that of a poly-encoder with the same number of codes, they are kept.
     """
     if is_poly_encoder_folder(folder):
         earlier = attach_codes(encoder, folder)

@@ -1,4 +1,4 @@
-"""Prompts of a model by the role of a text: a query, a document, or one of two texts that are compared.
+"""Prompts of a model by the role of a text: a query, a document, or one of two texts to compare.
 
 The names are those that sentence-transformers looks for (``encode_query``, ``encode_document``).
 """
@@ -27,7 +27,7 @@ _NAMES: dict[Role, tuple[str, ...]] = {"query": ("query",), "document": ("docume
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """Settings of a search that replace the model's own.
+    """Search settings that override the model's own.
 
     Attributes:
         query_prompt, document_prompt: prepended to the query and to each text; empty for the model's own, ``none`` for no prompt.
@@ -53,10 +53,11 @@ class SearchSettings:
 
 
 def prompt_for(prompts: Mapping[str, str], default: str, role: Role) -> str:
-    """Return the prompt of a text, given the model's prompts by name and its default one.
+    """Return the prompt of a text, given the model's prompts by name and its default prompt.
 
-    Texts that are compared get the STS prompt if there is one. Otherwise, without a default prompt, a model with the prompts ``query`` and
-    ``passage`` uses that of a query on both sides, as the E5 models ask for (Wang et al. 2022, arXiv:2212.03533); other models use none.
+    Texts to compare get the STS prompt, if any. Otherwise, without a default prompt, a model with the prompts ``query`` and
+    ``passage`` uses the query prompt on both sides, as recommended for the E5 models (Wang et al. 2022, arXiv:2212.03533); other models use
+    none.
     """
     for name in _NAMES.get(role, ()):
         if name in prompts:
@@ -67,9 +68,9 @@ def prompt_for(prompts: Mapping[str, str], default: str, role: Role) -> str:
 
 
 def column_roles(kind: str, columns: int) -> tuple[Role, ...]:
-    """Return the role of each text column of examples of a kind.
+    """Return the role of each text column for a kind of examples.
 
-    The first text of positive pairs and triplets is the query, the others are documents; texts of any other kind are compared.
+    The first text of positive pairs and triplets is the query and the others are documents; texts of any other kind are compared.
     """
     first: Role = "query" if kind in ASYMMETRIC_KINDS else "symmetric"
     rest: Role = "document" if kind in ASYMMETRIC_KINDS else "symmetric"
@@ -77,7 +78,7 @@ def column_roles(kind: str, columns: int) -> tuple[Role, ...]:
 
 
 def parse_prompts(setting: str) -> tuple[dict[str, str], str]:
-    """Return the prompts by name, and the default one, of a run's setting.
+    """Return the prompts by name, and the default prompt, from a run's setting.
 
     Args:
         setting: ``none``: no prompt; a JSON object: prompts by name, such as ``{"query": "query: ", "document": "passage: "}``
@@ -101,7 +102,7 @@ def parse_prompts(setting: str) -> tuple[dict[str, str], str]:
 
 
 def override_prompts(encoder: SentenceEncoder, setting: str) -> None:
-    """Replace the prompts of ``encoder``, in use and when saved, by those of a run's setting; an empty one keeps the model's own."""
+    """Replace the prompts of ``encoder``, in use and when saved, with those of a run's setting; an empty setting keeps the model's own."""
     if setting:
         require_prompts(encoder)
         encoder.prompts, default = parse_prompts(setting)
@@ -109,7 +110,7 @@ def override_prompts(encoder: SentenceEncoder, setting: str) -> None:
 
 
 def require_prompts(encoder: Encoder) -> None:
-    """Refuse a model that takes no prompts."""
+    """Reject a model that takes no prompts."""
     if not encoder.takes_prompts:
         raise StudioError(_("{name} takes no prompts", name=encoder.name), "leave the prompt out, or choose a transformer")
 

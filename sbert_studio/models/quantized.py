@@ -1,4 +1,7 @@
-"""Four-bit weights (ggml's Q4_0 blocks): dequantization, quantized token embeddings, and training with them."""
+"""4-bit weights (ggml's Q4_0 blocks): dequantization, quantized token embeddings, and training with them.
+
+For int8 inference, see :mod:`sbert_studio.models.inference.packing`.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ def dequantize(blocks: Tensor) -> Tensor:
 
 
 class QuantizedEmbedding(nn.Module):
-    """``nn.Embedding`` with four-bit rows, ids (...) → vectors (..., d). Selected rows can be made trainable.
+    """``nn.Embedding`` with 4-bit rows; maps ids (...) to vectors (..., d). Selected rows can be made trainable.
 
     Args:
         blocks: (V, d / 32, 18) uint8, possibly memory-mapped.
@@ -54,7 +57,7 @@ class QuantizedEmbedding(nn.Module):
         self.trained: nn.Embedding | None = None
         self.register_buffer("blocks", blocks)
         self.register_buffer("trained_ids", torch.empty(0, dtype=torch.int64))
-        # Its dtype follows that of the network, which does not convert the blocks of bytes.
+        # Its dtype follows that of the network, whose conversions do not affect the blocks of bytes.
         self.register_buffer("_precision", torch.empty(0), persistent=False)
 
     @property
@@ -62,9 +65,9 @@ class QuantizedEmbedding(nn.Module):
         return self.num_embeddings * self.embedding_dim
 
     def train_rows(self, ids: Tensor) -> None:
-        """Unpack the rows of ``ids`` and make them parameters; the others stay frozen.
+        """Unpack the rows of ``ids`` and make them parameters; other rows stay frozen.
 
-        Training with texts of these tokens only gives the same weights as training the whole table: no other row has a gradient.
+        If the training texts contain only these tokens, the result equals training the whole table, because no other row has a gradient.
         """
         weight = dequantize(self.blocks[ids])
         self.trained = nn.Embedding.from_pretrained(weight, freeze=False, sparse=self.sparse)  # type: ignore[no-untyped-call]
@@ -100,7 +103,7 @@ def find_quantized_embedding(network: nn.Module) -> QuantizedEmbedding | None:
 
 
 def count_weights(network: nn.Module) -> int:
-    """Count the weights of ``network``, in whatever precision they are stored."""
+    """Count the weights of ``network``, regardless of the precision they are stored in."""
     table = find_quantized_embedding(network)
     if table is None:
         return sum(parameter.numel() for parameter in network.parameters())
@@ -115,12 +118,12 @@ def train_token_rows(network: nn.Module, ids: np.ndarray) -> None:
 
 
 def trained_ids(network: nn.Module) -> dict[str, Tensor]:
-    """Return the ids of trained rows by buffer name, which a checkpoint saves with the weights."""
+    """Return the ids of trained rows by buffer name; a checkpoint stores them with the weights."""
     return {name: buffer for name, buffer in network.named_buffers() if name.endswith(".trained_ids") and len(buffer)}
 
 
 def restore_trained_rows(network: nn.Module, stored: Mapping[str, Tensor]) -> None:
-    """Make the rows trainable that were trained in a checkpoint with the tensors ``stored``."""
+    """Make the rows trainable that were trained in a checkpoint, given its tensors ``stored``."""
     for name, ids in stored.items():
         if name.endswith(".trained_ids"):
             train_token_rows(network, ids.numpy())
@@ -128,7 +131,7 @@ def restore_trained_rows(network: nn.Module, stored: Mapping[str, Tensor]) -> No
 
 @contextmanager
 def dense_embeddings(network: nn.Module) -> Iterator[None]:
-    """Replace quantized embeddings by float32 ones within the context, so that ``network`` can be saved."""
+    """Replace quantized embeddings with float32 ones within the context, so that ``network`` can be saved."""
     swapped = densify_embeddings(network)
     try:
         yield
@@ -138,7 +141,7 @@ def dense_embeddings(network: nn.Module) -> Iterator[None]:
 
 
 def densify_embeddings(network: nn.Module) -> list[tuple[nn.Module, str, QuantizedEmbedding]]:
-    """Replace quantized embeddings by float32 ones; return what was replaced: (module, name in it, embedding)."""
+    """Replace quantized embeddings with float32 ones; return those replaced: (module, attribute, embedding)."""
     found = [
         (holder, name, child)
         for holder in list(network.modules())
@@ -151,14 +154,14 @@ def densify_embeddings(network: nn.Module) -> list[tuple[nn.Module, str, Quantiz
 
 
 def is_quantized(folder: Path) -> bool:
-    """Return True if the weights in a transformer's folder are four-bit."""
+    """Return True if the weights in a transformer's folder are 4-bit."""
     from safetensors import SafetensorError, safe_open
 
     try:
         with safe_open(folder / "model.safetensors", framework="np") as file:
             return any(name.endswith(QUANTIZED) for name in file.keys())  # noqa: SIM118  it is no mapping
     except (OSError, SafetensorError):
-        return False  # the loader reports what is wrong
+        return False  # the loader reports the error
 
 
 def read_quantized(folder: Path) -> tuple[dict[str, Tensor], QuantizedEmbedding]:
@@ -172,14 +175,14 @@ def read_quantized(folder: Path) -> tuple[dict[str, Tensor], QuantizedEmbedding]
 
 
 def with_minimal_vocabulary(config: Any) -> Any:
-    """Return a copy of ``config`` with the smallest vocabulary, to avoid initializing an embedding that is replaced."""
+    """Return a copy of ``config`` with the smallest vocabulary, to avoid initializing an embedding that will be replaced."""
     small = copy.deepcopy(config)
     small.vocab_size = (config.pad_token_id or 0) + 1
     return small
 
 
 def load_quantized(folder: Path, config: Any, network: type[nn.Module] | None = None) -> Any:
-    """Build the backbone of a folder with quantized weights, by our class for inference or transformers', which can be trained."""
+    """Build the backbone of a folder with quantized weights: the fast implementation for inference, or transformers' for training."""
     weights, table = read_quantized(folder)
     small = with_minimal_vocabulary(config)
     if network is None:

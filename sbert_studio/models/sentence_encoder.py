@@ -42,15 +42,15 @@ _PRECISION_VERSIONS = {"int8": (2,)}
 class SentenceEncoder(Trainable, Encoder):
     """Token vectors → pooling → projection → normalization.
 
-    Subclasses define how texts become tokens and tokens vectors, and how that part is written.
+    Subclasses define how texts are tokenized, how tokens become vectors, and how these parts are saved.
 
     Args:
-        backbone: network that returns a vector per token.
-        tokens: tokenization.
-        hidden_size: width of a token's vector.
-        config: what follows the backbone.
+        backbone: network that returns one vector per token.
+        tokens: tokenizer.
+        hidden_size: width of a token vector.
+        config: configuration of the steps after the backbone.
         name: name in the catalog.
-        base: portable id of the model it was made from.
+        base: portable id of the base model.
         note: a sentence for lists.
 
     Attributes:
@@ -84,7 +84,7 @@ class SentenceEncoder(Trainable, Encoder):
         self.prompts: Mapping[str, str] = {}
         self.similarity_fn_name = "cosine"
         self.truncate_dim: int | None = None
-        # Of a view made by for_role or with_settings: default prompt, fingerprint and truncate_dim of the original.
+        # For a view created by for_role or with_settings: default prompt, fingerprint and truncate_dim of the original.
         self._original: tuple[str, str, int | None] | None = None
         self._views: dict[tuple[str, int | None], SentenceEncoder] = {}
         self.backbone = backbone
@@ -111,11 +111,11 @@ class SentenceEncoder(Trainable, Encoder):
 
     @abstractmethod
     def fingerprint_parts(self) -> Iterable[bytes]:
-        """Return what identifies this encoder besides weights and configuration: structure and vocabulary."""
+        """Return data that identifies this encoder in addition to weights and configuration: structure and vocabulary."""
 
     @abstractmethod
     def write_input(self, folder: Path) -> list[tuple[str, str]]:
-        """Write what comes before the pooling; return (path within the folder, name in ``modules.json``) of each module."""
+        """Write the modules before the pooling; return (path within the folder, name in ``modules.json``) of each."""
 
     def convert_precision(self, precision: str) -> None:
         """Convert the backbone's weights to ``precision``."""
@@ -135,7 +135,7 @@ class SentenceEncoder(Trainable, Encoder):
 
     @property
     def has_pooling_module(self) -> bool:
-        """True if ``modules.json`` lists a pooling; a token table's mean is part of its own module."""
+        """True if ``modules.json`` lists a pooling; the mean of a token table is part of its own module."""
         return True
 
     @property
@@ -201,7 +201,7 @@ class SentenceEncoder(Trainable, Encoder):
         return self._frozen_count or count_weights(self)
 
     def add_projection(self, width: int, activation: str = "gelu", *, seed: int = 12) -> None:
-        """Replace any projection by a new linear one to ``width``, initialized from ``seed``."""
+        """Replace any projection with a new linear one to ``width``, initialized from ``seed``."""
         inputs = self.hidden_size * len(self.pooling.modes)
         self.projection = nn.Sequential(Dense(inputs, width, activation, seed=seed)).to(self.device)
 
@@ -224,9 +224,9 @@ class SentenceEncoder(Trainable, Encoder):
         """Do nothing: heads on vectors belong to the loss."""
 
     def freeze(self, precision: str = "float32", *, packed: bool = False) -> SentenceEncoder:
-        """Prepare for inference only, in ``precision`` (float32, bfloat16 or int8), and return this encoder.
+        """Prepare this encoder for inference only, in ``precision`` (float32, bfloat16 or int8), and return it.
 
-        Pooling and projection stay in float32: they cost little. Weights are ``packed`` for the CPU if the backbone supports it.
+        Pooling and projection stay in float32, because they are cheap. Weights are ``packed`` for the CPU if the backbone supports it.
         """
         self.eval().requires_grad_(False)
         self._frozen_count = self.parameters_count
@@ -249,7 +249,7 @@ class SentenceEncoder(Trainable, Encoder):
         write_encoder_settings(folder, self.config, self.prompts, self.projection)
 
     def write_files(self, folder: Path) -> None:
-        """Write the sentence-transformers folder; an adapter is merged into a copy of the backbone."""
+        """Write a sentence-transformers folder; an adapter is merged into a copy of the backbone."""
         if self.precision != "float32":
             raise StudioError(_("a model in {precision} cannot be saved", precision=self.precision), "load it in float32")
         pooling = [self.pooling] if self.has_pooling_module else []
@@ -275,9 +275,9 @@ class SentenceEncoder(Trainable, Encoder):
         return torch.from_numpy(array).to(self.device, non_blocking=True)
 
     def forward(self, batch: dict[str, Tensor]) -> Tensor:
-        """Return vectors (b, dim) float32 of ``input_ids`` (b, t), with ``attention_mask`` (b, t) if any token is padding.
+        """Return vectors (b, dim) float32 of ``input_ids`` (b, t), with ``attention_mask`` (b, t) if there is padding.
 
-        ``skip`` (b,) may hold the number of leading prompt tokens per text that are not pooled. Padding may be on either side.
+        ``skip`` (b,), if present, is the number of leading prompt tokens per text that are not pooled. Padding may be on either side.
         """
         return self.postprocess(self.pooling(*self.token_vectors(batch), batch.get("skip")))
 
@@ -295,7 +295,7 @@ class SentenceEncoder(Trainable, Encoder):
     def encode(self, texts: Sequence[str], *, progress: Progress | None = None, should_stop: ShouldStop | None = None) -> np.ndarray:
         """Encode each distinct text once, in batches of similar length.
 
-        Thread-safe, except in training mode: the encoder is then put into evaluation mode meanwhile.
+        Thread-safe, except in training mode, when the encoder is temporarily switched to evaluation mode.
         """
         if self.zerogpu is not None and self.zerogpu.is_worthwhile(texts):
             return self.zerogpu.encode(texts, progress, should_stop)
@@ -334,8 +334,8 @@ class SentenceEncoder(Trainable, Encoder):
         view.zerogpu = None  # a slice loads the model by its name, with its own prompt
         view.set_prompt(prompt)
         view.truncate_dim = dim
-        if self._frozen_fingerprint is not None:  # else the fingerprint is computed, and covers the prompt
-            # A view of a view derives from the original, too.
+        if self._frozen_fingerprint is not None:  # otherwise the fingerprint is computed, including the prompt
+            # A view of a view is also derived from the original.
             default, fingerprint, whole = view._original = self._original or (
                 self.tokens.prompt,
                 self._frozen_fingerprint,

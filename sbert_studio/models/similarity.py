@@ -18,7 +18,7 @@ def unit(vectors: np.ndarray) -> np.ndarray:
 
 
 def score_note(model: str, name: str) -> tuple[str, ...]:
-    """Return a sentence about the model's similarity function unless it is the cosine."""
+    """Return a sentence about the model's similarity function, unless it is cosine."""
     if name == "cosine":
         return ()
     if name == "dot":
@@ -27,14 +27,14 @@ def score_note(model: str, name: str) -> tuple[str, ...]:
 
 
 def pair_similarity_note(model: str, name: str) -> tuple[str, ...]:
-    """Return a sentence about which of a pair's four similarities the model uses, unless it is the cosine."""
+    """Return a sentence about which of a pair's four similarities the model uses, unless it is cosine."""
     return (
         () if name == "cosine" else (_("{model} compares by {titles}: use that one of the four scores.", model=model, titles=TITLES[name]),)
     )
 
 
 def evaluation_similarity_note(name: str) -> tuple[str, ...]:
-    """Return a sentence about the similarity function used in evaluation, unless it is the cosine."""
+    """Return a sentence about the similarity function used in evaluation, unless it is cosine."""
     if name == "cosine":
         return ()
     return (
@@ -48,7 +48,7 @@ def evaluation_similarity_note(name: str) -> tuple[str, ...]:
 def similarity(left: np.ndarray, right: np.ndarray, name: str = "cosine") -> np.ndarray:
     """Compare every row of (n, d) with every row of (m, d) by one of :data:`SIMILARITIES`, like ``SentenceTransformer.similarity``.
 
-    Returns (n, m), float32 for the cosine, float64 for the others; distances are negative.
+    Returns (n, m), float32 for cosine, float64 for the others; distances are negated.
     """
     if name == "cosine":
         return np.asarray(unit(left) @ unit(right).T)

@@ -1,4 +1,4 @@
-"""Base class of models that can be fine-tuned, and their training examples as token ids."""
+"""Base class of models that can be fine-tuned, and training examples as token ids."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from .static.tokens import Coverage
 
 
-# Estimated bytes of a tokenizer, per piece; and of one whose vocabulary size is unknown.
+# Estimated bytes of a tokenizer per piece, and in total if the vocabulary size is unknown.
 _BYTES_PER_PIECE, _TOKENIZER_BYTES = 1_100, 32 << 20
 
 
 def compute_fingerprint(module: nn.Module, parts: Iterable[bytes]) -> str:
-    """Return 16 hex digits of ``parts`` and of every weight, by name."""
+    """Return a digest of ``parts`` and of every weight, by name, 16 hex digits."""
     state = hashlib.sha256()
     for part in parts:
         state.update(part)
@@ -61,9 +61,9 @@ class Trainable(nn.Module, ABC):
 
     Attributes:
         name: name in the catalog.
-        base: portable id of the model it was made from.
+        base: portable id of the base model.
         license, languages: those of the base model's card.
-        adapter_attribute: name of the attribute that holds :attr:`adaptable`.
+        adapter_attribute: name of the attribute that contains :attr:`adaptable`.
         has_untrained_scores: before training, the scores are those of a random head.
         card_template: template of its model card.
     """
@@ -80,7 +80,7 @@ class Trainable(nn.Module, ABC):
 
         @property
         def backbone(self) -> Any:
-            """Network between token ids and hidden states, adapters included."""
+            """Network between token ids and hidden states, including adapters."""
 
     @property
     def device(self) -> torch.device:
@@ -98,7 +98,7 @@ class Trainable(nn.Module, ABC):
 
     @contextlib.contextmanager
     def inference(self) -> Iterator[None]:
-        """Switch gradients and, in training mode, dropout off meanwhile."""
+        """Disable gradients and, in training mode, dropout within the context."""
         training = self.training
         if training:
             self.eval()
@@ -116,17 +116,17 @@ class Trainable(nn.Module, ABC):
 
     @property
     def adaptable(self) -> Any:
-        """The part that takes adapters, dropout and gradient checkpointing: the backbone, with a head of its own if it has one."""
+        """The module to which adapters, dropout and gradient checkpointing apply: the backbone, including its own head if any."""
         return getattr(self, self.adapter_attribute)
 
     @property
     def heads(self) -> Sequence[str]:
-        """Full names of the modules of :attr:`adaptable` that are trained in full and saved with an adapter."""
+        """Full names of the modules of :attr:`adaptable` that are fully trained and saved with an adapter."""
         return ()
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
-        """Return plain data for lists, cards and the advisor."""
+        """Return plain data for lists, model cards and the advisor."""
 
     @abstractmethod
     def training_rows(self, examples: Examples) -> TrainingRows:
@@ -134,7 +134,7 @@ class Trainable(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, batch: dict[str, Tensor]) -> Tensor:
-        """Return rows (b, dim) float32 with gradient."""
+        """Return rows (b, dim) float32 with gradients."""
 
     @abstractmethod
     def set_max_length(self, max_length: int | None) -> None:
@@ -142,26 +142,26 @@ class Trainable(nn.Module, ABC):
 
     @abstractmethod
     def configure_output(self, *, pooling: str = "", projection: int = 0, activation: str = "gelu", seed: int = 12) -> None:
-        """Change the pooling and add a projection, as far as they are given."""
+        """Change the pooling and add a projection, if specified."""
 
     def add_recurrent_network(self, network: str, hidden: int, *, bidirectional: bool = False, seed: int = 12) -> None:
-        """Read word vectors in order by a new recurrent network."""
+        """Add a new recurrent network over the word vectors."""
         raise StudioError("this model has no word vectors for a recurrent network", "choose one, such as glove-6B-50d")
 
     def train_word_embeddings(self) -> None:
-        """Train the word vectors too; a transformer's always are."""
+        """Also train the word vectors; a transformer's are always trained."""
         raise StudioError("this model has no word vectors", "leave learn_words out")
 
     @property
     def sparse_parameters(self) -> Sequence[str]:
-        """Names of parameters with sparse gradients: they get no weight decay, so that rows without a gradient stay unchanged."""
+        """Names of parameters with sparse gradients, which get no weight decay, so that rows without a gradient stay unchanged."""
         return ()
 
     @abstractmethod
     def configure_head(self, num_scores: int, *, sigmoid: bool, class_names: Sequence[str]) -> None:
-        """Set the head to what the loss expects: ``num_scores`` per pair, a single one a regression, mapped to (0, 1) if ``sigmoid``.
+        """Configure the head for the loss: ``num_scores`` per pair; a single one is a regression, mapped to (0, 1) if ``sigmoid``.
 
-        Nothing to change for a model that returns vectors.
+        Does nothing for a model that returns vectors.
         """
 
     @property
@@ -169,14 +169,14 @@ class Trainable(nn.Module, ABC):
         return is_adapted(self.adaptable)
 
     def add_adapter(self, settings: LoraSettings) -> None:
-        """Freeze :attr:`adaptable` and add a LoRA adapter; its heads and all other parts are trained in full."""
+        """Freeze :attr:`adaptable` and add a LoRA adapter; its heads and all other parts are fully trained."""
         setattr(self, self.adapter_attribute, add_lora(self.adaptable, settings, self.heads))
         for name, part in self.named_children():
             if name != self.adapter_attribute:
                 part.requires_grad_(True)
 
     def merge_adapter(self) -> None:
-        """Replace the adapter, if any, by weights W + (alpha / r) B A."""
+        """Replace the adapter, if any, with merged weights W + (alpha / r) B A."""
         if self.has_adapter:
             setattr(self, self.adapter_attribute, self.adaptable.merge_and_unload())
 
@@ -191,7 +191,7 @@ class Trainable(nn.Module, ABC):
 
     @abstractmethod
     def write_adapter_extras(self, folder: Path) -> None:
-        """Write what peft's files in an adapter's folder lack."""
+        """Write the parts of an adapter's folder that peft does not write."""
 
     @abstractmethod
     def write_files(self, folder: Path) -> None:
@@ -209,7 +209,7 @@ class Trainable(nn.Module, ABC):
 
 
 class TrainingRows(Protocol):
-    """Tokenized examples, as the training loop uses them."""
+    """Tokenized examples in the form used by the training loop."""
 
     @property
     def ids(self) -> np.ndarray:
@@ -226,7 +226,7 @@ class TrainingRows(Protocol):
     def __len__(self) -> int: ...
 
     def inputs(self, rows: np.ndarray, views: int, device: torch.device) -> dict[str, Tensor]:
-        """Return one padded batch of all columns of ``rows``, column after column, each ``views`` times: for a single forward pass."""
+        """Return one padded batch of all columns of ``rows``, column by column, each repeated ``views`` times, for one forward pass."""
 
     def names(self, rows: np.ndarray, views: int, device: torch.device) -> list[Tensor]:
         """Return the (b,) text ids of each column and view."""
@@ -254,13 +254,13 @@ class _ExampleRows:
 
 @dataclass(frozen=True)
 class TextRows(_ExampleRows):
-    """Rows of single texts, for a sentence encoder; ``tokens`` holds the distinct ones in the order of their ids.
+    """Rows of single texts, for a sentence encoder; ``tokens`` contains the distinct ones in the order of their ids.
 
-    Texts with the same tokens, such as those that differ in case only for an uncased encoder, share an id: their vectors are equal, and no
-    loss can separate them. So do equal texts of columns with different prompts, so that a query is not its own negative.
+    Texts with the same tokens, such as those that differ only in case for an uncased encoder, share an id: their vectors are equal, and no
+    loss can separate them. Equal texts in columns with different prompts also share an id, so that a query is not its own negative.
 
     Attributes:
-        places: (columns, n) int64, each text's row of ``tokens`` if columns have different prompts; ``None`` if these are the ids.
+        places: (columns, n) int64, each text's row of ``tokens`` if columns have different prompts; ``None`` if it equals the id.
         skips: (rows of ``tokens``,) int64, number of leading prompt tokens that are not pooled; ``None`` for the encoder's own.
     """
 
@@ -322,7 +322,7 @@ class TextRows(_ExampleRows):
 
 @dataclass(frozen=True)
 class PairRows(_ExampleRows):
-    """Rows of pairs read together, for a cross-encoder; ``ids`` identify the pairs."""
+    """Rows of pairs encoded jointly, for a cross-encoder; ``ids`` identify the pairs."""
 
     tokens: TokenRows
     segments: TokenRows

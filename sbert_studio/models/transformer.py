@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 _SAMPLE_BATCH = 16
-_PROBE_TEXTS = ("A kitten naps on the warm stones of the yard.", "It rains.")  # on which a converted backbone is checked
+_PROBE_TEXTS = ("A kitten naps on the warm stones of the yard.", "It rains.")  # sample texts for checking a converted backbone
 
 
 class TransformerEncoder(SentenceEncoder):
@@ -37,8 +37,8 @@ class TransformerEncoder(SentenceEncoder):
 
     Args:
         backbone: a ``PreTrainedModel`` whose output has ``last_hidden_state``.
-        tokenizer: its ``PreTrainedTokenizerBase``; one without a padding token gets its end-of-text token as one.
-        config: what follows the backbone.
+        tokenizer: its ``PreTrainedTokenizerBase``; without a padding token, its end-of-text token is used for padding.
+        config: configuration of the steps after the backbone.
     """
 
     kind = "transformer"
@@ -55,7 +55,7 @@ class TransformerEncoder(SentenceEncoder):
         super().__init__(backbone, tokens, hidden_size, config, name=name, base=base, note=note)
         self.tokenizer = tokenizer
         self._arguments = frozenset(inspect.signature(backbone.forward).parameters)
-        # RoBERTa and its relatives number the real tokens themselves, from their padding id.
+        # RoBERTa and related models compute positions of real tokens themselves, starting after the padding id.
         self._own_positions = getattr(getattr(backbone, "embeddings", None), "padding_idx", None) is not None
         self.pooling.skips_prompt = not config.include_prompt
         if self.pooling.skips_prompt:

@@ -33,14 +33,14 @@ _MEANS = ("mean", "weighted_mean", "mean_sqrt_len")
 
 @dataclass(frozen=True)
 class TokenStates:
-    """Tokens of a text.
+    """Token states of a text.
 
     Attributes:
         words: (start, end) of each word in the text, in order.
         vectors: (t, d) float64 contextual token vectors.
         weights: (t,) float64 pooling weights, not negative.
         owner: (t,) int64, the word of each token; -1 for special tokens such as [CLS].
-        sums: the text's vector is proportional to Σ weights · vectors, so that its cosine is a sum over tokens.
+        sums: whether the text's vector is proportional to Σ weights · vectors, so that its cosine is a sum over tokens.
     """
 
     words: tuple[tuple[int, int], ...]
@@ -51,7 +51,7 @@ class TokenStates:
 
 
 def token_states(encoder: Encoder, text: str) -> TokenStates | None:
-    """Return the tokens of a text; ``None`` for an encoder without tokens or word positions."""
+    """Return the token states of a text; ``None`` for an encoder without tokens or word positions."""
     if not isinstance(encoder, SentenceEncoder):
         return None
     spans = encoder.tokens.word_spans(text)
@@ -85,7 +85,7 @@ def _project_tokens(encoder: SentenceEncoder, hidden: torch.Tensor) -> tuple[tor
 
 
 class WordNetwork(nn.Module):
-    """Ids → token vectors and their pooling weights."""
+    """Maps ids to token vectors and their pooling weights."""
 
     def __init__(
         self, embeddings: WordEmbeddings | StaticEmbedding, weights: Module | None = None, recurrent: Module | None = None
@@ -101,9 +101,9 @@ class WordNetwork(nn.Module):
         return self.embeddings.dim if self.recurrent is None else self.recurrent.output_width(self.embeddings.dim)
 
     def forward(self, ids: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Return vectors (b, t, width) and weights (b, t), 0 for padding, which also represents a text without a known word.
+        """Return vectors (b, t, width) and weights (b, t), 0 for padding, which also represents a text without known words.
 
-        A recurrent network reads each vector times its weight, and its states have equal weights.
+        A recurrent network is applied to the weighted vectors, and its states have equal weights.
         """
         real = ids != 0 if mask is None else (ids != 0) & (mask != 0)
         vectors = self.embeddings(ids)
@@ -137,7 +137,7 @@ class WordEncoder(SentenceEncoder):
 
     @property
     def portable(self) -> bool:
-        """True if sentence-transformers returns the same vectors: it has no other recurrent network than an LSTM.
+        """True if sentence-transformers returns the same vectors, which requires that a recurrent network is an LSTM.
 
         It cannot pool the first word (6.2 raises an error), and scales two of the means of weighted words differently.
         """
@@ -158,10 +158,11 @@ class WordEncoder(SentenceEncoder):
             self.backbone.embeddings.max_length = max_length
 
     def add_recurrent_network(self, network: str, hidden: int, *, bidirectional: bool = False, seed: int = 12) -> None:
-        """Read word vectors in order by a new network, one of :data:`RECURRENT`, without word weights.
+        """Add a new network over the word vectors, one of :data:`RECURRENT`, without word weights.
 
-        A projection of the average is removed. A text is then the state after its last word, or the maximum of its states if both
-        directions are read (Conneau et al. 2017), unless another pooling is chosen.
+        A projection of the average is removed. The vector of a text is then the state after its last word, or the maximum of its states if
+        both
+        directions are used (Conneau et al. 2017), unless another pooling is chosen.
         """
         if network not in RECURRENT:
             raise StudioError(
@@ -182,7 +183,7 @@ class WordEncoder(SentenceEncoder):
         return ("backbone.embeddings.emb_layer.weight",)
 
     def convert_precision(self, precision: str) -> None:
-        """Do nothing: looking up words has no products to speed up."""
+        """Do nothing: word lookup has no matrix products to speed up."""
 
     def token_vectors(self, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor | None]:
         return self.backbone(batch["input_ids"], batch.get("attention_mask"))  # type: ignore[no-any-return]

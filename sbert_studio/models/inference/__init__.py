@@ -1,1 +1,1 @@
-"""Fast inference: batching, packed and int8 layers, BERT without padding, ZeroGPU."""
+"""Fast inference: batching, packed and int8 layers for the CPU, BERT without padding, and ZeroGPU."""

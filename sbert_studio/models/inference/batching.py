@@ -24,24 +24,24 @@ if TYPE_CHECKING:
 
 # Long texts are first tokenized up to this many characters per token of the maximum length.
 _CHARACTERS_PER_TOKEN = 64
-_SPACES = " \t\n\r"  # white space for every tokenizer; some drop other kinds
+_SPACES = " \t\n\r"  # whitespace for every tokenizer; some drop other kinds
 
 # Marks of word starts in unigram and byte-level BPE vocabularies, and of continuations in WordPiece.
 _WORD_START_MARKS = ("\u2581", "\u0120")
 _CONTINUATION_MARK = "##"
 _MIN_MARKED_SHARE = 0.05
-_UNSPACED_FROM = 0x2E80  # Chinese and Japanese characters, and later blocks
+_UNSPACED_FROM = 0x2E80  # Chinese and Japanese characters, and later Unicode blocks
 
 
 class TransformerTokens:
     """A Hugging Face tokenizer bound to a maximum length.
 
-    The Rust tokenizer behind a fast one is shared by all threads and its output is truncated here, as its own truncation cannot be set
-    while another thread tokenizes. It is copied only if it already truncates or pads: a copy of 250,000 pieces takes 270 MB.
+    The Rust tokenizer of a fast tokenizer is shared by all threads, and its output is truncated here, because its own truncation cannot be
+    set while another thread tokenizes. It is copied only if it already truncates or pads: a copy of 250,000 pieces takes 270 MB.
 
     Args:
         tokenizer: a ``PreTrainedTokenizerBase``.
-        max_length: maximum number of ids per text, special tokens included.
+        max_length: maximum number of ids per text, including special tokens.
         prompt: prepended to every text.
     """
 
@@ -63,7 +63,7 @@ class TransformerTokens:
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the ids of each text with special tokens, truncated, not padded, at least one.
 
-        An empty text to which the tokenizer adds nothing becomes one padding token, since attention needs a token.
+        An empty text without special tokens becomes one padding token, because attention needs at least one token.
         """
         return [row or [self.pad] for row in self._ids(texts)]
 
@@ -79,7 +79,7 @@ class TransformerTokens:
         if self.tokenizer.truncation_side != "right" or all(len(text) <= limit for text in texts):
             return [self._cut(encoding.ids) for encoding in self._fast.encode_batch_fast(texts)]
         rows = [self._cut(encoding.ids) for encoding in self._fast.encode_batch_fast([_first_words(text, limit) for text in texts])]
-        # A start that fills the maximum length has the same tokens as the whole text; otherwise tokenize the whole text.
+        # A prefix that fills the maximum length has the same tokens as the whole text; otherwise tokenize the whole text.
         short = [index for index, text in enumerate(texts) if len(text) > limit and len(rows[index]) < self.max_length]
         for index, encoding in zip(short, self._fast.encode_batch_fast([texts[index] for index in short]), strict=True):
             rows[index] = self._cut(encoding.ids)
@@ -118,11 +118,11 @@ class TransformerTokens:
         return 0.0 if unknown is None else ids.count(unknown) / max(1, len(ids))
 
     def words(self) -> list[str]:
-        """Return the whole words of the vocabulary in its order: pieces that start a word in WordPiece, unigram or byte-level BPE."""
+        """Return the whole words of the vocabulary in order: pieces that start a word in WordPiece, unigram or byte-level BPE."""
         vocabulary = sorted(self.tokenizer.get_vocab().items(), key=lambda item: item[1])
         special = set(self.tokenizer.all_special_tokens)
         pieces = [(piece, index) for piece, index in vocabulary if piece not in special]
-        # The marks are letters, too, which a vocabulary without marks may contain.
+        # The marks are also letters, which a vocabulary without marks may contain.
         mark = next(
             (mark for mark in _WORD_START_MARKS if sum(piece.startswith(mark) for piece, _ in pieces) > _MIN_MARKED_SHARE * len(pieces)), ""
         )
@@ -157,7 +157,7 @@ def truncating_tokenizer(tokenizer: Any, max_length: int) -> Any:
 
 
 def ensure_padding_token(tokenizer: Any) -> Any:
-    """Return ``tokenizer``, with its end-of-text token as padding if it has none, as many decoders."""
+    """Return ``tokenizer``, using its end-of-text token for padding if it has no padding token, as is the case for many decoders."""
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token or tokenizer.unk_token or tokenizer.bos_token
     return tokenizer
@@ -199,7 +199,7 @@ _DEFAULT_LENGTH = 512
 
 @dataclass(frozen=True)
 class TokenRows:
-    """Token ids of many texts in one flat array: 4 bytes per token, where Python lists need 36.
+    """Token ids of many texts in one flat array, which takes 4 bytes per token instead of 36 in Python lists.
 
     Attributes:
         flat: all ids, int32, text after text.
@@ -211,7 +211,7 @@ class TokenRows:
 
     @classmethod
     def from_lists(cls, chunks: Iterable[Sequence[Sequence[int]]]) -> TokenRows:
-        """Join chunks of id lists; each chunk can be freed before the next is made."""
+        """Join chunks of id lists; each chunk can be freed before the next is created."""
         flats, lengths = [np.empty(0, np.int32)], [np.zeros(1, np.int64)]
         for chunk in chunks:
             sizes = np.fromiter((len(row) for row in chunk), np.int64, len(chunk))
@@ -253,7 +253,7 @@ class TokenRows:
 
 
 def pad_pairs(ids: TokenRows, segments: TokenRows, rows: np.ndarray, pad: int, *, left: bool) -> dict[str, np.ndarray]:
-    """Return ``input_ids``, ``token_type_ids`` and, if any is padding, ``attention_mask`` of ``rows``, (b, longest) int64.
+    """Return ``input_ids``, ``token_type_ids`` and, with padding, ``attention_mask`` of ``rows``, (b, longest) int64.
 
     Args:
         left: pad on the left, for models such as XLNet that classify by the last token.
@@ -280,8 +280,8 @@ def unique_texts(texts: Sequence[str]) -> tuple[list[str], np.ndarray]:
 def token_batches(lengths: np.ndarray, budget: int, max_rows: int) -> list[np.ndarray]:
     """Group rows into batches of similar length, longest first.
 
-    A batch has at most ``max_rows`` rows, and at most ``budget`` tokens including padding unless a single row is longer. Longest first, so
-    that running out of memory shows at once.
+    A batch has at most ``max_rows`` rows, and at most ``budget`` tokens including padding unless a single row is longer. The longest rows
+    come first, so that an out-of-memory error occurs early.
     """
     order = np.argsort(-np.asarray(lengths), kind="stable")
     batches, start = [], 0
@@ -296,7 +296,7 @@ def token_batches(lengths: np.ndarray, budget: int, max_rows: int) -> list[np.nd
 def encode_texts(
     encoder: SentenceEncoder, texts: Sequence[str], progress: Progress | None = None, should_stop: ShouldStop | None = None
 ) -> np.ndarray:
-    """Return the vectors of ``texts``, (n, dim) float32, row i for text i; called without gradients and dropout."""
+    """Return the vectors of ``texts``, (n, dim) float32, row i for text i; must be called without gradients and dropout."""
     distinct, inverse = unique_texts(texts)
     vectors = np.empty((len(inverse), encoder.dim), np.float32)
     # Vectors are written at the first occurrence of each text, and copied from there.
@@ -354,7 +354,7 @@ def cap_length(requested: int | None, backbone: Any, tokenizer: Any) -> int:
     limits = [int(tokenizer.model_max_length) if requested is None else requested]
     positions = getattr(backbone.config.get_text_config(), "max_position_embeddings", None)
     if positions is not None and positions > 0:
-        # RoBERTa's positions begin after the padding id: a table of 514 holds 512 tokens.
+        # RoBERTa's positions start after the padding id: 514 positions allow 512 tokens.
         first = getattr(getattr(backbone, "embeddings", None), "padding_idx", None)
         limits.append(int(positions) - (0 if first is None else int(first) + 1))
     limit = min(limits)
@@ -362,11 +362,11 @@ def cap_length(requested: int | None, backbone: Any, tokenizer: Any) -> int:
 
 
 def prompt_length(tokens: TransformerTokens) -> int:
-    """Count the tokens of a prompt including special tokens before it; 0 without a prompt."""
+    """Count the tokens of a prompt, including preceding special tokens; 0 without a prompt."""
     return prefix_length(tokens) if tokens.prompt else 0
 
 
 def prefix_length(tokens: TransformerTokens) -> int:
-    """Count the tokens before a text: prompt and special tokens."""
+    """Count the tokens before the text: prompt and special tokens."""
     (ids,) = tokens.ids([""])
     return len(ids) - (bool(ids) and ids[-1] in tokens.tokenizer.all_special_ids)

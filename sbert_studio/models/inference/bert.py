@@ -1,4 +1,4 @@
-"""BERT (Devlin et al. 2019) and RoBERTa (Liu et al. 2019) for inference, with the same results as transformers' modelling code."""
+"""BERT (Devlin et al. 2019) and RoBERTa (Liu et al. 2019) for inference, with the same results as transformers' modeling code."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from .varlen import Sequences, varlen_attention
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"gelu": functional.gelu, "relu": functional.relu, "tanh": torch.tanh}
 NETWORKS: dict[str, type[InferenceBackbone]] = {}
-"""Keys: ``model_type`` of ``config.json``."""
+"""Networks by ``model_type`` in ``config.json``."""
 _WEIGHTS = "model.safetensors"
-# Constant buffers that older releases of transformers saved.
+# Constant buffers saved by older releases of transformers.
 _LEGACY_BUFFERS = {"embeddings.position_ids", "embeddings.token_type_ids"}
 _POOLER = {"pooler.dense.weight", "pooler.dense.bias"}
 
@@ -30,7 +30,7 @@ class InferenceBackbone(nn.Module):
     """A backbone without dropout and gradients whose layers have transformers' names, so that weight files fit both.
 
     Attributes:
-        weights_file: the file that the weights are mapped from and its stamp; ``None`` if they are in memory.
+        weights_file: the file that the weights are mapped from, and its stamp; ``None`` if they are in memory.
     """
 
     base_model_prefix: ClassVar[str]
@@ -44,7 +44,7 @@ class InferenceBackbone(nn.Module):
 
     @classmethod
     def supports(cls, config: Any) -> bool:
-        """Return True if this implementation covers everything that the configuration asks for."""
+        """Return True if this implementation supports the configuration."""
         return (
             not (config.is_decoder or config.add_cross_attention or config.is_encoder_decoder or config.chunk_size_feed_forward)
             and config.hidden_act in ACTIVATIONS
@@ -182,11 +182,11 @@ class _Layer(nn.Module):
 
 
 class _Namespace(nn.Module):
-    """Holds parameters under transformers' names; used from outside."""
+    """Module that groups parameters under transformers' names; used from outside."""
 
 
 class Bert(InferenceBackbone):
-    """BERT's encoder. The pooler is unused and kept for saving only."""
+    """BERT's encoder. The pooler is unused and only kept for saving."""
 
     base_model_prefix = "bert"
     embedding_class: type[_Embeddings] = _Embeddings
@@ -213,7 +213,7 @@ class Bert(InferenceBackbone):
 
 
 class Roberta(Bert):
-    """RoBERTa's encoder, and that of XLM-RoBERTa (Conneau et al. 2020) and CamemBERT (Martin et al. 2020)."""
+    """Encoder of RoBERTa, XLM-RoBERTa (Conneau et al. 2020) and CamemBERT (Martin et al. 2020)."""
 
     base_model_prefix = "roberta"
     embedding_class = _RobertaEmbeddings
@@ -227,9 +227,9 @@ NETWORKS.update({"bert": Bert, "roberta": Roberta, "xlm-roberta": Roberta, "came
 
 
 def load_inference_backbone(folder: Path, config: Any, *, quantized: bool = False) -> InferenceBackbone | None:
-    """Load a backbone in float32, its weights memory-mapped if the file is float32; ``None`` if transformers has to load it.
+    """Load a backbone in float32, memory-mapped if its file is float32; ``None`` if transformers has to load it.
 
-    A missing pooler, which is unused, is filled with zeros; ``quantized`` weights are stored in four bits.
+    A missing pooler, which is unused, is filled with zeros; ``quantized`` weights are stored in 4 bits.
     """
     network = NETWORKS.get(config.model_type)
     if network is None or [path.name for path in folder.glob("*.safetensors")] != [_WEIGHTS] or not network.supports(config):
@@ -256,7 +256,7 @@ def load_inference_backbone(folder: Path, config: Any, *, quantized: bool = Fals
 
 
 def remap_weights(model: InferenceBackbone) -> None:
-    """Map the weights from their file again, which releases the pages that were read only to check them."""
+    """Map the weights from their file again, which releases pages that were read only for verification."""
     from safetensors.torch import load_file
 
     if model.weights_file is None:

@@ -1,4 +1,4 @@
-"""Device, precision and batch size of inference, and parallel execution on CPU cores."""
+"""Device, precision and batch size for inference, and parallel execution on CPU cores."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ PRECISIONS = ("float32", "bfloat16", "int8", "auto")
 
 
 def resolve_device(name: str = "auto") -> torch.device:
-    """Return the device ``name``; ``auto`` is CUDA, else Apple's GPU, else the CPU, which is also used outside of ZeroGPU slices."""
+    """Return the device ``name``; ``auto`` is CUDA, else Apple's GPU, else the CPU. Outside ZeroGPU slices it is always the CPU."""
     if name == "auto":
         if gpu_name():
-            return torch.device("cpu")  # a GPU exists within slices only
+            return torch.device("cpu")  # a GPU is available within slices only
         if torch.cuda.is_available():
             return torch.device("cuda")
         return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
@@ -44,7 +44,7 @@ def resolve_device(name: str = "auto") -> torch.device:
 
 
 def autocast_dtype(device: torch.device) -> torch.dtype | None:
-    """Return bfloat16 if the hardware of ``device`` multiplies it, else ``None``."""
+    """Return bfloat16 if ``device`` supports it in hardware, else ``None``."""
     if device.type == "cuda":
         return torch.bfloat16 if torch.cuda.is_bf16_supported(including_emulation=False) else None
     if device.type == "cpu":
@@ -53,7 +53,7 @@ def autocast_dtype(device: torch.device) -> torch.dtype | None:
 
 
 def resolve_precision(name: str, device: torch.device) -> str:
-    """Return ``float32``, ``bfloat16`` or ``int8``; ``auto`` is bfloat16 if the hardware multiplies it, else float32."""
+    """Return ``float32``, ``bfloat16`` or ``int8``; ``auto`` is bfloat16 if supported in hardware, else float32."""
     if name not in PRECISIONS:
         raise StudioError(
             _("there is no precision {name}", name=repr(name)), _("choose one of {precisions}", precisions=", ".join(PRECISIONS))
@@ -68,7 +68,7 @@ def resolve_precision(name: str, device: torch.device) -> str:
 def token_budget(device: torch.device) -> tuple[int, int]:
     """Return (tokens, rows) of one inference batch.
 
-    On a CPU 512 tokens per thread, whose activations fit its cache (8,192 take twice as long); on a GPU enough to amortize a launch.
+    On a CPU 512 tokens per thread, whose activations fit into its cache (8,192 take twice as long); on a GPU enough to amortize a launch.
     """
     if device.type == "cpu":
         return min(8_192, max(1_024, 512 * torch.get_num_threads())), 256
@@ -76,12 +76,12 @@ def token_budget(device: torch.device) -> tuple[int, int]:
 
 
 _T = TypeVar("_T")
-_MAX_WORKERS = 8  # more are limited by Python's global lock
+_MAX_WORKERS = 8  # more are limited by the GIL
 _BATCHES_PER_WORKER = 4  # with fewer, waiting for the last worker costs more than is gained
 
 
 def worker_count(device: torch.device, batches: int) -> int:
-    """Return how many workers to use for a number of batches on ``device``; 1 for sequential execution on all cores."""
+    """Return the number of workers for a number of batches on ``device``; 1 means sequential execution on all cores."""
     if device.type != "cpu" or not _thread_setters():
         return 1
     workers = min(_MAX_WORKERS, torch.get_num_threads())
@@ -89,7 +89,7 @@ def worker_count(device: torch.device, batches: int) -> int:
 
 
 def map_parallel(compute: Callable[[_T], Tensor], items: Iterable[_T], workers: int) -> Iterator[Tensor]:
-    """Yield ``compute(item)`` in order, without gradients, by a pool of workers; items are drawn in the caller's thread.
+    """Yield ``compute(item)`` in order, without gradients, using a pool of workers; items are consumed in the caller's thread.
 
     The thread counts of the caller and of other computations are unchanged.
     """
@@ -117,9 +117,10 @@ def _compute_inference(compute: Callable[[_T], Tensor], item: _T) -> Tensor:
 
 
 def _limit_threads(threads: int) -> None:
-    """Limit matrix products of this thread only.
+    """Limit matrix products of the current thread only.
 
-    ``torch.set_num_threads`` changes MKL's threads in the whole process, including a running training, whose sums would be added in
+    ``torch.set_num_threads`` changes MKL's threads in the whole process, including a running training run, whose sums would then be added
+    in
     another order.
     """
     torch.get_num_threads()  # initializes PyTorch's settings of this thread
@@ -129,7 +130,7 @@ def _limit_threads(threads: int) -> None:
 
 @functools.cache
 def _thread_setters() -> tuple[Callable[[int], object], ...]:
-    """Return OpenMP's and MKL's functions that limit the threads of the calling thread; empty if this build of PyTorch lacks them."""
+    """Return the OpenMP and MKL functions that limit the threads of the calling thread; empty if this build of PyTorch lacks them."""
     folder = Path(torch.__file__).parent / "lib"
     try:
         openmp, mkl = (ctypes.CDLL(str(next(folder.glob(name)))) for name in ("libgomp*.so*", "libtorch_cpu.so"))

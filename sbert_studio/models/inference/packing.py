@@ -1,8 +1,9 @@
-"""Linear layers packed for oneDNN in float32, bfloat16 or int8, fused BERT layers, and their installation in a frozen network.
+"""8-bit and packed layers: linear layers for oneDNN in float32, bfloat16 or int8, fused BERT layers, and their installation.
 
-int8: weights with a scale per channel, activations with static ranges observed on a few texts. Each input component is divided by a
-factor of its own before quantization, and the weights are multiplied by it, so that a few large components do not dominate the common
-scale (SmoothQuant, Xiao et al. 2023, equation 4, α = ½). As the ranges are static, a text's vector does not depend on its batch.
+int8: weights have a scale per channel, activations static ranges observed on a few texts. Each input component is divided by its own
+factor before quantization, and the weights are multiplied by it, so that a few large components do not dominate the common scale
+(SmoothQuant, Xiao et al. 2023, equation 4, α = ½). Because the ranges are static, the vector of a text does not depend on its batch.
+For 4-bit weights, see :mod:`sbert_studio.models.quantized`.
 """
 
 from __future__ import annotations
@@ -19,17 +20,17 @@ from torch.nn import functional
 from ...errors import StudioError
 from .varlen import Sequences, varlen_attention
 
-_PACKED_ROWS = 1_024  # typical tokens per batch, for which oneDNN lays out the weights
+_PACKED_ROWS = 1_024  # typical number of tokens per batch, for which oneDNN optimizes the layout of the weights
 log = logging.getLogger(__name__)
 # Maximum difference of the output with packed weights, relative to its largest value.
 _TOLERANCE = {torch.float32: 1e-4, torch.bfloat16: 5e-2}
-_MIN_COSINE = 0.97  # minimum mean cosine between token vectors in int8 and in float32
-_MAX_ACTIVATION, _MAX_WEIGHT = 255, 127  # of unsigned activations and signed weights
+_MIN_COSINE = 0.97  # minimum mean cosine between int8 and float32 token vectors
+_MAX_ACTIVATION, _MAX_WEIGHT = 255, 127  # maximum values of unsigned activations and signed weights
 _Replacement = tuple[Any, str, Any]
 
 
 def supports_packing(dtype: torch.dtype) -> bool:
-    """Return True if this build of PyTorch and this processor have oneDNN's products of ``dtype``."""
+    """Return True if this build of PyTorch and this CPU support oneDNN matrix products of ``dtype``."""
     ops = torch.ops.mkldnn
     is_available: bool = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
     if not is_available or not hasattr(ops, "_linear_pointwise") or not hasattr(ops, "_reorder_linear_weight"):
@@ -38,14 +39,14 @@ def supports_packing(dtype: torch.dtype) -> bool:
 
 
 def supports_int8() -> bool:
-    """Return True if this build of PyTorch and this processor have oneDNN's int8 products."""
+    """Return True if this build of PyTorch and this CPU support oneDNN int8 matrix products."""
     ops = torch.ops.onednn
     is_available: bool = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
     return is_available and hasattr(ops, "qlinear_pointwise") and hasattr(ops, "qlinear_prepack") and torch.cpu._is_avx512_supported()
 
 
 class PackedLinear(nn.Module):
-    """x Wᵀ + b by oneDNN, optionally fused with a following GELU or addition.
+    """x Wᵀ + b computed by oneDNN, optionally fused with a following GELU or addition.
 
     Args:
         weight: (outputs, inputs), float32 or bfloat16, on the CPU.
@@ -62,14 +63,14 @@ class PackedLinear(nn.Module):
 
     @property
     def weight(self) -> Tensor:
-        """Meta tensor of the weight's shape and dtype, for code that inspects them."""
+        """Meta tensor with the shape and dtype of the weight, for code that inspects them."""
         return torch.empty(self.shape, dtype=self.dtype, device="meta")
 
     def forward(self, x: Tensor) -> Tensor:
         return self._run(x, "none", "")
 
     def forward_gelu(self, x: Tensor) -> Tensor:
-        """Return GELU(x Wᵀ + b), the exact one (Hendrycks and Gimpel 2016, with erf)."""
+        """Return the exact GELU(x Wᵀ + b) (Hendrycks and Gimpel 2016, with erf)."""
         return self._run(x, "gelu", "none")
 
     def forward_add(self, x: Tensor, residual: Tensor) -> Tensor:
@@ -80,7 +81,7 @@ class PackedLinear(nn.Module):
 
 
 class PlainLinear(nn.Module):
-    """The interface of :class:`PackedLinear` with unpacked weights, on any device."""
+    """Linear layer with the interface of :class:`PackedLinear` and unpacked weights, on any device."""
 
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         super().__init__()
@@ -111,13 +112,13 @@ class ActivationRange:
 
 
 class Int8Linear(nn.Module):
-    """x Wᵀ + b in int8 with int32 accumulation, by oneDNN.
+    """x Wᵀ + b in int8 with int32 accumulation, computed by oneDNN.
 
     Args:
         weight: (outputs, inputs) float32.
         bias: (outputs,).
         observed: range of the layer's inputs.
-        smooth: divide each input component by a factor of its own; without, inputs may come quantized from the previous layer.
+        smooth: divide each input component by its own factor; otherwise, inputs may be quantized by the previous layer.
     """
 
     factors: Tensor
@@ -139,7 +140,7 @@ class Int8Linear(nn.Module):
         steps = smoothed.abs().amax(1).clamp(min=1e-9) / _MAX_WEIGHT
         integers = (smoothed / steps[:, None]).round().clamp(-_MAX_WEIGHT, _MAX_WEIGHT).to(torch.int8)
         self.register_buffer("factors", (1 / (divisors * self.scale)).contiguous(), persistent=False)
-        # The conversion to integers truncates; adding ½ makes it round.
+        # The conversion to integers truncates, so add ½ to round.
         self.register_buffer("shift", torch.full((weight.shape[1],), self.zero + 0.5), persistent=False)
         self.register_buffer("steps", steps.contiguous(), persistent=False)
         self.register_buffer("zeros", torch.zeros(len(steps), dtype=torch.int64), persistent=False)
@@ -195,7 +196,7 @@ def _joint_qkv(layer: Any) -> tuple[Tensor, Tensor]:
 
 
 class FusedLayer(_BertLayer):
-    """A layer of BERT (Devlin et al. 2019) or its relatives with one product for queries, keys and values, and fused operations."""
+    """A layer of BERT (Devlin et al. 2019) or a similar model, with one product for queries, keys and values, and fused operations."""
 
     def __init__(self, layer: Any, linear: type[PackedLinear] | type[PlainLinear] = PackedLinear) -> None:
         super().__init__(layer)
@@ -217,7 +218,7 @@ class FusedLayer(_BertLayer):
 
 
 class Int8Layer(_BertLayer):
-    """A BERT layer with its four matrix products in int8; attention, norms and sums are in float32."""
+    """A BERT layer with its four matrix products in int8; attention, layer norms and sums are in float32."""
 
     def __init__(self, layer: Any, observed: dict[str, ActivationRange]) -> None:
         super().__init__(layer)
@@ -236,7 +237,7 @@ class Int8Layer(_BertLayer):
 
 
 def is_fusible(layer: Any, config: Any) -> bool:
-    """Return True if ``layer`` has BERT's structure, no decoder parts, and uses PyTorch's attention."""
+    """Return True if ``layer`` has BERT's structure, has no decoder parts, and uses PyTorch's attention."""
     parts = [
         getattr(getattr(layer, name, None), inner, None)
         for name, inner in (("attention", "self"), ("attention", "output"), ("intermediate", "dense"), ("output", "LayerNorm"))
@@ -252,9 +253,9 @@ def is_fusible(layer: Any, config: Any) -> bool:
 
 
 def pack_layers(network: Any, probe: Callable[[], Tensor]) -> bool:
-    """Replace linear layers by packed ones, and whole layers by fused ones if they fit; return True on success.
+    """Replace linear layers with packed ones, and whole layers with fused ones where possible; return True on success.
 
-    The network, for inference on the CPU, is restored if it then fails or its output for a few texts, which ``probe`` returns, differs.
+    The network must be for inference on the CPU. It is restored if it fails, or if its output for the texts of ``probe`` differs.
     """
     dtype = _weight_dtype(network)
     if dtype is None or not supports_packing(dtype):
@@ -274,10 +275,10 @@ def pack_layers(network: Any, probe: Callable[[], Tensor]) -> bool:
 
 
 def fuse_layers(network: Any, before: Tensor, probe: Callable[[], Tensor]) -> bool:
-    """Replace layers by fused ones with unpacked weights, and restore them if the network then fails or its output differs.
+    """Replace layers with fused ones with unpacked weights; restore them if the network fails or its output differs.
 
     ``before`` is its output for a few texts, and ``probe`` returns that for the same texts as concatenated sequences. Return True if both
-    agree, with fused layers or without.
+    agree, with or without fused layers.
     """
     dtype = _weight_dtype(network)
     if dtype not in _TOLERANCE:
@@ -291,10 +292,10 @@ def fuse_layers(network: Any, before: Tensor, probe: Callable[[], Tensor]) -> bo
 
 
 def quantize_layers(network: Any, read: Callable[[], object], probe: Callable[[], Tensor]) -> bool:
-    """Replace BERT layers by int8 ones; return True on success, and restore the network if its output differs too much.
+    """Replace BERT layers with int8 ones; return True on success, and restore the network if its output differs too much.
 
     Args:
-        network: for inference only, in float32, on the CPU; its unused pooler stays.
+        network: for inference only, in float32, on the CPU; its unused pooler is kept.
         read: encodes varied texts, on which activation ranges are observed.
         probe: returns the output for a few texts, (tokens, hidden size).
     """
@@ -317,8 +318,8 @@ def quantize_layers(network: Any, read: Callable[[], object], probe: Callable[[]
 def quantize_dynamic_int8(backbone: Any) -> Any:
     """Return ``backbone`` with int8 linear layers: a scale per channel for weights, per batch for activations.
 
-    For networks without BERT's layers. It costs accuracy: all-MiniLM-L6-v2 loses 1.8 points of Spearman on a quarter of STSb's test pairs
-    (0.825 → 0.807), mean cosine with the float32 vectors 0.972.
+    For networks without BERT's layers. This reduces accuracy: all-MiniLM-L6-v2 loses 1.8 points of Spearman on a quarter of STSb's test
+    pairs (0.825 → 0.807), with a mean cosine of 0.972 with the float32 vectors.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -331,7 +332,7 @@ def quantize_dynamic_int8(backbone: Any) -> Any:
 
 
 def packed_bytes(network: nn.Module) -> int:
-    """Return the bytes of packed weights, which are not parameters."""
+    """Return the size in bytes of packed weights, which are not parameters."""
     return sum(module.packed_bytes for module in network.modules() if isinstance(module, PackedLinear | Int8Linear))
 
 

@@ -1,4 +1,4 @@
-"""Speed of matrix products on this machine, by which precision and packing are chosen."""
+"""Speed of matrix products on this machine, used to choose the precision and packing."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from .machine import autocast_dtype, single_thread_executor
 from .packing import PackedLinear, supports_packing
 
 log = logging.getLogger(__name__)
-_ROWS, _INPUTS, _OUTPUTS = 512, 384, 1_536  # tokens of a batch through the widest layer of a small encoder
+_ROWS, _INPUTS, _OUTPUTS = 512, 384, 1_536  # a batch of tokens and the widest layer of a small encoder
 _REPEATS = 5
-_MIN_PACKING_SPEEDUP = 1.1  # packing needs a second copy of the weights for a while
-_MIN_BFLOAT16_SPEEDUP = 1.2  # bfloat16 is less precise
+_MIN_PACKING_SPEEDUP = 1.1  # worthwhile speedup, because packing temporarily needs a second copy of the weights
+_MIN_BFLOAT16_SPEEDUP = 1.2  # minimum speedup for bfloat16, which is less precise
 _CPUINFO = Path("/proc/cpuinfo")
 _Rate = Annotated[float, pydantic.Field(gt=0, allow_inf_nan=False)]
 
 
 @dataclass(frozen=True)
 class MachineSpeed:
-    """Matrix multiplication speed of a processor, best of a few measurements.
+    """Matrix multiplication speed of a CPU, best of a few measurements.
 
     Attributes:
-        processor: processor and PyTorch version; measurements of another one are discarded.
+        processor: CPU and PyTorch version; measurements of others are discarded.
         plain, packed: 10⁹ operations per second by weight dtype: ``float32``, and ``bfloat16`` if the hardware supports it; ``packed`` is
             empty without oneDNN.
     """
@@ -50,7 +50,7 @@ class MachineSpeed:
         return max(self.plain.get(precision, 0.0), self.packed.get(precision, 0.0))
 
     def auto_precision(self) -> tuple[str, str]:
-        """Return the precision that ``auto`` chooses on this processor, and the reason in a sentence."""
+        """Return the precision that ``auto`` chooses on this CPU, and one sentence with the reason."""
         float32, bfloat16 = self.best_rate("float32"), self.best_rate("bfloat16")
         if not bfloat16:
             return "float32", "this processor does not multiply bfloat16"
@@ -67,7 +67,7 @@ class MachineSpeed:
 
 
 def measure_machine(folder: Path | None) -> MachineSpeed:
-    """Return this machine's speed, cached in ``folder``; measured again if the cache is missing or damaged."""
+    """Return this machine's speed, cached in ``folder``; it is measured again if the cache is missing or damaged."""
     processor = _processor()
     if folder is None:
         return _measure_speed(processor)
@@ -88,7 +88,7 @@ def measure_machine(folder: Path | None) -> MachineSpeed:
 
 @functools.cache
 def _measure_speed(processor: str) -> MachineSpeed:
-    """Measure by the CPU time of one thread, which does not advance while other programs use its core."""
+    """Measure the CPU time of one thread, which does not advance while other programs use its core."""
     with single_thread_executor() as pool:
         return pool.submit(_measure_rates, processor).result()
 
@@ -108,7 +108,7 @@ def _measure_rates(processor: str) -> MachineSpeed:
         variants.append(("plain", name, plain, x))
         if supports_packing(dtype):
             variants.append(("packed", name, PackedLinear(plain.weight, plain.bias), x))
-    for repeat in range(_REPEATS + 1):  # interleaved, so that other load affects all alike; the first is a warm-up
+    for repeat in range(_REPEATS + 1):  # interleaved, so that other load affects all equally; the first is a warm-up
         for layout, name, layer, x in variants:
             started = time.thread_time()
             layer(x)
@@ -121,7 +121,7 @@ def _measure_rates(processor: str) -> MachineSpeed:
 
 
 def _processor() -> str:
-    """Return name and model numbers of the processor (clouds hide the name), and the version of PyTorch."""
+    """Return the name and model numbers of the CPU (cloud providers hide the name), and the PyTorch version."""
     try:
         lines = _CPUINFO.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

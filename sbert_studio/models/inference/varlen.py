@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 _KERNEL_TYPES = (torch.bfloat16, torch.float16)
-_PROBE_LENGTHS = (3, 1, 7)  # tokens of the sequences on which the kernel is compared with padded attention
-_TOLERANCE = 2e-2  # of values around 1, rounded to bfloat16
+_PROBE_LENGTHS = (3, 1, 7)  # sequence lengths for comparing the kernel with padded attention
+_TOLERANCE = 2e-2  # tolerance for values around 1, rounded to bfloat16
 
 
 def to_device(array: np.ndarray, device: torch.device) -> Tensor:
-    """Copy ``array`` to ``device``: asynchronously to a GPU, elsewhere at once or sharing memory."""
+    """Copy ``array`` to ``device``: asynchronously to a GPU, otherwise synchronously or sharing memory."""
     tensor = torch.from_numpy(array)
     if device.type != "cuda":
         return tensor.to(device)
@@ -79,7 +79,7 @@ class Sequences:
 
     @classmethod
     def from_starts(cls, starts: Tensor, tokens: int, longest: int) -> Sequences:
-        """Build from ``starts`` (n + 1,) int32; the number of ``tokens`` is passed so that the host need not wait for the device."""
+        """Build from ``starts`` (n + 1,) int32; ``tokens`` is passed so that the host need not wait for the device."""
         rows = torch.repeat_interleave(starts.diff(), output_size=tokens).long()
         return cls(starts, rows, torch.arange(tokens, device=starts.device) - starts.index_select(0, rows), longest)
 
@@ -102,8 +102,8 @@ class Sequences:
 def varlen_attention(query: Tensor, key: Tensor, value: Tensor, sequences: Sequences, *, scale: float, dropout: float = 0.0) -> Tensor:
     """Return softmax(q kᵀ · scale) v within each sequence: (tokens, heads, d) each → the same shape.
 
-    On a GPU this uses PyTorch's variable-length kernel (Dao et al. 2022) if it supports dtype and width and agrees with padded attention
-    on this device; else :func:`padded_attention`. The kernel has no dropout.
+    On a GPU this uses PyTorch's variable-length kernel (Dao et al. 2022) if the kernel supports dtype and width and agrees with padded
+    attention on this device; else :func:`padded_attention`. The kernel has no dropout.
     """
     if query.device.type == "cuda" and query.dtype in _KERNEL_TYPES and not dropout:
         index = query.device.index
@@ -158,11 +158,11 @@ def _is_kernel_correct(device_index: int, dtype: torch.dtype, width: int) -> boo
 
 _CHUNK = 2_048  # texts tokenized and fetched at once
 _CHUNKS_AHEAD = 2  # chunks tokenized ahead
-_MAX_ROWS = 16_384  # per batch: a kernel's grid is limited to 65,535
-_MAX_TOKENS = 65_536  # per batch: more does not amortize a launch any better
+_MAX_ROWS = 16_384  # per batch, because a kernel's grid is limited to 65,535
+_MAX_TOKENS = 65_536  # per batch; more do not amortize a launch any better
 _MIN_TOKENS = 1_024
 _MEMORY_FRACTION = 4  # a batch may use a quarter of the free memory
-_STATES_PER_TOKEN = 24  # float32 vectors held per token at the peak, padded attention included
+_STATES_PER_TOKEN = 24  # float32 vectors per token at the memory peak, including padded attention
 
 
 def pool_sequences(pooling: Pooling, hidden: Tensor, sequences: Sequences) -> Tensor:
@@ -173,7 +173,7 @@ def pool_sequences(pooling: Pooling, hidden: Tensor, sequences: Sequences) -> Te
     return parts[0] if len(parts) == 1 else torch.cat(parts, dim=-1)
 
 
-# Tokens that are ``real`` (None: all) are pooled; a text without any gets its first token, or zeros, as in Pooling.
+# Pool the ``real`` tokens (None: all); a text without any gets its first token, or zeros, as in Pooling.
 def _pool_mode(mode: str, hidden: Tensor, sequences: Sequences, real: Tensor | None, skip: int) -> Tensor:
     begins, lengths = sequences.begins, sequences.lengths
     if mode == "cls":
@@ -201,7 +201,10 @@ def _reduce(reduction: str, values: Tensor, sequences: Sequences) -> Tensor:
 def encode_varlen(
     encoder: SentenceEncoder, texts: Sequence[str], progress: Progress | None = None, should_stop: ShouldStop | None = None
 ) -> np.ndarray:
-    """Return the vectors of ``texts``, (n, dim) float32, row i for text i; requires ``encoder.uses_varlen``, called without gradients."""
+    """Return the vectors of ``texts``, (n, dim) float32, row i for text i.
+
+    Requires ``encoder.uses_varlen``, and must be called without gradients.
+    """
     distinct, inverse = unique_texts(texts)
     vectors = np.empty((len(distinct), encoder.dim), np.float32)
     stream, waiting = _Stream(encoder, should_stop), deque[tuple[int, np.ndarray, HostCopy]]()
@@ -226,11 +229,11 @@ def encode_varlen(
 
 
 def max_batch_tokens(device: torch.device, width: int) -> int:
-    """Return how many tokens of ``width`` components fit into a batch, by the free memory of ``device``."""
+    """Return how many tokens of ``width`` components fit into a batch, given the free memory of ``device``."""
     if device.type != "cuda":
         return _MAX_TOKENS
     free, _ = torch.cuda.mem_get_info(device)
-    free += torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)  # reserved by PyTorch and reusable
+    free += torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)  # reserved by PyTorch but reusable
     return max(_MIN_TOKENS, min(_MAX_TOKENS, free // (_MEMORY_FRACTION * _STATES_PER_TOKEN * 4 * width)))
 
 

@@ -1,4 +1,4 @@
-"""Encode on a GPU that is allocated for limited time slices (ZeroGPU, package ``spaces``)."""
+"""Encoding on a GPU that is allocated for limited time slices (ZeroGPU, package ``spaces``)."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _ERROR_TITLE = "ZeroGPU"  # prefix of the titles of the package's errors
 _MIN_TEXTS = 1_000  # below that, the CPU is faster than allocating a GPU
 _BATCH_TEXTS = 2_048
 _SLICE_TEXTS = 50_000  # texts sent to a slice
-_catalogs: dict[tuple[CatalogSettings, str], Catalog] = {}  # of a slice's process, so that the next slice finds its model loaded
-_allocators: list[_Allocator] = []  # none, or one
+_catalogs: dict[tuple[CatalogSettings, str], Catalog] = {}  # catalogs of a slice's process, so that the next slice finds its model loaded
+_allocators: list[_Allocator] = []  # at most one
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,9 @@ class _Allocator:
 
 
 def enable(device: str = "cuda") -> bool:
-    """Let :func:`run_on_gpu` use GPU slices; return False if the package ``spaces`` is not installed.
+    """Enable GPU slices for :func:`run_on_gpu`; return False if the package ``spaces`` is not installed.
 
-    Call it before anything touches CUDA and before the page opens, which is when the package looks for functions that need a GPU.
+    Call this before anything touches CUDA and before the page opens, which is when the package looks for functions that need a GPU.
     """
     try:
         import spaces
@@ -53,12 +53,12 @@ def enable(device: str = "cuda") -> bool:
 
 
 def disable() -> None:
-    """Use no GPU slices any more."""
+    """Disable GPU slices."""
     _allocators.clear()
 
 
 def gpu_name() -> str:
-    """Return the device name within a slice; empty if slices are disabled, and within a slice."""
+    """Return the device name to use within a slice; empty if slices are disabled, or if already within a slice."""
     return _allocators[0].device if _allocators and _allocators[0].process == os.getpid() else ""
 
 
@@ -66,7 +66,7 @@ def run_on_gpu(function: Callable[..., T], *args: Any) -> T:
     """Call a module-level ``function`` in a GPU slice if slices are enabled, else in this process.
 
     Raises:
-        StudioError: raised by the function, or no GPU is available now.
+        StudioError: raised by the function, or no GPU is currently available.
         RuntimeError: the function failed otherwise.
     """
     if not gpu_name():
@@ -97,7 +97,7 @@ def _execute(function: Callable[..., Any], args: tuple[Any, ...]) -> _SliceResul
     import torch
 
     if not gpu_name():
-        torch.set_num_threads(1)  # a forked process does not have the thread pool of its parent
+        torch.set_num_threads(1)  # a forked process does not inherit the thread pool of its parent
     try:
         return _SliceResult(function(*args))
     except StudioError as error:
@@ -118,7 +118,7 @@ def _unavailable(title: str, message: str) -> StudioError:
 
 
 class ZeroGPUEncoder:
-    """Encode with a model of a catalog in GPU slices.
+    """Encodes with a model of a catalog in GPU slices.
 
     Args:
         settings: those of the catalog.
@@ -135,7 +135,7 @@ class ZeroGPUEncoder:
     def encode(self, texts: Sequence[str], progress: Progress | None = None, should_stop: ShouldStop | None = None) -> np.ndarray:
         """Return the vectors of ``texts``, (n, dim) float32, row i for text i."""
         parts: list[np.ndarray] = []
-        # Another process does not know whose request this is. Slices exist on a Space only, where nobody is the owner.
+        # Another process does not know whose request this is. Slices exist only on Spaces, where visitors are never the owner.
         identity = current_identity() or ANONYMOUS
         done = 0
         while done < len(texts):

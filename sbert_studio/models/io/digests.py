@@ -1,7 +1,7 @@
-"""Digests of a model's files, by which damaged files are detected.
+"""Digests of a model's files, used to detect damage.
 
-``digests.json`` holds the SHA-256 of each file but the card, which may be edited. A process hashes a file once until its size or its
-times change.
+``digests.json`` contains the SHA-256 of each file except the card, which may be edited. A process hashes a file only once until its size
+or its times change.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ def file_stamp(path: Path) -> str:
 
 
 def folder_stamp(folder: Path) -> str:
-    """Return a string that changes when a model's weights, settings or tokenizer change, those of its modules included."""
+    """Return a string that changes when a model's weights, settings or tokenizer change, including those of its modules."""
     found = []
     for path in sorted((*folder.glob("*"), *folder.glob("*/*"))):
         if path.suffix in _MODEL_FILES:
             try:
                 found.append(f"{path.relative_to(folder).as_posix()} {file_stamp(path)}")
-            except OSError:  # deleted meanwhile
+            except OSError:  # deleted in the meantime
                 continue
     return ",".join(found)
 
 
 def cached_digest(path: Path) -> str:
-    """Return the SHA-256 of a file, cached until it changes.
+    """Return the SHA-256 of a file, cached until the file changes.
 
     Raises:
         OSError: it cannot be read.
@@ -73,7 +73,7 @@ def find_package(package: str) -> Path | None:
 
 
 def require_published_file(path: Path, sha256: str, model: str, requirement: str) -> None:
-    """Refuse a file of a package that is not the published one."""
+    """Reject a file of a package that differs from the published one."""
     if not path.is_file() or cached_digest(path) != sha256:
         raise StudioError(
             _("the file {name} of {model} is not the one that was published", name=path.name, model=model),
@@ -82,7 +82,7 @@ def require_published_file(path: Path, sha256: str, model: str, requirement: str
 
 
 def write_digests(folder: Path) -> None:
-    """Write ``digests.json`` of a model's folder, after all other files."""
+    """Write ``digests.json`` to a model's folder, after all other files."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     names = {path.relative_to(folder).as_posix(): path for path in files if path.name not in (DIGESTS_FILE, _CARD)}
     write_json(folder / DIGESTS_FILE, {name: digest_file(path) for name, path in names.items()})
@@ -100,13 +100,13 @@ def find_damage(folder: Path) -> str:
     """
     digests = _read_digests(folder)
     damage = _first_difference(folder, digests)
-    if damage and digests != (current := _read_digests(folder)):  # the folder was replaced meanwhile
+    if damage and digests != (current := _read_digests(folder)):  # the folder was replaced in the meantime
         damage = _first_difference(folder, current)
     return damage
 
 
 def require_undamaged(folder: Path, name: str) -> None:
-    """Refuse a model with damaged files.
+    """Reject a model with damaged files.
 
     Args:
         name: name of the model, for the message.
@@ -119,7 +119,7 @@ def require_undamaged(folder: Path, name: str) -> None:
 
 
 def safetensors_error(path: Path) -> str:
-    """Return why a safetensors file's header does not fit the file, or an empty string."""
+    """Return why the header of a safetensors file does not match the file, or an empty string."""
     from safetensors import SafetensorError, safe_open
 
     try:
@@ -133,7 +133,7 @@ def safetensors_error(path: Path) -> str:
 
 
 def _read_digests(folder: Path) -> dict[str, str] | None:
-    """Return the recorded digests, ``None`` without any; a damaged ``digests.json`` gives a digest that matches nothing."""
+    """Return the recorded digests, or ``None``; a damaged ``digests.json`` yields a digest that matches nothing."""
     try:
         values = json.loads((folder / DIGESTS_FILE).read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Load sentence-transformers model folders, in the old and the new layout, and their adapters."""
+"""Loading of sentence-transformers model folders, in the old and the new layout, and of adapters."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def _require_widths(encoder: SentenceEncoder, modules: list[Module]) -> None:
 
 
 def _may_follow(kind: type[Module], before: list[type[Module]], transformer: bool) -> bool:
-    """Return True if a module may follow others: stages increase, but projections may come in any order and number."""
+    """Return True if a module may follow others: stages increase, but projections may occur in any order and number."""
     if not before:
         return kind is Pooling if transformer else kind in (WordEmbeddings, StaticEmbedding)
     if kind.stage > POOLING:
@@ -197,7 +197,7 @@ def _may_follow(kind: type[Module], before: list[type[Module]], transformer: boo
 
 
 def resolve_inside(folder: Path, relative: str) -> Path:
-    """Return a path that ``modules.json`` names."""
+    """Return a path listed in ``modules.json``, which must be inside ``folder``."""
     path = (folder / relative).resolve()
     if not path.is_relative_to(folder.resolve()):
         raise StudioError(_("the model names a folder {relative} outside its own", relative=repr(relative)), "do not use this model")
@@ -205,7 +205,7 @@ def resolve_inside(folder: Path, relative: str) -> Path:
 
 
 def transformer_folder(folder: Path) -> Path:
-    """Return where a model folder's transformer is: the folder itself, or the first path of ``modules.json``."""
+    """Return the folder of a model's transformer: the folder itself, or the first path of ``modules.json``."""
     for module in read_json(folder / "modules.json", list, [])[:1]:
         if not isinstance(module, dict):
             raise StudioError("the model's file modules.json is damaged", "copy the folder again")
@@ -214,7 +214,7 @@ def transformer_folder(folder: Path) -> Path:
 
 
 def load_adapter(encoder: SentenceEncoder, folder: Path) -> None:
-    """Add the adapter of ``folder`` to ``encoder``, its base, unmerged, and restore its pooling, projection and prompts."""
+    """Add the adapter in ``folder`` to ``encoder``, its base model, unmerged, and restore its pooling, projection and prompts."""
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
@@ -235,7 +235,7 @@ def load_adapter(encoder: SentenceEncoder, folder: Path) -> None:
 
 
 def _restore_settings(encoder: SentenceEncoder, settings: dict[str, Any]) -> None:
-    prompts = settings.pop("prompts", None)  # absent in older folders, which use those of the base
+    prompts = settings.pop("prompts", None)  # missing in older folders, which use those of the base model
     config = EncoderConfig(**settings)
     if config.max_length is not None and (type(config.max_length) is not int or config.max_length < 1):
         raise ValueError(f"max_length is {config.max_length}")

@@ -20,7 +20,7 @@ _EXAMPLE = _('write them into {file} as {"query": "query: ", "document": "passag
 
 @dataclass(frozen=True)
 class EncoderConfig:
-    """Configuration of what follows the backbone.
+    """Configuration of the steps after the backbone.
 
     Attributes:
         pooling: see :class:`~sbert_studio.models.modules.pooling.Pooling`.
@@ -29,7 +29,7 @@ class EncoderConfig:
         activation: activation of that projection, a key of :data:`~sbert_studio.models.modules.projection.ACTIVATIONS`.
         max_length: maximum number of tokens per text; ``None`` for the backbone's limit.
         prompt: prepended to every text.
-        include_prompt: pool the prompt's tokens with the text's.
+        include_prompt: also pool the tokens of the prompt.
     """
 
     pooling: str = "mean"
@@ -59,7 +59,7 @@ class GeneralSettings:
 
 
 def read_general_settings(folder: Path) -> GeneralSettings:
-    """Read the settings of a model's folder, or the defaults if the file is absent."""
+    """Read the settings of a model's folder, or return the defaults if the file does not exist."""
     general = read_json(folder / _FILE, dict, {})
     prompts = _parse_prompts(general.get("prompts"))
     truncate_dim, similarity = general.get("truncate_dim"), general.get("similarity_fn_name") or "cosine"
@@ -122,7 +122,7 @@ def _default_prompt(name: Any, prompts: Mapping[str, str]) -> str:
 
 
 def save_tokenizer(tokenizer: Any, max_length: int, folder: Path) -> None:
-    """Write a tokenizer's files with the model's maximum length, and without the path it was loaded from."""
+    """Write a tokenizer's files with the model's maximum length, but without the path it was loaded from."""
     tokenizer.save_pretrained(folder)
     settings = read_json(folder / "tokenizer_config.json", dict)
     settings["model_max_length"] = max_length
@@ -137,10 +137,10 @@ def save_tokenizer(tokenizer: Any, max_length: int, folder: Path) -> None:
 
 
 def write_modules(folder: Path, written: Sequence[tuple[str, str]], modules: Sequence[Module], width: int) -> None:
-    """Write ``modules`` into folders of their own, and ``modules.json``.
+    """Write ``modules`` into separate folders, and ``modules.json``.
 
     Args:
-        written: (path, name) of the modules before them, which are written already.
+        written: (path, name) of the preceding modules, which are already written.
         width: width of the vectors that enter the first of ``modules``.
     """
     listed = list(written)
@@ -152,7 +152,7 @@ def write_modules(folder: Path, written: Sequence[tuple[str, str]], modules: Seq
 
 
 def write_module_list(folder: Path, listed: Sequence[tuple[str, str]]) -> None:
-    """Write ``modules.json`` of the (path, name) of each module."""
+    """Write ``modules.json`` from the (path, name) of each module."""
     entries = [
         {"idx": index, "name": str(index), "path": path, "type": f"{_package(name)}.{name}"} for index, (path, name) in enumerate(listed)
     ]

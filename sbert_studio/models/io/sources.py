@@ -1,4 +1,4 @@
-"""Resolve a model name to its source, and describe the model in a folder without loading weights."""
+"""Resolution of a model name to its source, and description of a model folder without loading weights."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ class ModelSource:
 
     Attributes:
         kind: bundled, table (word vectors of a package), foreign (computed by a package), run, fitted (static embeddings trained or
-            distilled here), folder or hub.
+            distilled on this machine), folder or hub.
         name: name for display.
         path: model folder; ``None`` for a Hub id that is not downloaded, and for models without a folder.
-        base: portable id to record in models tuned from it, or ``None``.
+        base: portable id to record in models fine-tuned from it, or ``None``.
     """
 
     kind: SourceKind
@@ -138,13 +138,13 @@ def fetch_folder(source: ModelSource, hub: Hub, identity: Identity) -> Path:
 
 
 def require_unaltered(source: ModelSource, folder: Path) -> None:
-    """Refuse weights of a bundled model that are not the published ones."""
+    """Reject weights of a bundled model that differ from the published ones."""
     if source.kind == "bundled":
         require_published(source.name, folder)
 
 
 def read_base_model(folder: Path) -> str | None:
-    """Return the base model in a folder's card if it is a portable id."""
+    """Return the base model in a folder's model card if it is a portable id."""
     found = _BASE_LINE.search(front_matter(folder))
     if found is None:
         return None
@@ -157,15 +157,15 @@ def read_base_model(folder: Path) -> str | None:
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """Description of a model by its folder.
+    """Description of a model from its folder.
 
     Attributes:
-        dim: components of a vector; 0 for a cross-encoder, and if unknown.
+        dim: components of a vector; 0 if unknown or for a cross-encoder.
         parameters: number of weights.
         max_length: maximum number of tokens per text, or 0.
         pooling: pooling mode, or empty.
         reads: ``texts``, or ``pairs`` for cross-encoders and poly-encoders.
-        damaged: why the model cannot be used; empty if it can. Flipped bits in the weights show only when they are loaded.
+        damaged: why the model cannot be used; empty if it can. Flipped bits in the weights are detected only on loading.
         prompts: prompts by name.
     """
 
@@ -179,7 +179,7 @@ class ModelInfo:
 
 
 def describe_source(source: ModelSource) -> ModelInfo:
-    """Describe the model of a source; of a packaged table even before its folder exists."""
+    """Describe the model of a source; for a packaged table even before its folder exists."""
     if source.kind == "foreign":
         return ModelInfo(EXTERNAL_ENCODERS[source.name].dim, EXTERNAL_ENCODERS[source.name].parameters)
     if source.kind == "bundled" and source.path is not None and not source.path.is_dir():
@@ -199,12 +199,12 @@ def _describe_bundled_file(name: str) -> ModelInfo:
 
 
 def read_model_info(folder: Path | None) -> ModelInfo:
-    """Describe the model in ``folder``; a broken one is reported in ``damaged`` instead of an exception, so that it hides no other."""
+    """Describe the model in ``folder``. Errors are reported in ``damaged`` instead of raised, so that lists can show other models."""
     try:
         if folder is None or not folder.is_dir():
             raise StudioError("its folder is missing")
         return _info(folder)
-    except Exception as error:  # a damaged file can raise anything
+    except Exception as error:  # a damaged file can raise any exception
         reason = error.message if isinstance(error, StudioError) else (str(error).strip() or type(error).__name__).splitlines()[0][:160]
         return ModelInfo(damaged=reason)
 

@@ -1,6 +1,6 @@
 """Modules of a sentence encoder, as listed in sentence-transformers' ``modules.json``.
 
-Every file of this folder is imported, so that adding a module is adding a file.
+All files of this folder are imported, so a new module is a new file.
 """
 
 from __future__ import annotations

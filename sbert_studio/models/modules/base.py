@@ -1,4 +1,4 @@
-"""Base class of the modules of a sentence encoder, and the files of their weights."""
+"""Base class of the modules of a sentence encoder, and functions for their weight files."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from ...i18n import _
 from ...registry import Registry
 from ..io.backbone import damaged_file_error, read_tensors, require_safetensors, write_tensors
 
-# Stages of modules: token vectors, token weights, recurrent network, pooling, maps of the pooled vector (any number), and its length.
+# Stages of modules: token vectors, token weights, recurrent network, pooling, projections (any number), and normalization.
 EMBEDDING, WEIGHTING, RECURRENCE, POOLING, PROJECTION, NORMALIZATION = range(6)
 MODULES: Registry[Module] = Registry("module")
 _FILE = "model.safetensors"
 
 
 class Module(nn.Module, ABC):
-    """A step from token ids to the vector of a text.
+    """A step between token ids and the vector of a text.
 
     Attributes:
-        name: its name in ``modules.json``, the last part of the type.
-        portable: sentence-transformers has it, too.
-        stage: its position among the other modules.
+        name: its name in ``modules.json``, the last component of the type.
+        portable: whether sentence-transformers supports it.
+        stage: its position relative to other modules.
     """
 
     name: ClassVar[str]
@@ -57,13 +57,13 @@ class Module(nn.Module, ABC):
 
 
 def read_weights(folder: Path, integer_tensors: Sequence[str] = ()) -> dict[str, Tensor]:
-    """Return the tensors of ``model.safetensors`` in float32; those of ``integer_tensors`` stay unchanged."""
+    """Return the tensors of ``model.safetensors`` in float32; ``integer_tensors`` are returned unchanged."""
     require_safetensors(folder)
     return read_tensors(folder / _FILE, integer_tensors)
 
 
 def load_weights(module: nn.Module, weights: Mapping[str, Tensor], folder: Path) -> None:
-    """Load ``weights``, read from ``folder``, into ``module``."""
+    """Load ``weights``, which were read from ``folder``, into ``module``."""
     try:
         module.load_state_dict(weights)
     except RuntimeError as error:
@@ -71,7 +71,7 @@ def load_weights(module: nn.Module, weights: Mapping[str, Tensor], folder: Path)
 
 
 def require_shape(weights: Mapping[str, Tensor], key: str, shape: tuple[int, ...], folder: Path) -> None:
-    """Check a tensor's shape against the settings, before a module of that size is created."""
+    """Check a tensor's shape against the settings before a module of that size is created."""
     if key not in weights or tuple(weights[key].shape) != shape:
         raise StudioError(_("the settings in {name} do not match its weights", name=folder.name), "copy the folder again")
 
@@ -82,5 +82,5 @@ def write_weights(module: nn.Module, folder: Path) -> None:
 
 
 def make_embedding(rows: Tensor, *, trainable: bool = False, padding: int | None = None) -> nn.Embedding:
-    """Return an embedding of the (V, d) ``rows``; the ``padding`` row is never trained."""
+    """Return an embedding with the (V, d) ``rows``; the ``padding`` row is never trained."""
     return nn.Embedding.from_pretrained(rows.contiguous(), freeze=not trainable, padding_idx=padding)  # type: ignore[no-untyped-call,no-any-return]

@@ -1,4 +1,4 @@
-"""Embeddings of tokens and words, their tokenization, and the weight of each word in the mean of a text."""
+"""Token and word embeddings, their tokenization, and word weights for pooling."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MAX_TOKENS = 1_000_000
 
 
 class TokenTable(Module):
-    """Ids (b, t) → vectors (b, t, d). Row 0 is padding: zeros that are never trained.
+    """Maps ids (b, t) to vectors (b, t, d). Row 0 is padding: zeros that are never trained.
 
     Args:
         rows: (V, d), the padding row first.
@@ -64,8 +64,8 @@ class StaticEmbedding(TokenTable):
     """Static embeddings with a tokenizer; row 0 is padding, and token i is row i + 1.
 
     Args:
-        tokenizer: of the package tokenizers; used without special tokens and truncation.
-        matrix: (V, d), a row per token.
+        tokenizer: a tokenizer of the package tokenizers; used without special tokens and truncation.
+        matrix: (V, d), one row per token.
         trainable: train the table with the rest of the encoder.
         max_length: maximum number of tokens per text.
     """
@@ -92,7 +92,7 @@ class StaticEmbedding(TokenTable):
 
         try:
             tokenizer = Tokenizer.from_file(str(folder / _TOKENIZER))
-        except Exception as error:  # tokenizers raises a bare Exception
+        except Exception as error:  # tokenizers raises a plain Exception
             raise StudioError(
                 _("the model's file {tokenizer} is missing or damaged", tokenizer=_TOKENIZER), "copy the folder again"
             ) from error
@@ -124,7 +124,7 @@ class _TableTokens:
 
 
 class StaticTokens(_TableTokens):
-    """Texts → rows of a :class:`StaticEmbedding`."""
+    """Maps texts to rows of a :class:`StaticEmbedding`."""
 
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
         return [[one + 1 for one in row[: self.max_length]] or [0] for row in self._rows(texts)]
@@ -162,11 +162,11 @@ _SPLITTER = "WhitespaceTokenizer"
 
 @MODULES.register("WordEmbeddings")
 class WordEmbeddings(TokenTable):
-    """Ids (b, t) → vectors (b, t, d). Row 0 is padding: zeros that are never trained.
+    """Maps ids (b, t) to vectors (b, t, d). Row 0 is padding: zeros that are never trained.
 
     Args:
         words: tokenizer; :data:`PADDING` is prepended if it is not its first word.
-        matrix: (V, d), a row per word.
+        matrix: (V, d), one row per word.
         trainable: train the table with the rest of the encoder.
         max_length: maximum number of words per text.
     """
@@ -211,7 +211,7 @@ class WordEmbeddings(TokenTable):
 
 
 class WordTableTokens(_TableTokens):
-    """Texts → rows of a :class:`WordEmbeddings`."""
+    """Maps texts to rows of a :class:`WordEmbeddings`."""
 
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
         return [self._embeddings.words.ids(text)[: self.max_length] or [0] for text in texts]
@@ -234,10 +234,10 @@ class WordTableTokens(_TableTokens):
 
 @MODULES.register("WordWeights")
 class WordWeights(Module):
-    """Ids (b, t) → weights (b, t) of the tokens in pooling: Σ w·h / Σ w.
+    """Maps ids (b, t) to the weights (b, t) of the tokens in pooling: Σ w·h / Σ w.
 
     Args:
-        words: words of the table, in its order.
+        words: words of the table, in order.
         weights: (V,), one per word.
     """
 

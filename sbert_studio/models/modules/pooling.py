@@ -1,4 +1,4 @@
-"""Pooling of token vectors to one vector per text by the attention mask; padding on either side has no effect."""
+"""Pooling of token vectors into one vector per text, using the attention mask; padding on either side has no effect."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .base import MODULES, POOLING, Module
 POOLINGS = ("mean", "cls", "max", "last", "weighted_mean", "mean_sqrt_len")
 # Separator of several modes whose vectors are concatenated: "cls+mean".
 JOIN = "+"
-# Our name → key of the old layout, in the order in which several modes are concatenated.
+# Mode → key of the old layout, in the order in which several modes are concatenated.
 _OLD_POOLING = {
     "cls": "pooling_mode_cls_token",
     "max": "pooling_mode_max_tokens",
@@ -27,7 +27,7 @@ _OLD_POOLING = {
     "weighted_mean": "pooling_mode_weightedmean_tokens",
     "last": "pooling_mode_lasttoken",
 }
-# Modes that sentence-transformers before 2.3 does not know and would refuse.
+# Modes that sentence-transformers before 2.3 rejects.
 _LATER = ("weighted_mean", "last")
 _NEW_POOLING = {
     "cls": "cls",
@@ -52,7 +52,7 @@ class Pooling(Module):
     With token weights, each vector is multiplied by its weight, and token counts are sums of weights.
 
     Args:
-        skip: number of leading real tokens to leave out: those of a prompt.
+        skip: number of leading real tokens to ignore: those of a prompt.
     """
 
     stage = POOLING
@@ -76,7 +76,7 @@ class Pooling(Module):
         return found
 
     def write(self, folder: Path, inputs: int) -> None:
-        """Write the old keys; the new ones only if the order of several modes cannot be expressed by the old."""
+        """Write the old keys; write the new keys only if the order of several modes cannot be expressed by the old ones."""
         write_json(folder / "config.json", _settings(self.modes, inputs) | ({"include_prompt": False} if self.skips_prompt else {}))
 
     def output_width(self, inputs: int) -> int:
@@ -87,9 +87,9 @@ class Pooling(Module):
 
         Args:
             mask: 1 or a weight for real tokens, 0 for padding; ``None`` if all tokens are real.
-            skip: (b,), replaces :attr:`skip` if it differs between texts.
+            skip: (b,), overrides :attr:`skip` if it differs between texts.
         """
-        # Sums in bfloat16 lose the third digit, so pooling is computed in float32.
+        # Compute pooling in float32: sums in bfloat16 lose the third digit.
         hidden = hidden.float()
         if skip is not None or self.skip:
             real = torch.ones(hidden.shape[:2], dtype=torch.int64, device=hidden.device) if mask is None else mask.to(torch.int64)
@@ -130,7 +130,7 @@ def _masked(hidden: Tensor, mask: Tensor, mode: str, positions: Tensor | None = 
         return hidden[rows, (indices * is_real).argmax(dim=1)]
     if mode == "max":
         highest = hidden.masked_fill(~is_real.unsqueeze(-1), float("-inf")).amax(dim=1)
-        return highest.masked_fill(highest == float("-inf"), 0.0)  # texts without a token
+        return highest.masked_fill(highest == float("-inf"), 0.0)  # texts without tokens
     if mode == "weighted_mean":
         weights = weights * (is_real.cumsum(dim=1) if positions is None else positions)
     total = torch.einsum("btd,bt->bd", hidden, weights)
@@ -140,7 +140,7 @@ def _masked(hidden: Tensor, mask: Tensor, mode: str, positions: Tensor | None = 
 
 
 def read_mode(config: dict[str, Any]) -> str:
-    """Return the mode in a pooling's ``config.json``, by the new key or the old ones."""
+    """Return the mode in a pooling's ``config.json``, from the new key or the old ones."""
     mode = config.get("pooling_mode")
     if mode is None:
         unclear = [key for key in _OLD_POOLING.values() if not isinstance(config.get(key, False), bool)]

@@ -1,4 +1,4 @@
-"""Modules after the pooling: dense layer, layer normalization (Ba et al. 2016, arXiv:1607.06450), unit length."""
+"""Modules after pooling: dense layer, layer normalization (Ba et al. 2016, arXiv:1607.06450) and normalization to unit length."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ACTIVATIONS: dict[str, type[nn.Module]] = {
         )
     },
 }  # fmt: skip
-# A file can only choose among these; no other class is ever imported.
+# A file can only select one of these; no other class is ever imported.
 _ACTIVATION_PATHS = {
     name: f"torch.nn.modules.{'linear' if kind is nn.Identity else 'activation'}.{kind.__name__}" for name, kind in ACTIVATIONS.items()
 }
@@ -39,15 +39,15 @@ _ACTIVATION_PATHS = {
 
 @MODULES.register("Dense")
 class Dense(Module):
-    """Linear map and activation: (b, inputs) → (b, outputs).
+    """Linear layer with an activation: (b, inputs) → (b, outputs).
 
-    Weights are initialized like those of ``nn.Linear``, but from a generator of their own, so that a model created in one thread does not
-    change the random state of a training in another.
+    Weights are initialized like those of ``nn.Linear``, but from a separate generator, so that creating a model in one thread does not
+    change the random state of training in another.
 
     Args:
         inputs, outputs: widths.
         activation: a key of :data:`ACTIVATIONS`.
-        bias: the linear map has a bias.
+        bias: whether the layer has a bias.
         seed: seed of the initial weights.
         residual: add the inputs, linearly mapped if the widths differ (He et al. 2016, arXiv:1512.03385).
     """
@@ -167,7 +167,7 @@ class Normalize(Module):
         return cls()
 
     def write(self, folder: Path, inputs: int) -> None:
-        """Write an empty ``config.json``, since readers expect the folder."""
+        """Write an empty ``config.json``, because readers expect the folder."""
         write_json(folder / "config.json", {})
 
     def forward(self, vectors: Tensor) -> Tensor:

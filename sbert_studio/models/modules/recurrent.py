@@ -19,9 +19,9 @@ RECURRENT: dict[str, type[Recurrent]] = {}
 
 
 class Recurrent(Module):
-    """Vectors (b, t, inputs) → states (b, t, hidden), or (b, t, 2 · hidden) if bidirectional.
+    """Maps vectors (b, t, inputs) to states (b, t, hidden), or (b, t, 2 · hidden) if bidirectional.
 
-    Padding on the right is not read: rows are packed.
+    Rows are packed, so that padding on the right is skipped.
 
     Args:
         inputs: width of the inputs.

@@ -1,4 +1,4 @@
-"""Encoders that average static vectors, and the distillation of an encoder into one."""
+"""Encoders that average static word vectors, and the distillation of an encoder into one."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def build_average_encoder(
     a: float = SIF_A,
     progress: Progress | None = None,
 ) -> WordEncoder:
-    """Return the encoder whose vector of a text is the (weighted) mean of its word vectors.
+    """Build an encoder whose vector of a text is the (weighted) mean of its word vectors.
 
     Args:
         texts: training texts, to which TF-IDF weights and common components are fitted.
         weighting: ``plain``, ``tfidf`` or ``sif`` (Arora et al. 2017, equation 3).
-        common: number of common components to remove by a linear layer (Arora et al. 2017, algorithm 1, lines 4 to 6).
+        common: number of common components to remove with a linear layer (Arora et al. 2017, algorithm 1, lines 4 to 6).
         normalize: scale vectors to unit length.
         a: parameter of SIF.
     """
@@ -72,10 +72,10 @@ def _linear(matrix: np.ndarray, bias: np.ndarray) -> Dense:
 
 
 def distill(encoder: Encoder, texts: Sequence[str] = (), *, dim: int = DIM, progress: Progress | None = None) -> WordEncoder:
-    """Distill ``encoder`` into static vectors of words.
+    """Distill ``encoder`` into static word vectors.
 
-    The vocabulary is the words of ``texts``, most frequent first, then the whole words of the encoder's own vocabulary. SIF weights use the
-    frequencies in ``texts``, from which common components are removed too; without texts, Zipf's law in the order of the vocabulary.
+    The vocabulary consists of the words of ``texts``, most frequent first, followed by the whole words of the encoder's own vocabulary. SIF
+    weights use the frequencies in ``texts``, from which common components are also removed; without texts, Zipf's law in vocabulary order.
 
     Args:
         dim: components of a vector, at most those of the encoder.
@@ -101,9 +101,9 @@ def distill(encoder: Encoder, texts: Sequence[str] = (), *, dim: int = DIM, prog
 
 
 def vocabulary_words(encoder: Encoder) -> list[str]:
-    """Return the whole words of an encoder's vocabulary in lower case, each once, in its order; empty if unknown.
+    """Return the whole words of an encoder's vocabulary in lower case, without duplicates, in order; empty if unknown.
 
-    The order is taken as that of frequency: WordPiece sorts by it, unigram by likelihood, BPE by merge order. Single non-ASCII
+    The order is assumed to be that of frequency: WordPiece sorts by it, unigram by likelihood, BPE by merge order. Single non-ASCII
     characters, which WordPiece lists first by code point, come last.
     """
     found = [] if encoder.tokens is None else encoder.tokens.words()
@@ -112,14 +112,14 @@ def vocabulary_words(encoder: Encoder) -> list[str]:
 
 
 def project_to_principal_components(vectors: np.ndarray, dim: int) -> np.ndarray:
-    """Project centered (n, d) vectors on their first principal components: (n, at most dim) float32."""
+    """Project centered (n, d) vectors onto their first principal components: (n, at most dim) float32."""
     centred = vectors.astype(np.float64) - vectors.mean(axis=0, dtype=np.float64)
     _, directions = np.linalg.eigh(centred.T @ centred)
     return np.asarray(centred @ directions[:, ::-1][:, :dim], np.float32)
 
 
 def distillation_note(teacher: str, *, counted: bool) -> str:
-    """Return the note of a distilled model for lists and cards."""
+    """Return the note of a distilled model for lists and model cards."""
     by = "how often they occur in the texts that it was made for" if counted else "Zipf's law in the order of the vocabulary"
     return _(
         "A static distillation of {teacher}: one vector for each word, weighted by {by}. A word that is not "

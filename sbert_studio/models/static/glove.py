@@ -18,17 +18,17 @@ from .vectors import WordVectors
 _BLOCK_PAIRS = 2_000_000  # word pairs per block: about 100 MB
 _MAX_CELLS = 50_000_000  # cells of the matrix: about 2 GB including training
 _MIN_STEP_CELLS = 4096
-_STEPS_PER_EPOCH = 200  # at most, unless steps would exceed the next number
+_STEPS_PER_EPOCH = 200  # maximum, unless the number of steps would exceed the next constant
 _MAX_STEP_CELLS = 65_536
-# What AdaGrad's sums of squares begin with. The authors' program begins with 1, beside which the gradients of a small corpus, whose
-# f(X) are far below 1, vanish.
+# Initial value of AdaGrad's sums of squares. The authors' program starts with 1, which dwarfs the gradients of a small corpus, whose f(X)
+# are far below 1.
 _FIRST_SQUARE = 0.1
 
 
 def cooccurrences(ids: np.ndarray, starts: np.ndarray, size: int, window: int = 10, progress: Progress | None = None) -> Any:
     """Return X, where X_ij sums 1 / distance over all pairs of words i and j at most ``window`` words apart in one text.
 
-    Pennington et al. 2014, sections 3 and 4.2; only known words count towards the distance. Words are processed in blocks, so that peak
+    Pennington et al. 2014, sections 3 and 4.2; only known words count toward the distance. Words are processed in blocks, so that peak
     memory is about twice that of the matrix.
 
     Args:
@@ -93,7 +93,7 @@ class Factors:
 
 @dataclass(frozen=True)
 class NonzeroCells:
-    """The non-zero cells of X: row, column, log X_ij and f(X_ij), each (n,)."""
+    """Nonzero cells of X: row, column, log X_ij and f(X_ij), each (n,)."""
 
     rows: np.ndarray
     columns: np.ndarray
@@ -120,17 +120,17 @@ class NonzeroCells:
 
 @dataclass(frozen=True)
 class GloveGradient:
-    """For each of the four parameters the rows that some cells touch, and the gradient of J there."""
+    """For each of the four parameters, the rows affected by some cells, and the gradient of J for them."""
 
     rows: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
     gradients: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 def default_x_max(words: int) -> float:
-    """Return x_max for a corpus of so many words: the paper's 100 from 10⁹ on, below that 100 √(words / 10⁹), at least 1.
+    """Return x_max for a corpus of this many words: the paper's 100 from 10⁹ words on, below that 100 √(words / 10⁹), at least 1.
 
-    The paper's corpora have 10⁹ to 4 · 10¹⁰ words. With 10⁵, most X_ij are below 2, and 100 would leave the few most frequent pairs only.
-    The rule is ours, chosen by Spearman on STSb's dev set with vectors of its training texts.
+    The paper's corpora have 10⁹ to 4 · 10¹⁰ words. With 10⁵, most X_ij are below 2, and 100 would leave only the few most frequent pairs.
+    This rule is not from the paper; it was chosen by Spearman on STSb's dev set with vectors of its training texts.
     """
     return float(np.clip(100 * np.sqrt(words / 1e9), 1, 100))
 
@@ -180,7 +180,7 @@ class AdaGrad:
 def fit_factors(
     cells: NonzeroCells, factors: Factors, epochs: int, rate: float, seed: int = SEED, progress: Progress | None = None
 ) -> None:
-    """Minimize J by AdaGrad over shuffled cells, some thousands per step; ``progress`` is called with the number of cells."""
+    """Minimize J with AdaGrad over shuffled cells, a few thousand per step; ``progress`` is called with the number of cells."""
     rng = np.random.default_rng([seed, 1])
     size = int(np.clip(len(cells) // _STEPS_PER_EPOCH, _MIN_STEP_CELLS, _MAX_STEP_CELLS))
     order = np.arange(len(cells), dtype=np.int32)
@@ -196,7 +196,7 @@ def fit_factors(
 
 @LEARNERS.register("glove")
 class GloVe(Learner):
-    """The vector of a word is w + w~ (section 4.2)."""
+    """GloVe learner; the vector of a word is w + w~ (section 4.2)."""
 
     title = "GloVe"
     summary = "Learns from word co-occurrence counts over all texts."
@@ -211,7 +211,7 @@ class GloVe(Learner):
         rate: float = setting(0.05, "The learning rate of AdaGrad.", min=1e-6, max=1)
 
     def learn(self, texts: Sequence[str], seed: int = SEED, progress: Progress | None = None) -> WordVectors:
-        """Count co-occurrences, then fit; ``progress`` covers the fit, which takes nearly all of the time."""
+        """Count co-occurrences, then fit; ``progress`` covers the fitting, which takes nearly all of the time."""
         vocabulary = self.vocabulary(texts)
         ids, starts = WordTokens(vocabulary.words).flat(texts)
         counts = cooccurrences(ids, starts, len(vocabulary), self.params.window)

@@ -18,7 +18,7 @@ LEARNERS: Registry[Learner] = Registry("way of learning word vectors")
 
 @dataclass(frozen=True)
 class VocabularyParams:
-    """Vocabulary settings, common to all learners."""
+    """Vocabulary settings shared by all learners."""
 
     min_count: int = setting(2, "Words that occur less often are skipped.", min=1, max=1_000_000)
     most_words: int = setting(50_000, "Maximum number of words, the most frequent first.", min=1, max=2_000_000)
@@ -26,7 +26,7 @@ class VocabularyParams:
 
 @dataclass(frozen=True)
 class LearnerParams(VocabularyParams):
-    """Settings of learners that iterate over the texts and look at the neighbors of each word."""
+    """Settings of learners that iterate over the texts and use the neighbors of each word."""
 
     width: int = setting(100, "Components of a vector.", min=2, max=1000)
     epochs: int = setting(25, "Passes over the texts.", min=1, max=1000)
@@ -34,7 +34,7 @@ class LearnerParams(VocabularyParams):
 
 
 class Learner(ABC):
-    """A method that trains word vectors; one registered class per method.
+    """A method for training word vectors; one registered class per method.
 
     Args:
         params: settings; ``None`` for the defaults of ``Params``.
@@ -43,7 +43,7 @@ class Learner(ABC):
         name: registered name.
         title, summary: for display.
         unit: unit of its progress, in the plural.
-        weighted: its vectors include the words' weights, so that a text is their plain sum, scaled to unit length.
+        weighted: its vectors include the weights of the words, so that the vector of a text is their sum, scaled to unit length.
     """
 
     name: ClassVar[str]
@@ -62,4 +62,4 @@ class Learner(ABC):
 
     @abstractmethod
     def learn(self, texts: Sequence[str], seed: int = SEED, progress: Progress | None = None) -> WordVectors:
-        """Return the vectors of the words of ``texts``, deterministic for texts, settings and seed."""
+        """Return vectors for the words of ``texts``, deterministic given texts, settings and seed."""

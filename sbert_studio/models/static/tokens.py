@@ -23,7 +23,7 @@ _TEXTS = 4096  # texts between two checks for a stop
 
 
 def split_words(text: str) -> list[str]:
-    """Split a text into lower-cased words at white space, without punctuation at their ends, as for training vectors."""
+    """Split a text into lowercase words at whitespace, without leading and trailing punctuation, as for training vectors."""
     return [word for piece in text.lower().split() if (word := piece.strip(string.punctuation))]
 
 
@@ -33,8 +33,8 @@ class Coverage:
 
     Attributes:
         known: words with a vector.
-        unknown: words without; stop words and pieces without a letter or digit are not counted.
-        empty: texts without a known word, whose vector is zero.
+        unknown: words without a vector, except stop words and pieces without a letter or digit.
+        empty: texts without known words, whose vector is zero.
     """
 
     known: int
@@ -53,7 +53,7 @@ class WordTokens:
     Args:
         words: distinct words in the order of the table's rows.
         stop_words: ignored in texts.
-        lowercase: lower-case texts first; not for case-sensitive tables.
+        lowercase: lowercase texts first; not for case-sensitive tables.
     """
 
     def __init__(self, words: Iterable[str], stop_words: Iterable[str] = (), *, lowercase: bool = True) -> None:
@@ -77,7 +77,7 @@ class WordTokens:
         return [index for piece in self._split(text) if (index := self._find(piece)) >= 0]
 
     def flat(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows of all texts, (n,) int32, and the start of each text in them, (texts + 1,) int64."""
+        """Return the rows of all texts, (n,) int32, and the start of each text, (texts + 1,) int64."""
         parts: list[np.ndarray] = []
         ends = np.zeros(len(texts) + 1, np.int64)
         for number, text in enumerate(texts):
@@ -105,7 +105,7 @@ class WordTokens:
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """Read the file of :meth:`write` or sentence-transformers."""
+        """Read a file written by :meth:`write` or sentence-transformers."""
         try:
             config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
             words, stop_words = config["vocab"], config.get("stop_words", [])
@@ -133,12 +133,12 @@ class WordTokens:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Words by falling count, equal counts alphabetically.
+    """Words by descending count, ties in alphabetical order.
 
     Attributes:
         words: distinct words.
         counts: (V,) int64 occurrences.
-        skipped: occurrences of words that were too rare or too many.
+        skipped: occurrences of words that were too rare or beyond the maximum size.
     """
 
     words: tuple[str, ...]
@@ -150,7 +150,7 @@ class Vocabulary:
 
 
 def count_words(texts: Iterable[str], min_count: int = 2, most: int = 50_000) -> Vocabulary:
-    """Count the words of ``texts`` that occur ``min_count`` times, at most the ``most`` most frequent ones."""
+    """Count the words of ``texts`` that occur at least ``min_count`` times, keeping the ``most`` most frequent ones."""
     counter: Counter[str] = Counter()
     for number, text in enumerate(texts):
         if number % _TEXTS == 0:

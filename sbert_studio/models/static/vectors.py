@@ -1,4 +1,4 @@
-"""Word vectors: tables, files (word2vec, GloVe), pretrained packages, nearest words."""
+"""Word vectors: tables, files (word2vec, GloVe), pretrained packages, and nearest words."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ...workspace import existing_path
 from ..io.digests import find_package, require_published_file
 from .tokens import WordTokens
 
-_CASED = 0.01  # share of words with a capital
+_CASED = 0.01  # maximum share of words with a capital letter
 MOST_WORDS = 500_000
 _WIDEST = 10_000
 _LINE = 400_000  # bytes
@@ -31,7 +31,7 @@ _AHEAD = 1 << 18  # bytes read at a time from a binary file
 _WORD = 10_000  # bytes of a word in a binary file
 _WORDS = 2048  # words between two checks for a stop
 _BLANK = 10_000  # consecutive empty lines
-_LARGEST = 1e15  # so that sums and products of vectors stay finite in float32
+_LARGEST = 1e15  # maximum value, so that sums and products of vectors stay finite in float32
 _BYTES = 4 << 30  # of the matrix
 _FEWER = "keep its commonest words alone"
 _PRINTED = frozenset(range(32, 127)) | frozenset(b"\t\r\n")
@@ -42,10 +42,10 @@ _BLOCK = 65_536  # rows
 
 @dataclass(frozen=True, eq=False)
 class WordVectors:
-    """Words and a vector for each.
+    """Words with one vector each.
 
     Attributes:
-        words: distinct words, the most frequent first if known.
+        words: distinct words, most frequent first if known.
         matrix: (V, d) float32.
         counts: (V,) int64 occurrences in the training texts; ``None`` if unknown.
         name: name for display.
@@ -71,7 +71,7 @@ class WordVectors:
 
     @cached_property
     def tokens(self) -> WordTokens:
-        """Tokenizer of this table: it lower-cases texts unless more than 1 % of the words contain a capital."""
+        """Tokenizer of this table; texts are lowercased unless more than 1 % of the words contain a capital letter."""
         cased = sum(word != word.lower() for word in self.words)
         return WordTokens(self.words, lowercase=cased <= _CASED * len(self.words))
 
@@ -79,8 +79,8 @@ class WordVectors:
 def read_vectors(path: Path, most: int = MOST_WORDS, progress: Progress | None = None) -> WordVectors:
     """Read at most the first ``most`` words of a file in word2vec's text or binary format, or GloVe's.
 
-    A repeated word keeps its first vector. Empty words, and words with spaces such as those of GloVe's largest table, cannot occur in a
-    text split at spaces and are skipped. ``progress`` is called with the number of words read, of an unknown total (0).
+    A repeated word keeps its first vector. Empty words, and words with spaces such as those in GloVe's largest table, cannot occur in a
+    text split at spaces and are skipped. ``progress`` is called with the number of words read and an unknown total (0).
     """
     try:
         with path.open("rb") as raw:
@@ -277,10 +277,10 @@ def _read_binary(source: IO[bytes], table: _TableBuilder, ahead: bytes, words: i
             numbers.byteswap()
         if not math.isfinite(sum(numbers)):
             raise StudioError(_("word {number} of {name} has a number that is not finite", number=number, name=table.name), _AGAIN)
-        # The authors' program truncates long words, possibly within a character.
+        # The authors' program truncates long words, possibly in the middle of a character.
         table.add(ahead[at:space].lstrip(b"\n").decode("utf-8", "replace"), numbers)
         at = end
-    # If the first line is wrong, pieces of vectors are read as words, which are mostly invalid.
+    # If the first line is wrong, parts of vectors are read as words, which are mostly invalid.
     rest = b"" if table.full() else ahead[at:] + source.read(_AHEAD)
     if rest.strip() or table.size < min(number, words) // 2:
         raise StudioError(
@@ -295,7 +295,7 @@ def _read_binary(source: IO[bytes], table: _TableBuilder, ahead: bytes, words: i
 
 
 def nearest_words(vectors: WordVectors, word: str, k: int = 10) -> list[tuple[str, float]]:
-    """Return the ``k`` words of largest cosine with ``word``, nearest first, equal ones by frequency."""
+    """Return the ``k`` words with the largest cosine to ``word``, nearest first, ties by frequency."""
     index = vectors.tokens.index(word.strip())
     if index is None:
         close = get_close_matches(word.strip().lower(), vectors.words[:_SPELLED], n=3)
@@ -317,12 +317,12 @@ def _cosines(rows: np.ndarray, vector: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class VectorPackage:
-    """Word vectors that come with a pinned package.
+    """Word vectors provided by a pinned package.
 
     Attributes:
         requirement: pip requirement.
         package: module that contains them; located, never imported.
-        matrix, words: files below the package, with their published SHA-256.
+        matrix, words: files inside the package, with their published SHA-256.
         licence: license of the vectors.
         source: their origin.
     """
@@ -348,7 +348,7 @@ VECTOR_PACKAGES = {
 
 
 def load_pretrained(name: str | Path, most: int = MOST_WORDS) -> WordVectors:
-    """Load the table ``name`` of :data:`VECTOR_PACKAGES` or in the file ``name``, at most its first ``most`` words."""
+    """Load the table ``name`` of :data:`VECTOR_PACKAGES`, or the file ``name``; at most its first ``most`` words."""
     if str(name) in VECTOR_PACKAGES:
         return _packaged(str(name), most)
     path = existing_path(name)
@@ -366,7 +366,7 @@ def is_package_installed(name: str) -> bool:
 
 
 def packaged_shape(name: str) -> tuple[int, int]:
-    """Return (words, components) of an installed table, by its file's header."""
+    """Return (words, components) of an installed table, from the header of its file."""
     stored = np.load(_folder(name) / VECTOR_PACKAGES[name].matrix[0], mmap_mode="r", allow_pickle=False)
     return int(stored.shape[0]), int(stored.shape[1])
 

@@ -22,7 +22,7 @@ SIF_A = 1e-3
 
 @LEARNERS.register("tfidf")
 class TfIdf(Learner):
-    """The vector of a word is its IDF times its row of V, so that the sum of a text's words is its row of TF-IDF · V."""
+    """TF-IDF learner; the vector of a word is its IDF times its row of V, so that the sum over a text's words is its row of TF-IDF · V."""
 
     title = "TF-IDF with SVD"
     summary = "Counts words and downweights frequent ones, without learning their meaning: the baseline."
@@ -36,7 +36,7 @@ class TfIdf(Learner):
         dim: int = setting(300, "Components of a vector; fewer with fewer texts or words.", min=1, max=2000)
 
     def learn(self, texts: Sequence[str], seed: int = SEED, progress: Progress | None = None) -> WordVectors:
-        """Factorize the TF-IDF matrix; ``progress`` is called with the number of matrix-vector products, of an unknown total."""
+        """Factorize the TF-IDF matrix; ``progress`` is called with the number of matrix-vector products and an unknown total."""
         vocabulary = self.vocabulary(texts)
         counts, idf = tfidf_matrix(WordTokens(vocabulary.words), texts)
         if min(counts.shape) < 2:
@@ -48,7 +48,7 @@ class TfIdf(Learner):
 def tfidf_matrix(words: WordTokens, texts: Sequence[str]) -> tuple[Any, np.ndarray]:
     """Return the TF-IDF of texts with a known word, and the inverse document frequencies ln((1 + n) / (1 + df)) + 1 of n texts.
 
-    Like scikit-learn's ``TfidfVectorizer`` with its defaults: counts times idf, rows of length 1. A scipy ``csr_array`` (texts with a
+    Like scikit-learn's ``TfidfVectorizer`` with its defaults: counts times IDF, rows of length 1. A scipy ``csr_array`` (texts with a
     known word, V) float64, and (V,) float64.
     """
     from scipy.sparse import csr_array
@@ -66,9 +66,9 @@ def tfidf_matrix(words: WordTokens, texts: Sequence[str]) -> tuple[Any, np.ndarr
 
 
 def right_singular_vectors(matrix: Any, k: int, seed: int = SEED, progress: Progress | None = None) -> np.ndarray:
-    """Return the first ``k`` right singular vectors of a sparse (n, V) matrix, (V, k) float64, by ARPACK's Lanczos iteration.
+    """Return the first ``k`` right singular vectors of a sparse (n, V) matrix, (V, k) float64, with ARPACK's Lanczos iteration.
 
-    ``k`` is below both n and V. The largest component of each is positive.
+    ``k`` is below both n and V. The largest component of each vector is positive.
     """
     from scipy.sparse.linalg import LinearOperator, svds
 
@@ -94,7 +94,11 @@ def right_singular_vectors(matrix: Any, k: int, seed: int = SEED, progress: Prog
 
 
 def require_weighting(name: str) -> str:
-    """Return ``name``, or raise a StudioError if it is no weighting."""
+    """Return ``name`` unchanged.
+
+    Raises:
+        StudioError: it is not a known weighting.
+    """
     if name not in WEIGHTINGS:
         raise StudioError(
             _("there is no weighting {name}", name=repr(name)), _("choose one of {weightings}", weightings=", ".join(WEIGHTINGS))
@@ -103,7 +107,7 @@ def require_weighting(name: str) -> str:
 
 
 def word_weights(weighting: str, vectors: WordVectors, texts: Sequence[str] | None = None, a: float = SIF_A) -> np.ndarray:
-    """Return a weight for each word, (V,) float32 above 0: 1, SIF with the parameter ``a``, or IDF fitted to training ``texts``."""
+    """Return a weight for each word, (V,) float32 above 0: 1, SIF with the parameter ``a``, or IDF fitted to the training ``texts``."""
     if require_weighting(weighting) == "plain":
         return np.ones(len(vectors), np.float32)
     if weighting == "sif":
@@ -114,9 +118,9 @@ def word_weights(weighting: str, vectors: WordVectors, texts: Sequence[str] | No
 
 
 def idf(vectors: WordVectors, texts: Sequence[str]) -> np.ndarray:
-    """Return ln((1 + n) / (1 + df)) + 1 for n texts, with df texts that contain the word, (V,) float32.
+    """Return ln((1 + n) / (1 + df)) + 1 for n texts, of which df contain the word, (V,) float32.
 
-    A mean of all tokens with these weights is a mean by TF-IDF. Words in no text get the largest weight.
+    A mean of all tokens with these weights is a TF-IDF-weighted mean. Words in no text get the largest weight.
     """
     ids, starts = vectors.tokens.flat(texts)
     text_of = np.repeat(np.arange(len(texts), dtype=np.int64), np.diff(starts))
@@ -147,9 +151,8 @@ def sif(frequency: np.ndarray, a: float = SIF_A) -> np.ndarray:
 def common_components(vectors: np.ndarray, count: int = 1) -> np.ndarray:
     """Return the first ``count`` right singular vectors of the texts' vectors (Arora et al. 2017, algorithm 1, line 4), not centered.
 
-    The paper divides a text's weighted sum by the number of words; dividing by the sum of weights changes its length only.
-
-    Returns (d, k) float64 with orthonormal columns for (n, d) vectors; k is below ``count`` if these span less.
+    The paper divides a text's weighted sum by the number of words; dividing by the sum of weights changes only its length.
+    Returns (d, k) float64 with orthonormal columns for (n, d) vectors; k is below ``count`` if the vectors span fewer dimensions.
     """
     rows = np.asarray(vectors, np.float64)
     values, directions = np.linalg.eigh(rows.T @ rows)

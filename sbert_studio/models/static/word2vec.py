@@ -1,4 +1,4 @@
-"""word2vec (Mikolov et al. 2013): skip-gram and CBOW with negative sampling, by gensim."""
+"""word2vec (Mikolov et al. 2013): skip-gram and CBOW with negative sampling, using gensim."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .learners import LEARNERS, SEED, Learner, LearnerParams
 from .tokens import WordTokens
 from .vectors import WordVectors
 
-_LONGEST = 10_000  # words of a text that gensim reads; longer texts are split
+_LONGEST = 10_000  # maximum number of words of a text in gensim; longer texts are split
 _TEXTS = 256  # texts between two checks for a stop
 
 
@@ -52,7 +52,7 @@ class _Word2Vec(Learner):
             min_count=1,
             workers=1,
             seed=seed,
-            # Python's hash of a string differs between processes.
+            # Python's string hash differs between processes.
             hashfxn=lambda word: zlib.crc32(word.encode()),
         )
         model.build_vocab_from_freq(dict(zip(vocabulary.words, map(int, vocabulary.counts), strict=True)), corpus_count=len(corpus))
@@ -64,7 +64,7 @@ class _Word2Vec(Learner):
 
 @LEARNERS.register("skip_gram")
 class SkipGram(_Word2Vec):
-    """Predict the neighbors of a word (Mikolov et al. 2013b, equation 4)."""
+    """Skip-gram learner: predicts the neighbors of a word (Mikolov et al. 2013b, equation 4)."""
 
     title = "word2vec, skip-gram"
     summary = "Predicts the context of each word; good for rare words."
@@ -73,7 +73,7 @@ class SkipGram(_Word2Vec):
 
 @LEARNERS.register("cbow")
 class Cbow(_Word2Vec):
-    """Predict a word from the mean of its neighbors (Mikolov et al. 2013a, section 3.1)."""
+    """CBOW learner: predicts a word from the mean of its neighbors (Mikolov et al. 2013a, section 3.1)."""
 
     title = "word2vec, CBOW"
     summary = "Predicts each word from its context; faster than skip-gram."
@@ -81,13 +81,13 @@ class Cbow(_Word2Vec):
 
     @dataclass(frozen=True)
     class Params(_Params):
-        """The authors' program uses twice the learning rate for CBOW."""
+        """Settings of CBOW, for which the authors' program uses twice the learning rate."""
 
         rate: float = setting(0.05, "Initial learning rate; it decays to near zero.", min=1e-6, max=1)
 
 
-# gensim iterates over the lists in a thread of its own. The stop request is a context variable of the calling thread, so its context is
-# used; an exception in gensim's thread would make it hang, so the corpus ends early instead, and the callback after the epoch raises.
+# gensim iterates over the lists in a separate thread. The stop request is a context variable of the calling thread, so its context is used.
+# An exception in gensim's thread would make it hang, so the corpus ends early instead, and the callback after the epoch raises.
 class _WordLists:
     def __init__(self, words: tuple[str, ...], ids: np.ndarray, starts: np.ndarray) -> None:
         self._words, self._ids = words, ids
@@ -118,7 +118,7 @@ def _gensim() -> Any:
         raise StudioError(
             "word2vec needs gensim, which is not installed", "run: pip install 'sbert-studio[words]'; or choose GloVe"
         ) from error
-    # gensim warns about small corpora, and about one that was stopped.
+    # gensim warns about small corpora and about corpora that were stopped.
     logging.getLogger("gensim").setLevel(logging.ERROR)
     return Word2Vec
 
