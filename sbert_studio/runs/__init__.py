@@ -1,1 +1,1 @@
-"""Training runs: their records, their execution and their export."""
+"""Training runs: records, background execution and export."""

@@ -1,4 +1,4 @@
-"""The event log of a run: JSON lines, numbered from 1, to which processes append and from which pages read on."""
+"""Event log of a run: JSON Lines, numbered from 1; processes append to it, and pages follow it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .run import Count, Number, parse_json
 
 EVENTS_FILE = "events.jsonl"
 _TAIL = 1 << 16  # bytes
-# Fields without which the page cannot show an event. All others may be missing: earlier versions did not write them.
+# Fields that the page requires. All others may be missing: earlier versions did not write them.
 _REQUIRED = {
     "step": ("step",),
     "evaluated": ("step", "metric"),
@@ -41,7 +41,7 @@ def dump_event(event: Mapping[str, Any]) -> bytes:
 
 
 def load_event(line: str | bytes) -> dict[str, Any] | None:
-    """Return the event of a line, or ``None`` if it is damaged: the file is data that anybody may have edited."""
+    """Return the event of a line, or ``None`` if it is damaged; the file may have been edited by anyone."""
     try:
         event = parse_json(line)
         if not isinstance(event, dict):
@@ -55,16 +55,16 @@ def load_event(line: str | bytes) -> dict[str, Any] | None:
 
 
 class EventLog:
-    """The events of one run. Reading keeps the position of each line, so that polling costs only what was added since.
+    """Events of one run. Positions of lines are remembered, so that polling reads only new lines.
 
     Args:
-        folder: the run's. Nothing is written where it does not exist.
+        folder: the run's folder. Nothing is written if it does not exist.
     """
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / EVENTS_FILE
         self._guard = threading.Lock()
-        self._starts: list[int] = []  # of complete lines
+        self._starts: list[int] = []  # start positions of complete lines
         self._end = 0
         self._damaged: set[int] = set()
 
@@ -73,7 +73,11 @@ class EventLog:
         return len(self._damaged)
 
     def append(self, lines: bytes) -> None:
-        """Append complete lines, or nothing if the file cannot be written (``OSError``)."""
+        """Append complete lines, or none if the file cannot be written.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
         if not self._path.parent.is_dir():
             raise FileNotFoundError(_("{parent} is missing", parent=self._path.parent))
         with self._path.open("ab+", buffering=0) as target:
@@ -86,7 +90,7 @@ class EventLog:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path))
 
     def read(self, after: int = 0, limit: int = 100_000) -> list[tuple[int, dict[str, Any]]]:
-        """Return the events numbered above ``after``, each with its number. Damaged lines are skipped; they count as numbers."""
+        """Return the events numbered above ``after``, each with its number. Damaged lines are skipped, but counted."""
         with self._guard:
             self._find_lines()
             after = max(after, 0)
@@ -147,7 +151,7 @@ def _models() -> dict[str, type[BaseModel]]:
 
 
 def _model_of(kind: type) -> type[BaseModel]:
-    # Fields may be null, as numbers that were NaN are.
+    # Fields may be null, for example numbers that were NaN.
     name = kind.__name__.lower()
     required = _REQUIRED.get(name, ())
     fields: dict[str, Any] = {}

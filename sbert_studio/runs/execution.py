@@ -1,6 +1,7 @@
-"""Execution of one run from its folder: its files are read, a copy of the model is trained, every event goes to the store.
+"""Execution of a single run, in this thread, from the files in its folder.
 
-Training runs in one go, in slices of time on a lent GPU, or in several processes.
+A copy of the model is trained, and every event goes to the store. Training runs in one go, in time slices on a lent GPU, or in several
+processes. For the queue of runs, see :mod:`sbert_studio.runs.runner`.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _STOP_CHECK_INTERVAL = 0.5  # seconds between two checks for a stop request from
 
 
 class LeaseLostError(StudioError):
-    """Another process has resumed the run meanwhile, and writes its events from then on."""
+    """Another process has resumed the run in the meantime and writes its events."""
 
 
 def execute_run(
@@ -49,15 +50,15 @@ def execute_run(
     should_stop: Callable[[], bool],
     emit: Callable[[Event], None] | None = None,
 ) -> Exception | None:
-    """Train a run in this thread, from its last checkpoint if it has one. On return its status is final and any error recorded.
+    """Train a run in this thread, from its last checkpoint if any. On return, its status is final and any error is recorded.
 
-    A full disk, a TensorBoard log or a listener that fails does not end the run. An exception that ends the program, such as a second
+    A full disk, a failing TensorBoard log or a failing listener does not end the run. An exception that ends the program, such as a second
     Ctrl-C, is raised after the run was recorded as interrupted.
 
     Args:
         catalog: called when the run begins.
-        should_stop: called at every step; a stop request of another process counts as well.
-        emit: receives each event after the store has.
+        should_stop: called at every step; stop requests of other processes are also checked.
+        emit: receives each event after the store.
 
     Returns:
         The error that ended the run, or ``None``.
@@ -91,12 +92,12 @@ def execute_run(
 
 
 def execute_replica(folder: Path, catalog: Catalog, should_stop: Callable[[], bool]) -> None:
-    """Train the run in ``folder`` in step with the process that executes it, recording nothing."""
+    """Train the run in ``folder`` in step with the process that executes it, without recording anything."""
     train_run(folder, catalog, should_stop, lambda _event: None)
 
 
 class _RunLog:
-    # Writes the events of a run to the store, to TensorBoard and to a listener. Nothing here raises.
+    # Writes the events of a run to the store, to TensorBoard and to a listener, without ever raising.
 
     def __init__(self, run_id: str, store: RunStore, emit: Callable[[Event], None] | None) -> None:
         self._id, self._store, self._emit = run_id, store, emit
@@ -114,11 +115,11 @@ class _RunLog:
     def write(self, event: Event) -> None:
         body = to_json(event)
         changes = _changes(body)
-        if self._has_before:  # of several trainings in a run, the first evaluates the untuned model
+        if self._has_before:  # the first of several members evaluates the base model
             changes.pop("before", None)
         self._has_before = self._has_before or "before" in changes
         if changes.get("steps") == self._steps:
-            del changes["steps"]  # run.json is written if more than the step changes
+            del changes["steps"]  # run.json is written only if more than the step changes
         self._steps = changes.get("steps", self._steps)
         self._store.try_record(self._id, body, **changes)
         if self._board is not None:
@@ -151,7 +152,7 @@ class _RunLog:
 
 
 class _StopCheck:
-    # ``should_stop`` of this process, or a stop request of another one, which is looked up twice a second at most.
+    # ``should_stop`` of this process, or a stop request of another process, which is checked at most twice per second.
 
     def __init__(self, should_stop: Callable[[], bool], run_id: str, store: RunStore) -> None:
         self._should_stop, self._id, self._store = should_stop, run_id, store
@@ -201,7 +202,7 @@ def _describe_options(question: Mapping[str, Any]) -> str:
 
 
 def _with_folder(message: str, workspace: Workspace, run_id: str, hint: str) -> StudioError:
-    # For whoever sits at this machine; the run's own events, which visitors see, name no folder of it.
+    # For the user of this machine; the run's own events, which visitors see, contain none of its folders.
     return DiskFull(_("{message} ({home})", message=message, home=workspace.home / "runs" / run_id), hint)
 
 
@@ -224,7 +225,7 @@ def _message(error: Exception) -> str:
 
 
 def train_run(folder: Path, catalog: Catalog, should_stop: Callable[[], bool], emit: Callable[[Event], None]) -> TrainingOutcome:
-    """Train the run in ``folder``, from its last checkpoint if it has one."""
+    """Train the run in ``folder``, from its last checkpoint if any."""
     from ..training.prepare import create_model
     from ..training.trainer import RunNotes
     from ..training.trials import run_trials
@@ -251,12 +252,12 @@ def train_run(folder: Path, catalog: Catalog, should_stop: Callable[[], bool], e
 
 
 def add_alarm_options(question: Mapping[str, Any], roles: Roles, *, is_dev_file: bool = False) -> dict[str, Any]:
-    """Add the answer that reverses the scores or swaps the columns of the table to the question of an alarm; other questions stay.
+    """Add the answer that reverses the scores or swaps the columns of the table to an alarm's question; other questions are unchanged.
 
     Args:
         question: that of :class:`~sbert_studio.training.events.Asks`; may be empty.
-        roles: of the training file. An order of labels that are not its own is removed, since it cannot be applied.
-        is_dev_file: the question is about the rows of a validation file.
+        roles: of the training file. Answers with a label order for other labels are removed, because they cannot be applied.
+        is_dev_file: whether the question is about the rows of a validation file.
     """
     found = dict(question)
     options = list(found.get("options", ()))
@@ -278,9 +279,10 @@ def add_alarm_options(question: Mapping[str, Any], roles: Roles, *, is_dev_file:
 
 
 def train_in_slices(folder: Path, catalog: Catalog, should_stop: Callable[[], bool], emit: Callable[[Event], None]) -> TrainingOutcome:
-    """Train the run in slices of time on a lent GPU; each resumes from the checkpoint of the one before, bit for bit.
+    """Train the run in time slices on a lent GPU; each slice resumes from the checkpoint of the previous one, bit-identically.
 
-    Events of a slice are emitted when it ends; ``should_stop`` is called between slices. If no GPU is available, the last checkpoint stays.
+    Events of a slice are emitted when it ends; ``should_stop`` is called between slices. If no GPU is available, the last checkpoint is
+    kept.
     """
     notices: set[str] = set()
     is_first = True
@@ -320,19 +322,19 @@ class _Deadline:
 
 
 def is_main_process() -> bool:
-    """Return True in the one process of those started by ``accelerate launch`` that writes to the store and answers."""
+    """Return True in the process of ``accelerate launch`` that writes to the store and prints the answer."""
     from accelerate import PartialState
 
     return bool(PartialState().is_main_process)
 
 
 def broadcast_from_main(make: Callable[[], str], device: str) -> str:
-    """Call ``make`` in the main process and return its result in every process that ``accelerate`` started.
+    """Call ``make`` in the main process and return its result in every process started by ``accelerate``.
 
-    The processes, which train on ``device``, connect here. On several machines they need a home folder that all of them see.
+    The processes, which train on ``device``, connect here. On several machines they need a shared home folder.
 
     Raises:
-        StudioError: in every process, if ``make`` raised it.
+        StudioError: raised in every process if ``make`` raised it.
     """
     from accelerate import PartialState
 

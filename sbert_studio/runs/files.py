@@ -1,4 +1,4 @@
-"""The input files of a run in its folder: copies of its data, the roles of their columns, its spec and its plan."""
+"""Input files in a run's folder: copies of its data, column roles, spec and plan."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _SUFFIX = re.compile(r"\.[a-z0-9]{1,8}")
 
 @dataclass(frozen=True)
 class RunInput:
-    """One data file of a run.
+    """A data file of a run.
 
     Attributes:
         file: the file as uploaded, or a table with fixes applied.
         roles, examples: the roles of its columns, and the examples built from its rows.
-        account: the report of every row, before any is held out.
-        read: encoding, delimiter and header chosen by the user, arguments of :func:`~sbert_studio.data.loading.table.read_table`.
+        account: the row report, before any rows are held out.
+        read: encoding, delimiter and header chosen by the user, as arguments of :func:`~sbert_studio.data.loading.table.read_table`.
     """
 
     file: Path | Table
@@ -48,11 +48,13 @@ class RunInput:
 class RunFiles:
     """Reader and writer of a run's input files.
 
-    ``data.*``, ``dev.*`` and ``first.*`` are the uploaded files, byte for byte (a table with fixes applied is stored as Parquet);
+    ``data.*``, ``dev.*`` and ``first.*`` are the uploaded files, byte for byte (a table with fixes applied is stored as Parquet).
     ``source.json`` has their names and digests, ``roles.json`` and ``first_roles.json`` the roles of their columns, ``reasons.json``
-    the advisor's reasons. ``learned.parquet``, ``judged.parquet`` and ``learned_first.parquet`` are the examples built from them,
-    ``account.json`` reports on every row, ``plan.json`` has findings, questions and answers, and ``pins.json`` the examples pinned to
-    follow the training. Runs of version 1 lack the last four kinds; their examples are built from the files.
+    the reasons for the automatic settings. ``learned.parquet``, ``judged.parquet`` and ``learned_first.parquet`` are the examples built
+    from
+    them, ``account.json`` is the row report, ``plan.json`` has findings, questions and answers, and ``pins.json`` the tracked examples.
+    Runs
+    of version 1 lack the last four; their examples are built from the files.
     """
 
     folder: Path
@@ -100,7 +102,7 @@ class RunFiles:
         return self.folder / str(self.source()[part]["file"])
 
     def accounts(self) -> dict[str, RowReport]:
-        """Return the report on every row of each file; empty for runs of version 1."""
+        """Return the row report of each file; empty for runs of version 1."""
         return {part: RowReport.from_json(found) for part, found in (self._json("account.json", {})).items()}
 
     def keep_accounts(self, accounts: Mapping[str, RowReport]) -> None:
@@ -111,7 +113,7 @@ class RunFiles:
         return found
 
     def pins(self) -> TrackedExamples | None:
-        """Return the pinned examples; ``None`` if nothing was pinned or the file is damaged, which is no reason to fail."""
+        """Return the tracked examples; ``None`` if there are none, or if the file is damaged, which is not an error."""
         try:
             found = self._json("pins.json", {})
         except StudioError:
@@ -125,7 +127,7 @@ class RunFiles:
         return self._rows("first") if "first" in self.source() else None
 
     def training_texts(self) -> list[tuple[tuple[str, ...], set[tuple[str, ...]]]]:
-        """Return, for each training file, its text columns and the texts of every row in them, as written in its cells."""
+        """Return, for each training file, its text columns and the texts of every row in these columns, as written in the cells."""
         source, found = self.source(), []
         for part in [part for part in ("data", "first") if part in source]:
             roles, table = self._roles(part), self._table(source[part])

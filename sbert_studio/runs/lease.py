@@ -1,4 +1,4 @@
-"""Locks between processes: on a run, which one process works on, and on a file, which one process changes at a time."""
+"""Locks between processes: on a run, which only one process executes, and on a file, which only one process changes at a time."""
 
 from __future__ import annotations
 
@@ -16,26 +16,27 @@ from ..errors import StudioError
 LOCK_FILE = "lock"
 _NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL)
 _POLL = 0.02  # seconds
-LEASE_SECONDS = 30.0  # without a heartbeat, after which a lease counts as abandoned
+LEASE_SECONDS = 30.0  # seconds without a heartbeat after which a lease counts as abandoned
 SHORT = 2.0  # seconds to wait for another process
 
 
 class RunLeases:
-    """Locks on runs, one file in each run's folder, visible to every process whatever its container or clock.
+    """Locks on runs, one file in each run's folder, visible to every process regardless of container or clock.
 
-    The system frees a lock when its process ends, however it ends. Where the file system has no locks, a lease with a heartbeat takes
-    its place: it is taken over once its holder is dead or silent, and the holder can see that (:meth:`is_lost`).
+    The operating system frees a lock when its process ends for any reason. If the file system has no locks, a lease with a heartbeat is
+    used
+    instead: another process takes it over once its holder is dead or silent, and the holder can detect this (:meth:`is_lost`).
     """
 
     def __init__(self, runs: Path) -> None:
         self._runs = runs
         self._guard = threading.Lock()
         self._held: dict[str, BaseFileLock] = {}
-        # A contender's lease object remembers since when the holder is silent.
+        # A contender's lease object remembers how long the holder has been silent.
         self._soft: dict[str, SoftFileLease] = {}
 
     def try_acquire(self, run_id: str, timeout: float = 0.0) -> bool:
-        """Try to acquire a run's lock. Return False if it is held, by another process or by this object, or the run has no folder."""
+        """Try to acquire a run's lock. Return False if another process or this object holds it, or if the run has no folder."""
         folder = self._runs / run_id
         if self.is_held(run_id) or not folder.is_dir():
             return False
@@ -50,7 +51,7 @@ class RunLeases:
         return run_id in self._held
 
     def is_lost(self, run_id: str) -> bool:
-        """Return True if another process took over the lease that this object held, as after a laptop slept."""
+        """Return True if another process took over the lease held by this object, for example while a laptop was asleep."""
         lock = self._held.get(run_id)
         if not isinstance(lock, SoftFileLease):
             return False
@@ -86,7 +87,7 @@ class RunLeases:
             lease = self._soft[run_id]
         until = time.monotonic() + timeout
         while True:
-            with self._guard:  # a lease is reentrant, which two threads of this process must not make use of
+            with self._guard:  # a lease is reentrant, but must not be shared by two threads of this process
                 if not lease.is_locked:
                     with suppress(Timeout, OSError):
                         lease.acquire(timeout=0)
@@ -97,9 +98,9 @@ class RunLeases:
 
 
 class WriteLock:
-    """Lock under which threads and processes change a file; where the file system has no locks, only threads.
+    """Lock that serializes changes of a file by threads and processes; only by threads if the file system has no locks.
 
-    Another process that holds it for too long is a ``StudioError`` with ``message``.
+    If another process holds it for too long, a ``StudioError`` with ``message`` is raised.
     """
 
     def __init__(self, path: Path, message: str) -> None:
@@ -114,7 +115,7 @@ class WriteLock:
                 stack.enter_context(self._processes.acquire())
             except Timeout:
                 raise StudioError(self._message, "close the other program, or wait, then try again") from None
-            except OSError:  # no locks here, or no permission, which writing then reports
+            except OSError:  # no locks here, or no permission; the write then reports the error
                 pass
             yield
 

@@ -1,4 +1,4 @@
-"""Import of the SQLite database in which versions 1 and 2 kept runs, events and the leaderboard."""
+"""Import of the SQLite database in which versions 1 and 2 stored runs, events and the leaderboard."""
 
 from __future__ import annotations
 
@@ -23,10 +23,12 @@ _NOT_OF_A_RUN = ("process", "birth", "stop")
 
 
 def import_database(home: Path, scores: ScoreStore) -> None:
-    """Write what is only in the database into files, and rename it to ``studio.db.imported``: the scores, and the runs of version 1.
+    """Convert data that exists only in the database (scores, and runs of version 1) to files, and rename it to ``studio.db.imported``.
 
     Raises:
-        StudioError: the database cannot be read. A damaged one is set aside as ``studio.db.damaged``, another is tried again next time.
+        StudioError: the database cannot be read. A damaged one is renamed to ``studio.db.damaged``; in other cases the import is tried
+            again
+            next time.
     """
     database = home / DATABASE
     if not database.is_file():
@@ -53,7 +55,7 @@ def _import_runs(db: sqlite3.Connection, home: Path) -> None:
         folder = home / "runs" / str(values["id"])
         if not is_run_id(folder.name) or not folder.is_dir() or (folder / RUN_FILE).exists():
             continue
-        path = PureWindowsPath(values["model_path"] or "")  # which takes both kinds of slashes
+        path = PureWindowsPath(values["model_path"] or "")  # accepts both kinds of slashes
         if path.parts[-3:] == ("runs", folder.name, "model"):
             values["model_path"] = f"runs/{folder.name}/model"
         if not (folder / EVENTS_FILE).exists():

@@ -1,4 +1,4 @@
-"""One training run as plain data, and the JSON that files of runs may hold."""
+"""A training run as plain data, and the JSON allowed in files of runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ACTIVE: tuple[Status, ...] = ("queued", "running")
 RESUMABLE: tuple[Status, ...] = ("interrupted", "stopped", "failed", "asks")
 
 RUN_FILE = "run.json"
-MAX_DEPTH = 40  # of nested lists and objects; what a run writes has five levels
+MAX_DEPTH = 40  # maximum depth of nested lists and objects; runs write five levels
 _LARGEST = 1 << 63
 _ID = re.compile(r"run-[0-9a-f]{10}")
 _PUBLIC = (
@@ -33,19 +33,19 @@ _PUBLIC = (
 
 
 def parse_json(text: str | bytes) -> Any:
-    """Return the value of a JSON text with NaN and infinity, for which JSON has no word, as ``None``.
+    """Return the value of a JSON text; NaN and infinity, which are not valid JSON, become ``None``.
 
     Raises:
-        ValueError: the text is not JSON, or holds lone surrogates, deeper nesting or larger numbers than this program writes.
+        ValueError: the text is not JSON, or contains lone surrogates, deeper nesting or larger numbers than this program writes.
     """
     return to_plain(from_json(text))
 
 
 def to_plain(value: Any, depth: int = 0) -> Any:
-    """Return ``value`` as JSON values that any reader accepts, as :func:`parse_json`.
+    """Convert ``value`` to JSON values that any reader accepts, like :func:`parse_json`.
 
     Raises:
-        ValueError: a string cannot be written as UTF-8, an integer has more than 63 bits, or the nesting is too deep.
+        ValueError: a string cannot be encoded as UTF-8, an integer has more than 63 bits, or the nesting is too deep.
     """
     if isinstance(value, float):
         return value if math.isfinite(value) else None
@@ -90,29 +90,29 @@ Number = Annotated[float, Field(gt=-1e300, lt=1e300, allow_inf_nan=False)]
 Rate = Annotated[Number, BeforeValidator(_to_number)]
 JsonObject = Annotated[dict[str, Any], BeforeValidator(_to_object)]
 Scores = Annotated[JsonObject, AfterValidator(_check_score)]
-# Pydantic would make a plain string of a message.
+# Pydantic would convert a message to a plain string.
 Text = Annotated[str, WrapValidator(lambda value, handler: value if isinstance(value, Message) else handler(value))]
 
 
 class Run(BaseModel):
-    """One training run, as ``run.json`` describes it.
+    """A training run, as described by ``run.json``.
 
     Attributes:
         id: ``run-`` and ten random hex digits: a visitor who knows the id may see the run.
         owner: the visitor who submitted it; ``local`` on a personal machine.
-        name: the name that lists show.
+        name: display name.
         status: ``interrupted`` if its process died, ``asks`` if an alarm stopped it.
         created: UTC, ISO 8601, to the second.
-        model: name of the model that it started from.
+        model: name of its base model.
         loss, method: as resolved in the spec.
         spec: the whole :class:`~sbert_studio.training.spec.TrainSpec` as JSON, so that an older one can still be listed.
         rows, dev_rows: number of examples for training and for evaluation.
-        before, after: scores of the untuned and the tuned model on the held-out rows.
+        before, after: scores of the base and the fine-tuned model on the held-out rows.
         step, steps: optimizer steps done and planned.
         seconds, pairs_per_second: training time and rate, once it ended.
         message, hint: why it failed or stopped, and what to do.
         model_path: folder of the finished model; ``None`` until it exists.
-        number: position in the order in which runs were created, which no change of the clock affects.
+        number: position in the order in which runs were created, which does not depend on the clock.
     """
 
     model_config = ConfigDict(frozen=True, protected_namespaces=())
@@ -154,14 +154,14 @@ class Run(BaseModel):
         return self.status in RESUMABLE
 
     def to_json(self) -> dict[str, Any]:
-        """Return the run as plain data, with ``scores`` of before and after, without its owner, its spec or any path."""
+        """Return the run as plain data, with ``scores`` before and after, without its owner, its spec or any path."""
         return {name: getattr(self, name) for name in _PUBLIC} | {"scores": {"before": self.before, "after": self.after}}
 
     def updated(self, **changes: Any) -> Run:
         """Return a copy with some fields changed and validated.
 
         Raises:
-            TypeError: there is no such field.
+            TypeError: a field does not exist.
         """
         if unknown := changes.keys() - Run.model_fields.keys():
             raise TypeError(f"a run has no {sorted(unknown)}")
@@ -169,7 +169,7 @@ class Run(BaseModel):
 
 
 def dump_run(run: Run, home: Path) -> bytes:
-    """Return the content of a ``run.json``; the model's path is relative to ``home``, so that the home can be moved."""
+    """Return the content of a ``run.json``; the model's path is relative to ``home``, so that the home folder can be moved."""
     values = dict(run)
     if run.model_path is not None:
         inside = run.model_path.is_relative_to(home)
@@ -178,7 +178,7 @@ def dump_run(run: Run, home: Path) -> bytes:
 
 
 def load_run(text: bytes, run_id: str, home: Path) -> Run:
-    """Return the run that a ``run.json`` of this version or of version 2 describes.
+    """Return the run described by a ``run.json`` of this version or of version 2.
 
     Raises:
         ValueError: it is damaged, or describes another run.
@@ -188,7 +188,7 @@ def load_run(text: bytes, run_id: str, home: Path) -> Run:
         raise ValueError("not the run of this folder")
     path = values.get("model_path")
     if isinstance(path, str):
-        # The first version stored absolute paths, which a moved home has left behind.
+        # The first version stored absolute paths, which are invalid after the home folder was moved.
         here = home / "runs" / run_id / "model"
         values["model_path"] = here if not (home / path).exists() and here.exists() else home / path
     return Run.model_validate(values, strict=True)
@@ -200,7 +200,7 @@ def new_run_id() -> str:
 
 
 def is_run_id(name: str) -> bool:
-    """Return True if ``name`` is well formed as the id of a run."""
+    """Return True if ``name`` is a well-formed run id."""
     return _ID.fullmatch(name) is not None
 
 

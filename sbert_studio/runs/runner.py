@@ -1,4 +1,7 @@
-"""Background execution of runs: one thread, a queue, a stop flag per run, and restarting what the end of the program interrupted."""
+"""Background queue of runs: one worker thread, a stop flag per run, and restart of interrupted runs.
+
+The worker executes each run with :mod:`sbert_studio.runs.execution`.
+"""
 
 from __future__ import annotations
 
@@ -31,12 +34,12 @@ _NICE = 10
 
 
 class Runner:
-    """Executor of submitted runs, one after the other on the studio's device, in a thread that starts with the first run.
+    """Executes submitted runs one at a time on the studio's device, in a thread that is started for the first run.
 
-    The network addresses that submit runs take turns, so that one with many runs does not block the others.
+    Network addresses that submit runs take turns, so that one with many runs does not block the others.
 
     Args:
-        catalog: called when a run begins, so that a runner that is never used loads nothing.
+        catalog: called when a run begins, so that an unused runner loads nothing.
     """
 
     def __init__(self, store: RunStore, workspace: Workspace, catalog: Callable[[], Catalog]) -> None:
@@ -46,19 +49,19 @@ class Runner:
         self._changed = threading.Condition()
         self._queue: dict[str, str] = {}  # run → network address, in the order of submission
         self._current: str | None = None
-        self._last_turn: dict[str, int] = {}  # of each address, counted in runs
+        self._last_turn: dict[str, int] = {}  # turn of each address, counted in runs
         self._turn = 0
         self._stops: dict[str, threading.Event] = {}
-        self._contexts: dict[str, contextvars.Context] = {}  # a GPU is lent to the visitor whose request it is
+        self._contexts: dict[str, contextvars.Context] = {}  # a GPU is allocated to the visitor who made the request
         self._closing = False
         self._thread: threading.Thread | None = None
-        self._training = threading.Lock()  # held while a run or a rehearsal trains
+        self._training = threading.Lock()  # held while a run or a rehearsal is training
 
     def rehearse(self, work: Callable[[], T]) -> T:
-        """Call ``work``, which trains a few steps, in a low-priority thread; a run that is submitted meanwhile waits.
+        """Call ``work``, which trains a few steps, in a low-priority thread; runs submitted in the meantime wait.
 
         Raises:
-            StudioError: a run is training. It would slow the rehearsal down, and both would draw from one random generator.
+            StudioError: a run is training. It would slow down the rehearsal, and both would use the same random generator.
         """
         if not self._training.acquire(blocking=False):
             raise StudioError("a training run is in progress, so nothing can be measured now", "estimate again when it has finished")
@@ -71,7 +74,7 @@ class Runner:
     def submit(self, run_id: str) -> None:
         try:
             self._enqueue(run_id)
-        except BaseException:  # no thread could be started
+        except BaseException:  # the thread could not be started
             with self._changed:
                 self._stops.pop(run_id, None)
                 self._queue.pop(run_id, None)
@@ -91,14 +94,14 @@ class Runner:
             self._changed.notify_all()
 
     def stop(self, run_id: str) -> Run:
-        """Request that a run stop, whichever process executes it; one that is still queued here is stopped at once."""
+        """Request that a run stop, in whichever process executes it; a run that is still queued here is stopped immediately."""
         run = self._store.get(run_id)
         if not run.active:
             return run
         refused: StudioError | None = None
         try:
             self._store.request_stop(run_id)
-        except StudioError as error:  # a run of this process does not need it
+        except StudioError as error:  # not needed for a run of this process
             refused = error
         with self._changed:
             is_queued, is_here = self._queue.pop(run_id, None) is not None, run_id in self._stops
@@ -114,7 +117,7 @@ class Runner:
         return self._store.get(run_id)
 
     def position(self, run_id: str) -> int:
-        """Return the number of runs before this one in the queue; 0 for the one that trains or is not here."""
+        """Return the number of runs ahead of this one in the queue; 0 if it is training or not in this queue."""
         with self._changed:
             order = self._in_turn()
             return order.index(run_id) + (self._current is not None) if run_id in order else 0
@@ -140,7 +143,7 @@ class Runner:
             return self._changed.wait_for(lambda: run_id not in self._stops, timeout)
 
     def close(self, timeout: float = 20.0) -> None:
-        """Stop: the running run keeps its checkpoint, the queued ones become interrupted.
+        """Stop: the running run keeps its checkpoint, queued runs become interrupted.
 
         Args:
             timeout: seconds to wait for the current step to end.
@@ -187,7 +190,7 @@ class Runner:
             if self._closing and self._store.get(run_id).status == "stopped":
                 self._store.try_record(run_id, status="interrupted", message="the program was closed; resume the run to go on")
         except BaseException as error:
-            # Not even what usually ends a program may end this thread: the queued runs would wait for ever.
+            # Exceptions that usually end a program must not end this thread: queued runs would wait forever.
             log.exception("run %s ended in a way that was not foreseen", run_id)
             what = _("the run ended with an unexpected error ({name})", name=type(error).__name__)
             self._store.try_record(run_id, status="failed", message=what, hint="resume it to go on from its last checkpoint")
@@ -205,21 +208,21 @@ class Runner:
 
 
 def _train(run_id: str, store: RunStore, workspace: Workspace, catalog: Callable[[], Catalog], should_stop: Callable[[], bool]) -> None:
-    from .execution import execute_run  # not above: the page imports this module before anything is trained
+    from .execution import execute_run  # deferred: the page imports this module long before anything is trained
 
-    with uninterruptible():  # a page that is closed stops what it waits for, and no training
+    with uninterruptible():  # closing a page must not stop training
         execute_run(run_id, store, workspace, catalog, should_stop)
 
 
 def _lower_priority() -> None:
-    """Give way to searches. On Linux a priority belongs to a thread, and its workers inherit it."""
+    """Lower the priority of this thread, so that searches stay fast. On Linux, threads it starts inherit the priority."""
     if sys.platform == "linux":
         with suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
 
 
 def _close_at_exit(runner: Runner) -> None:
-    """Stop the thread before the interpreter shuts down, which could crash one that computes."""
+    """Stop the thread before the interpreter shuts down, because a computing thread could crash."""
     reference = weakref.ref(runner)
 
     def close() -> None:

@@ -1,4 +1,4 @@
-"""The leaderboard: the latest score of each model on each set of rows."""
+"""Leaderboard: the latest score of each model on each set of rows."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from .lease import WriteLock
 from .run import Count, Number, parse_json
 
 MOST = 2_000
-"""Scores that one owner keeps; beyond it the oldest are removed."""
+"""Maximum number of scores per owner; beyond it, the oldest are removed."""
 _CHECK = "check leaderboard.jsonl in the data folder: its owner and its permissions"
 
 
 class LeaderboardEntry(BaseModel):
-    """The score of one model on one set of rows.
+    """Score of one model on one set of rows.
 
     Attributes:
         owner: the visitor who evaluated the model.
-        public: visible to everybody: a bundled model on a public set.
-        model, title: the name that commands take, and the one that lists show.
+        public: visible to everyone: a bundled model on a public dataset.
+        model, title: the name used in commands, and the display name.
         fingerprint: changes with the model's weights and configuration; empty if an earlier version stored the score.
-        data: the set's name.
-        digest: changes with the set's rows.
-        task, metric: the names of the task and of the score.
+        data: name of the dataset.
+        digest: changes with the rows of the dataset.
+        task, metric: names of the task and the metric.
         low, high: 95 % confidence interval; ``None`` if there is none.
         rows: number of evaluated rows.
         rate: sentences per second while encoding; 0 if nothing was encoded.
         dim: components of a vector; 0 for a model that scores pairs.
-        seconds: time that the model took for all sets of that evaluation.
+        seconds: time of the model for all datasets of that evaluation.
         created: UTC, ISO 8601.
         id: number of the entry; 0 before it is stored.
     """
@@ -64,7 +64,7 @@ class LeaderboardEntry(BaseModel):
 
 
 class ScoreStore:
-    """The leaderboard of all owners, in one file of JSON lines; ``notices`` receives a message about damaged lines."""
+    """Leaderboard of all owners, in one JSON Lines file; ``notices`` receives messages about damaged lines."""
 
     def __init__(self, path: Path, notices: MutableMapping[str, str]) -> None:
         self.path = path
@@ -72,7 +72,7 @@ class ScoreStore:
         self._lock = WriteLock(path.with_name(f".{path.name}.lock"), "the leaderboard is locked by another program")
 
     def add(self, scores: Sequence[LeaderboardEntry]) -> None:
-        """Store scores; each replaces an earlier one of its owner for the same model, rows and metric."""
+        """Store scores; each replaces an earlier score of the same owner for the same model, rows and metric."""
         with self._lock.held():
             known = self._read()
             kept = {_identity(score): score for score in known}
@@ -86,9 +86,9 @@ class ScoreStore:
             self._write(kept.values())
 
     def visible_to(self, owner: str | None = None) -> list[LeaderboardEntry]:
-        """Return all scores, or those that one owner may see, the newest first.
+        """Return the scores visible to an owner, newest first; all scores if none is given.
 
-        An owner sees their own scores and, for models and sets they have not evaluated themselves, the public ones.
+        An owner sees their own scores and, for models and datasets they have not evaluated themselves, public scores.
         """
         found = self._read()[::-1]
         if owner is None:

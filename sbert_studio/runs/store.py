@@ -1,4 +1,4 @@
-"""All runs of a home folder, read from and written to their own folders."""
+"""Store of all runs of a home folder, each in its own folder."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from .run import ACTIVE, RESUMABLE, RUN_FILE, Run, Status, dump_run, is_run_id, 
 from .scores import ScoreStore
 
 STOP_FILE, DELETED = "stop", ".deleted-"
-_RETRY = 15.0  # seconds between two attempts to write what the disk refused
+_RETRY = 15.0  # seconds between two attempts to write unsaved data
 _MOST_LINES = 20_000
 _BLOCK = 4096
-_LIVE = {"step", "pairs_per_second"}  # fields that the event log tells while a run trains
-_RACY = 0.5  # seconds after a change in which another one may bear the same time
+_LIVE = {"step", "pairs_per_second"}  # fields taken from the event log while a run is training
+_RACY = 0.5  # seconds after a change during which another change may have the same timestamp
 _INTERRUPTION = {
     "status": "interrupted",
     "message": "the program ended while this run was under way; resume it to go on from its last checkpoint",
@@ -50,8 +50,8 @@ class _Unsaved:
 class RunStore:
     """Runs and their events, safe for several threads and processes.
 
-    A run is its folder ``runs/<id>`` below the home folder: ``run.json`` describes it (:class:`~sbert_studio.runs.run.Run`),
-    ``events.jsonl`` is its event log, ``lock`` is held by the process that works on it, and a file ``stop`` requests that it stop.
+    A run is stored in the folder ``runs/<id>`` of the home folder: ``run.json`` describes it (:class:`~sbert_studio.runs.run.Run`),
+    ``events.jsonl`` is its event log, ``lock`` is held by the process that executes it, and a file ``stop`` requests that it stop.
     """
 
     def __init__(self, home: Path) -> None:
@@ -65,7 +65,7 @@ class RunStore:
         self._cache: dict[str, tuple[tuple[int, int, int] | None, Run]] = {}
         self._logs: dict[str, EventLog] = {}
         self._unsaved: dict[str, _Unsaved] = {}
-        self._abandoned: set[str] = set()  # runs without a process whose end could not be written
+        self._abandoned: set[str] = set()  # runs without a process whose final status could not be written
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -77,14 +77,14 @@ class RunStore:
         return self._scores
 
     def close(self) -> None:
-        """Write what is unsaved and release all runs; the store can still be used."""
+        """Write unsaved data and release all runs; the store can still be used."""
         with self._lock:
             for run_id in list(self._unsaved):
                 self._flush(run_id, at_once=True)
             self._leases.release_all()
 
     def add(self, run: Run) -> Run:
-        """Store a new run, or nothing if that fails, and hold its lock. Return it with its number."""
+        """Store a new run, acquire its lock, and return it with its number. If this fails, nothing is stored."""
         self._prepare()
         folder = self._runs / run.id
         with self._lock, _to_user_errors(run.id), self._write_lock.held():
@@ -122,7 +122,7 @@ class RunStore:
             self._save(run_id, line, changes)
 
     def try_record(self, run_id: str, event: Mapping[str, Any] | None = None, **changes: Any) -> None:
-        """Record as :meth:`record` without ever raising: what cannot be written now is kept in memory, listed, and written later."""
+        """Record like :meth:`record`, but never raise: data that cannot be written now is kept in memory, listed, and written later."""
         try:
             line = b"" if event is None else dump_event(event)
             with self._lock:
@@ -148,12 +148,12 @@ class RunStore:
         return found
 
     def last_event(self, run_id: str, kind: str) -> dict[str, Any] | None:
-        """Return the newest event of a type among the last few of a run, or ``None``."""
+        """Return the newest event of a type among the last few events of a run, or ``None``."""
         return next((event for event in self._log(run_id).newest() if event["type"] == kind), None)
 
     def claim(self, run_id: str) -> Run:
-        """Queue a run that ended early once more, and hold its lock. Of several processes that try, exactly one succeeds."""
-        self._flush(run_id, at_once=True)  # which may release it
+        """Queue a run that ended early again, and acquire its lock. If several processes try, exactly one succeeds."""
+        self._flush(run_id, at_once=True)  # may release it
         run = self.get(run_id)
         if run.resumable and self._leases.try_acquire(run_id, SHORT):
             try:
@@ -174,11 +174,11 @@ class RunStore:
         return self._leases.is_held(run_id) or self._leases.try_acquire(run_id, SHORT)
 
     def is_lost(self, run_id: str) -> bool:
-        """Return True if another process took over a run from this one, which must stop writing to it."""
+        """Return True if another process took over a run from this process, which must then stop writing to it."""
         return self._leases.is_lost(run_id)
 
     def release(self, run_id: str) -> None:
-        """Release a run's lock once everything recorded is written."""
+        """Release a run's lock after everything recorded was written."""
         with self._lock:
             if run_id in self._unsaved:
                 self._unsaved[run_id].released = True
@@ -194,7 +194,7 @@ class RunStore:
         return (folder / STOP_FILE).exists() or not folder.exists()
 
     def recover(self) -> list[str]:
-        """Mark each queued or running run that no process holds as interrupted, remove its half-written files, and return the ids."""
+        """Mark queued or running runs that no process holds as interrupted, remove their incomplete files, and return their ids."""
         lost = []
         for run in self.runs():
             if run.status not in ACTIVE and run.id not in self._abandoned:
@@ -213,7 +213,7 @@ class RunStore:
         return lost
 
     def delete(self, run_id: str) -> None:
-        """Delete a run with its folder, unless a process works on it."""
+        """Delete a run and its folder, unless a process is executing it."""
         folder = self._runs / run_id
         self._flush(run_id, at_once=True)
         if folder.is_dir() and not self._leases.try_acquire(run_id, 0.5):
@@ -266,7 +266,7 @@ class RunStore:
                 if known is not None and known_key == key:
                     return known
                 run = load_run(path.read_bytes(), run_id, self._home)
-                if run.status in ("failed", "interrupted"):  # version 2 did not write the last step into the file
+                if run.status in ("failed", "interrupted"):  # version 2 did not write the last step to the file
                     run = self._with_last_step(run)
             except (OSError, ValueError) as error:
                 if known is not None and self._leases.is_held(run_id) and path.parent.is_dir():
@@ -280,7 +280,7 @@ class RunStore:
             return run
 
     def _current(self, run: Run) -> Run:
-        """Add what is not in the run's file: its last step, and what is not written yet."""
+        """Add data that is not in the run's file: its last step, and unsaved changes."""
         changes: dict[str, Any] = {}
         if run.active:
             run = self._with_last_step(run)
@@ -305,12 +305,12 @@ class RunStore:
             try:
                 if lines:
                     self._log(run_id).append(lines)
-            finally:  # on a full disk the end of a run can still be written, in place
+            finally:  # the final status can still be written on a full disk, in place
                 if updated is not None:
                     self._write(updated)
 
     def _write(self, run: Run) -> None:
-        """Write a ``run.json``, filled up to whole blocks of the disk: on a full one it can still be overwritten in place."""
+        """Write a ``run.json``, padded to whole disk blocks, so that it can be overwritten in place on a full disk."""
         text = dump_run(run, self._home)
         text = text.ljust(-(-(len(text) + 1) // _BLOCK) * _BLOCK - 1) + b"\n"
         path = self._runs / run.id / RUN_FILE
@@ -334,12 +334,12 @@ class RunStore:
         self._remember(run, path.stat())
 
     def _remember(self, run: Run, state: os.stat_result) -> None:
-        # What was read just after a change is read again next time: the file may change once more and bear the same time.
+        # Read the file again next time if it changed very recently: another change may have the same timestamp.
         is_settled = time.time() - state.st_mtime > _RACY
         self._cache[run.id] = (state.st_mtime_ns, state.st_size, state.st_ino) if is_settled else None, run
 
     def _flush(self, run_id: str, at_once: bool = False) -> None:
-        """Write what is unsaved of a run; after a failure not before a while has passed, unless ``at_once``."""
+        """Write the unsaved data of a run; after a failure, only after a delay unless ``at_once``."""
         with self._lock:
             unsaved = self._unsaved.get(run_id)
             if unsaved is None or (not at_once and time.monotonic() < unsaved.next_try):
@@ -353,7 +353,7 @@ class RunStore:
                     log.warning("the run %s goes on though its folder cannot be written, which is tried again: %s", run_id, error)
                 unsaved.next_try = time.monotonic() + _RETRY
                 return
-            except (ValueError, TypeError):  # a bug, which must not keep the run from being listed
+            except (ValueError, TypeError):  # a bug, which must not prevent the run from being listed
                 log.exception("the run %s could not be changed", run_id)
             del self._unsaved[run_id]
             if unsaved.released:
@@ -367,7 +367,7 @@ class RunStore:
         try:
             self._save(run_id, b"", _INTERRUPTION)
         except (OSError, StudioError):
-            self._abandoned.add(run_id)  # only shown as such: another process may resume the run before it can be written
+            self._abandoned.add(run_id)  # only displayed as interrupted: another process may resume the run before it can be written
             return False
         self._abandoned.discard(run_id)
         return True

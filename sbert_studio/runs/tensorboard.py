@@ -1,4 +1,4 @@
-"""TensorBoard log of a run: ``tensorboard --logdir <home>/runs`` draws all runs side by side."""
+"""TensorBoard log of a run: ``tensorboard --logdir <home>/runs`` shows all runs side by side."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _AT_ONCE = ("evaluated", "finished", "stopped", "failed")
 
 
 class TensorBoardLog:
-    """Event files below ``tensorboard/`` in a run's folder, from the same plain events that the store keeps.
+    """Event files in the folder ``tensorboard/`` of a run, written from the same events as the store.
 
-    Curves are ``train/…`` and ``held_out/…`` (each score of each evaluation); notices and the spec are texts. Each training of
-    a run that has several gets a folder of its own, which TensorBoard lists as a run. A resumed run opens a further file, whose
-    first entry makes readers drop the points after its checkpoint.
+    Curves are ``train/…`` and ``held_out/…`` (each score of each evaluation); notices and the spec are texts. Each member of a run with
+    several gets its own folder, which TensorBoard lists as a run. A resumed run opens another file, whose first entry makes readers discard
+    the points after its checkpoint.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -35,16 +35,16 @@ class TensorBoardLog:
         self._broken = False
 
     def write(self, body: Mapping[str, Any]) -> str:
-        """Log one event in the form of :func:`~sbert_studio.training.events.to_json`, without ever raising.
+        """Log an event in the form of :func:`~sbert_studio.training.events.to_json`, without ever raising.
 
         Returns:
-            Once, the reason why nothing can be logged from now on; otherwise an empty text.
+            Once, the reason why logging is disabled from now on; otherwise an empty text.
         """
         if self._broken:
             return ""
         try:
             self._log(body)
-        except Exception as error:  # a full disk, a folder that is gone, a library that is missing: none is worth a training
+        except Exception as error:  # a full disk, a deleted folder or a missing library must not stop training
             self._broken = True
             self.close()
             reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
@@ -57,7 +57,7 @@ class TensorBoardLog:
             try:
                 writer.close()
             except Exception:
-                self._broken = True  # a full disk, which the last event has reported
+                self._broken = True  # a full disk, which the last event reported
 
     def _log(self, body: Mapping[str, Any]) -> None:
         from tensorboardX import summary
@@ -99,12 +99,12 @@ class TensorBoardLog:
             self._add(summary.text("spec", f"| setting | value |\n| --- | --- |\n{rows}"), step=0)
 
     def _open(self) -> int:
-        """Open a new file. Return the number of earlier ones."""
+        """Open a new file. Return the number of earlier files."""
         from tensorboardX.event_file_writer import EventsWriter
 
         self._folder.mkdir(parents=True, exist_ok=True)
         earlier = len(list(self._folder.glob("events.*")))
-        # The library names a file by the second; the number keeps two of one second apart, and in order.
+        # The library names files by the second; the number distinguishes and orders two files of the same second.
         self._writer = EventsWriter(str(self._folder / "events"), f".{earlier:03d}")
         return earlier
 
@@ -123,7 +123,7 @@ class TensorBoardLog:
 
 
 def _numbers(scores: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, float]]:
-    # The main score has a name of its own.
+    # The main score has its own name.
     for name, value in scores.items():
         if isinstance(value, Mapping):
             yield from _numbers(value, f"{above}{name}/")

@@ -1,1 +1,1 @@
-"""Large corpora: folders of Parquet shards, processed locally or by Ray."""
+"""Large corpora: folders of Parquet shards, processed locally or with Ray."""

@@ -1,4 +1,4 @@
-"""Execute jobs over shards: in this process, or by a pool of Ray workers. The result is the same bit for bit."""
+"""Execution of jobs over shards, in this process or with a pool of Ray workers. The results are bit-identical."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from .jobs import Job, JobFolder, Receipt, Shard
 from .operations import OPERATIONS, Operation, ProcessShard
 
 _CONNECT_SECONDS = 10
-_MIN_OBJECT_STORE_MB = 80  # what Ray requires
+_MIN_OBJECT_STORE_MB = 80  # minimum required by Ray
 
 
 @dataclass(frozen=True)
 class ExecutionOptions:
-    """Options of a job's execution, which do not change its result.
+    """Execution options of a job, which do not change its result.
 
     Attributes:
         engine: one of :data:`ENGINES`.
-        address: of an existing cluster; if empty, Ray starts one on this machine.
-        workers: shards processed at a time; 0 for as many as there are cores.
+        address: address of an existing cluster; if empty, Ray starts one on this machine.
+        workers: number of shards processed at a time; 0 for the number of cores.
         memory_mb: shared memory of a cluster started here, in MiB. Only shard numbers and receipts pass through it.
 
     Raises:
@@ -55,9 +55,10 @@ class JobOutcome:
     """Outcome of a job.
 
     Attributes:
-        receipts: of all shards, in order.
+        receipts: receipts of all shards, in order.
         resumed: number of shards finished earlier.
-        seconds: duration of the others; ``rows``: rows they read.
+        seconds: duration of the others.
+        rows: number of rows of the others.
     """
 
     receipts: tuple[Receipt, ...]
@@ -80,7 +81,7 @@ class Engine(ABC):
         """Process shards in any order and yield the number of each once its receipt is written.
 
         Args:
-            report: called with the rows done of the current shard, if known.
+            report: called with the number of rows done in the current shard, if known.
 
         Raises:
             StudioError: a shard cannot be processed.
@@ -91,10 +92,10 @@ ENGINES: Registry[Engine] = Registry("engine")
 
 
 def execute(job: Job, folder: JobFolder, options: ExecutionOptions, progress: Progress | None = None) -> JobOutcome:
-    """Process every shard of ``job`` not yet in ``folder``. Finished shards are kept whatever interrupts the job.
+    """Process every shard of ``job`` that is missing in ``folder``. Finished shards are kept if the job is interrupted.
 
     Raises:
-        StudioError: the folder holds another job, the disk is too small, or a shard cannot be processed.
+        StudioError: the folder contains another job, the disk is too small, or a shard cannot be processed.
     """
     folder.begin(job)
     engine, operation = ENGINES[options.engine](options), OPERATIONS[job.work](job, folder)
@@ -119,7 +120,7 @@ def execute(job: Job, folder: JobFolder, options: ExecutionOptions, progress: Pr
 
 @ENGINES.register("local")
 class LocalEngine(Engine):
-    """The reference engine, which every other one equals bit for bit."""
+    """The reference engine; all others give bit-identical results."""
 
     title = "This process, one shard after the other"
 
@@ -134,7 +135,7 @@ class LocalEngine(Engine):
 
 @ENGINES.register("ray")
 class RayEngine(Engine):
-    """Ray Data on a cluster, or on one started here for the duration of the job."""
+    """Ray Data on an existing cluster, or on one started for the duration of the job."""
 
     title = "Ray Data, on this machine or a cluster"
 
@@ -169,7 +170,7 @@ class RayEngine(Engine):
 
     @contextmanager
     def _connected(self, threads: int) -> Iterator[Any]:
-        """Connect to the named cluster, or start one that listens on the loopback only and ends with the block."""
+        """Connect to the given cluster, or start one that listens only on the loopback interface and ends with the block."""
         configure_ray(alone=not self.options.address)
         try:
             import ray
@@ -203,7 +204,7 @@ class _Worker:
 
 
 def _require_listening(address: str) -> None:
-    """Refuse an address at which nothing listens; Ray itself would retry for minutes."""
+    """Reject an address at which nothing listens; Ray itself would retry for minutes."""
     if address in ("auto", "local"):
         return
     host, _unused, port = address.rpartition("://")[2].rpartition(":")
@@ -231,4 +232,4 @@ def _start_ray(ray: Any, address: str, cores: int | None, memory_mb: int) -> Non
         raise StudioError(_("{what}: {reason}", what=what, reason=reason), "see docs/SCALE.md for how to start one") from error
     finally:
         if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGTERM, before)  # Ray installs a handler that ends the process at once
+            signal.signal(signal.SIGTERM, before)  # Ray installs a handler that ends the process immediately

@@ -1,4 +1,7 @@
-"""Jobs over shards: the manifest of a job, its model, and the receipts of its finished shards."""
+"""Jobs over shards: the manifest of a job, its model, and the receipts of finished shards.
+
+Not to be confused with training runs (:mod:`sbert_studio.runs`) and background jobs of the page (:mod:`sbert_studio.services.jobs`).
+"""
 
 from __future__ import annotations
 
@@ -27,12 +30,14 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 SHARD_ROWS = 8_192
-"""Default rows of a shard. Texts are batched only within a shard, so its vectors do not depend on where or in which order shards are
-encoded."""
+"""Default number of rows of a shard. Texts are batched only within a shard, so its vectors do not depend on where or in which order
+
+shards are encoded.
+"""
 MANIFEST = "manifest.json"
 _SHARDS, _RECEIPTS = "shards", "receipts"
-_STALE_SECONDS = 600  # a half-written file older than this was left by a dead process: writing a shard takes less than one
-_ROW_GROUP = 128  # small row groups: looking up a row decompresses its whole group
+_STALE_SECONDS = 600  # seconds after which an incomplete file was left by a dead process; writing a shard takes less than one
+_ROW_GROUP = 128  # small row groups, because looking up a row decompresses its whole group
 _SHOWN_FIRST = ("source", "precision")  # settings named first in a difference
 _NAMES = {"source": "model"}
 
@@ -73,7 +78,7 @@ class Job:
 
     @cached_property
     def shards(self) -> tuple[Shard, ...]:
-        """Shards in order; each is of one file."""
+        """Shards in order; each belongs to a single file."""
         shards: list[Shard] = []
         first = 0
         for source in self.sources:
@@ -102,7 +107,11 @@ class Job:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Job:
-        """Inverse of :meth:`to_json`; KeyError, TypeError or ValueError if the data has another format."""
+        """Inverse of :meth:`to_json`.
+
+        Raises:
+            KeyError, TypeError, ValueError: the data has another format.
+        """
         if data["format"] != FORMAT:
             raise ValueError(data["format"])
         sources = tuple(SourceFile(**source) for source in data["sources"])
@@ -138,7 +147,8 @@ class Receipt:
     """Receipt of a finished shard.
 
     Attributes:
-        rows: rows written; ``left_out``: unusable source rows.
+        rows: number of rows written.
+        left_out: number of unusable source rows.
         sha256: digest of the shard's file.
         facts: data of the operation, such as the digest of the texts.
     """
@@ -152,7 +162,7 @@ class Receipt:
 
 
 class JobFolder:
-    """Output folder of a job: manifest, shards and receipts. Every machine that takes part writes to it."""
+    """Output folder of a job: manifest, shards and receipts. All participating machines write to it."""
 
     def __init__(self, path: Path) -> None:
         try:
@@ -161,7 +171,11 @@ class JobFolder:
             raise StudioError(_("{path} cannot be a folder", path=path), "check the path") from None
 
     def job(self) -> Job:
-        """Return the job started in this folder; StudioError if there is none."""
+        """Return the job started in this folder.
+
+        Raises:
+            StudioError: there is none.
+        """
         found = self._read_manifest()
         if found is None and not self.path.is_dir():
             raise StudioError(_("there is no folder {path}", path=self.path), "check the path")
@@ -185,7 +199,11 @@ class JobFolder:
             raise StudioError(_("the manifest of {name} cannot be read", name=self.path.name), "encode into another folder") from error
 
     def begin(self, job: Job) -> None:
-        """Write the manifest, unless the same job was started here already; StudioError if the folder holds something else."""
+        """Write the manifest, unless the same job was already started here.
+
+        Raises:
+            StudioError: the folder contains something else.
+        """
         known = self._read_manifest()
         if known is not None and known.key != job.key:
             raise StudioError(
@@ -213,7 +231,7 @@ class JobFolder:
     def write_shard(self, job: Job, shard: Shard, table: Any, left_out: int, facts: Mapping[str, Any]) -> Receipt:
         """Write a shard's rows, then its receipt, each atomically.
 
-        Writing a shard twice, as when a worker was presumed dead, leaves the same file.
+        Writing a shard twice, for example if a worker was presumed dead, leaves the same file.
         """
         import pyarrow.parquet as pq
 
@@ -250,7 +268,11 @@ class JobFolder:
         return found
 
     def finished(self, job: Job) -> list[Receipt]:
-        """Return the receipts of all shards; StudioError if some are not finished."""
+        """Return the receipts of all shards.
+
+        Raises:
+            StudioError: some shards are not finished.
+        """
         found = self.receipts(job)
         if len(found) < len(job.shards):
             raise StudioError(
@@ -272,8 +294,8 @@ def _seal(data: Mapping[str, Any]) -> str:
 def describe_model(catalog: Catalog, name: str, precision: str, role: Role = "plain") -> tuple[dict[str, Any], Encoder]:
     """Return a model's entry in a manifest, ``{source, fingerprint, precision, dim}``, and the model.
 
-    ``source`` finds it on every machine: an id, or a folder path shared by all. ``role`` is added if its prompt is not the default one
-    (the fingerprint then includes it), and ``similarity_fn_name`` if the model does not compare by the cosine.
+    ``source`` locates it on every machine: an id, or a folder path shared by all. ``role`` is added if its prompt is not the default one
+    (the fingerprint then includes it), and ``similarity_fn_name`` if the model does not use cosine.
     """
     from ..models.inference.machine import resolve_precision
 
@@ -288,7 +310,11 @@ def describe_model(catalog: Catalog, name: str, precision: str, role: Role = "pl
 
 
 def load_job_model(model: dict[str, Any], catalog: Catalog | None = None) -> Encoder:
-    """Load the model of a job with the prompt of the job's role; StudioError if this machine has none or a different one."""
+    """Load the model of a job with the prompt of the job's role.
+
+    Raises:
+        StudioError: this machine does not have the model, or has a different one.
+    """
     from ..models.catalog import Catalog
 
     if catalog is None:
@@ -312,7 +338,8 @@ def prompt_mismatch_notes(model: dict[str, Any], encoder: Encoder, wanted: Role)
     """Return a note if vectors were encoded with another prompt than their use requires.
 
     Args:
-        model: entry of the manifest; ``encoder``: that model with its default prompt.
+        model: entry of the manifest.
+        encoder: that model with its default prompt.
     """
     used, required = encoder.prompt_for_role(model.get("role", "plain")), encoder.prompt_for_role(wanted)
     if used == required:

@@ -1,8 +1,8 @@
-"""Encode texts into one ``.npy`` file, resumably.
+"""Writer of one ``.npy`` file of vectors, resumable; readers can memory-map the finished file.
 
-Blocks of vectors are appended to ``X.npy.part``; the journal ``X.npy.part.json`` records the rows on disk, their checksum, and what they
-were computed from. Both are flushed every few seconds. The finished file is renamed and meant to be memory-mapped by readers. The writer
-itself uses plain writes: pages mapped for writing count as the process's memory, and a full disk would kill it with SIGBUS.
+Blocks of vectors are appended to ``X.npy.part``; the journal ``X.npy.part.json`` records the rows on disk, their checksum, and the inputs
+they were computed from. Both are flushed every few seconds, and the finished file is renamed. The writer itself does not memory-map the
+file: pages mapped for writing count as memory of the process, and a full disk would kill it with SIGBUS.
 """
 
 from __future__ import annotations
@@ -43,10 +43,11 @@ _FLOAT = np.dtype("<f4")
 
 @dataclass(frozen=True)
 class VectorFileSpec:
-    """Specification of a vector file; on one machine with a given number of threads it determines every bit.
+    """Specification of a vector file; with a given machine and number of threads it determines every bit.
 
     Attributes:
-        model: fingerprint of the encoder, including its precision; ``precision`` is for messages.
+        model: fingerprint of the encoder, including its precision.
+        precision: precision of the encoder, for messages.
         texts: digest of the texts and their rows.
         block: rows encoded together.
     """
@@ -61,7 +62,7 @@ class VectorFileSpec:
 
     @classmethod
     def of(cls, texts: FileTexts, encoder: Encoder, precision: str) -> VectorFileSpec:
-        """Return the specification for the vectors of ``texts`` by ``encoder``."""
+        """Return the specification for the vectors of ``texts`` computed by ``encoder``."""
         return cls(encoder.fingerprint, precision, encoder.dim, texts.rows, texts.digest(), _BLOCK)
 
     @property
@@ -77,7 +78,7 @@ class VectorFileSpec:
         return len(self.header) + rows * self.dim * _FLOAT.itemsize
 
     def difference(self, other: VectorFileSpec) -> str:
-        """Describe how another specification differs; ``""`` if it does not."""
+        """Describe how another specification differs; ``""`` if it is equal."""
         if self.precision != other.precision:
             return _("in {precision}, not {precision2}", precision=other.precision, precision2=self.precision)
         if self.model != other.model:
@@ -110,7 +111,11 @@ class _PartialFile:
 
     @contextmanager
     def opened(self) -> Iterator[BinaryIO]:
-        """Open and lock the file; StudioError if another program writes it, or it is not a regular file."""
+        """Open and lock the file.
+
+        Raises:
+            StudioError: another program writes it, or it is not a regular file.
+        """
         self.path.parent.mkdir(parents=True, exist_ok=True)
         if self.path.is_symlink() or (self.path.exists() and not stat.S_ISREG(self.path.stat().st_mode)):
             raise StudioError(_("{name} is not a regular file", name=self.path.name), "name another file to write, or move that one")
@@ -131,7 +136,7 @@ class _PartialFile:
         return StudioError(_("{name} is being written by another program", name=self.path.name), "wait for it, or name another file")
 
     def resume(self, file: BinaryIO) -> tuple[int, str]:
-        """Return the number of valid rows, and why the others cannot be used if there are any."""
+        """Return the number of valid rows, and the reason if other rows cannot be used."""
         try:
             data = json.loads(self.journal.read_text(encoding="utf-8"))
             done, checksum, known = int(data.pop("done")), data.pop("checksum", None), VectorFileSpec(**data)
@@ -166,7 +171,7 @@ class _PartialFile:
         self._checksum = zlib.crc32(data, self._checksum)
 
     def require_space(self, file: BinaryIO) -> None:
-        """Check that the rest of the file fits on the disk; if not, what exists is kept."""
+        """Check that the rest of the file fits on the disk; if not, existing rows are kept."""
         size = os.fstat(file.fileno()).st_size
         try:
             require_disk_space(self.path.parent, self.spec.end(self.spec.rows) - size)
@@ -202,7 +207,7 @@ def write_vectors(
 
     Args:
         progress: called with (rows done, rows in total).
-        on_message: called with messages on what is resumed, started over or replaced, and what is kept after an interruption.
+        on_message: called with messages on what is resumed, restarted or replaced, and what is kept after an interruption.
 
     Raises:
         StudioError: the disk is too small, another program writes the same file, or a vector is not finite.
@@ -259,7 +264,7 @@ def _keep_partial(part: _PartialFile, file: BinaryIO, done: int, say: Callable[[
 
 
 def _blocks(spec: VectorFileSpec, texts: FileTexts, first: int, encoder: Encoder, progress: Progress | None) -> Iterator[np.ndarray]:
-    """Yield the vectors of the rows from ``first`` on in blocks, each encoded by itself."""
+    """Yield the vectors of the rows from ``first`` on in blocks, each encoded separately."""
     for start in range(first, spec.rows, spec.block):
         checkpoint()
         stop = min(start + spec.block, spec.rows)

@@ -25,13 +25,13 @@ from .reader import scan_block_pair, vectors_of_table
 from .sources import read_rows
 
 ProcessShard = Callable[[Shard, Callable[[int], None]], None]
-"""Processes a shard and writes its receipt; calls back with the rows done on the way."""
+"""Processes a shard and writes its receipt; reports the number of rows done."""
 
-_ROW_BYTES = 160  # text, id and receipt of a sentence of twenty words, with margin
+_ROW_BYTES = 160  # bytes of text, id and receipt for a sentence of twenty words, with a margin
 
 
 class Operation(ABC):
-    """The work of a job. It is sent to every worker process.
+    """The work of a job, which is sent to every worker process.
 
     Args:
         job: settings and sources.
@@ -45,12 +45,12 @@ class Operation(ABC):
 
     @property
     def threads(self) -> int:
-        """Threads per shard. Part of the job, since the order of floating-point sums depends on it."""
+        """Threads per shard. Part of the job, because the order of floating-point sums depends on it."""
         return int(self.job.settings["threads"])
 
     @contextmanager
     def prepared(self) -> Iterator[ProcessShard]:
-        """Load what every shard needs and yield the processing function; the thread count is set inside the block."""
+        """Load the data that every shard needs and yield the processing function; the thread count is set inside the block."""
         import torch
 
         before = torch.get_num_threads()
@@ -62,7 +62,7 @@ class Operation(ABC):
 
     @abstractmethod
     def _prepare(self) -> ProcessShard:
-        """Load what every shard needs.
+        """Load the data that every shard needs.
 
         Raises:
             StudioError: it is missing, or differs from what the job was started with.
@@ -78,7 +78,7 @@ OPERATIONS: Registry[Operation] = Registry("work")
 
 @OPERATIONS.register("encode")
 class EncodeOperation(Operation):
-    """Texts → id, text and vector. Settings: ``{model, text, id, threads}``; ``id`` is null if rows are numbered."""
+    """Encodes texts to id, text and vector. Settings: ``{model, text, id, threads}``; ``id`` is null if rows are numbered."""
 
     def estimate_bytes(self, rows: int) -> int:
         """See :meth:`Operation.estimate_bytes`."""
@@ -111,9 +111,9 @@ class EncodeOperation(Operation):
 
 @OPERATIONS.register("evaluate")
 class EvaluateOperation(Operation):
-    """Pairs → target and similarities.
+    """Computes the target and similarities of pairs.
 
-    Settings: ``{model, task, roles, threads}``, the roles as by :meth:`~sbert_studio.data.schema.roles.Roles.to_json`.
+    Settings: ``{model, task, roles, threads}``, the roles as from :meth:`~sbert_studio.data.schema.roles.Roles.to_json`.
     """
 
     def estimate_bytes(self, rows: int) -> int:
@@ -149,7 +149,7 @@ class EvaluateOperation(Operation):
 
 @OPERATIONS.register("mine")
 class MineOperation(Operation):
-    """Most similar pairs of a shard with itself and all later ones.
+    """Finds the most similar pairs of a shard with itself and all later shards.
 
     Settings: ``{of, top, dim, threads}``: key of the encoding job whose shards are the sources, and number of pairs.
     """

@@ -1,4 +1,4 @@
-"""Read finished jobs: vectors and texts by row, evaluation scores; scan two blocks for their best pairs."""
+"""Readers of finished jobs: vectors and texts by row, evaluation scores, and the best pairs of two blocks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def gather_scores(folder: JobFolder, receipts: Sequence[Receipt]) -> tuple[np.nd
 
 
 def scan_block_pair(best: TopPairs, rows: np.ndarray, first: int, others: np.ndarray, second: int) -> None:
-    """Add to ``best`` the best pairs of a row of one block and a row of another, or of the same block.
+    """Add the best pairs of a row of one block and a row of another, or of the same block, to ``best``.
 
     Args:
         best: pairs by global row number.
@@ -80,7 +80,7 @@ class ShardedVectors:
     """Vectors and texts of a finished encoding job, numbered from 0 across its shards.
 
     Raises:
-        StudioError: the folder holds something else, or is not finished.
+        StudioError: the folder contains something else, or the job is not finished.
     """
 
     def __init__(self, path: Path | str) -> None:

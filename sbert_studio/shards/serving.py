@@ -1,7 +1,7 @@
-"""Nearest-neighbor search over shards: exhaustive for few rows, else by an index on disk.
+"""Nearest-neighbor search over shards: exhaustive for few rows, else with an index on disk.
 
-The index is FAISS's IVF with 8-bit scalar quantization, its inverted lists memory-mapped; its candidates are re-ranked by the vectors in
-the shards. LanceDB (75 MB, and pylance's 85) would keep a second copy of the data, and FAISS is a dependency already.
+The index is FAISS's IVF with 8-bit scalar quantization and memory-mapped inverted lists; its candidates are re-ranked with the vectors in
+the shards. LanceDB (75 MB, plus 85 MB for pylance) would store a second copy of the data, and FAISS is already a dependency.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from ..progress import Progress, checkpoint
 from ..workspace import atomic_folder, require_disk_space, write_json
 from .reader import ShardedVectors
 
-_EXACT_ROWS = 20_000  # up to here search is exhaustive: 31 MB at 384 dimensions, a few milliseconds
+_EXACT_ROWS = 20_000  # up to this number of rows, search is exhaustive: 31 MB at 384 dimensions, a few milliseconds
 _TRAIN_VECTORS_PER_LIST = 64
 _PART_ROWS = 200_000  # rows indexed in memory before lists are merged on disk: 77 MB at 384 dimensions
 _NPROBE = (48, 96, 192, 384)  # candidates for the number of lists probed; the smallest with enough recall is used
 _MIN_RECALL = 0.98
 _RECALL_AT = (10, 100)  # recall is measured at these k; a larger k is searched exhaustively
 _RECALL_QUERIES = 200
-_CANDIDATES_PER_HIT = 4  # candidates re-ranked by their full vectors
+_CANDIDATES_PER_HIT = 4  # candidates re-ranked with their full vectors
 _TOLERANCE = 1e-6  # single-precision error
-_MAX_DIGESTED_BYTES = 1 << 30  # larger lists are checked by size only: digesting takes about a second per GB
+_MAX_DIGESTED_BYTES = 1 << 30  # larger lists are checked by size only: hashing takes about a second per GB
 _INDEX, _LISTS, _DIGESTS, _REACHES = "ivf.faiss", "lists.bin", "digests.json", "reaches"
 
 
@@ -44,13 +44,13 @@ class ShardIndex:
 
     Args:
         path: the encoded folder.
-        progress: called with the rows indexed.
+        progress: called with the number of rows indexed.
 
     Attributes:
-        bytes: memory held.
+        bytes: memory used.
 
     Raises:
-        StudioError: the folder holds no vectors or is unfinished; the index does not fit on the disk.
+        StudioError: the folder contains no vectors or is unfinished, or the index does not fit on the disk.
     """
 
     def __init__(self, path: Path, progress: Progress | None = None) -> None:
@@ -71,7 +71,7 @@ class ShardIndex:
         self.bytes = (folder / _INDEX).stat().st_size  # centroids; the lists stay on disk
 
     def recall(self, k: int) -> float | None:
-        """Return the measured share of the ``k`` nearest rows that a search finds; ``None`` if it is exact."""
+        """Return the measured share of the ``k`` nearest rows found by a search; ``None`` if it is exact."""
         return next((recall for most, _, recall in self._reaches if k <= most), None)
 
     def search(self, query: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -116,7 +116,7 @@ def _exact_candidates(vectors: np.ndarray) -> Callable[[np.ndarray, int], np.nda
 
 
 def _read_reaches(folder: Path) -> list[tuple[int, int, float]] | None:
-    """Return (maximum k, lists to probe, recall) of an intact index, by its digests; ``None`` if it must be built."""
+    """Return (maximum k, lists to probe, recall) of an index verified by its digests; ``None`` if it must be built."""
     try:
         stored = json.loads((folder / _DIGESTS).read_text(encoding="utf-8"))
         reaches = [(int(most), int(lists), float(recall)) for most, lists, recall in stored.pop(_REACHES)]
@@ -157,7 +157,7 @@ def _approximate_candidates(
 
 
 def _probe(index: Any, queries: np.ndarray, count: int, lists: int) -> np.ndarray:
-    """Return the rows, (s, count), that an index finds for (s, dim) vectors by probing ``lists`` lists; padded with -1."""
+    """Return the rows, (s, count), found for (s, dim) vectors by probing ``lists`` lists; padded with -1."""
     import faiss
 
     params: Any = faiss.SearchParametersIVF()
@@ -201,7 +201,7 @@ def _measure_recall(index: Any, rows: ShardedVectors) -> list[tuple[int, int, fl
 
 @contextmanager
 def _silenced_stdout() -> Iterator[None]:
-    """Suppress what FAISS prints to stdout, which is reserved for results."""
+    """Suppress output of FAISS to stdout, which is reserved for results."""
     library, kept = ctypes.CDLL(None if os.name == "posix" else "msvcrt"), os.dup(1)
     library.fflush(None)
     with Path(os.devnull).open("wb") as nowhere:
@@ -215,7 +215,7 @@ def _silenced_stdout() -> Iterator[None]:
 
 
 def _build(rows: ShardedVectors, folder: Path, progress: Progress | None) -> None:
-    """Build the index in ``folder`` atomically, in the memory of one part of the rows."""
+    """Build the index in ``folder`` atomically, keeping only one part of the rows in memory."""
     import faiss
     from faiss.contrib.ondisk import merge_ondisk
 

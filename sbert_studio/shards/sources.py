@@ -1,4 +1,4 @@
-"""Parquet source files of a job, read in name order, some rows at a time."""
+"""Parquet source files of a job, read in name order, a limited number of rows at a time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class SourceFile:
     Attributes:
         path: absolute; the same on all machines.
         bytes: file size.
-        digest: 16 hex digits of the footer, which holds column offsets and statistics.
+        digest: digest of the footer, which contains column offsets and statistics, 16 hex digits.
         modified: modification time in ns; 0 if ``digest`` is that of the whole file.
     """
 
@@ -52,13 +52,13 @@ class SourceFile:
 
 
 def is_multi_file(name: str | Path) -> bool:
-    """Return True for a folder, or a glob such as ``texts/*.parquet``."""
+    """Return True for a folder or a glob such as ``texts/*.parquet``."""
     found = existing_path(name)
     return found.is_dir() if found is not None else glob.has_magic(str(name))
 
 
 def find_sources(name: str | Path) -> tuple[SourceFile, ...]:
-    """Find the Parquet files of a folder (recursively) or a glob, or the one file; their columns must agree."""
+    """Find the Parquet files of a folder (recursively) or a glob, or a single file; their columns must match."""
     path = existing_path(name) or Path(name)
     if path.is_dir():
         found = sorted(one for one in path.rglob("*.parquet") if not one.name.startswith("."))
@@ -150,7 +150,7 @@ def read_rows(path: str | Path, start: int, rows: int, columns: Sequence[str]) -
             if pa.types.is_binary(field.type) or pa.types.is_large_binary(field.type):
                 table = table.set_column(place, field.name, table.column(place).cast(pa.large_string()))
             elif pa.types.is_string(field.type) or pa.types.is_large_string(field.type):
-                table.column(place).validate(full=True)  # checks that the bytes are UTF-8
+                table.column(place).validate(full=True)  # check that the bytes are valid UTF-8
     return table
 
 
@@ -180,7 +180,7 @@ def sample_rows(sources: Sequence[SourceFile]) -> Any:
 
 
 def choose_columns(sources: Sequence[SourceFile], text: str | None, ids: str | None) -> tuple[str, str | None]:
-    """Return the text column (by default the one that looks most like text) and the id column (by default ``id``, if it exists)."""
+    """Return the text column (by default the most text-like one) and the id column (by default ``id``, if it exists)."""
     source = next(one for one in sources if one.rows)
     kinds, name = _column_kinds(source.path), Path(source.path).name
     for given in (text, ids):

@@ -1,3 +1,3 @@
-"""Training: specification, advisor, trainer and evaluation during training."""
+"""Training: specification, automatic settings, trainer, and evaluation during training."""
 
 from __future__ import annotations

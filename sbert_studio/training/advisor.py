@@ -1,4 +1,4 @@
-"""Choose training settings from the data, the model and the device, with a reason for each choice."""
+"""Automatic training settings, derived from the data, the model and the device, with a reason for each choice."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ def advise(
         info: the encoder's description (``Encoder.describe()``).
         device: ``cpu``, ``cuda`` or ``mps``, optionally with an index.
         lengths: token counts of the untruncated texts, or of a sample.
-        overrides: settings of :class:`TrainSpec` or of the loss chosen by the user; dependent settings follow them.
+        overrides: the user's settings of :class:`TrainSpec` or of the loss; dependent settings follow them.
         multilingual: model to suggest for texts in another script; empty if none is available.
 
     Raises:
         StudioError: an override is unknown or invalid, or its loss does not support this kind of examples.
     """
     chosen = {name: value for name, value in (overrides or {}).items() if value is not None and not (name == "loss" and value == "auto")}
-    # Checked before anything is computed from them: a batch size of 0 would be divided by.
+    # Validate before computing anything from them: a batch size of 0 would cause a division by zero.
     settings = {item.name: item for item in TrainSpec.settings()}
     chosen = {name: settings[name].parse(value) if name in settings else value for name, value in chosen.items()}
     advisor = _Advisor(examples, info, device.partition(":")[0], lengths, chosen)
@@ -242,7 +242,7 @@ class _Advisor:
         steps = ((SMALL, few, 4), (20_000, 4, 3), (100_000, 2, 1), (float("inf"), 1, 1))
         epochs = next(first if self.scored else second for most, first, second in steps if self.rows <= most)
         if self.examples.kind == "labelled_texts" and self.rows <= 5_000:
-            epochs = 3  # six gained no more
+            epochs = 3  # six were no better
         if self.words:
             epochs *= 2
         if epochs > 4:

@@ -1,6 +1,6 @@
-"""Alarms: stop a run that contradicts the meaning of its table, or that loses general quality, and ask its owner.
+"""Alarms, which stop a run that contradicts the labels of its table or that loses general quality, and ask the user.
 
-Only an answer to the same alarm, stored with the run, lets it continue.
+The run continues only with an answer to the same alarm, which is stored with the run.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ if TYPE_CHECKING:
     from .spec import TrainSpec
 
 OPPOSITE, FORGETS = "below_chance", "general"
-"""The names of the two alarms, as ``accept_alarm`` has them."""
+"""Names of the two alarms, as used in ``accept_alarm``."""
 CHECKED_KINDS = ("scored_pairs", "labelled_pairs", "triplets")
-"""The kinds of examples that can say the opposite of a model."""
+"""Kinds of examples that can contradict a model."""
 MIN_ROWS = 20
-"""Held-out rows below which they alone cannot tell."""
+"""Minimum number of held-out rows for the check; with fewer, other rows are added."""
 ANSWERS = ("", OPPOSITE, FORGETS, "both")
-# Rank correlation with the targets below which a table says the opposite of the model, where its 95% interval lies below 0.
+# Rank correlation with the targets below which a table contradicts the model, provided that its 95 % interval is below 0.
 _OPPOSED = -0.1
-# Triplets: so far below chance lies the whole 95% interval. Negatives that were made to be hard come near chance themselves.
+# Triplets: how far below chance the whole 95 % interval must be. Hard negatives are near chance by construction.
 _BELOW = 0.1
-# The general probe: so much is lost, and even the better end of the 95% interval is lost by so much.
+# General probe: minimum loss, and minimum loss at the better end of the 95 % interval.
 _LOST, _SURELY_LOST = 0.10, 0.05
 _SHOWN, _LONGEST = 3, 160
 _SAMPLE = 1_000
 
 
 def is_accepted(spec: TrainSpec, name: str) -> bool:
-    """Return True if the owner has answered this alarm, or it does not apply (newly initialized networks have no notion of similarity)."""
+    """Return True if the user has accepted this alarm, or it does not apply (newly initialized networks have no notion of similarity)."""
     return (name == OPPOSITE and bool(spec.recurrent)) or spec.accept_alarm in (name, "both")
 
 
 def sample_rows(examples: Examples) -> Examples:
-    """Return evenly spaced rows, as many as the check needs."""
+    """Return as many evenly spaced rows as the check needs."""
     if len(examples) <= _SAMPLE:
         return examples
     return examples.take(np.linspace(0, len(examples) - 1, _SAMPLE).astype(np.int64))
@@ -70,7 +70,7 @@ def check_below_chance(encoder: Trainable, parts: Sequence[Examples], scores: Se
     scored = [pair_similarities(encoder, part.texts[0], part.texts[1]) for part in parts]
     found, targets = np.concatenate(scored), np.concatenate([_targets(part) for part in parts])
     with resample_clusters(*_texts(parts)):
-        # A resample that shows no order shows no opposite one: where there are many such, the rows are too few to be sure of it.
+        # A resample without an order does not contradict it; if there are many, there are too few rows to be certain.
         low, high = percentile_interval(np.nan_to_num(bootstrap_spearman(found, targets), nan=0.0)) or (0.0, 0.0)
     correlation = spearman(found, targets)
     if correlation >= _OPPOSED or high >= 0:
@@ -87,11 +87,11 @@ def check_below_chance(encoder: Trainable, parts: Sequence[Examples], scores: Se
 
 
 def check_forgetting(spec: TrainSpec, before: Mapping[str, Any], now: Mapping[str, Any]) -> Question | None:
-    """Return the question to ask if the model improves on the held-out rows while it loses general quality, else ``None``.
+    """Return the question to ask if the model improves on the held-out rows but loses general quality, else ``None``.
 
     Args:
-        before, now: scores of the base and the current model, each with ``general`` of
-            :class:`~sbert_studio.training.general_probe.GeneralProbe`.
+        before, now: scores of the base and the current model, each with ``general`` from
+            :class:`~sbert_studio.training.evaluator.GeneralProbe`.
     """
     then, found = before.get("general"), now.get("general")
     if not then or not found or is_accepted(spec, FORGETS) or now["score"] <= before["score"]:

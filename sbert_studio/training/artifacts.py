@@ -32,12 +32,14 @@ _ARCHITECTURE_FIELDS = {"cross": ("architecture", "head"), "poly": ("architectur
 _PLAN = "plan.json"
 HELD_OUT, REFERENCE, MISTAKES = "held_out.jsonl", "known.jsonl", "mistakes.json"
 MAX_MISTAKES = 10
-_MISTAKE_ROWS = 2_000  # a sample is enough for a look at the worst errors
+_MISTAKE_ROWS = 2_000  # a sample is enough to show the worst errors
 _MAX_CHARACTERS = 400
 
 Mistake = dict[str, Any]
 """``texts`` and ``line`` of the row; ``gold``, its target, and ``said``, the model's answer (both a score in [0, 1], a label or ``None``);
-``beside``, the text that misled the model; ``by``, the size of the error."""
+
+``beside``, the text that misled the model; ``by``, the size of the error.
+"""
 
 
 def write_artifacts(parts: TrainingParts, state: TrainingState, base: str) -> None:
@@ -83,14 +85,14 @@ def _warnings(folder: Path) -> list[str]:
     try:
         findings = json.loads((folder / _PLAN).read_text(encoding="utf-8"))["findings"]
         return [str(one["message"]) for one in findings if one["severity"] == "warning"]
-    except (OSError, ValueError, KeyError, TypeError):  # a part of a run has no plan of its own
+    except (OSError, ValueError, KeyError, TypeError):  # the members of a run have no plan
         return []
 
 
 def adapter_base(model: str) -> str:
     """Return the id of the exact weights that an adapter was trained on: a Hub id, a run id, or the name of a folder.
 
-    This differs from the base model in the card of a fine-tuned model: on the weights before that fine-tuning the adapter would return
+    This differs from the base model in the card of a fine-tuned model: with the weights before that fine-tuning, the adapter would return
     other vectors.
     """
     if model in BUNDLED:
@@ -145,9 +147,9 @@ def _write_rows(rows: Examples, path: Path) -> None:
 def find_mistakes(model: Trainable, held: Examples, reference: Examples | None = None, strength: float | None = None) -> dict[str, Any]:
     """Return ``{kind, rows, strength, worst}``: the :data:`MAX_MISTAKES` rows of ``held`` with the largest errors, largest first.
 
-    Errors: a labelled text whose nearest text in ``reference`` has another label; the rank difference of a scored pair; a triplet whose
-    negative is closer; a partner that is not the nearest. ``said`` of a pair is the gold score at the rank the model gives it; it is
-    missing for unordered labels and classifiers.
+    Errors are: a labelled text whose nearest text in ``reference`` has another label; the rank difference of a scored pair; a triplet whose
+    negative is closer; a pair whose second text is not the nearest one. ``said`` of a pair is the gold score at the rank that the model
+    gives it; it is missing for unordered labels and classifiers.
     """
     if len(held) > _MISTAKE_ROWS:
         held = held.take(np.unique(np.linspace(0, len(held) - 1, _MISTAKE_ROWS).round().astype(np.int64)))
@@ -157,7 +159,7 @@ def find_mistakes(model: Trainable, held: Examples, reference: Examples | None =
 
 
 def mistakes_file(strength: float) -> str:
-    """Return the file name of a fold's mistakes at a strength."""
+    """Return the file name of a fold's mistakes for a strength."""
     return f"mistakes-{strength:g}.json"
 
 
@@ -221,7 +223,7 @@ def _rank_mistakes(model: Trainable, held: Examples) -> list[Mistake]:
     def named(value: float) -> Any:
         return held.labels[int(value)] if held.labels else float(value)
 
-    # A pair with the score that belongs to its rank is right, however many pairs share that score.
+    # A pair is correct if it has the score of its rank, no matter how many pairs share that score.
     by = np.where(at == targets, 0.0, np.abs(gold_ranks - ranks) / len(held))
     return [_row(held, place, float(by[place]), named(targets[place]), named(at[place])) for place in range(len(held))]
 

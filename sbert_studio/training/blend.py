@@ -1,4 +1,4 @@
-"""Weight averaging (model soups, Wortsman et al. 2022): blends of base and tuned weights, the choice among them, and the strength dial."""
+"""Weight averaging (model soups, Wortsman et al. 2022): blends of base and fine-tuned weights, their selection, and the strength."""
 
 from __future__ import annotations
 
@@ -31,23 +31,22 @@ if TYPE_CHECKING:
     from .trainer import Assignment
 
 MARKS = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""The evaluated strengths: 0 is the untuned model, 1 the tuned one."""
+"""The evaluated strengths: 0 is the base model, 1 the fine-tuned model."""
 TIE = 1e-4
-"""Scores no further apart are as good as each other."""
+"""Maximum difference of scores that count as equal."""
 _UP, _DOWN = "lora_B", "lora_A"
 _OUTCOMES = ("course.json", "outcome.json")
 
 
 class WeightBlend:
-    """Interpolation between the base weights and the tuned weights of trainable parameters.
+    """Interpolation between the base weights and the fine-tuned weights of trainable parameters.
 
-    For LoRA the matrix initialized with zeros is scaled, which equals interpolating the merged weights.
+    For LoRA, the matrix initialized with zeros is scaled, which equals interpolating the merged weights.
 
     Args:
         learning: trainable parameters of the encoder, by name.
-        untuned: base weights, if ``learning`` does not hold them now.
-        keep_mapped: keep the base weights memory-mapped and give CPU parameters memory of their own, so that base weights use no memory
-            until needed.
+        untuned: base weights, if they are not the current values of ``learning``.
+        keep_mapped: keep the base weights memory-mapped and copy the CPU parameters, so that base weights use no memory until needed.
     """
 
     def __init__(
@@ -69,7 +68,7 @@ class WeightBlend:
         self._tuned: dict[str, Tensor] = {}
 
     def set_tuned(self, tuned: Mapping[str, Tensor] | None = None) -> None:
-        """Set the tuned weights to ``tuned``, or to the current weights.
+        """Set the fine-tuned weights to ``tuned``, or to the current weights.
 
         Raises:
             StudioError: the file of the memory-mapped base weights has changed.
@@ -86,7 +85,7 @@ class WeightBlend:
         self._tuned = {name: source[name].detach().to("cpu", copy=True) for name in self._learning}
 
     def apply(self, strength: float) -> None:
-        """Set the parameters to the blend of ``strength``, from 0 (base) to 1 (tuned, bit-identical)."""
+        """Set the parameters to the blend of ``strength``, from 0 (base) to 1 (fine-tuned, bit-identical)."""
         with torch.no_grad():
             for name, parameter in self._learning.items():
                 tuned = self._tuned[name]
@@ -104,7 +103,7 @@ def _map_file(path: Path) -> tuple[int, int, int]:
 
 
 def blend_obstacle(spec: TrainSpec) -> str:
-    """Return the reason why the model of this spec cannot be blended with its base; empty if it can."""
+    """Return the reason why the model of this spec cannot be interpolated with its base model; empty if it can."""
     if not spec.blend:
         return "the blend was switched off"
     if spec.architecture == "cross":
@@ -119,7 +118,7 @@ def blend_obstacle(spec: TrainSpec) -> str:
 
 
 def strength_obstacle(spec: TrainSpec) -> str:
-    """Return the reason why a run of this spec has no strength dial; empty if it has one."""
+    """Return the reason why the strength of a run with this spec cannot be changed; empty if it can."""
     return blend_obstacle(spec.replace(blend=True))
 
 
@@ -135,7 +134,7 @@ def untuned_mark(before: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def mark_summary(mark: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a mark that the strength dial shows."""
+    """Return the fields of a mark that are shown with the strength slider."""
     found = {name: mark[name] for name in ("strength", "score", "interval", "gain_interval") if name in mark}
     return found | ({"general": mark["general"]["score"]} if mark.get("general") else {})
 
@@ -144,7 +143,7 @@ _SUM, _START, _OF_ENCODER = "sum/", "start/", "encoder."
 
 
 class ModelSoup:
-    """Weight averaging over the rounds of a training (model soup); nothing is stored for a single round.
+    """Weight averaging over the rounds of a training run (model soup); the weights of single rounds are not stored.
 
     Args:
         learning: trainable parameters by name, with the initial weights of each round.
@@ -157,14 +156,14 @@ class ModelSoup:
         self._sum: dict[str, Tensor] = {}
 
     def begins(self, step: int) -> bool:
-        """Return True if a later round begins at ``step``, after resetting the parameters."""
+        """Return True if a later round begins at ``step``; the parameters are then reset."""
         if step not in self._ends:
             return False
         self._put(self._start)
         return True
 
     def ended(self, steps: int) -> None:
-        """Set the parameters to the mean over all finished rounds if a round ends after ``steps`` steps."""
+        """If a round ends after ``steps`` steps, set the parameters to the mean over all finished rounds."""
         if steps not in self._ends:
             return
         for name, item in self._learning.items():
@@ -173,7 +172,7 @@ class ModelSoup:
         self._put({name: total / over for name, total in self._sum.items()})
 
     def is_mean(self, steps: int) -> bool:
-        """Return True if the parameters are a mean of several rounds after ``steps`` steps."""
+        """Return True if the parameters after ``steps`` steps are a mean of several rounds."""
         return steps in self._ends[1:]
 
     def tensors(self) -> dict[str, Tensor]:
@@ -205,12 +204,13 @@ def choose_blend(
 ) -> TrainingState:
     """Set the encoder to the weights to keep, and the state to their scores.
 
-    These are the blend with the best held-out score, or the one chosen by the assignment. A stopped run keeps the better of base and tuned
-    model without further evaluation.
+    These are the blend with the best held-out score, or the one chosen by the assignment. A stopped run keeps the better of the base and
+    the
+    fine-tuned model without further evaluation.
 
     Args:
-        blend: knows the base and the best tuned weights.
-        candidates: evaluations of the training, to which the blends are added.
+        blend: has the base and the best fine-tuned weights.
+        candidates: evaluations during training, to which the blends are added.
     """
     if assignment.verdict is not None:
         before, after = assignment.verdict
@@ -261,7 +261,7 @@ def choose_blend(
 
 
 def record_blends(parts: TrainingParts, blend: WeightBlend) -> None:
-    """Evaluate the blends of an evaluation-only training, and record scores and worst mistakes."""
+    """Evaluate the blends of an evaluation-only member, and record scores and largest errors."""
     if parts.judge is None or parts.marks is None:
         return
     for strength in MARKS[-1:] if blend_obstacle(parts.spec) else MARKS:
@@ -272,7 +272,7 @@ def record_blends(parts: TrainingParts, blend: WeightBlend) -> None:
 
 
 def save_mistakes(parts: TrainingParts, strength: float, name: str = MISTAKES) -> None:
-    """Write the worst mistakes of the current model on the held-out rows."""
+    """Write the largest errors of the current model on the held-out rows."""
     if parts.judge is not None and parts.processes.main:
         write_json(parts.folder / name, find_mistakes(parts.encoder, parts.judge.dev, parts.judge.known, strength))
 
@@ -295,14 +295,14 @@ def _with_general_scores(parts: TrainingParts, blend: WeightBlend, after: Any) -
 
 
 def set_strength(folder: Path, spec: TrainSpec, value: float, *, load: Callable[[], Trainable]) -> dict[str, Any]:
-    """Write ``model/`` (and ``adapter/``) of a finished run with another blend of base and tuned weights.
+    """Write ``model/`` (and ``adapter/``) of a finished run with another blend of base and fine-tuned weights.
 
     Each folder is replaced atomically together with its card, and the stored outcome is updated.
 
     Args:
         folder: run folder.
         spec: spec of the run.
-        value: 0 (base) to 1 (tuned).
+        value: 0 (base) to 1 (fine-tuned).
         load: returns a fresh copy of the base model.
 
     Returns:
@@ -310,7 +310,7 @@ def set_strength(folder: Path, spec: TrainSpec, value: float, *, load: Callable[
         ``interpolated`` is True.
 
     Raises:
-        StudioError: the strength is out of range, the run is not finished, or the model cannot be blended.
+        StudioError: the strength is out of range, the run is not finished, or the model cannot be interpolated.
     """
     outcome_file = next((folder / name for name in _OUTCOMES if (folder / name).is_file()), None)
     tuned = Checkpoints(folder).newest()
@@ -342,12 +342,13 @@ def set_strength(folder: Path, spec: TrainSpec, value: float, *, load: Callable[
 
 
 def scores_at_strength(before: Mapping[str, Any], after: Mapping[str, Any], value: float) -> dict[str, Any]:
-    """Return the scores at a strength; see :func:`set_strength`. Without marks only the strength is known.
+    """Return the scores at a strength; see :func:`set_strength`. Without marks, only the strength is known.
 
-    The original result is kept in ``chosen``. Other strengths have no gain interval, since they are chosen knowing the scores on these
-    rows.
+    The original result is kept in ``chosen``. Other strengths have no gain interval, because they are chosen with knowledge of the scores
+    on
+    these rows.
     """
-    if "kept" in after:  # of several trainings, the one whose model was kept
+    if "kept" in after:  # with several members, the one whose model was kept
         return {**after, "strength": value, "kept": scores_at_strength(before, after["kept"], value)}
     marks = list(after.get("strengths", ()))
     ended = dict(after.get("chosen") or {name: figure for name, figure in after.items() if name != "strengths"})

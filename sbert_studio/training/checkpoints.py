@@ -1,4 +1,4 @@
-"""Checkpoints of a run (safetensors and JSON): write, validate, resume, clean up."""
+"""Checkpoints of a run (safetensors and JSON): write, validate, resume and clean up."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ from ..workspace import atomic_folder
 STATE = "state.json"
 MODEL, OBJECTIVE, OPTIMISER = "encoder.safetensors", "objective.safetensors", "optimiser.safetensors"
 EVALUATIONS = "evaluations.safetensors"
-"""The resampled scores of every evaluation so far; weights are complete without it."""
+"""File with the bootstrap scores of every evaluation so far; not needed to restore the weights."""
 _FOLDER = "checkpoints"
 _PREFIX, _COPY = "step-", "best-"
 
 
 @dataclass(frozen=True)
 class TrainingState:
-    """State of a training, without tensors.
+    """State of a training run, without tensors.
 
     Attributes:
-        identity: identifies spec and examples; other checkpoints are refused.
+        identity: identifies spec and examples; other checkpoints are rejected.
         step: optimizer steps taken.
         best: step of the best evaluation, or -1.
         before, after: scores of the base model and at ``best``; empty without evaluation.
         highest: highest score of any evaluation except the base model's, if not that of ``after``.
         bad: consecutive steps without a finite loss.
         micro_batch: rows in memory at once, reduced after running out of memory.
-        rows, seconds, total_seconds: rows trained on, their time, and the total time with evaluations.
+        rows, seconds, total_seconds: number of rows trained on, their time, and the total time with evaluations.
         alarm: unanswered question that stopped the run; else empty.
         evaluations: score of every evaluation by name; ``None`` in checkpoints of earlier versions.
     """
@@ -62,7 +62,7 @@ class TrainingState:
 
 @dataclass(frozen=True)
 class TrainingTensors:
-    """Tensors of a training: encoder, loss and optimizer state by name (no optimizer state after the last step).
+    """Tensors of a training run: encoder, loss and optimizer state by name (no optimizer state after the last step).
 
     Attributes:
         evaluations: bootstrap scores of every evaluation, (resamples,) each.
@@ -84,7 +84,7 @@ def read_state(path: Path) -> TrainingState:
 
 
 def read_tensors(path: Path, *, weights_only: bool = False) -> TrainingTensors:
-    """Read the tensors of a checkpoint folder to the CPU; with ``weights_only`` only the weights.
+    """Read the tensors of a checkpoint folder to the CPU; only the weights if ``weights_only``.
 
     Raises:
         StudioError: they are damaged.
@@ -163,12 +163,12 @@ def _flush(path: Path) -> None:
 class Checkpoints:
     """Checkpoints ``checkpoints/step-<n>/`` of a run: the newest two, and the best one without optimizer state.
 
-    A checkpoint is written before older ones are removed. The second newest remains as a fallback if the newest is damaged. The best
+    A checkpoint is written before older ones are removed. The second newest is kept as a fallback in case the newest is damaged. The best
     weights have a copy, ``checkpoints/best-<n>/``.
 
     Args:
         folder: run folder.
-        keeps_best: True if the best weights are needed; evaluation-only trainings do not leave a model.
+        keeps_best: True if the best weights are needed; evaluation-only members leave no model.
     """
 
     def __init__(self, folder: Path, *, keeps_best: bool = True) -> None:
@@ -188,7 +188,7 @@ class Checkpoints:
         return found[-1] if found else None
 
     def at(self, step: int) -> Path:
-        """Return the folder of the checkpoint of ``step``, which need not exist."""
+        """Return the folder of the checkpoint of ``step``, which may not exist."""
         return self.folder / f"{_PREFIX}{step:09d}"
 
     def write(self, state: TrainingState, tensors: TrainingTensors) -> Path:
@@ -201,9 +201,9 @@ class Checkpoints:
         with report_full_disk("the checkpoint", self.folder.parent), atomic_folder(target) as part:
             files = {MODEL: tensors.encoder, OBJECTIVE: tensors.loss_fn}
             files |= {name: some for name, some in ((OPTIMISER, tensors.optimiser), (EVALUATIONS, tensors.evaluations)) if some}
-            with ThreadPoolExecutor(2, "checkpoint") as pool:  # one is digested while the other is written
+            with ThreadPoolExecutor(2, "checkpoint") as pool:  # one is hashed while the other is written
                 digests = list(pool.map(lambda name: write_tensors(part / name, files[name]), files))
-            # The state with the digests of the tensor files is always the last file.
+            # The state, with the digests of the tensor files, is always written last.
             values = {"state": asdict(state), "files": dict(zip(files, digests, strict=True))}
             path = part / STATE
             path.write_text(json.dumps({**values, "sha256": _digest(values)}, ensure_ascii=False, indent=1), encoding="utf-8")
@@ -229,8 +229,8 @@ class Checkpoints:
     def repair(self) -> tuple[str, ...]:
         """Remove damaged checkpoints so that :meth:`newest` is intact together with the best weights it refers to.
 
-        Damaged best weights are restored from their copy. If the copy is damaged as well, the run resumes from before that step, so that
-        its result stays that of an undisturbed run.
+        Damaged best weights are restored from their copy. If the copy is also damaged, the run resumes from before that step, so that its
+        result equals that of an uninterrupted run.
 
         Returns:
             Messages on the damage and where the run resumes.
@@ -293,7 +293,7 @@ class Checkpoints:
         return sorted(path for path in self.folder.glob(f"{_PREFIX}*") if path.name.removeprefix(_PREFIX).isdigit())
 
     def keep_only(self, step: int) -> None:
-        """Remove everything but the weights of ``step``, at the end of a run."""
+        """Remove everything except the weights of ``step``, at the end of a run."""
         for path in (*self.folder.glob(f"{_PREFIX}*"), *self.folder.glob(f"{_COPY}*")):
             if path != self.at(step):
                 shutil.rmtree(path, ignore_errors=True)
@@ -304,7 +304,7 @@ def remove_leftovers(folder: Path) -> None:
     """Remove incomplete checkpoints and models of a killed process, including those of folds; no process may be using the run.
 
     Args:
-        folder: run folder; it need not exist.
+        folder: run folder; it may not exist.
     """
     for training in {folder, *(found.parent for found in folder.glob(f"**/{_FOLDER}"))}:
         Checkpoints(training).newest()
@@ -317,7 +317,7 @@ def remove_leftovers(folder: Path) -> None:
 
 
 def _restore_renamed(folder: Path, pattern: str) -> None:
-    """Move folders back whose process was killed between the two renames of a replacement."""
+    """Restore folders whose process was killed between the two renames of a replacement."""
     for old in list(folder.glob(pattern)):
         if not (folder / old.name).exists():
             old.replace(folder / old.name)
@@ -325,10 +325,10 @@ def _restore_renamed(folder: Path, pattern: str) -> None:
 
 @contextlib.contextmanager
 def report_full_disk(what: str, folder: Path) -> Iterator[None]:
-    """Convert a full disk within this context to a readable error.
+    """Convert disk-full errors within this context to a readable error.
 
     Args:
-        folder: run or training folder; the message says whether it holds a checkpoint.
+        folder: folder of the run or member; the message says whether it contains a checkpoint.
 
     Raises:
         StudioError: the disk was full while ``what`` was written.

@@ -1,7 +1,7 @@
-"""Cross-validation of small data sets: every row held out once, then a final model on all rows.
+"""Cross-validation of small datasets: every row is held out once, then a final model is trained on all rows.
 
-Scores of folds are combined by means weighted by rows, and a bootstrap within folds. Similarities of different models are never ranked
-together, since their scales differ. Undefined scores and resamples (NaN) are ignored.
+Scores of folds are combined by means weighted by rows, and by a bootstrap within folds. Similarities of different models are never ranked
+together, because their scales differ. Undefined scores and resamples (NaN) are ignored.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ if TYPE_CHECKING:
     from ..data.examples import Examples
 
 _OWN_KEYS = ("rows", "interval", "gain_interval", "general", "notes", "confused")
-_MAX_UNDEFINED = 2 * MAX_UNDEFINED_SHARE  # a mean over folds with rows of their own tolerates more
+_MAX_UNDEFINED = 2 * MAX_UNDEFINED_SHARE  # a mean over folds with separate rows tolerates more
 
 
 @dataclass(frozen=True)
 class FoldScores:
-    """Scores of one fold, as an :class:`~sbert_studio.training.evaluator.Evaluator` returns them, with bootstrap scores.
+    """Scores of one fold as returned by an :class:`~sbert_studio.training.evaluator.Evaluator`, with bootstrap scores.
 
     Attributes:
         apart: number of clusters of rows that share a text; 0 if unknown.
@@ -65,7 +65,7 @@ def pool_folds(folds: Sequence[FoldScores], untuned: Sequence[np.ndarray | None]
     """Combine the scores of folds: ``{"metric", "task", "rows", "score", "by_fold", "interval", ...}``.
 
     Args:
-        folds: at least one with a defined score; ``by_fold`` has ``None`` for the others.
+        folds: at least one with a defined score; ``by_fold`` is ``None`` for the others.
         untuned: bootstrap scores of the base model in each fold, for ``gain_interval``.
     """
     every = [_fold_score(one) for one in folds]
@@ -106,11 +106,11 @@ def nested_score(candidates: Sequence[Sequence[float]], rows: Sequence[int]) -> 
 def nested_evaluation(
     tried: Sequence[Sequence[FoldScores]], untuned: Sequence[np.ndarray | None] = (), *, or_untuned: bool = True
 ) -> dict[str, Any]:
-    """Return scores and gain of a model selected among candidates, from rows that did not take part in the selection.
+    """Return scores and gain of a model selected among candidates, from rows that were not used for the selection.
 
-    Each fold uses the candidate that is best on the other folds. Without the base model among the candidates, the expected gain by chance
-    is subtracted if the 95 % interval of the gain includes zero. The lower end of the interval also covers that of the best candidate
-    with its selection inside the resampling (:func:`selected_model_gain`), since folds select on nearly the same rows.
+    Each fold uses the candidate that is best on the other folds. Without the base model among the candidates, the gain expected by chance
+    is subtracted if the 95 % interval of the gain includes zero. The lower end of the interval also covers that of the best candidate with
+    its selection inside the resampling (:func:`selected_model_gain`), because folds select on nearly the same rows.
 
     Args:
         tried: the k folds of each candidate, the base model first if it may be kept. Folds need a score of every candidate.
@@ -159,7 +159,7 @@ def _chance_gain(tried: Sequence[Sequence[FoldScores]], rows: Sequence[int]) -> 
         return 0.0
     gains = np.array(drawn, np.float64).reshape(len(tried), len(rows), -1)
     gains -= gains[0]
-    for fold in range(len(rows)):  # of one fold with any of another, as in the mean over the folds
+    for fold in range(len(rows)):  # any resample of one fold can be combined with any of another, as in the mean over the folds
         order = _order(gains[:, fold], fold)
         if not len(order):
             return 0.0
@@ -222,7 +222,7 @@ class MemberTrainer:
     """Trains the members of a run one after another, and reports the progress of the whole run.
 
     Args:
-        steps: planned steps of each training.
+        steps: planned steps of each member.
 
     Attributes:
         outcomes: outcomes so far.
@@ -272,13 +272,14 @@ def cross_validate(
     folder: Path,
     notes: RunNotes,
 ) -> TrainingOutcome:
-    """Evaluate by ``folds``, then train on all rows for the best share of the steps and keep the best blend.
+    """Evaluate on ``folds``, then train on all rows for the best share of the steps and keep the best blend.
 
-    Besides the scores of one training, ``after`` has ``folds``, ``by_fold`` (score of each fold), ``tried`` (number of candidates) and
-    ``nested`` (score with the choice for each fold made on the others, which is reported for a tuned model).
+    In addition to the scores of a single member, ``after`` has ``folds``, ``by_fold`` (score of each fold), ``tried`` (number of
+    candidates)
+    and ``nested`` (score with the choice for each fold made on the other folds, which is reported for a fine-tuned model).
 
     Raises:
-        StudioError: as :func:`~sbert_studio.training.trainer.train`.
+        StudioError: see :func:`~sbert_studio.training.trainer.train`.
     """
     identity = run_identity(spec, examples)
     if (ended := read_outcome(folder, identity, OUTCOME)) is not None:
@@ -295,7 +296,7 @@ class _CrossValidation:
         self.spec, self.folds, self.trainer, self.folder, self.emit = spec, folds, trainer, folder, trainer.emit
         self.blends = not blend_obstacle(spec)
         self.began = time.perf_counter()
-        self.earlier = 0.0  # seconds that the trainings had taken before the run was resumed
+        self.earlier = 0.0  # seconds spent on members before the run was resumed
 
     def execute(self, examples: Examples, identity: str, reasons: Sequence[str]) -> TrainingOutcome:
         self.emit(Phase("evaluating the base model"))
@@ -320,7 +321,7 @@ class _CrossValidation:
         for place, (fold, known) in enumerate(zip(self.folds, scores, strict=True)):
             given = Assignment(known, general=None, judges=True)
             if place == 0:
-                # One fold tells whether the general probe falls apart: the others learn from nearly the same rows.
+                # One fold is enough to detect a collapse of the general probe: the others train on nearly the same rows.
                 watched = {"general": general.untuned} if general is not None else {}
                 given = Assignment({**known, **watched}, general=general, judges=True, notes=RunNotes(tuple(reasons)))
             outcome = self._train(fold, self._place(fold), given)
@@ -375,7 +376,7 @@ class _CrossValidation:
                 marks = [marks[0], early] if len(marks) > 1 else [early]
                 kept = early
         nested = nested_evaluation(tried if self.blends else tried[1:], untuned, or_untuned=self.blends)
-        if self.blends and nested["score"] <= before["score"]:  # better on the rows that chose it, and on no others
+        if self.blends and nested["score"] <= before["score"]:  # better only on the rows it was selected on
             kept, share = marks[0], 1.0
         reported = {name: nested[name] for name in ("nested", "tried")} if kept["strength"] == 0 else nested
         return {**kept, **reported, "strengths": [mark_summary(mark) for mark in marks], "folds": len(self.folds)}, share
@@ -397,7 +398,7 @@ class _CrossValidation:
         adapter: Path | None = None,
         question: Mapping[str, Any] = MappingProxyType({}),
     ) -> TrainingOutcome:
-        # Loading and evaluating between the trainings count as well.
+        # Also count loading and evaluation between members.
         seconds = self.earlier + time.perf_counter() - self.began
         outcome = TrainingOutcome(status, self.folder / "model", adapter, before, dict(after), 0, 0.0, 0.0, dict(question))
         return replace(outcome.with_totals(self.trainer.outcomes), seconds=seconds)

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from ..data.examples import Examples
 
 _STEPS = 5
-_MOST_STEPS, _SECONDS = 40, 2.0  # where steps are short, more of them are taken
+_MOST_STEPS, _SECONDS = 40, 2.0  # if steps are short, more of them are taken
 _EVALUATED_ROWS = 256  # held-out rows
-_PROBED = 126  # pairs of the general probe that a model of one language reads
+_PROBED = 126  # pairs of the general probe for a model with one language
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class Estimate:
         seconds: total time including evaluations.
         peak_bytes: peak memory of the device (GPU) or of this process.
         pairs_per_second: rows per second.
-        steps: steps of all trainings of the run.
-        folds: number of folds, each a training of its own; 0 for a single split.
+        steps: steps of all members of the run.
+        folds: number of folds, each a separate member; 0 for a single split.
     """
 
     seconds: float
@@ -52,7 +52,7 @@ class Estimate:
     folds: int = 0
 
     def __add__(self, other: Estimate) -> Estimate:
-        """Of one stage and the one after it; the rate is that of the latter."""
+        """Add the cost of the following stage; the rate is that of the latter."""
         seconds, steps = self.seconds + other.seconds, self.steps + other.steps
         return Estimate(seconds, max(self.peak_bytes, other.peak_bytes), other.pairs_per_second, steps, other.folds)
 
@@ -63,13 +63,13 @@ class Estimate:
 def estimate_run(spec: TrainSpec, examples: Examples, *, encoder: Trainable, dev: Examples | None = None) -> Estimate:
     """Take a few steps and evaluate a few rows as the run does, and extrapolate; takes a few seconds.
 
-    Of several seeds or folds one is tried. A first stage is estimated separately with its own spec and examples.
+    Of several seeds or folds, only one is tried. A first stage is estimated separately with its own spec and examples.
 
     Args:
         encoder: a fresh copy of the model, which is modified.
 
     Raises:
-        StudioError: as :func:`~sbert_studio.training.trainer.train`.
+        StudioError: see :func:`~sbert_studio.training.trainer.train`.
     """
     spec = resolve_loss(spec, examples)
     times = spec.seeds * max(1, spec.folds)
@@ -83,11 +83,13 @@ def estimate_run(spec: TrainSpec, examples: Examples, *, encoder: Trainable, dev
     with PeakMemory(processes.device) as memory:
         seconds_a_row, seconds_a_judged_row = _measure(spec, train_rows, held, encoder, processes)
     weights = sum(parameter.numel() for parameter in encoder.parameters() if parameter.requires_grad)
-    # A checkpoint, weights and both of Adam's moments in float32, is put together in memory before it is written; the untuned weights stay.
+    # A checkpoint (weights and both of Adam's moments in float32) is assembled in memory before it is written; the base weights stay in
+    # memory.
     peak = memory.bytes + (0 if processes.device.type == "cuda" else 4 * 4 * weights)
     schedule = _schedule(spec, train_rows, processes)
     steps = schedule.steps
-    # Untuned, at each evaluation, and the blends; everyday pairs as often, and once more for each mark of a model that folds have judged.
+    # Evaluations of the base model, during training, and of the blends; the general probe as often, plus once per mark of a cross-validated
+    # model.
     often = len(schedule.evaluations) + 4
     judged = 0 if held is None else (len(held) + _PROBED) * often
     rows = len(train_rows)
@@ -106,7 +108,7 @@ def _schedule(spec: TrainSpec, train_rows: Examples, processes: Processes) -> Sc
 
 def _measure(spec: TrainSpec, train_rows: Examples, held: Examples | None, encoder: Trainable, processes: Processes) -> tuple[float, float]:
     loss_fn = prepare(spec, encoder, train_rows, processes)
-    # A sample of rows is enough to be tokenized: of a million, that alone would take minutes.
+    # Tokenize only a sample of rows: for a million rows, tokenization alone would take minutes.
     places = np.random.default_rng(spec.seed).permutation(len(train_rows))[: 64 * spec.batch_size]
     rows = encoder.training_rows(train_rows.take(places))
     parts = TrainingParts(spec, encoder, loss_fn, rows, None, processes, Path(), lambda event: None)
@@ -116,7 +118,7 @@ def _measure(spec: TrainSpec, train_rows: Examples, held: Examples | None, encod
     optimiser = parts.create_optimizer(_MOST_STEPS + 1)
     lengths = rows.lengths
     batches = sorted(build_sampler(loss_fn, rows, spec, processes.count).batches(0), key=lambda batch: float(lengths[batch].mean()))
-    # The middle of each fifth: the very shortest and longest rows would count for more than they are.
+    # The middle of each fifth: the very shortest and longest rows would be overrepresented.
     tried = [batches[place] for place in ((np.arange(_STEPS) + 0.5) / _STEPS * len(batches)).astype(int)]
 
     def step(number: int, batch: np.ndarray) -> float:
@@ -127,7 +129,7 @@ def _measure(spec: TrainSpec, train_rows: Examples, held: Examples | None, encod
 
     unpack = pack_batches(encoder.backbone) if processes.device.type == "cpu" else lambda: None
     try:
-        step(0, np.argsort(lengths, kind="stable")[-spec.batch_size :])  # the longest rows warm up, and show the peak
+        step(0, np.argsort(lengths, kind="stable")[-spec.batch_size :])  # the longest rows serve as warm-up and show the peak
         took: list[float] = []
         while len(took) < _MOST_STEPS and sum(took) < _SECONDS:
             took += [step(len(took) + place + 1, batch) for place, batch in enumerate(tried)]
@@ -139,10 +141,10 @@ def _measure(spec: TrainSpec, train_rows: Examples, held: Examples | None, encod
 
 def _evaluation_seconds(encoder: Trainable, held: Examples, train_rows: Examples, seed: int) -> float:
     sample = held.take(np.random.default_rng(seed).permutation(len(held))[:_EVALUATED_ROWS])
-    Evaluator(sample.take(np.arange(min(8, len(sample)))))(encoder)  # warms up
+    Evaluator(sample.take(np.arange(min(8, len(sample)))))(encoder)  # warm-up
     judge = Evaluator(sample)
     judge(encoder)
-    # Texts with a category are laid beside those that were train_rows, which are encoded too.
+    # Texts with a category are compared with the training rows, which are encoded too.
     known = Evaluator(held, train_rows=train_rows).known
     return judge.seconds / len(sample) * (1 if known is None else 1 + len(known) / len(held))
 
@@ -153,7 +155,8 @@ _EVERY = 0.005  # seconds
 class PeakMemory:
     """Peak memory within a ``with`` block, in ``bytes``.
 
-    On a GPU PyTorch's own peak. On a CPU the resident memory sampled every 5 ms, since ``ru_maxrss`` covers the whole life of the process.
+    On a GPU, PyTorch's own peak. On a CPU, the resident memory sampled every 5 ms, because ``ru_maxrss`` covers the whole life of the
+    process.
     """
 
     def __init__(self, device: torch.device) -> None:

@@ -1,4 +1,4 @@
-"""Validation during training: held-out rows, candidates among which a run selects, and general quality on everyday language."""
+"""Validation during training: held-out rows, candidates that a run selects from, and general quality on everyday language."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Candidates:
         self._models[name] = ScoredModel(float("nan") if score is None else float(score), drawn)
 
     def load(self, scores: Mapping[str, float] | None, resampled: Mapping[str, Tensor]) -> None:
-        """Restore the candidates of a checkpoint; ``None`` if it does not store its evaluations."""
+        """Restore the candidates of a checkpoint; ``None`` means that it does not store its evaluations."""
         self.complete = scores is not None
         self._models.clear()
         for name, score in (scores or {}).items():
@@ -70,9 +70,9 @@ class Candidates:
         """Return the scores of the selected candidate, with ``gain_interval`` corrected for the selection.
 
         Args:
-            scores: scores of the candidate; without a gain interval none is added.
+            scores: scores of the candidate; without a gain interval, none is added.
             untuned: bootstrap scores of the base model.
-            besides: number of further models that might have been selected, such as the base model.
+            besides: number of additional models that might have been selected, such as the base model.
 
         Returns:
             ``scores`` with the interval and ``chosen_among``, the number of models; unchanged if not all candidates are known.
@@ -93,7 +93,7 @@ UNTUNED = "untuned.npy"
 
 @dataclass(frozen=True)
 class EvaluationLog:
-    """Files ``marks/<name>.json`` and ``.npy`` of a training: scores, and bootstrap scores.
+    """Files ``marks/<name>.json`` and ``.npy`` of a member: scores, and bootstrap scores.
 
     Names are ``step-<n>`` for the weights after n steps, and ``strength-<s>`` for a blend of the final ones.
     """
@@ -142,7 +142,7 @@ _MIN_PER_LABEL = 2
 
 
 class Evaluator:
-    """Evaluate a model on held-out rows, in float32 and without dropout.
+    """Evaluates a model on held-out rows, in float32 and without dropout.
 
     Args:
         dev: held-out rows.
@@ -203,12 +203,12 @@ class Evaluator:
 
 
 def stratify_option(spec: TrainSpec) -> bool | None:
-    """Return ``spec.stratify`` for the split; ``None`` lets the kind of examples decide."""
+    """Return ``spec.stratify`` for the split; ``None`` means that the kind of examples decides."""
     return {"auto": None, "yes": True, "no": False}[spec.stratify]
 
 
 def uninformative_reason(held: Examples) -> str:
-    """Return the reason why no model can be evaluated on these rows; empty if one can."""
+    """Return the reason why models cannot be evaluated on these rows; empty if they can."""
     if not has_single_target(held):
         return ""
     assert held.targets is not None
@@ -217,7 +217,7 @@ def uninformative_reason(held: Examples) -> str:
 
 
 def weak_validation_warning(held: Examples | None) -> str:
-    """Return a warning if the held-out rows are too few, overall or of one of two labels, to tell a gain from chance; else empty."""
+    """Return a warning if the held-out rows are too few, overall or of one of two labels, to distinguish a gain from chance; else empty."""
     if held is not None and len(held) < MIN_CLUSTERS:
         return _("{held_out_rows}: too few to tell a gain from chance", held_out_rows=count(len(held), "held-out row"))
     rarer = rarer_label(held) if held is not None and held.ordered else None
@@ -246,10 +246,10 @@ def hold_out(spec: TrainSpec, examples: Examples, dev: Examples | None) -> tuple
     """Return training rows and held-out rows: ``dev``, or a part of ``examples`` that shares no text with the rest.
 
     Returns:
-        Both parts, and the reason why there are no held-out rows if there are none (all may have the same score or label).
+        Both parts, and the reason if there are no held-out rows (for example, if all have the same score or label).
 
     Raises:
-        StudioError: a split by group is requested, and there are no groups.
+        StudioError: a split by group is requested, but there are no groups.
     """
     if dev is not None and len(dev) and dev.kind in SCORED_KINDS:
         why = uninformative_reason(dev)
@@ -271,9 +271,9 @@ def hold_out(spec: TrainSpec, examples: Examples, dev: Examples | None) -> tuple
 
 
 PAIRS = ASSETS / "probe" / "general.csv"
-# Correlation from which on the base model knows a language, and the least for the one that it knows best.
+# Minimum correlation for a language to count as supported, and minimum for the best language.
 _KNOWN, _LEAST = 0.6, 0.2
-_MODELS = 32  # base models whose similarities are cached, some kilobytes each
+_MODELS = 32  # base models whose similarities are cached, a few kilobytes each
 _LOCK = Lock()
 _CACHE: dict[tuple[str, str, Path], Sequence[np.ndarray]] = {}
 
@@ -290,7 +290,7 @@ class _ProbeLanguage:
 
 
 class GeneralProbe:
-    """Correlation of a model on everyday pairs, in the languages the base model knows.
+    """Correlation of a model on everyday pairs, in the languages that the base model supports.
 
     Attributes:
         untuned: ``{"score", "rows", "interval", "languages": {code: score}}`` of the base model: mean Spearman's ρ over languages with
@@ -303,7 +303,7 @@ class GeneralProbe:
 
     @classmethod
     def build(cls, encoder: Trainable) -> GeneralProbe | None:
-        """Create the probe for a base model; ``None`` for a cross-encoder with a new head, or if the model knows none of the languages."""
+        """Create the probe for a base model; ``None`` for a cross-encoder with a new head, or if it supports none of the languages."""
         if encoder.has_untrained_scores or not PAIRS.is_file():
             return None
         found = list(zip(_load_pairs(), _base_similarities(encoder), strict=True))
@@ -318,7 +318,7 @@ class GeneralProbe:
 
     def _summarize(self, scored: Sequence[np.ndarray]) -> tuple[dict[str, Any], np.ndarray]:
         scores = {part.language: spearman(found, part.scores) for part, found in zip(self._parts, scored, strict=True)}
-        # Languages have pairs of their own, so that their resamples may be combined in any order.
+        # Languages have separate pairs, so their resamples may be combined in any order.
         resampled = np.mean([bootstrap_spearman(found, part.scores) for part, found in zip(self._parts, scored, strict=True)], axis=0)
         found = {
             "score": float(np.mean(list(scores.values()))),
@@ -333,7 +333,7 @@ def _base_similarities(encoder: Trainable) -> Sequence[np.ndarray]:
     model = getattr(encoder, "fingerprint", None)
     if model is None:
         return [part.scored(encoder) for part in _load_pairs()]
-    # A run may replace the prompts of a model whose weights are the same.
+    # A run may change a model's prompts without changing its weights.
     key = (model, encoder.prompt_for_role("symmetric") if isinstance(encoder, Encoder) else "", PAIRS)
     if (found := _CACHE.get(key)) is None:
         found = [part.scored(encoder) for part in _load_pairs()]

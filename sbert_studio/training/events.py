@@ -1,4 +1,4 @@
-"""Events of a run, plain data for database, page and terminal; examples tracked by them, and training throughput."""
+"""Events of a run, as plain data for storage, page and terminal; tracked examples; and training throughput."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Started:
 
     Attributes:
         steps: number of optimizer steps.
-        rows, dev_rows: training rows and held-out rows.
+        rows, dev_rows: number of training rows and of held-out rows.
         step: steps already taken, for resumed runs.
-        run_step, run_steps: the same over all trainings of the run.
+        run_step, run_steps: the same over all members of the run.
         reasons: reasons for the settings.
     """
 
@@ -53,9 +53,10 @@ class Step:
     Attributes:
         step: from 1 to ``steps``.
         epoch: fractional epochs completed.
-        pairs_per_second: recent rows per second; seconds_left: remaining time of the run, including evaluations.
+        pairs_per_second: recent rows per second.
+        seconds_left: remaining time of the run, including evaluations.
         grad_norm: gradient norm before clipping.
-        run_step, run_steps: steps taken and in total over all trainings of the run.
+        run_step, run_steps: steps taken and in total over all members of the run.
     """
 
     step: int
@@ -88,7 +89,8 @@ class Pinned:
     Attributes:
         step: steps taken; 0 is the initial model.
         similarities: similarity of each pair.
-        order: indices of the texts ranked for the query, nearest first; ``nearest`` holds the similarities of the first few.
+        order: indices of the texts ranked for the query, nearest first.
+        nearest: similarities of the first few texts.
         kept: True for the final model.
     """
 
@@ -121,14 +123,14 @@ class Notice:
 
 @dataclass(frozen=True)
 class Phase:
-    """The current activity outside of steps, until the next step, part, phase or end."""
+    """The current activity outside of steps, until the next step, member, phase or end."""
 
     title: str
 
 
 @dataclass(frozen=True)
 class Part:
-    """One of several trainings of a run (first stage, seed, fold) begins; step counts restart.
+    """A member of a run (first stage, seed, fold) begins; step counts restart.
 
     Attributes:
         number: from 1 to ``of``.
@@ -142,7 +144,7 @@ class Part:
 
 @dataclass(frozen=True)
 class PartEnded:
-    """The training announced by :class:`Part` ended; ``before`` and ``after`` as in :class:`Ended`."""
+    """The member announced by :class:`Part` ended; ``before`` and ``after`` as in :class:`Ended`."""
 
     number: int
     of: int
@@ -153,7 +155,7 @@ class PartEnded:
 
 @dataclass(frozen=True)
 class Ended:
-    """End of a run. ``before`` and ``after``: ``{"metric", "score", "step", **scores}``, empty without held-out rows."""
+    """The run ended. ``before`` and ``after``: ``{"metric", "score", "step", **scores}``, empty without held-out rows."""
 
     steps: int
     seconds: float
@@ -177,7 +179,7 @@ class Stopped(Ended):
 class Asks(Ended):
     """An alarm stopped the run with a ``question`` (JSON of :class:`~sbert_studio.data.questions.Question`).
 
-    There is no model yet; with an answer the run is resumed or restarted.
+    There is no model yet; the run is resumed or restarted once the question is answered.
     """
 
     question: Mapping[str, Any] = field(default_factory=dict)
@@ -207,7 +209,7 @@ def from_json(values: Mapping[str, Any]) -> Event:
     """Read an event written by :func:`to_json`, ignoring unknown fields.
 
     Raises:
-        KeyError: unknown type.
+        KeyError: the type is unknown.
     """
     kind: Callable[..., Event] = _TYPES[values["type"]]
     values = rename_settings(values) if kind is Started else values
@@ -217,7 +219,7 @@ def from_json(values: Mapping[str, Any]) -> Event:
 
 
 FORMER_NAMES = {"loss": "objective", "loss_params": "objective_params"}
-"""Settings under the names of the first version, which stay part of a run's identity."""
+"""Setting names of the first version, which remain part of a run's identity."""
 _CURRENT_NAMES = {former: name for name, former in FORMER_NAMES.items()}
 
 
@@ -243,7 +245,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-_RECENT = 50  # steps over which the shown rate is taken
+_RECENT = 50  # number of steps over which the displayed rate is averaged
 _SHOWN_EVERY = 0.2  # seconds
 
 
@@ -291,8 +293,8 @@ class Throughput:
 
 
 MAX_PAIRS, MAX_CHARACTERS, NEAREST = 5, 1_000, 5
-"""Tracked pairs, characters of a tracked text, and nearest texts whose similarities are reported."""
-_MAX_TEXTS = 512  # encoding them takes a second or two on two busy cores, at every evaluation of every fold
+"""Maximum number of tracked pairs, maximum characters of a tracked text, and number of nearest texts with reported similarities."""
+_MAX_TEXTS = 512  # encoding them takes one or two seconds on two busy cores, at every evaluation of every fold
 
 
 @dataclass(frozen=True)
@@ -302,7 +304,8 @@ class TrackedExamples:
     Attributes:
         pairs: at most :data:`MAX_PAIRS` pairs.
         query: a query ranked against the texts ``among``; empty for none.
-        among: distinct texts of the file; ``of`` is the number of distinct texts in the file.
+        among: distinct texts of the file.
+        of: number of distinct texts in the file.
     """
 
     pairs: tuple[tuple[str, str], ...] = ()
@@ -312,7 +315,7 @@ class TrackedExamples:
 
     @classmethod
     def parse(cls, pairs: Sequence[tuple[str, str]], query: str) -> TrackedExamples | None:
-        """Create from user input, skipping blank pairs; ``None`` if everything is blank.
+        """Create from user input, skipping blank pairs; ``None`` if all input is blank.
 
         Raises:
             StudioError: one text of a pair is blank, a text is too long, or there are too many pairs.
@@ -345,7 +348,7 @@ class TrackedExamples:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> TrackedExamples | None:
-        """Read :meth:`to_json`; ``None`` if empty or damaged."""
+        """Read the result of :meth:`to_json`; ``None`` if empty or damaged."""
         try:
             pairs = tuple((str(left), str(right)) for left, right in values.get("pairs") or ())
             found = cls(pairs, str(values.get("query") or ""), tuple(map(str, values.get("among") or ())), int(values.get("of") or 0))

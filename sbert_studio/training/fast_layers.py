@@ -23,7 +23,7 @@ _CPUINFO = Path("/proc/cpuinfo")
 class OneDNNLinear(nn.Linear):
     """Linear layer that uses oneDNN for float32 products on a CPU, forward and backward.
 
-    A layer is converted by changing its class only, so that weights, names and hooks stay.
+    A layer is converted only by changing its class, so that weights, names and hooks are preserved.
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -53,9 +53,9 @@ def restore_linear(network: nn.Module) -> None:
 
 @functools.cache
 def onednn_is_faster() -> bool:
-    """Return True if oneDNN is faster than MKL here; decided by the processor model, not by timing.
+    """Return True if oneDNN is faster than MKL on this machine.
 
-    So that resumed runs compute the same.
+    Decided by the CPU model, not by timing, so that resumed runs compute the same result.
     """
     both = torch.backends.mkl.is_available() and torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
     return both and torch.cpu._is_avx512_supported() and hasattr(torch.ops.mkldnn, "_linear_pointwise") and not _is_intel()
@@ -106,7 +106,7 @@ _STEPS = 1 << 16
 class FastDropout(nn.Dropout):
     """Dropout with a mask from 16 random bits per element, instead of slow Bernoulli draws on a CPU (about 14 ns each).
 
-    The bits derive from one number of torch's generator, so that torch's random state determines the mask.
+    The bits are derived from a single number of torch's generator, so that torch's random state determines the mask.
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -134,7 +134,7 @@ def speed_up_backbone(backbone: nn.Module) -> None:
 class RowGradient:
     """Gradient of an embedding in a persistent buffer: only the rows of a batch are written, and cleared afterwards.
 
-    A dense gradient of 30,522 words would be allocated, zeroed and summed at each step.
+    A dense gradient for 30,522 words would have to be allocated, zeroed and summed at each step.
     """
 
     def __init__(self, parameter: nn.Parameter) -> None:
@@ -153,10 +153,10 @@ class RowGradient:
 
 
 _NAME = "sbert_studio_packed"
-# Architectures whose tokens meet in the attention only, and whose positions can be given.
+# Architectures whose tokens interact only in attention, and whose positions can be passed explicitly.
 _PACKABLE = ("bert", "roberta", "xlm-roberta")
-_GROUP_ROWS = 8  # rows at least, so that a group's own overhead stays small
-_GROUP_RATIO = 0.6  # of a group's longest: where its padding begins to cost more than another group
+_GROUP_ROWS = 8  # minimum number of rows, so that the overhead per group stays small
+_GROUP_RATIO = 0.6  # minimum length relative to a group's longest row; below it, padding costs more than another group
 
 
 @dataclass(frozen=True)
@@ -280,7 +280,7 @@ def pack_batches(backbone: nn.Module) -> Callable[[], None]:
         mask = options.get("attention_mask")
         if not module.training or mask is None:
             return arguments, options
-        ids = arguments[0] if arguments else options["input_ids"]  # a model with a head gives them by place
+        ids = arguments[0] if arguments else options["input_ids"]  # a model with a head passes them by position
         packing = BatchPacking.from_mask(mask)
         offset = 0 if config.model_type == "bert" else int(config.pad_token_id) + 1
         by_token = {"input_ids": ids, "position_ids": mask.cumsum(dim=1) - 1 + offset}
@@ -292,7 +292,7 @@ def pack_batches(backbone: nn.Module) -> Callable[[], None]:
     def after(module: Any, arguments: tuple[Any, ...], options: dict[str, Any], output: Any) -> Any:
         if "packing" in options:
             output.last_hidden_state = options["packing"].unpack(output.last_hidden_state[0])
-            if getattr(output, "pooler_output", None) is not None:  # what it pooled was the first token of all
+            if getattr(output, "pooler_output", None) is not None:  # it pooled the first token of the whole batch
                 output.pooler_output = module.pooler(output.last_hidden_state)
         return output
 

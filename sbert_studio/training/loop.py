@@ -28,8 +28,8 @@ from .steps import GradientSteps, TrainingParts
 
 _MAX_BAD_STEPS = 5
 _SECONDS_BETWEEN = 90.0
-_MIN_INTERVAL_RATIO = 30  # time between two checkpoints over the time of writing one
-_SEEDS_DIFFER = 0.003  # held-out scores of two seeds differ about as much
+_MIN_INTERVAL_RATIO = 30  # minimum ratio of the time between two checkpoints to the time for writing one
+_SEEDS_DIFFER = 0.003  # typical difference between the held-out scores of two seeds
 _CHOICE_UNKNOWN = (
     "an earlier version began this training and did not keep the resampled scores of its evaluations: "
     "the interval of the gain leaves out that the checkpoint was chosen by the same rows"
@@ -44,10 +44,10 @@ class _QueuedStep:
 
 
 class TrainingLoop:
-    """Runs the remaining steps of a training.
+    """Runs the remaining training steps.
 
     Args:
-        parts: components of the training.
+        parts: components of the training run.
         schedule: batches of each step.
         precision: precision of the forward pass.
         state: initial state, or that of the checkpoint.
@@ -102,7 +102,7 @@ class TrainingLoop:
             self._restore(self._parts.checkpoints.at(self.state.best), weights_only=True)
 
     def release(self) -> None:
-        """Free optimizer moments and running means, which only steps need."""
+        """Free optimizer moments and running means, which are needed for steps only."""
         del self._optimiser, self._soup, self._steps
         trim_heap()
 
@@ -159,7 +159,7 @@ class TrainingLoop:
         if not (due or marked):
             return False
         self._settle()
-        trim_heap()  # of the batches: what comes now needs room of its own
+        trim_heap()  # free the memory of batches for evaluation and checkpoints
         if marked:
             self._parts.show_pins(self.state.step)
         judged = self._judge is not None and marked
@@ -296,7 +296,7 @@ def initial_state(checkpoints: Checkpoints, identity: str, micro_batch: int, res
     """Return the state of the newest checkpoint, or a new one.
 
     Raises:
-        StudioError: the checkpoint is of another spec or other examples.
+        StudioError: the checkpoint belongs to another spec or other examples.
     """
     path = checkpoints.newest() if resume else None
     if path is None:

@@ -1,4 +1,4 @@
-"""Plan the trainings of a run (stages, seeds, folds), and report the progress of all of them."""
+"""Members of a run: one training run for each stage, seed and fold, and the overall progress."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
     from ..models.trainable import Trainable
 
 Load = Callable[[TrainSpec, "Examples", Path | None], "Trainable"]
-"""Return a fresh copy of the spec's model for these examples; of the model in a folder instead, if one is given."""
+"""Returns a fresh copy of the spec's model for these examples, or of the model in a folder, if one is given."""
 PARTS, OUTCOME = "parts", "course.json"
-"""Folder of a run's trainings, and file of their common outcome."""
+"""Folder of a run's members, and file of their combined outcome."""
 MIN_ROWS = 20
-"""Rows below which a run is not cross-validated by default."""
+"""Minimum number of rows for cross-validation by default."""
 _FEW_ROWS = 1_000  # with more rows a single split is informative enough
-_FEW_LABELLED_TEXTS = 2_500  # right or wrong tells less of a row than a score does
-_MAX_FOLD_SHARE = 0.6  # if most rows are connected by shared texts, one fold would train on next to nothing
+_FEW_LABELLED_TEXTS = 2_500  # binary outcomes are less informative per row than scores
+_MAX_FOLD_SHARE = 0.6  # if most rows are connected by shared texts, one fold would have almost no training rows
 _NAMED_GROUPS = 3
 
 
 @dataclass(frozen=True)
 class Member:
-    """One of several trainings.
+    """One of several training runs that make up a run.
 
     Attributes:
         title: such as "seed 13, fold 2 of 10".
@@ -60,13 +60,14 @@ class Member:
 
 
 def plan_members(spec: TrainSpec, examples: Examples, dev: Examples | None) -> list[Member]:
-    """Return the trainings of ``spec``: one for each seed and fold.
+    """Return the members of ``spec``: one for each seed and fold.
 
-    Seeds share their held-out rows; with folds each seed splits the rows anew. With groups (``by_group``), each fold is evaluated on unseen
-    groups.
+    Seeds share their held-out rows; with folds, each seed splits the rows differently. With groups (``by_group``), each fold is evaluated
+    on
+    unseen groups.
 
     Raises:
-        StudioError: there is no evaluation, or the rows do not allow that many folds.
+        StudioError: there is no evaluation, or there are not enough rows for this number of folds.
     """
     alone = spec.replace(folds=0, seeds=1)
     if spec.folds:
@@ -103,10 +104,10 @@ def plan_folds(spec: TrainSpec, examples: Examples, dev: Examples | None, folder
     """Return the folds of a cross-validated run; empty if a single split is used.
 
     Args:
-        folder: run folder; a run started by an earlier version continues as it began.
+        folder: run folder; a run started by an earlier version keeps its plan.
 
     Raises:
-        StudioError: folds were requested and are impossible.
+        StudioError: folds were requested but are impossible.
     """
     asked = spec.judge == "folds"
     if dev is not None or spec.folds or spec.seeds > 1 or spec.first or spec.judge == "split" or not spec.dev_fraction:
@@ -137,7 +138,7 @@ def _separable_folds(spec: TrainSpec, examples: Examples) -> list[Member]:
         for number in range(usual, 1, -1):
             try:
                 found = plan_members(spec.replace(folds=number, judge="auto"), examples, None)
-            except StudioError as error:  # there are fewer sets of rows that share no text
+            except StudioError as error:  # there are fewer groups of rows without shared texts
                 refused = error
                 continue
             held = [member.held for member in found if member.held is not None]
@@ -155,15 +156,15 @@ def _started_with_split(folder: Path) -> bool:
 
 
 def default_fold_count(rows: int) -> int:
-    """Return the default number of folds: more for fewer rows, with at least enough rows in each to be informative."""
+    """Return the default number of folds: more for fewer rows, but with enough rows in each to be informative."""
     most = 5 if rows <= 150 else 4 if rows <= 350 else 3
     return most if rows < 2 * MIN_CLUSTERS else min(most, rows // MIN_CLUSTERS)
 
 
 def summarize_scores(scores: Sequence[Mapping[str, Any]], best: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return the scores of a single training, or ``{"metric", "task", "rows", "score": mean, "sd", "each"}`` of several.
+    """Return the scores of a single member, or ``{"metric", "task", "rows", "score": mean, "sd", "each"}`` of several.
 
-    Trainings without evaluation are ignored. ``sd`` is the sample standard deviation (n − 1).
+    Members without evaluation are ignored. ``sd`` is the sample standard deviation (n − 1).
 
     Args:
         best: scores of the kept model, added to the mean.
@@ -178,20 +179,20 @@ def summarize_scores(scores: Sequence[Mapping[str, Any]], best: Mapping[str, Any
 
 
 def planned_steps(spec: TrainSpec, train_rows: Examples) -> int:
-    """Estimate the steps of a training before its batches are made."""
+    """Estimate the number of steps before the batches are created."""
     spec = resolve_loss(spec, train_rows)
     sampler = LengthGroupedSampler(np.ones(len(train_rows), np.int64), spec.batch_size, spec.seed)
     return Schedule.plan(sampler, spec.epochs, spec.evaluations_per_epoch, spec.soup).steps
 
 
 class OverallProgress:
-    """Forward the events of all trainings of a run with total steps and time left.
+    """Forwards the events of all members of a run with total steps and remaining time.
 
-    The reported progress never decreases: if a training takes more steps than planned, later ones are assumed to as well.
+    The reported progress never decreases: if a member takes more steps than planned, later ones are assumed to do so too.
 
     Args:
         emit: receives the events.
-        planned: planned steps of each training.
+        planned: planned steps of each member.
         clock: monotonic seconds.
     """
 
@@ -200,7 +201,7 @@ class OverallProgress:
         self._planned = [float(steps) for steps in planned]
         self._place, self._from, self._started = 0, 0, False
         self._began = clock()
-        self._seconds, self._taken = 0.0, 0  # of the trainings that are over, where they were carried out here
+        self._seconds, self._taken = 0.0, 0  # time and steps of finished members, if they ran in this process
         self._share = 0.0
 
     def __call__(self, event: Event) -> None:
@@ -214,7 +215,7 @@ class OverallProgress:
         elif isinstance(event, Step):
             done = self._done(event.step)
             event = replace(event, run_step=done, run_steps=self._all(done), seconds_left=self._left(event))
-        elif isinstance(event, PartEnded) and self._started:  # one that had ended before a resume tells nothing of the pace
+        elif isinstance(event, PartEnded) and self._started:  # a member that ended before a resume says nothing about the speed
             self._seconds += self._clock() - self._began
             self._taken += round(self._planned[self._place]) - self._from
         self._emit(event)

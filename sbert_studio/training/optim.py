@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from .fast_layers import RowGradient
 from .spec import TrainSpec
 
-_MIN_ROWS = 1_024  # rows, by which the copy grows
+_MIN_ROWS = 1_024  # rows added to the copy at a time
 
 
 class SparseRowAdamW:
@@ -34,7 +34,7 @@ class SparseRowAdamW:
 
     def reset(self) -> None:
         self._rows = self._touched = torch.empty(0, dtype=torch.int64)
-        self._place = torch.full((len(self._table),), -1, dtype=torch.int64)  # of each row in the copy
+        self._place = torch.full((len(self._table),), -1, dtype=torch.int64)  # position of each row in the copy
         self._make(_MIN_ROWS, {})
 
     def fill(self, gradient: Tensor) -> Tensor:
@@ -66,7 +66,7 @@ class SparseRowAdamW:
         return {"rows": self._rows, **{key: value[:count] if value.ndim else value for key, value in state.items()}} if state else {}
 
     def load(self, tensors: Mapping[str, Tensor]) -> None:
-        """Restore the state of :meth:`tensors` or of a whole table; the table already has its weights."""
+        """Restore the state of :meth:`tensors` or of a whole table; the table already contains its weights."""
         if (rows := tensors.get("rows")) is None:
             rows = tensors["exp_avg_sq"].any(dim=1).nonzero()[:, 0]
             tensors = {key: value[rows] if value.ndim else value for key, value in tensors.items()}
@@ -114,8 +114,8 @@ def _extend(values: Tensor, capacity: int) -> Tensor:
     return found
 
 
-_LARGE_TABLE = 4_096  # rows of a table of which most batches read few
-_DENSE_SHARE = 0.5  # of its rows, beyond which all of them are stepped at once in less time
+_LARGE_TABLE = 4_096  # minimum number of rows of a table that is updated sparsely
+_DENSE_SHARE = 0.5  # share of used rows beyond which a dense update is faster
 
 
 class Optimizer:
@@ -124,9 +124,10 @@ class Optimizer:
     Args:
         named: trainable parameters by unique name.
         spec: learning rate, warm-up, decay and clipping.
-        ends: steps after which each round ends, over which the learning rate rises and falls.
-        tables: names of tables of which a step reads few rows, without decay; on a CPU only used rows are updated. Other large tables with
-            sparse gradients are handled likewise until most rows were used.
+        ends: steps after which each round ends; the learning rate rises and falls once per round.
+        tables: names of embedding tables of which each step uses only a few rows, without decay; on a CPU, only used rows are updated.
+            Other
+            large tables with sparse gradients are handled in the same way until most rows were used.
     """
 
     def __init__(self, named: dict[str, nn.Parameter], spec: TrainSpec, ends: int | Sequence[int], tables: Collection[str] = ()) -> None:
@@ -157,10 +158,11 @@ class Optimizer:
         return self._highest * (steps - step) / max(1, steps - warmup)
 
     def step(self, step: int, loss: Tensor) -> Tensor:
-        """Update the parameters from their gradients, then clear these.
+        """Update the parameters from their gradients, then clear the gradients.
 
-        Nothing changes if the loss or the gradient is not finite: the fused kernel checks a flag on the device, so that no value is
-        copied to the host.
+        Nothing changes if the loss or the gradient is not finite: the fused kernel checks a flag on the device, so that no value is copied
+        to
+        the host.
 
         Returns:
             The gradient norm before clipping, a scalar on the device.
@@ -179,7 +181,7 @@ class Optimizer:
             parameter.grad = None
         for rows in self._by_rows.values():
             rows.clear()
-        for seen in self._seen.values():  # on a CPU, where the flag can be looked at
+        for seen in self._seen.values():  # on a CPU, where reading the flag is cheap
             seen.write_back(0.0 if bool(bad) else rate)
         self._widen()
         return norm
@@ -218,7 +220,7 @@ class Optimizer:
     def tensors(self) -> dict[str, Tensor]:
         """Return the state of every parameter: ``<name>/exp_avg``, ``<name>/exp_avg_sq``, ``<name>/step``.
 
-        For tables also ``<name>/rows``.
+        Tables also have ``<name>/rows``.
         """
         return {f"{name}/{key}": value for name in self.named for key, value in self._state(name).items()}
 
@@ -243,6 +245,6 @@ class Optimizer:
     def _make_dense(self, name: str, state: dict[str, Tensor]) -> None:
         if self._whole is not None:
             parameter = self.named[name]
-            # The step counts of a fused optimizer lie where its parameters lie.
+            # A fused optimizer keeps its step counts on the device of the parameters.
             whole = dense_state(state, len(parameter)) if parameter.ndim else state
             self._whole.state[parameter] = {key: value.to(parameter.device) for key, value in whole.items()}

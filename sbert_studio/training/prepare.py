@@ -1,4 +1,4 @@
-"""Build the model and loss that a training starts from."""
+"""Preparation of the initial model and the loss of a training run."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def create_model(catalog: Catalog, spec: TrainSpec, examples: Examples, source: 
         encoder = catalog.load_trainable_cross_encoder(name, head=head, labels=loss_fn.dim, seed=spec.seed, allow_folders=folders)
         encoder.configure_head(loss_fn.dim, sigmoid=loss_fn.applies_sigmoid, class_names=examples.labels)
     elif spec.architecture == "poly":
-        resolve_loss(spec, examples)  # refuses what it does not learn from before anything is loaded
+        resolve_loss(spec, examples)  # rejects unsupported examples before anything is loaded
         encoder = catalog.load_trainable_poly_encoder(name, codes=spec.codes, seed=spec.seed, allow_folders=folders)
         override_prompts(encoder.encoder, spec.prompt)
     else:
@@ -57,10 +57,10 @@ def create_model(catalog: Catalog, spec: TrainSpec, examples: Examples, source: 
 
 
 def require_no_prompt(spec: TrainSpec) -> None:
-    """Refuse a prompt for a cross-encoder.
+    """Reject a prompt for a cross-encoder.
 
     Raises:
-        StudioError: a prompt was chosen.
+        StudioError: a prompt was specified.
     """
     if spec.prompt:
         raise StudioError("a cross-encoder takes no prompts", "leave the prompt out, or choose another architecture")
@@ -83,19 +83,19 @@ def fit_head(spec: TrainSpec, loss_fn: Loss, encoder: Trainable, examples: Examp
     targets = None if some.targets is None else torch.from_numpy(some.targets).to(encoder.device)
     loss_fn.initialize_head(columns, targets)
     with torch.no_grad():
-        processes.average([parameter.data for parameter in loss_fn.parameters()])  # the same in every process, to the bit
+        processes.average([parameter.data for parameter in loss_fn.parameters()])  # bit-identical in every process
     return True
 
 
-# What attention modules call their own dropout where it is not a module.
+# Names of dropout attributes in attention modules without a dropout module.
 _DROPOUT_NAMES = ("dropout", "attention_dropout", "dropout_prob")
-# The settings by which a recurrent network, and a projection, are the ones that an earlier stage has put on the model.
+# If these settings are equal, the recurrent network and the projection of an earlier stage are reused.
 _NETWORK = ("recurrent", "hidden", "bidirectional")
 _PROJECTION = (*_NETWORK, "pooling", "projection", "activation")
 
 
 def prepare(spec: TrainSpec, encoder: Trainable, examples: Examples, processes: Processes, *, earlier: TrainSpec | None = None) -> Loss:
-    """Modify ``encoder`` as ``spec`` says and create the loss; both in training mode, new weights drawn from the seed.
+    """Configure ``encoder`` according to ``spec`` and create the loss; both in training mode, with new weights drawn from the seed.
 
     Args:
         earlier: see :func:`apply_architecture`.
@@ -109,7 +109,7 @@ def prepare(spec: TrainSpec, encoder: Trainable, examples: Examples, processes: 
         _set_dropout(encoder.adaptable, spec.dropout)
     add_adapter(spec, encoder)
     if spec.gradient_checkpointing:
-        # After the adapter: peft would otherwise ask for the gradient of the frozen embeddings, which only reentrant checkpoints need.
+        # After the adapter: otherwise, peft would require gradients for the frozen embeddings, which only reentrant checkpoints need.
         encoder.adaptable.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
     loss_fn = _build_loss(spec, encoder, examples)
     if not any(item.requires_grad for item in (*encoder.parameters(), *loss_fn.parameters())):
@@ -127,7 +127,7 @@ def apply_architecture(spec: TrainSpec, encoder: Trainable, earlier: TrainSpec |
     """Apply length, recurrent layers, pooling and projection of ``spec`` to the encoder.
 
     Args:
-        earlier: spec of the stage that the encoder comes from; settings equal in both are already applied and tuned.
+        earlier: spec of the stage that produced the encoder; settings equal in both are already applied and trained.
     """
 
     def new(names: Sequence[str]) -> bool:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class ClassBalancedSampler:
     """Batches with several rows of each class (P × K sampling, Hermans et al. 2017, section 2).
 
-    Batches are a function of seed and epoch. Each epoch splits every class anew into groups of ``together`` rows, spread evenly over the
-    epoch; small classes give smaller groups, and a single remaining row joins the previous group. Rows are not sorted by length, which
+    Batches are a function of seed and epoch. In each epoch, every class is split into new groups of ``together`` rows, spread evenly over
+    the epoch; small classes give smaller groups, and a single remaining row joins the previous group. Rows are not sorted by length, which
     would group the same rows in every epoch.
 
     Attributes:
@@ -80,8 +80,8 @@ def _cut_groups(rows: np.ndarray, size: int) -> list[np.ndarray]:
     return np.split(rows, ends)
 
 
-# Rows are sorted by length within a window of this many batches: long enough that a batch holds hardly any padding,
-# short enough that each epoch mixes anew which rows meet.
+# Rows are sorted by length within a window of this many batches: long enough that batches have hardly any padding, short enough that each
+# epoch combines different rows.
 _WINDOW = 64
 
 
@@ -90,10 +90,10 @@ class LengthGroupedSampler:
     """Batches of rows of similar length, in random order (smart batching).
 
     Attributes:
-        lengths: (n,) tokens of each row's longest text.
+        lengths: (n,) number of tokens of each row's longest text.
         batch_size: rows per batch.
         seed: random seed; batches are a function of seed and epoch.
-        distinct: (columns, n) text ids; no batch contains a text twice. ``None`` if that does not matter.
+        distinct: (columns, n) text ids; no batch contains a text twice. ``None`` if duplicates are allowed.
         smallest: a last batch with fewer rows is merged into the previous one.
     """
 
@@ -132,7 +132,7 @@ class LengthGroupedSampler:
 
     def _fill(self, windows: Iterable[np.ndarray], ids: np.ndarray) -> list[np.ndarray]:
         batches: list[list[int]] = []
-        after = np.zeros(int(ids.max(initial=-1)) + 1, np.int64).tolist()  # text → the batch after the last that holds it
+        after = np.zeros(int(ids.max(initial=-1)) + 1, np.int64).tolist()  # text → the batch after the last one that contains it
         first = 0
         for window in windows:
             for row, texts in zip(window.tolist(), ids[:, window].T.tolist(), strict=True):
@@ -160,11 +160,11 @@ class BatchSampler(Protocol):
 
 
 MIN_CLASS_BATCH = 4
-"""Two texts of each of two categories: in a smaller batch nothing is beside a text that it could be told from."""
+"""Minimum batch size with classes: two texts of each of two categories; smaller batches lack positives or negatives."""
 
 
 def require_two_classes(batch_size: int) -> None:
-    """Refuse a batch size too small for two classes.
+    """Reject a batch size too small for two classes.
 
     Raises:
         StudioError: the batch is too small.
@@ -183,10 +183,11 @@ def require_two_classes(batch_size: int) -> None:
 
 
 def build_sampler(loss_fn: Loss, rows: TrainingRows, spec: TrainSpec, processes: int = 1) -> BatchSampler:
-    """Create the sampler of a loss: class-balanced for losses on siblings, else length-grouped (texts once per batch for in-batch losses).
+    """Create the sampler of a loss: class-balanced if the loss needs classes in a batch, else length-grouped.
 
-    Losses that rank the scores of a batch use rows of all lengths: short and long texts come from different sources, and pairs that never
-    share a batch are never ranked.
+    For in-batch losses, a text occurs at most once per batch. Losses that rank the scores of a batch use rows of all lengths: short and
+    long
+    texts come from different sources, and pairs that never share a batch are never ranked.
 
     Args:
         processes: number of processes that share each batch; none may be empty.
@@ -211,7 +212,7 @@ class Schedule:
         evaluations: numbers of steps after which to evaluate, including the last.
         epochs: fractional epochs of all rounds.
         each: fractional epochs of one round.
-        ends: number of steps at the end of each round, over which the learning rate rises and falls.
+        ends: number of steps at the end of each round; the learning rate rises and falls once per round.
     """
 
     sampler: BatchSampler
@@ -225,7 +226,7 @@ class Schedule:
     def plan(cls, sampler: BatchSampler, epochs: float, evaluations_per_epoch: int, rounds: int = 1) -> Schedule:
         """Plan ``rounds`` times ``epochs`` passes over the rows.
 
-        Later rounds are evaluated at their ends only, since they cannot be better before.
+        Later rounds are evaluated only at their end, because they cannot be better before.
         """
         starts, evaluations, ends = [0], set[int](), list[int]()
         passes = math.ceil(epochs)
@@ -243,7 +244,7 @@ class Schedule:
     def until(self, share: float) -> Schedule:
         """Return the first ``share`` (0 to 1) of the steps with unchanged learning rates; later rounds are kept whole.
 
-        Partial later rounds would have no mean of rounds.
+        Partial later rounds could not be averaged.
         """
         if share >= 1:
             return self

@@ -1,4 +1,4 @@
-"""Everything that determines a training run, as plain data, and the default loss for each kind of examples."""
+"""Training specification: all settings that determine a run, as plain data, and the default loss for each kind of examples."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from ..data.schema.roles import Kind
 
 SMALL = 1_000
-"""Rows up to which a set counts as small."""
+"""Maximum number of rows of a small dataset."""
 SHAPE = (
     *("architecture", "head", "recurrent", "hidden", "bidirectional", "learn_words", "pooling", "projection", "activation", "codes"),
     "prompt",
 )
-"""Settings of the model's architecture: chosen for a run, they hold for its first stage as well."""
+"""Settings of the model's architecture; they also apply to the first stage of a run."""
 _FREE = ("loss_params", "first")
 
 
@@ -44,13 +44,13 @@ def setting(
 
 
 class TrainSpec(BaseModel):
-    """Settings of one run. The same spec and examples give the same model, bit-identical on a CPU.
+    """Settings of a run. The same spec and examples give the same model, bit-identical on a CPU.
 
-    0 or an empty text, where the help says so, keep the model's own setting. ``loss_params`` holds the settings of the loss; ``first``
-    holds the spec of a first stage on other examples (such as NLI before scored pairs).
+    Where the help says so, 0 or an empty text keeps the model's own setting. ``loss_params`` are the settings of the loss; ``first`` is the
+    spec of a first stage on other examples (such as NLI before scored pairs).
 
     Raises:
-        StudioError: a value has the wrong type, is out of bounds or not a choice.
+        StudioError: a value has the wrong type, is out of bounds, or is not an allowed choice.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -169,7 +169,7 @@ class TrainSpec(BaseModel):
     @classmethod
     @cache
     def settings(cls) -> list[Field]:
-        """Return the fields that a form or the command line can set: all but ``loss_params`` and ``first``."""
+        """Return the fields that a form or the command line can set: all except ``loss_params`` and ``first``."""
         found = []
         for name, item in cls.model_fields.items():
             extra: Any = item.json_schema_extra
@@ -185,10 +185,10 @@ class TrainSpec(BaseModel):
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> TrainSpec:
-        """Read :meth:`to_json`; absent or null values take their default.
+        """Read the result of :meth:`to_json`; absent or null values take their default.
 
         Raises:
-            StudioError: an unknown name, or an invalid value.
+            StudioError: a name is unknown, or a value is invalid.
         """
         values = rename_settings(values)
         for name in values:
@@ -213,7 +213,7 @@ def _parse_widths(matryoshka: str) -> tuple[int, ...]:
 
 
 def default_loss(kind: Kind, labels: Sequence[str] = (), rows: int = SMALL + 1, ordered: bool = True, architecture: str = "siamese") -> str:
-    """Return the default loss for a kind of examples, their class names, number and order, and an architecture.
+    """Return the default loss, given a kind of examples, their class names, number and order, and an architecture.
 
     Raises:
         StudioError: the architecture does not support such examples.
@@ -270,7 +270,7 @@ def require_learnable(spec: TrainSpec, kind: Kind) -> None:
 
 
 def resolve_loss(spec: TrainSpec, examples: Examples) -> TrainSpec:
-    """Return ``spec`` with the default loss in place of ``auto``.
+    """Return ``spec`` with ``auto`` replaced by the default loss.
 
     Raises:
         StudioError: the architecture does not support such examples.

@@ -1,4 +1,4 @@
-"""Gradient of a batch, computed by one or several processes."""
+"""Gradient computation for a batch, in one or more processes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .spec import TrainSpec
 class Processes:
     """This process and its peers, launched by ``accelerate launch`` or ``torchrun``; usually a single process.
 
-    Each process holds the whole model and takes its share of each batch; gradients are averaged before each step, so that weights stay
+    Each process has the whole model and computes its share of each batch; gradients are averaged before each step, so that weights stay
     equal.
 
     Args:
@@ -39,9 +39,9 @@ class Processes:
         from accelerate import Accelerator
 
         try:
-            # On a CPU, torchrun's processes are only seen as companions when told so.
+            # On a CPU, accelerate recognizes torchrun's processes as peers only if told so.
             self._accelerator: Any = Accelerator(cpu=device.type == "cpu")
-        except ValueError:  # accelerate's state is the process's: an earlier run here was on another device
+        except ValueError:  # accelerate's state is global to the process: an earlier run used another device
             self._accelerator = Accelerator()
         self.count = int(self._accelerator.num_processes)
         self.rank = int(self._accelerator.process_index)
@@ -61,7 +61,7 @@ class Processes:
         self._accelerator.wait_for_everyone()
 
     def average(self, gradients: Sequence[Tensor]) -> None:
-        """Replace each gradient by its mean over the processes in one collective call."""
+        """Replace each gradient with its mean over the processes in one collective call."""
         if self.count == 1 or not gradients:
             return
         flat = torch.cat([gradient.reshape(-1) for gradient in gradients])
@@ -82,14 +82,14 @@ class Processes:
 
 @dataclass(frozen=True)
 class TrainingParts:
-    """Components of a training.
+    """Components of a training run.
 
     Attributes:
         encoder, loss_fn: model and loss in training mode, from :func:`~sbert_studio.training.prepare.prepare`.
         rows: training rows.
-        judge: evaluator of the held-out rows; without one the last weights are kept.
+        judge: evaluator of the held-out rows; without one, the last weights are kept.
         general: probe of general quality.
-        marks: evaluation log of an evaluation-only training.
+        marks: evaluation log of an evaluation-only member.
         pins: tracked examples.
         processes: participating processes.
         folder: run folder.
@@ -136,7 +136,7 @@ class TrainingParts:
         }
 
     def create_optimizer(self, ends: int | Sequence[int]) -> Optimizer:
-        """Return the optimizer of all trainable parameters; ``ends`` as for :class:`Optimizer`."""
+        """Return the optimizer of all trainable parameters; ``ends`` as in :class:`Optimizer`."""
         return Optimizer(self.named(), self.spec, ends, [f"encoder.{name}" for name in self.encoder.sparse_parameters])
 
 
@@ -144,7 +144,7 @@ class GradientSteps:
     """Computes the gradient of a batch for encoder and loss.
 
     Args:
-        parts: components of the training.
+        parts: components of the training run.
         precision: ``float32`` or ``bfloat16`` (autocast; weights stay float32).
         micro_batch: rows in memory at once; reduced if memory runs out.
     """
@@ -187,7 +187,7 @@ class GradientSteps:
     def _gradients(self, batch: np.ndarray) -> Tensor:
         processes, loss_fn = self._processes, self._loss_fn
         mine = batch[processes.rank :: processes.count]
-        # Gradients are averaged over processes: a mean over fewer rows than the others' must count for less.
+        # Gradients are averaged over processes, so a mean over fewer rows needs a smaller weight.
         share = 1.0 if loss_fn.whole_batch else len(mine) * processes.count / len(batch)
         parts = [mine[start : start + self.micro_batch] for start in range(0, len(mine), self.micro_batch)]
         if len(parts) > 1 and loss_fn.whole_batch:
@@ -222,5 +222,5 @@ class GradientSteps:
 
     def _seed_step(self, step: int) -> None:
         seed = int(np.random.SeedSequence((self._seed, step, self._processes.rank)).generate_state(1, np.uint64)[0])
-        # Where everything is on the CPU, its generator alone: to seed those of other devices costs half a millisecond of stack traces.
+        # If everything is on the CPU, seed only its generator: seeding those of other devices takes half a millisecond for stack traces.
         (torch.default_generator if self._processes.device.type == "cpu" else torch).manual_seed(seed)

@@ -1,4 +1,4 @@
-"""Fine-tune a model on examples."""
+"""Trainer: fine-tunes a model on examples."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _LATER_SETTINGS = (
 
 @dataclass(frozen=True)
 class RunNotes:
-    """Contents of a run's report besides its training: reasons for its settings, and tracked examples, scored at every evaluation."""
+    """Contents of a run's report besides training: reasons for its settings, and tracked examples, scored at every evaluation."""
 
     reasons: tuple[str, ...] = ()
     pins: TrackedExamples | None = None
@@ -53,18 +53,18 @@ class RunNotes:
 
 @dataclass(frozen=True)
 class Assignment:
-    """Context of a training, which may be one of several in a run.
+    """Context of a training run, which may be one of several members of a run.
 
     Attributes:
         untuned: scores of the base model if already evaluated; alarms before the first step are then skipped.
-        earlier: spec of the stage that ``encoder`` comes from; its changes to the model are not repeated.
+        earlier: spec of the stage that produced ``encoder``; its changes to the model are not repeated.
         weights: base weights by name, if ``encoder`` comes from an earlier stage.
-        general: probe of the base model, built from ``encoder`` by default; ``None`` does not measure general quality.
-        judges: True for an evaluation-only training, which logs every evaluation (:class:`.evaluator.EvaluationLog`) and leaves no model.
+        general: probe of the base model, built from ``encoder`` by default; ``None`` disables the measurement of general quality.
+        judges: True for an evaluation-only member, which logs every evaluation (:class:`.evaluator.EvaluationLog`) and leaves no model.
         verdict: final ``before`` and ``after`` scores determined elsewhere; ``after`` has the ``strength`` to keep.
         blends: True if a blend with the base weights may be kept.
         share: share of the steps to take, 0 to 1.
-        notes: reported with the training.
+        notes: reported with the run.
     """
 
     untuned: Mapping[str, Any] = field(default_factory=dict)
@@ -91,7 +91,7 @@ class TrainingOutcome:
             ``strengths: [{"strength", "score", "general"}]``.
         steps: optimizer steps taken.
         seconds: total time including evaluations.
-        pairs_per_second: rows per second over the steps alone.
+        pairs_per_second: rows per second, during steps only.
         question: question of an alarm as JSON; else empty.
     """
 
@@ -109,7 +109,7 @@ class TrainingOutcome:
         return {**asdict(self), "model": str(self.model), "adapter": None if self.adapter is None else str(self.adapter)}
 
     def with_totals(self, outcomes: Sequence[TrainingOutcome]) -> TrainingOutcome:
-        """Return a copy with the steps, time and rate of several trainings."""
+        """Return a copy with the steps, time and rate of several members."""
         seconds = sum(outcome.seconds for outcome in outcomes)
         rows = sum(outcome.pairs_per_second * outcome.seconds for outcome in outcomes)
         steps = sum(outcome.steps for outcome in outcomes)
@@ -142,12 +142,12 @@ def train(
         encoder: a fresh copy of ``spec.model``, which becomes the best model.
         folder: run folder; receives ``model/``, ``adapter/`` and ``checkpoints/``.
         dev: held-out rows; otherwise a part of the examples is held out.
-        resume: continue from the newest checkpoint to bit-identical weights, or start if there is none. Otherwise earlier results in
+        resume: continue from the newest checkpoint with bit-identical results, or start if there is none. Otherwise, earlier results in
             ``folder`` are removed.
-        assignment: context of a training that is one of several.
+        assignment: context of a member of a run.
 
     Raises:
-        StudioError: an error the user can fix; written checkpoints are intact.
+        StudioError: an error the user can fix; checkpoints already written stay intact.
     """
     spec, assignment = resolve_loss(spec, examples), assignment or Assignment()
     train_rows, held, unjudged = hold_out(spec, examples, dev)
@@ -288,7 +288,7 @@ def _end(outcome: TrainingOutcome, emit: Callable[[Event], None], processes: Pro
 
 
 def read_outcome(folder: Path, identity: str, name: str = _OUTCOME, *, model: bool = True) -> TrainingOutcome | None:
-    """Return the outcome of a finished run; ``None`` if there is none, or it is of other settings.
+    """Return the outcome of a finished run; ``None`` if there is none, or if it was produced with other settings.
 
     Args:
         model: require a complete model folder.
@@ -307,9 +307,10 @@ def read_outcome(folder: Path, identity: str, name: str = _OUTCOME, *, model: bo
 
 
 def run_identity(spec: TrainSpec, *examples: Examples | None) -> str:
-    """Return 32 hex digits that identify the spec and the rows.
+    """Return a digest of the spec and the rows, 32 hex digits.
 
-    Ignores checkpoint frequency and alarm answers. Settings of later versions are left out at their default, so that older runs resume.
+    Ignores checkpoint frequency and answers to alarms. Settings of later versions are ignored at their default, so that older runs can be
+    resumed.
     """
     decides = {name: value for name, value in _without_defaults(spec.to_json()).items() if name not in _IGNORED}
     decides["first"] = _without_defaults(spec.first)

@@ -1,4 +1,4 @@
-"""Run all trainings of a run: stages, seeds and folds."""
+"""Execution of all members of a run: stages, seeds and folds."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _FIRST = "first"
 FIRST = "first stage"
-"""Title of the training on other rows."""
+"""Title of the stage on other rows."""
 
 
 def run_trials(
@@ -45,17 +45,17 @@ def run_trials(
     first: Examples | None = None,
     notes: RunNotes | None = None,
 ) -> TrainingOutcome:
-    """Run all trainings of ``spec``, from their checkpoints if there are any; see :func:`~sbert_studio.training.trainer.train`.
+    """Train all members of ``spec``, resuming from their checkpoints if any; see :func:`~sbert_studio.training.trainer.train`.
 
-    With several seeds or folds, scores are means with standard deviation (``score``, ``sd``, ``each``), and the model with the largest
+    With several seeds or folds, scores are means with standard deviations (``score``, ``sd``, ``each``), and the model with the largest
     gain is kept.
 
     Args:
-        load: returns a fresh encoder for each training.
-        first: examples of the first stage, if ``spec.first`` is set; rows that contain a held-out text are left out.
+        load: returns a fresh encoder for each member.
+        first: examples of the first stage, if ``spec.first`` is set; rows that contain a held-out text are skipped.
 
     Raises:
-        StudioError: as ``train``; or folds, groups or held-out rows are impossible.
+        StudioError: see ``train``; or folds, groups or held-out rows are impossible.
     """
     notes = notes or RunNotes()
     if dev is not None and (known := int(find_leaks(examples, dev).sum())):
@@ -111,7 +111,7 @@ def _check_alarm_first(spec: TrainSpec, examples: Examples, dev: Examples | None
     except StudioError:
         if not cross:
             raise
-        return None  # it is a cross-encoder already
+        return None  # it is already a cross-encoder
     if encoder.has_untrained_scores:
         return None
     return check_below_chance(encoder, [looked_at], [Evaluator(looked_at)(encoder)])
@@ -156,7 +156,7 @@ class _Trials:
         held = None if member.held is None or uninformative_reason(member.held) else member.held
         scores = {} if held is None else Evaluator(held, folder, train_rows=member.train_rows)(untuned, untuned=True)
         scores |= {"general": general.untuned} if general is not None and scores else {}
-        densify_embeddings(untuned)  # as the model that the first stage has saved
+        densify_embeddings(untuned)  # like the model saved by the first stage
         weights = {} if blend_obstacle(member.spec) else dict(untuned.named_parameters())
         return Assignment(scores, TrainSpec.from_json(member.spec.first), weights or None, general)
 
@@ -167,7 +167,7 @@ class _Trials:
         outcome = TrainingOutcome(
             taken[-1].status,
             self.folder / "model",
-            # After a first stage the adapter's base is a model that nobody else has.
+            # After a first stage, the adapter's base model is not available elsewhere.
             self.folder / "adapter" if best.adapter is not None and not has_first_stage else None,
             summarize_scores([outcome.before for outcome in evaluated]),
             summarize_scores([outcome.after for outcome in evaluated], best=best.after),
@@ -189,7 +189,7 @@ class _Trials:
             if target is not None and source is not None:
                 with atomic_folder(target) as part:
                     shutil.copytree(source, part, dirs_exist_ok=True)
-        # The tuned weights are kept, so that another strength can be set later.
+        # Keep the fine-tuned weights, so that another strength can be set later.
         if outcome.status == "finished" and (kept := best.model.parent / "checkpoints").is_dir():
             shutil.rmtree(self.folder / "checkpoints", ignore_errors=True)
             shutil.copytree(kept, self.folder / "checkpoints")

@@ -1,4 +1,4 @@
-"""Export formats of a run. Every module of this folder is imported, so that a new format is one new file."""
+"""Export formats of a run. All modules of this folder are imported, so a new format is a new file."""
 
 import importlib
 import pkgutil

@@ -1,4 +1,4 @@
-"""The contract of exports: files of a finished run in one zip, written completely or not at all; the same run gives the same bytes."""
+"""Base class of exports: the files of a finished run in one zip, written atomically; the same run gives the same bytes."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from ...registry import Registry
 from ...workspace import atomic_file, file_name
 from ..run import Run
 
-_EPOCH = (2020, 1, 1, 0, 0, 0)  # of all entries, so that the same run gives the same bytes
+_EPOCH = (2020, 1, 1, 0, 0, 0)  # time of all entries, so that the same run gives the same bytes
 _TEMPLATES = Path(__file__).parents[1] / "templates"
 
 
 class Export(ABC):
-    """One export format.
+    """An export format.
 
     Attributes:
         name: set by the registry.
-        help: one phrase on what the zip contains.
+        help: one phrase on the contents of the zip.
     """
 
     name: ClassVar[str]
@@ -31,10 +31,10 @@ class Export(ABC):
 
     @abstractmethod
     def members(self, run: Run, folder: Path) -> Iterator[tuple[str, Path | str]]:
-        """Yield the name within the zip and the content of each file. The files of ``folder``, the run's, were checked before.
+        """Yield the name within the zip and the content of each file. The files in the run's ``folder`` were verified before.
 
         Raises:
-            StudioError: the run lacks what is to be exported.
+            StudioError: the run lacks the data to export.
         """
 
 
@@ -42,14 +42,14 @@ EXPORTS: Registry[Export] = Registry("export")
 
 
 def folder_members(folder: Path, name: str) -> Iterator[tuple[str, Path | str]]:
-    """Yield every file below the folder ``name`` of a run, by its path from ``folder``."""
+    """Yield every file inside the folder ``name`` of a run, with its path relative to ``folder``."""
     for path in sorted((folder / name).rglob("*")):
         if path.is_file():
             yield path.relative_to(folder).as_posix(), path
 
 
 def write_zip(export: Export, run: Run, folder: Path, target: Path) -> None:
-    """Write the zip of a run that has a model, completely or not at all. It contains one folder, and no path of this machine.
+    """Write the zip of a run with a model, atomically. It contains one folder, and no paths of this machine.
 
     Raises:
         StudioError: the run has no model yet, its files are damaged, or ``target`` cannot be written.

@@ -1,4 +1,4 @@
-"""Exports of a run: its model, its LoRA adapter, or everything that another person needs to use and verify it."""
+"""Exports of a run: its model, its LoRA adapter, or a bundle with everything needed to use and verify it."""
 
 from __future__ import annotations
 
@@ -20,16 +20,19 @@ from ..run import Run
 from .base import EXPORTS, Export, folder_members, render
 
 _PARTS = {"data": "", "dev": "Held-out file: ", "first": "First stage: "}
-# Chosen by the advisor from the rows: written out, so that another version cannot choose otherwise.
+# Chosen automatically from the rows: written explicitly, because another version might choose differently.
 _ADVISED = ("loss", "method", "epochs", "batch_size", "learning_rate", "seed", "evaluations_per_epoch", "max_length")
 
 
 @EXPORTS.register("all")
 class BundleExport(Export):
-    """``model/`` (LoRA merged), ``adapter/`` of a LoRA run, ``spec.json``, ``scores.json``, ``data.json`` (names, sizes and SHA-256 of
-    the files, not the files), the held-out rows as ``held_out.jsonl`` and as a CSV without live formulas, the model card as
-    ``README.md``, and ``verify.py`` unless the model opens here only. A run that was evaluated in folds has neither held-out rows nor
-    ``verify.py``: its model was trained on every row, and the models that gave the scores are gone.
+    """Bundle with everything needed to use and verify the model of a run.
+
+    Contents: ``model/`` (LoRA merged), ``adapter/`` for LoRA, ``spec.json``, ``scores.json``, ``data.json`` (names, sizes and SHA-256 of
+    the
+    data files, not the files themselves), the held-out rows as ``held_out.jsonl`` and as a CSV without live formulas, the model card as
+    ``README.md``, and ``verify.py`` unless only SBERT Studio can load the model. A cross-validated run has neither held-out rows nor
+    ``verify.py``: its model was trained on every row, and the models of the folds are not kept.
     """
 
     help = "the model, the adapter, the settings, the scores, the held-out rows, the card, and verify.py"
@@ -58,7 +61,7 @@ class BundleExport(Export):
 
 @EXPORTS.register("model")
 class ModelExport(Export):
-    """The folder that sentence-transformers opens, a LoRA merged into it, with its card."""
+    """The model as a sentence-transformers folder with its card; LoRA is merged."""
 
     help = "the model's folder alone, as sentence-transformers opens it"
 
@@ -68,7 +71,7 @@ class ModelExport(Export):
 
 @EXPORTS.register("adapter")
 class AdapterExport(Export):
-    """The adapter of a LoRA run, as peft opens it."""
+    """The adapter of a LoRA run, as a peft folder."""
 
     help = "the LoRA adapter alone, a few megabytes"
 
@@ -79,10 +82,10 @@ class AdapterExport(Export):
 
 
 def verify_script(spec: TrainSpec, model: Path) -> str | None:
-    """Return the script that recomputes the scores of a run, whose model is in the folder ``model``, with sentence-transformers alone.
+    """Return a script that recomputes the scores of a run, whose model is in the folder ``model``, with sentence-transformers only.
 
-    ``None`` if sentence-transformers cannot open the model, such as one with an MLP head or a GRU, or computes other token vectors than
-    a poly-encoder attends over.
+    ``None`` if sentence-transformers cannot load the model, such as one with an MLP head or a GRU, or computes other token vectors than
+    those that a poly-encoder attends over.
     """
     if spec.architecture == "siamese":
         return render("verify_siamese.py.j2") if is_sentence_transformers_folder(model) else None
@@ -98,7 +101,7 @@ def _card_section(files: RunFiles, run: Run, has_script: bool) -> str:
         "card_section.md.j2",
         rows=[escape_markdown(line) for line in _row_lines(files)],
         files=[(escape_markdown(entry["name"]), entry["sha256"]) for entry in files.source().values()],
-        command=_train_command(files).replace("\n", " ").replace("`", ""),  # cannot end the block of code
+        command=_train_command(files).replace("\n", " ").replace("`", ""),  # must not end the code block
         has_script=has_script,
         has_rows=(files.folder / HELD_OUT).is_file(),
         has_folds=bool(run.after.get("folds")),
@@ -133,12 +136,12 @@ def _dump(value: Any) -> str:
 
 
 def _portable_name(model: str) -> str:
-    """Return a model's name without the folders of this machine."""
+    """Return the name of a model without folders of this machine."""
     return Path(model).name if Path(model).is_absolute() or model.startswith((".", "~")) else model
 
 
 def _train_command(files: RunFiles) -> str:
-    """Return the ``sbert-studio train`` command that repeats a run, as one line for a shell in the folder of its files."""
+    """Return the ``sbert-studio train`` command that repeats a run, as one shell line for the folder of its files."""
     spec, source = files.spec(), files.source()
     words = ["sbert-studio", "train", source["data"]["name"]]
     words += [word for part in ("dev", "first") if part in source for word in (f"--{part}", source[part]["name"])]
@@ -149,7 +152,7 @@ def _train_command(files: RunFiles) -> str:
     words += [] if "header" not in read else ["--header" if read["header"] else "--no-header"]
     words += [*(["--as-read"] if files.plan().get("as_read") else []), "--model", _portable_name(spec.model)]
     settings = _settings(spec.to_json())
-    if spec.first:  # with those settings that it would otherwise inherit from the run
+    if spec.first:  # including the settings that it would otherwise inherit from the run
         inherited = {name: spec.first[name] for name in SHAPE if spec.first[name] != getattr(spec, name)}
         settings |= {f"first.{name}": value for name, value in (_settings(spec.first) | inherited).items()}
     if "first" in source:
@@ -171,7 +174,7 @@ def _column_settings(roles: Roles) -> dict[str, str]:
 
 
 def _settings(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings that differ from the defaults, those of the loss included; the model has an option of its own."""
+    """Return the settings that differ from the defaults, including those of the loss; the model has a separate option."""
     defaults = {item.name: item.default for item in TrainSpec.settings() if item.name != "model"}
     found = {name: spec[name] for name, default in defaults.items() if name in spec and (name in _ADVISED or spec[name] != default)}
     return {**found, **spec.get("loss_params", {})}
