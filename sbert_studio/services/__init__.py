@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    # Studio is imported lazily: the command line prints its help without NumPy.
+    # Import Studio lazily, so that the command line can print its help without NumPy.
     if name == "Studio":
         from .studio import Studio
 

@@ -1,4 +1,4 @@
-"""Read, check, fix and convert files."""
+"""Data service: read, check, fix and convert files."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
     from ..data.doctor.diagnosis import Diagnosis
 
-NO_MODEL = "none"  # check a file without a model
+NO_MODEL = "none"  # model name for checking a file without a model
 _LANGUAGE_COLUMNS = 3
 
 
 class DataService(Service):
-    """Read files into tables and corpora; diagnose, fix and convert them."""
+    """Reads files into tables and corpora; diagnoses, fixes and converts them."""
 
     def __init__(self, resources: Resources, languages: LanguageService) -> None:
         super().__init__(resources)
@@ -50,10 +50,10 @@ class DataService(Service):
         progress: Progress | None = None,
         overrides: Roles | SchemaOverrides | None = None,
     ) -> Table:
-        """Read a file, a public dataset, or a folder holding one known benchmark. A table is returned unchanged.
+        """Read a file, a public dataset, or a folder with one known benchmark. A table is returned unchanged.
 
         Args:
-            overrides: the file's encoding, delimiter and header, as far as the user set them.
+            overrides: the file's encoding, delimiter and header, if set by the user.
         """
         if not isinstance(path, str | Path):
             return path
@@ -70,7 +70,7 @@ class DataService(Service):
         try:
             return read_table(path, name=name, progress=progress, max_bytes=max_bytes, **options)
         except StudioError:
-            # A file of bare sentences or scores may be half of a benchmark.
+            # A file with only sentences or only scores may be half of a benchmark.
             if (table := self._read_benchmark_file(path)) is None:
                 raise
             return table
@@ -106,15 +106,15 @@ class DataService(Service):
     def read_corpus(
         self, path: str | Path | Table, column: str | None = None, name: str | None = None, progress: Progress | None = None
     ) -> Corpus:
-        """Read a column of texts (by default the one that looks most like text) with the other columns as fields."""
+        """Read a column of texts (by default the most text-like one), with the other columns as fields."""
         return corpus_from_table(self.read_table(path, name, progress), column)
 
     def read_texts(self, path: str | Path | Table, column: str | None = None) -> FileTexts:
-        """Read a column of texts without the other columns, for files with very many rows."""
+        """Read a column of texts without the other columns, for files with millions of rows."""
         return texts_of_table(self.read_table(path), column)
 
     def read_cached_corpus(self, path: Path, column: str | None = None) -> Corpus:
-        """Read a corpus that is requested repeatedly, as API callers do; it is read again only if the file changes."""
+        """Read a corpus that is requested repeatedly, for example by API callers; it is read again only if the file changes."""
         path = existing_file(path, full_path=self._resources.allow_folders)
         state = path.stat()
         key = (str(path), state.st_size, state.st_mtime_ns, column)
@@ -138,9 +138,9 @@ class DataService(Service):
 
         Args:
             overrides: columns set by the user; the rest is detected.
-            model: the model to be fine-tuned, which counts tokens and compares texts; with ``none``, or one that cannot be loaded
+            model: the model to be fine-tuned, which counts tokens and compares texts; with ``none``, or a model that cannot be loaded
                 (reported as a finding), only names and values are checked.
-            progress: called with the rows checked.
+            progress: called with the number of rows checked.
         """
         table, dev_table = self.read_table(path, overrides=overrides), None if dev is None else self.read_table(dev)
         name, load_error = self._loadable(model or self.settings.default_model)
@@ -205,9 +205,9 @@ class DataService(Service):
         return found.with_finding("info", note) if note else found
 
     def _similarity_evidence(self, table: Table, model: str, encoder: Encoder | None) -> tuple[SimilarityFunction, str]:
-        """Return the similarity used as evidence of column meaning, and a note if it is not the model's own.
+        """Return the similarity used as evidence of column meaning, and a note if it is not that of the model.
 
-        A cross-encoder gives no vectors, and a run trained on these rows would only confirm what it was taught.
+        A cross-encoder has no vectors, and a run trained on these rows would only confirm its training.
         """
         default, note = self.settings.default_model, ""
         if encoder is None:
@@ -223,14 +223,14 @@ class DataService(Service):
         return EncoderSimilarity(encoder.for_role("symmetric").encode, self._history.title(model)), note
 
     def infer_roles(self, table: Table, overrides: Roles | SchemaOverrides | None = None, loss: str | None = None) -> Roles:
-        """Infer the role of each column that ``overrides`` does not set."""
+        """Infer the roles of the columns that ``overrides`` does not set."""
         if isinstance(overrides, Roles):
             return overrides
         return infer_schema(table, overrides, self.kinds_of_loss(loss)).roles
 
     @staticmethod
     def kinds_of_loss(loss: object) -> tuple[Kind, ...]:
-        """Return the kinds of examples a loss accepts; none if it is unknown or was not chosen."""
+        """Return the kinds of examples that a loss accepts; empty if the loss is unknown or was not chosen."""
         from ..losses import LOSSES_BY_ARCHITECTURE
 
         if not isinstance(loss, str):  # unvalidated settings
@@ -240,10 +240,10 @@ class DataService(Service):
     def fix_all(
         self, path: str | Path | Table, *, dev: str | Path | Table | None = None, overrides: SchemaOverrides, model: str | None = None
     ) -> tuple[Table, SchemaOverrides, tuple[Finding, ...]]:
-        """Apply every fix the findings offer.
+        """Apply the fixes of all findings.
 
         Returns:
-            The fixed table, the overrides that still hold, and the findings that were fixed, in order.
+            The fixed table, the overrides that still apply, and the findings that were fixed, in order.
         """
         from ..data.doctor.fixes import apply_all_fixes
 
@@ -263,7 +263,7 @@ class DataService(Service):
         """Convert a file's examples to another kind (see :mod:`sbert_studio.data.convert`).
 
         Raises:
-            OpenQuestionsError: a question about the file must be answered first; a conversion would bake in a guess.
+            OpenQuestionsError: a question about the file must be answered first, because a conversion would depend on a guess.
         """
         from ..data.convert import convert_to_table
 
@@ -290,10 +290,13 @@ def existing_folder(path: str | Path) -> Path | None:
 
 
 def existing_file(path: str | Path, *, full_path: bool = False) -> Path:
-    """Return ``path`` if it is an existing regular file, else raise StudioError.
+    """Return ``path`` if it is an existing regular file.
 
     Args:
-        full_path: show the whole path in errors; visitors of a page are shown only the file name.
+        full_path: show the whole path in errors; visitors of a page see only the file name.
+
+    Raises:
+        StudioError: the file does not exist or is not a regular file.
     """
     found = existing_path(path)
     if found is not None and found.is_dir():
@@ -311,7 +314,11 @@ def _folder_error(path: Path) -> StudioError:
 
 
 def require_model_folder(out: Path) -> None:
-    """Raise StudioError unless a model can be written to ``out``: a new or empty folder, or one that holds a model."""
+    """Check that a model can be written to ``out``: a new or empty folder, or one that contains a model.
+
+    Raises:
+        StudioError: it cannot.
+    """
     folder, hint = out.expanduser().resolve(), "name a folder that is new, empty or holds a model"
     if folder.is_file():
         raise StudioError(_("{name} is a file", name=folder.name), hint)

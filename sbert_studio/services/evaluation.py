@@ -1,4 +1,4 @@
-"""Evaluate and compare models on files, folders, public datasets, benchmarks with their own splits, and suites."""
+"""Evaluation service: evaluate and compare models on files, folders, public datasets, benchmarks and suites."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from .resources import Resources, Service
 from .results import AvailableSuite, EvaluationResult, SkippedFile
 from .training_history import TrainingHistory, describe_overlap
 
-INFLATES_SCORE = "is inflated"  # end of the note that a model was trained on rows it is evaluated on
+INFLATES_SCORE = "is inflated"  # end of the note that a model was trained on rows used for evaluation
 _TEXT_COLUMNS = 3
 _ReadFile = tuple[EvaluationFile, Table, Roles | None]
 
@@ -48,7 +48,7 @@ class EvaluationInput:
     """A table to evaluate on.
 
     Attributes:
-        known, dev: labelled rows to train a classifier on, and rows to tune its regularization on.
+        known, dev: labelled rows for training a classifier, and rows for tuning its regularization.
         roles: the columns' roles, if the file is a known benchmark.
     """
 
@@ -59,7 +59,7 @@ class EvaluationInput:
 
 
 class EvaluationService(Service):
-    """Evaluate models on files and compare their scores."""
+    """Evaluates models on files and compares their scores."""
 
     def __init__(self, resources: Resources, data: DataService, leaderboard: Leaderboard) -> None:
         super().__init__(resources)
@@ -79,12 +79,12 @@ class EvaluationService(Service):
 
         Args:
             overrides: format and columns set by the user; the rest is detected.
-            reference: labelled rows that ``senteval`` trains its classifier on and ``categories`` compares texts with. A benchmark
-                file with its own train split needs none.
+            reference: labelled rows that ``senteval`` trains its classifier on and ``categories`` compares texts with. Not needed for a
+                benchmark file with its own train split.
             owner: owner of the leaderboard entry.
 
         Raises:
-            OpenQuestionsError: the file can be read in more than one way, such as a scale that looks reversed.
+            OpenQuestionsError: the file is ambiguous, for example a scale that looks reversed.
         """
         name = model or self.settings.default_model
         source = path if isinstance(path, str | Path) else None
@@ -112,11 +112,11 @@ class EvaluationService(Service):
         owner: str = LOCAL_OWNER,
         begin_phase: BeginPhase = lambda phase, unit: None,
     ) -> EvaluationResult:
-        """Evaluate every model on every file, aggregate over files, and compare every two models.
+        """Evaluate every model on every file, aggregate over files, and compare all pairs of models.
 
         Args:
-            models: the default model if none.
-            data: files, folders of tables, or public datasets (``hf://datasets/…``); with a suite, where its files are
+            models: the default model if empty.
+            data: files, folders of tables, or public datasets (``hf://datasets/…``); with a suite, the location of its files
                 (``suites`` in the home folder by default).
             task: one for all files; ``auto`` detects it for each.
             suite: evaluate on the files of this suite (see :mod:`sbert_studio.datasets.suites`).
@@ -126,7 +126,7 @@ class EvaluationService(Service):
             begin_phase: called as each phase begins; returns its progress callback.
 
         Raises:
-            OpenQuestionsError: a file can be read in more than one way.
+            OpenQuestionsError: a file is ambiguous.
         """
         if suite and reference is not None:
             raise StudioError("a suite has its own training rows", "leave --reference out")
@@ -174,7 +174,7 @@ class EvaluationService(Service):
         return found
 
     def find_witness(self, model: str) -> tuple[str, Encoder]:
-        """Return the name and encoder whose similarity is evidence of column meaning: the model before it was fine-tuned."""
+        """Return the name and encoder whose similarity is evidence of column meaning: the model before fine-tuning."""
         found = self._history.find_base_model(model)
         return found or (self.settings.default_model, self.catalog.load(self.settings.default_model))
 
@@ -212,7 +212,7 @@ class EvaluationService(Service):
                 own_task, title = match_split_classes(path, task)
                 inputs = self._read_input(path, own_task, overrides, reference, title or name, report)
                 label = inputs.table.name if is_hub_address(path) else title or name
-                splits = split_notes(path, [one for one, _ in paths])  # a benchmark's file, whose splits are its own
+                splits = split_notes(path, [one for one, _ in paths])  # a benchmark file, which has its own splits
                 file, table, roles = self._read_file(label, inputs, own_task, overrides, encoders, by_split=not splits)
                 notes = (*splits, *file.notes)
                 files.append((replace(file, public=is_public_data(path) and reference is None, notes=notes), table, roles))
@@ -257,7 +257,7 @@ class EvaluationService(Service):
         self, name: str, data: Sequence[str | Path], overrides: SchemaOverrides | None
     ) -> tuple[list[_ReadFile], list[SuiteAverage], tuple[MissingPart, ...]]:
         suite, home = get_suite(name), self.workspace.home / "suites"
-        if not data and self.settings.shared and not home.is_dir():  # do not tell strangers the path
+        if not data and self.settings.shared and not home.is_dir():  # do not reveal the path to visitors
             raise StudioError("there are no suites on this machine", "give the suite's files")
         places = [require_path(one) for one in data] or [require_path(home)]
         parts, missing = find_parts(expand_suite(suite), places, lambda path: self._data.read_table(path, overrides=overrides))
@@ -286,7 +286,7 @@ class EvaluationService(Service):
 
 
 class _ModelLoader:
-    """Loads models by name. The one whose similarity is evidence of column meaning remembers vectors, so no text is encoded twice."""
+    """Loads models by name. The model used as evidence of column meaning caches vectors, so no text is encoded twice."""
 
     def __init__(self, service: EvaluationService, first: str) -> None:
         self._service, self._first = service, first
@@ -294,7 +294,7 @@ class _ModelLoader:
         self._remembered: CachingEncoder | None = None
 
     def similar(self) -> SimilarityFunction:
-        """Return the similarity by the first model before it was fine-tuned."""
+        """Return the similarity function of the first model before fine-tuning."""
         if self._remembered is None:
             self._name, encoder = self._service.find_witness(self._first)
             self._remembered = CachingEncoder(encoder)
@@ -307,12 +307,12 @@ class _ModelLoader:
 
 
 def reading_notes(table: Table) -> list[str]:
-    """Return the warnings and errors that reading a file produced."""
+    """Return the warnings and errors produced while reading a file."""
     return [note.describe() for note in table.notes if note.severity != "info"]
 
 
 def _test_part(table: Table, column: str) -> tuple[Table, tuple[str, ...]]:
-    """Return the rows of the test part, or of the validation part without one, and a note; the whole table without either."""
+    """Return the rows of the test split, else of the validation split, with a note; the whole table without either."""
     parts = tables_by_split(table, column)
     part = parts.get("test") or parts.get("dev")
     if part is None:
@@ -325,7 +325,7 @@ def _test_part(table: Table, column: str) -> tuple[Table, tuple[str, ...]]:
 def _infer_roles(
     table: Table, task: str, overrides: SchemaOverrides | None, evidence: Callable[[], SimilarityFunction]
 ) -> tuple[Roles | None, list[str]]:
-    """Return the columns' roles (``None`` if a task of single texts finds its own) and notes on questions skipped by ``as_read``."""
+    """Return the columns' roles (``None`` if the task finds its own columns) and notes on questions skipped by ``as_read``."""
     kinds, overrides = task_kinds(task), overrides or SchemaOverrides()
     chosen = replace(overrides, as_read=False)
     if kinds == ("labelled_texts",) and not chosen:
@@ -339,7 +339,7 @@ def _infer_roles(
         if chosen or kinds:
             raise
         return None, []  # neither pairs nor triplets
-    # Labelled texts are evaluated the same way whether or not texts of one label belong together: no need to ask.
+    # No need to ask: labelled texts are evaluated in the same way whether or not texts with the same label are similar.
     of_texts = reading.roles.kind in ("labelled_texts", "sentences")
     questions = [one for one in reading.questions if not (of_texts and one.name == "kind")]
     if questions and not overrides.as_read:
@@ -379,7 +379,7 @@ def _suite_roles(table: Table, suite: Suite, overrides: SchemaOverrides | None) 
 
 
 def find_benchmark(path: str | Path | Table, task: str) -> EvaluationInput | None:
-    """Return the splits of a benchmark that ``path`` belongs to; ``None`` for other files, and for tasks that train nothing."""
+    """Return the splits of a benchmark that ``path`` belongs to; ``None`` for other files, and for tasks without training."""
     place = existing_path(path) if isinstance(path, str | Path) else None
     own = [] if place is None else find_splits(place, task)
     if len(own) != 1:
@@ -391,7 +391,7 @@ def find_benchmark(path: str | Path | Table, task: str) -> EvaluationInput | Non
 def match_split_classes(path: str | Path | Table, task: str) -> tuple[str, str]:
     """Return the task, and the title of a benchmark with one file per class (``rt-polarity.pos`` and ``.neg``: MR) or ``""``.
 
-    Such a file holds a single class and means nothing by itself, so ``auto`` means the whole set, evaluated as SentEval does.
+    Such a file contains a single class and cannot be evaluated alone, so ``auto`` means the whole dataset, evaluated as in SentEval.
     """
     place = existing_path(path) if isinstance(path, str | Path) else None
     if place is None or not place.is_file() or (task == "auto" and place.suffix.lower() in SUFFIXES):
@@ -403,7 +403,7 @@ def match_split_classes(path: str | Path | Table, task: str) -> tuple[str, str]:
 
 
 def split_notes(path: str | Path | Table, others: Sequence[str | Path] = ()) -> tuple[str, ...]:
-    """Return a sentence if more than a test split is evaluated: a file of several splits, or the train file of a folder.
+    """Return a sentence if more than a test split is evaluated: a file with several splits, or the train file of a folder.
 
     Args:
         others: the files evaluated together with it.
@@ -435,14 +435,18 @@ def split_notes(path: str | Path | Table, others: Sequence[str | Path] = ()) -> 
 
 
 def find_splits(place: Path, task: str) -> list[OfficialSplits]:
-    """Return the benchmarks with splits at ``place`` that fit a task which trains a classifier; none for other tasks."""
+    """Return the benchmarks with splits at ``place`` that fit a task with a trained classifier; empty for other tasks."""
     if task == "auto" or not get_task(task).learns:
         return []
     return [one for one in find_official_splits(place) if one.evaluated.roles.kind in get_task(task).kinds]
 
 
 def require_path(path: str | Path) -> Path:
-    """Return an existing file or folder, else raise StudioError."""
+    """Return an existing file or folder.
+
+    Raises:
+        StudioError: it does not exist.
+    """
     found = existing_path(path)
     if found is None:
         raise StudioError(
@@ -452,7 +456,7 @@ def require_path(path: str | Path) -> Path:
 
 
 def find_tables(path: str | Path, task: str) -> list[tuple[str | Path, bool]]:
-    """Return (path, is named by the user) of a file or public dataset, or of the tables and benchmarks of a folder."""
+    """Return (path, whether the user specified it) of a file or public dataset, or of the tables and benchmarks of a folder."""
     if is_hub_address(path):
         return [(str(path), True)]
     found = existing_path(path)
@@ -472,14 +476,14 @@ def find_tables(path: str | Path, task: str) -> list[tuple[str | Path, bool]]:
 
 
 def _without_halves(tables: list[Path], folder: Path) -> list[Path]:
-    """Drop tables that are the second half of another one; if none is left, return the test files of the benchmarks in the folder."""
+    """Drop tables that are the second half of another one; if none remain, return the test files of the benchmarks in the folder."""
     own = [part for one in find_official_splits(folder) for part in one.evaluated.subsets.values() or (one.evaluated,)]
     halves = {other for part in own for other in part.files[1:]}
     return [one for one in tables if one not in halves] or [part.files[0] for part in own]
 
 
 def display_names(paths: Sequence[str | Path]) -> list[str]:
-    """Return the names of files in a result: samples by their titles, others by file name, with the folder if ambiguous."""
+    """Return the names of files in results: titles of samples, other file names, with the folder if ambiguous."""
     titles = {sample.path.resolve(): sample.title for sample in list_samples()}
     names = [str(path) if is_hub_address(path) else titles.get(Path(path).resolve(), Path(path).name) for path in paths]
     return [

@@ -1,4 +1,4 @@
-"""Fine-tune models: start, follow, stop, resume and export runs, answer their questions, set the strength."""
+"""Fine-tuning service: start, follow, stop, resume and export runs, answer their questions, set the strength."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ OnStart = Callable[[Run], None]
 
 
 class FineTuneService(Service):
-    """Plans → runs → models. Knowing a run's id is the permission to see, stop and use it."""
+    """Turns plans into runs and models. Anyone who knows a run's id may see, stop and use it."""
 
     def __init__(self, resources: Resources, data: DataService, planner: TrainingPlanner) -> None:
         super().__init__(resources)
@@ -57,7 +57,7 @@ class FineTuneService(Service):
     # Start, stop and resume
 
     def submit(self, plan: TrainPlan | TrainRequest) -> Run:
-        """Queue a run in the background; its files are copied at once."""
+        """Queue a run in the background; its files are copied immediately."""
         run = self._create_run(self._planner.require_trainable(plan))
         mark_for_restart(self.workspace, run.id)
         self.runner.submit(run.id)
@@ -83,7 +83,7 @@ class FineTuneService(Service):
         """Train in this process and return the finished or stopped run.
 
         Args:
-            plan: a request is planned first, by the main process if there are several.
+            plan: a plan, or a request, which is planned first (by the main process if there are several).
             out: folder for a copy of the model.
             on_event: called with each event.
             on_start: called with the run before its first step.
@@ -103,7 +103,7 @@ class FineTuneService(Service):
         """Continue an ended run in this process; the arguments are those of :meth:`train`.
 
         Args:
-            request: what was given beside the run's id; it must match what the run started with.
+            request: settings given together with the run's id; they must match those of the run.
         """
         from ..runs.files import RunFiles
 
@@ -119,11 +119,11 @@ class FineTuneService(Service):
         return self._execute(claim, out, on_event, should_stop, on_start)
 
     def stop(self, run_id: str) -> Run:
-        """Request a run to stop; its best and last weights are kept, and it can be resumed."""
+        """Request that a run stop; its best and last weights are kept, and it can be resumed."""
         return self.runner.stop(run_id)
 
     def get_token(self, run_id: str) -> str:
-        """Return the token that allows an API caller to stop and resume this run."""
+        """Return the token with which an API caller can stop and resume this run."""
         return run_token(self.workspace, run_id)
 
     def stop_with_token(self, run_id: str, token: str) -> Run:
@@ -137,10 +137,10 @@ class FineTuneService(Service):
         return self.resubmit(run_id)
 
     def resume_interrupted(self) -> list[Run]:
-        """Queue again the background runs interrupted by the last shutdown."""
+        """Queue the background runs that were interrupted by the last shutdown again."""
         return resubmit_interrupted(self.workspace, self.store, self.runner)
 
-    # Look at runs
+    # View runs
 
     def get_run(self, run_id: str, after: int = 0) -> RunView:
         """Return a run and its events numbered above ``after``; poll with the view's ``cursor``."""
@@ -161,7 +161,7 @@ class FineTuneService(Service):
         return self._files(run_id).pins()
 
     def get_mistakes(self, run_id: str) -> dict[str, Any] | None:
-        """Return the held-out rows a run's model gets most wrong; see :func:`~sbert_studio.training.artifacts.find_mistakes`."""
+        """Return the held-out rows with the largest errors; see :func:`~sbert_studio.training.artifacts.find_mistakes`."""
         from ..training.artifacts import MISTAKES, read_mistakes
 
         return read_mistakes(self.workspace.run(run_id) / MISTAKES)
@@ -171,7 +171,7 @@ class FineTuneService(Service):
         return self.store.last_event(run_id, "step") or {}
 
     def get_row_reports(self, run_id: str) -> dict[str, RowReport]:
-        """Return the use of every row of a run's files, held-out rows apart; empty for runs of earlier versions."""
+        """Return the use of every row of a run's files, with held-out rows separately; empty for runs of earlier versions."""
         return run_row_reports(self.store.get(run_id), self._files(run_id))
 
     # Change, export and delete finished runs
@@ -184,18 +184,18 @@ class FineTuneService(Service):
         return question_from_json(questions[-1]) if questions else None
 
     def require_no_alarm(self, run_id: str) -> None:
-        """Raise OpenQuestionsError if an ended run has an open question."""
+        """Raise an OpenQuestionsError if an ended run has an unanswered question."""
         if (question := self.get_question(run_id)) is not None:
             raise OpenQuestionsError.of_run(run_id, question)
 
     def answer(self, run_id: str, option: int) -> Run:
-        """Answer a run's question: continue it, start over with the table read differently, or leave it.
+        """Answer a run's question: continue it, restart with a different interpretation of the table, or leave it stopped.
 
         Args:
             option: index of the answer among the question's options.
 
         Returns:
-            The run that continues (a new one if the table is read differently), or the one that was left.
+            The run that continues (a new one if the interpretation changes), or the one that stays stopped.
         """
         question = self.get_question(run_id)
         if question is None or not 0 <= option < len(question.options):
@@ -211,7 +211,7 @@ class FineTuneService(Service):
         return self._start_over(run_id, question, chosen)
 
     def accept_alarm(self, run_id: str, alarm: str) -> None:
-        """Record that the run's owner wants to continue despite this alarm."""
+        """Record that the user wants to continue the run despite this alarm."""
         run = self.store.get(run_id)
         before = str(run.spec.get(ACCEPT_ALARM) or "")
         spec = {**run.spec, ACCEPT_ALARM: alarm if before in ("", alarm) else "both"}
@@ -219,7 +219,7 @@ class FineTuneService(Service):
         self.store.record(run_id, spec=spec)
 
     def set_strength(self, run_id: str, value: float) -> Run:
-        """Blend a finished run's weights with those it started from: 0 is the base model, 1 the fine-tuned one. Nothing is trained."""
+        """Interpolate a finished run's weights with those of its base model: 0 is the base model, 1 the fine-tuned one. Nothing is trained."""
         from ..training.blend import set_strength
         from ..training.prepare import create_model
 
@@ -244,7 +244,7 @@ class FineTuneService(Service):
         from ..runs.export import EXPORTS, write_zip
 
         export, run = EXPORTS[kind](), self.store.get(run_id)
-        self.get_row_reports(run_id)  # completes the reports that the model card shows
+        self.get_row_reports(run_id)  # completes the reports shown in the model card
         suffix = "" if kind == "all" else f"-{kind}"
         target = self.workspace.exports() / f"{file_name(run.name, 'model')}-{run.id}{suffix}.zip" if path is None else Path(path)
         write_zip(export, run, self.workspace.run(run_id), target)
@@ -278,7 +278,7 @@ class FineTuneService(Service):
             return run.id
 
         run_id = broadcast_from_main(start, self.catalog.device.type)
-        with uninterruptible():  # a training stops after a step with what it learned, not in the middle of one
+        with uninterruptible():  # training stops after a step and keeps its progress, not in the middle of a step
             if not is_main_process():
                 execute_replica(self.workspace.run(run_id), self.catalog, should_stop)
                 return self.store.get(run_id)
@@ -346,7 +346,7 @@ class FineTuneService(Service):
 
 
 def restart_request(files: RunFiles, run: Run, question: Question, option: Option) -> TrainRequest:
-    """Return the request a run started from, with the answer to its question applied."""
+    """Return the original request of a run, with the answer to its question applied."""
     plan, source = files.plan(), files.source()
     overrides = SchemaOverrides(**overrides_from_json((plan.get("choices") or {}).get("data") or {}))
     answered = [AnsweredQuestion(one["question"], one["answer"]) for one in plan.get("answered", ())]

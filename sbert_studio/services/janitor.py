@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 _INTERVAL = 15.0
-_PARTIAL_AGE = 3_600.0  # seconds after which nobody writes to a temporary file any more
+_PARTIAL_AGE = 3_600.0  # seconds after which a temporary file is no longer being written
 _NOTICE_PERIOD = timedelta(days=1)
-_GROWTH = 8 << 20  # bytes of new resident memory that make a look for unused memory worthwhile
+_GROWTH = 8 << 20  # minimum growth of resident memory, in bytes, before unused memory is released
 _UNUSED = 600.0  # seconds after which corpus caches are evicted
-_MAPPED_SHARE = 32  # of the cache memory: pages of mapped vectors beyond that share are released
+_MAPPED_SHARE = 32  # share of the cache memory; mapped pages of vectors beyond it are released
 
 
 class Janitor:
-    """Looks after a studio in a thread of its own; none of its errors reaches anybody else.
+    """Maintenance thread of a studio; its errors never affect other work.
 
     Args:
-        extra_task: called each time as well.
+        extra_task: additional task, called each time.
         extra_memory: returns the bytes of other memory in use, by name, for the log.
     """
 
@@ -52,12 +52,12 @@ class Janitor:
         self._next_sweep = 0.0
 
     def start(self) -> None:
-        """Work every quarter of a minute until :meth:`close`."""
+        """Run every 15 seconds until :meth:`close`."""
         self._thread = threading.Thread(target=self._work, name="sbert-studio-janitor", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
-        """Stop, and wait for the task under way."""
+        """Stop, and wait for the current task."""
         self._stopping.set()
         if self._thread is not None:
             self._thread.join(5)
@@ -111,7 +111,7 @@ class Janitor:
         evict_files(self._studio.workspace.home / "exports", part, Path(), "*.zip")
 
     def _remove_partial_files(self) -> None:
-        """Remove half-written files and folders that nobody writes to any more."""
+        """Remove incomplete files and folders that are no longer being written."""
         if time.monotonic() < self._next_sweep:
             return
         self._next_sweep = time.monotonic() + _PARTIAL_AGE
@@ -130,7 +130,7 @@ class Janitor:
         is_training = self._was_training
         try:
             is_training = bool(self._studio.store.runs(status="running"))
-        finally:  # also if the runs cannot be read
+        finally:  # even if the runs cannot be read
             if (self._was_training and not is_training) or resident_memory() > self._resident + _GROWTH:
                 release_memory()
                 release_registered_pages(self._studio.workspace.home, self._studio.settings.memory_mb * (1 << 20) // _MAPPED_SHARE)
@@ -155,7 +155,7 @@ def removal_date(settings: Settings, workspace: Workspace, run: Run) -> datetime
 
 
 def remove_old_runs(studio: Studio, now: datetime) -> list[str]:
-    """Remove the runs whose removal date has come, and give notice to the oldest if all together exceed the disk quota.
+    """Remove the runs whose removal date has passed, and announce the removal of the oldest runs if the disk quota is exceeded.
 
     Returns:
         The ids of the removed runs.
@@ -171,7 +171,7 @@ def remove_old_runs(studio: Studio, now: datetime) -> list[str]:
             try:
                 studio.fine_tune.delete_run(run.id)
             except StudioError:
-                continue  # it was resumed meanwhile
+                continue  # it was resumed in the meantime
             removed.append(run.id)
     if limits.runs_mb:
         _give_notice(studio, [run for run in runs if run.id not in removed], limits.runs_mb << 20, now)
@@ -184,7 +184,7 @@ def run_bytes(studio: Studio, run_id: str) -> int:
 
 
 def folder_bytes(folder: Path) -> int:
-    """Return the size of all files below a folder, without those that vanish meanwhile."""
+    """Return the size of all files in a folder, ignoring files that disappear in the meantime."""
     total = 0
     for path in folder.rglob("*"):
         try:

@@ -1,6 +1,7 @@
-"""Background jobs, such as training static embeddings or evaluating models: one thread each, run one after the other.
+"""Background jobs of the page that are not training runs: training static embeddings, evaluating models. One thread each, run one at a
+time.
 
-Jobs live in memory only: they take seconds or minutes and are started again after a restart.
+Jobs exist only in memory: they take seconds or minutes, and have to be started again after a restart.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ log = logging.getLogger(__name__)
 Status = Literal["queued", "running", "finished", "stopped", "failed"]
 ACTIVE = ("queued", "running")
 _MAX_ENDED = 200  # ended jobs that can still be viewed
-_POLL_SECONDS = 0.1  # how often a waiting job checks for a stop request
+_POLL_SECONDS = 0.1  # seconds between two checks of a waiting job for a stop request
 
 
 class JobResult(Protocol):
@@ -31,7 +32,7 @@ class JobResult(Protocol):
 
     @property
     def model(self) -> str:
-        """Id of the new model; empty for other work."""
+        """Id of the new model; empty for other kinds of jobs."""
 
     def describe(self) -> str:
         """Return a message for the user."""
@@ -46,14 +47,14 @@ class JobView:
     """State of a job.
 
     Attributes:
-        title: what the job does.
-        phase: current phase; ``done`` of ``total`` in ``unit``; a total of 0 is unknown.
+        title: description of the job.
+        phase: the current phase, with ``done`` of ``total`` in ``unit``; a total of 0 is unknown.
         rate: units per second in this phase; 0 until it can be measured.
-        seconds: since the job started, or its total duration.
+        seconds: seconds since the job started, or its total duration.
         message, hint: result or error.
         model: id of the new model.
         result, error: the outcome of an ended job.
-        about: the request, as the page that submitted the job needs it.
+        about: the request, in the form needed by the page that submitted the job.
         stopping: whether a stop was requested.
     """
 
@@ -77,7 +78,7 @@ class JobView:
 
     @property
     def active(self) -> bool:
-        """True while the job waits or runs."""
+        """True while the job is waiting or running."""
         return self.status in ACTIVE
 
     @property
@@ -101,7 +102,7 @@ class JobQueue:
     """All background jobs of one kind.
 
     Args:
-        limits: jobs per owner and in total, and minutes a job may run.
+        limits: maximum number of jobs per owner and in total, and maximum minutes per job.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -124,7 +125,7 @@ class JobQueue:
         return self._view(job)
 
     def latest(self, owner: str) -> JobView | None:
-        """Return an owner's running job, else the waiting one, else the last one."""
+        """Return an owner's running job, else the waiting job, else the last one."""
         own = self.list_jobs(owner)
         running = [view for view in own if view.status == "running"] or [view for view in own if view.active][:1] or own
         return running[-1] if running else None
@@ -142,7 +143,7 @@ class JobQueue:
         return [self._view(job) for job in active]
 
     def stop(self, owner: str, job_id: str) -> JobView:
-        """Request a job to stop; it ends at its next step and its result is discarded."""
+        """Request that a job stop; it ends at its next step and its result is discarded."""
         with self._lock:
             job = self._jobs.get(job_id)
             if job is None or job.view.owner != owner:

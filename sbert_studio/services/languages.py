@@ -1,4 +1,4 @@
-"""Languages of texts and models: the default model, and warnings where a model does not fit the texts."""
+"""Languages of texts and models: the default model, and warnings if a model does not fit the texts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _UNSEGMENTED = ("zh", "ja", "th")
 
 @dataclass(frozen=True)
 class ReadabilityWarning:
-    """Most of a corpus is in a language or script the model barely knows.
+    """Most of a corpus is in a language or script that the model barely supports.
 
     Attributes:
         message: one sentence.
@@ -48,12 +48,12 @@ class LanguageService(Service):
 
     @property
     def multilingual(self) -> str:
-        """Name of a multilingual model usable without a download: the configured one, else the bundled one; ``""`` if neither."""
+        """Name of a multilingual model that needs no download: the configured one, else the bundled one; ``""`` if neither."""
         names = (self.settings.multilingual, MULTILINGUAL_MODEL)
         return next((name for name in names if name and self._is_available(name)), "")
 
     def default_model(self, languages: Counter[str]) -> str:
-        """Return the model used where none is chosen: the multilingual one for texts that are mostly not English.
+        """Return the model to use if none is chosen: the multilingual one for texts that are mostly not English.
 
         Args:
             languages: number of texts by language (:func:`sbert_studio.data.language.count_languages`).
@@ -66,7 +66,7 @@ class LanguageService(Service):
         return self.catalog.load(model or self.settings.default_model).for_role(role)
 
     def language_notes(self, texts: Sequence[str] | Corpus, model: str | None = None, subject: str = "The texts") -> tuple[str, ...]:
-        """Return a sentence if the texts are in a language the model was not trained on."""
+        """Return a sentence if the texts are in a language that the model was not trained on."""
         found = count_languages(texts) if isinstance(texts, Sequence) else texts.languages
         known = model_languages(self.catalog, model or self.settings.default_model)
         note = language_mismatch_note(found, known, subject, self.multilingual)
@@ -90,7 +90,7 @@ class LanguageService(Service):
         return (*self.language_notes(texts, model), *self.vocabulary_notes(texts, self.load(model)))
 
     def corpus_notes(self, corpus: Corpus, model: str | None, encoder: Encoder) -> tuple[str, ...]:
-        """Return what a reader of any result on the corpus should know: repeats, reading notes, language and vocabulary."""
+        """Return notes for any result on the corpus: repeated texts, reading notes, language and vocabulary."""
         notes = (*corpus.repeat_notes(), *kept_as_texts(corpus.notes))
         return (*notes, *self.language_notes(corpus, model), *self.vocabulary_notes(corpus, encoder))
 
@@ -100,7 +100,7 @@ class LanguageService(Service):
         No model is downloaded for the check.
 
         Args:
-            candidates: models that may be proposed instead, the multilingual one first.
+            candidates: models that may be suggested instead, the multilingual one first.
         """
         name, preferred = model or self.settings.default_model, self.multilingual
         encoder = self.catalog.load(name) if self.catalog.resolve(name).path is not None else None
@@ -148,7 +148,7 @@ class LanguageService(Service):
 
 
 def model_languages(catalog: Catalog, name: str) -> tuple[str, ...] | None:
-    """Return the languages named by a model's card, or by that of its bundled base model; ``None`` if unknown."""
+    """Return the languages listed in a model's card, or in that of its bundled base model; ``None`` if unknown."""
     from ..models.card import read_languages
     from ..models.external import EXTERNAL_ENCODERS
 
@@ -165,7 +165,7 @@ def unknown_word_notes(coverage: Coverage | None, texts: int, subject: str = "th
     """Return one sentence if a static model lacks words of some texts.
 
     Args:
-        coverage: from the model; ``None`` if it reads every word.
+        coverage: coverage reported by the model; ``None`` if it has no unknown words.
         texts: number of texts.
     """
     if coverage is None or not (coverage.unknown or coverage.empty):

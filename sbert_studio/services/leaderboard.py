@@ -25,7 +25,7 @@ from .static_embeddings import list_static_models
 
 LOCAL_OWNER = "local"
 _PUBLIC_KINDS = ("bundled", "table", "foreign")
-# Columns of files and JSON, and the attributes of an entry that they hold.
+# Columns of files and JSON, and the corresponding attributes of an entry.
 _COLUMNS = {
     "set": "data", "rows_digest": "digest", "task": "task", "metric": "metric", "model": "model", "name": "title",
     "fingerprint": "fingerprint", "score": "score", "low": "low", "high": "high", "rows": "rows", "sentences_per_second": "rate",
@@ -39,7 +39,7 @@ class Leaderboard(Service):
     """Stored evaluation scores."""
 
     def add(self, result: EvaluationResult, owner: str = LOCAL_OWNER) -> tuple[str, ...]:
-        """Store every model's scores on every file, suite and average. An error while writing becomes a note: it must not lose a result.
+        """Store every model's scores on every file, suite and average. A write error becomes a note, so that no result is lost.
 
         Args:
             owner: owner of the entries; empty to store nothing.
@@ -60,7 +60,7 @@ class Leaderboard(Service):
         return ()
 
     def entries(self, owner: str | None = None, data: str = "") -> list[LeaderboardEntry]:
-        """Return the entries visible to an owner, of one dataset if named, grouped by dataset, best first."""
+        """Return the entries visible to an owner, of one dataset if specified, grouped by dataset, best first."""
         found = self.store.scores.visible_to(owner)
         if data:
             wanted = data.strip().casefold()
@@ -135,7 +135,7 @@ def _digest(file: EvaluationFile) -> str:
 
 
 def rank_entries(entries: Iterable[LeaderboardEntry]) -> list[LeaderboardEntry]:
-    """Sort by dataset, then best first; of equal scores the newest first."""
+    """Sort by dataset, then best first; ties by date, newest first."""
     smaller = {name for name in TASKS if get_task(name).lower_is_better}
 
     def place(one: LeaderboardEntry) -> tuple[Any, ...]:
@@ -151,14 +151,14 @@ def dataset_key(one: LeaderboardEntry) -> str:
 
 
 def dataset_names(entries: Iterable[LeaderboardEntry]) -> dict[str, str]:
-    """Return display names of datasets by key, in order; datasets that share a name but not their rows get part of the digest."""
+    """Return display names of datasets by key, in order; if several have the same name but different rows, part of the digest is added."""
     names = {dataset_key(one): one.data for one in entries}
     used = list(names.values())
     return {key: name if used.count(name) == 1 else _("{name} · rows {key}", name=name, key=key[:4]) for key, name in names.items()}
 
 
 def write_leaderboard(path: Path, entries: Sequence[LeaderboardEntry]) -> Path:
-    """Write entries as CSV (without live formulas) or as a Markdown table, by the file's suffix."""
+    """Write entries as CSV (without live formulas) or as a Markdown table, depending on the file's suffix."""
     if path.suffix.lower() not in (".csv", ".md"):
         raise StudioError(
             _("a leaderboard is not written as {suffix}", suffix=repr(path.suffix or path.name)), "name a file that ends in .csv or .md"
@@ -185,7 +185,7 @@ def rows_digest(examples: Examples) -> str:
 
 
 def _cells(one: LeaderboardEntry) -> list[Any]:
-    """Return the cells of an entry; blank if a value is unknown."""
+    """Return the cells of an entry; unknown values are blank."""
     values = ((name, getattr(one, name)) for name in _COLUMNS.values())
     return ["" if value is None or (name in ("rate", "dim") and not value) else value for name, value in values]
 

@@ -1,4 +1,4 @@
-"""Draw a corpus as a map of clusters, extend a map by new texts, split a cluster."""
+"""Map service: draw a corpus as a map of clusters, add new texts to a map, split clusters."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SEED = 12
 
 
 class MapService(Service):
-    """Maps of a corpus. Vectors, neighbors, layouts and clusters that did not change come from the caches."""
+    """Maps of a corpus. Unchanged vectors, neighbors, layouts and clusters come from the caches."""
 
     def __init__(self, resources: Resources, search: SearchService) -> None:
         super().__init__(resources)
@@ -46,7 +46,7 @@ class MapService(Service):
 
         Args:
             progress: called with the progress of every phase.
-            begin_phase: called as each phase begins, returns the progress callback of that phase; replaces ``progress``.
+            begin_phase: called as each phase begins; returns the progress callback of that phase, which replaces ``progress``.
         """
         from ..explore.clusters import ClusterParams, cluster, require_clusters, select_rows
         from ..explore.map_edits import NO_CLUSTER
@@ -85,10 +85,10 @@ class MapService(Service):
         model: str | None = None,
         begin_phase: BeginMapPhase | None = None,
     ) -> MapView | None:
-        """Place the new texts of ``corpus`` on the map ``view`` of ``earlier``: among their nearest neighbors, in their cluster.
+        """Place the new texts of ``corpus`` on the map ``view`` of ``earlier``: near their nearest neighbors, in their cluster.
 
         Returns:
-            ``None`` if the map must be drawn anew: settings or model differ, texts were removed, none is new, or more than a tenth.
+            ``None`` if the map must be drawn again: settings or model differ, texts were removed, or none or more than a tenth are new.
         """
         from ..explore.projection import match_earlier_rows, place_new_points, projection_key
 
@@ -120,7 +120,7 @@ class MapService(Service):
     def split_cluster(
         self, corpus: Corpus, rows: Sequence[int], parts: int = 2, model: str | None = None
     ) -> tuple[tuple[tuple[int, ...], ...], tuple[str, ...]]:
-        """Split texts into ``parts`` groups by k-means, largest first: the rows of each, and a label for each."""
+        """Split texts into ``parts`` groups by k-means, largest first; return the rows and a label of each."""
         from ..explore.clusters import ClusterParams, split_clusters
 
         chosen = np.asarray(rows, np.int64)
@@ -135,13 +135,13 @@ class MapService(Service):
 
 
 def _places_of_repeated(texts: Sequence[str]) -> np.ndarray | None:
-    """Return for each text its index among the distinct ones, (n,) int64; ``None`` if more than half the texts are distinct."""
+    """Return the index of each text among the distinct ones, (n,) int64; ``None`` if more than half of the texts are distinct."""
     known = {text: place for place, text in enumerate(dict.fromkeys(texts))}
     return np.array([known[text] for text in texts], np.int64) if 2 * len(known) <= len(texts) else None
 
 
 def _majority_cluster(placed: PlacedPoints, ids: np.ndarray) -> np.ndarray:
-    """Return the cluster of each new text, (m,): the one with most weight among its nearest neighbors."""
+    """Return the cluster of each new text, (m,): the one with the largest total weight among its nearest neighbors."""
     found = np.empty(len(placed.new), np.int64)
     for place, (near, weights) in enumerate(zip(ids[placed.near], placed.weights, strict=True)):
         names, which = np.unique(near, return_inverse=True)

@@ -1,4 +1,4 @@
-"""Compare two models on a corpus: maps, neighbors, pairs, and confused categories."""
+"""Model diff service: compare two models on a corpus by maps, neighbors, pairs and confused categories."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 MAX_TEXTS = 30_000
 MAX_QUERIES = 3
 _PAIRS = 10
-_MIN_UNSEEN_TEXTS = 20  # below this, texts a model was trained on are evaluated too
-_SEED = 12  # the Map tab's seed, so that the first map is the one shown there
+_MIN_UNSEEN_TEXTS = 20  # minimum number of unseen texts; with fewer, texts used for training are evaluated too
+_SEED = 12  # same seed as in the Map tab, so that the first map is the one shown there
 
 BeginPhase = Callable[[str], "Progress | None"]
 """Called with the title of each phase; returns its progress callback, if any."""
@@ -55,14 +55,14 @@ class ModelDiffService(Service):
         """Compare two models.
 
         Args:
-            queries: at most three; if none, the three texts whose neighbors changed most.
+            queries: at most three; by default, the three texts whose neighbors changed most.
             column: column of categories.
             projection: parameters of the maps; by default those of the Map tab.
             begin_phase: called as each phase begins.
 
         Raises:
-            StudioError: the models are the same or give no vectors; the corpus has fewer than three texts or more than 30,000; there
-                is no such column.
+            StudioError: the models are the same or have no vectors, the corpus has fewer than three or more than 30,000 texts, or the
+                column does not exist.
         """
         from ..explore.model_diff import align_points, compare_neighbors, most_changed_pairs
         from ..explore.projection import ProjectionParams, project
@@ -137,7 +137,7 @@ def _require_comparable(corpus: Corpus, before: str, after: str, column: str | N
 
 
 def _most_moved(corpus: Corpus, near: NeighborChange, vectors: Sequence[np.ndarray]) -> list[QueryChange]:
-    """Return the distinct texts whose neighbors changed most; of equal changes the longer text first."""
+    """Return the distinct texts whose neighbors changed most; ties by length, longest first."""
     order = sorted(range(len(corpus)), key=lambda row: (-near.moved[row], -len(corpus.texts[row]), row))
     first: dict[str, int] = {}
     for row in order:
@@ -160,8 +160,8 @@ def _compare_categories(
 ) -> CategoryChange | None:
     """Compare the leave-one-out accuracy of nearest-text classification; ``None`` if no text has a category.
 
-    Texts no model was trained on are classified by all others; all texts if there are too few unseen ones. Texts with a blank cell
-    are neither classified nor neighbors.
+    Only texts that neither model was trained on are classified, using all other texts; all texts if there are too few of these. Texts with
+    a blank cell are neither classified nor neighbors.
     """
     from ..explore.model_diff import compare_confusions
 

@@ -1,4 +1,4 @@
-"""List the available models; upload a model to the Hugging Face Hub."""
+"""Model service: list the available models, and upload models to the Hugging Face Hub."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _UPLOADABLE_KINDS = ("run", "fitted")
 
 @dataclass(frozen=True)
 class PushedModel:
-    """An uploaded model: the URL of its repository and the bytes sent."""
+    """An uploaded model: the URL of its repository and the number of bytes sent."""
 
     url: str
     bytes: int
@@ -32,7 +32,7 @@ class ModelService(Service):
     def list_models(self, owner: str | None = None) -> list[ModelSummary]:
         """List the installed models, then (one owner's) runs and static models, newest first. No model is loaded.
 
-        A damaged model is listed with its damage.
+        Damaged models are listed with a description of the damage.
         """
         runs = [run for run in self.store.runs(owner) if run.model_path is not None]
         usable = [run for run in runs if run.status == "finished" or (run.model_path is not None and run.model_path.is_dir())]
@@ -43,9 +43,9 @@ class ModelService(Service):
         )
 
     def list_available(self, owner: str | None = None) -> tuple[list[ModelSummary], list[str]]:
-        """Return (:meth:`list_models`, notices). If the database cannot be read, runs are listed by their folders.
+        """Return (:meth:`list_models`, notices). If the store cannot be read, runs are listed by their folders.
 
-        A folder does not tell its owner: a visitor of a shared page then sees only the installed and static models.
+        Because a folder does not identify its owner, a visitor of a shared page then sees only installed and static models.
         """
         try:
             return self.list_models(owner), []
@@ -93,10 +93,10 @@ class ModelService(Service):
         """Upload a model's sentence-transformers folder to a repository, which is created if needed.
 
         Args:
-            model: id of a run or of a static model trained here.
-            repository: ``name``, which then belongs to the token's owner, or ``owner/name``.
+            model: id of a run or of a locally trained static model.
+            repository: ``name``, for the account of the token, or ``owner/name``.
             token: an access token with write permission; on a shared page never this machine's own.
-            private: visibility of a new repository; an existing one keeps its own.
+            private: visibility of a new repository; an existing one keeps its visibility.
             endpoint: URL of a hub other than huggingface.co.
             begin_phase: called with the title of each phase.
 

@@ -1,4 +1,4 @@
-"""Plan a training before it starts: its rows, its settings and why, its time and memory."""
+"""Planning of a training run: its rows, its settings with reasons, and its time and memory."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from ..training.estimate import Estimate
     from ..training.spec import TrainSpec
 
-_LENGTH_SAMPLE = 2_000  # texts of each column whose token counts the advisor sees
+_LENGTH_SAMPLE = 2_000  # texts per column used for token counts
 _FILE_OPTIONS = ("encoding", "delimiter", "header")
 
 
 class TrainingPlanner(Service):
-    """Requests → plans and estimates."""
+    """Turns requests into plans and estimates."""
 
     def __init__(self, resources: Resources, data: DataService) -> None:
         super().__init__(resources)
@@ -50,15 +50,17 @@ class TrainingPlanner(Service):
         read_progress: Progress | None = None,
         check_progress: Progress | None = None,
     ) -> TrainPlan:
-        """Read, check and advise all that determines a run. Nothing is stored.
+        """Read and check the files, and choose the settings of a run. Nothing is stored.
 
         Args:
-            before: an earlier plan. What the request does not change is reused, so that another learning rate reads no file again.
+            before: an earlier plan. Parts not affected by the request are reused, so that changing the learning rate does not read files
+                again.
             table: the rows of the request's file, if already read.
 
         Raises:
-            StudioError: a file cannot be read, holds no kind of examples, or a setting is invalid. Open questions and faulty rows are
-                part of the plan; :meth:`require_trainable` refuses them.
+            StudioError: a file cannot be read or contains no examples of any kind, or a setting is invalid. Unanswered questions and
+                invalid
+                rows are part of the plan; :meth:`require_trainable` rejects them.
         """
         from ..training.spec import SHAPE
 
@@ -83,7 +85,7 @@ class TrainingPlanner(Service):
                 or any(int(settings.get(name) or 1) > 1 for name in ("folds", "seeds"))
                 or settings.get("judge") == "folds"
             ):
-                parts.pop("dev", None)  # the user evaluates in another way
+                parts.pop("dev", None)  # the user evaluates the model separately
             dev_source = parts.get("dev") or dev_source
         dev_table = None if dev_source is None else self._read(dev_source, overrides, before.dev if before else None, read_progress)
         diagnosis = before.diagnosis if before and self._has_same_rows(before, table, dev_table, overrides, model, settings) else None
@@ -109,7 +111,7 @@ class TrainingPlanner(Service):
         return TrainPlan(request, data, dev, first, diagnosis, earlier, spec, reasons, whole if parts else None)
 
     def estimate(self, plan: TrainPlan | TrainRequest) -> TrainingForecast:
-        """Estimate time and memory of a run by rehearsing it for a few seconds; nothing is trained or stored."""
+        """Estimate time and memory of a run from a few seconds of trial steps; no model is kept."""
         from ..training.estimate import estimate_run
         from ..training.prepare import create_model
         from ..training.spec import TrainSpec
@@ -127,7 +129,11 @@ class TrainingPlanner(Service):
         return TrainingForecast(plan.spec, plan.reasons, self.runner.rehearse(run), plan.accounts)
 
     def require_trainable(self, plan: TrainPlan | TrainRequest) -> TrainPlan:
-        """Return the plan (of a request); raise StudioError if a question is open or the rows are unfit for training."""
+        """Return the plan (of a request).
+
+        Raises:
+            StudioError: a question is unanswered, or the rows are not suitable for training.
+        """
         plan = self.plan(plan) if isinstance(plan, TrainRequest) else plan
         plan.require_settled()
         return plan
@@ -169,7 +175,7 @@ class TrainingPlanner(Service):
         model: str,
         settings: Mapping[str, Any],
     ) -> bool:
-        """Return True if the earlier diagnosis still holds: most settings change nothing in the rows."""
+        """Return True if the earlier diagnosis still applies: most settings do not affect the rows."""
         known_dev = None if before.dev is None else before.dev.table
         known_model = before.request.model or self.settings.default_model
         loss, known_loss = settings.get("loss"), before.request.overrides.get("loss")
@@ -197,7 +203,7 @@ class TrainingPlanner(Service):
         return _plan_file(source, table, overrides, diagnosis), diagnosis
 
     def _describe_model(self, roles: Roles, model: str, spec: TrainSpec) -> tuple[str, str]:
-        """Describe the prompt of each column, and the similarity function if it is not the cosine."""
+        """Describe the prompt of each column, and the similarity function if it is not cosine."""
         from ..training.prepare import require_no_prompt
 
         if spec.architecture == "cross":
@@ -233,7 +239,7 @@ class TrainingPlanner(Service):
         device, multilingual = str(self.catalog.device), self._data.languages.multilingual
         overrides = {**settings, "model": model}
         advice = advise(examples, info=info, device=device, lengths=lengths, overrides=overrides, multilingual=multilingual)
-        # Validate the loss's own parameters here too, before a run is created.
+        # Also validate the loss parameters here, before a run is created.
         given = advice.spec.loss_params
         loss = losses_of(advice.spec.architecture)[advice.spec.loss]
         checked = asdict(parse_params(loss.Params, given))
@@ -246,7 +252,7 @@ def _plan_file(path: Path | str | Table, table: Table, overrides: SchemaOverride
 
 
 def _split_table(table: Table, overrides: SchemaOverrides, before: TrainPlan | None) -> dict[SplitPart, Table]:
-    """Return the parts of a table with a column of train, dev and test rows; empty without one."""
+    """Return the splits of a table with a train, dev and test column; empty without one."""
     if before is not None and before.whole is table and before.data.choices == overrides:
         return {"train": before.data.table, **({"dev": before.dev.table} if before.dev else {})}
     name = find_split_column(table, overrides)
@@ -268,7 +274,7 @@ def _describe_split(parts: Mapping[SplitPart, Table], whole: Table, overrides: S
 
 
 def _file_overrides(overrides: SchemaOverrides | None, more: Mapping[str, Any] | None = None) -> SchemaOverrides:
-    """Return the overrides of a file. ``as_read`` accepts uncertainty and is not about the file itself."""
+    """Return the overrides for a file. ``as_read`` accepts uncertainty and does not concern the file itself."""
     return replace(overrides or SchemaOverrides(), **overrides_from_json(more or {}), as_read=False)
 
 
@@ -277,7 +283,7 @@ def _file_options(overrides: SchemaOverrides) -> list[Any]:
 
 
 def _split_by_stage(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """Return the run's settings, those of its first stage (named ``first.…``), and the overrides of the first stage's file."""
+    """Return the run's settings, those of its first stage (``first.…``), and the overrides for the first stage's file."""
     file_fields = {item.name for item in fields(SchemaOverrides)}
     settings: dict[str, Any] = {}
     first: dict[str, Any] = {}

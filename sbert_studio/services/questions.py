@@ -1,4 +1,4 @@
-"""Questions that only the owner of a file can answer: how they are shown, and how answers become overrides."""
+"""Questions about a file that only the user can answer: how they are displayed, and how answers become overrides."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ..errors import StudioError, describe_rows
 from ..i18n import _, join
 
 _YES, _NO = ("yes", "true", "1"), ("no", "false", "0")
-_TEXTS = 60  # characters of a row's text in a line
+_TEXTS = 60  # maximum characters of a row's text per line
 
 
 class OpenQuestionsError(StudioError):
-    """Open questions about a file or a run must be answered first.
+    """Unanswered questions about a file or a run.
 
     Args:
-        message: what is open.
+        message: what is ambiguous.
         questions: at least one.
         otherwise: alternative to answering.
     """
@@ -35,7 +35,7 @@ class OpenQuestionsError(StudioError):
 
     @classmethod
     def of_file(cls, name: str, questions: Sequence[Question]) -> OpenQuestionsError:
-        """Return the error for a file that can be read in more than one way."""
+        """Return the error for an ambiguous file."""
         texts = join("; ", (question.text for question in questions))
         return cls(_("{name} is ambiguous: {texts}", name=name, texts=texts), questions, "go on as it is read with --as-read")
 
@@ -51,7 +51,7 @@ class OpenQuestionsError(StudioError):
 
 
 def format_question(question: Question) -> list[str]:
-    """Return a question as lines for a terminal: text and reason, example rows, and the flag of each answer."""
+    """Format a question as lines for a terminal: text and reason, example rows, and the flag of each answer."""
     lines = [
         (_("question: {text} ({why})", text=question.text, why=question.why) if question.why else _("question: {text}", text=question.text))
     ]
@@ -74,12 +74,12 @@ def question_from_json(value: Mapping[str, Any]) -> Question:
 
 
 def apply_answer(overrides: SchemaOverrides | None, choice: Mapping[str, Any]) -> SchemaOverrides:
-    """Return the overrides with an answer's choice (see :class:`~sbert_studio.data.questions.Option`) applied."""
+    """Return the overrides with the choice of an answer (see :class:`~sbert_studio.data.questions.Option`) applied."""
     return replace(overrides or SchemaOverrides(), **overrides_from_json(choice))
 
 
 def overrides_from_json(choice: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of :class:`~sbert_studio.data.schema.roles.SchemaOverrides` set by plain JSON; lists become tuples."""
+    """Return fields of :class:`~sbert_studio.data.schema.roles.SchemaOverrides` from plain JSON; lists become tuples."""
     known = [item.name for item in fields(SchemaOverrides)]
     for name in choice:
         if name not in known:
@@ -99,7 +99,7 @@ def _first_option(option: Option) -> Option:
 
 
 def format_value(value: Any) -> str:
-    """Return a value as it is typed: names separated by commas, a scale as ``0-5``."""
+    """Format a value as users type it: comma-separated names, a scale as ``0-5``."""
     if isinstance(value, list | tuple) and not value:
         return NO_ORDER
     if isinstance(value, list | tuple):
@@ -110,7 +110,7 @@ def format_value(value: Any) -> str:
 
 
 def parse_overrides(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Parse typed values: names separated by commas, a scale such as ``0-5``."""
+    """Parse typed values: comma-separated names, a scale such as ``0-5``."""
     parsers: dict[str, Callable[[str], Any]] = {
         "columns": parse_columns,
         "order": parse_order,

@@ -30,11 +30,11 @@ T = TypeVar("T")
 
 # Shares of the memory budget.
 _MODELS, _SEMANTIC, _LEXICAL, _CORPORA, _NEIGHBORS, _SESSIONS = 0.47, 0.17, 0.08, 0.05, 0.03, 0.2
-_MAPPED_DISCOUNT = 4  # mapped bytes count a quarter: the system can drop them, but a deleted file stays until it is unmapped
+_MAPPED_DISCOUNT = 4  # mapped bytes count as a quarter: the system can drop them, but a deleted file occupies the disk until it is unmapped
 _CORPUS_CACHES = ("semantic_indexes", "lexical_indexes", "corpora", "neighbor_graphs")
 _MEMORY_CACHES = {name: name for name in (*_CORPUS_CACHES, "coverages", "baselines")} | {"catalog": "models"}
 _STATISTICS_BYTES = 4 << 20
-# Tenths of the disk budget. On a shared page the models fetched by visitors take theirs from the vectors.
+# Tenths of the disk budget. On a shared page, models downloaded by visitors use part of the share of the vectors.
 _VECTOR_TENTHS, _HUB_TENTHS = 7, 5
 
 
@@ -65,11 +65,11 @@ class Resources:
     """Shared resources, each created on first use.
 
     Args:
-        settings: read from the environment if omitted.
-        allow_folders: whether a model may be given as a folder path; by default only where the page is not shared.
+        settings: read from the environment by default.
+        allow_folders: whether models may be specified by folder; by default only if the page is not shared.
 
     Raises:
-        StudioError: the data folder cannot be used.
+        StudioError: the home folder cannot be used.
     """
 
     def __init__(self, settings: Settings | None = None, *, allow_folders: bool | None = None) -> None:
@@ -80,7 +80,7 @@ class Resources:
         self._created: dict[str, Any] = {}
         self._lock = threading.RLock()
 
-    # In-memory caches: indexes and corpora recently used, statistics of models.
+    # In-memory caches: recently used indexes and corpora, statistics of models.
     semantic_indexes: _Lazy[LruCache[SemanticIndex]] = _Lazy(
         lambda own: LruCache(own._memory(_SEMANTIC), lambda index: index.bytes + index.mapped // _MAPPED_DISCOUNT)
     )
@@ -170,7 +170,7 @@ class Resources:
         self.close()
 
     def close(self) -> None:
-        """Stop background work gracefully (a running training keeps its checkpoint) and close the database."""
+        """Stop background work gracefully (a running training run keeps its checkpoint) and close the store."""
         callbacks, self.on_close = self.on_close, []
         for callback in callbacks:
             callback()

@@ -1,4 +1,4 @@
-"""Set up a run: limits of a shared machine, the run's files, restart mark and access token; checks before a run is resumed."""
+"""Setup of a run: limits of a shared machine, the run's files, restart mark and access token, and checks before it is resumed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 ACCEPT_ALARM = "accept_alarm"
-"""Setting that answers an alarm; the only one a resumed run accepts."""
+"""Setting that answers an alarm; the only setting allowed when a run is resumed."""
 _RESTART_FILE = "background.json"
 _MAX_RESTARTS = 3
 _GIVEN_UP = _(
@@ -38,11 +38,14 @@ log = logging.getLogger(__name__)
 
 
 def require_within_limits(limits: Limits, run: Run, runs: Sequence[Run], elsewhere: str) -> None:
-    """Raise StudioError if a new run is too large, its owner has too many active runs, or the queue is full.
+    """Check that a new run is not too large, its owner has not too many active runs, and the queue is not full.
 
     Args:
         runs: all queued and running runs.
-        elsewhere: sentence on where the limit does not apply.
+        elsewhere: sentence on how to avoid the limit.
+
+    Raises:
+        StudioError: a limit is exceeded.
     """
     spec = run.spec
     stage: Mapping[str, Any] = spec.get("first") or {}
@@ -68,7 +71,11 @@ def _epochs(spec: Mapping[str, Any]) -> float:
 
 
 def require_free_slot(limits: Limits, owner: str, runs: Sequence[Run], elsewhere: str) -> None:
-    """Raise StudioError if an owner has too many active runs, or the queue is full."""
+    """Check that an owner has not too many active runs, and that the queue is not full.
+
+    Raises:
+        StudioError: a limit is exceeded.
+    """
     own = [one for one in runs if one.owner == owner]
     if limits.runs and len(own) >= limits.runs:
         under_way = (
@@ -89,7 +96,7 @@ def require_free_slot(limits: Limits, owner: str, runs: Sequence[Run], elsewhere
 
 
 def require_queue_share(limits: Limits, waiting: int, address: str, elsewhere: str) -> None:
-    """Raise StudioError if ``address`` has queued half of the runs that may wait; this machine (``""``) has no limit."""
+    """Raise a StudioError if ``address`` has queued half of the runs that may wait; this machine (``""``) has no limit."""
     most = max(1, limits.queue // 2)
     if limits.queue and address and waiting >= most:
         raise StudioError(
@@ -108,15 +115,15 @@ def mark_for_restart(workspace: Workspace, run_id: str) -> None:
 
 
 def unmark_for_restart(workspace: Workspace, run_id: str) -> None:
-    """Remove the mark: a run continued in a terminal is not resumed automatically."""
+    """Remove the mark, because a run continued in a terminal must not be resumed automatically."""
     with suppress(OSError):
         (workspace.home / "runs" / run_id / _RESTART_FILE).unlink(missing_ok=True)
 
 
 def resubmit_interrupted(workspace: Workspace, store: RunStore, runner: Runner) -> list[Run]:
-    """Queue again, in their old order, the marked runs interrupted by the end of the program.
+    """Queue the marked runs that were interrupted by the end of the program again, in their original order.
 
-    A run that was interrupted three times in a row is left alone: it may be what crashes the program.
+    A run that was interrupted three times in a row is skipped, because it may be the cause of the crash.
     """
     store.recover()
     resumed = []
@@ -159,7 +166,7 @@ def new_run(plan: TrainPlan) -> Run:
 
 
 def write_run_files(files: RunFiles, plan: TrainPlan) -> None:
-    """Write all that the run needs to its folder."""
+    """Write all input files of the run to its folder."""
     given = {part: _run_file(source) for part, source in plan.sources.items()}
     if plan.first is not None and plan.dev is not None:
         given["first"] = replace(given["first"], account=exclude_shared_texts(plan.first.account, plan.first.examples, plan.dev.examples))
@@ -169,7 +176,11 @@ def write_run_files(files: RunFiles, plan: TrainPlan) -> None:
 
 
 def require_same_request(run: Run, files: RunFiles, request: TrainRequest | None) -> None:
-    """Raise StudioError unless a request given beside a run's id matches what the run started with."""
+    """Check that a request given together with a run's id matches the settings of the run.
+
+    Raises:
+        StudioError: it does not.
+    """
     if request is None:
         return
     if request.choices:
@@ -250,7 +261,7 @@ def _is_same_value(value: Any, stored: Any) -> bool:
 
 
 def strength_marks(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the evaluated strengths of a run and the current one; ``None`` if the model cannot be blended.
+    """Return the evaluated strengths of a run and the current one; ``None`` if the model cannot be interpolated.
 
     Args:
         before, after: the run's scores.

@@ -1,4 +1,4 @@
-"""Search a corpus, mine paraphrases, find near-duplicates."""
+"""Search service: search a corpus, mine paraphrases, find near-duplicates."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 Mode = Literal["semantic", "lexical", "hybrid"]
 MODES: tuple[Mode, ...] = ("semantic", "lexical", "hybrid")
-_INDEX_AFTER_QUERIES = 2  # a single query, as from the command line, is answered faster than an index is built
-_POOL = 100  # depth of each ranking that hybrid search fuses, and number of hits that are re-ranked
+_INDEX_AFTER_QUERIES = 2  # building an index takes longer than a single query, for example from the command line
+_POOL = 100  # depth of the rankings fused by hybrid search, and number of re-ranked hits
 
 
 @dataclass(frozen=True)
@@ -39,10 +39,10 @@ class SearchOptions:
     """Options of a search.
 
     Attributes:
-        reranker: re-rank the best hits with this model (``True``: the one of the settings). A cross-encoder reads each pair; a
-            poly-encoder reads the corpus once and then only the query.
+        reranker: re-rank the best hits with this model (``True``: the one in the settings). A cross-encoder encodes each pair; a
+            poly-encoder encodes the corpus once and then only the query.
         row_ids: search only these rows of the corpus, from 0.
-        settings: prompts and vector length that replace the model's own.
+        settings: prompts and vector length that override the model's own.
     """
 
     reranker: bool | str = False
@@ -51,7 +51,7 @@ class SearchOptions:
 
 
 class SearchService(Service):
-    """Search over one cache of vectors, so that no control encodes a corpus twice."""
+    """Search functions with a shared cache of vectors, so that a corpus is encoded only once."""
 
     def __init__(self, resources: Resources, languages: LanguageService) -> None:
         super().__init__(resources)
@@ -91,7 +91,7 @@ class SearchService(Service):
         semantic = None if encoder is None else self.semantic_index(corpus, encoder, progress)
         lexical = None if mode == "semantic" else self._lexical_index(corpus, progress)
         rerank = self._load_reranker(options.reranker, corpus, progress)
-        # Everything above is preparation: from here on the search itself is timed.
+        # Time only the search itself, without the preparation above.
         start = time.perf_counter()
         depth = max(k, _POOL) if mode == "hybrid" or rerank else k
         rankings: list[list[Hit]] = []
@@ -140,7 +140,7 @@ class SearchService(Service):
         *,
         exact: bool = False,
     ) -> MinedPairs:
-        """Return the most similar pairs of the corpus. From 200,000 texts on the search is approximate unless ``exact``.
+        """Return the most similar pairs of the corpus. From 200,000 texts on, the search is approximate unless ``exact``.
 
         Args:
             begin_phase: called as each phase begins; an approximate search first estimates the number of pairs.
@@ -200,7 +200,7 @@ class SearchService(Service):
         return self._resources.semantic_indexes.get(key, build, shared.follow(key, progress))
 
     def _index_in_background(self, index: SemanticIndex, corpus: Corpus, encoder: Encoder) -> bool:
-        """Start an approximate index of a large corpus at its second query. Return True while one is being built."""
+        """Start building an approximate index of a large corpus at its second query. Return True while one is being built."""
         from ..explore.search import LARGE
 
         is_due = len(index) >= LARGE and index.approximate is None and index.asked >= _INDEX_AFTER_QUERIES and index.by == "cosine"
@@ -211,7 +211,7 @@ class SearchService(Service):
 
         def build() -> None:
             index.approximate = files.make(digest, fingerprint, texts, index.exact)
-            if index.approximate is not None:  # on a full disk the attempt stays known, so that it is not repeated
+            if index.approximate is not None:  # on a full disk, remember the attempt, so that it is not repeated
                 background.forget(key)
 
         return background.want(key, build)
@@ -226,7 +226,7 @@ class SearchService(Service):
     def _load_reranker(
         self, reranker: bool | str, corpus: Corpus, progress: Progress | None
     ) -> Callable[[str, Sequence[Hit]], list[Hit]] | None:
-        """Return a function that re-ranks hits for a query. The poly-encoder's vectors of the corpus come from the cache."""
+        """Return a function that re-ranks hits for a query. A poly-encoder's vectors of the corpus come from the cache."""
         if not reranker:
             return None
         scorer = self.catalog.load_scorer(reranker if isinstance(reranker, str) else self.settings.reranker)
@@ -248,7 +248,7 @@ class SearchService(Service):
 
 
 def cosine_notes(encoder: Encoder) -> tuple[str, ...]:
-    """Return a sentence if a feature uses the cosine although the model compares by another measure."""
+    """Return a sentence if a feature uses cosine although the model uses another similarity function."""
     if encoder.similarity_name == "cosine":
         return ()
     return (

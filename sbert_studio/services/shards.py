@@ -1,4 +1,4 @@
-"""Large corpora: encode, mine, evaluate and search folders of Parquet shards."""
+"""Shard service for large corpora: encode, mine, evaluate and search folders of Parquet shards."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ _MAX_THREADS = 256
 
 @dataclass(frozen=True)
 class ShardingOptions:
-    """Options that, with the model and the texts, determine every bit of a job's result.
+    """Options that, together with the model and the texts, determine every bit of a job's result.
 
     Attributes:
         threads: threads per shard.
-        rows: maximum rows of a shard.
+        rows: maximum number of rows per shard.
     """
 
     threads: int = 1
@@ -72,7 +72,7 @@ class EncodingOptions:
 
 
 class ShardService(Service):
-    """Jobs over Parquet files. An interrupted job is continued by the same call."""
+    """Jobs over Parquet files. Repeating a call continues an interrupted job."""
 
     def __init__(self, resources: Resources, data: DataService) -> None:
         super().__init__(resources)
@@ -87,10 +87,10 @@ class ShardService(Service):
         encoding: EncodingOptions,
         progress: Progress | None = None,
     ) -> EncodedShards:
-        """Encode all texts into shards of id, text and vector in the folder ``out``, used for nothing else.
+        """Encode all texts into shards of id, text and vector in the folder ``out``, which must not contain anything else.
 
         Args:
-            path: a Parquet file, a folder or a glob of them; or one file of another format, which is converted first.
+            path: a Parquet file, a folder or a glob; or one file in another format, which is converted first.
         """
         from ..shards.executor import execute
 
@@ -117,7 +117,7 @@ class ShardService(Service):
         )
 
     def _sources(self, path: str | Path, out: Path, encoding: EncodingOptions) -> tuple[tuple[SourceFile, ...], str | None, str | None]:
-        """Return the Parquet files and the columns. A file of another format is converted to one next to ``out``."""
+        """Return the Parquet files and the columns. A file in another format is converted to Parquet next to ``out``."""
         file, column, id_column = existing_path(path), encoding.column, encoding.id_column
         if file is None or not file.is_file() or file.suffix.lower() == ".parquet":
             return find_sources(path), column, id_column
@@ -130,7 +130,7 @@ class ShardService(Service):
         ids = [str(line) for line in corpus.lines] if id_column is None else list(corpus.fields[id_column])
         converted = out.with_name(f"{out.name}.texts.parquet")
         table_from_columns(converted.name, {"id": ids, "text": corpus.texts}).to_parquet(converted)
-        # The file is rewritten at each call: identify it by its content and not by its modification time.
+        # The file is rewritten at each call, so identify it by its content instead of its modification time.
         sources = (replace(one, digest=digest_file(Path(one.path))[:16], modified=0) for one in find_sources(converted))
         return tuple(sources), "text", "id"
 
@@ -223,10 +223,10 @@ class ShardService(Service):
         return replace(report, notes=notes)
 
     def search(self, path: Path, query: str, k: int = 10, model: str | None = None, progress: Progress | None = None) -> SearchResult:
-        """Return the ``k`` texts of an encoded folder nearest to a query, by the model that encoded it.
+        """Return the ``k`` texts of an encoded folder nearest to a query, using the model that encoded it.
 
         Args:
-            model: if given, must be that model.
+            model: must be that model if given.
             progress: called while the index is built, at the first search.
         """
         from ..shards.serving import search_exhaustively
@@ -249,7 +249,7 @@ class ShardService(Service):
         rows, scores = index.search(vector, k) if index else search_exhaustively(vectors, vector, k, measure)
         texts = vectors.texts(rows)
         milliseconds = (time.perf_counter() - start) * 1000
-        # Without a spreadsheet, rows are numbered as if they stood below a header.
+        # Number rows as in a spreadsheet with a header.
         hits = tuple(
             TextHit(int(row), int(row) + 2, text, float(score), {"id": str(id_)})
             for row, score, (id_, text) in zip(rows, scores, texts, strict=True)

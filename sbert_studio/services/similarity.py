@@ -1,4 +1,4 @@
-"""Compare and encode texts, explain scores, suggest pairs to label."""
+"""Similarity service: compare and encode texts, explain scores, suggest pairs to label."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ from .results import Agreement, EncodedFile, EncodedTexts, PairScore, PairScores
 if TYPE_CHECKING:
     from ..explore.explain import ScoreDistribution, WordAlignment
 
-_MAX_CHARACTERS = 100_000  # of a typed text
+_MAX_CHARACTERS = 100_000  # maximum characters of a typed text
 _MAX_BOOTSTRAP_ROWS = 20_000
 _WORST_PAIRS = 20
 _MAX_ALIGNED_WORDS = 160
-_DEFAULT_BOUNDARY = 0.99  # quantile of random pairs taken as the decision boundary before enough pairs are labelled
+_DEFAULT_BOUNDARY = 0.99  # quantile of random pairs used as the decision boundary until enough pairs are labelled
 _EVERYDAY = "everyday sentences"
 
 
 class SimilarityService(Service):
-    """Encode texts and score their similarity."""
+    """Encodes texts and scores their similarity."""
 
     def __init__(self, resources: Resources, data: DataService, languages: LanguageService) -> None:
         super().__init__(resources)
@@ -64,7 +64,7 @@ class SimilarityService(Service):
         return replace(_compare(vectors[:1], vectors[1:], encoder.similarity_name)[0], notes=notes, doubtful=doubtful)
 
     def compare_file(self, path: str | Path | Table, model: str | None = None, progress: Progress | None = None) -> PairScores:
-        """Compare every complete row of a file of pairs, and the scores with the file's own scores or labels if it has any."""
+        """Compare every complete row of a file of pairs, and compare the similarities with the file's own scores or labels, if any."""
         table = self._data.read_table(path)
         roles = infer_roles(table)
         if len(roles.texts) < 2:
@@ -82,7 +82,7 @@ class SimilarityService(Service):
         return PairScores(tuple(rows), columns, report_rows(table, findings, examples.lines), agreement, notes)
 
     def compare_all(self, texts: Sequence[str], model: str | None = None) -> np.ndarray:
-        """Return the (n, n) matrix of the model's similarity between all texts; larger is more similar."""
+        """Return the (n, n) similarity matrix of all texts with the model's similarity function; larger is more similar."""
         if not texts:
             raise StudioError("there is no text to compare", "write one text a line")
 
@@ -100,7 +100,7 @@ class SimilarityService(Service):
         *,
         role: Role = "plain",
     ) -> EncodedTexts:
-        """Encode texts, bypassing the cache, and time it. A corpus gives one vector for each row of its file.
+        """Encode texts without the cache, and measure the time. For a corpus, return one vector for each row of its file.
 
         Args:
             role: role of the texts for a model with prompts.
@@ -132,7 +132,7 @@ class SimilarityService(Service):
     ) -> EncodedFile:
         """Encode a file's texts into the ``.npy`` file ``out``, resumably; see :mod:`sbert_studio.shards.memmap_writer`.
 
-        The cache is bypassed: a million vectors would take their space twice and evict all others.
+        The cache is bypassed, because a million vectors would be stored twice and evict all others.
 
         Args:
             on_message: called with messages on what was resumed, replaced or kept.
@@ -149,10 +149,11 @@ class SimilarityService(Service):
         return EncodedFile(texts.rows, encoder.dim, nan, done.resumed, done.seconds, rate, texts.account, notes, precision, reason)
 
     def baseline(self, corpus: Corpus | None = None, model: str | None = None) -> ScoreDistribution:
-        """Return the model's scores of random pairs, from at most 300 texts of the corpus.
+        """Return the distribution of the model's scores on random pairs, from at most 300 texts of the corpus.
 
-        Without a corpus of at least 20 different texts, everyday sentences are used: in the languages named by the model's card, or
-        in English if it names none.
+        Without a corpus of at least 20 distinct texts, everyday sentences are used, in the languages listed in the model's card, or in
+        English
+        if there are none.
         """
         from ..explore.explain import MIN_TEXTS, ScoreDistribution, random_pair_cosines, sample_texts
 
@@ -204,9 +205,9 @@ class SimilarityService(Service):
         """Suggest pairs worth labelling, from at most 3,000 texts of the corpus.
 
         Args:
-            compare_model: suggest pairs on which the two models disagree; without one, pairs near the model's decision boundary.
-            labelled: (text, text, is similar) pairs labelled so far. They are not suggested again; from four of each kind on they
-                determine the boundary, before that it is the 99 % quantile of random pairs.
+            compare_model: suggest pairs on which the two models disagree; without it, pairs near the model's decision boundary.
+            labelled: (text, text, is similar) pairs labelled so far. They are not suggested again. With at least four of each kind they
+                determine the boundary; otherwise it is the 99 % quantile of random pairs.
         """
         from ..explore.pair_suggestions import decision_boundary, disputed_pairs, sample_rows, uncertain_pairs
 
@@ -239,7 +240,11 @@ class SimilarityService(Service):
 
 
 def require_text(text: str, which: str) -> str:
-    """Return a typed text, named ``which`` (``first``, ``query``) in errors, if it is neither blank nor too long."""
+    """Return a typed text; errors refer to it as ``which`` (``first``, ``query``).
+
+    Raises:
+        StudioError: the text is blank or too long.
+    """
     if len(text) > _MAX_CHARACTERS:
         what = (
             _("the query has {text} characters", text=f"{len(text):,}")
@@ -267,7 +272,7 @@ def _compare(left: np.ndarray, right: np.ndarray, name: str) -> list[Similarity]
 
 
 def _spread_to_rows(vectors: np.ndarray, corpus: Corpus) -> np.ndarray:
-    """Return one vector for each row of the corpus' file, NaN where a row has no text."""
+    """Return one vector for each row of the corpus' file, NaN for rows without text."""
     places, rows = corpus.positions()
     if rows == len(vectors):
         return vectors
@@ -280,7 +285,7 @@ def _agreement(table: Table, roles: Roles, scores: np.ndarray) -> Agreement | No
     """Compare the scores of the complete rows with the file's own scores or labels; ``None`` if it has none."""
     if roles.kind not in ("scored_pairs", "labelled_pairs") or roles.target is None:
         return None
-    # Rows expanded from one line of the file share its number: identify them by their position in the table.
+    # Rows expanded from one line of the file share its number, so identify them by their position in the table.
     numbered = replace(table, lines=np.arange(len(table)))
     compared = build_examples(numbered, Roles("positive_pairs", roles.texts[:2]))[0].lines
     try:

@@ -1,4 +1,4 @@
-"""Train, distill, list, export and delete static embedding models."""
+"""Static embedding service: train, distill, list, export and delete static embedding models."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class FitOptions:
     """Options of static embeddings.
 
     Attributes:
-        weighting: weight of words in a text's mean: ``plain``, ``tfidf`` or ``sif``; by default ``sif``, unless the vectors carry weights.
+        weighting: weights of words in a text's mean: ``plain``, ``tfidf`` or ``sif``; ``sif`` by default, unless the vectors are weighted.
         common: number of common components to remove.
         settings: hyperparameters of the learner.
     """
@@ -86,7 +86,7 @@ class FittedEmbeddings:
 
 
 class StaticEmbeddingService(Service):
-    """Train word vectors on texts or distill them from an encoder; the model averages them."""
+    """Trains word vectors on texts or distills them from an encoder; the resulting model averages them."""
 
     def __init__(self, resources: Resources, data: DataService) -> None:
         super().__init__(resources)
@@ -109,8 +109,8 @@ class StaticEmbeddingService(Service):
         Args:
             kind: ``word2vec`` or ``skipgram``, ``cbow``, ``glove``, ``tfidf``; or pretrained vectors such as ``glove-6B-50d`` or a file
                 in word2vec's or GloVe's format, for which only word weights and common components are computed from the texts.
-            columns: text columns; all columns that look like text if none.
-            out: folder of the model; by default it is stored among the models under ``name``.
+            columns: text columns; by default all columns that contain text.
+            out: folder of the model; by default it is stored with the other models under ``name``.
             begin_phase: called as each phase begins.
         """
         from ..models.static import load_pretrained
@@ -174,11 +174,11 @@ class StaticEmbeddingService(Service):
 
         Args:
             dim: vector length.
-            vocabulary: file of texts whose words get a vector, weighted by their frequency there.
+            vocabulary: file of texts whose words get a vector, weighted by their frequency in the file.
             columns, out, name, owner, begin_phase: see :meth:`fit`.
 
         Raises:
-            StudioError: there is no such model, file or column; there are no words; or ``out`` cannot hold a model.
+            StudioError: the model, file or column does not exist, there are no words, or the model cannot be written to ``out``.
         """
         from ..models.card import CardFacts
         from ..models.static.distill import distill
@@ -201,7 +201,7 @@ class StaticEmbeddingService(Service):
         return FittedEmbeddings(saved, STATIC, words, encoder.dim, len(texts), seconds, notes)
 
     def list_models(self, owner: str | None = None) -> list[StaticModelRecord]:
-        """List the static models (of one owner) trained here, newest first."""
+        """List the static models (of one owner) trained on this machine, newest first."""
         return list_static_models(self.workspace, owner)
 
     def delete(self, model_id: str, owner: str | None = None) -> None:
@@ -294,7 +294,7 @@ class StaticModelRecord:
     """Record of a stored static model.
 
     Attributes:
-        id: accepted wherever a model is named; ``name`` is for display.
+        id: accepted wherever a model name is; ``name`` is for display.
         kind: such as ``glove`` or ``static``.
         created: UTC, ISO 8601.
         notes: warnings.

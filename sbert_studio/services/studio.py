@@ -20,7 +20,7 @@ from .static_embeddings import StaticEmbeddingService
 
 
 class Studio(Resources):
-    """All services over one set of shared resources. Creating it loads no model and opens no database.
+    """All services with one set of shared resources. Creating it loads no model and opens no files.
 
     Methods may be called from several threads. Each raises :class:`~sbert_studio.errors.StudioError` for problems the user can
     fix. ``model`` is a bundled name, run id, folder or hub id; ``None`` means the default model.
@@ -34,7 +34,7 @@ class Studio(Resources):
         model_diff: differences between two models on a corpus.
         models: list models, upload them to the Hugging Face Hub.
         static_embeddings: train and distill static embedding models.
-        planner: plan and estimate trainings.
+        planner: plan training runs and estimate their cost.
         fine_tune: train, follow, stop, resume and export runs.
         evaluation: evaluate and compare models.
         leaderboard: stored evaluation scores.

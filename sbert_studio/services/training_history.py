@@ -1,4 +1,4 @@
-"""Texts a model was trained on, as far as they are known: by its run, and by the runs it started from."""
+"""Training history: the texts that a model was trained on, as far as known from its run and the runs it is based on."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ..runs.run import Run
 from .resources import Service
 
 TrainedRows = list[tuple[tuple[str, ...], set[tuple[str, ...]]]]
-"""For each file: its text columns, and the texts of every row."""
+"""For each file, its text columns and the texts of every row."""
 
 
 class TrainingHistory(Service):
-    """The lineage of models. Only runs need the database; other models work without one."""
+    """Lineage of models. Only runs have one."""
 
     def lineage(self, model: str) -> Iterator[tuple[Run, TrainedRows]]:
-        """Yield the run that trained a model and its training rows, then the runs it started from. Other models yield nothing."""
+        """Yield the run that trained a model with its training rows, then the runs it is based on. Other models yield nothing."""
         from ..runs.files import RunFiles
 
         known = self._runs(model)
@@ -38,17 +38,17 @@ class TrainingHistory(Service):
         return (run.name if run else PurePath(model).name) or model
 
     def find_trained_rows(self, model: str, table: Table) -> Iterator[tuple[Run, int]]:
-        """Yield each run of a model's lineage trained on rows of the table, and the number of those rows."""
+        """Yield each run of a model's lineage that was trained on rows of the table, and the number of those rows."""
         for run, files in self.lineage(model):
             for names, trained_rows in files:
                 if rows := _count_trained(table, names, trained_rows):
                     yield run, rows
 
     def find_base_model(self, model: str) -> tuple[str, Encoder] | None:
-        """Return the name and encoder of the model a run started from, whose similarity is evidence of column meaning.
+        """Return the name and encoder of a run's base model, whose similarity is evidence of column meaning.
 
-        ``None`` for models without vectors, folders and static models trained here: their training is unknown, and a model must not
-        decide how the file it is evaluated on is read.
+        ``None`` for models without vectors, folders and locally trained static models: their training data is unknown, and a model must not
+        decide how the file it is evaluated on is interpreted.
         """
         from ..models.io.sources import find_source
 
@@ -62,7 +62,7 @@ class TrainingHistory(Service):
         return None
 
     def trained_texts(self, model: str) -> set[str]:
-        """Return every text a model was trained on (not those held out), as :func:`~sbert_studio.data.split.normalize_text` gives it."""
+        """Return every text a model was trained on (without held-out texts), after :func:`~sbert_studio.data.split.normalize_text`."""
         found: set[str] = set()
         for run, files in self.lineage(model):
             held = self._held_out(run)
@@ -76,7 +76,7 @@ class TrainingHistory(Service):
         return {}
 
     def _held_out(self, run: Run) -> set[tuple[str, ...]]:
-        """Return a run's held-out rows. Cross-validation has none: the final model is trained on all rows."""
+        """Return a run's held-out rows. Cross-validation has none, because the final model is trained on all rows."""
         from ..training.artifacts import HELD_OUT
 
         path = self.workspace.run(run.id) / HELD_OUT
@@ -95,7 +95,7 @@ def describe_overlap(rows: int, table: Table, run: Run) -> str:
 
 
 def _count_trained(table: Table, names: tuple[str, ...], trained_rows: set[tuple[str, ...]]) -> int:
-    """Count rows of the table whose texts were trained on together, whatever the columns are named."""
+    """Count rows of the table whose texts were trained on together, regardless of column names."""
     if set(names) <= set(table.columns):
         return sum(row in trained_rows for row in zip(*(table.column(name) for name in names), strict=True))
     begins: dict[str, list[tuple[str, ...]]] = {}

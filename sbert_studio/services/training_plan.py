@@ -34,7 +34,7 @@ FIRST_STAGE_PREFIX = "first."
 
 @dataclass(frozen=True)
 class AnsweredQuestion:
-    """A question about a file, and its owner's answer."""
+    """A question about a file, and the user's answer."""
 
     question: str
     answer: str
@@ -46,19 +46,19 @@ class AnsweredQuestion:
 
 @dataclass(frozen=True, eq=False)
 class TrainRequest:
-    """Training request, the same from the page, the API and the command line.
+    """Training request, the same for the page, the API and the command line.
 
     Attributes:
         data, dev: training and validation file, or fixed tables.
         first: file of a first stage, such as NLI before scored pairs.
         choices: format options set by the user; the rest is inferred.
         overrides: fields of :class:`~sbert_studio.training.spec.TrainSpec` or of the loss's ``Params``; those of the first stage as
-            ``first.epochs``, its columns as ``first.target``. The advisor chooses the rest.
-        model: the model to start from; ``None`` for the default.
-        name: display name; ``None`` for the file's name.
+            ``first.epochs``, its columns as ``first.target``. The rest is chosen automatically.
+        model: the base model; ``None`` for the default.
+        name: display name; ``None`` for the file name.
         changes: descriptions of the fixes applied to the table, in order.
         answered: the questions answered so far.
-        pins: example pairs and a query tracked during training; not trained on.
+        pins: example pairs and a query tracked during training; not used for training.
     """
 
     data: Path | str | Table | None = None
@@ -82,7 +82,7 @@ class PlanFile:
         given: the path, or the table.
         choices: format options set by the user.
         examples: its usable rows.
-        account: the use of every row, before any is held out.
+        account: the use of every row, before any rows are held out.
     """
 
     given: Path | Table
@@ -95,14 +95,15 @@ class PlanFile:
 
 @dataclass(frozen=True, eq=False)
 class TrainPlan:
-    """All that determines a run.
+    """Everything that determines a run.
 
     Attributes:
         data, dev, first: the files. ``dev`` is ``None`` if none was given or it is unusable.
-        diagnosis: diagnosis of the training file; ``earlier`` is that of the first stage's file.
+        diagnosis: diagnosis of the training file.
+        earlier: diagnosis of the first stage's file.
         spec: the settings, including those of the first stage.
         reasons: one sentence for each choice.
-        whole: the table before it was split by a column of train, dev and test parts; ``None`` if it was not.
+        whole: the table before it was split by a column of train, dev and test parts; ``None`` if it was not split.
     """
 
     request: TrainRequest
@@ -147,16 +148,21 @@ class TrainPlan:
 
     @property
     def questions(self) -> tuple[Question, ...]:
-        """Open questions about the files; those of the first stage come last, with their own flags."""
+        """Unanswered questions about the files; those of the first stage come last, with their own flags."""
         return (*self.diagnosis.questions, *(self.earlier.questions if self.earlier else ()))
 
     @property
     def certain(self) -> bool:
-        """True if no question is open."""
+        """True if there are no unanswered questions."""
         return not self.questions
 
     def require_settled(self) -> None:
-        """Raise StudioError if rows are unfit for training, OpenQuestionsError if a question is open and ``as_read`` is not set."""
+        """Check that the run can start.
+
+        Raises:
+            OpenQuestionsError: a question is unanswered and ``as_read`` is not set.
+            StudioError: the rows are not suitable for training.
+        """
         for diagnosis in (self.diagnosis, self.earlier):
             for finding in diagnosis.findings if diagnosis else ():
                 if finding.severity == "error":
@@ -204,14 +210,14 @@ def run_row_reports(run: Run, files: RunFiles) -> dict[str, RowReport]:
 
 
 def exclude_shared_texts(account: RowReport, first: Examples, held: Examples) -> RowReport:
-    """Return the report of the first stage's file with the rows that share a text with the held-out rows excluded."""
+    """Exclude the rows that share a text with held-out rows from the report of the first stage's file."""
     import numpy as np
 
     return account.after_split(first.lines, first.lines[~find_leaks(first, held)], np.array([], dtype=np.int64), SHARES_HELD_OUT_TEXT)
 
 
 def describe_row_reports(accounts: Mapping[str, RowReport], *, has_begun: bool = True) -> tuple[str, ...]:
-    """Return a sentence on the rows of each file by part, such as ``120 rows read, 74 used for training, 46 skipped: …``.
+    """Return one sentence on the rows of each file, such as ``120 rows read, 74 used for training, 46 skipped: …``.
 
     Args:
         has_begun: False before the first step.

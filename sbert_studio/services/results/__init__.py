@@ -1,4 +1,4 @@
-"""Results of the services: frozen data for the page, and plain data for JSON by ``to_json``."""
+"""Results of the services: frozen data for the page, converted to plain JSON data by ``to_json``."""
 
 from .duplicates import KEEPS, DuplicateGroup, Duplicates, Keep
 from .evaluation import AvailableSuite, EvaluationResult, SkippedFile

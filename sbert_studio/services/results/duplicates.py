@@ -30,7 +30,7 @@ class DuplicateGroup:
         rows: rows of the corpus, from 0, ascending.
         kept: the row that is kept; ``None`` to keep all.
         scores: cosine of each row with the kept one (with the first if all are kept).
-        values: category of each row; empty without a column of categories.
+        values: category of each row; empty without a category column.
     """
 
     rows: tuple[int, ...]
@@ -51,13 +51,13 @@ class DuplicateGroup:
 
 @dataclass(frozen=True)
 class Duplicates:
-    """Near-duplicates of a corpus at any threshold from that of the linkage to 1.
+    """Near-duplicates of a corpus at any threshold between that of the linkage and 1.
 
     Attributes:
         linkage: single-linkage tree of similar rows.
         vectors: (n, d) vectors of the corpus.
         seconds: duration of the comparison.
-        notes: remarks, one sentence each.
+        notes: notes, one sentence each.
     """
 
     corpus: Corpus
@@ -79,13 +79,13 @@ class Duplicates:
 
         Args:
             threshold: minimum cosine of near-duplicates.
-            keep: keep the first or the longest text of a group,
-            chosen: unless one of these rows is in it; the last one counts.
+            keep: whether to keep the first or the longest text of a group.
+            chosen: rows to keep instead, in their groups; the last one in a group wins.
             apart: groups of rows that are all kept, at every threshold; no row is in two.
-            column: column of categories.
+            column: category column.
 
         Raises:
-            StudioError: the threshold is below that of the linkage or above 1, or there is no such rule or column.
+            StudioError: the threshold is below that of the linkage or above 1, or the rule or column does not exist.
         """
         if keep not in KEEPS:
             raise StudioError(_("there is no rule {keep}", keep=repr(keep)), _("choose one of {keeps}", keeps=", ".join(KEEPS)))
@@ -117,7 +117,8 @@ class Duplicates:
     def write_removed(self, groups: Sequence[DuplicateGroup], path: Path) -> None:
         """Write the removed rows, each with the row kept in its place, as CSV without live formulas.
 
-        Rows left out earlier, such as those without text, follow by number: together with the clean file this is the whole file.
+        Rows skipped earlier, such as those without text, are included by row number, so that this and the clean file make up the whole
+        file.
         """
         from ...data.cells import write_csv
 
@@ -142,7 +143,7 @@ class Duplicates:
         }
         own = set(corpus.fields) - set(columns)
         for name, cells in corpus.fields.items():
-            # A renamed column must not collide with a later one of the file either.
+            # A renamed column must not collide with a later column of the file.
             title = name if name not in columns else unique_name(name, {*columns, *own})
             columns[title] = [*(cells[row] for row, _, _ in found), *blank]
         write_csv(path, columns)

@@ -36,13 +36,13 @@ class AvailableSuite:
 
 @dataclass(frozen=True, eq=False)
 class EvaluationResult:
-    """Several models on several files.
+    """Scores of several models on several files.
 
     Attributes:
         files: evaluated files.
         groups, averages: aggregates over the files of a suite or task, and over suites.
         models: scores of each model.
-        comparisons: every two models on each file and aggregate.
+        comparisons: comparisons of all pairs of models on each file and aggregate.
         missing: missing files of a suite.
         left_out: files of a folder that were not evaluated.
         notes: other problems, such as a leaderboard that could not be written.

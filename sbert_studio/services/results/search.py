@@ -1,4 +1,4 @@
-"""Results of encoding, searching, mining and mapping a corpus, and of the same over shards."""
+"""Results of encoding, searching, mining and mapping a corpus, and of the same operations on shards."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from ...data.row_report import RowReport
 
 @dataclass(frozen=True)
 class EncodedTexts:
-    """Texts as vectors.
+    """Vectors of texts.
 
     Attributes:
-        vectors: (rows, dim) float32. Of a corpus: one for each row of its file below the header, NaN for rows without text; blank
-            rows at the end do not count. Of plain texts: one for each.
+        vectors: (rows, dim) float32. For a corpus, one for each row of its file below the header, NaN for rows without text; trailing
+            blank rows do not count. For plain texts, one for each.
         account: use of the rows.
         seconds: encoding time without loading the model.
-        precision: precision of the weights; ``why``: a sentence if ``auto`` chose it.
+        precision: precision of the weights.
+        why: the reason for the precision, one sentence if ``auto`` chose it.
     """
 
     vectors: np.ndarray
@@ -36,13 +37,14 @@ class EncodedTexts:
 
 @dataclass(frozen=True)
 class EncodedFile:
-    """A file's texts as vectors in a ``.npy`` file.
+    """Vectors of a file's texts in a ``.npy`` file.
 
     Attributes:
         rows, dim: shape of the array; see :class:`EncodedTexts`.
         nan: rows without a vector, counted from 0.
-        resumed: rows an earlier call had written.
-        seconds: time to encode and write the others; ``sentences_per_second``: of these.
+        resumed: number of rows written by an earlier call.
+        seconds: time to encode and write the other rows.
+        sentences_per_second: encoding rate of the other rows.
         account, notes, precision, why: see :class:`EncodedTexts`.
     """
 
@@ -58,7 +60,7 @@ class EncodedFile:
     why: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """Return everything but the vectors. ``nan`` counts rows from 0 as NumPy does, ``left_out`` as a spreadsheet does."""
+        """Return everything except the vectors. ``nan`` counts rows from 0 like NumPy, ``left_out`` like a spreadsheet."""
         return {
             "rows": self.rows,
             "encoded": self.account.used,
@@ -76,7 +78,7 @@ class EncodedFile:
 
 @dataclass(frozen=True)
 class TextHit:
-    """A text found. ``row`` counts the corpus from 0, ``line`` is its spreadsheet number; a higher ``score`` is better."""
+    """A search hit. ``row`` counts the corpus from 0, ``line`` is its spreadsheet number; a higher ``score`` is better."""
 
     row: int
     line: int
@@ -94,9 +96,9 @@ class SearchResult:
     """Hits, best first.
 
     Attributes:
-        milliseconds: duration of the search, with the corpus encoded and indexed.
-        recall: share of the nearest texts that an approximate search finds, measured on the corpus; ``None`` if it was exact.
-        similarity_fn_name: the model's measure, of which the semantic scores are.
+        milliseconds: duration of the search, without encoding and indexing the corpus.
+        recall: share of the nearest texts found by an approximate search, measured on the corpus; ``None`` if it was exact.
+        similarity_fn_name: the model's similarity function, used for semantic scores.
     """
 
     hits: tuple[TextHit, ...]
@@ -114,7 +116,7 @@ class SearchResult:
 
 @dataclass(frozen=True)
 class MinedPair:
-    """Two texts of a corpus and their similarity; rows count from 0, lines as a spreadsheet does."""
+    """Two texts of a corpus and their similarity; rows count from 0, lines like a spreadsheet."""
 
     a: str
     b: str
@@ -135,7 +137,7 @@ class MinedPairs:
 
     Attributes:
         seconds: duration of the comparison.
-        recall: measured share of the closest pairs that an approximate comparison finds; ``None`` if all pairs were compared.
+        recall: measured share of the closest pairs found by an approximate comparison; ``None`` if all pairs were compared.
     """
 
     pairs: tuple[MinedPair, ...]
@@ -155,7 +157,7 @@ class PairSuggestions:
 
     Attributes:
         pairs: two texts and their cosine, most informative first.
-        line: cosine of the decision boundary; ``None`` if they are pairs on which two models disagree.
+        line: cosine of the decision boundary; ``None`` if the suggestions are pairs on which two models disagree.
     """
 
     pairs: tuple[tuple[str, str, float], ...]
@@ -168,7 +170,7 @@ class PairSuggestions:
 
 @dataclass(frozen=True)
 class ClusterInfo:
-    """A cluster of the map; id -1 holds texts in no cluster."""
+    """A cluster of the map; id -1 contains texts without a cluster."""
 
     id: int
     label: str
@@ -186,7 +188,7 @@ class MapView:
     Attributes:
         points: (n, 2) or (n, 3) float32, in corpus order.
         ids: (n,) int64, cluster of each text, -1 for none.
-        clusters: largest first; texts in no cluster (-1) last.
+        clusters: largest first; texts without a cluster (-1) last.
         projection_key: changes when the points move.
     """
 
@@ -220,9 +222,12 @@ class EncodedShards:
     """A folder of encoded shards.
 
     Attributes:
-        rows: texts with a vector; ``left_out``: blank texts.
-        shards: number of shards; ``resumed``: those an earlier call had written.
-        seconds: time for the others, including loading the model; ``encoded``: their rows.
+        rows: number of texts with a vector.
+        left_out: number of blank texts.
+        shards: number of shards.
+        resumed: number of shards written by an earlier call.
+        seconds: time for the other shards, including loading the model.
+        encoded: number of rows of the other shards.
         text, id: columns read; without ``id``, rows are numbered.
     """
 
@@ -239,7 +244,7 @@ class EncodedShards:
 
     @property
     def sentences_per_second(self) -> float:
-        """Rate of this call."""
+        """Encoding rate of this call."""
         return self.encoded / self.seconds if self.encoded else 0.0
 
     def to_json(self) -> dict[str, Any]:
@@ -264,7 +269,7 @@ class ShardPair:
 
 @dataclass(frozen=True)
 class MinedShards:
-    """The most similar pairs of ``rows`` texts, best first; ``resumed``: shards an earlier call had compared."""
+    """The most similar pairs of ``rows`` texts, best first; ``resumed`` shards were compared by an earlier call."""
 
     pairs: tuple[ShardPair, ...]
     rows: int

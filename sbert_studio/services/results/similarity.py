@@ -18,12 +18,12 @@ _MEASURES = ("cosine", "dot", "euclidean", "manhattan")
 
 @dataclass(frozen=True)
 class Similarity:
-    """Two texts compared. ``cosine`` is in [-1, 1]; ``euclidean`` and ``manhattan`` are distances.
+    """Comparison of two texts. ``cosine`` is in [-1, 1]; ``euclidean`` and ``manhattan`` are distances.
 
     Attributes:
-        notes: remarks, one sentence each.
-        doubtful: whether the model barely knows the texts' language, so that the scores mean little.
-        similarity_fn_name: the model's own measure.
+        notes: notes, one sentence each.
+        doubtful: whether the model barely supports the texts' language, so that the scores are unreliable.
+        similarity_fn_name: the model's similarity function.
     """
 
     cosine: float
@@ -36,12 +36,12 @@ class Similarity:
 
     @property
     def score(self) -> float:
-        """The model's own similarity, as ``SentenceTransformer.similarity`` returns it: distances are negated."""
+        """The model's own similarity, as in ``SentenceTransformer.similarity``: distances are negated."""
         value = float(getattr(self, self.similarity_fn_name))
         return -value if self.similarity_fn_name in ("euclidean", "manhattan") else value
 
     def to_json(self) -> dict[str, Any]:
-        """Return the four measures, ``similarity_fn_name`` and ``score`` if it is not the cosine, and ``notes`` if any."""
+        """Return the four measures, ``similarity_fn_name`` and ``score`` if it is not cosine, and ``notes`` if any."""
         data: dict[str, Any] = {name: getattr(self, name) for name in _MEASURES}
         if self.similarity_fn_name != "cosine":
             data |= {"similarity_fn_name": self.similarity_fn_name, "score": self.score}
@@ -90,7 +90,7 @@ class Agreement:
         rows: number of compared rows with a score or label.
         spearman, pearson: correlation with the scores; ``None`` for labels.
         mean_by_label: mean similarity of each label; empty for scores.
-        spearman_interval, pearson_interval: 95 % bootstrap intervals; empty for labels, and for too many rows.
+        spearman_interval, pearson_interval: 95 % bootstrap intervals; empty for labels, or with too many rows.
         worst: the largest disagreements, worst first. Labels are ranked by their mean similarity.
         gaps: all pairs with a score or label, in order.
         scale: lowest and highest score of the file; empty for labels.
@@ -136,13 +136,13 @@ def _between(bounds: tuple[float, ...]) -> str:
 
 @dataclass(frozen=True)
 class PairScores:
-    """A compared file of pairs, in file order.
+    """Comparison of a file of pairs, in file order.
 
     Attributes:
         columns: names of the two text columns.
         account: use of the file's rows.
         agreement: agreement with the file's own scores or labels, if any.
-        notes: remarks, one sentence each.
+        notes: notes, one sentence each.
     """
 
     rows: tuple[PairScore, ...]
@@ -164,7 +164,7 @@ class PairScores:
     def to_csv(self, path: Path) -> None:
         """Write one line per pair as CSV without live formulas, with the file's own scores or labels and the rank gap.
 
-        Text columns named like one of ours get a trailing underscore.
+        Text columns whose names collide with those of the output get a trailing underscore.
         """
         from ...data.cells import write_csv
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TrainingForecast:
-    """Estimate for a planned run: its settings and reasons, time and memory, and the use of its rows."""
+    """Estimate for a planned run: its settings with reasons, time and memory, and the use of its rows."""
 
     spec: TrainSpec
     reasons: tuple[str, ...]
@@ -59,7 +59,7 @@ class RunView:
     Attributes:
         waiting: number of runs ahead in the queue.
         stopping: whether a stop was requested.
-        kept_until: deletion time, UTC, ISO 8601; empty if it is kept.
+        kept_until: deletion time, UTC, ISO 8601; empty if the run is kept.
     """
 
     run: Run
