@@ -219,7 +219,10 @@ class FineTuneService(Service):
         self.store.record(run_id, spec=spec)
 
     def set_strength(self, run_id: str, value: float) -> Run:
-        """Interpolate a finished run's weights with those of its base model: 0 is the base model, 1 the fine-tuned one. Nothing is trained."""
+        """Interpolate a finished run's weights with those of its base model: 0 is the base model, 1 the fine-tuned one.
+
+        Nothing is trained.
+        """
         from ..training.blend import set_strength
         from ..training.prepare import create_model
 

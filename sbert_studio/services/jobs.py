@@ -1,7 +1,6 @@
-"""Background jobs of the page that are not training runs: training static embeddings, evaluating models. One thread each, run one at a
-time.
+"""Background jobs of the page other than training runs, such as evaluations and static embeddings; run one at a time.
 
-Jobs exist only in memory: they take seconds or minutes, and have to be started again after a restart.
+Each job has its own thread. Jobs exist only in memory: they take seconds or minutes, and have to be started again after a restart.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from .static_embeddings import StaticEmbeddingService
 
 
 class Studio(Resources):
-    """All services with one set of shared resources. Creating it loads no model and opens no files.
+    """All services with one set of shared resources. Creating it loads no models and reads no runs.
 
     Methods may be called from several threads. Each raises :class:`~sbert_studio.errors.StudioError` for problems the user can
     fix. ``model`` is a bundled name, run id, folder or hub id; ``None`` means the default model.

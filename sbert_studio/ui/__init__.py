@@ -1,4 +1,4 @@
-"""The page. The only place, with app.py, that imports gradio."""
+"""Web page. Apart from app.py, the only package that imports gradio."""
 
 from .gradio_patches import skip_stubs
 

@@ -1,4 +1,4 @@
-"""The page: header, tabs and API endpoints; and how it is served."""
+"""The page: header, tabs and API endpoints, and the server."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ NAME = "SBERT Studio"
 TAGLINE = "Explore sentences, and fine-tune the model that compares them."
 _CLEAN_EVERY, _KEEP_UPLOADS = 3600, 86400  # seconds
 _MAX_SESSIONS = 1000
-# Gradio 6.31 announces the end of an event by a key without a translation, and would show the key.
+# Gradio 6.31 announces the end of an event with a key that has no translation, and would show the key.
 _TRANSLATIONS = {"common.complete": "Done"}
 _CONCURRENCY = 4
 # Seconds between polls of the queue. Gradio's defaults, 0.001 and 0.01, take 6% of a core while the page is idle.
@@ -55,8 +55,8 @@ def build(studio: Studio, *, shared: bool | None = None) -> gr.Blocks:
     """Build the page without serving it.
 
     Args:
-        shared: whether strangers can reach it; by default as the settings say. Visitors of a shared page see only their own runs and
-            may not name folders of this machine.
+        shared: whether strangers can reach it; by default as configured. Visitors of a shared page see only their own runs and may not
+            access folders of this machine.
     """
     return build_page(studio, Page(studio, studio.settings.shared if shared is None else shared))
 
@@ -111,11 +111,11 @@ def launch(
     """Serve the page.
 
     Args:
-        host, port: address to listen on; port 0 takes a free one.
-        share: open a public tunnel by Gradio.
+        host, port: address to listen on; port 0 selects a free one.
+        share: open a public Gradio tunnel.
         block: wait until interrupted; otherwise serve from a background thread.
         mcp: also serve the endpoints to MCP clients, at ``/gradio_api/mcp/``.
-        ready: called once the page answers, before the default model is loaded.
+        ready: called once the page responds, before the default model is loaded.
 
     Returns:
         the running ``gr.Blocks`` and its local URL.
@@ -171,12 +171,12 @@ def launch(
     page.sessions.set_blocks(blocks)
     blocks.app.state_holder = page.sessions
     ready()
-    if studio.settings.resume and not studio.settings.zero_gpu:  # ZeroGPU time is a visitor's, who has to ask for it
+    if studio.settings.resume and not studio.settings.zero_gpu:  # ZeroGPU time is charged to visitors, who have to request it
         try:
             studio.fine_tune.resume_interrupted()
         except StudioError as error:
             log.warning("interrupted runs could not be resumed: %s", error)
-    # Loading UMAP, and compiling its loops if they are not cached, takes seconds that nobody should wait for.
+    # Load UMAP and compile its loops in advance, which takes seconds if they are not cached.
     threading.Thread(target=partial(_warm_up, studio), name="warm-up", daemon=True).start()
     janitor = Janitor(studio, page.sweep, page.memory_usage)
     janitor.start()
@@ -189,7 +189,7 @@ def launch(
 def _connect_model_chooser(page: Page, loaded: gr.events.Dependency) -> None:
     panel = Panel(page)
     panel.on(loaded.then, restore_model, output="model", quiet=True)
-    # Only what the visitor chooses is stored. The model that the page opens with was not chosen.
+    # Store only explicit choices, not the model that the page opens with.
     panel.on(page.model.input, store_model, output="saved_model", quiet=True)
     for trigger in (loaded.then, page.runs_version.change):
         panel.on(trigger, update_models, output="model", quiet=True)
@@ -205,7 +205,7 @@ def store_model(model: str) -> str:
 
 
 def update_models(page: Page, owner: object, model: object) -> Update:
-    """Update the choices of models. Only a deleted model is replaced: the visitor may have chosen another one meanwhile."""
+    """Update the list of models. Only a deleted selection is replaced: the visitor may have selected another model in the meantime."""
     choices = page.model_choices(owner)
     is_deleted = is_own_model(model) and model not in {name for _, name in choices}
     return props(choices=choices, value=page.studio.settings.default_model) if is_deleted else props(choices=choices)

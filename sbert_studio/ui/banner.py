@@ -1,4 +1,4 @@
-"""Notes above every tab: texts that the model does not read, a model selected for their language, and a Space that stores nothing."""
+"""Notes above all tabs: texts that the model does not support, a model selected for their language, and a Space without storage."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TRAIN_STATIC = "Word vectors made from these texts themselves know their words:
 
 
 def banner_view(page: Page, header: Header, language: str = "en") -> Value | None:
-    """Return the value of the ``banner`` view on a page in ``language``; ``None`` without notes."""
+    """Return the value of the ``banner`` view for a page in ``language``; ``None`` without notes."""
     selected, other = page.corpora.selected(header.corpus), header.other_texts
     note = None
     if not header.saved_model and header.model == page.studio.settings.multilingual:
@@ -52,10 +52,10 @@ def draw_banner() -> gr.HTML:
 
 
 def connect_banner(page: Page, banner: gr.HTML, loaded: gr.events.Dependency) -> None:
-    """Update the banner with the header's choices, and once the visitor has an id, which is the event ``loaded``."""
+    """Update the banner when the header changes, and once the visitor has an id (the event ``loaded``)."""
     panel = Panel(page, banner=banner)
     for trigger in (page.corpus.change, page.model.change, page.other_texts.change, loaded.then):
-        # In turn: the note on the first sample, as the page opens, must not come after that on a file.
+        # In order: the note on the initial sample must not arrive after that on a file.
         panel.on(
             trigger, banner_view, output="banner", quiet=True, trigger_mode="always_last", concurrency_limit=1, concurrency_id="banner"
         )
@@ -89,7 +89,7 @@ def _unreadable_texts(page: Page, header: Header) -> Value | None:
     try:
         known = model_languages(page.studio.catalog, header.model or page.studio.settings.default_model)
     except StudioError:
-        return None  # no such model; the handler that needs it says so
+        return None  # the model does not exist; the handler that needs it reports it
     if other is None or not known or other.language in known:
         return None
     language = LANGUAGE_NAMES[other.language]
@@ -112,7 +112,7 @@ def _unreadable_corpus(page: Page, header: Header) -> Value | None:
     try:
         found = page.studio.languages.check_readability(corpus, available, header.model or None)
     except StudioError:
-        return None  # no such model; the handler that needs it says so
+        return None  # the model does not exist; the handler that needs it reports it
     if found is None:
         return None
     return {

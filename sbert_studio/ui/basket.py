@@ -1,6 +1,6 @@
-"""The basket: pairs of texts that a visitor has labelled in any tab, their store, and the drawer with the list and suggestions.
+"""Pair basket: pairs of texts that a visitor has labelled in any tab, their store, and the drawer with the list and suggestions.
 
-A handler of any tab fills ``basket_version`` with the result of :func:`add_pairs` or :func:`toggle_pair`; the header and the list follow.
+Handlers of any tab set ``basket_version`` to the result of :func:`add_pairs` or :func:`toggle_pair`; the header and the list follow.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
 
 MAX_PAIRS = 2_000
 VERDICTS = {"together": True, "apart": False}
-"""Action of a thumb → whether the texts belong together."""
+"""Action of a thumb → whether the texts are similar."""
 NOT_SAVED = "The disk is full: these pairs last until the app is closed. Download them."
 DAMAGED = "The saved pairs can no longer be read. Their file was set aside, and this basket starts empty."
-_MAX_CHARACTERS, _MAX_SOURCE = 4_000, 60  # of a text and of a source
+_MAX_CHARACTERS, _MAX_SOURCE = 4_000, 60  # maximum length of a text and of a source
 _MAX_UNDO = 30
 _MAX_LISTED = 300
 _MAX_CHAIN = 200
@@ -59,12 +59,12 @@ _VERSIONS = itertools.count(1)
 class LabelledPair:
     a: str
     b: str
-    together: bool  # whether they belong together
+    together: bool  # whether they are similar
     source: str = ""  # tab where they were labelled, such as "Search"
 
     @property
     def id(self) -> str:
-        """16 hex digits that identify the two texts in either order."""
+        """Digest of the two texts in either order, 16 hex digits."""
         joined = "\0".join(sorted((_normalized(self.a), _normalized(self.b))))
         return hashlib.sha256(joined.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
@@ -75,7 +75,7 @@ class LabelledPair:
 
 @dataclass(frozen=True)
 class Basket:
-    """Labelled pairs, oldest first; no two have the same texts. Each change returns a new basket that can be undone."""
+    """Labelled pairs, oldest first, without duplicate pairs. Each change returns a new basket and can be undone."""
 
     pairs: tuple[LabelledPair, ...] = ()
     past: tuple[tuple[LabelledPair, ...], ...] = ()  # the pairs before each of the last changes, oldest first
@@ -87,7 +87,11 @@ class Basket:
         return next((pair for pair in self.pairs if pair.id == pair_id), None)
 
     def add(self, pairs: Iterable[LabelledPair]) -> Basket:
-        """Add pairs; they replace pairs of the same texts. Raise StudioError if there would be more than :data:`MAX_PAIRS`."""
+        """Add pairs, replacing pairs of the same texts.
+
+        Raises:
+            StudioError: there would be more than :data:`MAX_PAIRS`.
+        """
         new = {pair.id: _truncated(pair) for pair in pairs if pair.is_informative}
         merged = tuple({**{pair.id: pair for pair in self.pairs}, **new}.values())
         if len(merged) > MAX_PAIRS:
@@ -98,7 +102,7 @@ class Basket:
         return self._changed(merged)
 
     def toggle(self, pair: LabelledPair) -> Basket:
-        """Add a pair, or remove it if it has this label already, so that a second click undoes the first."""
+        """Add a pair, or remove it if it already has this label, so that a second click undoes the first."""
         if not pair.is_informative:
             raise StudioError("both texts are the same", "choose two that differ")
         known = self.find(pair.id)
@@ -136,7 +140,7 @@ class Basket:
 
 
 def chain_pairs(texts: Sequence[str], source: str) -> list[LabelledPair]:
-    """Return texts that belong together as pairs, each with the next one: the fewest pairs that connect them."""
+    """Return similar texts as pairs, each with the next one: the fewest pairs that connect them."""
     distinct = list(dict.fromkeys(texts))
     return [LabelledPair(a, b, True, source) for a, b in itertools.islice(itertools.pairwise(distinct), _MAX_CHAIN)]
 
@@ -151,12 +155,12 @@ def _truncated(pair: LabelledPair) -> LabelledPair:
 
 
 class BasketStore:
-    """Baskets of all visitors: in memory, and on disk for the next visit.
+    """Baskets of all visitors, in memory and on disk for the next visit.
 
     Args:
         memory: baskets with their undo history.
         quota: bytes of all files; the least recently changed ones are deleted first.
-        days: after which an unchanged file is deleted; 0 for never.
+        days: days after which an unchanged file is deleted; 0 for never.
     """
 
     def __init__(self, workspace: Workspace, memory: TypedStore[Basket], quota: int, days: int = 0) -> None:
@@ -173,7 +177,7 @@ class BasketStore:
         return self._warnings.get(visitor, "")
 
     def change(self, visitor: str, change: Callable[[Basket], Basket]) -> Basket:
-        """Apply a change and save the basket. If the disk is full, it lasts as long as the app; if ``change`` raises, it stays as it is."""
+        """Apply a change and save the basket. If the disk is full, it is kept in memory only; if ``change`` raises, it is unchanged."""
         with self._lock:
             before = self.of(visitor)
             after = change(before)
@@ -187,7 +191,7 @@ class BasketStore:
             return
         now = time.time() if now is None else now
         for path in self._workspace.baskets.glob("*.*"):
-            with suppress(OSError):  # changed meanwhile, or held by another program
+            with suppress(OSError):  # changed in the meantime, or locked by another program
                 if now - path.stat().st_mtime > self._days * _DAY:
                     path.unlink()
 
@@ -218,7 +222,7 @@ class BasketStore:
             else:
                 path.unlink(missing_ok=True)
             self._warnings.pop(visitor, None)
-        except (OSError, ValueError):  # a lone surrogate, as a page may send, is a ValueError
+        except (OSError, ValueError):  # lone surrogates, which a page may send, raise a ValueError
             self._warnings[visitor] = NOT_SAVED
 
 
@@ -239,7 +243,7 @@ class SuggestionsView:
 
 
 def add_pairs(page: Page, owner: object, pairs: Sequence[LabelledPair]) -> int:
-    """Add pairs to the visitor's basket and return a new value of ``page.basket_version``, so that two clicks at once are two changes."""
+    """Add pairs to the visitor's basket and return a new value of ``page.basket_version``, so that each click counts as a change."""
     informative = [pair for pair in pairs if pair.is_informative]
     if not informative:
         raise StudioError("there is no pair of two different texts among them", "choose at least two texts that differ")
@@ -254,7 +258,7 @@ def add_pairs(page: Page, owner: object, pairs: Sequence[LabelledPair]) -> int:
 
 
 def toggle_pair(page: Page, owner: object, pair: LabelledPair) -> int:
-    """Add a pair, or remove it if it has this label already, and return a new value of ``page.basket_version``."""
+    """Add a pair, or remove it if it already has this label, and return a new value of ``page.basket_version``."""
     page.baskets.change(page.visitor(owner), lambda basket: basket.toggle(pair))
     return next(_VERSIONS)
 
@@ -280,7 +284,7 @@ def show_basket(page: Page, owner: object) -> BasketView:
 
 
 def change_basket(page: Page, owner: object, selection: Selection) -> int:
-    """Change the basket by a click in the list and return a new value of ``page.basket_version``."""
+    """Change the basket after a click in the list and return a new value of ``page.basket_version``."""
     action, item = selection.action, selection.item
 
     def change(basket: Basket) -> Basket:
@@ -304,7 +308,7 @@ def write_basket(page: Page, owner: object) -> Path:
 
 
 def train_on_basket(page: Page, owner: object) -> TrainingTable:
-    """Hand the basket over to Fine-tune. If all pairs belong together, the label column is left out."""
+    """Pass the basket to Fine-tune. If all pairs are similar, the label column is omitted."""
     basket = _full_basket(page, owner)
     columns, labels = basket.columns(), {pair.together for pair in basket.pairs}
     if labels == {False}:
@@ -324,7 +328,7 @@ def _full_basket(page: Page, owner: object) -> Basket:
 def suggest_pairs(
     page: Page, corpus: str | None, model: str | None, other_model: str, owner: object, progress: gr.Progress | None = None
 ) -> SuggestionsView:
-    """Suggest pairs of the selected corpus that are worth labelling and not in the basket yet."""
+    """Suggest pairs of the selected corpus that are worth labelling and not yet in the basket."""
     _unused, selected = page.corpora.current(corpus)
     labelled = [(pair.a, pair.b, pair.together) for pair in page.baskets.of(page.visitor(owner)).pairs]
     first = model or page.studio.settings.default_model
@@ -381,7 +385,7 @@ def build(page: Page, button: gr.HTML) -> None:
 
 def _build_suggestions(page: Page) -> None:
     def offered_models(owner: object) -> list[tuple[str, str]]:
-        """Return why pairs are suggested: the model is least sure, or it disagrees with another one."""
+        """Return the choices for suggestions: pairs the model is least certain about, or pairs on which another model disagrees."""
         return [_LEAST_SURE, *((_("it disagrees with {title}", title=title), name) for title, name in page.model_choices(owner))]
 
     with gr.Accordion("Pairs worth labelling", open=False, elem_id="basket-suggest"):

@@ -1,4 +1,4 @@
-"""Components that several tabs draw: uploads, sample sets, Cancel, downloads, choosers of models, and pushing a model to the Hub."""
+"""Components shared by several tabs: uploads, samples, Cancel, downloads, model selectors, and pushing a model to the Hub."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def samples_of(*kinds: str) -> list[Sample]:
 
 
 def find_sample(sample_id: object, *kinds: str) -> Sample | None:
-    """Return the sample of some kinds with this id, which comes from the browser."""
+    """Return the sample of the given kinds with this id, which comes from the browser."""
     return next((sample for sample in samples_of(*kinds) if sample.id == sample_id), None)
 
 
@@ -68,9 +68,9 @@ def cancel_button(task: str) -> gr.Button:
 def download_button(
     label: str, write: Callable[..., Path | None], inputs: list[gr.components.Component], *, elem_id: str, visible: bool = True
 ) -> gr.Button:
-    """Draw a button that writes a file and hands it to the browser in the same click; ``write`` returns the file's path."""
+    """Draw a button that writes a file and downloads it with the same click; ``write`` returns the file's path."""
     button = gr.Button(label, elem_id=elem_id, visible=visible)
-    # Gradio shows a "hidden" component once the row around it is shown a second time; the class keeps it away.
+    # Gradio shows a "hidden" component when the enclosing row is shown a second time; the class keeps it hidden.
     link = gr.DownloadButton(visible="hidden", elem_id=f"{elem_id}-file", elem_classes=["sb-file"])
     written = button.click(handle_errors(write, stop=True), inputs, link, api_visibility="private")
     written.success(None, js=f"() => setTimeout(() => document.querySelector('#{elem_id}-file').click(), 250)")
@@ -78,7 +78,7 @@ def download_button(
 
 
 def refresh_model_choices(page: Page, chooser: gr.Dropdown, offered_models: Callable[[object], list[tuple[str, str]]]) -> None:
-    """Update a chooser's (title, name) choices when a run is added or deleted, when it is opened, and once the visitor has an id."""
+    """Update a selector's (title, name) choices when runs change, when it is opened, and once the visitor has an id."""
 
     def update_choices(owner: object, selected: object) -> Update:
         return select_offered(chooser, offered_models(owner), selected)
@@ -92,7 +92,7 @@ def refresh_model_choices(page: Page, chooser: gr.Dropdown, offered_models: Call
 
 
 def select_offered(chooser: gr.Dropdown, offered: list[tuple[str, str]], selected: object) -> Update:
-    """Return an update of a model chooser with other choices: deleted models are no longer selected, names from the Hub may be typed."""
+    """Return an update of a model selector with other choices: deleted models are deselected, names from the Hub may be typed."""
     names = {name for _, name in offered}
     value: object
     if chooser.multiselect:
@@ -147,9 +147,9 @@ def push_model(
 
 
 class PushPanel:
-    """Pushing a model to the Hugging Face Hub, with the visitor's sign-in on a Space or the machine's token elsewhere.
+    """Panel for pushing a model to the Hugging Face Hub, with the visitor's sign-in on a Space or the machine's token elsewhere.
 
-    Hidden until a model is chosen that can be pushed.
+    Hidden until a model is selected that can be pushed.
     """
 
     def __init__(self, page: Page, prefix: str) -> None:

@@ -1,4 +1,4 @@
-"""The visitor's corpus: opened from a file, a sample or a link with the edits made on its map, and chosen in Search and Map."""
+"""The visitor's corpus: opened from a file, a sample or a link, with the edits made on its map, and selected in Search and Map."""
 
 from __future__ import annotations
 
@@ -67,12 +67,16 @@ class CorpusStore(TypedStore[SelectedCorpus]):
         return self._samples[found.id]
 
     def choices(self, owner: object) -> list[tuple[str, str]]:
-        """Return (title, id) of the visitor's files, last used first, and of the samples."""
+        """Return (title, id) of the visitor's files, most recently used first, and of the samples."""
         own = [(file.name, f"{FILE}{file.id}") for file in self._files.list_files(self._visitor(owner)) if file.use == CORPUS]
         return [*own, *((item.title, f"{SAMPLE}{item.id}") for item in samples_of(CORPUS))]
 
     def open(self, owner: object, corpus_id: object, progress: Progress | None = None) -> str:
-        """Open the corpus with an id from a chooser or a link and return its key; raise StudioError if this visitor has no such file."""
+        """Open the corpus with an id from a selector or a link and return its key.
+
+        Raises:
+            StudioError: this visitor has no such file.
+        """
         name = corpus_id if isinstance(corpus_id, str) else ""
         if name.startswith(FILE):
             file = self._files.get(self._visitor(owner), name.removeprefix(FILE))
@@ -98,7 +102,7 @@ class CorpusStore(TypedStore[SelectedCorpus]):
         return self._put_with_edits(owner, replace(self.read(corpus.path, column, corpus.corpus.name), id=corpus.id))
 
     def current(self, key: str | None, owner: object = None) -> tuple[str, SelectedCorpus]:
-        """Return the key and the corpus; without a key the first sample, with the map edits of ``owner``, so that every button works."""
+        """Return the key and the corpus; by default the first sample, with the map edits of ``owner``, so that every button works."""
         if key is None and owner is not None:
             key = self.open(owner, self.sample().id)
         if key is None:
@@ -110,7 +114,7 @@ class CorpusStore(TypedStore[SelectedCorpus]):
         return self.get(key) if key is not None and key in self else self.sample()
 
     def save_map(self, owner: object, drawn: DrawnMap) -> None:
-        """Save the edits of a map for the visitor's next visit; if that is impossible, say so once."""
+        """Save the edits of a map for the visitor's next visit; if that fails, warn once."""
         reason = "What you do on this map lasts until the page is closed: download what you want to keep."
         try:
             saved = map_edits.save_edits(self._files, self._visitor(owner), drawn)
@@ -133,7 +137,7 @@ class CorpusStore(TypedStore[SelectedCorpus]):
         self._unsaved_maps = {place for place in self._unsaved_maps if place[0] != session}
 
     def user_names(self, corpus: SelectedCorpus | None) -> list[str]:
-        """Return the names in a corpus that the visitor chose and no language translates; samples have none."""
+        """Return the names in a corpus that were chosen by the visitor and must not be translated; samples have none."""
         return [] if corpus is None or corpus.id.startswith(SAMPLE) else [corpus.corpus.name]
 
     def _put_with_edits(self, owner: object, corpus: SelectedCorpus) -> str:
@@ -183,7 +187,7 @@ def pick_column(page: Page, column: str, header: Header) -> PickedCorpus | None:
 
 
 def _picked(page: Page, key: str, header: Header) -> PickedCorpus:
-    # The model for the corpus' language is selected before anything is asked of both.
+    # Select the model for the corpus' language before both are used.
     return PickedCorpus(page.fit_corpus(key, header), next(_COUNTER))
 
 
@@ -196,7 +200,7 @@ def show_delete_button(page: Page, corpus: str | None) -> Update:
 
 
 def describe_corpus(page: Page, corpus: str | None, model: str | None = None) -> tuple[Update, Value | None]:
-    """Return the column chooser, and a summary of the file: how many rows were read, and whether the model knows their language."""
+    """Return the column selector, and a summary of the file: how many rows were read, and whether the model supports their language."""
     if corpus is None:
         return props(visible=False), None
     selected = page.corpora.get(corpus)
@@ -212,13 +216,13 @@ def _language_notes(page: Page, corpus: Corpus, model: str | None) -> tuple[str,
     try:
         return page.studio.languages.language_notes(corpus, model or None)
     except StudioError:
-        return ()  # no such model; the handler that needs it says so
+        return ()  # the model does not exist; the handler that needs it reports it
 
 
 def corpus_picker(page: Page, elem_id: str) -> gr.State:
-    """Draw the choice of the corpus, and return a state that changes whenever a file, sample or column was opened with it.
+    """Draw the corpus selector, and return a state that changes whenever a file, sample or column was opened with it.
 
-    All pickers show the same choice. ``elem_id`` is the prefix of the ids, and the task that a Cancel button stops.
+    All selectors show the same choice. ``elem_id`` is the prefix of the ids, and the task that a Cancel button stops.
     """
     file = upload("Your texts: CSV, TSV, TXT, JSONL, XLSX or Parquet. They stay here for your next visit.", f"{elem_id}-file")
     samples = sample_picker(samples_of(CORPUS), elem_id)

@@ -1,4 +1,4 @@
-"""The studio in a desktop window (pywebview), with the system's file dialogs and a question before it closes on running work."""
+"""The studio in a desktop window (pywebview), with the system's file dialogs and a confirmation before running work is interrupted."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def require() -> None:
 
 
 def closing_question(studio: Studio) -> str:
-    """Return a question that names the work that closing the studio would interrupt; empty without any."""
+    """Return a question that lists the work that closing the studio would interrupt; empty if there is none."""
     runs = len(studio.fine_tune.list_active())
     jobs = len(studio.embedding_jobs.list_active()) + len(studio.evaluation_jobs.list_active())
     notes = [f"Running trainings: {runs}. They can be resumed from the last checkpoint."] if runs else []
@@ -36,10 +36,14 @@ def closing_question(studio: Studio) -> str:
 
 
 def show(studio: Studio, url: str) -> None:
-    """Open the page at ``url`` in a window, and return once it is closed. Raise StudioError if the system cannot open a window."""
+    """Open the page at ``url`` in a window, and return once it is closed.
+
+    Raises:
+        StudioError: the system cannot open a window.
+    """
     import webview
 
-    webview.settings["ALLOW_DOWNLOADS"] = True  # a download asks where to, as in any program
+    webview.settings["ALLOW_DOWNLOADS"] = True  # downloads ask for the location, as in any program
     window = webview.create_window(_TITLE, url, width=_WIDTH, height=_HEIGHT, min_size=_MIN_SIZE, text_select=True)
     question = _ClosingQuestion(studio, window)
     window.events.closing += question.may_close
@@ -55,7 +59,7 @@ def show(studio: Studio, url: str) -> None:
 
 
 class _ClosingQuestion:
-    """The question before the window closes. Its dialog waits for the window's thread, so another thread asks it."""
+    """Confirmation before the window closes. Its dialog waits for the window's thread, so it is shown by another thread."""
 
     def __init__(self, studio: Studio, window: webview.Window) -> None:
         self._studio, self._window = studio, window
@@ -74,7 +78,7 @@ class _ClosingQuestion:
 
     def _ask(self, question: str) -> None:
         if not self._asking.acquire(blocking=False):
-            return  # it is open already
+            return  # already open
         try:
             if self._window.create_confirmation_dialog(_TITLE, question):
                 self.close()

@@ -1,4 +1,4 @@
-"""Patches of Gradio: its page scripts, served instead of the installed files, and its import."""
+"""Patches of Gradio: modified page scripts, served instead of the installed files, and a faster import."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from starlette.routing import Route
 @dataclass(frozen=True)
 class Patch:
     prefix: str  # the beginning of the file name; the rest is a hash of the build
-    old: str  # the text to replace. It must occur exactly once
+    old: str  # the text to replace, which must occur exactly once
     new: str  # the replacement
 
 
 PATCHES = (
-    # Gradio marks the inputs of every event that ends as those of a closed stream, even if the event did not stream. It then updates
-    # each of them (about 30 after a few clicks) at every step of every later event, and searches the component tree for each update:
-    # a third of the page's CPU time. Mark them only for events that stream.
+    # When an event ends, Gradio marks its inputs as those of a closed stream, even if the event did not stream. It then updates each of
+    # them (about 30 after a few clicks) at every step of every later event, and searches the component tree for each update: a third of the
+    # page's CPU time. Mark them only for events that stream.
     Patch("Blocks-", "s.stage===`complete`){n=`closed`,", "s.stage===`complete`){r.connection_type===`stream`&&(n=`closed`),"),
     # Gradio scans all events for each component when the page opens: 15% of the load time. Index the events by component once.
     Patch(
@@ -33,8 +33,8 @@ PATCHES = (
         "if(this.ofEvents!==t){this.ofEvents=t,this.names=new Map;for(let{targets:e}of t){let t=new Set;for(let[n,r]of e)"
         "t.has(n)||(t.add(n),r&&(this.names.get(n)||this.names.set(n,[]).get(n)).push(r))}}let n=this.names.get(e.id)||[];",
     ),
-    # Gradio searches the whole component tree for each component that an event reads or updates: a sixth of the page's CPU time.
-    # Remember where each was found, and search again only where it is no longer there.
+    # Gradio searches the whole component tree for each component that an event reads or updates: a sixth of the page's CPU time. Remember
+    # where each was found, and search again only if it is no longer there.
     Patch(
         "core-",
         "function Z(e,t){if(e.id===t)return e;if(e.children)for(let n of e.children){let e=Z(n,t);if(e)return e}return null}",
@@ -42,19 +42,19 @@ PATCHES = (
         "let i=(e,t)=>{Z.paths.has(e.id)||Z.paths.set(e.id,t),e.children?.forEach((e,n)=>i(e,[...t,n]))};"
         "return i(e,[]),n(Z.paths.get(t))||null}",
     ),
-    # Gradio looks up a component's node although the component itself gives its state.
+    # Gradio looks up a component's node although the component itself provides its state.
     Patch(
         "core-",
         "let t=this.#s.get(e),n=Z(this.root,e);return!t&&!n?null:t?await t():",
         "let t=this.#s.get(e),n=t?null:Z(this.root,e);return!t&&!n?null:t?await t():",
     ),
-    # Gradio copies the values of a component and of all within it before it shows that an event is pending, which changes none of them.
+    # Gradio copies the values of a component and its children before it shows that an event is pending, which changes none of them.
     Patch(
         "core-",
         "r&&!(`value`in t)&&(await this.#m(e,r),await this.#h(r))",
         "r&&!(`value`in t||`loading_status`in t)&&(await this.#m(e,r),await this.#h(r))",
     ),
-    # Gradio copies the state of a component for every event that it triggers, also where the event sets none of its properties.
+    # Gradio copies the state of a component for every event that it triggers, even if the event sets none of its properties.
     Patch("Blocks-", "async set_event_args(e,t){let n={},", "async set_event_args(e,t){if(!Object.keys(t).length)return()=>{};let n={},"),
 )
 _HEADERS = {"cache-control": "max-age=3600"}  # short, because a later version may patch more under the same file name
@@ -85,9 +85,9 @@ _STUB_MODULE, _STUB_WRITER = "gradio.component_meta", "create_or_modify_pyi"
 
 
 class SkipStubs:
-    """Import finder that prevents Gradio from writing ``.pyi`` files for editors, 0.8 of the 2 seconds that its import takes.
+    """Import finder that prevents Gradio from writing ``.pyi`` files for editors, which takes 0.8 of the 2 seconds of its import.
 
-    A release of Gradio without this function is imported as it is.
+    A release of Gradio without this function is imported unchanged.
     """
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:

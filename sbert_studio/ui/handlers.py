@@ -1,6 +1,6 @@
-"""Running a handler: its errors become messages for the visitor, and its progress moves Gradio's progress bar.
+"""Execution of handlers: errors become messages for the visitor, and progress updates Gradio's progress bar.
 
-How to write a handler and connect it to components is described in :mod:`.panel`.
+:mod:`.panel` describes how to write a handler and connect it to components.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 P = ParamSpec("P")
 R = TypeVar("R")
-# Before 3 seconds and 5% of the work, an estimate of the time left would be a guess.
+# Before 3 seconds and 5 % of the work, an estimate of the remaining time would be a guess.
 _MIN_SECONDS, _MIN_SHARE = 3.0, 0.05
 _MAX_SECONDS = 100  # longer estimates are in minutes
 _TITLE = _("That did not work")
@@ -42,7 +42,7 @@ def handle_errors(handler: Callable[P, R], *, stop: bool = False, work: str = ""
     Args:
         stop: an error also ends the chain of events.
         work: name by which a Cancel button stops it.
-        newest: discard the result of a call that a later one has superseded (the handler calls ``TASKS.supersede_earlier()``).
+        newest: discard the result of a call that was superseded by a later one (the handler calls ``TASKS.supersede_earlier()``).
     """
 
     @functools.wraps(handler)
@@ -74,12 +74,12 @@ def handle_errors(handler: Callable[P, R], *, stop: bool = False, work: str = ""
 
 
 def warn(error: StudioError) -> None:
-    """Show an error, for a handler that still has a result."""
+    """Show an error in a handler that still returns a result."""
     _show(_message(error), stop=False)
 
 
 def log_unexpected(error: Exception, action: str) -> StudioError | None:
-    """Log an error. Return it as a user error if it is the machine's, such as a full disk; for a bug, return ``None``."""
+    """Log an error. Return it as a user error if it is caused by the machine, such as a full disk; for a bug, return ``None``."""
     known = to_user_error(error)
     if known is None:
         log.error("%s failed", action, exc_info=error)
@@ -89,7 +89,7 @@ def log_unexpected(error: Exception, action: str) -> StudioError | None:
 
 
 def _message(error: StudioError) -> str:
-    """Return an error as a toast shows it. Toasts read HTML, and a message may quote a cell."""
+    """Return an error as HTML for a toast. Toasts interpret HTML, and a message may quote a cell."""
     parts = [to_sentence(_("{text}", text=part)) for part in (error.describe(), error.hint) if part]
     return "<br>".join(map(html.escape, localize(parts, TOAST)))
 
@@ -106,7 +106,7 @@ def _skip() -> Update:
 
 
 def time_left(done: int, total: int, seconds: float) -> str:
-    """Return the estimated time left, such as `` · about 20 s left``, or an empty string while it would be a guess."""
+    """Return the estimated remaining time, such as `` · about 20 s left``, or an empty string if it would be a guess."""
     if seconds < _MIN_SECONDS or not 0 < done < total or done / total < _MIN_SHARE:
         return ""
     left = seconds / done * (total - done)
@@ -125,7 +125,7 @@ def progress_callback(progress: gr.Progress, description: str) -> Progress: ...
 
 
 def progress_callback(progress: gr.Progress | None, description: str) -> Progress | None:
-    """Return a progress callback for the services that moves Gradio's bar and the task list; ``None`` without a bar."""
+    """Return a progress callback for the services that updates Gradio's bar and the task list; ``None`` without a bar."""
     if progress is None:
         return None
     task, start = TASKS.current(), time.monotonic()

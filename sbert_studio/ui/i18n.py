@@ -1,4 +1,4 @@
-"""Languages of the page: their files, a page that opens with texts, a corpus and a model in its language, and switching between them."""
+"""Languages of the page: catalogs for the browser, opening texts, corpus and model by language, and switching languages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .views import UNCHANGED, Unchanged, Update, Value, view
 _A_YEAR = 31_536_000  # seconds
 _LINKED = "linked"
 _ASK_BROWSER = "(owner, _, ...rest) => [owner, window.SB ? SB.opening() : 'en', ...rest]"
-# Gradio reads the browser's language before the page's own scripts run. It is told English, which the page translates.
+# Gradio reads the browser's language before the page's own scripts run. Make it use English, which the page then translates.
 _SCRIPT = """<head><script>
 window.SB_TONGUES = [...(navigator.languages || [navigator.language])];
 for (const [name, value] of [["language", "en"], ["languages", ["en"]]]) {
@@ -37,12 +37,12 @@ for (const [name, value] of [["language", "en"], ["languages", ["en"]]]) {
 
 
 class PageCatalogs:
-    """Translations for the page's JavaScript, which looks up whole texts: labels, and templates of its own.
+    """Translations for the page's JavaScript, which looks up whole texts: labels and its own templates.
 
-    The browser downloads those of its language when they are needed.
+    The browser downloads those of its language when needed.
 
     Args:
-        blocks: the page; the messages that it is drawn with are translated here, since no event sends them.
+        blocks: the page; the messages in its initial layout are translated here, because no event sends them.
     """
 
     def __init__(self, blocks: gr.Blocks | None = None) -> None:
@@ -69,7 +69,7 @@ class PageCatalogs:
 
 
 def _number(key: str, text: str) -> str:
-    """Replace the names of placeholders by their places in ``key``, as the template literals of JavaScript have none."""
+    """Replace the names of placeholders with their positions in ``key``, because JavaScript template literals have no names."""
     places: dict[str, int] = {}
     for name in re.findall(r"\{(\w+)\}", key):
         places.setdefault(name, len(places))
@@ -86,12 +86,12 @@ def _messages(value: object) -> list[Message]:
 
 
 def static_url(path: Path) -> str:
-    """Return the URL of a file in a folder that was passed to ``gr.set_static_paths``, relative to the page's."""
+    """Return the URL of a file in a folder passed to ``gr.set_static_paths``, relative to the page's."""
     return f"gradio_api/file={path.as_posix()}"
 
 
 class GradioInEnglish:
-    """ASGI middleware that inserts a script at the start of the page by which Gradio takes the browser for an English one."""
+    """ASGI middleware that inserts a script at the start of the page, so that Gradio assumes an English browser."""
 
     def __init__(self, app: App) -> None:
         self.app = app
@@ -131,7 +131,7 @@ def example_textbox(page: Page, name: str, **options: object) -> gr.Textbox:
 
     Args:
         name: a field of :class:`ExampleTexts`.
-        options: further arguments of ``gr.Textbox``.
+        options: additional arguments of ``gr.Textbox``.
     """
     page.examples[name] = gr.Textbox(_text(sample_texts(ENGLISH), name), **options)
     return page.examples[name]
@@ -144,7 +144,7 @@ def _text(texts: SampleTexts, name: str) -> str:
 
 @dataclass(frozen=True)
 class ExampleTexts:
-    """Texts in the boxes of :func:`example_textbox`; as a result, :data:`UNCHANGED` for what the visitor wrote."""
+    """Texts in the boxes of :func:`example_textbox`; in results, :data:`UNCHANGED` for texts written by the visitor."""
 
     first: str | Unchanged
     second: str | Unchanged
@@ -165,10 +165,10 @@ class OpeningView:
 
 @dataclass(frozen=True)
 class LanguageView:
-    """Values that change with the page's language, since the visitor neither chose nor wrote them.
+    """Values that change with the page's language, because the visitor neither chose nor wrote them.
 
     Attributes:
-        renamed: translations of the messages that the page shows.
+        renamed: translations of the messages currently shown on the page.
     """
 
     language: str
@@ -179,17 +179,17 @@ class LanguageView:
 
 
 def visitor_state(owner: object) -> dict[str, str]:
-    """Return the visitor's id, new on the first visit, and the run they follow."""
+    """Return the visitor's id, which is new on the first visit, and the run they follow."""
     known = owner if isinstance(owner, Mapping) else {}
     name = known.get("owner")
     return {"owner": str(name) if is_visitor_id(name) else new_visitor_id(), "job": str(known.get("job") or "")}
 
 
 def open_page(page: Page, owner: object, language: object, saved_model: object, texts: ExampleTexts) -> OpeningView:
-    """Choose what the page opens with.
+    """Choose the initial content of the page.
 
     Args:
-        language: of the page, followed by ``linked`` if its address names a corpus, which is opened afterwards.
+        language: language of the page, followed by ``linked`` if its URL refers to a corpus, which is opened afterwards.
     """
     code, _, linked = str(language or ENGLISH).partition(" ")
     LANGUAGES.set_language(session_id(), code)
@@ -204,10 +204,10 @@ def open_page(page: Page, owner: object, language: object, saved_model: object, 
 
 
 def switch_language(page: Page, owner: object, language: str, header: Header, texts: ExampleTexts, selection: Selection) -> LanguageView:
-    """Change to another language.
+    """Switch to another language.
 
     Args:
-        language: until now; the item of ``selection`` is the new one.
+        language: the previous language; the item of ``selection`` is the new one.
     """
     code = selection.item if isinstance(selection.item, str) else ENGLISH
     is_open = header.corpus is not None and header.corpus in page.corpora
@@ -224,7 +224,7 @@ def switch_language(page: Page, owner: object, language: str, header: Header, te
 
 
 def translate_examples(before: str, after: str, texts: ExampleTexts) -> ExampleTexts:
-    """Replace the example texts of one language by those of another; what the visitor wrote stays."""
+    """Replace the example texts of one language with those of another; texts written by the visitor are unchanged."""
     old, new = sample_texts(before), sample_texts(after)
 
     def translate(name: str) -> str | Unchanged:
@@ -234,7 +234,7 @@ def translate_examples(before: str, after: str, texts: ExampleTexts) -> ExampleT
 
 
 def connect_languages(page: Page, blocks: gr.Blocks) -> gr.events.Dependency:
-    """Open the page in its language, and follow a change of it.
+    """Open the page in its language, and handle changes of the language.
 
     Returns:
         the event after which the visitor has an id.

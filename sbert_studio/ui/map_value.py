@@ -1,4 +1,4 @@
-"""A map as JSON for the page's JavaScript, and as one HTML file; without Gradio, so that the command line can write it too."""
+"""A map as JSON for the page's JavaScript, and as a single HTML file; without Gradio, so that the command line can also write it."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def map_value(
     title: str = "",
     edits: EditHistory | None = None,
 ) -> Value:
-    """Return the value of a ``map`` view. It holds coordinates, clusters and groups as base64, and no texts but the groups' names.
+    """Return the value of a ``map`` view. It contains coordinates, clusters and groups as base64, but no texts except group names.
 
     Args:
         fields: columns that can color the points.
         color: :data:`CLUSTERS` or a column; any other name means clusters.
-        key: by which the page fetches the texts.
+        key: key with which the page fetches the texts.
     """
     from ..explore.map_edits import EditHistory
 
@@ -74,11 +74,11 @@ def map_value(
 def group_by_column(cells: Sequence[str], points: np.ndarray | None = None, remaining: np.ndarray | None = None) -> Value:
     """Color a map by a column: each value is a group, with hues by position if there are many; numbers get a color scale.
 
-    If almost all cells differ, the most frequent values are groups and the others are one.
+    If almost all cells are distinct, the most frequent values are groups and all others form one group.
 
     Args:
         points: (n, 2) or (n, 3) positions.
-        remaining: (n,) bool, the texts that are not removed.
+        remaining: (n,) bool, texts that are not removed.
     """
     numbers = _parse_numbers(cells)
     if numbers is not None:
@@ -120,7 +120,7 @@ def _group_frequent(
 
 
 def _assign_shades(names: list[Value], points: np.ndarray, groups: np.ndarray) -> list[Value]:
-    """Add a hue and a shade to each name by its position on the map, and sort by hue; the group -1 comes last."""
+    """Assign a hue and a shade to each name by its position on the map, and sort by hue; the group -1 comes last."""
     real = [name for name in names if name["id"] >= 0]
     index = {name["id"]: number for number, name in enumerate(real)}
     hues, shades = assign_hues(points, np.array([index.get(int(group), -1) for group in groups]), len(real))
@@ -149,7 +149,7 @@ def write_map(
     edits: EditHistory | None = None,
     lines: Sequence[int] = (),
 ) -> Path:
-    """Write a map as one HTML file that needs no network. ``lines``: row of each text in its file, by default counted from 1."""
+    """Write a map as a single HTML file that works offline. ``lines``: row of each text in its file, by default counted from 1."""
     columns = {name: fields[name] for name in list(fields)[:_EXPORTED_COLUMNS]}
     points = np.asarray(view.points, np.float32)
     remaining = None if edits is None else ~edits.now.removed

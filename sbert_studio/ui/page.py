@@ -1,4 +1,4 @@
-"""Shared parts of all tabs: the header's choosers, the session state, and the stores of what visitors opened."""
+"""Shared parts of all tabs: the selectors in the header, the session state, and the stores of what visitors opened."""
 
 from __future__ import annotations
 
@@ -33,29 +33,29 @@ if TYPE_CHECKING:
 _VISITORS_AT_ONCE = 4  # visitors of a shared page who can use their full quota at the same time
 _A_DAY = 86_400.0
 _BASKET_SHARE, _FILE_SHARE = 64, 4  # baskets take at most 1/64 of the disk quota, files a quarter
-_BROWSER_KEY = "sbert-studio-visitor"  # also the encryption key: the values survive a restart and protect nothing
+_BROWSER_KEY = "sbert-studio-visitor"  # also the encryption key, so that values survive a restart; they are not secret
 
 
 @dataclass(eq=False, repr=False)
 class Page:
-    """Components and stores that several tabs use. A handler of any tab can name the components as inputs or outputs (see :mod:`.panel`).
+    """Components and stores used by several tabs. Handlers of any tab can use the components as inputs or outputs (see :mod:`.panel`).
 
     Attributes:
-        saved_model, saved_form, saved_duplicates: chosen model, Fine-tune form and decisions on near-duplicates, stored in the browser.
-        timer, runs_timer, fits_timer, evaluations_timer: tick while a run is followed; always; while such a job runs. They are at the root
-            of the page, where they are always mounted.
+        saved_model, saved_form, saved_duplicates: selected model, Fine-tune form and decisions on near-duplicates, stored in the browser.
+        timer, runs_timer, fits_timer, evaluations_timer: tick while a run is followed, always, or while such a job is running. They are at
+            the root of the page, where they are always mounted.
         on_load: called with the event after which the visitor has an id, once all tabs are drawn.
-        corpora, maps, pair_scores, drafts, duplicates, model_diffs: values in memory, by the keys that states hold.
+        corpora, maps, pair_scores, drafts, duplicates, model_diffs: values in memory, by the keys stored in states.
         files, downloads, training_tables: files on disk.
     """
 
     studio: Studio
     shared: bool = False  # whether strangers can reach the page; each visitor then sees only their own runs
-    model: gr.Dropdown = field(init=False)  # chooser in the header; its value is a model's name
-    corpus_name: gr.Dropdown = field(init=False)  # corpus chooser in the header; its value is the corpus' id
+    model: gr.Dropdown = field(init=False)  # selector in the header; its value is the name of a model
+    corpus_name: gr.Dropdown = field(init=False)  # corpus selector in the header; its value is the id of the corpus
     tabs: gr.Tabs = field(init=False)  # the top-level ``gr.Tabs``
     language: gr.Textbox = field(init=False)  # hidden textbox with the code of the page's language
-    examples: dict[str, gr.Textbox] = field(default_factory=dict)  # boxes that start with an example text, by its name (see :mod:`.i18n`)
+    examples: dict[str, gr.Textbox] = field(default_factory=dict)  # boxes that start with an example text, by name (see :mod:`.i18n`)
     owner: gr.BrowserState = field(init=False)  # visitor id and the run they follow, stored in the browser
     saved_model: gr.BrowserState = field(init=False)
     saved_form: gr.BrowserState = field(init=False)
@@ -97,7 +97,7 @@ class Page:
         self.baskets = BasketStore(self.studio.workspace, baskets, disk // _BASKET_SHARE, days)
 
     def draw_states(self) -> None:
-        """Create the components that nobody sees: session state, browser storage and timers."""
+        """Create the invisible components: session state, browser storage and timers."""
         for state in fields(Session):
             setattr(self, state.name, gr.State(state.default))
         poll = self.studio.settings.poll_seconds
@@ -116,7 +116,7 @@ class Page:
         self.sessions.opened(session_id())
 
     def close_session(self) -> None:
-        """End what the calling page waits for and release its memory later. Its trainings continue."""
+        """Stop the tasks that the calling page waits for and release its memory later. Its training runs continue."""
         TASKS.stop(session_id())
         self.memory.close(session_id())
         self.corpora.close_session(session_id())
@@ -140,17 +140,17 @@ class Page:
         return str(name) if is_visitor_id(name) else new_visitor_id()
 
     def caller(self) -> str:
-        """Return the owner of runs that API calls start; on a shared page it is derived from the caller's address."""
+        """Return the owner of runs started by API calls; on a shared page it is derived from the caller's address."""
         from ..services.run_setup import api_owner
 
         return api_owner(self.studio.workspace, client_address()) if self.shared else "local"
 
     def model_choices(self, owner: object, *reads: str) -> list[tuple[str, str]]:
-        """Return (title, name) of all models that read ``texts`` (the default), ``pairs`` (cross- and poly-encoders), or both."""
+        """Return (title, name) of all models for ``texts`` (the default), ``pairs`` (cross- and poly-encoders), or both."""
         found, _unused = self.studio.models.list_available(self.visitor(owner))
         cards = [card for card in found if card.reads in (reads or ("texts",)) and not card.damaged]
         titles = Counter(card.title for card in cards)
-        # The end of the id distinguishes two runs of one name.
+        # The end of the id distinguishes runs with the same name.
         return [
             (card.title if titles[card.title] == 1 else _("{title} · {name}", title=card.title, name=card.name[-4:]), card.name)
             for card in cards
@@ -171,7 +171,7 @@ class Page:
         return self.studio.languages.default_model(Counter({other_texts.language: 1}) if other_texts else corpus.languages)
 
     def select_fitting_model(self, key: str, header: Header) -> Update:
-        """Return an update that selects a model for the language of a newly opened corpus, unless the visitor chose one."""
+        """Return an update that selects a model for the language of a newly opened corpus, unless the visitor selected one."""
         if header.saved_model or header.model not in (None, *self._usual_models()):
             return gr.skip()  # type: ignore[no-any-return]
         fitting = self.usual_model(self.corpora.get(key).corpus, header.other_texts)
@@ -183,8 +183,9 @@ class Page:
     def fit_model(self, model: str | None, saved_model: object, file: str, languages: Counter[str]) -> tuple[str, ModelUpdate]:
         """Return the model for texts outside the corpus, and the updates that select it.
 
-        If most texts are not English, a model that the visitor did not choose is replaced. If they are, the model stays: the corpus
-        decides.
+        If most texts are not English, a model that the visitor did not select is replaced. Otherwise the model is kept, because it was
+        chosen
+        for the corpus.
 
         Args:
             file: name of the file; empty for typed texts.
@@ -204,7 +205,7 @@ class Page:
         return self.studio.settings.default_model, self.studio.settings.multilingual
 
     def provenance(self, model: str | None, corpus: SelectedCorpus | None = None, button: str = "") -> Value:
-        """Describe what a result was made with, and the id of the button that makes it again. The page marks it once another is chosen."""
+        """Describe how a result was computed, with the button that computes it again. The page marks it when a selection changes."""
         name = model or self.studio.settings.default_model
         theirs = [self.model_title(name), *self.corpora.user_names(corpus)]
         names = [self.model_title(name), *([corpus.corpus.name] if corpus is not None else [])]

@@ -55,18 +55,18 @@ _SPECIAL = ("page", "progress", "selection", "token")
 
 @dataclass(frozen=True)
 class Selection:
-    """A click in a view. It comes from the browser and may hold anything.
+    """A click in a view. It comes from the browser and may contain anything.
 
     Attributes:
         action: what was clicked, such as "row".
-        item: which one, such as a row number.
+        item: which item, such as a row number.
     """
 
     action: object
     item: object
 
     def row(self, count: int) -> int | None:
-        """Return the item as a row number below ``count``; ``None`` if it is none."""
+        """Return the item as a row number below ``count``; ``None`` if it is not one."""
         is_row = isinstance(self.item, int) and not isinstance(self.item, bool) and 0 <= self.item < count
         return self.item if is_row else None  # type: ignore[return-value]
 
@@ -75,13 +75,13 @@ class EventOptions(TypedDict, total=False):
     """Options of :meth:`Panel.on`; the last five are arguments of ``gr.on``.
 
     Attributes:
-        quiet: shows no progress.
+        quiet: show no progress.
         progress_on: name of the component that shows the progress, instead of all outputs.
-        each: every trigger counts, even while an earlier one is being answered, such as clicks in a list.
-        latest_only: may be triggered again while it runs; only the result of the latest call counts if the handler calls
+        each: every trigger counts, even while an earlier one is being processed, such as clicks in a list.
+        latest_only: may be triggered again while running; only the result of the latest call is used if the handler calls
             ``TASKS.supersede_earlier()``.
-        ends_chain: an error ends the chain of events that follow by ``.success``.
-        alone: takes long, so it is not joined with other events (:func:`.events.join_events`).
+        ends_chain: an error ends the chain of events that follow with ``.success``.
+        alone: slow, so it is not joined with other events (:func:`.events.join_events`).
     """
 
     quiet: bool
@@ -98,10 +98,10 @@ class EventOptions(TypedDict, total=False):
 
 
 class Panel:
-    """Components of a part of the page by name.
+    """Named components of a part of the page.
 
     Args:
-        components: names that handlers use, in addition to those of the page.
+        components: names for handlers, in addition to those of the page.
     """
 
     def __init__(self, page: Page, **components: gr.components.Component) -> None:
@@ -129,8 +129,9 @@ class Panel:
 
         Args:
             triggers: such as ``button.click``, ``state.change`` or ``event.success``.
-            output: the component that the handler's result fills, or those that a tuple fills, if the handler returns no view model.
-            task: what a Cancel button of this name stops (:func:`.components.cancel_button`).
+            output: the component updated by the handler's result, or the components updated by a tuple, if the handler returns no view
+                model.
+            task: the task that a Cancel button of this name stops (:func:`.components.cancel_button`).
             options: see :class:`EventOptions`.
         """
         binding = _Binding(self, handler, output)
@@ -141,7 +142,7 @@ class Panel:
         progress_on = options.pop("progress_on", "")
         more: dict[str, object] = {"trigger_mode": "multiple"} if each or latest_only else {}
         more |= {"show_progress_on": self[progress_on]} if progress_on else {}
-        # Gradio names an event after its function, private ones too, and would number the public endpoint of the same name.
+        # Gradio names events after their functions, even private ones, and would number the public endpoint of the same name.
         name = f"page_{getattr(handler, '__name__', 'event')}"
         more |= {"api_name": name, "api_visibility": "private", "show_progress": show_progress, **options}
         return _listen(triggers, fn, binding.inputs, binding.outputs, more)
@@ -161,7 +162,7 @@ def _listen(
 
 
 class _Binding:
-    """A handler as Gradio calls it: positional values in, a list of outputs out."""
+    """A handler in the form that Gradio calls: positional values in, a list of outputs out."""
 
     def __init__(self, panel: Panel, handler: Handler, output: str | tuple[str, ...]) -> None:
         self._page, self._handler, self._output = panel.page, handler, output
@@ -235,7 +236,7 @@ class _Binding:
         return found[0] if len(found) == 1 else found
 
 
-# Components whose value is no text of ours: what it is called is translated, what it holds comes back to handlers.
+# Components whose value is not the program's text: labels are translated, values are passed back to handlers.
 _STATES = (gr.State, gr.BrowserState)
 _CHOOSERS = (gr.Dropdown, gr.Radio, gr.CheckboxGroup)
 
@@ -291,7 +292,7 @@ def _annotated_class(owner: Handler | type, annotation: object) -> type | None:
     while isinstance(owner, partial):
         owner = owner.func
     if isinstance(annotation, str):
-        # Not get_type_hints: other names of the signature may be imported for type checkers alone.
+        # Not get_type_hints: other names in the signature may be imported only for type checkers.
         module = inspect.getmodule(owner)
         name = annotation.removesuffix(" | None")
         found = getattr(module, name, None)

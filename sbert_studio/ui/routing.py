@@ -1,4 +1,4 @@
-"""The page's address: it holds what is shown, so that a reload, a link, Back and Forward lead there again; and the corpus chooser."""
+"""URL of the page, which stores what is shown, so that reload, links, Back and Forward restore it; and the corpus selector."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ if TYPE_CHECKING:
 
 _MAX_LENGTH = 2_000
 OWN_FILE = "own"
-"""Value of the corpus chooser, for a moment, when the visitor wants to upload a file."""
+"""Temporary value of the corpus selector when the visitor wants to upload a file."""
 _OWN_CHOICE = ("A file of your own…", OWN_FILE)
 _FLAGS = ("drawn", "whole", "seen")
-# Parameters of an address → fields of Location.
+# URL parameters → fields of Location.
 _FIELDS = {name: name for name in ("tab", "corpus", "model", "mode", "colour", "view", "ask", "file", "alike", "visit", *_FLAGS)}
 _FIELDS |= {"q": "query", "from": "before", "to": "after"}
 
 
 @dataclass(frozen=True)
 class Location:
-    """Content of an address, which anybody can write."""
+    """Content of a URL, which is untrusted."""
 
     tab: str = ""  # title in lower case
     corpus: str = ""  # id
     model: str = ""  # name
-    query: str = ""  # of a search
+    query: str = ""  # query of a search
     mode: str = ""
     drawn: bool = False  # whether the map is drawn
-    colour: str = ""  # what colors its points
+    colour: str = ""  # column that colors the points
     view: str = ""  # id of a sub-tab
     before: str = ""  # two models to compare, and queries
     after: str = ""
@@ -48,12 +48,12 @@ class Location:
     file: str = ""  # id of a file of pairs
     alike: str = ""  # threshold for near-duplicates
     whole: bool = False  # whether everything else has its default; otherwise it stays
-    seen: bool = False  # whether the browser shows the tab already
-    visit: str = ""  # different each time, so that the same address counts as a change
+    seen: bool = False  # whether the browser already shows the tab
+    visit: str = ""  # different each time, so that the same URL counts as a change
 
     @classmethod
     def read(cls, sent: object) -> Location:
-        """Parse the parameters of an address; unknown ones and values that are no text are ignored."""
+        """Parse the parameters of a URL; unknown ones and values that are not text are ignored."""
         parameters = sent if isinstance(sent, Mapping) else {}
         known = {name: value[:_MAX_LENGTH] for name, value in parameters.items() if name in _FIELDS and isinstance(value, str)}
         values = {_FIELDS[name]: value == "1" if name in _FLAGS else value for name, value in known.items()}
@@ -78,7 +78,7 @@ class CorpusView:
 
 
 def open_location(page: Page, titles: Mapping[str, str], selection: Selection, header: Header) -> LocationView:
-    """Open an address (see :class:`Location`). What no longer exists is reported, and the rest is opened all the same."""
+    """Open a URL (see :class:`Location`). Missing items are reported, and the rest is opened."""
     location, owner, model = Location.read(selection.item), header.owner, header.model
     missing: list[str] = []
     corpus_key: str | None = None
@@ -125,7 +125,7 @@ def _default_model(page: Page, corpus: str | None, header: Header, whole: bool) 
 
 
 def current_location(page: Page, corpus: str | None, model: str | None, saved_model: object = "") -> Value:
-    """Return the header's choices, for marking results that were made with others, and for the address, which omits usual ones."""
+    """Return the selections in the header, for marking outdated results, and for the URL, which omits defaults."""
     selected = page.corpora.selected(corpus)
     usual = page.studio.settings.default_model if saved_model else page.usual_model(selected.corpus)
     return {
@@ -140,7 +140,7 @@ def current_location(page: Page, corpus: str | None, model: str | None, saved_mo
 
 
 def link_subtabs(page: Page, tab: str, tabs: gr.Tabs, views: Mapping[str, gr.Tab]) -> None:
-    """Keep the selected one of a tab's sub-tabs in the address, which omits the first one."""
+    """Store the selected sub-tab of a tab in the URL, which omits the first one."""
     first = next(iter(views))
 
     def open_subtab(location: Location | None) -> gr.Tabs | Unchanged:
@@ -154,7 +154,7 @@ def link_subtabs(page: Page, tab: str, tabs: gr.Tabs, views: Mapping[str, gr.Tab
 
 
 def choose_corpus(page: Page, corpus_name: str, header: Header) -> CorpusView:
-    """Open the corpus that was chosen in the header; to upload a file, the browser opens its dialog and the choice stays."""
+    """Open the corpus selected in the header; to upload a file, the browser opens its dialog and the selection is kept."""
     if corpus_name == OWN_FILE:
         return CorpusView(corpus_name=update_corpus_chooser(page, header.owner, page.corpora.current(header.corpus)[0]))
     opened = page.fit_corpus(page.corpora.open(header.owner, corpus_name), header)
@@ -163,7 +163,7 @@ def choose_corpus(page: Page, corpus_name: str, header: Header) -> CorpusView:
 
 def update_corpus_chooser(page: Page, owner: object, corpus: str | None) -> Update:
     choices = [*page.corpora.choices(owner), _OWN_CHOICE]
-    if corpus is None:  # nothing was chosen yet, or a link is being opened
+    if corpus is None:  # nothing was selected yet, or a link is being opened
         return props(choices=choices)
     selected = page.corpora.selected(corpus)
     if not selected.id:  # part of a file, or too large to store
@@ -184,7 +184,7 @@ def draw_corpus_chooser(page: Page) -> gr.Dropdown:
 
 
 def connect_address(page: Page, titles: Mapping[str, str], loaded: gr.events.Dependency) -> None:
-    """Connect the address with the header's choosers, both ways. ``titles``: of the tabs, by the address' word."""
+    """Synchronize the URL with the selectors in the header. ``titles``: titles of the tabs by their name in the URL."""
     panel = Panel(page, address=view("place", elem_id="place"))
     panel.on(panel["address"].select, partial(open_location, titles=titles), each=True, quiet=True)
     page.corpus_name.input(None, page.corpus_name, js=f"(name) => {{ if (name === '{OWN_FILE}') SB.bring(); }}")

@@ -1,4 +1,4 @@
-"""A training run as the page shows it, in the Fine-tune and Models tabs: its events, panel, curves and scores; using and downloading it."""
+"""A training run as displayed in the Fine-tune and Models tabs: its events, panel, curves and scores; use and download of its model."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NO_RUN = placeholder("Nothing is training yet. Choose data, then press Start tra
 _MAX_POINTS = 1200
 _SMOOTHING = 0.9
 _MAX_NOTES = 4
-_POINT_EVENTS = ("step", "pinned")  # what the curves of a training are drawn from
+_POINT_EVENTS = ("step", "pinned")  # events with points of the training curves
 _PROGRESS_EVENTS = ("started", "step", "evaluated", "phase", "part", "partended", "finished", "stopped", "asks", "failed")
 _LOADING = "loading the rows and the model"
 _STOPPING = "Stopping… The run ends after the current step; what was done so far is saved."
@@ -55,11 +55,11 @@ _METHODS = {"full": "all weights", "lora": "LoRA"}
 
 @dataclass(frozen=True)
 class Messages:
-    """What a run reported in words."""
+    """Messages reported by a run."""
 
-    notes: tuple[str, ...] = ()  # the latest last
-    passing: str = ""  # message that holds only until the run continues
-    phase: str = ""  # current work that takes no training steps
+    notes: tuple[str, ...] = ()  # latest last
+    passing: str = ""  # message that applies only until the run continues
+    phase: str = ""  # current activity without training steps
 
     @property
     def last(self) -> str:
@@ -75,18 +75,18 @@ class Messages:
 
 @dataclass(frozen=True)
 class DevScores:
-    """Scores on the held-out rows; of several trainings those of the last that was evaluated, which need not be the current one."""
+    """Scores on the held-out rows; with several members, those of the last one that was evaluated, which may not be the current one."""
 
     metric: str = ""  # name of the score
     points: tuple[tuple[int, float], ...] = ()
-    part: str = ""  # that training, such as "part 2 of 4: fold 2"; empty if there is only one
+    part: str = ""  # the member, such as "part 2 of 4: fold 2"; empty if there is only one
 
     def add(self, event: Event, part: str) -> DevScores:
         score, scores = event.get("score"), event.get("scores")
         if event.get("type") != "evaluated" or not isinstance(score, int | float):
             return self
         if part and isinstance(scores, Mapping) and scores.get("by_fold"):
-            return self  # the score of all folds together is no point on the curve of one
+            return self  # the score of all folds together is not a point of one fold's curve
         step = _whole(event["step"])
         # A resumed run evaluates the step from which it resumes again.
         earlier = tuple(point for point in self.points if point[0] != step) if self.part == part else ()
@@ -95,7 +95,7 @@ class DevScores:
 
 @dataclass(frozen=True)
 class FollowedRun:
-    """State of a run that the page follows, accumulated from its events."""
+    """State of a run followed by the page, accumulated from its events."""
 
     run_id: str = ""  # empty for none
     cursor: int = 0  # number of the last event read
@@ -104,16 +104,16 @@ class FollowedRun:
     dev: DevScores = DevScores()
     messages: Messages = Messages()
     dev_rows: int = -1  # number of held-out rows; -1 until the run reports it
-    part: str = ""  # current one of several trainings, such as "part 2 of 4: seed 13"
-    is_new_part: bool = False  # the part has no points yet; those held are of the part before
-    ended: tuple[tuple[str, float, float], ...] = ()  # (title, score before, score after) of the trainings that have ended
-    untuned: Event | None = None  # untuned, pinned: the first and the last ``pinned`` event
+    part: str = ""  # current one of several members, such as "part 2 of 4: seed 13"
+    is_new_part: bool = False  # the member has no points yet; those stored belong to the previous one
+    ended: tuple[tuple[str, float, float], ...] = ()  # (title, score before, score after) of the members that have ended
+    untuned: Event | None = None  # base model, current model: the first and the last ``pinned`` event
     pinned: Event | None = None
-    lines: tuple[tuple[int, tuple[float, ...]], ...] = ()  # (step, similarities of the pinned pairs) of the current training
-    status: str = ""  # last shown status
+    lines: tuple[tuple[int, tuple[float, ...]], ...] = ()  # (step, similarities of the pinned pairs) of the current member
+    status: str = ""  # last displayed status
 
     def __hash__(self) -> int:
-        """Everything follows from these three; Gradio detects by the hash that a ``gr.State`` has changed."""
+        """Return a hash by which Gradio detects changes of a ``gr.State``; everything else follows from these three values."""
         return hash((self.run_id, self.cursor, self.status))
 
     def absorb(self, events: Iterable[tuple[int, Event]]) -> FollowedRun:
@@ -138,7 +138,7 @@ class FollowedRun:
             changes["dev_rows"] = _whole(event["dev_rows"])
         elif kind == "pinned":
             step, similarities = _whole(event["step"]), event["similarities"]
-            # The first of all comes from the model before any training; a second stage begins with another model.
+            # The very first one comes from the base model; a second stage starts with another model.
             changes |= {"untuned": self.untuned or (None if step else event), "pinned": event}
             if not event.get("kept") and isinstance(similarities, Iterable):
                 changes["lines"] = (*(point for point in lines if point[0] < step), (step, tuple(similarities)))
@@ -148,13 +148,13 @@ class FollowedRun:
                 "is_new_part": True,
             }
         elif kind == "partended" and isinstance(after := event.get("after"), Mapping) and isinstance(before := event["before"], Mapping):
-            # A resumed run reports the trainings before it again.
+            # A resumed run reports earlier members again.
             earlier = tuple(one for one in self.ended if one[0] != event["title"])
             changes["ended"] = (*earlier, (str(event["title"]), float(before["score"]), float(after["score"])))
         return replace(self, **changes)  # type: ignore[arg-type]
 
     def panel(self, seen: RunView, origin: str = "") -> Value:
-        """Return the value of a ``run`` view. ``origin``: name of the model from which the run started, if another than its id."""
+        """Return the value of a ``run`` view. ``origin``: name of the base model, if it differs from its id."""
         run, last = seen.run, self.last or {}
         rate = run.pairs_per_second or float(str(last.get("pairs_per_second") or 0))
         live = run.status in LIVE
@@ -203,7 +203,7 @@ class FollowedRun:
         return message
 
     def curves(self) -> Value:
-        """Return the value of a ``curves`` view: the loss, smoothed as well, and the scores on the held-out rows."""
+        """Return the value of a ``curves`` view: the loss, also smoothed, and the scores on the held-out rows."""
         steps = [step for step, _ in self.losses]
         losses = [loss for _, loss in self.losses]
         pending = "evaluated after each part of an epoch" if self.status in ("", *LIVE) else "not evaluated during training"
@@ -224,7 +224,7 @@ class FollowedRun:
 class RunSnapshot:
     followed: FollowedRun
     run: Value  # value of a ``run`` view
-    curves: Value | None  # of a ``curves`` view
+    curves: Value | None  # value of a ``curves`` view
     record: Run | None  # ``None`` without a run
     has_changed: bool  # whether there were new events or another status
 
@@ -235,7 +235,7 @@ def read_run(page: Page, followed: FollowedRun) -> RunSnapshot:
     seen = page.studio.fine_tune.get_run(followed.run_id, followed.cursor)
     run = seen.run
     now = replace(followed.absorb(seen.events), status=run.status)
-    # A run without a model has used no rows yet: they are rows to train on.
+    # A run without a model has not used any rows yet: they are rows to train on.
     has_begun = bool(run.step) and run.model_path is not None
     rows = [] if run.active else list(describe_row_reports(page.studio.fine_tune.get_row_reports(run.id), has_begun=has_begun))
     panel = now.panel(seen, base_model_title(page, run)) | {"rows": rows}
@@ -243,7 +243,7 @@ def read_run(page: Page, followed: FollowedRun) -> RunSnapshot:
 
 
 def base_model_title(page: Page, run: Run) -> str:
-    """Return the name of the model from which a run started: that of another run of the same visitor, or the model's id."""
+    """Return the name of a run's base model: that of another run of the same visitor, or the model's id."""
     names = {one.id: one.name for one in page.studio.fine_tune.list_runs(run.owner)} if run.model.startswith("run-") else {}
     return names.get(run.model, run.model)
 
@@ -254,7 +254,11 @@ def write_run_zip(page: Page, chosen: str) -> Path:
 
 
 def use_model(page: Page, chosen: str, owner: object) -> ModelChoice:
-    """Select a model in the header, and announce it. Raise StudioError if it reads pairs, or was deleted."""
+    """Select a model in the header, and notify the visitor.
+
+    Raises:
+        StudioError: the model requires pairs, or was deleted.
+    """
     choices = page.model_choices(owner)
     title = next((title for title, name in choices if name == chosen), None)
     if title is None and chosen in page.model_titles(owner, "pairs"):
@@ -297,7 +301,7 @@ def describe_method(method: str) -> str:
 
 
 def smooth(values: list[float]) -> list[float]:
-    """Return the exponential moving average, without the bias towards its start."""
+    """Return the exponential moving average, corrected for the bias toward its start."""
     mean, weight, averages = 0.0, 0.0, []
     for value in values:
         mean = _SMOOTHING * mean + (1 - _SMOOTHING) * value
@@ -312,7 +316,7 @@ def _add_loss(losses: list[tuple[int, float]], event: Event, is_new_part: bool) 
         losses.clear()
     if kind == "step" and event.get("loss") is not None:
         losses.append((_whole(event["step"]), float(str(event["loss"]))))
-    elif kind == "started":  # of a resumed run, which repeats the steps after its checkpoint
+    elif kind == "started":  # a resumed run repeats the steps after its checkpoint
         start = _whole(event.get("step") or 0)
         losses[:] = [point for point in losses if point[0] <= start]
 

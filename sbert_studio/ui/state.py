@@ -1,7 +1,8 @@
-"""Typed values of a session: what the page's states hold, and what one tab hands to another.
+"""Typed session values: the contents of the page's states, and data passed between tabs.
 
 A handler returns a :class:`TrainingTable`, :class:`ModelPair`, :class:`TextPair` or :class:`RowSelection` for the session state of that
-purpose; the tab that listens to the state opens and continues from there. A ``nonce`` makes handing over the same value twice two changes.
+type; the tab that listens to the state opens and continues from there. A ``nonce`` makes passing the same value twice count as two
+changes.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from .routing import Location
 
 FINE_TUNE, SIMILARITY = "Fine-tune", "Similarity"
-"""Titles of the tabs that open when they are handed something."""
+"""Titles of tabs that open when data is passed to them."""
 _VISITOR_ID = re.compile(r"visitor-[0-9a-f]{16}")
 _OWN_PREFIXES = ("run-", "words-")
 _MAX_ROWS = 1000
@@ -40,15 +41,15 @@ class Session:
     """State of one open page. Each field is a ``gr.State`` of :class:`.page.Page` that handlers can read, write and listen to."""
 
     corpus: str | None = None  # key of the selected corpus in ``page.corpora``; ``None`` for the first sample
-    other_texts: OtherTexts | None = None  # texts outside the corpus, such as a file to train on, if most of them are not English
-    location: Location | None = None  # where a link, Back or Forward leads
-    # Handed over by another tab.
+    other_texts: OtherTexts | None = None  # texts outside the corpus, such as a training file, if most of them are not English
+    location: Location | None = None  # target of a link, Back or Forward
+    # Passed by another tab.
     pair_to_compare: TextPair | None = None
     models_to_compare: ModelPair | None = None
     training_table: TrainingTable | None = None
     rows_on_map: RowSelection | None = None
     rows_to_search: RowSelection | None = None
-    # Change whenever a run or the basket does.
+    # Change whenever a run or the basket changes.
     runs_version: int = 0
     basket_version: int = 0
 
@@ -57,7 +58,7 @@ class Session:
 class OtherTexts:
     """Texts outside the corpus that are mostly not English."""
 
-    name: str  # of the file; empty for typed texts
+    name: str  # name of the file; empty for typed texts
     language: str  # ISO 639-1 code of the most frequent language
 
 
@@ -95,11 +96,11 @@ class SelectedCorpus:
     corpus: Corpus
     path: Path
     columns: tuple[str, ...]  # possible text columns
-    column: str  # the selected one
-    id: str = ""  # for links, ``sample:…`` or ``file:…``; empty if it is not stored
+    column: str  # the selected column
+    id: str = ""  # id in links, ``sample:…`` or ``file:…``; empty if it is not stored
     labels: str = ""  # column that the visitor filled on the map; empty without one
     removed: tuple[int, ...] = ()  # lines of texts that were removed on the map before ``earlier``
-    earlier: EarlierEdits | None = None  # edits of the map; their labels and removed texts are applied to ``corpus`` already
+    earlier: EarlierEdits | None = None  # edits of the map; their labels and removed texts are already applied to ``corpus``
 
 
 @dataclass(frozen=True)
@@ -118,15 +119,15 @@ class DrawnMap:
     model: str | None
     edits: EditHistory  # labels, changed clusters and removed texts
     chosen: SelectedCorpus  # the visitor's corpus before the edits
-    rows: tuple[int, ...] | None = None  # of the drawn texts in ``chosen``; ``None`` for all
+    rows: tuple[int, ...] | None = None  # rows of the drawn texts in ``chosen``; ``None`` for all
     colour: str = ""  # column that colors the points; empty for clusters
     made: dict[str, str] = field(default_factory=dict)  # digest of the corpus and other provenance
-    notes: tuple[str, ...] = ()  # on earlier edits that could not be repeated
+    notes: tuple[str, ...] = ()  # notes on earlier edits that could not be repeated
 
 
 @dataclass(frozen=True)
 class TrainingTable:
-    """A CSV file for Fine-tune, in a folder of its own. The new model is named after ``name``."""
+    """A CSV file for Fine-tune, in a separate folder. The new model is named after ``name``."""
 
     path: Path
     name: str
@@ -157,14 +158,18 @@ class RowSelection:
     nonce: str = field(default_factory=_nonce)
 
     def restrict(self, corpus: Corpus, rows: Sequence[int] | None = None) -> list[int] | None:
-        """Return those of ``rows`` (``None``: all) that are selected. For another corpus, return ``rows`` unchanged."""
+        """Return the selected ones of ``rows`` (``None``: all). For another corpus, return ``rows`` unchanged."""
         if self.corpus != corpus.digest:
             return None if rows is None else list(rows)
         return list(self.rows) if rows is None else sorted(set(self.rows) & set(rows))
 
 
 def make_training_table(page: Page, name: str, columns: Mapping[str, Sequence[str]]) -> TrainingTable:
-    """Write a table, name → cells of one length, for Fine-tune; cells are written as they are. Raise StudioError without any row."""
+    """Write a table, name → cells of equal length, for Fine-tune; cells are written unchanged.
+
+    Raises:
+        StudioError: there are no rows.
+    """
     if not any(len(cells) for cells in columns.values()):
         raise StudioError("there is nothing to train on yet", "choose or label some texts first")
     path = page.training_tables.path(name)
@@ -193,7 +198,11 @@ def next_runs_version(runs_version: int) -> int:
 
 
 def show_on_map(page: Page, key: str | None, rows: object, title: str) -> RowSelection:
-    """Return the valid ones of ``rows``, which may come from the browser, of the corpus ``key``; raise StudioError without any."""
+    """Return the valid ones of ``rows``, which may come from the browser, for the corpus ``key``.
+
+    Raises:
+        StudioError: no valid rows.
+    """
     corpus = page.corpora.get(key).corpus
     valid = valid_rows(rows, len(corpus))
     if not valid:
@@ -202,7 +211,7 @@ def show_on_map(page: Page, key: str | None, rows: object, title: str) -> RowSel
 
 
 def new_visitor_id() -> str:
-    """Return a new visitor id for a shared page. It separates visitors' runs and is no secret."""
+    """Return a new visitor id for a shared page. It separates visitors' runs and is not secret."""
     return f"visitor-{secrets.token_hex(8)}"
 
 
@@ -211,5 +220,5 @@ def is_visitor_id(name: object) -> bool:
 
 
 def is_own_model(model: object) -> bool:
-    """Return whether a model was made here and may be deleted."""
+    """Return whether a model was created here and may be deleted."""
     return isinstance(model, str) and model.startswith(_OWN_PREFIXES)

@@ -1,4 +1,4 @@
-"""The list of running tasks in the header: a page's tasks, background jobs and trainings, with their progress and Stop."""
+"""List of running tasks in the header: the page's tasks, background jobs and training runs, with progress and Stop."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from ..services.jobs import JobQueue, JobView
 
 log = logging.getLogger(__name__)
-# Seconds: a shorter task is seen by its result.
+# Seconds; shorter tasks are not listed, because their result appears immediately.
 _MIN_RUNNING, _MIN_ENDED = 0.8, 2.0
-_MIN_SHARE = 0.02  # of a phase, before its rate predicts the time left
+_MIN_SHARE = 0.02  # minimum share of a phase before its rate predicts the remaining time
 _MAX_KNOWN = 50
 _TASK, _JOB, _RUN = "work-", "job-", "run-"
-# Kind of a page's task → title, message at its end, tab.
+# Kind of a page's task → title, final message, tab.
 _KINDS = {
     "search": ("Search", "Search finished", "search"),
     "map": ("Map", "Map drawn", "map"),
@@ -46,7 +46,7 @@ _JOB_STATUS = {"queued": "waiting", "running": "working"}
 def draw_task_list(page: Page, name: str) -> gr.HTML:
     """Draw the list; ``name`` is the page's title in the browser's tab."""
 
-    # Polled by the page's JavaScript rather than a gr.Timer, which pauses in a hidden tab, when its title should announce an end.
+    # Polled by the page's JavaScript instead of a gr.Timer, which pauses in a hidden tab, whose title should announce the end of a task.
     def tray_look(request: object) -> Value:
         return localize(poll_tasks(page, request))  # type: ignore[no-any-return]
 
@@ -57,7 +57,7 @@ def draw_task_list(page: Page, name: str) -> gr.HTML:
 
 
 def connect_task_list(page: Page, task_list: gr.HTML, name: str, loaded: gr.events.Dependency) -> None:
-    """Set the list's visitor once it is known: ``loaded`` is that event."""
+    """Set the visitor of the list once it is known (the event ``loaded``)."""
 
     def identify(owner: object) -> Value:
         return task_list_owner(name, owner)
@@ -93,7 +93,7 @@ def list_tasks(page: Page, session: str, owner: object, known: Collection[str] =
 
     Args:
         session: id of the page.
-        known: ids that the page has shown as running; their end is reported however short they were.
+        known: ids that the page has shown as running; their end is reported even if they were short.
 
     Returns:
         entries with ``id, title, tab, status, phase, share`` (``None`` if unknown), ``rate, left`` (seconds or ``None``), ``seconds,
@@ -112,7 +112,11 @@ def list_tasks(page: Page, session: str, owner: object, known: Collection[str] =
 
 
 def stop_task(page: Page, session: str, owner: object, task_id: str) -> None:
-    """Stop a task, a job or a run. Raise StudioError if the visitor has no such task running."""
+    """Stop a task, a job or a run.
+
+    Raises:
+        StudioError: the visitor has no such task running.
+    """
     visitor = page.visitor(owner)
     if task_id.startswith(_TASK):
         number = next((task.number for task in TASKS.for_session(session) if f"{_TASK}{task.number}" == task_id), None)

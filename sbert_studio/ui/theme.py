@@ -1,4 +1,4 @@
-"""Look of the page: theme, styles and scripts of ``assets/page``; and HTML files with them. Nothing is loaded from the network."""
+"""Theme of the page: colors, styles and scripts of ``assets/page``, and HTML files with them. Nothing is loaded from the network."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ SCRIPTS = (
     *(f"map/drawing/{name}.js" for name in ("colours", "camera", "points", "density", "labels", "overlay", "picking", "picture", "style")),
     *(f"map/{name}.js" for name in ("gestures", "legend", "find", "side", "scene", "page")),
 )
-# Before all others, including Gradio's, which read the browser's storage.
+# Before all other scripts, including Gradio's, which read the browser's storage.
 _FIRST = ("storage.js",)
-# For the page only: streams of events and translations. Exported files stay in English.
+# For the page only: event streams and translations. Exported files are in English.
 _SERVED = ("stream.js", *(f"language/{name}.js" for name in ("translator", "choice", "page")))
 STYLES = ("studio.css", "cards.css", "form.css", "help.css", "pairs/pairs.css", "training/pins.css", "changes/changed.css", "map/map.css")
 
@@ -101,7 +101,7 @@ _PLAIN = {
 
 
 def theme() -> gr.themes.Base:
-    """Return the Gradio theme; both color schemes share one set of names in ``studio.css``."""
+    """Return the Gradio theme; both color schemes share the variables in ``studio.css``."""
     import gradio as gr
     from gradio.themes.utils import colors, fonts, sizes
 
@@ -115,7 +115,7 @@ def theme() -> gr.themes.Base:
         c50="#fafaf8", c100="#f3f3f0", c200="#e6e6e1", c300="#d3d3cd", c400="#a1a19a",
         c500="#74746d", c600="#55554f", c700="#3a3b39", c800="#242625", c900="#181a1a", c950="#101212",
     )  # fmt: skip
-    # Gradio ships these two completely in regular and bold only; its other weights lack most letters.
+    # Gradio provides these two completely only in regular and bold; other weights lack most letters.
     sans = (
         fonts.LocalFont("IBM Plex Sans", weights=(400, 700)),
         "system-ui",
@@ -160,9 +160,9 @@ def head(
     Args:
         plotly: URL of ``plotly.min.js``.
         languages: see :class:`.i18n.PageCatalogs`.
-        own: titles of samples, which are translated although they appear among visitors' names.
+        own: titles of samples, which are translated even next to visitors' names.
         poll: seconds between polls for running tasks.
-        tasks: those that can be cancelled, by event (:func:`.events.cancellable_tasks`).
+        tasks: tasks that can be cancelled, by event (:func:`.events.cancellable_tasks`).
     """
     config = json.dumps({"languages": languages or {}, "own": list(own), "poll": poll, "works": tasks or {}}, ensure_ascii=False)
     safe = f"{_joined(_FIRST)}\nwindow.SB_PAGE = {config};\n{scripts()}\n{_joined(_SERVED)}".replace("</script", "<\\/script")
@@ -184,12 +184,12 @@ def to_base64(array: np.ndarray) -> str:
 
 
 def write_html(path: Path, name: str, data: object) -> Path:
-    """Write results as one HTML file with the page's drawing code and style.
+    """Write results as a single HTML file with the page's drawing code and style.
 
-    Visitors' texts are stored as JSON and shown as text content, so that none of them is ever read as HTML.
+    Visitors' texts are stored as JSON and shown as text content, so that they are never interpreted as HTML.
 
     Args:
-        name: of the template ``assets/page/NAME.html`` and the script ``NAME.js`` that draws ``data``, such as ``map/export``.
+        name: name of the template ``assets/page/NAME.html`` and the script ``NAME.js`` that draws ``data``, such as ``map/export``.
     """
     text = json.dumps(to_json(data), ensure_ascii=False)
     safe = text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")

@@ -1,7 +1,7 @@
-"""Views: ``gr.HTML`` components whose value is JSON and which ``assets/page/*.js`` draws.
+"""Views: ``gr.HTML`` components with a JSON value, drawn by ``assets/page/*.js``.
 
-The template holds no value, so no visitor's text is ever part of a template; the JavaScript sets it as text content. This module does not
-import Gradio, so that the command line can write the same JSON into files.
+Templates contain no values, so visitors' texts are never part of a template; the JavaScript sets them as text content. This module does
+not import Gradio, so that the command line can write the same JSON to files.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from .page import Page
 
 Value = dict[str, Any]
-"""JSON that a view draws."""
+"""JSON value drawn by a view."""
 Update = dict[str, Any]
 """Result of :func:`props`, ``gr.update`` or ``gr.skip``: new properties of a component."""
 ServerFunction = Callable[[object], object]
-"""A function that the browser calls with one JSON value, which may be anything."""
+"""A function that the browser calls with one JSON value, which is untrusted."""
 _MAX_CHARACTERS = 240
 _MAX_TEXTS = 8000
 _MOUNT = """(function mount() {{
@@ -42,7 +42,7 @@ class Unchanged(Enum):
 
 
 UNCHANGED: Final = Unchanged.UNCHANGED
-"""Value of a view model's field whose component stays as it is."""
+"""Value of a view model's field that leaves the component unchanged."""
 
 
 def props(**properties: object) -> Update:
@@ -56,7 +56,7 @@ def view(
     """Draw a view.
 
     Args:
-        name: a file of ``assets/page`` defines it as ``views.NAME``.
+        name: name of the view, which a file of ``assets/page`` defines as ``views.NAME``.
         value: ``None`` hides it.
         server: functions that its JavaScript may call.
     """
@@ -74,7 +74,7 @@ def view(
 
 
 def to_json(value: Any) -> Any:
-    """Return a value as JSON can hold it: tuples become lists, NumPy scalars numbers, and infinite numbers ``None``."""
+    """Convert a value to JSON data: tuples become lists, NumPy scalars numbers, and infinite numbers ``None``."""
     if isinstance(value, Mapping):
         return {str(name): to_json(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
@@ -112,10 +112,11 @@ def table(
     """Return the value of a ``table`` view.
 
     Args:
-        ids: item of the :class:`.panel.Selection` when a row is chosen.
-        action: label of that choice; event: its action.
+        ids: item of the :class:`.panel.Selection` when a row is clicked.
+        action: label of that action.
+        event: name of that action in the selection.
         pairs: two texts for each row, next to which thumbs are drawn (:data:`.basket.VERDICTS`).
-        theirs: names that visitors chose, in headers, caption and note, which are not translated; those of columns are known.
+        theirs: names chosen by visitors in headers, caption and note, which are not translated; those of columns are known.
     """
     value: Value = {"columns": list(columns), "rows": [list(row) for row in rows], "caption": caption, "note": note, "empty": empty}
     value["theirs"] = [*theirs, *(str(one["name"]) for one in columns if one.get("theirs"))]
@@ -135,7 +136,7 @@ def placeholder(text: str) -> Value:
 
 
 def speed_value(points: Sequence[tuple[str, float, float, Sequence[float] | None]], metric: str) -> Value:
-    """Return the value of a ``speeds`` view of (title, sentences per second, score, 95 % interval or ``None``) of each model."""
+    """Return the value of a ``speeds`` view from (title, sentences per second, score, 95 % interval or ``None``) of each model."""
     shown = [
         {"name": title, "rate": rate, "score": score, "low": span[0] if span else None, "high": span[1] if span else None}
         for title, rate, score, span in points
@@ -144,7 +145,7 @@ def speed_value(points: Sequence[tuple[str, float, float, Sequence[float] | None
 
 
 def questions_view(title: str, questions: Sequence[Question]) -> Value | None:
-    """Return the value of a ``questions`` view: questions about a file with rows and answers; ``None`` without any."""
+    """Return the value of a ``questions`` view: questions about a file with rows and answers; ``None`` if there are none."""
     shown = [
         {
             "question": one.text,
@@ -171,7 +172,11 @@ def _texts_in(choice: object) -> Iterator[str]:
 
 
 def chosen_option(questions: Sequence[Question], place: object, hint: str) -> tuple[Question, Option]:
-    """Return the question and the answer at ``place``, their numbers from the browser. Raise StudioError if there is no such answer."""
+    """Return the question and the answer at ``place``, which are indices from the browser.
+
+    Raises:
+        StudioError: the answer does not exist.
+    """
     if isinstance(place, list) and len(place) == 2 and all(type(number) is int and number >= 0 for number in place):
         first, second = place
         if first < len(questions) and second < len(questions[first].options):
@@ -184,19 +189,19 @@ def shorten(text: str, length: int = _MAX_CHARACTERS) -> str:
 
 
 def valid_rows(rows: object, count: int) -> list[int]:
-    """Return the distinct ones of ``rows``, which come from the browser, that are row numbers below ``count``."""
+    """Return the distinct valid row numbers below ``count`` among ``rows``, which come from the browser."""
     sent = rows if isinstance(rows, list | tuple) else ()
     return list(dict.fromkeys(row for row in sent if type(row) is int and 0 <= row < count))
 
 
 def text_range(corpus: Corpus, request: Mapping[str, object], limit: int = _MAX_TEXTS) -> list[str]:
-    """Return at most ``limit`` shortened texts of a corpus, from ``start``, as many as ``count``."""
+    """Return the shortened texts of a corpus from ``start`` on, ``count`` but at most ``limit``."""
     start, count = (max(0, value) if isinstance(value := request.get(name), int) else 0 for name in ("start", "count"))
     return [shorten(text) for text in corpus.texts[start : start + min(count, limit)]]
 
 
 def server_function(page: Page, name: str, answer: Callable[[Page, Mapping[str, Any]], object]) -> ServerFunction:
-    """Return ``answer`` as a function that the browser calls by ``name``; a user error becomes ``{"error": message}``."""
+    """Return ``answer`` as a function that the browser calls by ``name``; user errors become ``{"error": message}``."""
 
     from .sessions.language import localize
 

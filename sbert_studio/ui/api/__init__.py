@@ -1,1 +1,1 @@
-"""The named endpoints, for gradio_client and MCP."""
+"""Named API endpoints, for gradio_client and MCP."""

@@ -1,4 +1,4 @@
-"""Answers of the endpoints: one pydantic class for each. Their schemas, docs/api.md and the checks of the tests come from these classes."""
+"""Response models of the endpoints, one pydantic class each; schemas, docs/api.md and tests are derived from them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 Scores = dict[str, Any]
-"""Scores by name; which ones depends on the task."""
+"""Scores by name; the names depend on the task."""
 
 
 def _field(description: str) -> Any:
@@ -15,20 +15,20 @@ def _field(description: str) -> Any:
 
 
 class ApiAnswer(BaseModel):
-    """An answer, or a part of one. A field with a default is left out if it is empty."""
+    """A response, or a part of one. Fields with a default are omitted if empty."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class SkippedRows(ApiAnswer):
-    """Rows that were left out, and why."""
+    """Skipped rows, with the reason."""
 
     why: str
     rows: list[int] = _field("as a spreadsheet numbers them")
 
 
 class FileRows(ApiAnswer):
-    """Numbers of a file's rows: read = used + held_out + left_out."""
+    """Row counts of a file: read = used + held_out + left_out."""
 
     read: int
     used: int
@@ -53,7 +53,7 @@ class SimilarityAnswer(ApiAnswer):
 
 
 class SearchHit(ApiAnswer):
-    """A text that was found."""
+    """A search hit."""
 
     row: int = _field("as a spreadsheet numbers it")
     text: str
@@ -104,7 +104,7 @@ class MapCluster(ApiAnswer):
 
 
 class MapAnswer(ApiAnswer):
-    """A corpus projected by UMAP."""
+    """A UMAP projection of a corpus."""
 
     points: int = _field("number of texts")
     dimensions: int
@@ -141,7 +141,7 @@ class FileFinding(ApiAnswer):
 
 
 class ConversionOffer(ApiAnswer):
-    """Another kind that the file can be converted to."""
+    """Another kind of examples that the file can be converted to."""
 
     name: str
     label: str
@@ -158,7 +158,7 @@ class QuestionOption(ApiAnswer):
 
 
 class QuestionRow(ApiAnswer):
-    """A row of the file, as an example for a question."""
+    """An example row of the file for a question."""
 
     row: int
     texts: list[str]
@@ -167,7 +167,7 @@ class QuestionRow(ApiAnswer):
 
 
 class FileQuestion(ApiAnswer):
-    """A question that only the owner of the file can answer."""
+    """A question about the file that only the user can answer."""
 
     name: str
     question: str
@@ -193,7 +193,7 @@ class CheckAnswer(ApiAnswer):
 
 
 class BeforeAfter(ApiAnswer):
-    """Scores of a run; which ones depends on the kind of data."""
+    """Scores of a run; the names depend on the kind of examples."""
 
     before: Scores
     after: Scores
@@ -228,7 +228,7 @@ class StartedRun(RunAnswer):
 
 
 class RunEvent(ApiAnswer):
-    """One event of a run; further fields depend on its type."""
+    """An event of a run; additional fields depend on its type."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -250,7 +250,7 @@ class RunProgress(ApiAnswer):
 
 
 class ReportAnswer(ApiAnswer):
-    """Evaluation of one model on one file; further fields, the scores, depend on the task."""
+    """Evaluation of one model on one file; the scores are additional fields, which depend on the task."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -285,11 +285,11 @@ ANSWERS: dict[str, tuple[type[ApiAnswer], ...]] = {
     "resume": (RunAnswer,),
     "evaluate": (ReportAnswer, EvaluationAnswer),
 }
-"""Endpoint → class of its answer. If there are two, the second is for several models, several files or a suite."""
+"""Endpoint → class of its response. If there are two, the second is for several models, several files or a suite."""
 
 
 def check_answer(endpoint: str, answer: Any) -> ApiAnswer:
-    """Validate an answer against its class.
+    """Validate a response against its class.
 
     Raises:
         pydantic.ValidationError: it does not match.

@@ -1,6 +1,6 @@
-"""The named endpoints of the page, for gradio_client, HTTP and MCP.
+"""Named endpoints of the page, for gradio_client, HTTP and MCP.
 
-Files pass through ``gr.File``, which keeps callers from naming a path of this machine.
+Files pass through ``gr.File``, so callers cannot access paths of this machine.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _VERBS: dict[str, Verb] = {
 _FILES = ("file", "dev", "first", "known", "files")
 _NUMBERS = {"k": 10, "top": 10, "after": 0, "dimensions": 2}
 _AUTO = ("clusters", "loss", "method", "task")  # texts whose default is "auto"
-_MAX_INTEGER = 1 << 53  # JSON numbers are exact up to it
+_MAX_INTEGER = 1 << 53  # largest integer that is exact in JSON
 
 
 def as_endpoint(verb: Verb, endpoint: str, first: object) -> Verb:
-    """Bind the first argument of a function and rename it to the endpoint (MCP shows the name). Errors become messages."""
+    """Bind the first argument of a function and name it after the endpoint (MCP shows the name). Errors become messages."""
     signature = inspect.signature(verb)
     parameters = list(signature.parameters.values())[1:]
 
@@ -62,7 +62,7 @@ def as_endpoint(verb: Verb, endpoint: str, first: object) -> Verb:
 
 
 def _to_argument(parameter: inspect.Parameter, value: object) -> object:
-    """Convert an argument: ``None`` for a text is an empty one, and a number must be finite."""
+    """Convert an argument: ``None`` becomes an empty text where a text is expected, and numbers must be finite."""
     if isinstance(value, str) and not is_valid_utf8(value):
         raise StudioError(f"{parameter.name} holds half of a character (a lone surrogate)", "send whole characters, in UTF-8")
     if parameter.annotation == "str":
@@ -85,7 +85,7 @@ def build_api(page: Page) -> None:
 
 
 def _component(name: str) -> gr.components.Component:
-    """Return the component of the arguments called ``name``, whose value is their default."""
+    """Return the component of the arguments called ``name``; its value is their default."""
     if name in _FILES:
         # Gradio's page translates the label "file".
         label, file_count = "table" if name == "file" else name, "multiple" if name == "files" else "single"

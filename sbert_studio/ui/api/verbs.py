@@ -1,4 +1,4 @@
-"""The endpoints' functions: all arguments explicit, no session state, answers as JSON (see :mod:`.answers`)."""
+"""Functions of the endpoints: explicit arguments, no session state, JSON responses (see :mod:`.answers`)."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 Json = dict[str, object]
 Verb = Callable[..., Json]
 _DIGITS = re.compile(r"[0-9]+", re.ASCII)
-_MAX_DIGITS = 1_000  # of a number of clusters; Python parses at most 4,300
+_MAX_DIGITS = 1_000  # maximum digits of a number of clusters; Python parses at most 4,300
 _MAX_JSON_DIGITS = 16
 _MAX_MODELS = 6
-_PATHS = ("path", "model")  # fields of events that name folders of this machine
+_PATHS = ("path", "model")  # fields of events that contain folders of this machine
 _PLACEHOLDER = "        overrides: what is known about the file.\n"
 _ARGUMENTS = """\
         kind: scored_pairs, labelled_pairs, positive_pairs, triplets, labelled_texts or sentences; empty to detect it, as for the
@@ -45,7 +45,7 @@ _AS_READ = "        as_read: accept an uncertain detection; otherwise the questi
 
 
 def with_schema_arguments(*, accepts_uncertain: bool) -> Callable[[Verb], Verb]:
-    """Replace the parameter ``overrides``, also in the docstring, by those of :func:`_overrides`; an open question becomes an error."""
+    """Replace the parameter ``overrides``, also in the docstring, with those of :func:`_overrides`; unanswered questions become errors."""
 
     def wrap(verb: Verb) -> Verb:
         own = list(inspect.signature(verb).parameters.values())
@@ -96,7 +96,7 @@ def similarity(studio: Studio, a: str, b: str, model: str) -> Json:
         model: a bundled model's name, a run's id or a hub id; empty for the default, which depends on the language of the texts.
 
     Returns:
-        cosine and dot product (larger is closer), Euclidean and Manhattan distance (smaller is closer); notes where the
+        cosine and dot product (larger is more similar), Euclidean and Manhattan distance (smaller is more similar); notes if the
         model was not trained on the language of the texts; the model that was used.
     """
     from ...data.language import count_languages
@@ -118,7 +118,7 @@ def search(studio: Studio, file: str, query: str, k: float, mode: str, model: st
 
     Returns:
         hits, best first, each with row, text, score and the row's other columns; the duration in milliseconds; account: how many rows of
-        the file were read, used and left out, and why; notes; and the model that was used.
+        the file were read, used and skipped, and why; notes; and the model that was used.
     """
     corpus = studio.data.read_cached_corpus(require_file(file), column or None)
     model = model or studio.languages.default_model(corpus.languages)
@@ -135,7 +135,7 @@ def mine(studio: Studio, file: str, top: float, model: str, column: str) -> Json
         column: the text column; empty to detect it.
 
     Returns:
-        pairs, closest first, each with both texts, both rows and the cosine; the duration in seconds; account, notes and model as for
+        pairs, closest first, each with both texts, both rows and the cosine; the duration in seconds; account, notes and model as in
         /search.
     """
     corpus = studio.data.read_cached_corpus(require_file(file), column or None)
@@ -155,7 +155,7 @@ def draw_map(studio: Studio, file: str, clusters: str, dimensions: float, model:
 
     Returns:
         points, clusters with id, label and size, the cluster id of each text, the coordinates of each text; account, notes
-        and model as for /search.
+        and model as in /search.
     """
     from ...explore.clusters import MAX_CLUSTERS, ClusterParams
     from ...explore.projection import ProjectionParams
@@ -193,20 +193,20 @@ def evaluate(
         model: a bundled model's name, a run's id or a hub id; empty for the default.
         task: auto, or the name of a task; the error for an unknown one lists them.
         overrides: what is known about the file.
-        files: further files.
-        models: further models, separated by commas.
-        suite: a benchmark suite, such as STS12, whose files are among those sent or on the server; empty for none.
+        files: additional files.
+        models: additional models, comma-separated.
+        suite: a benchmark suite, such as STS12, whose files are uploaded or on the server; empty for none.
         known: labelled rows that the tasks senteval and categories train on or compare with.
 
     Returns:
         for one model on one file: the task, the number of rows, the scores (correlations from -1 to 1), and the account of the file's
-        rows as for /search. For several: a report for each file and model, averages, and a comparison of each pair of models.
+        rows as in /search. For several: a report for each file and model, averages, and a comparison of each pair of models.
     """
     names = [model, *(name.strip() for name in models.split(",") if name.strip())]
     if len(names) > _MAX_MODELS:
         raise StudioError(f"{len(names)} models are named", f"name at most {_MAX_MODELS}")
     given = [Path(path) for path in (file, *(files or ())) if path]
-    # A caller of a shared page has no leaderboard.
+    # API callers of a shared page have no leaderboard.
     owner = LOCAL_OWNER if studio.catalog.allow_folders else ""
     if suite or len(names) > 1 or len(given) > 1:
         return studio.evaluation.evaluate_models(
@@ -226,7 +226,7 @@ def evaluate(
 
 @with_schema_arguments(accepts_uncertain=False)
 def check(studio: Studio, file: str, model: str = "", *, overrides: SchemaOverrides) -> Json:
-    """Detect the kind of training examples in a file, and report its problems.
+    """Detect the kind of training examples in a file, and report problems.
 
     Args:
         file: a CSV, TSV, JSONL, XLSX or Parquet file of pairs, triplets or sentences.
@@ -235,7 +235,7 @@ def check(studio: Studio, file: str, model: str = "", *, overrides: SchemaOverri
 
     Returns:
         kind, roles of the columns, number of rows, findings with severity, message, rows and fix, and possible conversions; whether the
-        detection is certain, and otherwise the open questions with their answers and the arguments that give them.
+        detection is certain, and otherwise the open questions with their answers and the corresponding arguments.
     """
     return studio.data.check(require_file(file), overrides=overrides, model=model or None).to_json()
 
@@ -260,21 +260,21 @@ def train(
         file: a CSV, TSV, JSONL, XLSX or Parquet file of pairs, triplets or sentences.
         loss: auto, or the name of a loss.
         method: auto, full or lora.
-        settings: further training settings as a JSON object, such as {"epochs": 1, "learning_rate": 2e-5}; empty for none.
-        model: the model to start from; empty for the default.
-        name: of the new model; empty for the file's name.
-        dev: a validation file with the same columns; without it a part of the rows is held out.
+        settings: additional training settings as a JSON object, such as {"epochs": 1, "learning_rate": 2e-5}; empty for none.
+        model: the base model; empty for the default.
+        name: name of the new model; empty for the file name.
+        dev: a validation file with the same columns; by default, some of the rows are held out.
         first: a file for a first stage of training, whose settings are named like "first.epochs".
         overrides: what is known about the file.
 
     Returns:
         the run: its id, which is also the name of the finished model, its status, its settings and the use of each row; and its token,
-        which /stop and /resume need. Whoever knows the id can see and use the run; only the owner of the token can stop it.
+        which /stop and /resume require. Anyone who knows the id can see and use the run; stopping it requires the token.
     """
     try:
         given = json.loads(settings or "{}", parse_int=_integer)
         written = json.dumps(given, ensure_ascii=False)
-    except (ValueError, RecursionError):  # no JSON, or nested too deeply
+    except (ValueError, RecursionError):  # invalid JSON, or nested too deeply
         given, written = None, ""
     if not is_valid_utf8(written):
         raise StudioError("the settings hold half of a character (a lone surrogate)", "send whole characters, in UTF-8")
@@ -305,15 +305,15 @@ def run(studio: Studio, run_id: str, after: float) -> Json:
     """Report the state of a training run.
 
     Args:
-        run_id: the id that /train returned.
-        after: only events with a higher number are returned; pass the last answer's cursor, at first 0.
+        run_id: the id returned by /train.
+        after: return only events with a higher number; pass the cursor of the last response, initially 0.
 
     Returns:
         the run with its status, step, scores and time; the use of each row; its new events, and the cursor for the next call. A run with
-        the status "asks" was stopped by an alarm: its last event contains the question, whose answers go into a new /train.
+        the status "asks" was stopped by an alarm: its last event contains the question, whose answer can be passed to a new /train.
     """
     seen = studio.fine_tune.get_run(run_id, int(after)).to_json()
-    # Folders of this machine are private, and a client would try to download what is called a path.
+    # Folders of this machine are private, and clients try to download values called "path".
     accounts = {part: account.to_json() for part, account in studio.fine_tune.get_row_reports(run_id).items()}
     return {
         **seen,
@@ -326,8 +326,8 @@ def stop(studio: Studio, run_id: str, token: str) -> Json:
     """Stop a training run; its best model so far is kept.
 
     Args:
-        run_id: the id that /train returned.
-        token: the token that /train returned with it.
+        run_id: the id returned by /train.
+        token: the token returned by /train.
 
     Returns:
         the run; training stops after the current step, so poll /run until its status is "stopped".
@@ -336,11 +336,11 @@ def stop(studio: Studio, run_id: str, token: str) -> Json:
 
 
 def resume(studio: Studio, run_id: str, token: str) -> Json:
-    """Resume a training run that was stopped or interrupted, or failed, from its last checkpoint.
+    """Resume a stopped, interrupted or failed training run from its last checkpoint.
 
     Args:
-        run_id: the id that /train returned.
-        token: the token that /train returned with it.
+        run_id: the id returned by /train.
+        token: the token returned by /train.
 
     Returns:
         the run; it is queued, so poll /run.

@@ -1,8 +1,8 @@
-"""Gradio's blocks and sessions, changed: arguments of calls are checked, and session state is smaller and released earlier.
+"""Modified Gradio blocks and sessions: arguments of calls are validated, and session state is smaller and released earlier.
 
-Gradio by itself would answer ``error: null`` to invalid arguments, or pass them to the handler. It also copies the configuration of every
-component for each session (0.6 MB on this page) to serve links to a page's state, which this page does not offer, and makes a session for
-every call of the API, of which a thousand stay.
+Gradio itself would respond with ``error: null`` to invalid arguments, or pass them to the handler. It also copies the configuration of
+every component for each session (0.6 MB on this page) to serve links to a page's state, which this page does not offer, and creates a
+session for every API call, of which it keeps a thousand.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _NO_EVENT = "this event was sent without what was chosen. hint: it is sent by th
 class StudioBlocks(gr.Blocks):  # type: ignore[misc]
     """``gr.Blocks`` that explains why it rejects the arguments of a call."""
 
-    accepts_urls = True  # whether a file may be a web address; Gradio downloads it whatever its size
+    accepts_urls = True  # whether a file may be a URL; Gradio downloads it regardless of its size
 
     def get_config_file(self) -> object:
-        """Return the configuration with ``None`` as the value of each ``gr.State``, as in each answer that fills one.
+        """Return the configuration with ``None`` as the value of each ``gr.State``, as in each response that sets one.
 
-        Gradio omits the value at first, so that the first answer counts as a change even if it leaves the state alone.
+        Gradio omits the value at first, so that the first response would count as a change even if it leaves the state unchanged.
         """
         config = super().get_config_file()
         for component in config["components"]:
@@ -51,9 +51,9 @@ class StudioBlocks(gr.Blocks):  # type: ignore[misc]
     async def preprocess_data(
         self, block_fn: BlockFunction, inputs: list[object], state: SessionState | None, *args: object, **named: object
     ) -> object:
-        """Check and convert the arguments of a call; raise gr.Error with the reason if they are rejected.
+        """Validate and convert the arguments of a call; raise gr.Error with the reason if they are rejected.
 
-        In an event that follows another, a choice that is no longer offered is dropped, since it was sent before the new choices arrived.
+        In an event that follows another, a choice that is no longer offered is dropped, because it was sent before the new choices arrived.
         """
         try:
             if not self.accepts_urls and any(_is_web_address(value) for value in inputs):
@@ -63,7 +63,7 @@ class StudioBlocks(gr.Blocks):  # type: ignore[misc]
                 values = [_offered(component, value, state) for component, value in zip(block_fn.inputs, values, strict=False)]
             return await super().preprocess_data(block_fn, values, state, *args, **named)
         except gr.Error as error:
-            error.print_exception = False  # the caller gets it
+            error.print_exception = False  # the caller receives it
             error.message = shorten_quotes(str(error.message))
             raise
         except InvalidPathError:
@@ -85,7 +85,7 @@ class StudioBlocks(gr.Blocks):  # type: ignore[misc]
         *args: object,
         **named: object,
     ) -> object:
-        """Call the handler. Raise gr.Error if event data is missing, or names a file that was not uploaded."""
+        """Call the handler. Raise gr.Error if event data is missing, or refers to a file that was not uploaded."""
         if getattr(block_fn, "collects_event_data", False) and iterator is None:
             sent = None if event_data is None else event_data._data
             if not isinstance(sent, Mapping) or not {"index", "value"} <= sent.keys() or isinstance(sent["value"], list | dict):
@@ -107,7 +107,7 @@ def _is_web_address(value: object) -> bool:
 
 
 def _check_values(components: list[Component], sent: list[object]) -> list[object]:
-    """Return the values of a handler's inputs; browser storage of the wrong type is empty. Raise gr.Error for other wrong types."""
+    """Return the values of a handler's inputs; browser storage of the wrong type becomes empty. Raise gr.Error for other wrong types."""
     fitting = list(sent)
     for place, (component, value) in enumerate(zip(components, sent, strict=False)):
         if isinstance(component, gr.BrowserState):
@@ -117,7 +117,7 @@ def _check_values(components: list[Component], sent: list[object]) -> list[objec
             what = component.label or "a value"
             raise gr.Error(_NOT_READ.format(f"{what[:80]} cannot be {_KINDS.get(type(value), 'this')}"), print_exception=False)
         elif isinstance(component, gr.Dropdown) and component.allow_custom_value and isinstance(value, int | float):
-            fitting[place] = str(value)  # a typed number is text to a handler
+            fitting[place] = str(value)  # typed numbers are passed as text to handlers
     return fitting
 
 
@@ -176,7 +176,7 @@ class LeanSessionState(SessionState):  # type: ignore[misc]
 
 
 class SessionHolder(StateHolder):  # type: ignore[misc]
-    """Sessions of an app. Those of open pages stay; those of single calls go after two minutes."""
+    """Sessions of an app. Those of open pages are kept; those of single calls are removed after two minutes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -197,7 +197,7 @@ class SessionHolder(StateHolder):  # type: ignore[misc]
             self._pages.discard(session_id)
 
     def sweep(self, now: datetime | None = None) -> list[str]:
-        """Remove sessions that nobody returns to, and return their ids."""
+        """Remove abandoned sessions, and return their ids."""
         now, removed = now or datetime.now(), []
         with self._guard, self.lock:
             for name, used in list(self.time_last_used.items()):

@@ -1,4 +1,4 @@
-"""Visitors' files on disk: uploads that a reload, a link or a restart brings back, and files made for a download."""
+"""Visitors' files on disk: uploads that can be restored after a reload, link or restart, and files created for download."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ CORPUS = "corpus"
 _ID = re.compile(r"[0-9a-f]{12}")
 _ABOUT = "about.json"
 _EXTRA = re.compile(r"[a-z]+-[0-9a-f]{32}\.json")
-_MAX_FILES = 20  # of one visitor
-_MAX_NAME = 80  # characters of a stored name
+_MAX_FILES = 20  # maximum number of files per visitor
+_MAX_NAME = 80  # maximum characters of a stored name
 _DAY, _HOUR = 86_400.0, 3_600.0
 _MAX_SEEN = 4_096
 
@@ -39,8 +39,8 @@ _MAX_SEEN = 4_096
 @dataclass(frozen=True)
 class StoredFile:
     id: str  # known to its owner only
-    name: str  # as the visitor calls it
-    path: Path  # of the copy
+    name: str  # the visitor's name of the file
+    path: Path  # path of the copy
     bytes: int  # size with the extra JSON files
     used: float  # when it was last opened, in seconds since the epoch
     column: str  # text column that was used last
@@ -48,17 +48,17 @@ class StoredFile:
 
 
 class EditConflictError(StudioError):
-    """Another page has changed the data since this one read it."""
+    """Another page has changed the data since this page read it."""
 
 
 class FileStore:
-    """Files of all visitors, each in its own folder below its owner's, with JSON files next to it.
+    """Files of all visitors, each in its own folder inside its owner's, with JSON files next to it.
 
     Args:
         each: quota of one visitor in bytes; their least recently used files are deleted first.
-        total: quota of all. Beyond it the file that nobody used for longest is deleted; if all files of others were used today, the
+        total: quota of all visitors. Beyond it, the least recently used file is deleted; if all files of others were used today, the
             newest.
-        days: after which an unused file is deleted; 0 for never.
+        days: days after which an unused file is deleted; 0 for never.
     """
 
     def __init__(self, workspace: Workspace, each: int, total: int, days: int = 0) -> None:
@@ -67,7 +67,7 @@ class FileStore:
         self._seen: OrderedDict[tuple[str, str], str] = OrderedDict()  # (reader, path) → digest of what the reader has seen
 
     def save(self, owner: str, path: Path, name: str, column: str, use: str = CORPUS) -> StoredFile | None:
-        """Store a copy of a file, or reuse an identical one of the same name. Return ``None`` if there is no room."""
+        """Store a copy of a file, or reuse an identical one with the same name. Return ``None`` if there is not enough space."""
         try:
             size = path.stat().st_size
             if size > min(self._each, self._total):
@@ -86,7 +86,7 @@ class FileStore:
                     write_json(part / _ABOUT, {"name": name, "file": copy.name, "column": column, "use": use, "used": time.time()})
                 self._make_room(owner, file_id)
                 return self.get(owner, file_id)
-        except (OSError, ValueError, StudioError):  # a name with a lone surrogate is a ValueError
+        except (OSError, ValueError, StudioError):  # a name with a lone surrogate raises a ValueError
             return None
 
     def list_files(self, owner: str) -> list[StoredFile]:
@@ -103,7 +103,7 @@ class FileStore:
         return found
 
     def touch(self, owner: str, file_id: str, column: str) -> StoredFile:
-        """Record that a file is used now, and with which column. On a full disk this is not recorded."""
+        """Record that a file is being used, and with which column. On a full disk this is not recorded."""
         found = self.get(owner, file_id)
         about = {"name": found.name, "file": found.path.name, "column": column, "use": found.use, "used": time.time()}
         with suppress(OSError):
@@ -111,7 +111,11 @@ class FileStore:
         return self.get(owner, file_id)
 
     def remove(self, owner: str, file_id: object) -> None:
-        """Delete a file. Raises as :meth:`get`; or it cannot be deleted."""
+        """Delete a file.
+
+        Raises:
+            StudioError: see :meth:`get`; or the file cannot be deleted.
+        """
         with self._lock:
             folder = self.get(owner, file_id).path.parent
             shutil.rmtree(folder, ignore_errors=True)
@@ -119,7 +123,11 @@ class FileStore:
                 raise StudioError("the file could not be removed: its folder is read-only", _("remove {name} by hand", name=folder.name))
 
     def read_extra(self, owner: str, file_id: str, name: str, reader: str = "") -> object:
-        """Return the JSON stored next to a file, which the page ``reader`` may overwrite then. Raise ValueError if it is damaged."""
+        """Return the JSON stored next to a file, which the page ``reader`` may then overwrite.
+
+        Raises:
+            ValueError: it is damaged.
+        """
         path = self._extra_path(owner, file_id, name)
         try:
             with self._lock:
@@ -130,7 +138,7 @@ class FileStore:
             raise ValueError(str(error)) from error
 
     def write_extra(self, owner: str, file_id: str, name: str, value: object, reader: str | None = None) -> bool:
-        """Store JSON next to a file, or delete it if ``value`` is ``None``; return whether there was room.
+        """Store JSON next to a file, or delete it if ``value`` is ``None``; return whether there was enough space.
 
         Raises:
             EditConflictError: another page has changed it since the page ``reader`` read it; without a reader it is overwritten.
@@ -158,7 +166,7 @@ class FileStore:
             return True
 
     def sweep(self, now: float | None = None) -> None:
-        """Delete files that were not used for longer than they are stored, and what interrupted uploads have left."""
+        """Delete files that were not used for too long, and remains of interrupted uploads."""
         now = time.time() if now is None else now
         with self._lock:
             for folder in self._workspace.uploads.glob("*/*"):
@@ -196,7 +204,7 @@ class FileStore:
             shutil.rmtree(oldest.path.parent, ignore_errors=True)
         files, now = self._all_files(), time.time()
         total = sum(file.bytes for file in files)
-        # Others' files of today stay: anybody can have as many visitor ids as they like.
+        # Keep other visitors' files of today, because anyone can create any number of visitor ids.
         for file in sorted(files, key=lambda file: (file.id == newest, file.used)):
             if total <= self._total:
                 break
@@ -229,7 +237,7 @@ def _read(folder: Path) -> StoredFile | None:
 
 
 def save_form_file(page: Page, owner: object, path: str | Path | None, use: str) -> str:
-    """Store the file of a form for the next visit, and return its id; empty without a file, or without room. ``use``: name of the form."""
+    """Store the file of a form for the next visit, and return its id; empty without a file or enough space. ``use``: name of the form."""
     if not path:
         return ""
     file = page.files.save(page.visitor(owner), Path(path), Path(path).name, "", use)
@@ -237,7 +245,7 @@ def save_form_file(page: Page, owner: object, path: str | Path | None, use: str)
 
 
 def restore_form_file(page: Page, owner: object, file_id: object) -> str | None:
-    """Return a copy of a stored file for an upload box; ``None`` if it is gone or another visitor's."""
+    """Return a copy of a stored file for an upload box; ``None`` if it was deleted or belongs to another visitor."""
     try:
         file = page.files.get(page.visitor(owner), file_id)
         copy = page.downloads.path(file.name)
@@ -248,7 +256,7 @@ def restore_form_file(page: Page, owner: object, file_id: object) -> str | None:
 
 
 def fingerprint(path: str | Path | None) -> str:
-    """Return a file's name and digest, which identify it wherever it is; empty without a file."""
+    """Return a file's name and digest, which identify it regardless of its location; empty without a file."""
     try:
         file = Path(path) if path else None
         return "" if file is None else f"{file.name} {_file_digest(file, file.stat().st_mtime_ns, file.stat().st_size)}"
@@ -263,7 +271,7 @@ def _file_digest(path: Path, _modified: int, _size: int) -> str:
 
 
 class TempFiles:
-    """Files made for one visitor in the system's temporary folder; deleted at the end, or after some seconds when another is made."""
+    """Files created for one visitor in the system's temporary folder; deleted at the end, or a few seconds after another is created."""
 
     def __init__(self, seconds: float = _HOUR) -> None:
         self._folder: Path | None = None
@@ -275,7 +283,7 @@ class TempFiles:
             self._folder = folder = Path(tempfile.mkdtemp(prefix="sbert-studio-"))
             weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         for old in folder.iterdir():
-            with suppress(FileNotFoundError):  # deleted meanwhile for another visitor's file
+            with suppress(FileNotFoundError):  # deleted in the meantime to make room for another visitor's file
                 if time.time() - old.stat().st_mtime > self._seconds:
                     shutil.rmtree(old, ignore_errors=True)
         return Path(tempfile.mkdtemp(dir=folder)) / file_name(name)

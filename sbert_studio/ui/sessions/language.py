@@ -1,4 +1,4 @@
-"""The language of the calling page, and translation of what is sent to it."""
+"""Language of the calling page, and translation of what is sent to it."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import gradio as gr
 from ...i18n import ENGLISH, Message, languages, translate, translate_value
 from .tasks import request_headers, session_id
 
-TOAST = "toast"  # the latest one, among the components
+TOAST = "toast"  # pseudo-component of the latest toast
 COOKIE = "sbert-studio-language"
 _MAX_SESSIONS = 200
-_MAX_MESSAGES = 500  # of one component
+_MAX_MESSAGES = 500  # maximum number of messages per component
 
 
 @dataclass
@@ -26,7 +26,7 @@ class _Session:
 
 
 class SessionLanguages:
-    """Language of each open page, and the messages that its components show, which a change of the language translates again."""
+    """Language of each open page, and the messages shown by its components, which are translated again when the language changes."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -41,9 +41,9 @@ class SessionLanguages:
         """Change the language of a page.
 
         Returns:
-            the translations of the messages that it shows, by the text that it shows.
+            the translations of the messages currently shown, by the text that is shown.
         """
-        if not session:  # called outside a request: the choice of nobody is nobody else's default
+        if not session:  # called outside a request: an unknown choice must not become a default
             return {}
         with self._lock:
             found = self._get(session)
@@ -55,7 +55,7 @@ class SessionLanguages:
         return {old: new for old, new in texts.items() if old != new}
 
     def record(self, session: str, component: Hashable, sent: Mapping[str, Message]) -> None:
-        """Note the messages that a component shows from now on."""
+        """Record the messages that a component shows from now on."""
         if not session:
             return
         with self._lock:
@@ -78,7 +78,7 @@ LANGUAGES = SessionLanguages()
 
 
 def current_language() -> str:
-    """Return the language of the calling page: the one it has reported, else that of the cookie, else the first of its browser's."""
+    """Return the language of the calling page: the one it reported, else that of the cookie, else the browser's first language."""
     headers = request_headers()
     cookies = dict(part.strip().split("=", 1) for part in headers.get("cookie", "").split(";") if "=" in part)
     preferred = [tag.split(";")[0].strip().lower().split("-")[0] for tag in headers.get("accept-language", "").split(",")]
@@ -90,7 +90,7 @@ def localize(value: Any, component: Hashable = None) -> Any:
     """Return a value with its messages in the language of the calling page.
 
     Args:
-        component: shows the value until its next one; a change of the language then translates what it shows.
+        component: shows the value until its next one; when the language changes, its messages are translated again.
     """
     sent: dict[str, Message] = {}
     found = translate_value(value, current_language(), sent.__setitem__)
@@ -100,10 +100,10 @@ def localize(value: Any, component: Hashable = None) -> Any:
 
 
 def notify_info(message: str, *, title: str = "Info", duration: float = 10) -> None:
-    """Show a message in a corner of the calling page, in its language."""
+    """Show a toast on the calling page, in its language."""
     gr.Info(localize(message, TOAST), title=localize(title), duration=duration)
 
 
 def notify_warning(message: str, *, title: str = "Warning", duration: float = 10) -> None:
-    """Show a warning in a corner of the calling page, in its language."""
+    """Show a warning toast on the calling page, in its language."""
     gr.Warning(localize(message, TOAST), title=localize(title), duration=duration)

@@ -47,7 +47,7 @@ def label_column(chosen: SelectedCorpus) -> str:
 
 
 def without_labels(chosen: SelectedCorpus) -> tuple[SelectedCorpus, tuple[str, ...]]:
-    """Split off the label column of an earlier map; return the corpus without it, and the labels."""
+    """Remove the label column of an earlier map; return the corpus without it, and the labels."""
     fields = dict(chosen.corpus.fields)
     labels = fields.pop(chosen.labels, ()) if chosen.labels else ()
     return (replace(chosen, corpus=replace(chosen.corpus, fields=fields)), labels) if labels else (chosen, ())
@@ -61,7 +61,7 @@ def apply_edits(drawn: DrawnMap) -> SelectedCorpus:
 
 
 def replay_edits(start: EditHistory, earlier: EarlierEdits | None) -> tuple[EditHistory, tuple[str, ...]]:
-    """Repeat earlier edits on a map that was drawn again, and return notes on those that do not fit other clusters."""
+    """Repeat earlier edits on a map that was drawn again; return it with notes on edits that do not apply to the new clusters."""
     from ...explore.map_edits import CLUSTER_EDITS
 
     if earlier is None:
@@ -73,7 +73,7 @@ def replay_edits(start: EditHistory, earlier: EarlierEdits | None) -> tuple[Edit
             continue
         try:
             edits = edits.then(step)
-        except StudioError:  # the stored file was changed by hand
+        except StudioError:  # the stored file was edited manually
             lost += 1
     if not lost:
         return edits, ()
@@ -86,7 +86,7 @@ def cluster_digest(edits: EditHistory) -> str:
 
 
 def save_edits(files: FileStore, owner: str, drawn: DrawnMap) -> bool:
-    """Store the edits of a map with its file; a sample is copied to the visitor's files for it. Return whether there was room.
+    """Store the edits of a map with its file; a sample is first copied to the visitor's files. Return whether there was enough space.
 
     Raises:
         EditConflictError: another page of the visitor has changed this map.
@@ -117,7 +117,7 @@ def save_edits(files: FileStore, owner: str, drawn: DrawnMap) -> bool:
     except EditConflictError:
         raise
     except StudioError:
-        return is_unedited  # deleted meanwhile
+        return is_unedited  # deleted in the meantime
 
 
 def delete_edits(files: FileStore, owner: str, chosen: SelectedCorpus) -> None:

@@ -1,4 +1,4 @@
-"""Values of visitors in memory, by key: pages hold only keys, and each visitor has a quota."""
+"""Visitors' values in memory, by key: pages store only keys, and each visitor has a quota."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ...i18n import _
 from .tasks import client_address, session_id
 
 T = TypeVar("T")
-_CLOSED_SECONDS = 600.0  # that a closed page's values stay: a lost connection looks the same
-_MAX_REMOVED = 4096  # keys whose removal is explained
+_CLOSED_SECONDS = 600.0  # seconds for which a closed page's values are kept, because a lost connection looks the same
+_MAX_REMOVED = 4096  # number of evicted keys remembered for the error message
 _CROWDED = "was unloaded to free memory, because too much was open at the same time"
 _OVER_QUOTA = "was unloaded to free memory for a later selection"
 
@@ -32,13 +32,13 @@ class _Item:
 
 
 class MemoryStore:
-    """Least-recently-used values of all pages.
+    """Least recently used cache of the values of all pages.
 
     A page that exceeds its quota loses its own oldest values. Only if all pages together exceed the total, values are evicted from the
-    address that holds most, first of closed pages.
+    address with the largest total, starting with closed pages.
 
     Args:
-        total, each: bytes. The newest value stays even if it exceeds them alone.
+        total, each: quotas in bytes. The newest value is kept even if it alone exceeds them.
     """
 
     def __init__(self, total: int, each: int) -> None:
@@ -54,11 +54,11 @@ class MemoryStore:
             return sum(item.size for item in self._items.values())
 
     def put(self, value: object, key: str | None, kind: str = "") -> str:
-        """Store a value for the calling page, in place of that of ``key``, and return its key. The same object keeps its key."""
+        """Store a value for the calling page, replacing that of ``key``, and return its key. The same object keeps its key."""
         session, size = session_id(), estimate_bytes(value)
         with self._lock:
             self.sweep()
-            self._closed.pop(session, None)  # it was only a lost connection
+            self._closed.pop(session, None)  # only the connection was lost
             key = key or self._find(value, session) or secrets.token_urlsafe(16)
             self._items[key] = _Item(value, size, session, client_address(), kind)
             self._items.move_to_end(key)
@@ -89,7 +89,7 @@ class MemoryStore:
                 self._drop(key, "was removed, as you asked")
 
     def close(self, session: str) -> None:
-        """Note that a page was closed or lost its connection. Its values go after ten minutes, or when memory is needed."""
+        """Record that a page was closed or lost its connection. Its values are removed after ten minutes, or when memory is needed."""
         with self._lock:
             self._closed[session] = time.monotonic()
 
@@ -112,7 +112,7 @@ class MemoryStore:
         while self._usage().get(session, 0) > self._each and self._drop_oldest(newest, session, _OVER_QUOTA):
             pass
         while sum((usage := self._usage()).values()) > self._total:
-            # Closed pages first, then those of the address that holds most.
+            # Closed pages first, then those of the address with the largest total.
             by_address = self._usage(lambda item: item.address)
             address = {item.session: item.address for item in self._items.values()}
             order = sorted(usage, key=lambda one: (one not in self._closed, -by_address[address[one]], -usage[one]))
@@ -139,7 +139,7 @@ class MemoryStore:
 
 
 class TypedStore(Generic[T]):
-    """Values of one kind in a :class:`MemoryStore`; ``kind`` is a noun for messages."""
+    """Values of one type in a :class:`MemoryStore`; ``kind`` is a noun for messages."""
 
     def __init__(self, kind: str, memory: MemoryStore) -> None:
         self._kind, self._memory = kind, memory

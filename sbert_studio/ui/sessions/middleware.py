@@ -1,4 +1,4 @@
-"""ASGI middleware around the page: who calls through the MCP server, which hosts are served, and whether a caller has disconnected."""
+"""ASGI middleware of the page: callers of the MCP server, allowed hosts, and disconnected callers."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 CALLER_HEADER = "x-sbert-studio-caller"
-"""Header with this process's secret and the caller's address, in calls that the MCP server makes to this page."""
+"""Header with this process's secret and the caller's address, in calls from the MCP server to this page."""
 MCP_HEADER = "x-sbert-studio-mcp"
 """Header with the secret and :data:`MCP_ADDRESS`, in all requests of the MCP server, whose client prefers its own headers."""
 MCP_ADDRESS = "mcp"
-"""Address of the MCP server itself, whose uploads are counted already."""
+"""Address of the MCP server itself, whose uploads are already counted."""
 MCP_PATH = "/gradio_api/mcp"
 _SECRET = secrets.token_hex(16)
 _DISCONNECTED = "sbert_studio.disconnected"
-# Routes that answer outside the queue; Gradio does not notice there when the caller disconnects.
+# Routes that respond outside the queue, where Gradio does not detect that the caller disconnected.
 _DIRECT_ROUTES = ("/gradio_api/run/", "/gradio_api/api/")
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _ANY_ADDRESS = frozenset({"", "0.0.0.0", "::"})
@@ -48,11 +48,12 @@ def _signed_address(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> str:
 
 
 class McpCallerMiddleware:
-    """Attribute the MCP server's requests to this page to whoever called the MCP server.
+    """Attributes the MCP server's requests to this page to the caller of the MCP server.
 
-    Gradio's MCP server calls the page over the loopback, which would make one visitor of all its callers. A call to the MCP server gets a
-    header with the caller's address, which Gradio passes on; a request with this header and the secret comes from that address. The header
-    is never accepted from outside.
+    Gradio's MCP server calls the page over the loopback interface, so all its callers would count as one visitor. A call to the MCP server
+    gets a header with the caller's address, which Gradio passes on; a request with this header and the secret is attributed to that
+    address.
+    The header is never accepted from outside.
     """
 
     def __init__(self, app: App) -> None:
@@ -78,7 +79,7 @@ def is_disconnected(scope: Mapping[str, Any]) -> bool:
 
 
 class DisconnectWatcher:
-    """Notice when a caller that is answered outside the queue disconnects; see :func:`is_disconnected`."""
+    """Detects when a caller that is answered outside the queue disconnects; see :func:`is_disconnected`."""
 
     def __init__(self, app: App) -> None:
         self.app = app
@@ -88,7 +89,7 @@ class DisconnectWatcher:
             await self.app(scope, receive, send)
             return
         disconnected = asyncio.Event()
-        # At most one message waits, so that a caller sends no faster than the app reads.
+        # At most one message is buffered, so that a caller does not send faster than the app reads.
         messages: asyncio.Queue[Message | Exception] = asyncio.Queue(maxsize=1)
 
         async def watch() -> None:
@@ -119,15 +120,15 @@ class DisconnectWatcher:
 
 
 class AllowedHosts:
-    """Host names that the page serves, and origins whose requests it accepts. They prevent DNS rebinding.
+    """Host names served by the page, and origins whose requests are accepted, to prevent DNS rebinding.
 
-    A page bound to all addresses of its machine also serves bare IP addresses, which no other site can use as its name, and the machine's
-    own names.
+    A page bound to all addresses of its machine also serves IP addresses, which no other site can use as its name, and the machine's own
+    names.
 
     Args:
         bound: address that the server listens on.
-        more: further names: ``example.org``, ``*.example.org`` for subdomains, ``*`` for any.
-        share: whether Gradio's tunnel leads here.
+        more: additional names: ``example.org``, ``*.example.org`` for subdomains, ``*`` for any.
+        share: whether Gradio's tunnel leads to this page.
     """
 
     def __init__(self, bound: str, more: Iterable[str] = (), *, share: bool = False) -> None:
@@ -150,14 +151,14 @@ class AllowedHosts:
         name = parts.hostname
         if name is None:
             return False
-        # A proxy may have removed TLS, so that an omitted port is either default.
+        # A proxy may have terminated TLS, so an omitted port means either default.
         requested = urlsplit(f"{scheme}://{host}")
         is_same_port = port == (requested.port or _DEFAULT_PORTS.get(scheme)) or (parts.port is None and requested.port is None)
         return (name == requested.hostname and is_same_port) or _matches(name, self.configured)
 
 
 class HostCheck:
-    """Refuse (403) requests with a foreign ``Host`` or ``Origin``."""
+    """Rejects (403) requests with a foreign ``Host`` or ``Origin``."""
 
     def __init__(self, app: App, allowed: AllowedHosts) -> None:
         self.app, self.allowed = app, allowed
@@ -186,7 +187,7 @@ class HostCheck:
 def _host_name(host: str) -> str | None:
     try:
         parts = urlsplit(f"//{host}")
-        _ = parts.port  # raises if it is no number
+        _ = parts.port  # raises if it is not a number
     except ValueError:
         return None
     return None if parts.hostname is None or parts.username is not None or parts.path else parts.hostname.rstrip(".")

@@ -1,4 +1,4 @@
-"""Streams of answers: they survive a lost connection, and calls that nobody waits for any more are stopped."""
+"""Response streams that survive a lost connection, and cancellation of abandoned calls."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from .middleware import App, Receive, Scope, Send
 from .tasks import TASKS
 
 ANSWER_TIMEOUT = 60.0
-"""Seconds after which a call is stopped if nobody has requested its answer."""
+"""Seconds after which a call is stopped if its response was not requested."""
 ABANDONED = (
     "this was stopped, as nobody waited for the answer. "
     f"hint: ask for the answer within {ANSWER_TIMEOUT:g} seconds of the call, and stay connected until it comes"
 )
-"""Answer to a call that was stopped because nobody waited for it."""
-# A browser reconnects at once after a lost connection; a page that was left does not.
+"""Response to a call that was stopped because it was abandoned."""
+# A browser reconnects immediately after a lost connection; a closed page does not.
 _GRACE = 2.0  # seconds
 _STREAM = "/queue/data"
-_ANSWER = re.compile(r"/gradio_api/call/.+/([^/]+)/?$")  # the answer of one call, by its event id
+_ANSWER = re.compile(r"/gradio_api/call/.+/([^/]+)/?$")  # the response to one call, by its event id
 
 
 class Streams(LRUCache):  # type: ignore[misc]
     """Gradio's pending messages by session.
 
-    Gradio drops a session and its pending calls as soon as a stream of it is cut, so that the calls are never answered when the browser
-    reconnects. Here a session is dropped some seconds later, and only if it has no open stream then. Gradio drops answers but lets its
-    handlers run on; here they are stopped, as are calls to which no stream was ever opened.
+    Gradio drops a session and its pending calls as soon as one of its streams is interrupted, so that the calls are never answered when the
+    browser reconnects. Here, a session is dropped a few seconds later, and only if it has no open stream. Gradio drops responses but lets
+    their handlers continue; here they are stopped, as are calls for which no stream was ever opened.
 
     Attributes:
         open: number of open streams by session.
@@ -52,14 +52,14 @@ class Streams(LRUCache):  # type: ignore[misc]
         self._forget_later(session)
 
     def popitem(self, last: bool = True) -> tuple[str, object]:
-        """Remove the last or first used session at once, because there are too many."""
+        """Remove the most or least recently used session immediately, because there are too many."""
         session = next(reversed(self) if last else iter(self))
         messages = self[session]
         super().__delitem__(session)
         return session, messages
 
     async def push(self, *args: object, **named: object) -> tuple[bool, str, str]:
-        """Accept a call, as the queue does; it is stopped if nobody requests its answer."""
+        """Accept a call, like the queue; it is stopped if its response is not requested."""
         found: tuple[bool, str, str] = await self._push(*args, **named)
         accepted, event_id, _ = found
         if accepted and (event := self._queue.event_ids_to_events.get(event_id)) is not None:
@@ -67,30 +67,30 @@ class Streams(LRUCache):  # type: ignore[misc]
         return found
 
     async def clean_events(self, *, session_hash: str | None = None, event_id: str | None = None) -> None:
-        """Cancel an event at once, as the queue does, or all events of a session later."""
+        """Cancel one event immediately, like the queue, or all events of a session later."""
         if session_hash:
             self._forget_later(session_hash)
         if event_id:
             await self._clean(event_id=event_id)
 
     async def remove_from_queue(self, event_id: str) -> None:
-        """Cancel a call on the client's request, as the queue does, and stop its task."""
+        """Cancel a call at the client's request, like the queue, and stop its task."""
         TASKS.stop_event(event_id, also_later=event_id in self._queue.event_ids_to_events)
         await self._remove(event_id)
 
     async def stop(self, event_id: str) -> None:
-        """Stop a call that nobody waits for; a later request for its answer gets :data:`ABANDONED`."""
+        """Stop an abandoned call; a later request for its response gets :data:`ABANDONED`."""
         TASKS.stop_event(event_id)
         event = self._queue.event_ids_to_events.get(event_id)
         if event is None or event not in self._queue.event_queue_per_concurrency_id[event.concurrency_id].queue:
-            return  # a running handler answers itself
+            return  # a running handler responds itself
         await self._remove(event_id)
         if event_id not in self._queue.event_ids_to_events and event.session_hash in self:
             output = error_payload(gr.Error(ABANDONED, print_exception=False), False)
             self._queue.send_message(event, ProcessCompletedMessage(output=output, success=False))
 
     def session_of(self, event_id: str) -> str:
-        """Return the session of a call; for a call without a session, this is the call's id."""
+        """Return the session of a call; for a call without a session, the id of the call."""
         event = self._queue.event_ids_to_events.get(event_id)
         if event is not None:
             return str(event.session_hash)
@@ -123,12 +123,12 @@ class Streams(LRUCache):  # type: ignore[misc]
         timers.pop(event._id, None)
         if not timers:
             self._timers.pop(event.session_hash, None)
-        if event._id in self._queue.event_ids_to_events:  # otherwise its answer is ready
+        if event._id in self._queue.event_ids_to_events:  # otherwise its response is ready
             self._later(self.stop(event._id))
 
     def _later(self, work: Coroutine[object, object, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
-        self._waiting.add(task)  # the loop itself holds tasks weakly
+        self._waiting.add(task)  # the event loop only keeps weak references to tasks
         task.add_done_callback(self._waiting.discard)
 
     def _forget_later(self, session: str) -> None:
@@ -175,7 +175,7 @@ class OpenStreams:
 
 
 def install_streams(blocks: gr.Blocks, timeout: float = ANSWER_TIMEOUT) -> Streams:
-    """Replace the pending messages of a page's queue by :class:`Streams`. ``timeout``: seconds until an unrequested call is stopped."""
+    """Replace the pending messages of a page's queue with :class:`Streams`. ``timeout``: seconds until an unrequested call is stopped."""
     queue = blocks._queue
     streams = Streams(queue, timeout)
     queue.pending_messages_per_session = streams

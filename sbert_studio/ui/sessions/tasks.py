@@ -1,4 +1,4 @@
-"""Tasks that pages wait for: who asked, how far each is, and how Cancel or closing the page stops it."""
+"""Tasks that pages wait for: who requested them, their progress, and how Cancel or closing the page stops them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from ...identity import Identity, current_identity, signed_in, use_address, use_
 from ...progress import StoppedError, checkpoint, stoppable
 from .middleware import is_disconnected
 
-_KEEP_SECONDS = 120.0  # that an ended task is listed
+_KEEP_SECONDS = 120.0  # seconds for which an ended task is listed
 _MAX_ENDED = 1000
-_MAX_STOPPED = 1000  # events that were stopped and may not have begun
+_MAX_STOPPED = 1000  # stopped events that may not have started yet
 
 
 def _request() -> Any:
@@ -40,7 +40,7 @@ def _scope() -> Mapping[str, Any]:
 
 
 def session_id() -> str:
-    """Return the id of the calling page, new on each load and unguessable; empty outside a request."""
+    """Return the id of the calling page, which is new on each load and cannot be guessed; empty outside a request."""
     return str(getattr(_request(), "session_hash", None) or "")
 
 
@@ -50,12 +50,12 @@ def request_headers() -> dict[str, str]:
 
 
 def client_address() -> str:
-    """Return the address of the request, as a trusted proxy may have reported it."""
+    """Return the address of the request, possibly reported by a trusted proxy."""
     return str(getattr(getattr(_request(), "client", None), "host", None) or "")
 
 
 def caller_identity() -> Identity | None:
-    """Return who has signed in with Hugging Face on the calling page; otherwise the current identity, if any."""
+    """Return the Hugging Face identity signed in on the calling page; otherwise the current identity, if any."""
     info = (_scope().get("session") or {}).get("oauth_info") or {}
     is_valid = (info.get("expires_at") or math.inf) > time.time()
     return signed_in(info["access_token"]) if info.get("access_token") and is_valid else current_identity()
@@ -69,11 +69,11 @@ class PageTask:
     event: str = ""  # id of the call in Gradio's queue; empty for a call outside the queue
     status: str = "running"  # running, finished, stopped or failed
     phase: str = ""  # description of the current step
-    done: int = 0  # done, total: its progress; a total of 0 is unknown
+    done: int = 0  # done, total: progress; a total of 0 is unknown
     total: int = 0
     started: float = field(default_factory=time.monotonic)  # started, ended: seconds of :func:`time.monotonic`
     ended: float = 0.0
-    superseded: bool = False  # the same page has started a newer task of this kind (:meth:`TaskRegistry.supersede_earlier`)
+    superseded: bool = False  # whether the same page has started a newer task of this kind (:meth:`TaskRegistry.supersede_earlier`)
     stop: threading.Event = field(default_factory=threading.Event)
     _phase_start: tuple[float, int] = (0.0, 0)
 
@@ -98,7 +98,7 @@ _CURRENT: ContextVar[PageTask | None] = ContextVar("task", default=None)
 
 
 class TaskRegistry:
-    """Running tasks by session. A training is not a task: it continues when its page is closed."""
+    """Running tasks by session. Training runs are not tasks, because they continue when their page is closed."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -109,10 +109,10 @@ class TaskRegistry:
 
     @contextmanager
     def run(self, kind: str = "") -> Iterator[PageTask]:
-        """Run the body of the ``with`` as a task of the calling page; ``kind`` is its name for :meth:`stop`.
+        """Run the body of the ``with`` statement as a task of the calling page; ``kind`` is its name for :meth:`stop`.
 
         Raises:
-            StoppedError: the task was stopped, or the connection that waits for its answer was closed.
+            StoppedError: the task was stopped, or the connection waiting for its response was closed.
         """
         task, scope = PageTask(next(self._numbers), session_id(), kind, _event()), _scope()
         with self._lock:
@@ -139,7 +139,7 @@ class TaskRegistry:
                     self._ended = [*recent[1 - _MAX_ENDED :], task]
 
     def supersede_earlier(self) -> None:
-        """Mark the page's earlier tasks of the same kind as the current one: nobody waits for their results any more."""
+        """Mark the page's earlier tasks of the same kind as superseded, so that their results are discarded."""
         task = _CURRENT.get()
         if task is None:
             return
@@ -168,7 +168,7 @@ class TaskRegistry:
         return len(stopped)
 
     def stop_event(self, event: str, *, also_later: bool = True) -> None:
-        """Stop the task of a call in Gradio's queue, also if it begins later, for instance once its file is uploaded."""
+        """Stop the task of a call in Gradio's queue, even if it has not started yet, for instance because its file is being uploaded."""
         with self._lock:
             if also_later:
                 self._stopped_events.append(event)
@@ -177,7 +177,7 @@ class TaskRegistry:
                     task.stop.set()
 
     def wait_until_idle(self, seconds: float) -> bool:
-        """Wait for at most some seconds until nothing runs. Return whether that is the case."""
+        """Wait at most ``seconds`` until nothing is running. Return whether that is the case."""
         end = time.monotonic() + seconds
         while self._running and time.monotonic() < end:
             time.sleep(0.05)
@@ -185,4 +185,4 @@ class TaskRegistry:
 
 
 TASKS = TaskRegistry()
-"""Tasks of this process."""
+"""Task registry of this process."""

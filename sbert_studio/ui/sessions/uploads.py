@@ -1,4 +1,4 @@
-"""Upload quotas: bytes per visitor a day, of all visitors, and per request, counted while they arrive."""
+"""Upload quotas in bytes: per visitor and day, of all visitors, and per request, counted while data arrives."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from .middleware import MCP_ADDRESS, MCP_PATH, App, Message, Receive, Scope, Sen
 _MIB = 1 << 20
 _UPLOAD = "/gradio_api/upload"
 _MAX_BODY = 64 * _MIB
-_MERGE_SECONDS = 60.0  # bytes of one address within this time are one entry
+_MERGE_SECONDS = 60.0  # bytes from one address within this time form one entry
 _MULTIPART_OVERHEAD = _MIB
 _OK = 200
 
 
 class UploadLedger:
-    """Bytes that each address has sent recently.
+    """Bytes recently sent by each address.
 
     Args:
-        each, everybody: quota of one address, and of all together, in ``seconds``; 0 for none.
+        each, everybody: quota of one address and of all addresses together within ``seconds``; 0 for none.
         seconds: how long an uploaded file is stored.
     """
 
@@ -71,12 +71,12 @@ class UploadLedger:
 
 
 def max_message_size(max_file: int) -> int:
-    """Return the size of the largest message to the MCP server: a file in base64, which adds a third, and its envelope."""
+    """Return the maximum message size of the MCP server: a file in base64, which adds a third, and its envelope."""
     return 4 * max_file // 3 + _MAX_BODY
 
 
 class UploadBudget:
-    """ASGI middleware that answers 413, with a reason, to requests beyond a quota, before they are written to disk."""
+    """ASGI middleware that rejects requests beyond a quota with status 413 and a reason, before they are written to disk."""
 
     def __init__(self, app: App, ledger: UploadLedger, max_file: int) -> None:
         self.app, self._ledger, self._max_file = app, ledger, max_file
@@ -113,7 +113,7 @@ class UploadBudget:
                 raise MultiPartException("The upload was interrupted.")
             if size := len(message.get("body", b"")):
                 if reason := self._ledger.refusal(address, size):
-                    raise MultiPartException(reason)  # Gradio answers with it, and deletes the part it has written
+                    raise MultiPartException(reason)  # Gradio responds with it, and deletes the part it has written
                 self._ledger.add(address, size)
                 received += size
             return message
@@ -157,7 +157,7 @@ class UploadBudget:
 
 
 class _TooLargeError(Exception):
-    """A request exceeded its limit while it was read."""
+    """A request exceeded its limit while being read."""
 
 
 def _content_length(scope: Scope) -> int:

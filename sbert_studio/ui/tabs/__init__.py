@@ -1,1 +1,1 @@
-"""One file a tab: TITLE, ORDER, build(studio)."""
+"""Tabs: a module or a folder each, with TITLE, ORDER and build(studio, page)."""

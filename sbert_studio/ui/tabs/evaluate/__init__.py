@@ -1,1 +1,1 @@
-"""Evaluate: models compared on the same rows, the leaderboard, and the differences between two models."""
+"""Evaluate: comparison of models on the same rows, leaderboard, and differences between two models."""

@@ -1,4 +1,4 @@
-"""Main score of each evaluated model, and the sentences that compare them: which is better, by how much, and whether it could be chance."""
+"""Main score of each evaluated model, and sentences that compare them: which is better, by how much, and whether it could be chance."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ....services.results import EvaluationResult
 
 _MAX_DIGITS = 6
-_MIN_SPEEDUP = 2.0  # each model is timed once, and on a busy machine two runs of one model differ by a third or more
+_MIN_SPEEDUP = 2.0  # each model is timed once, and on a busy machine two runs of the same model differ by a third or more
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ class MainScore:
 
 
 def main_scores(evaluation: EvaluationResult, titles: Mapping[str, str]) -> list[MainScore]:
-    """Return the main score of each model: the average over suites if there is one, else that of a suite, else that of the file."""
+    """Return the main score of each model: the average over suites if available, else that of a suite, else that of the file."""
     from ....evaluation.bootstrap import percentile_interval
     from ....evaluation.tasks import main_score
 
@@ -75,7 +75,7 @@ def best_first(scores: Sequence[MainScore]) -> list[int]:
 
 
 def cautions(evaluation: EvaluationResult) -> list[str]:
-    """Return warnings that a model was trained on rows of the evaluation."""
+    """Return warnings about models that were trained on rows of the evaluation."""
     notes = dict.fromkeys(note for model in evaluation.models for own in model.notes for note in own if INFLATES_SCORE in note)
     return [to_sentence(_("But {note}", note=uncapitalize(note))) for note in notes]
 
@@ -93,7 +93,7 @@ def verdict(first: MainScore, other: MainScore) -> str:
 
 
 def conclusion_view(scores: Sequence[MainScore], counts: str = "", warnings: Sequence[str] = ()) -> Value:
-    """Return the value of the ``said`` view: warnings, the best model compared with each other one, and counts of right rows."""
+    """Return the value of the ``said`` view: warnings, the best model compared with each other model, and counts of correct rows."""
     best, *others = [scores[index] for index in best_first(scores)]
     titles = [score.title for score in scores]
     if not others:
@@ -161,9 +161,9 @@ def _compare_shares(best: MainScore, other: MainScore) -> str:
 
 
 def _describe_gain(best: MainScore, other: MainScore, factor: int, digits: int) -> tuple[str, bool]:
-    """Return the 95 % interval of the gain in words (empty without one), and whether it is above zero.
+    """Return a description of the 95 % interval of the gain (empty without one), and whether it is above zero.
 
-    It has more than ``digits`` decimals if these do not show on which side of zero its ends are.
+    It has more than ``digits`` decimals if these do not show the signs of its ends.
     """
     low, high = _gain_interval(best, other) if best.lower_is_better else _gain_interval(other, best)
     if low is None or high is None:

@@ -1,4 +1,4 @@
-"""Handlers of the form of the Evaluate tab and of the evaluation in the background (see :mod:`..panel`)."""
+"""Handlers of the form of the Evaluate tab and of background evaluation (see :mod:`..panel`)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ MAX_MODELS = 6
 EVALUATE_AGAIN = "evaluate-again"
 """Id of the button that repeats an evaluation of the form."""
 _STORED_AS = "judged"
-_MAX_BYTES = 64 << 20  # of a file whose language is detected before the evaluation
+_MAX_BYTES = 64 << 20  # maximum size of a file whose language is detected before the evaluation
 _AUTO = "auto"
 _REPEAT = "press Evaluate again"
 
@@ -62,7 +62,7 @@ class EvaluationForm:
 
     @property
     def key(self) -> str:
-        """Identifies the values as far as they have an effect."""
+        """Key that identifies the values that have an effect."""
         file = [file_store.fingerprint(self.file), self.task, file_store.fingerprint(known_rows_file(self.task, self.known_rows))]
         data: object = {FILE: file, SUITE: self.suite, PUBLIC: (self.public_set or "").strip()}.get(self.source)
         return form_key(sorted(self.models or ()), self.source, data)
@@ -70,7 +70,7 @@ class EvaluationForm:
 
 @dataclass(frozen=True)
 class EvaluationData:
-    path: Path | str  # a file or the address of a public set
+    path: Path | str  # a file or the address of a public dataset
     name: str  # shown to the visitor
     overrides: SchemaOverrides = field(default_factory=SchemaOverrides)  # answers to questions about the file
     suite: str = ""  # name of a suite, instead of a file
@@ -85,7 +85,7 @@ class EvaluationRequest:
     form: EvaluationForm = field(default_factory=EvaluationForm)  # values of the form at its start
     stored_file: str = ""  # stored_file, stored_known_rows: ids of the form's files in the visitor's file store
     stored_known_rows: str = ""
-    header_model: str = ""  # selected in the header at its start
+    header_model: str = ""  # model in the header at its start
     repeat_button: str = EVALUATE_AGAIN  # id of the button that repeats it
 
 
@@ -109,7 +109,7 @@ def start_sample(
 
 
 def repeat_evaluation(page: Page, owner: object, model: str, form: EvaluationForm) -> EvaluationView:
-    """Repeat the evaluation of the form. If its file is gone, use the one of the last evaluation, never a sample instead."""
+    """Repeat the evaluation of the form. If its file was deleted, use that of the last evaluation, never a sample instead."""
     last = _last_request(page, owner)
     if form.source == FILE and not form.file and last is not None and last.form.source == FILE and last.form.file:
         file = last.form.file if Path(last.form.file).is_file() else file_store.restore_form_file(page, owner, last.stored_file)
@@ -157,7 +157,7 @@ def choose_task(task: str) -> KnownRowsView:
 
 
 def update_form_key(form: EvaluationForm) -> Value:
-    """Return the value of the ``form`` view, by which a result is marked as outdated."""
+    """Return the value of the ``form`` view, with which a result is marked as outdated."""
     return {"form": "evaluate", "key": form.key}
 
 
@@ -168,7 +168,7 @@ def fit_uploaded_file(page: Page, model: str, saved_model: object, form: Evaluat
 
 
 def restore_form(page: Page, owner: object) -> RestoredEvaluation | None:
-    """Fill the form as it was at the visitor's last evaluation, without models and files that are gone."""
+    """Restore the form of the visitor's last evaluation, without deleted models and files."""
     last = _last_request(page, owner)
     if last is None or not last.form.source:
         return None
@@ -197,12 +197,12 @@ def update_model_choices(page: Page, owner: object) -> Update:
 def follow_header_model(
     page: Page, owner: object, model: str | None, saved_model: object, models: list[str] | None, typed_model: str, header_model: str
 ) -> ComparedModels:
-    """Add the model in the header to the comparison once; remove deleted models and a name typed in the header before."""
+    """Add the model in the header to the comparison once; remove deleted models and a previous name typed in the header."""
     choices = _model_choices(page, owner)
     known = {name for _, name in choices}
     joined = join_models(models or [], model or "", header_model, typed_model, is_chosen=bool(saved_model))
     now = [name for name in joined if name in known or not is_own_model(name)][:MAX_MODELS]
-    # An unchanged value is not sent: restoring the form may have filled it in the meantime.
+    # Do not send an unchanged value: it may have been set in the meantime by restoring the form.
     update = props(choices=choices) if now == models else props(choices=choices, value=now)
     return ComparedModels(update, "" if model in known else model or "", model or "")
 
@@ -211,8 +211,8 @@ def join_models(models: Sequence[str], model: str, previous: str, typed: str, *,
     """Return the models of a comparison after the header's model has changed from ``previous`` to ``model``.
 
     Args:
-        typed: name that was typed in the header; the next one replaces it.
-        is_chosen: the visitor chose the model. If not, it replaces ``previous`` where that is the only one.
+        typed: name typed in the header; the next one replaces it.
+        is_chosen: whether the visitor selected the model. If not, it replaces ``previous`` if that is the only model.
     """
     new = [model] if model != previous else []
     replaced = {typed, previous} if new and not is_chosen and list(models) == [previous] else {typed}
@@ -249,7 +249,11 @@ def start_evaluation(page: Page, owner: object, request: EvaluationRequest) -> J
 
 
 def select_models(models: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the models without repetitions. Raise StudioError if there is none, or there are too many."""
+    """Return the models without duplicates.
+
+    Raises:
+        StudioError: there are none, or too many.
+    """
     names = tuple(dict.fromkeys(name for name in models or () if isinstance(name, str) and name))
     if not 1 <= len(names) <= MAX_MODELS:
         raise StudioError(_("{names} models are chosen", names=len(names)), _("choose 1 to {max_models}", max_models=MAX_MODELS))
@@ -270,7 +274,11 @@ def form_data(page: Page, form: EvaluationForm, language: str = "en") -> Evaluat
 
 
 def public_set(address: str | None) -> EvaluationData:
-    """Return a public set on the Hugging Face Hub by its id or address. Raise StudioError if it is neither."""
+    """Return a public dataset on the Hugging Face Hub by its id or address.
+
+    Raises:
+        StudioError: it is neither.
+    """
     text = (address or "").strip()
     text = text if text.startswith("hf:/") else f"hf://datasets/{text.removeprefix('https://huggingface.co/').removeprefix('datasets/')}"
     repository, file = parse_hub_address(text)
@@ -280,10 +288,11 @@ def public_set(address: str | None) -> EvaluationData:
 def fit_models(
     page: Page, form: EvaluationForm, data: EvaluationData, model: str, saved_model: object
 ) -> tuple[EvaluationForm, FittingModels]:
-    """Replace a model that the visitor did not choose by the one for the file's language.
+    """Replace a model that the visitor did not select with the one for the file's language.
 
     Args:
-        model: in the header; saved_model: chosen by the visitor, if any.
+        model: the model in the header.
+        saved_model: the model selected by the visitor, if any.
     """
     if data.suite or not isinstance(data.path, Path) or data.path.stat().st_size > _MAX_BYTES:
         return form, FittingModels()
@@ -293,19 +302,19 @@ def fit_models(
         return form, FittingModels()  # the evaluation reports it
     fitting, header = page.fit_model(model, saved_model, data.name, page.studio.data.count_languages(table))
     if tuple(form.models or ()) != (model,):
-        return form, FittingModels()  # chosen one by one; the evaluation reports which of them cannot read the texts
+        return form, FittingModels()  # selected explicitly; the evaluation reports which of them do not support the texts
     if fitting == model:
         return form, FittingModels(ModelUpdate(other_texts=header.other_texts))
     return replace(form, models=(fitting,)), FittingModels(header, [fitting], fitting)
 
 
 def reference_help(task: str) -> str:
-    """Return what a task does with rows of known answers; empty if nothing, or if the task is not known yet."""
+    """Return how a task uses rows with known answers; empty if it does not, or if the task is not known yet."""
     return get_task(task).reference_help if task in TASKS else ""
 
 
 def known_rows_file(task: str, path: str | None) -> Path | None:
-    """Return the file of rows with known answers, unless the task does not use it: the form then hides it."""
+    """Return the file of rows with known answers, unless the task does not use it (the form then hides it)."""
     return Path(path) if path and reference_help(task) else None
 
 
@@ -331,7 +340,7 @@ def suite_help(page: Page) -> str:
 def _start_form(page: Page, owner: object, model: str, form: EvaluationForm, language: str = "en") -> None:
     data, last = form_data(page, form, language), _last_request(page, owner)
     if last is not None and data.path and file_store.fingerprint(last.data.path) == file_store.fingerprint(data.path):
-        data = replace(last.data, path=data.path)  # answers to questions about this file still hold
+        data = replace(last.data, path=data.path)  # answers to questions about this file still apply
     task = form.task if form.source == FILE else _AUTO
     data = replace(data, known_rows=known_rows_file(task, form.known_rows))
     start_evaluation(page, owner, _request(page, owner, model, form, data, task))

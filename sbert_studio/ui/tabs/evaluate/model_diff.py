@@ -45,7 +45,7 @@ _MOSTLY = 0.5  # share of a text's neighbors
 
 @dataclass(frozen=True)
 class Comparison:
-    key: str  # in ``page.model_diffs``
+    key: str  # key in ``page.model_diffs``
     has_queries: bool  # whether the visitor typed queries
     scores: Value | None  # see :func:`run_scores`
 
@@ -60,7 +60,7 @@ class ModelDiffView:
 
 @dataclass(frozen=True)
 class ComparisonRequest:
-    """A comparison that an address or another tab asks for; ``nonce`` makes each one a change."""
+    """A comparison requested by a URL or another tab; ``nonce`` makes each one count as a change."""
 
     before: str
     after: str
@@ -119,7 +119,7 @@ def open_models(page: Page, models_to_compare: ModelPair | None, owner: object, 
 
 
 def open_location(page: Page, location: Location | None, owner: object) -> RequestedView | None:
-    """Fill the form from an address that names two models of this page; :func:`.routing.open_location` reports missing ones."""
+    """Fill the form from a URL with two models of this page; :func:`.routing.open_location` reports missing ones."""
     if location is None or not (location.before and location.after):
         return None
     if not {location.before, location.after} <= page.model_titles(owner).keys():
@@ -160,7 +160,7 @@ def _category_props(corpus: Corpus, category: str | None) -> Update:
 
 
 def form_value(before: str | None, after: str | None, queries: str | None, category: str | None) -> Value:
-    """Return the value of the ``form`` view, which marks a result as stale once the form has other values."""
+    """Return the value of the ``form`` view, which marks a result as outdated once the form changes."""
     return {"form": SUBTAB, "key": form_key(before, after, parse_queries(queries), category or "")}
 
 
@@ -169,7 +169,7 @@ def parse_queries(queries: str | None) -> list[str]:
 
 
 def run_scores(page: Page, before: str, after: str) -> Value | None:
-    """Return the scores of the run that fine-tuned ``before`` to ``after``, and on which rows; ``None`` if there is no such run."""
+    """Return the scores of the run that fine-tuned ``before`` to ``after``, with its rows; ``None`` if there is no such run."""
     if not after.startswith("run-"):
         return None
     run = page.studio.store.get(after)
@@ -181,7 +181,7 @@ def _describe_dev_rows(page: Page, run: Run) -> str:
     try:
         files = RunFiles(page.studio.workspace.run(run.id)).source()
         data, dev = files["data"]["name"], files.get("dev", {}).get("name")
-    except (StudioError, OSError, ValueError, KeyError):  # the run's folder is gone
+    except (StudioError, OSError, ValueError, KeyError):  # the run's folder was deleted
         return ""
     rows = _("{dev_rows} held-out rows", dev_rows=f"{run.dev_rows:,}") if run.dev_rows else "held-out rows"
     if dev is None:
@@ -210,7 +210,7 @@ def write_file(page: Page, comparison: Comparison | None) -> Path:
 
 
 def diff_value(changes: ModelDiff, titles: tuple[str, str], comparison: Comparison) -> Value:
-    """Return the value of a ``changed`` view. It holds only the listed texts; the page fetches the others by its key."""
+    """Return the value of a ``changed`` view. It contains only the listed texts; the page fetches the others by key."""
     movement, moved = changes.movement, changes.moved
     column = [] if changes.categories is None else [changes.categories.column]
     # If no neighbor changed, two layouts would only show differences that do not exist.
@@ -268,7 +268,7 @@ def describe_neighbors(changes: ModelDiff, titles: Sequence[str]) -> str:
 
 
 def describe_categories(groups: CategoryChange) -> str:
-    """Describe how many texts have a nearest text of their own category, before and after, and whether that could be chance."""
+    """Describe how many texts have a nearest text of the same category, before and after, and whether the difference could be chance."""
     of, before, after = natural_frequencies(groups.before, groups.after)
     if groups.texts <= of or (before == after and groups.before != groups.after):  # counts instead of shares
         of, before, after = groups.texts, round(groups.texts * groups.before), round(groups.texts * groups.after)
@@ -325,7 +325,7 @@ def _pair_value(changes: ModelDiff, pair: PairChange) -> Value:
 def _categories_value(changes: ModelDiff, groups: CategoryChange) -> Value:
     fewer = [one for one in groups.confused if one.after < one.before]
     more = [one for one in groups.confused if one.after > one.before]
-    # Confusions that became fewer come first, but some that became more are always shown.
+    # Decreased confusions come first, but some increased ones are always shown.
     shown = [*fewer[: max(_MAX_CATEGORY_PAIRS - len(more), _MAX_CATEGORY_PAIRS // 2)]]
     shown += more[::-1][: _MAX_CATEGORY_PAIRS - min(len(fewer), _MAX_CATEGORY_PAIRS // 2)]
     rows: list[Value] = []
@@ -381,7 +381,7 @@ def build_model_diff(page: Page, subtabs: gr.Tabs) -> None:
     comparison.change(None, [before, after, queries], None, js=_SAVE_IN_ADDRESS)
     panel.on(after.input, select_base, output="before", quiet=True)
     panel.on(page.corpus.change, update_categories, output="category", quiet=True)
-    # One event for all controls: of several, the answer to an earlier state of the form could come last.
+    # One event for all controls: with several, the response to an earlier state of the form could arrive last.
     parts = [before.change, after.change, queries.change, category.change]
     panel.on(parts, form_value, output="form", trigger_mode="always_last", quiet=True)
     panel.on(page.runs_version.change, update_models, output=("before", "after"), quiet=True)

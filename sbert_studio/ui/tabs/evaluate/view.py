@@ -67,7 +67,7 @@ def _draw_evaluation(page: Page) -> dict[str, gr.components.Component]:
         "job_id": gr.State(""),
         "typed_model": gr.State(""),
         "header_model": gr.State(default_model),
-        # A State that an event outside of the queue changes, such as the timer's, triggers no event; a textbox does.
+        # A State changed by an event outside the queue, such as the timer's, triggers no event; a textbox does.
         "ended": gr.Textbox("", visible="hidden", label="ended", elem_id="evaluate-ended"),
     }
 
@@ -144,7 +144,7 @@ def _connect_evaluation(page: Page, panel: Panel) -> None:
     panel.on(panel["start"].click, handlers.start_form, progress_on="job")
     panel.on(panel["again"].click, handlers.repeat_evaluation, progress_on="job")
     panel.on(panel["samples"].select, handlers.start_sample, quiet=True)
-    # One event for all parts of the form: of several, the answer to an earlier state could come last.
+    # One event for all parts of the form: with several, the response to an earlier state could arrive last.
     parts = [panel[name].change for name in ("models", "source", "file", "suite", "public_set", "task", "known_rows")]
     panel.on(parts, handlers.update_form_key, output="form_key", trigger_mode="always_last", quiet=True)
     panel.on(panel["questions"].select, handlers.answer_question, quiet=True)
@@ -163,8 +163,8 @@ def _connect_models(page: Page, panel: Panel) -> None:
     panel.on(panel["file"].upload, handlers.fit_uploaded_file, quiet=True)
     panel.on(panel["models"].focus, handlers.update_model_choices, output="models", quiet=True)
     panel.on([page.model.change, page.runs_version.change], handlers.follow_header_model, quiet=True)
-    # At first the header holds the usual model. A model stored in the browser arrives as a change; following the header here as well
-    # could come last and remove it again.
+    # Initially, the header contains the default model. A model stored in the browser arrives as a change; also following the header here
+    # could happen last and remove it again.
     page.on_load.append(lambda loaded: panel.on(loaded.then, handlers.update_model_choices, output="models", quiet=True))
 
 

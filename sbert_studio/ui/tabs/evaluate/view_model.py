@@ -1,4 +1,4 @@
-"""View models of the Evaluate tab: frozen dataclasses whose fields name components, and the values of the tab's views."""
+"""View models of the Evaluate tab: frozen dataclasses whose fields are named after components, and the values of the tab's views."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ _PREDICTIONS = {
 
 @dataclass(frozen=True)
 class EvaluationPanel:
-    """Views of a finished evaluation; fields with their names in :class:`EvaluationView`."""
+    """Views of a finished evaluation; its fields have the same names in :class:`EvaluationView`."""
 
     conclusion: Value
     scores: Value
     details: Value
     chart: Value | None = None
     differences: Value | None = None
-    model: str = ""  # of a job that makes a model (see services.jobs)
+    model: str = ""  # model of a job that produces one (see services.jobs)
 
     def describe(self) -> str:
         return str(self.conclusion["text"])
@@ -157,7 +157,7 @@ def _job_state(job: JobView | None) -> str:
 def evaluation_result(
     evaluation: EvaluationResult, titles: Mapping[str, str], name: str, provenance: Value | None = None
 ) -> EvaluationPanel:
-    """Return the views of an evaluation. ``titles``: of models by name; ``name``: of the file or suite."""
+    """Return the views of an evaluation. ``titles``: titles of models by name; ``name``: name of the file or suite."""
     scores = main_scores(evaluation, titles)
     counts, differences = "", None
     if len(scores) > 1:
@@ -171,7 +171,7 @@ def evaluation_result(
 
 
 def speed_chart(points: Sequence[tuple[str, float, float, Sequence[float] | None]], metric: str) -> Value | None:
-    """Return the chart of score against speed of (title, sentences per second, score, interval); ``None`` for fewer than two models."""
+    """Return the chart of score against speed from (title, sentences per second, score, interval); ``None`` for fewer than two models."""
     timed = [point for point in points if point[1]]
     if len(timed) < 2:
         return None
@@ -184,7 +184,7 @@ def main_table(scores: Sequence[MainScore], evaluation: EvaluationResult, titles
     columns = [column("Model", main=True), column(describe_metric(first.metric), "bar", digits=4)]
     columns += [column("95% interval", "interval")] if has_interval else []
     columns += [column("Sentences/s", "count")]
-    # Without the colors of better and worse: the column beside it says whether a difference is either.
+    # Without the colors for better and worse: the next column says whether a difference is significant.
     columns += [column("Difference", "change", digits=4), column("Beyond chance?", ours=True)] if several else []
     rows = []
     for score in scores:
@@ -200,7 +200,7 @@ def main_table(scores: Sequence[MainScore], evaluation: EvaluationResult, titles
 
 
 def details_table(evaluation: EvaluationResult, titles: Mapping[str, str]) -> Value:
-    """Return the table of all scores of all models on all files; descriptions of the rows are below it."""
+    """Return the table of all scores of all models on all files; descriptions of the rows are shown below it."""
     lines: list[tuple[list[str], str, dict[str, float]]] = []
     for head, report in _reports(evaluation, titles):
         # Some tasks report a group of scores for each similarity function.
@@ -285,7 +285,7 @@ def _notes(evaluation: EvaluationResult, titles: Mapping[str, str]) -> list[str]
 
 
 def differences_table(evaluation: EvaluationResult, one: int, two: int, titles: Mapping[str, str]) -> Value | None:
-    """Return the rows on which two models differ most; ``None`` without any, or if the task does not predict row by row."""
+    """Return the rows on which two models differ most; ``None`` if there are none, or if the task makes no per-row predictions."""
     several = len(evaluation.files) > 1
     names = [titles.get(evaluation.models[index].model, evaluation.models[index].model) for index in (one, two)]
     rows: list[tuple[float, list[object]]] = []

@@ -1,1 +1,1 @@
-"""Fine-tune: a file of examples, settings that fit it, and the run as it trains."""
+"""Fine-tune: upload examples, review the settings, and follow the run."""

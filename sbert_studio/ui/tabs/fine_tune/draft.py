@@ -1,4 +1,4 @@
-"""A training before it starts: the file, the visitor's choices, and the plan that Start submits unchanged.
+"""Draft of a run before it starts: the file, the visitor's choices, and the plan that Start submits unchanged.
 
 The browser stores the form, and the visitor's folder its files, so that a reload restores the draft.
 """
@@ -43,28 +43,28 @@ _FLAGS = {
 _FORMAT_OPTIONS = ("encoding", "delimiter", "header")
 PURPOSE = "examples"
 _SAMPLE, _FILE = "sample:", "file:"
-_MAX_FILES = 500  # whose ids are remembered
+_MAX_FILES = 500  # maximum number of files whose ids are remembered
 _TUPLES = ("columns", "scale", "order")
 
 
 @dataclass(frozen=True)
 class Draft:
-    """Everything that Start needs.
+    """Everything needed to start a run.
 
     Attributes:
-        edited: the settings chosen since the plan was made, on which no other setting depends, with those of the request; ``None`` if
-            there are none.
+        edited: settings changed since the plan was made that affect no other setting, together with those of the request; ``None`` if there
+            are none.
     """
 
-    name: str  # of the uploaded file
+    name: str  # name of the uploaded file
     path: Path  # the uploaded file; ``original`` is its table, and ``table`` the same with the visitor's fixes and conversions
     original: Table
     table: Table
-    request: TrainRequest  # what the visitor chose: columns, settings, further files
-    plan: TrainPlan | None = None  # the run that would start; ``None`` if the columns fit no kind, and ``problem`` then says why
+    request: TrainRequest  # the visitor's choices: columns, settings, additional files
+    plan: TrainPlan | None = None  # the run that would start; ``None`` if the columns fit no kind (see ``problem``)
     problem: str = ""
     edited: Mapping[str, Any] | None = None
-    refused: tuple[str, ...] = ()  # last choice that the plan refused, and why
+    refused: tuple[str, ...] = ()  # last choice that was rejected, and why
 
     @property
     def diagnosis(self) -> Diagnosis | None:
@@ -84,7 +84,7 @@ class Draft:
 
     @property
     def file_name(self) -> str:
-        """Name of the file on the visitor's disk, once a changed file is downloaded."""
+        """Name of the downloaded file if it was changed."""
         return f"{Path(self.name).stem}-fixed.csv" if self.changes else self.name
 
     def with_request(self, **values: Any) -> Draft:
@@ -97,7 +97,11 @@ class Draft:
 def open_draft(
     studio: Studio, path: Path, model: str | None, *, name: str | None = None, table: Table | None = None, progress: Progress | None = None
 ) -> Draft:
-    """Make a draft from a file, whose table may have been read already. Raise StudioError if the file cannot be read."""
+    """Create a draft from a file, whose table may already have been read.
+
+    Raises:
+        StudioError: the file cannot be read.
+    """
     table = studio.data.read_table(path, name) if table is None else table
     return plan_again(studio, Draft(name or path.name, path, table, table, TrainRequest(path)), model, progress)
 
@@ -114,7 +118,7 @@ def plan_again(studio: Studio, draft: Draft, model: str | None, progress: Progre
 
 
 def with_settings(studio: Studio, draft: Draft, model: str | None, overrides: Mapping[str, Any]) -> Draft:
-    """Return the draft with the advisor's settings around the visitor's own; the same object if nothing has changed."""
+    """Return the draft with automatic settings that respect the visitor's; the same object if nothing has changed."""
     if dict(overrides) == dict(draft.request.overrides) and model == draft.request.model:
         return draft
     changed = draft.with_request(overrides=dict(overrides), model=model)
@@ -124,10 +128,10 @@ def with_settings(studio: Studio, draft: Draft, model: str | None, overrides: Ma
 
 
 def with_columns(studio: Studio, draft: Draft, chosen: SchemaOverrides, model: str | None) -> Draft:
-    """Return the draft with columns as the controls hold them.
+    """Return the draft with the columns selected in the controls.
 
-    Another kind starts without columns and without a chosen loss. A value that only repeats the inferred group or scale is no choice,
-    and another score column has another scale.
+    Changing the kind resets the columns and the loss. A value that only repeats the inferred group or scale does not count as a choice, and
+    another score column has another scale.
     """
     roles, before = draft.diagnosis.roles if draft.diagnosis else None, draft.choices
     if chosen.kind != (roles.kind if roles else before.kind):
@@ -148,7 +152,7 @@ def with_columns(studio: Studio, draft: Draft, chosen: SchemaOverrides, model: s
 
 
 def has_columns(draft: Draft, chosen: SchemaOverrides) -> bool:
-    """Return whether the columns already are as the controls hold them, such as after a visit to a field without a change."""
+    """Return whether the columns already match the controls, for example after focusing a field without changing it."""
     if draft.diagnosis is None:
         return False
     roles = draft.diagnosis.roles
@@ -163,8 +167,10 @@ def with_first_stage(studio: Studio, draft: Draft, path: Path | None, model: str
 
 
 def change_rows(studio: Studio, draft: Draft, action: object, item: object, model: str | None) -> Draft:
-    """Return the draft after ``undo``, ``convert`` (a name) or ``mend`` (number of a finding). Raise StudioError if there is no such
-    change.
+    """Return the draft after ``undo``, ``convert`` (a name) or ``mend`` (number of a finding).
+
+    Raises:
+        StudioError: the change does not exist.
     """
     if action == "undo":
         restored = draft.with_request(changes=(), choices=format_choices(draft.choices))
@@ -192,7 +198,7 @@ def _convert(studio: Studio, draft: Draft, name: object, model: str | None) -> D
 
 
 def answer_question(studio: Studio, draft: Draft, place: object, model: str | None) -> Draft:
-    """Return the draft with a question answered. ``place``: numbers of the question and of the answer, from the browser."""
+    """Return the draft with a question answered. ``place``: indices of the question and of the answer, from the browser."""
     question, option = chosen_option(draft.plan.questions if draft.plan else (), place, "look at the file again")
     first_stage = {name: value for name, value in option.choice.items() if name.startswith(FIRST_STAGE_PREFIX)}
     own = {name: value for name, value in option.choice.items() if name not in first_stage}
@@ -201,7 +207,7 @@ def answer_question(studio: Studio, draft: Draft, place: object, model: str | No
         overrides={**draft.overrides, **first_stage},
         choices=apply_answer(draft.choices, own),
     )
-    if any(name in _FORMAT_OPTIONS for name in own):  # the file is read again, which undoes changes of its rows
+    if any(name in _FORMAT_OPTIONS for name in own):  # the file is read again, which undoes changes to its rows
         table = studio.data.read_table(draft.path, draft.original.name, overrides=changed.choices)
         changed = replace(changed.with_request(changes=()), original=table, table=table)
     if "kind" in own:
@@ -224,7 +230,7 @@ def free_name(studio: Studio, owner: str, name: str) -> str:
 
 def require_plan(draft: Draft) -> TrainPlan:
     if draft.plan is None:
-        # The problem names its own remedy: it may be the model, such as a frozen one, rather than the columns.
+        # The problem includes its own hint: the cause may be the model, such as a frozen one, rather than the columns.
         hint = "" if draft.problem else "choose its kind and its columns"
         raise StudioError(draft.problem or "this file cannot be trained on", hint)
     if draft.plan.questions and not draft.choices.as_read:
@@ -239,9 +245,9 @@ def format_choices(choices: SchemaOverrides) -> SchemaOverrides:
 
 
 def command_line(draft: Draft, model: str, default_model: str) -> str:
-    """Return the command that starts the same run in a terminal; for a file changed here, with the downloaded one.
+    """Return the command that starts the same run in a terminal; for a file changed here, with the downloaded file.
 
-    While a question is open, the command has its proposed answer, or ``--as-read``.
+    While a question is unanswered, the command contains its proposed answer, or ``--as-read``.
     """
     request = draft.request
     words = ["sbert-studio", "train", draft.file_name]
@@ -274,7 +280,10 @@ def choice_flags(choices: SchemaOverrides) -> list[str]:
 
 
 def open_question_flags(questions: Sequence[Question]) -> list[str]:
-    """Return the options that start a run despite open questions: the proposed answer if nothing else depends on it, else ``--as-read``."""
+    """Return the options that start a run despite unanswered questions.
+
+    This is the proposed answer if nothing else depends on it, else ``--as-read``.
+    """
     if len(questions) == 1 and questions[0].proposed is not None and questions[0].name in ("order", "scale"):
         return shlex.split(questions[0].options[questions[0].proposed].flag)
     return ["--as-read"] if questions else []
@@ -285,7 +294,7 @@ def _file_name(file: object) -> str:
 
 
 def save_draft(page: Page, owner: object, draft: Draft, name: str, pinned: Sequence[str] = ()) -> Value:
-    # A changed file is written anew, and needs no choice of format.
+    # A changed file is written again, so its format is known.
     choices = replace(draft.choices, encoding=None, delimiter=None, header=None) if draft.changes else draft.choices
     return {
         "file": _file_id(page, owner, draft.path, draft.file_name, draft),
@@ -299,7 +308,7 @@ def save_draft(page: Page, owner: object, draft: Draft, name: str, pinned: Seque
 
 
 def restore_draft(page: Page, owner: object, saved: object, model: str | None) -> Draft | None:
-    """Return the draft of a stored form, which anybody can have written; ``None`` if there is none, or its file is gone."""
+    """Return the draft of a stored form, which is untrusted; ``None`` if there is none, or its file was deleted."""
     stored = _mapping(saved)
     found = _find_file(page, owner, stored.get("file"))
     if found is None:
@@ -317,11 +326,11 @@ def restore_draft(page: Page, owner: object, saved: object, model: str | None) -
         restored = plan_again(page.studio, changed, model)
         return draft if restored.plan is None and draft.plan is not None else restored
     except (StudioError, TypeError, ValueError):
-        return None  # of another version, or made up
+        return None  # from another version, or forged
 
 
 def _file_id(page: Page, owner: object, path: object, name: str, draft: Draft | None = None) -> str:
-    """Return the id by which a file, or the changed table of a draft, is found again; empty without one, or if it is too large."""
+    """Return the id of a stored file, or of the changed table of a draft; empty without one, or if it is too large."""
     if not isinstance(path, Path):
         return ""
     changes = draft.changes if draft is not None else ()

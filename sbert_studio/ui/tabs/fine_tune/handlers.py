@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from ...page import Page
     from ...panel import Selection
 
-_FIRST_SAMPLE = "bank_messages"  # on which a short training makes a visible difference
+_FIRST_SAMPLE = "bank_messages"  # sample on which a short training run makes a visible difference
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class ColumnInputs:
 
 
 def samples(language: str = "en") -> list[Sample]:
-    """Return the sample sets that can be trained on; those in the page's language first if it is not English."""
+    """Return the samples for training; those in the page's language first if it is not English."""
     foreign = "" if language == "en" else language
     return sorted(samples_of(*KINDS), key=lambda item: (item.language != foreign, item.id != _FIRST_SAMPLE))
 
@@ -124,7 +124,7 @@ def change_rows(page: Page, draft: str, model: str | None, selection: Selection)
 
 
 def write_changed_file(page: Page, draft: str | None) -> Path:
-    """Write the changed file as a CSV; its rows are exactly those that are trained on."""
+    """Write the changed file as a CSV with exactly the rows used for training."""
     current = page.drafts.get(draft)
     path = page.downloads.path(current.file_name)
     current.table.to_csv(path, guarded=False)
@@ -145,12 +145,12 @@ def change_first_file(page: Page, draft: str | None, first: str | None, model: s
 
 
 def change_model(page: Page, draft: str | None, model: str | None) -> DraftView | None:
-    """Plan again for another model, whose tokens and evidence for the columns differ."""
+    """Plan again for another model, because its tokens and its evidence for the columns differ."""
     current = page.drafts.get(draft) if draft else None
     if current is None or current.request.model == model:
         return None
     changed = drafts.plan_again(page.studio, current, model)
-    # Another file may have been chosen meanwhile, and its answer have come first.
+    # Another file may have been selected in the meantime, and its response may have arrived first.
     return draft_view(page, page.drafts.put(changed, draft), changed, model) if page.drafts.last() == draft else None
 
 
@@ -225,7 +225,7 @@ def _replan(page: Page, key: str | None, model: str | None, settings: Value) -> 
 
 
 def _warn_once(page: Page, key: str, draft: Draft, chosen: tuple[str, ...], before: tuple[str, ...], error: StudioError) -> None:
-    """Warn once if a choice has no effect on the plan; Start reports a number that is only half typed."""
+    """Warn once if a choice has no effect on the plan; Start reports a number that is incompletely typed."""
     if chosen == before:
         return
     refused = (*chosen, str(error))
@@ -235,7 +235,7 @@ def _warn_once(page: Page, key: str, draft: Draft, chosen: tuple[str, ...], befo
 
 
 def store_form(page: Page, owner: object, draft: str | None, name: str, pins: Value) -> Value | Unchanged:
-    """Store the form in the browser. Its settings are those of the last answer, since what the browser sends may be older."""
+    """Store the form in the browser. Its settings are those of the last response, because those sent by the browser may be older."""
     if not draft or draft not in page.drafts:
         return UNCHANGED
     return save_draft(page, owner, page.drafts.get(draft), name, pin_texts(pins))
@@ -250,7 +250,7 @@ def restore_form(page: Page, owner: object, saved_form: object, model: str | Non
 
 
 def restore_pins(stored: object) -> PinsView:
-    """Return the form of example pairs with the stored texts; unchanged if there are none."""
+    """Restore the form of example pairs with the stored texts; unchanged if there are none."""
     count = len(pin_names())
     texts = [text[:MAX_CHARACTERS] if isinstance(text, str) else "" for text in stored] if isinstance(stored, list) else []
     if len(texts) != count or not any(texts):

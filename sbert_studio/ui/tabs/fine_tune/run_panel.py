@@ -1,4 +1,4 @@
-"""The followed run: its panel, which the page's timer updates, what can be done with it, and the list of runs under way."""
+"""The followed run: its panel, which the page's timer updates, its actions, and the list of active runs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class RunPanelView:
     followed: FollowedRun
     run: Value
     curves: Value | None
-    stop: Update  # stop, resume, use, compare, save, push: whether the buttons are visible
+    stop: Update  # visibility of the buttons: stop, resume, use, compare, save, push
     resume: Update
     use: Update
     compare: Update
@@ -95,7 +95,7 @@ class ListedRun:
 
 
 def attach_run(page: Page, owner: object) -> SelectedRun:
-    """Return the run to follow when the page is loaded: this browser's if it is active, else the visitor's newest active one."""
+    """Return the run to follow when the page is loaded: this browser's run if it is active, else the visitor's newest active run."""
     job = owner.get("job") if isinstance(owner, dict) else ""
     runs = page.studio.fine_tune.list_runs(page.visitor(owner))
     own = [run for run in runs if run.id == job]
@@ -138,14 +138,14 @@ def show_chosen_run(page: Page, chosen: str, followed: FollowedRun) -> RunPanelV
 
 
 def update_run(page: Page, chosen: str, followed: FollowedRun) -> TickView | None:
-    """Update the followed run at a tick of the timer.
+    """Update the followed run at a timer tick.
 
-    An answer to the timer may arrive after another run was selected; ``chosen`` is set by selections alone, so the next tick corrects what
-    a late one drew.
+    A response to the timer may arrive after another run was selected. Because only selections set ``chosen``, the next tick corrects what a
+    late response has drawn.
     """
     view = show_chosen_run(page, chosen, followed)
     now = view.followed
-    # A waiting run has no events, so what a late answer drew over it would stay.
+    # A waiting run has no events, so what a late response has drawn over it would remain.
     if now == followed and now.status != "queued":
         return None
     has_ended = now.status != followed.status and now.status not in LIVE
@@ -174,7 +174,7 @@ def answer_alarm(page: Page, followed: FollowedRun, owner: object, selection: Se
 
 
 def answer_run_question(studio: Studio, run_id: str, place: object) -> Run:
-    """Return the run that continues after the answer at ``place``: [0, number], from the browser."""
+    """Return the run that continues after the answer at ``place``: [0, index], from the browser."""
     if not (isinstance(place, list) and len(place) == 2 and place[0] == 0 and isinstance(place[1], int)):
         raise StudioError("this question is no longer open", "look at the run again")
     return studio.fine_tune.answer(run_id, place[1])
@@ -199,7 +199,7 @@ def list_runs(page: Page, owner: object, chosen: str, listed: Value | None) -> R
     found = _runs_under_way(page, owner)
     value = runs_view(found, chosen)
     drawn = UNCHANGED if value == listed else value
-    # A late answer may have reported the end of another run, and have stopped the timer of the followed one.
+    # A late response may have reported the end of another run and stopped the timer of the followed run.
     return RunList(drawn, drawn, props(active=True) if any(seen.run.id == chosen for seen in found) else UNCHANGED)
 
 
@@ -209,7 +209,7 @@ def click_listed_run(page: Page, owner: object, chosen: str, followed: FollowedR
         raise StudioError("this run is no longer there", "reload the page")
     if selection.action == "stop":
         page.studio.fine_tune.stop(run_id)
-        # The followed run is drawn again too: it may be the one that was stopped.
+        # Also redraw the followed run: it may be the one that was stopped.
         return ListedRun(runs_view(_runs_under_way(page, owner), chosen), show_run(page, followed), SelectedRun(chosen))
     return ListedRun(runs_view(_runs_under_way(page, owner), run_id), show_run(page, FollowedRun(run_id)), select_run(owner, run_id))
 
@@ -219,7 +219,7 @@ def _runs_under_way(page: Page, owner: object) -> list[RunView]:
 
 
 def runs_view(runs: Sequence[RunView], chosen: str) -> Value | None:
-    """Return a list of runs that wait or train; ``None`` if there is none besides the followed one, ``chosen``."""
+    """Return a list of waiting and training runs; ``None`` if there is none besides the followed run ``chosen``."""
     if all(seen.run.id == chosen for seen in runs):
         return None
     more = max(0, len(runs) - _MAX_LISTED)
@@ -253,7 +253,7 @@ def strength_view(run: Run) -> Value | None:
 def pinned_view(pins: TrackedExamples | None, followed: FollowedRun) -> Value | None:
     """Return the example pairs and the nearest texts of the query, before and now; ``None`` before the first evaluation.
 
-    Events of other pairs, which a damaged run may hold, are ignored.
+    Events for other pairs, which a damaged run may contain, are ignored.
     """
     now: Mapping[str, Any] | None = followed.pinned
     if pins is None or now is None or len(now["similarities"]) != len(pins.pairs):
@@ -292,12 +292,12 @@ def _describe_pinned_model(followed: FollowedRun, event: Mapping[str, Any]) -> s
     if event.get("kept") and followed.status not in ("", *LIVE):
         return "Before training, and with the saved model."
     step = "Base model" if not event["step"] else _("After step {step}", step=f"{int(event['step']):,}")
-    # Of several trainings, those on a part of the rows are evaluated, and the saved model comes from another one.
+    # With several members, those trained on a part of the rows are evaluated, and the saved model comes from another one.
     return _("{step} of {part}.", step=step, part=followed.part) if followed.part else f"{step}."
 
 
 def mistakes_view(studio: Studio, run: Run) -> Value | None:
-    """Return the worst mistakes on the held-out rows; ``None`` if the run has no model, or no rows were held out."""
+    """Return the largest errors on the held-out rows; ``None`` if the run has no model or no held-out rows."""
     found = studio.fine_tune.get_mistakes(run.id) if run.status in ("finished", "stopped") and run.model_path is not None else None
     if found is None or found["kind"] not in _MISTAKES:
         return None
@@ -329,7 +329,7 @@ def mistakes_view(studio: Studio, run: Run) -> Value | None:
 
 
 def mistake_pair(studio: Studio, run_id: str, number: object) -> TextPair:
-    """Return the two texts of a mistake, and the model that made it. ``number``: in the list, from the browser."""
+    """Return the two texts of an error, and the model that made it. ``number``: index in the list, from the browser."""
     worst: Sequence[Mapping[str, Any]] = (studio.fine_tune.get_mistakes(run_id) or {"worst": []})["worst"]
     if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < len(worst):
         raise StudioError("this mistake is no longer in the list", "look at the run again")

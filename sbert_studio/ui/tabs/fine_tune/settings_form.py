@@ -1,4 +1,4 @@
-"""The training settings as one form: the advisor fills it, and whatever the visitor changes becomes an override."""
+"""The training settings as a form: it shows the automatic settings, and each value changed by the visitor becomes an override."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _DECIDING = ("method", "loss", "acting", "architecture", "head")
 
 @cache
 def spec_fields() -> tuple[Field, ...]:
-    """Return the settings of a run, except for those that have an item of their own in the form."""
+    """Return the settings of a run, except for those with a separate item in the form."""
     from ....training.spec import TrainSpec
 
     return tuple(item for item in TrainSpec.settings() if item.name not in ("model", "loss", "method"))
@@ -44,7 +44,7 @@ def spec_fields() -> tuple[Field, ...]:
 
 @cache
 def loss_fields() -> tuple[tuple[str, tuple[Field, ...]], ...]:
-    """Return the settings of each loss of any architecture; losses of one name have the same ones."""
+    """Return the settings of each loss of any architecture; losses with the same name have the same settings."""
     from ....losses import LOSSES_BY_ARCHITECTURE
 
     params = {name: known[name].Params for known in LOSSES_BY_ARCHITECTURE.values() for name in known}
@@ -59,10 +59,11 @@ def loss_choices(kind: str | None, architecture: str = "siamese") -> list[tuple[
 
 
 def displayed_settings(spec: TrainSpec, overrides: Mapping[str, object]) -> dict[str, object]:
-    """Return what the form displays for a spec, by name.
+    """Return the values displayed in the form for a spec, by name.
 
-    Numbers are parsed back, so that a rounded one is no change. Settings of the loss are named ``loss.setting``, and "acting" is
-    the loss that is used.
+    Numbers are parsed back, so that rounding does not count as a change. Settings of the loss are named ``loss.setting``, and "acting" is
+    the
+    loss in use.
     """
     values: dict[str, object] = {"method": spec.method, "loss": overrides.get("loss", "auto"), "acting": spec.loss}
     for item in spec_fields():
@@ -89,14 +90,14 @@ def chosen_options(values: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def settings_view(kind: str | None, displayed: Mapping[str, object], sent: Mapping[str, object] | None = None) -> Value:
-    """Return the form of the ``displayed`` settings. Values that the browser ``sent``, such as a half-typed number, stay as they are."""
+    """Return the form with the ``displayed`` settings. Values ``sent`` by the browser, such as an incompletely typed number, are kept."""
     from ....losses import losses_of
 
     current = displayed if sent is None else sent
     architecture = str(current.get("architecture"))
     architecture = architecture if architecture in _UNUSED else "siamese"
     known = losses_of(architecture)
-    # No loss is used yet if the file fits no kind.
+    # There is no loss yet if the file fits no kind.
     acting = known[str(displayed["acting"])] if displayed["acting"] in known else None
     auto = (_("{auto}: {title}", auto=_AUTO[0], title=acting.title), "auto") if acting and displayed["loss"] == "auto" else _AUTO
     offered = [auto, *loss_choices(kind, architecture)[1:]]
@@ -145,13 +146,13 @@ def _items(loss: Value, acting: str, method: str, architecture: str) -> list[Val
 
 
 def read_overrides(values: Mapping[str, object], displayed: Mapping[str, object], earlier: Mapping[str, object]) -> dict[str, object]:
-    """Return the earlier overrides, and each value of the browser's form that differs from the displayed one."""
+    """Return the earlier overrides, and each value of the browser's form that differs from the displayed value."""
     from ....losses import losses_of
 
     parsed = forms.parse_values(spec_fields(), values)
     architecture = str(parsed["architecture"])
     known = losses_of(architecture)
-    # A loss of another architecture was chosen for that one.
+    # The loss was chosen for another architecture.
     loss = str(values.get("loss")) if values.get("loss") in known else "auto"
     current = {"method": values.get("method"), "loss": loss, **parsed}
     overrides = {**earlier, **{name: value for name, value in current.items() if value != displayed.get(name)}}
@@ -163,7 +164,7 @@ def read_overrides(values: Mapping[str, object], displayed: Mapping[str, object]
     acting = loss if loss != "auto" else displayed_objective
     acting = acting if acting in known else ""
     own = dict(loss_fields())
-    if displayed_objective != acting:  # another loss does not know its settings
+    if displayed_objective != acting:  # another loss does not have these settings
         for item in own.get(displayed_objective, ()):
             if item.name not in current:
                 overrides.pop(item.name, None)

@@ -32,8 +32,8 @@ _EXACT = (
     "It is not meant for spreadsheets, which run a cell that begins with = as a formula."
 )
 _PINS_HELP = "Texts whose similarity you can judge yourself. They are scored at every evaluation and are not used for training."
-# One event at a time: an edit made while another is answered is sent after the answer, with the values that the answer set. Sent at once,
-# it would carry the previous values, and these would count as chosen by the visitor.
+# One event at a time: an edit made while another is processed is sent after the response, with the values set by the response. If sent
+# immediately, it would contain the previous values, which would count as chosen by the visitor.
 _IN_TURN: EventOptions = {"trigger_mode": "always_last", "concurrency_limit": 1, "concurrency_id": "tune-form", "quiet": True}
 
 
@@ -133,7 +133,7 @@ def _draw_run(page: Page, panel: Panel) -> PushPanel:
         panel.components |= {
             "push": push.whole,
             "curves": view("curves", elem_id="tune-curves"),
-            # A State that an event outside of the queue changes, such as the timer's, triggers no event; a textbox does.
+            # A State changed by an event outside the queue, such as the timer's, triggers no event; a textbox does.
             "ended": gr.Textbox("", visible="hidden", label="ended", elem_id="tune-ended"),
         }
     return push
@@ -161,7 +161,7 @@ def _connect_form(page: Page, panel: Panel) -> None:
     panel.on(panel["more_pairs"].click, handlers.show_another_pair, queue=False, quiet=True)
     panel.on(panel["questions"].select, handlers.answer_question, progress_on="questions")
     panel.on(panel["start"].click, handlers.start_training, progress_on="run")
-    # One at a time: two would measure each other.
+    # One at a time: two estimates would slow each other down.
     panel.on(panel["estimate"].click, handlers.estimate_training, progress_on="estimate", concurrency_limit=1)
     page.on_load.append(lambda loaded: panel.on(loaded.then, handlers.restore_form, alone=True, quiet=True))
 

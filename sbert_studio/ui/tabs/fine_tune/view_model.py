@@ -1,4 +1,4 @@
-"""View models of the draft: frozen dataclasses whose fields name components, and the values of the tab's views."""
+"""View models of the draft: frozen dataclasses whose fields are named after components, and the values of the tab's views."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ _ESTIMATE_NOTE = "Estimated by running a few steps; the memory is that of the wh
 
 @dataclass(frozen=True)
 class PlanView:
-    """The settings of a draft and everything that follows from them.
+    """The settings of a draft and everything derived from them.
 
     Attributes:
-        forecast: estimated time and memory; ``None`` for other rows or settings than those that were estimated.
+        forecast: estimated time and memory; ``None`` if the estimate was for other rows or settings.
     """
 
     settings: Value | Unchanged = UNCHANGED
@@ -60,7 +60,7 @@ class PlanView:
 class DraftView:
     draft: str | None  # its key in ``page.drafts``
     preview: Value
-    roles: Update  # update of the row around the next six, the choosers of columns
+    roles: Update  # update of the row with the next six components, the column selectors
     kind: Update | Unchanged = UNCHANGED
     columns: Update | Unchanged = UNCHANGED
     target: Update | Unchanged = UNCHANGED
@@ -68,7 +68,7 @@ class DraftView:
     high: Update | Unchanged = UNCHANGED
     group: Update | Unchanged = UNCHANGED
     findings: Value | None = None
-    changed: Update = field(default_factory=lambda: props(visible=False))  # update of the part that offers the changed file
+    changed: Update = field(default_factory=lambda: props(visible=False))  # update of the section for downloading the changed file
     plan: PlanView = field(default_factory=PlanView)
 
 
@@ -115,7 +115,7 @@ def empty_draft() -> DraftView:
 
 
 def draft_view(page: Page, key: str, draft: Draft, model: str | None, sent: object = None, forecast: Value | None = None) -> DraftView:
-    """Return the view of a draft with its key; what was edited since the form was ``sent`` is left alone."""
+    """Return the view of a draft with its key; edits made since the form was ``sent`` are not overwritten."""
     roles, choices, names = draft.diagnosis.roles if draft.diagnosis else None, draft.choices, list(draft.table.columns)
     kind, texts, target = (roles.kind, roles.texts, roles.target) if roles else (choices.kind, choices.columns or (), choices.target)
     low, high = (roles.low, roles.high) if roles else choices.scale or (None, None)
@@ -170,7 +170,7 @@ def findings_view(draft: Draft) -> Value:
             if roles.note
             else _("{rows} rows · {kinds}", rows=f"{diagnosis.rows:,}", kinds=KINDS[roles.kind])
         ),
-        # While a question is open, the question gives the reasons.
+        # While a question is unanswered, it contains the reasons.
         "why": _evidence(diagnosis.why) if draft.plan.certain else "",
         "findings": [
             {
@@ -257,7 +257,7 @@ def estimate_view(studio: Studio, draft: Draft) -> Value:
 
 
 def pins_form(texts: Sequence[str] = (), visible_pairs: int = 1) -> Value:
-    """Return the form of example pairs to track. ``texts``: both texts of each pair in turn, and a query."""
+    """Return the form of example pairs to track. ``texts``: both texts of each pair in order, and a query."""
     names = pin_names()
     items = []
     for number in range(1, MAX_PAIRS + 1):

@@ -1,1 +1,1 @@
-"""Map: the corpus laid out by UMAP, with clusters; selected texts can be labelled, removed, downloaded and trained on."""
+"""Map: UMAP projection of the corpus with clusters; selected texts can be labelled, removed, downloaded and used for training."""

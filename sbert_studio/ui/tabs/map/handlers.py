@@ -1,4 +1,4 @@
-"""Handlers of the Map tab (see :mod:`..panel`). Nothing that the browser sends is trusted."""
+"""Handlers of the Map tab (see :mod:`..panel`). Data from the browser is never trusted."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def draw(
 
     Args:
         color: column that colors the points; empty for clusters.
-        extend: key of a map; if the corpus is that of this map with more texts, they are placed on it and the others stay.
+        extend: key of a map; if the corpus contains that of the map and new texts, the new texts are placed on the existing map.
     """
     key, selected = page.corpora.current(corpus, owner)
     start, labels = without_labels(selected.earlier.start if selected.earlier else selected)
@@ -76,14 +76,14 @@ def _phase_callback(progress: gr.Progress | None) -> Callable[[MapPhase], Progre
 
     def begin(phase: MapPhase) -> Progress:
         report: Progress = progress_callback(progress, _PHASES[phase])
-        report(0, 0)  # replaces the description of the phase before at once
+        report(0, 0)  # immediately replaces the description of the previous phase
         return report
 
     return begin
 
 
 def draw_map(page: Page, inputs: MapInputs, settings: MapSettings, progress: gr.Progress | None = None) -> MapPanel:
-    """Draw the visitor's corpus; new texts of a corpus that is on the map already are placed on it."""
+    """Draw the visitor's corpus; new texts of a corpus that is already on the map are placed on the existing map."""
     corpus, key = commit_removals(page, inputs.corpus, inputs.map_key), inputs.map_key
     return map_panel(page, *draw(page, corpus, inputs.owner, inputs.model, settings, extend=key, progress=progress))
 
@@ -121,7 +121,7 @@ def commit_removals(page: Page, corpus: str | None, map_key: str | None) -> str 
 
 
 def find_linked_map(location: Location | None) -> Location | Unchanged:
-    """Return the location if its address has a drawn map, for :func:`open_linked_map`."""
+    """Return the location if its URL contains a map, for :func:`open_linked_map`."""
     return UNCHANGED if location is None or not location.drawn or location.tab != "map" else location
 
 
@@ -156,7 +156,7 @@ def open_tab(rows_on_map: RowSelection | None) -> gr.Tabs | Unchanged:
 def show_rows(
     page: Page, rows_on_map: RowSelection | None, inputs: MapInputs, settings: MapSettings, progress: gr.Progress | None = None
 ) -> MapPanel | None:
-    """List the rows that another tab hands over; the map is drawn if it shows another corpus."""
+    """List the rows passed by another tab; the map is drawn if it shows another corpus."""
     if rows_on_map is None:
         return None
     corpus, key = inputs.corpus, inputs.map_key
@@ -168,7 +168,7 @@ def show_rows(
 
 
 def act_on_map(page: Page, map_key: str | None, corpus: str | None, owner: object, selection: Selection) -> MapAction:
-    """Do what was clicked on the map, in its list or legend: recolour, edit, train, add to the basket, or search."""
+    """Handle a click on the map, in its list or legend: recolor, edit, train, add to the basket, or search."""
     if selection.action == "colour":
         return MapAction(map=change_color(page, map_key, selection.item))
     if selection.action == "edit":
@@ -194,7 +194,7 @@ def change_color(page: Page, map_key: str | None, color: object) -> Value:
 
 
 def edit(page: Page, map_key: str | None, corpus: str | None, owner: object, request: object) -> MapAction:
-    """Edit the map. The visitor's corpus follows, unless another one was selected meanwhile.
+    """Edit the map and update the visitor's corpus, unless another corpus was selected in the meantime.
 
     Args:
         request: ``{"do": label, rename, merge, split, remove or undo, …}``.
@@ -204,7 +204,7 @@ def edit(page: Page, map_key: str | None, corpus: str | None, owner: object, req
     edits, show = _apply_request(page, drawn, fields)
     color = drawn.colour
     if fields.get("do") == "label":
-        color = label_column(drawn.chosen)  # so that the new label is visible at once
+        color = label_column(drawn.chosen)  # so that the new label is immediately visible
     elif color == label_column(drawn.chosen) and not any(edits.now.labels):
         color = ""
     edited = replace(drawn, edits=edits, colour=color)
@@ -261,18 +261,18 @@ def training_table(page: Page, drawn: DrawnMap) -> TrainingTable:
 
 
 def label_pair(page: Page, owner: object, drawn: DrawnMap, together: bool, rows: object) -> int:
-    """Put a text and one of its neighbors into the basket, and return the basket's new version."""
+    """Add a text and one of its neighbors to the basket, and return the basket's new version."""
     texts = [drawn.corpus.texts[row] for row in remaining_rows(rows, drawn)]
     if len(texts) != 2 or texts[0] == texts[1]:
         raise StudioError("these are not two texts of the map", "click the point again")
     return toggle_pair(page, owner, LabelledPair(texts[0], texts[1], together, TITLE))
 
 
-# Functions that the browser calls: each takes {"key", …}, and only a page that was sent the map knows its key.
+# Functions called by the browser: each takes {"key", …}, and only pages that received the map know its key.
 
 
 def get_texts(page: Page, request: Mapping[str, object]) -> list[tuple[int, str]]:
-    """Return (row, shortened text) for tooltips; the request has ``rows``."""
+    """Return (row, shortened text) for tooltips; the request contains ``rows``."""
     drawn = _requested_map(page, request)
     return [
         (row, shorten(drawn.corpus.texts[row], view_model.MAX_TOOLTIP_LENGTH))
@@ -321,7 +321,7 @@ SERVER_FUNCTIONS = {
     "map_near": find_neighbors,
     "map_csv": get_csv,
 }
-"""Functions by the names that the map's JavaScript uses."""
+"""Functions by the names used in the map's JavaScript."""
 
 
 def _requested_map(page: Page, request: Mapping[str, object]) -> DrawnMap:

@@ -57,7 +57,7 @@ def build(studio: Studio, page: Page) -> None:
     panel.on(opened.change, handlers.draw_map, task="map", **drawing)
     panel.on(discard.click, handlers.discard_edits, task="map", **drawing)
     panel.on(page.corpus.change, handlers.show_discard_button, output="discard", quiet=True)
-    # A slider is redrawn when it is released; of several changes during a drawing, the last one counts.
+    # Redraw when a slider is released; of several changes while drawing, only the last one counts.
     changed = [getattr(control, "release" if isinstance(control, gr.Slider) else "input") for control in settings.values()]
     panel.on(changed, handlers.redraw_map, task="map", **redrawing)
     panel.on(settings["method"].change, handlers.show_cluster_controls, output=("cluster_count", "threshold"), quiet=True, queue=False)
@@ -65,7 +65,7 @@ def build(studio: Studio, page: Page) -> None:
     panel.on(linked.change, handlers.open_linked_map, task="map", **drawing)
     handed_over = panel.on(page.rows_on_map.change, handlers.open_tab, output="tabs", quiet=True)
     panel.on(handed_over.then, handlers.show_rows, task="map", **drawing)
-    # Clicks may come faster than answers; each one counts, in order.
+    # Clicks may arrive faster than responses; each one counts, in order.
     panel.on(map_view.select, handlers.act_on_map, each=True, quiet=True, concurrency_limit=1, concurrency_id="map-edits")
 
 

@@ -70,7 +70,7 @@ class MapPanel:
     map: Value  # value of the ``map`` view
     corpus: str | Unchanged = UNCHANGED
     map_key: str | Unchanged = UNCHANGED  # key in ``page.maps``
-    notes: Value | Unchanged | None = UNCHANGED  # on the map, such as words that its model does not know
+    notes: Value | Unchanged | None = UNCHANGED  # notes on the map, such as unknown words of its model
     downloads: Update | Unchanged = UNCHANGED  # update of the row of download buttons
 
 
@@ -84,12 +84,12 @@ class MapAction:
 
 
 def map_panel(page: Page, corpus: str, map_key: str, show: Value | None = None) -> MapPanel:
-    """Return the panel of a map that was just drawn; ``show`` is as in :func:`drawn_map_value`."""
+    """Return the panel of a newly drawn map; ``show`` is as in :func:`drawn_map_value`."""
     return MapPanel(drawn_map_value(page, map_key, show), corpus, map_key, notes_value(page, map_key), props(visible=True))
 
 
 def drawn_map_value(page: Page, map_key: str, show: Value | None = None) -> Value:
-    """Return the value of the ``map`` view; ``show`` is for the list: ``{"rows", "title"}``, ``{"cluster"}``, or empty for nothing."""
+    """Return the value of the ``map`` view; ``show`` is the content of the list: ``{"rows", "title"}``, ``{"cluster"}``, or empty."""
     drawn = page.maps.get(map_key)
     now = drawn.edits.now
     title = _("Map of {name}", name=drawn.corpus.name)
@@ -106,7 +106,7 @@ def notes_value(page: Page, map_key: str) -> Value | None:
 
 
 def list_items(drawn: DrawnMap, rows: Sequence[int], max_length: int) -> list[Value]:
-    """Return list items: row, line, text, the value of the point's color, and whether it is the page's own word."""
+    """Return list items: row, line, text, the value that colors the point, and whether that value is one of the page's own words."""
     now, column = drawn.edits.now, drawn.corpus.fields.get(drawn.colour)
     if drawn.colour == CLUSTERS:
         column = None
@@ -125,12 +125,12 @@ def columns(drawn: DrawnMap) -> dict[str, Sequence[str]]:
 
 
 def remaining_rows(rows: object, drawn: DrawnMap) -> list[int]:
-    """Return the valid ones of ``rows``, which come from the browser: rows of the map that are not removed, without repetitions."""
+    """Return the valid ones of ``rows``, which come from the browser: distinct rows of the map that are not removed."""
     return [row for row in valid_rows(rows, len(drawn.corpus)) if not drawn.edits.now.removed[row]]
 
 
 def to_map_rows(drawn: DrawnMap, rows: Sequence[int]) -> list[int]:
-    """Convert rows of the visitor's corpus to rows of the map; rows that are not drawn are left out."""
+    """Convert rows of the visitor's corpus to rows of the map; rows that are not drawn are omitted."""
     positions = {row: position for position, row in enumerate(_corpus_rows(drawn).tolist()) if row >= 0}
     return [positions[row] for row in rows if row in positions]
 
@@ -141,7 +141,7 @@ def to_corpus_rows(drawn: DrawnMap, rows: Sequence[int]) -> list[int]:
 
 
 def _corpus_rows(drawn: DrawnMap) -> np.ndarray:
-    """Return (n,) the row of each drawn text in the visitor's corpus as edited, -1 if it was removed."""
+    """Return the row of each drawn text in the visitor's corpus as edited, (n,); -1 if it was removed."""
     removed = drawn.edits.now.removed
     rows = np.arange(len(drawn.chosen.corpus)) if drawn.rows is None else np.asarray(drawn.rows)
     is_gone = np.zeros(len(drawn.chosen.corpus), bool)

@@ -1,1 +1,1 @@
-"""Models: all models and runs, what can be done with each, and training static embeddings."""
+"""Models: all models and runs with their details and actions, and training of static embeddings."""

@@ -1,4 +1,4 @@
-"""Handlers of the Models tab (see :mod:`..panel`), and the values of its views: a card for each model and run, and the facts of one."""
+"""Handlers of the Models tab (see :mod:`..panel`), and the values of its views: a card for each model and run, and the details of one."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class DeletedModel:
 
 
 def no_selection(notices: Sequence[str] = ()) -> Value:
-    """Return the details view without a selected model: what to do, and warnings about the list of runs."""
+    """Return the details view without a selected model: instructions, and warnings about the list of runs."""
     return placeholder(join(" ", (*map(to_sentence, notices), _SELECT)))
 
 
@@ -122,7 +122,7 @@ def show_models(page: Page, owner: object, chosen: str) -> ModelsView:
 
 
 def refresh_models(page: Page, owner: object, chosen: str) -> ModelsView:
-    """Show the same after runs have changed; only the list if no model is selected, since one may have been clicked in the meantime."""
+    """Update the view after runs have changed; without a selected model only the list, because one may have been clicked meanwhile."""
     if chosen:
         return show_models(page, owner, chosen)
     listed, cards = list_models(page, owner, chosen)
@@ -157,7 +157,7 @@ def write_zip(page: Page, chosen: str) -> Path:
 def list_models(page: Page, owner: object, chosen: str) -> tuple[list[str], Value]:
     """Return the listed names and the value of a ``cards`` view: models and static embeddings first, then runs, newest first.
 
-    If the list of runs cannot be read, runs that have a model are listed as models.
+    If the list of runs cannot be read, runs with a model are listed as models.
     """
     models = {card.name: card for card in page.studio.models.list_available(page.visitor(owner))[0]}
     runs = {run.id: run_card(run, run.id in models and bool(models[run.id].damaged)) for run in _runs(page, owner)}
@@ -168,7 +168,7 @@ def list_models(page: Page, owner: object, chosen: str) -> tuple[list[str], Valu
 
 
 def model_details(page: Page, owner: object, name: str) -> tuple[Value | None, Value | None, Value | None]:
-    """Return the facts of a model or run, its run view and its curves; ``None`` for what it does not have."""
+    """Return the details of a model or run, its run view and its curves; ``None`` for missing parts."""
     card = next((card for card in page.studio.models.list_available(page.visitor(owner))[0] if card.name == name), None)
     run = next((run for run in _runs(page, owner) if run.id == name), None)
     if run is None:

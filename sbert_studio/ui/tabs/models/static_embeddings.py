@@ -1,4 +1,4 @@
-"""Training static embeddings from a file, or distilling them from the selected model: the form, its handlers and the job."""
+"""Training of static embeddings from a file, or distillation from the selected model: the form, its handlers and the job."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class TrainingView:
     stop: Update
     use: Update
     fits_timer: Update
-    ended: str | Unchanged  # changes when a training has ended
+    ended: str | Unchanged  # changes when training has ended
 
 
 @dataclass(frozen=True)
@@ -112,12 +112,12 @@ def stop_training(page: Page, owner: object, job_id: str) -> TrainingView:
 
 def restore_training(page: Page, owner: object) -> RestoredTraining:
     view = show_training(page, owner)
-    # The lists have just been drawn: the end of an earlier training must not draw them again.
+    # The lists have just been drawn: the end of an earlier training job must not draw them again.
     return RestoredTraining(replace(view, ended=UNCHANGED), props(open=True) if view.job and view.job["live"] else UNCHANGED)
 
 
 def kind_choices(studio: Studio) -> list[tuple[str, str]]:
-    """Return (title, name) of the types: each learning algorithm, the installed pre-trained embeddings, and distillation."""
+    """Return (title, name) of the types: each learning algorithm, the installed pretrained embeddings, and distillation."""
     pretrained = [(_("{name} (pre-trained)", name=name), name) for name in studio.catalog.tables()]
     return [*((LEARNERS[name].title, name) for name in LEARNERS), *pretrained, (_DISTILLATION, STATIC)]
 

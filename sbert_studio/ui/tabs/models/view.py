@@ -93,7 +93,7 @@ def _build_static_embeddings(studio: Studio, page: Page) -> None:
         job_id=gr.State(""),
         chosen=gr.State(""),
         state=gr.State(None),
-        # A State that an event outside of the queue changes, such as the timer's, triggers no event; a textbox does.
+        # A State changed by an event outside the queue, such as the timer's, triggers no event; a textbox does.
         ended=gr.Textbox("", visible="hidden", label="ended", elem_id="fit-ended"),
     )
     panel.on(file.change, static_embeddings.choose_file, output=("chosen_file", "chosen_note"), quiet=True)

@@ -1,1 +1,1 @@
-"""Search: find texts by meaning, by words or by both; and near-duplicates of a corpus."""
+"""Search: semantic, lexical and hybrid search, and near-duplicates of a corpus."""

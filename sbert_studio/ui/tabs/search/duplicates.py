@@ -1,4 +1,4 @@
-"""Near-duplicates of a corpus: the decisions of a visitor, and the handlers and view models of their sub-tab."""
+"""Near-duplicates of a corpus: the visitor's decisions, and the handlers and view models of the sub-tab."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from ...routing import Location
 
 SUBTAB = "near"
-"""Id of the sub-tab in the address."""
+"""Id of the sub-tab in the URL."""
 BUTTON = "alike-go"
 DEFAULT_THRESHOLD = 0.95
 NO_CATEGORY = ("No category", "")
 NO_GROUPS = "Groups of near-duplicates appear here. You set the similarity threshold and choose which text of each group to keep."
 _STEPS = tuple(round(MIN_THRESHOLD + step / 200, 3) for step in range(round((1 - MIN_THRESHOLD) * 200) + 1))
 _GROUPS_PER_PAGE, _MAX_MEMBERS = 40, 12
-_LABEL = "say "  # before the action of a thumb: "apart" alone is an action on a whole group
+_LABEL = "say "  # prefix of a thumb's action, because "apart" alone is an action on a whole group
 
 
 @dataclass(frozen=True)
@@ -41,23 +41,23 @@ class Decisions:
 
     threshold: float = DEFAULT_THRESHOLD
     keep: Keep = "first"
-    chosen: tuple[int, ...] = ()  # rows to keep, the last one counts most
-    apart: tuple[tuple[int, ...], ...] = ()  # groups, by their rows, of which all texts are kept
-    column: str | None = None  # of categories
-    shown: int = _GROUPS_PER_PAGE  # number of groups on the page
+    chosen: tuple[int, ...] = ()  # rows to keep; later ones take precedence
+    apart: tuple[tuple[int, ...], ...] = ()  # groups, as rows, whose texts are all kept
+    column: str | None = None  # category column
+    shown: int = _GROUPS_PER_PAGE  # number of groups shown
     made: Mapping[str, object] | None = field(default=None, compare=False)  # provenance of the groups
 
     def groups(self, duplicates: Duplicates) -> tuple[DuplicateGroup, ...]:
         return duplicates.groups(self.threshold, self.keep, chosen=self.chosen, apart=frozenset(self.apart), column=self.column)
 
     def group_of(self, row: object, duplicates: Duplicates) -> DuplicateGroup | None:
-        """Return the group of a row; ``None`` for anything else, which the browser may send."""
+        """Return the group of a row; ``None`` for any other value, which may come from the browser."""
         if not isinstance(row, int) or isinstance(row, bool):
             return None
         return next((group for group in self.groups(duplicates) if row in group.rows), None)
 
     def update(self, action: object, item: object, duplicates: Duplicates) -> Decisions:
-        """Return the decisions after a click in the view. Invalid values, which the browser may send, change nothing."""
+        """Return the decisions after a click in the view. Invalid values from the browser are ignored."""
         if action == "threshold" and isinstance(item, int | float) and MIN_THRESHOLD <= item <= 1:
             return replace(self, threshold=float(item), shown=_GROUPS_PER_PAGE)
         if action == "more":
@@ -68,7 +68,7 @@ class Decisions:
         row = cast("int", item)
         others = tuple(rest for rows in self.apart if len(rest := tuple(one for one in rows if one not in group.rows)) > 1)
         if action == "keep":
-            # The last choice counts, and a group of which all were kept again keeps one.
+            # The last choice counts, and a group whose texts were all kept keeps one text again.
             return replace(self, chosen=(*(one for one in self.chosen if one != row), row), apart=others)
         if action == "apart":
             return replace(self, apart=others if group.kept is None else (*others, group.rows))
@@ -78,7 +78,7 @@ class Decisions:
         return replace(self, keep=next((rule for rule in KEEPS if rule == keep), "first"))
 
     def to_storage(self, duplicates: Duplicates) -> dict[str, object]:
-        """Return what the browser stores, with the corpus that it belongs to."""
+        """Return the decisions for storage in the browser, with the corpus they belong to."""
         return {
             "corpus": duplicates.corpus.digest,
             "keep": self.keep,
@@ -87,7 +87,7 @@ class Decisions:
         }
 
     def restore(self, stored: object, duplicates: Duplicates, threshold: str) -> Decisions:
-        """Return the decisions that the browser stored for this corpus, with the threshold of an address. Invalid values are ignored."""
+        """Return the decisions stored in the browser for this corpus, with the threshold from a URL. Invalid values are ignored."""
         try:
             restored = self.update("threshold", float(threshold), duplicates)
         except ValueError:
@@ -118,7 +118,7 @@ class DuplicatesView:
     result_key: str  # key in ``page.duplicates``
     category: Update  # update of the column chooser
     downloads: Update  # update of the row of buttons
-    keep: str | Unchanged = UNCHANGED  # the rule that the browser stored, if it was restored
+    keep: str | Unchanged = UNCHANGED  # the rule stored in the browser, if it was restored
 
 
 def find_duplicates(page: Page, corpus: str | None, model: str | None, keep: str, progress: gr.Progress | None = None) -> DuplicatesView:
@@ -150,7 +150,7 @@ def find_linked_duplicates(
     keep: str,
     progress: gr.Progress | None = None,
 ) -> DuplicatesView | None:
-    """Find near-duplicates at the threshold of an address, with the decisions that the browser stored."""
+    """Find near-duplicates at the threshold from a URL, with the decisions stored in the browser."""
     if linked is None:
         return None
     view = find_duplicates(page, corpus, model, keep, progress)
@@ -166,7 +166,7 @@ def change_rules(page: Page, result_key: str | None, decisions: Decisions | None
 
 
 def click_group(page: Page, result_key: str | None, decisions: Decisions | None, owner: object, selection: Selection) -> GroupsView:
-    """Apply a click in the groups: another threshold, more groups, a text to keep, all texts to keep, or a thumb."""
+    """Handle a click in the groups: another threshold, more groups, a text to keep, all texts to keep, or a thumb."""
     action, current = selection.action, decisions or Decisions()
     verdict = VERDICTS.get(action.removeprefix(_LABEL)) if isinstance(action, str) and action.startswith(_LABEL) else None
     if verdict is not None:
@@ -187,7 +187,7 @@ def use_remaining_texts(page: Page, corpus: str | None, result_key: str | None, 
         remaining=f"{len(remaining):,}",
     )
     notify_info(message, duration=8, title="Near-duplicates removed")
-    # Without an id: a link to it would open the whole file.
+    # Without an id, because a link to it would open the whole file.
     return page.corpora.put(replace(selected, corpus=remaining, id=""))
 
 
@@ -225,7 +225,7 @@ def groups_value(duplicates: Duplicates, decisions: Decisions) -> Value:
     """Return the value of an ``alike`` view: groups at the threshold, and numbers of removed texts at other thresholds."""
     corpus, groups = duplicates.corpus, decisions.groups(duplicates)
     counts = duplicates.linkage.counts(_STEPS)
-    # Groups with different categories come first: they need a look.
+    # Groups with different categories come first, because they should be reviewed.
     ordered = sorted(groups, key=lambda group: not group.contradicts)
     removed = sum(len(group.removed) for group in groups)
     value = {

@@ -60,7 +60,7 @@ class SearchInputs:
     filter_values: Sequence[str] | None = ()
     compare_model: str | None = ""
     rows_to_search: RowSelection | None = None  # rows that were selected on the map
-    query_prompt: str | None = ""  # query_prompt, document_prompt, truncate_dim: replace the settings of ``model``; empty or 0 for its own
+    query_prompt: str | None = ""  # query_prompt, document_prompt, truncate_dim: override the settings of ``model``; empty or 0 for its own
     document_prompt: str | None = ""
     truncate_dim: float | None = 0
 
@@ -73,11 +73,11 @@ class SearchedText:
 
 @dataclass(frozen=True)
 class HitsView:
-    """Tables of hits; or a change of the basket after a click in one."""
+    """Tables of hits, or a change of the basket after a click in one."""
 
     hits: Value | Unchanged = UNCHANGED
-    other_hits: Value | Unchanged | None = UNCHANGED  # of the model to compare with
-    searched: SearchedText | Unchanged = UNCHANGED  # what the hits were found by
+    other_hits: Value | Unchanged | None = UNCHANGED  # hits of the model to compare with
+    searched: SearchedText | Unchanged = UNCHANGED  # the searched text
     corpus: str | Unchanged = UNCHANGED
     show_on_map: Update | Unchanged = UNCHANGED  # update of the button
     rows_to_search: Unchanged | None = UNCHANGED
@@ -110,7 +110,7 @@ def describe_filter(name: str | None, values: Sequence[str] | None) -> str:
 
 
 def hits_table(corpus: Corpus, result: SearchResult, score: str, caption: str, searched: str, *, marks_words: bool = False) -> Value:
-    """Return hits as a table. Choosing one lists its neighbors; thumbs label it as similar to the searched text, or not.
+    """Return hits as a table. Clicking a hit lists its neighbors; thumbs label it as similar to the searched text, or not.
 
     Args:
         score: a key of :data:`SCORES`.
@@ -178,7 +178,7 @@ def _score_column(result: SearchResult, score: str, *, is_bar: bool = True) -> V
 
 
 def search(page: Page, inputs: SearchInputs, progress: gr.Progress | None = None) -> HitsView:
-    """Search the selected corpus, by default the sample, also with a second model if one is selected."""
+    """Search the selected corpus, by default the sample, and also with a second model if one is selected."""
     TASKS.supersede_earlier()
     key, selected = page.corpora.current(inputs.corpus)
     corpus, query, mode = selected.corpus, inputs.query, inputs.mode
@@ -233,7 +233,7 @@ def search_all_rows(page: Page, inputs: SearchInputs, progress: gr.Progress | No
 def select_hit(
     page: Page, corpus: str | None, k: float, model: str | None, searched: SearchedText | None, owner: object, selection: Selection
 ) -> HitsView:
-    """Label a hit by the thumb that was clicked, or list the neighbors of the text that was clicked."""
+    """Label a hit whose thumb was clicked, or list the neighbors of the text that was clicked."""
     if selection.action in VERDICTS:
         return HitsView(basket_version=_label_hit(page, searched, owner, selection))
     TASKS.supersede_earlier()
@@ -265,14 +265,14 @@ def show_hits_on_map(page: Page, searched: SearchedText | None, hits: Value | No
 
 
 def open_linked_search(location: Location | None) -> tuple[str, str, Location] | None:
-    """Return query, mode and location of an address that names a search."""
+    """Return query, mode and location of a URL that contains a search."""
     if location is None or not location.query:
         return None
     return location.query, location.mode if location.mode in ("lexical", "hybrid") else "semantic", location
 
 
 def follow_corpus(page: Page, corpus: str | None, rows_to_search: RowSelection | None) -> CorpusControls:
-    """Update the filter for a newly selected corpus, and drop rows that were selected in another one."""
+    """Update the filter for a newly selected corpus, and discard rows that were selected in another one."""
     selected = page.corpora.current(corpus)[1].corpus
     is_other = rows_to_search is not None and rows_to_search.corpus != selected.digest
     names = [name for name, cells in selected.fields.items() if len(set(cells)) > 1]

@@ -173,7 +173,7 @@ def _build_duplicates(page: Page) -> None:
             )
         button = gr.Button("Find near-duplicates", variant="primary", elem_id=duplicates.BUTTON)
         cancel_button("alike")
-    # Above the groups, of which there may be hundreds.
+    # Above the groups, because there may be hundreds.
     with gr.Row(elem_classes=["sb-downloads"], visible=False) as downloads:
         write = partial(duplicates.write_texts, page)
         download_button("Download clean file", partial(write, removed=False), [result_key, decisions], elem_id="alike-clean")
@@ -194,7 +194,7 @@ def _build_duplicates(page: Page) -> None:
     event.success(None, js=_SAVE_DUPLICATES)  # the view saves another threshold
     panel.on(page.location.change, duplicates.open_linked_duplicates, output="linked", quiet=True)
     panel.on(panel["linked"].change, duplicates.find_linked_duplicates, task="alike", progress_on="groups")
-    # Clicks may come faster than answers: each counts, one after the other.
+    # Clicks may arrive faster than responses; each one counts, in order.
     in_order = partial(panel.on, each=True, quiet=True, concurrency_limit=1, concurrency_id="alike-choices")
     in_order(groups.select, duplicates.click_group)
     in_order([keep.input, category.input], duplicates.change_rules)

@@ -69,7 +69,7 @@ class PairsView:
     table: Value
     save: Update  # update of the download button
     worst: Value | None
-    source: str | Unchanged = UNCHANGED  # id by which an address names the file
+    source: str | Unchanged = UNCHANGED  # id of the file in the URL
     header: ModelUpdate = field(default_factory=ModelUpdate)
 
 
@@ -89,7 +89,7 @@ def describe_cosine(cosine: float, usual: ScoreDistribution) -> tuple[str, str]:
 
 
 def gauge_view(studio: Studio, first: str, second: str, model: str | None, corpus: Corpus | None = None) -> Value:
-    """Return the value of a ``gauge`` view. Its scale comes from random pairs of ``corpus``, by default of everyday sentences."""
+    """Return the value of a ``gauge`` view, with a scale from random pairs of ``corpus``, or of everyday sentences by default."""
     found = studio.similarity.compare(first, second, model)
     usual = studio.similarity.baseline(corpus, model)
     words, explanation = describe_cosine(found.cosine, usual)
@@ -180,7 +180,7 @@ def _split_at_words(text: str, words: tuple[Span, ...]) -> dict[str, object]:
 
 
 def matrix_view(studio: Studio, lines: str, model: str | None) -> Value:
-    """Return the value of a ``matrix`` view for texts in lines, with an order that places similar ones next to each other."""
+    """Return the value of a ``matrix`` view for texts in lines, with an order that places similar texts next to each other."""
     texts = [line.strip() for line in (lines or "").splitlines() if line.strip()]
     if not 2 <= len(texts) <= MAX_TEXTS:
         raise StudioError(
@@ -189,7 +189,7 @@ def matrix_view(studio: Studio, lines: str, model: str | None) -> Value:
     encoder = studio.catalog.load(model or studio.settings.default_model)
     note = " ".join((*score_note(encoder.name, encoder.similarity_name), *studio.languages.reading_notes(texts, model)))
     scores = studio.similarity.compare_all(texts, model)
-    # Dot products and distances have no fixed scale: the shades cover the range that occurs.
+    # Dot products and distances have no fixed scale, so the shades cover the observed range.
     low, high = (0.0, 1.0) if encoder.similarity_name == "cosine" else (float(scores.min()), float(scores.max()))
     order = similarity_order((scores - low) / ((high - low) or 1))
     values = [[round(float(cell), 4) for cell in row] for row in scores]
@@ -204,9 +204,9 @@ def pairs_view(scores: PairScores, key: str, provenance: Value, name: str, sourc
     """Return the view of a scored file.
 
     Args:
-        key: of the scores in ``page.pair_scores``.
-        provenance: of the model that scored it, see :meth:`.page.Page.provenance`.
-        name: of the file.
+        key: key of the scores in ``page.pair_scores``.
+        provenance: provenance of the model that scored it, see :meth:`.page.Page.provenance`.
+        name: name of the file.
     """
     made = {
         "made": {
@@ -231,7 +231,7 @@ def pairs_table(scores: PairScores) -> Value:
     columns = [column("Row", "row"), column(a, theirs=True), column(b, theirs=True), column("Cosine", "bar"), column("Euclidean", "number")]
     rows = [[one.row, one.a, one.b, one.similarity.cosine, one.similarity.euclidean] for one in scores.rows[:_MAX_ROWS]]
     rest = len(scores.rows) - len(rows)
-    # The table of the worst rows, where there is one, stands above this one and has both notes.
+    # The table of the worst rows, if any, is shown above this one and has both notes.
     has_worst = bool(scores.agreement and scores.agreement.worst)
     notes = [_("{agreement}.", agreement=scores.agreement.describe())] if scores.agreement and not has_worst else []
     notes += [_("{account}.", account=scores.account.describe("compared"))] if scores.account.skipped and not has_worst else []
@@ -317,12 +317,12 @@ def compare_texts(
 def fill_texts(
     page: Page, pair_to_compare: TextPair | None, owner: object, model: str, other_models: list[str]
 ) -> tuple[str, str, Update | Unchanged] | None:
-    """Return the texts of a pair that another tab hands over, and the models to compare with, its own among them."""
+    """Return the texts of a pair passed by another tab, and the models to compare with, including its own."""
     pair = pair_to_compare
     if pair is None:
         return None
     choices = page.model_choices(owner)
-    # A model that reads pairs has no cosine to compare.
+    # A model that scores pairs has no cosine to compare.
     if pair.by == model or pair.by not in {name for _, name in choices}:
         return pair.first, pair.second, UNCHANGED
     models = [pair.by, *(name for name in other_models or [] if name != pair.by)][: MAX_MODELS - 1]
@@ -357,7 +357,7 @@ def score_sample(
 
 
 def open_linked_file(page: Page, location: Location | None, owner: object) -> tuple[str | Unchanged, Location | Unchanged] | None:
-    """Return the file of pairs that the address names: an upload for its box, or the location for :func:`score_linked_sample`."""
+    """Return the file of pairs specified in the URL: an upload for its box, or the location for :func:`score_linked_sample`."""
     if location is None or location.view != PAIRS_VIEW or not location.file:
         return None
     if _sample(location.file) is not None:

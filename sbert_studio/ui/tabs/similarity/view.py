@@ -70,7 +70,7 @@ def _build_two_texts(page: Page) -> None:
         compared=gr.State(None),
     )
     panel.on([button.click, first.submit, second.submit], handlers.compare_texts)
-    # What another tab wants compared, such as a mistake of a fine-tuned model.
+    # A comparison requested by another tab, such as an error of a fine-tuned model.
     boxes = ("first", "second", "other_models")
     filled = panel.on(page.pair_to_compare.change, handlers.fill_texts, output=boxes, ends_chain=True, quiet=True)
     panel.on(filled.success, handlers.compare_texts)
