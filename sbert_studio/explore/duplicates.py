@@ -1,9 +1,9 @@
-"""Near-duplicate groups: exact single linkage of all pairs above a similarity threshold."""
+"""Groups of near-duplicates: a kept text and the texts that reach a similarity threshold with it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -14,11 +14,12 @@ from ..progress import checkpoint
 from .products import exact_products, upper_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from ..progress import Progress
 
-
+Keep = Literal["first", "longest"]
+KEEPS: tuple[Keep, ...] = ("first", "longest")
 MIN_THRESHOLD = 0.8
 """Minimum threshold of a tree; texts with lower cosines are related, but not near-duplicates."""
 _BLOCK = 256
@@ -26,8 +27,35 @@ _MARGIN = 2e-5  # upper bound of the float32 error of a product of unit vectors
 
 
 @dataclass(frozen=True)
+class DuplicateGroup:
+    """A kept text and its near-duplicates.
+
+    Attributes:
+        rows: ascending, from 0.
+        kept: the row that is kept; ``None`` to keep all.
+        scores: cosine of each row with the kept one (with the first if all are kept).
+        values: category of each row; empty without a column of categories.
+    """
+
+    rows: tuple[int, ...]
+    kept: int | None
+    scores: tuple[float, ...]
+    values: tuple[str, ...] = ()
+
+    @property
+    def removed(self) -> tuple[int, ...]:
+        """Rows that are removed."""
+        return () if self.kept is None else tuple(row for row in self.rows if row != self.kept)
+
+    @property
+    def contradicts(self) -> bool:
+        """True if the texts have different categories, ignoring blanks, case and surrounding whitespace."""
+        return len({" ".join(value.casefold().split()) for value in self.values} - {""}) > 1
+
+
+@dataclass(frozen=True)
 class DuplicateTree:
-    """Maximum spanning forest of the pairs of n rows above a threshold.
+    """Maximum spanning forest of the pairs of n rows above a threshold: near-duplicates are searched for in its components only.
 
     Attributes:
         rows: n.
@@ -42,8 +70,8 @@ class DuplicateTree:
     scores: np.ndarray
     least: float
 
-    def groups(self, threshold: float) -> list[tuple[int, ...]]:
-        """Return the connected components with at least two rows at ``threshold``, largest first.
+    def components(self, threshold: float) -> list[tuple[int, ...]]:
+        """Return the connected components of at least two rows at ``threshold``, the largest first.
 
         Raises:
             StudioError: the threshold is below that of the tree, or above 1.
@@ -56,7 +84,7 @@ class DuplicateTree:
                 _("the threshold is {threshold}", threshold=f"{threshold:g}"),
                 _("choose a cosine between {least} and 1", least=f"{self.least:g}"),
             )
-        edges = self._count_edges(threshold)
+        edges = self.max_removed(threshold)
         graph = coo_array((np.ones(edges, np.int8), (self.a[:edges], self.b[:edges])), shape=(self.rows, self.rows))
         group = connected_components(graph, directed=False)[1]
         order = np.argsort(group, kind="stable")
@@ -64,31 +92,9 @@ class DuplicateTree:
         found = [tuple(part.tolist()) for part in parts if len(part) > 1]
         return sorted(found, key=lambda members: (-len(members), members[0]))
 
-    def counts(self, thresholds: Sequence[float]) -> list[tuple[int, int]]:
-        """Return (groups, rows removed if one row per group is kept) at each of ``thresholds``."""
-        groups = self._groups_by_edges()
-        return [(int(groups[edges]), edges) for edges in map(self._count_edges, thresholds)]
-
-    def _count_edges(self, threshold: float) -> int:
+    def max_removed(self, threshold: float) -> int:
+        """Return an upper bound of the number of removed rows at ``threshold``: as if one row of each component were kept."""
         return int(np.searchsorted(-self.scores, -threshold + 1e-12, side="right"))
-
-    def _groups_by_edges(self) -> np.ndarray:
-        parent = list(range(self.rows))
-
-        def root(row: int) -> int:
-            while parent[row] != row:
-                parent[row] = parent[parent[row]]
-                row = parent[row]
-            return row
-
-        size, found = [1] * self.rows, [0]
-        for a, b in zip(self.a.tolist(), self.b.tolist(), strict=True):
-            one, other = root(a), root(b)
-            # Two single rows form a new group, two groups become one, and a row that joins a group does not change the count.
-            found.append(found[-1] + (1 if size[one] == size[other] == 1 else -1 if size[one] > 1 and size[other] > 1 else 0))
-            parent[one] = other
-            size[other] += size[one]
-        return np.asarray(found)
 
 
 def build_duplicate_tree(
@@ -124,6 +130,50 @@ def build_duplicate_tree(
     scores = np.concatenate([np.ones(len(copies)), forest.scores])
     order = np.lexsort((b, a, -scores))
     return DuplicateTree(len(vectors), a[order], b[order], scores[order], least)
+
+
+def find_groups(
+    tree: DuplicateTree,
+    vectors: np.ndarray,
+    texts: Sequence[str],
+    threshold: float,
+    keep: Keep = "first",
+    *,
+    chosen: Sequence[int] = (),
+    apart: Collection[tuple[int, ...]] = (),
+    values: Sequence[str] | None = None,
+) -> tuple[DuplicateGroup, ...]:
+    """Return the groups of near-duplicates, largest first. Every removed text reaches the threshold with the kept one.
+
+    Args:
+        vectors: (n, d), of which the tree was built.
+        texts: (n,); identical texts always match.
+        threshold: minimum cosine of near-duplicates.
+        keep: keep the first or the longest text of a group,
+        chosen: unless one of these rows is in it; the last one counts.
+        apart: groups of rows that are all kept, at every threshold; no row is in two.
+        values: category of each row.
+
+    Raises:
+        StudioError: the threshold is below that of the tree or above 1, or there is no such rule.
+    """
+    if keep not in KEEPS:
+        raise StudioError(_("there is no rule {keep}", keep=repr(keep)), _("choose one of {keeps}", keeps=", ".join(KEEPS)))
+    preference = {row: place for place, row in enumerate(chosen)}
+
+    def group(rows: Sequence[int], kept: int | None) -> DuplicateGroup:
+        anchor = rows[0] if kept is None else kept
+        scores = exact_products(vectors, np.full(len(rows), anchor), np.asarray(rows)).tolist()
+        return DuplicateGroup(tuple(rows), kept, tuple(scores), () if values is None else tuple(values[row] for row in rows))
+
+    found: list[DuplicateGroup] = []
+    for rows in tree.components(threshold):
+        kept_together = [sorted(set(one).intersection(rows)) for one in apart]
+        found += [group(one, None) for one in kept_together if len(one) > 1]
+        left = set(rows).difference(*kept_together)
+        order = sorted(left, key=lambda row: (-preference.get(row, -1), -len(texts[row]) if keep == "longest" else 0, row))
+        found += [group(sorted(star), star[0]) for star in group_around_centers(vectors, order, threshold, texts)]
+    return tuple(sorted(found, key=lambda one: (-len(one.rows), one.rows[0])))
 
 
 def group_around_centers(

@@ -1,6 +1,6 @@
 """Results of the services: frozen data for the page, converted to plain JSON data by ``to_json``."""
 
-from .duplicates import KEEPS, DuplicateGroup, Duplicates, Keep
+from .duplicates import Duplicates
 from .evaluation import AvailableSuite, EvaluationResult, SkippedFile
 from .model_diff import CategoryChange, ModelDiff, QueryChange
 from .search import (
@@ -21,19 +21,16 @@ from .similarity import Agreement, PairScore, PairScores, RankGap, Similarity
 from .training import ExportedFile, ModelSummary, RunView, TrainingForecast
 
 __all__ = [
-    "KEEPS",
     "Agreement",
     "AvailableSuite",
     "CategoryChange",
     "ClusterInfo",
-    "DuplicateGroup",
     "Duplicates",
     "EncodedFile",
     "EncodedShards",
     "EncodedTexts",
     "EvaluationResult",
     "ExportedFile",
-    "Keep",
     "MapView",
     "MinedPair",
     "MinedPairs",

@@ -5,63 +5,34 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from ...errors import StudioError
+from ...explore.duplicates import DuplicateGroup, DuplicateTree, Keep, find_groups
 from ...i18n import _
 from .similarity import unique_name
 
 if TYPE_CHECKING:
-    from ...data.corpus import Corpus
-    from ...explore.duplicates import DuplicateTree
+    import numpy as np
 
-Keep = Literal["first", "longest"]
-KEEPS: tuple[Keep, ...] = ("first", "longest")
+    from ...data.corpus import Corpus
+
 REMOVAL_REASON = "nearly the same as another text"
 
 
 @dataclass(frozen=True)
-class DuplicateGroup:
-    """A kept text and its near-duplicates.
-
-    Attributes:
-        rows: rows of the corpus, from 0, ascending.
-        kept: the row that is kept; ``None`` to keep all.
-        scores: cosine of each row with the kept one (with the first if all are kept).
-        values: category of each row; empty without a category column.
-    """
-
-    rows: tuple[int, ...]
-    kept: int | None
-    scores: tuple[float, ...]
-    values: tuple[str, ...] = ()
-
-    @property
-    def removed(self) -> tuple[int, ...]:
-        """Rows that are removed."""
-        return () if self.kept is None else tuple(row for row in self.rows if row != self.kept)
-
-    @property
-    def contradicts(self) -> bool:
-        """True if the texts have different categories, ignoring blanks, case and surrounding whitespace."""
-        return len({" ".join(value.casefold().split()) for value in self.values} - {""}) > 1
-
-
-@dataclass(frozen=True)
 class Duplicates:
-    """Near-duplicates of a corpus at any threshold between that of the linkage and 1.
+    """Near-duplicates of a corpus at any threshold from that of the tree to 1.
 
     Attributes:
-        linkage: single-linkage tree of similar rows.
+        tree: tree of similar rows.
         vectors: (n, d) vectors of the corpus.
         seconds: duration of the comparison.
         notes: notes, one sentence each.
     """
 
     corpus: Corpus
-    linkage: DuplicateTree
+    tree: DuplicateTree
     vectors: np.ndarray
     seconds: float
     notes: tuple[str, ...] = ()
@@ -75,33 +46,21 @@ class Duplicates:
         apart: Collection[tuple[int, ...]] = (),
         column: str | None = None,
     ) -> tuple[DuplicateGroup, ...]:
-        """Return groups of near-duplicates, largest first. Every removed text reaches the threshold with the kept one.
+        """Return the groups at a threshold; see :func:`~sbert_studio.explore.duplicates.find_groups`.
 
         Args:
-            threshold: minimum cosine of near-duplicates.
-            keep: whether to keep the first or the longest text of a group.
-            chosen: rows to keep instead, in their groups; the last one in a group wins.
-            apart: groups of rows that are all kept, at every threshold; no row is in two.
-            column: category column.
+            column: column of categories.
 
         Raises:
-            StudioError: the threshold is below that of the linkage or above 1, or the rule or column does not exist.
+            StudioError: the threshold is below that of the tree or above 1, or there is no such rule or column.
         """
-        if keep not in KEEPS:
-            raise StudioError(_("there is no rule {keep}", keep=repr(keep)), _("choose one of {keeps}", keeps=", ".join(KEEPS)))
-        if column is not None and column not in self.corpus.fields:
+        corpus = self.corpus
+        if column is not None and column not in corpus.fields:
             raise StudioError(
-                _("there is no column {column}", column=repr(column)), _("choose one of {fields}", fields=", ".join(self.corpus.fields))
+                _("there is no column {column}", column=repr(column)), _("choose one of {fields}", fields=", ".join(corpus.fields))
             )
-        cells = self.corpus.fields[column] if column is not None else None
-        places = {row: place for place, row in enumerate(chosen)}
-        found: list[DuplicateGroup] = []
-        for rows in self.linkage.groups(threshold):
-            kept_together = [sorted(set(one).intersection(rows)) for one in apart]
-            found += [self._group(tuple(one), None, cells) for one in kept_together if len(one) > 1]
-            left = set(rows).difference(*kept_together)
-            found += [self._group(tuple(sorted(star)), star[0], cells) for star in self._stars(left, threshold, keep, places)]
-        return tuple(sorted(found, key=lambda group: (-len(group.rows), group.rows[0])))
+        values = None if column is None else corpus.fields[column]
+        return find_groups(self.tree, self.vectors, corpus.texts, threshold, keep, chosen=chosen, apart=apart, values=values)
 
     def clean(self, groups: Sequence[DuplicateGroup]) -> Corpus:
         """Return the corpus without the removed rows."""
@@ -147,20 +106,6 @@ class Duplicates:
             title = name if name not in columns else unique_name(name, {*columns, *own})
             columns[title] = [*(cells[row] for row, _, _ in found), *blank]
         write_csv(path, columns)
-
-    def _stars(self, rows: set[int], threshold: float, keep: Keep, chosen: dict[int, int]) -> list[tuple[int, ...]]:
-        from ...explore.duplicates import group_around_centers
-
-        texts = self.corpus.texts
-        order = sorted(rows, key=lambda row: (-chosen.get(row, -1), -len(texts[row]) if keep == "longest" else 0, row))
-        return group_around_centers(self.vectors, order, threshold, texts)
-
-    def _group(self, rows: tuple[int, ...], kept: int | None, cells: Sequence[str] | None) -> DuplicateGroup:
-        from ...explore.products import exact_products
-
-        anchor = rows[0] if kept is None else kept
-        scores = exact_products(self.vectors, np.full(len(rows), anchor), np.asarray(rows)).tolist()
-        return DuplicateGroup(rows, kept, tuple(scores), () if cells is None else tuple(cells[row] for row in rows))
 
     def to_json(self, groups: Sequence[DuplicateGroup], threshold: float) -> dict[str, Any]:
         """Return ``{threshold, groups: [{rows, kept, scores}], goes, seconds, account, notes}`` with spreadsheet row numbers."""

@@ -13,7 +13,6 @@ import pytest
 from tiny_studio import sentences
 
 from sbert_studio.errors import StudioError
-from sbert_studio.explore.duplicates import build_duplicate_tree
 from sbert_studio.services.results import Duplicates
 from sbert_studio.ui import corpora
 from sbert_studio.ui.page import Page
@@ -155,17 +154,6 @@ def test_removed_texts_are_similar_to_the_kept_one(found: Duplicates, copies: De
     rows = [row for group in groups for row in group.rows]
     assert len(rows) == len(set(rows)), "each text is in one group"
     assert value["goes"] <= dict(value["steps"])[threshold], "the slider shows an upper bound"
-
-
-def test_group_kept_whole_stays_whole_when_another_text_is_chosen(found: Duplicates) -> None:
-    angles = np.arange(len(found.corpus)) * np.arccos(0.97)
-    chain = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    corpus = replace(found.corpus, texts=tuple(f"step {n}" for n in range(len(chain))), fields={})
-    chained = replace(found, corpus=corpus, vectors=chain, linkage=build_duplicate_tree(chain))
-    together = chained.groups(0.95)[0].rows
-    assert together == (0, 1) and len(chained.linkage.groups(0.95)) == 1, "one chain, many groups"
-    groups = {group.rows: group.kept for group in chained.groups(0.95, apart=[together], chosen=[4])}
-    assert groups[0, 1] is None and groups[3, 4, 5] == 4 and (2, 3) not in groups
 
 
 def test_decisions_hold_at_every_threshold_and_after_reload(page: Page, view: DuplicatesView, found: Duplicates, copies: Decisions) -> None:

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, cast
 import gradio as gr
 
 from ....errors import StudioError
-from ....explore.duplicates import MIN_THRESHOLD
+from ....explore.duplicates import KEEPS, MIN_THRESHOLD
 from ....i18n import _, join
-from ....services.results import KEEPS
 from ...basket import VERDICTS, LabelledPair, toggle_pair
 from ...handlers import progress_callback
 from ...sessions.language import notify_info
 from ...views import UNCHANGED, Unchanged, Update, Value, placeholder, props, to_json, valid_rows
 
 if TYPE_CHECKING:
-    from ....services.results import DuplicateGroup, Duplicates, Keep
+    from ....explore.duplicates import DuplicateGroup, Keep
+    from ....services.results import Duplicates
     from ...page import Page
     from ...panel import Selection
     from ...routing import Location
@@ -224,16 +224,15 @@ def _labelled_pair(duplicates: Duplicates, decisions: Decisions, row: object, ve
 def groups_value(duplicates: Duplicates, decisions: Decisions) -> Value:
     """Return the value of an ``alike`` view: groups at the threshold, and numbers of removed texts at other thresholds."""
     corpus, groups = duplicates.corpus, decisions.groups(duplicates)
-    counts = duplicates.linkage.counts(_STEPS)
-    # Groups with different categories come first, because they should be reviewed.
+    # Groups with different categories come first: they need a look.
     ordered = sorted(groups, key=lambda group: not group.contradicts)
     removed = sum(len(group.removed) for group in groups)
     value = {
         "caption": _("{corpus} texts · all pairs compared in {seconds} s", corpus=f"{len(corpus):,}", seconds=f"{duplicates.seconds:.2f}"),
-        "steps": [[step, count] for step, (_, count) in zip(_STEPS, counts, strict=True)],
+        "steps": [[step, duplicates.tree.max_removed(step)] for step in _STEPS],
         "threshold": decisions.threshold,
         "found": len(groups),
-        "closest": float(duplicates.linkage.scores[0]) if len(duplicates.linkage.scores) else None,
+        "closest": float(duplicates.tree.scores[0]) if len(duplicates.tree.scores) else None,
         "goes": removed,
         "stays": len(corpus) - removed,
         "differing": sum(group.contradicts for group in groups),
