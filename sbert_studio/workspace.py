@@ -295,3 +295,12 @@ def digest_file(path: Path) -> str:
     """Return the SHA-256 of a file, 64 hex digits."""
     with path.open("rb") as source:
         return hashlib.file_digest(source, "sha256").hexdigest()
+
+
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def assets() -> Path:
+    """Return the folder ``assets``: inside an installed package, or at the top of a checkout."""
+    inside = _PACKAGE / "assets"
+    return inside if inside.is_dir() else _PACKAGE.parent / "assets"

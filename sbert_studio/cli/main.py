@@ -23,7 +23,7 @@ from . import evaluate, explore, runs, serve, train
 from .output import Answer, print_message, write
 
 if TYPE_CHECKING:
-    from ..data.questions import Question
+    from ..data.findings import Question
 
 SUCCESS, INTERNAL_ERROR, USER_ERROR, INTERRUPTED = 0, 1, 2, 130
 

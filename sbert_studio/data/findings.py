@@ -1,4 +1,4 @@
-"""Findings about a table: severity, affected rows and an optional fix."""
+"""Findings about a file, and questions that only its owner can answer."""
 
 from __future__ import annotations
 
@@ -91,3 +91,72 @@ def count(number: int, noun: str, plural: str | None = None) -> str:
 def drop_rows_fix(rows: tuple[int, ...], label: str | None = None) -> Fix:
     """Return the fix that removes ``rows`` from the table."""
     return Fix("drop_rows", label or _("Remove {rows}", rows=count(len(rows), "row")), {"rows": list(rows)})
+
+
+@dataclass(frozen=True)
+class Option:
+    """One possible answer.
+
+    Attributes:
+        answer: the label of the button, such as ``yes``.
+        flag: the equivalent command-line option, such as ``--order no,yes``, quoted for a shell.
+        choice: the fields of :class:`~sbert_studio.data.schema.roles.SchemaOverrides` that it sets, as plain JSON data.
+    """
+
+    answer: str
+    flag: str
+    choice: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"answer": self.answer, "flag": self.flag, "choice": dict(self.choice)}
+
+
+@dataclass(frozen=True)
+class ExampleRow:
+    """A row of the table, shown beside a question.
+
+    Attributes:
+        row: the spreadsheet row number.
+        texts: its texts, shortened.
+        value: its score, label or category as written; empty if there is none.
+        read_as: how it would be read, such as ``most similar``; empty if that is not the question.
+    """
+
+    row: int
+    texts: tuple[str, ...]
+    value: str = ""
+    read_as: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        return {"row": self.row, "texts": list(self.texts), "value": self.value, "read_as": self.read_as}
+
+
+@dataclass(frozen=True)
+class Question:
+    """One thing that names, values and the model leave open.
+
+    Attributes:
+        name: what is open: ``kind, columns, target, order, scale, encoding, delimiter`` or ``header``.
+        text: one plain sentence that ends with a question mark.
+        options: the answers; the first one is assumed if nobody answers.
+        why: a sentence on the reason for the doubt.
+        rows: two or three rows of the table.
+        proposed: the index of the answer that names and evidence favour; ``None`` if they favour none or contradict each other.
+    """
+
+    name: str
+    text: str
+    options: tuple[Option, ...]
+    why: str = ""
+    rows: tuple[ExampleRow, ...] = ()
+    proposed: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "question": self.text,
+            "why": self.why,
+            "options": [option.to_json() for option in self.options],
+            "rows": [row.to_json() for row in self.rows],
+            "proposed": self.proposed,
+        }

@@ -6,9 +6,9 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..assets import assets
 from ..errors import StudioError
 from ..i18n import _
+from ..workspace import assets
 
 ASSETS = assets()
 _FIELDS = ("id", "title", "kind", "description", "language")

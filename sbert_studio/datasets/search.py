@@ -13,8 +13,8 @@ from ..data.row_report import RowReport, report_rows
 from ..data.schema.roles import Roles
 from ..errors import StudioError
 from ..i18n import _
+from . import LAYOUTS
 from .base import SPLITS, DatasetLayout, DatasetPart, FolderFiles
-from .layouts import LAYOUTS
 
 _MAX_DEPTH = 8
 _MAX_FILES = 100_000

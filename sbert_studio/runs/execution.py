@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..data.questions import Option
+from ..data.findings import Option
 from ..data.schema.roles import Roles, format_names, format_scale
 from ..errors import DiskFull, StudioError, is_disk_full, to_user_error
 from ..i18n import _

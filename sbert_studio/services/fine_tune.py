@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..data.questions import Option, Question
+from ..data.findings import Option, Question
 from ..data.row_report import RowReport
 from ..data.schema.roles import SchemaOverrides
 from ..errors import StudioError, is_disk_full

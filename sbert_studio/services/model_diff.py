@@ -16,7 +16,7 @@ from ..i18n import _, ngettext
 from ..models.base import Encoder, require_finite_vectors
 from ..progress import Progress
 from .resources import Resources, Service
-from .results.model_diff import CategoryChange, ModelDiff, QueryChange
+from .results.evaluation import CategoryChange, ModelDiff, QueryChange
 from .search import SearchService
 from .training_history import TrainingHistory
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from ..data.questions import ExampleRow, Option, Question
+from ..data.findings import ExampleRow, Option, Question
 from ..data.schema.roles import NO_ORDER, SchemaOverrides, format_names, format_scale, parse_columns, parse_order, parse_scale
 from ..errors import StudioError, describe_rows
 from ..i18n import _, join
@@ -64,7 +64,7 @@ def format_question(question: Question) -> list[str]:
 
 
 def question_from_json(value: Mapping[str, Any]) -> Question:
-    """Inverse of :meth:`~sbert_studio.data.questions.Question.to_json`."""
+    """Inverse of :meth:`~sbert_studio.data.findings.Question.to_json`."""
     options = tuple(Option(str(one["answer"]), str(one["flag"]), dict(one.get("choice") or {})) for one in value["options"])
     rows = tuple(
         ExampleRow(int(one["row"]), tuple(one["texts"]), str(one.get("value", "")), str(one.get("read_as", "")))
@@ -74,7 +74,7 @@ def question_from_json(value: Mapping[str, Any]) -> Question:
 
 
 def apply_answer(overrides: SchemaOverrides | None, choice: Mapping[str, Any]) -> SchemaOverrides:
-    """Return the overrides with the choice of an answer (see :class:`~sbert_studio.data.questions.Option`) applied."""
+    """Return the overrides with an answer's choice (see :class:`~sbert_studio.data.findings.Option`) applied."""
     return replace(overrides or SchemaOverrides(), **overrides_from_json(choice))
 
 

@@ -19,7 +19,7 @@ from ..models.prompts import Role
 from ..models.similarity import TITLES, score_note
 from ..progress import Progress, checkpoint
 from ..shards.jobs import SHARD_ROWS, Job, JobFolder, describe_model, load_unprompted_model, prompt_mismatch_notes
-from ..shards.reader import ShardedVectors, gather_scores
+from ..shards.serving import ShardedVectors, gather_scores
 from ..shards.sources import SourceFile, choose_columns, find_sources, read_rows, sample_rows
 from ..workspace import digest_file, existing_path
 from .data import DataService

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..data.examples import Examples
+from ..data.findings import Question
 from ..data.loading.table import Table
-from ..data.questions import Question
 from ..data.row_report import SHARES_HELD_OUT_TEXT, RowReport
 from ..data.schema.roles import Roles, SchemaOverrides
 from ..data.split import find_leaks

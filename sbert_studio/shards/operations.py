@@ -21,7 +21,7 @@ from ..progress import checkpoint
 from ..registry import Registry
 from ..workspace import digest_texts
 from .jobs import Job, JobFolder, Shard, load_job_model
-from .reader import scan_block_pair, vectors_of_table
+from .serving import scan_block_pair, vectors_of_table
 from .sources import read_rows
 
 ProcessShard = Callable[[Shard, Callable[[int], None]], None]

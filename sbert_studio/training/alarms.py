@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..data.questions import ExampleRow, Option, Question
+from ..data.findings import ExampleRow, Option, Question
 from ..data.schema.roles import format_names
 from ..evaluation.bootstrap import percentile_interval, resample_clusters
 from ..evaluation.encoding import pair_similarities

@@ -177,7 +177,7 @@ class Stopped(Ended):
 
 @dataclass(frozen=True)
 class Asks(Ended):
-    """An alarm stopped the run with a ``question`` (JSON of :class:`~sbert_studio.data.questions.Question`).
+    """An alarm stopped the run with a ``question`` (JSON of :class:`~sbert_studio.data.findings.Question`).
 
     There is no model yet; the run is resumed or restarted once the question is answered.
     """

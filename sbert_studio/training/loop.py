@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from ..caches import trim_heap
-from ..data.questions import Question
+from ..data.findings import Question
 from ..errors import StudioError
 from ..i18n import _
 from ..models.inference.varlen import HostCopy

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..data.questions import Question
+from ..data.findings import Question
 from ..data.split import find_leaks
 from ..errors import StudioError
 from ..i18n import _

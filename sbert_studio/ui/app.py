@@ -24,10 +24,9 @@ from ..settings import reduce_gradio_analytics, trust_proxies
 from . import banner, basket, gradio_patches, i18n, routing, tabs, task_list, theme
 from .api.endpoints import build_api
 from .api.mcp import configure_mcp
-from .events import cancellable_tasks, drop_hidden_progress, join_events
 from .i18n import GradioInEnglish, PageCatalogs, static_url
 from .page import Page
-from .panel import Panel
+from .panel import Panel, cancellable_tasks, drop_hidden_progress, join_events
 from .sessions.blocks import StudioBlocks
 from .sessions.middleware import AllowedHosts, DisconnectWatcher, HostCheck, McpCallerMiddleware
 from .sessions.streams import OpenStreams, install_streams

@@ -27,21 +27,22 @@ a component is an error when the page is built. Special parameters:
 
 To add a tab, create ``tabs/NAME.py``, or ``tabs/NAME/`` with ``view.py`` and ``handlers.py``; the first has ``TITLE``, ``ORDER`` and
 ``build(studio, page)``, which draws the components. Tabs never import each other: what one hands to another is in :mod:`.state`. No
-event may have more than :data:`.events.MAX_COMPONENTS` inputs or outputs: the values of a longer form are one component
+event may have more than :data:`MAX_COMPONENTS` inputs or outputs: the values of a longer form are one component
 (:func:`.forms.form`, which the browser edits as a whole).
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypedDict, Unpack, get_args
 
 import gradio as gr
+from gradio.blocks import BlockFunction
+from gradio.utils import get_type_hints
 
-from .events import Handler, run_alone
 from .handlers import handle_errors
 from .sessions.language import localize
 from .views import UNCHANGED
@@ -49,7 +50,9 @@ from .views import UNCHANGED
 if TYPE_CHECKING:
     from .page import Page
 
-
+Handler = Callable[..., object]
+MAX_COMPONENTS = 24
+"""Inputs, and outputs, that one event may have."""
 _SPECIAL = ("page", "progress", "selection", "token")
 
 
@@ -80,8 +83,8 @@ class EventOptions(TypedDict, total=False):
         each: every trigger counts, even while an earlier one is being processed, such as clicks in a list.
         latest_only: may be triggered again while running; only the result of the latest call is used if the handler calls
             ``TASKS.supersede_earlier()``.
-        ends_chain: an error ends the chain of events that follow with ``.success``.
-        alone: slow, so it is not joined with other events (:func:`.events.join_events`).
+        ends_chain: an error ends the chain of events that follow by ``.success``.
+        alone: takes long, so it is not joined with other events (:func:`join_events`).
     """
 
     quiet: bool
@@ -305,3 +308,117 @@ def _name_of(handler: Handler) -> str:
     while isinstance(handler, partial):
         handler = handler.func
     return handler.__name__
+
+
+def drop_hidden_progress(blocks: gr.Blocks) -> None:
+    """Do not notify components about events whose progress is hidden.
+
+    At each step of an event, Gradio's page notifies every component that any past event has filled, and searches the whole page for each:
+    five of the seven seconds of CPU time that opening the page took.
+    """
+    for event in blocks.fns.values():
+        if event.show_progress == "hidden":
+            event.show_progress_on = []
+
+
+def cancellable_tasks(blocks: gr.Blocks) -> dict[int, str]:
+    """Return the tasks that a Cancel button stops (:func:`.components.cancel_button`), by event.
+
+    The page's script shows the button by them; showing it by Gradio events would take a third of all events.
+    """
+    return {event._id: event.fn.work for event in blocks.fns.values() if getattr(event.fn, "work", "")}
+
+
+def join_events(blocks: gr.Blocks) -> None:
+    """Merge quiet events with the same trigger into one, such as those that follow the corpus chooser.
+
+    Only events are merged that fill different components, show no progress, take no event data and are followed by no other; and only up to
+    :data:`MAX_COMPONENTS` inputs and outputs. Handlers marked by :func:`run_alone` are not.
+    """
+    events = blocks.fns.values()
+    followed = {event.trigger_after for event in events} | {number for event in events for number in event.cancels}
+    groups: dict[tuple[object, ...], list[list[BlockFunction]]] = {}
+    for event in events:
+        if event._id in followed or not _is_joinable(event):
+            continue
+        start = (*map(tuple, event.targets), event.trigger_after, event.trigger_only_on_success, event.trigger_only_on_failure)
+        filled = {component._id for component in event.outputs}
+        same_start = groups.setdefault((*start, event.trigger_mode), [])
+        for group in same_start:
+            if _fits_group(event, group, filled):
+                group.append(event)
+                break
+        else:
+            same_start.append([event])
+    for same_start in groups.values():
+        for group in same_start:
+            _join(blocks, group)
+
+
+def _fits_group(event: BlockFunction, group: Sequence[BlockFunction], filled: set[int]) -> bool:
+    together = [*group, event]
+    small = all(sum(len(getattr(one, side)) for one in together) <= MAX_COMPONENTS for side in ("inputs", "outputs"))
+    return small and all(filled.isdisjoint(component._id for component in other.outputs) for other in group)
+
+
+def run_alone(handler: Handler) -> Handler:
+    """Mark a slow handler, for which others must not wait."""
+    handler.slow = True  # type: ignore[attr-defined]
+    return handler
+
+
+def _is_joinable(event: BlockFunction) -> bool:
+    fn = event.fn
+    plain = fn is not None and event.js is None and event.queue and not event.types_generator and not event.batch and not _is_special(fn)
+    quiet = event.show_progress == "hidden" and not event.collects_event_data and not event.tracks_progress and not event.cancels
+    usual = event.concurrency_id == str(id(fn)) and not event.component_prop_inputs and event.api_visibility == "private"
+    return bool(plain and quiet and usual and event.targets and event.outputs and not getattr(fn, "slow", False))
+
+
+def _is_special(fn: Handler) -> bool:
+    asked = [kind for hint in get_type_hints(fn).values() for kind in (hint, *get_args(hint))]
+    return inspect.iscoroutinefunction(inspect.unwrap(fn)) or any(kind in asked for kind in (gr.Request, gr.OAuthProfile, gr.OAuthToken))
+
+
+def _join(blocks: gr.Blocks, group: list[BlockFunction]) -> None:
+    if len(group) == 1:
+        return
+    first = group[0]
+    first.fn = _chain([(event.fn, len(event.inputs), len(event.outputs)) for event in group])
+    first.name = first.fn.__name__
+    first.concurrency_id = str(id(first.fn))
+    first.inputs = [component for event in group for component in event.inputs]
+    first.outputs = [component for event in group for component in event.outputs]
+    first.input_parameter_names, first.input_keyword_names = [], []
+    for event in group[1:]:
+        del blocks.fns[event._id]
+
+
+def _chain(parts: Sequence[tuple[Handler, int, int]]) -> Handler:
+    def joined(*values: object) -> list[object]:
+        found: list[object] = []
+        at = 0
+        for handler, inputs, outputs in parts:
+            try:
+                answer = handler(*values[at : at + inputs])
+            except gr.Error as error:  # the other results count all the same
+                gr.Warning(error.message, duration=error.duration, title=error.title)
+                answer = gr.skip()
+            at += inputs
+            found += _split_result(answer, outputs)
+        return found
+
+    joined.__name__ = "+".join(dict.fromkeys(getattr(handler, "__name__", "handler") for handler, _, _ in parts))
+    return joined
+
+
+def _split_result(answer: object, outputs: int) -> list[object]:
+    if isinstance(answer, (list, tuple)) and outputs > 1:
+        if len(answer) != outputs:
+            raise ValueError(f"a handler with {outputs} outputs returned {len(answer)} values")
+        return list(answer)
+    if outputs == 1:
+        return [answer]
+    if answer != gr.skip():
+        raise ValueError(f"a handler with {outputs} outputs returned one value")
+    return [gr.skip() for _ in range(outputs)]

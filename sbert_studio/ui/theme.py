@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..assets import assets
-from ..workspace import atomic_file
+from ..workspace import assets, atomic_file
 from .views import to_json
 
 if TYPE_CHECKING:
@@ -162,7 +161,7 @@ def head(
         languages: see :class:`.i18n.PageCatalogs`.
         own: titles of samples, which are translated even next to visitors' names.
         poll: seconds between polls for running tasks.
-        tasks: tasks that can be cancelled, by event (:func:`.events.cancellable_tasks`).
+        tasks: those that can be cancelled, by event (:func:`.panel.cancellable_tasks`).
     """
     config = json.dumps({"languages": languages or {}, "own": list(own), "poll": poll, "works": tasks or {}}, ensure_ascii=False)
     safe = f"{_joined(_FIRST)}\nwindow.SB_PAGE = {config};\n{scripts()}\n{_joined(_SERVED)}".replace("</script", "<\\/script")

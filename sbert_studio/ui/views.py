@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import gradio as gr
 
     from ..data.corpus import Corpus
-    from ..data.questions import Option, Question
+    from ..data.findings import Option, Question
     from .page import Page
 
 Value = dict[str, Any]

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from tiny_studio import quick, studio_at, write_pairs
 
-from sbert_studio.data.questions import ExampleRow, Option, Question
+from sbert_studio.data.findings import ExampleRow, Option, Question
 from sbert_studio.data.schema.roles import SchemaOverrides
 from sbert_studio.errors import StudioError
 from sbert_studio.runs.files import RunFiles

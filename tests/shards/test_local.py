@@ -21,7 +21,7 @@ from sbert_studio.services.shards import ShardingOptions
 from sbert_studio.shards import serving
 from sbert_studio.shards.executor import ExecutionOptions
 from sbert_studio.shards.jobs import JobFolder
-from sbert_studio.shards.reader import ShardedVectors
+from sbert_studio.shards.serving import ShardedVectors
 from sbert_studio.shards.sources import find_sources, read_rows
 
 from .shards import ROWS, digests, encode_and_wait, encoded, killed, texts_of, write_texts

@@ -14,7 +14,7 @@ from sbert_studio.errors import StudioError
 from sbert_studio.models.io.load import load_folder
 from sbert_studio.services.shards import ShardingOptions
 from sbert_studio.shards.executor import ExecutionOptions
-from sbert_studio.shards.reader import ShardedVectors
+from sbert_studio.shards.serving import ShardedVectors
 
 from .shards import encoded, texts_of, write_texts
 

@@ -12,7 +12,7 @@ from tiny_studio import studio_at
 
 from sbert_studio.ui import gradio_patches, theme
 from sbert_studio.ui.app import build, launch
-from sbert_studio.ui.events import cancellable_tasks
+from sbert_studio.ui.panel import cancellable_tasks
 
 
 @pytest.fixture(scope="module")

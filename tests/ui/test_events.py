@@ -9,7 +9,7 @@ import gradio as gr
 import pytest
 from tiny_studio import awaited
 
-from sbert_studio.ui.events import join_events, run_alone
+from sbert_studio.ui.panel import join_events, run_alone
 
 PROGRESS = gr.Progress()
 QUIET: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}

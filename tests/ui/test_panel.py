@@ -13,9 +13,8 @@ from tiny_studio import awaited
 from sbert_studio.errors import StudioError
 from sbert_studio.services import Studio
 from sbert_studio.ui.app import build
-from sbert_studio.ui.events import MAX_COMPONENTS, join_events
 from sbert_studio.ui.page import Page
-from sbert_studio.ui.panel import Panel, Selection
+from sbert_studio.ui.panel import MAX_COMPONENTS, Panel, Selection, join_events
 from sbert_studio.ui.views import UNCHANGED, Unchanged
 
 MAX_EVENTS = 215

@@ -13,9 +13,8 @@ from ...progress import Progress
 from ..convert import PossibleConversion, find_conversions
 from ..dev_file import build_dev_examples, find_reversed_scores
 from ..examples import Examples, build_examples
-from ..findings import Finding, Severity, count, drop_rows_fix
+from ..findings import Finding, Question, Severity, count, drop_rows_fix
 from ..loading.table import Table
-from ..questions import Question
 from ..row_report import RowReport, report_rows
 from ..schema.evidence import SimilarityFunction
 from ..schema.inference import infer_schema

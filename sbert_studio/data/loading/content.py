@@ -12,8 +12,7 @@ import numpy as np
 from ...errors import StudioError
 from ...i18n import _, join
 from ..cells import LONGEST_CELL, clean
-from ..findings import Finding, Severity, count, drop_rows_fix
-from ..questions import Question
+from ..findings import Finding, Question, Severity, count, drop_rows_fix
 from ..schema.names import word_lists, word_set
 
 Record = tuple[int, Sequence[str]]

@@ -15,8 +15,7 @@ from ...errors import StudioError
 from ...i18n import _
 from ...progress import Progress
 from ..cells import LONGEST_CELL
-from ..findings import Finding
-from ..questions import ExampleRow, Option, Question
+from ..findings import ExampleRow, Finding, Option, Question
 from ..schema.names import SCORE, normalize
 from ..schema.numbers import parse_number
 from .content import ColumnBuilder, Content, Record, RowLog, check_cell_length

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...errors import StudioError
 from ...i18n import _
-from ..questions import ExampleRow, Option, Question
+from ..findings import ExampleRow, Option, Question
 from ..schema.names import is_known_name
 from .headers import is_comment, looks_like_names, names_one_column
 

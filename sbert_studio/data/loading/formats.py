@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path, PurePath, PurePosixPath
 from typing import IO, Any
 
-from ...datasets.layouts import read_dataset_file
+from ...datasets import read_dataset_file
 from ...errors import StudioError, is_machine_error
 from ...i18n import _
 from ...progress import Progress, checkpoint

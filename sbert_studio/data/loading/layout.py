@@ -12,8 +12,7 @@ from typing import NoReturn
 from ...errors import StudioError
 from ...i18n import _
 from ..cells import LONGEST_CELL
-from ..findings import Finding, count
-from ..questions import ExampleRow, Option, Question
+from ..findings import ExampleRow, Finding, Option, Question, count
 from ..schema.content import MISSING_LABELS, have_code_form
 from ..schema.names import IDENTIFIER, normalize
 from ..schema.numbers import parse_number

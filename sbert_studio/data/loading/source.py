@@ -12,8 +12,7 @@ from pathlib import Path
 from ...errors import StudioError
 from ...i18n import _
 from ...progress import Progress
-from ..findings import Finding
-from ..questions import ExampleRow, Option, Question
+from ..findings import ExampleRow, Finding, Option, Question
 from .codepages import LABELS
 from .content import RowLog
 from .encoding import Encoding, detect_encoding, named_encoding

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, overload
@@ -14,14 +15,17 @@ from ...i18n import _
 from ...progress import Progress
 from ...workspace import atomic_file
 from ..cells import cell_text, safe_cell, write_csv, write_rows
-from ..findings import SHEET_NOTE_PREFIX, Finding
-from ..questions import Question
-from ..unpack import unpack_cells
+from ..findings import SHEET_NOTE_PREFIX, Finding, Question
+from ..schema.names import is_negative_name
 from .content import string_array
 
 __all__ = ["Table", "TextColumn", "read_table", "safe_cell", "table_from_columns", "write_csv"]
 
 _BLOCK = 8_192
+_SAMPLE_ROWS = 200
+_LEAST_ROWS = 5
+_TEXT_KEYS = ("content", "value", "text")
+_SPEAKER_KEYS = ("role", "from")
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,3 +212,58 @@ def table_from_columns(name: str, columns: Mapping[str, Sequence[str]], lines: S
     data = pa.table({column: string_array([cell_text(cell) for cell in cells]) for column, cells in columns.items()})
     numbers = np.arange(2, data.num_rows + 2, dtype=np.int64) if lines is None else np.asarray(lines, dtype=np.int64)
     return Table(name, tuple(columns), numbers, (), data)
+
+
+def unpack_cells(table: Table) -> Table:
+    """Return the table with a column of its own for each text, and a note on each column that was unpacked."""
+    if len(table) < _LEAST_ROWS:
+        return table
+    for name in table.columns:
+        names = (f"{name}_1", f"{name}_2")
+        if not set(names) & set(table.columns) and (rows := _parse_column(table, name, _two_lines)):
+            table = _replace(table, name, names, rows, "two lines")
+    if not any(map(is_negative_name, table.columns)):
+        return table  # chats without a rejected answer are not training examples
+    for name in table.columns:
+        if rows := _parse_column(table, name, _turns):
+            # "chosen" and "rejected" repeat the prompt before their last turn.
+            parts = ("prompt", name) if any(len(turns) > 1 for turns in rows) else ("prompt",)
+            cells = [("\n".join(turns[:-1]) or turns[0], turns[-1]) for turns in rows]
+            table = _replace(table, name, parts, cells, "the turns of a chat")
+    return table
+
+
+def _parse_column(table: Table, name: str, parse: Callable[[str], list[str]]) -> list[list[str]]:
+    """Return the texts of each cell; nothing unless every cell can be parsed, so that no text is lost."""
+    if not all(parse(cell) for cell in table.texts(name)[:_SAMPLE_ROWS]):
+        return []
+    rows = [parse(cell) for cell in table.column(name)]
+    return rows if all(rows) else []
+
+
+def _replace(table: Table, name: str, names: Sequence[str], rows: Sequence[Sequence[str]], what: str) -> Table:
+    table = table.without_column(name)
+    for place, new in enumerate(names):
+        if new not in table.columns:
+            table = table.with_column(new, [row[place] for row in rows])
+    made = " and ".join(map(repr, names))
+    return replace(table, notes=(*table.notes, Finding("info", f"each cell of {name!r} holds {what}, which became {made}")))
+
+
+def _two_lines(cell: str) -> list[str]:
+    lines = [line.strip() for line in cell.splitlines() if line.strip()]
+    return lines if len(lines) == 2 else []
+
+
+def _turns(cell: str) -> list[str]:
+    """Return the texts of a JSON list of chat turns; empty if a cell is something else."""
+    if not cell.startswith("[{"):
+        return []
+    try:
+        turns = json.loads(cell)
+    except ValueError:
+        return []
+    if not all(isinstance(turn, dict) and any(key in turn for key in _SPEAKER_KEYS) for turn in turns):
+        return []
+    texts = [next((turn[key] for key in _TEXT_KEYS if isinstance(turn.get(key), str)), "") for turn in turns]
+    return texts if all(texts) else []

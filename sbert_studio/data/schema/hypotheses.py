@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...i18n import _
-from ..questions import ExampleRow, Option, Question
+from ..findings import ExampleRow, Option, Question
 from .content import ColumnProfile, no_text_error
 from .evidence import Evidence
 from .names import CATEGORY, GROUP, LABEL, NEGATIVE, is_comment_name

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ...errors import StudioError
 from ...i18n import _, join
-from ..questions import Question
+from ..findings import Question
 from .content import is_code, profile_table
 from .evidence import Evidence, SimilarityFunction
 from .hypotheses import ACCEPT, ASK, EXPLICIT, TEXTS, Hypothesis, Reading, SchemaContext, ask_kind, option, rows_with_values

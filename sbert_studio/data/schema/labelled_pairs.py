@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import StudioError
 from ...i18n import _
-from ..questions import ExampleRow, Question
+from ..findings import ExampleRow, Question
 from .evidence import ClassMean, ClassSeparation, Evidence
 from .hypotheses import EXPLICIT, Hypothesis, SchemaContext, category_option, complete_rows, example_rows, option
 from .labels import (

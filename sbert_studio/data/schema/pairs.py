@@ -9,7 +9,7 @@ from itertools import combinations, permutations
 
 from ...errors import StudioError
 from ...i18n import _
-from ..questions import Question
+from ..findings import Question
 from .content import WORDS_OF_A_NAME, ColumnProfile, is_code
 from .evidence import Evidence
 from .hypotheses import (

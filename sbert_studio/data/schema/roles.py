@@ -13,8 +13,7 @@ from typing import Any, Literal, get_args
 
 from ...errors import StudioError
 from ...i18n import _
-from ..findings import Fix
-from ..questions import Question
+from ..findings import Fix, Question
 
 Kind = Literal["scored_pairs", "labelled_pairs", "positive_pairs", "triplets", "labelled_texts", "sentences"]
 KINDS: tuple[Kind, ...] = get_args(Kind)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...errors import StudioError
 from ...i18n import _
-from ..questions import ExampleRow, Option, Question
+from ..findings import ExampleRow, Option, Question
 from .evidence import Evidence, RankCorrelation
 from .hypotheses import EXPLICIT, Hypothesis, SchemaContext, complete_rows, example_rows, option
 from .labels import find_classes

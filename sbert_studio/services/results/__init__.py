@@ -1,10 +1,9 @@
 """Results of the services: frozen data for the page, converted to plain JSON data by ``to_json``."""
 
-from .duplicates import Duplicates
-from .evaluation import AvailableSuite, EvaluationResult, SkippedFile
-from .model_diff import CategoryChange, ModelDiff, QueryChange
+from .evaluation import AvailableSuite, CategoryChange, EvaluationResult, ModelDiff, QueryChange, SkippedFile
 from .search import (
     ClusterInfo,
+    Duplicates,
     EncodedFile,
     EncodedShards,
     EncodedTexts,

@@ -25,7 +25,7 @@ from sbert_studio.ui.api import verbs as api
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panel import Selection
 from sbert_studio.ui.state import ModelUpdate, OtherTexts, new_visitor_id
-from sbert_studio.ui.tabs.evaluate import handlers, leaderboard
+from sbert_studio.ui.tabs.evaluate import handlers
 from sbert_studio.ui.tabs.evaluate.handlers import FILE, EvaluationData, EvaluationForm
 from sbert_studio.ui.tabs.evaluate.view import task_choices
 from sbert_studio.ui.tabs.evaluate.view_model import EvaluationView, FittingModels, evaluation_result, evaluation_view
@@ -94,15 +94,15 @@ def test_two_models_on_a_file_give_a_sentence_tables_a_chart_and_two_entries(pag
         assert closer == (best, other)[gaps.index(min(gaps))], "the row itself shows who is closer"
     assert "among all pairs" in differences["note"]
 
-    shown = leaderboard.show_leaderboard(page, None, "")
+    shown = handlers.show_leaderboard(page, None, "")
     rows, choices = shown.leaderboard["rows"], dict(shown.sets)["choices"]  # type: ignore[arg-type]
     assert {row[0] for row in rows} == {Path(str(tiny)).name, Path(static).name}
     assert [row[1] for row in rows] == sorted((row[1] for row in rows), reverse=True)
     assert [title for title, _ in choices] == ["All sets", "pairs.csv"] and shown.speeds is None
-    one_set = leaderboard.show_leaderboard(page, None, choices[1][1])
+    one_set = handlers.show_leaderboard(page, None, choices[1][1])
     assert "Set" not in column_names(one_set.leaderboard) and one_set.speeds is not None
     for suffix in (".csv", ".md"):
-        assert "static" in leaderboard.write_file(page, suffix, None, choices[1][1]).read_text(encoding="utf-8")
+        assert "static" in handlers.write_file(page, suffix, None, choices[1][1]).read_text(encoding="utf-8")
 
 
 def test_suite_is_evaluated_as_one_set(page: Page, static: str) -> None:
@@ -274,27 +274,27 @@ def test_visitors_have_one_evaluation_at_a_time_and_see_their_own_and_public_sco
     handlers.start_sample(shared, mine, models[0], models[0], form, Selection("sample", item.id))
     view = view_of(shared, mine)
     assert view.conclusion and view.conclusion["made"]["again"] == f"evaluate-{item.id}"
-    assert {entry.data for entry in leaderboard.visible_entries(shared, mine)} == {"private.csv", item.title}
-    (entry,) = leaderboard.visible_entries(shared, theirs)
+    assert {entry.data for entry in handlers.visible_entries(shared, mine)} == {"private.csv", item.title}
+    (entry,) = handlers.visible_entries(shared, theirs)
     assert entry.data == item.title
-    assert leaderboard.select_entry(shared, theirs, Selection("entry", entry.id))[1] == 0
-    assert leaderboard.select_entry(shared, mine, Selection("entry", "1; DROP TABLE scores"))[1] == 0
-    remove, selected = leaderboard.select_entry(shared, mine, Selection("entry", entry.id))
+    assert handlers.select_entry(shared, theirs, Selection("entry", entry.id))[1] == 0
+    assert handlers.select_entry(shared, mine, Selection("entry", "1; DROP TABLE scores"))[1] == 0
+    remove, selected = handlers.select_entry(shared, mine, Selection("entry", entry.id))
     assert selected == entry.id and item.title in remove["value"]
     with pytest.raises(StudioError, match="not yours"):
-        leaderboard.remove_entry(shared, theirs, entry.id, "")
-    assert len(leaderboard.remove_entry(shared, mine, entry.id, "").leaderboard["rows"]) == 1
+        handlers.remove_entry(shared, theirs, entry.id, "")
+    assert len(handlers.remove_entry(shared, mine, entry.id, "").leaderboard["rows"]) == 1
 
 
 def test_chart_of_the_leaderboard_has_the_newest_entry_of_each_model(page: Page, tmp_path: Path, static: str) -> None:
     pairs, tiny = write_pairs(tmp_path / "pairs.csv", 60), page.studio.settings.default_model
     for models in ([tiny, static], [tiny]):
         evaluate(page, models, pairs)
-    entries = leaderboard.visible_entries(page, None)
-    chart = leaderboard.entries_chart(entries)
+    entries = handlers.visible_entries(page, None)
+    chart = handlers.entries_chart(entries)
     assert len(entries) >= 2 and chart is not None
     assert sorted(point["name"] for point in chart["points"]) == sorted({entry.title for entry in entries})
-    assert leaderboard.entries_chart([entry for entry in entries if entry.model == tiny]) is None
+    assert handlers.entries_chart([entry for entry in entries if entry.model == tiny]) is None
 
 
 def test_impossible_evaluations_are_refused(page: Page, tmp_path: Path, static: str) -> None:
@@ -313,10 +313,10 @@ def test_impossible_evaluations_are_refused(page: Page, tmp_path: Path, static: 
     assert view.job and view.job["status"] == "failed"
     assert "offline" in view.job["message"] and "Unset HF_HUB_OFFLINE" in view.job["message"]
     with pytest.raises(StudioError, match="empty"):
-        leaderboard.write_file(page, ".csv", None, "")
+        handlers.write_file(page, ".csv", None, "")
     for entry, message in ((0, "no entry is selected"), (99, "is not there, or is not yours")):
         with pytest.raises(StudioError, match=message):
-            leaderboard.remove_entry(page, None, entry, "")
+            handlers.remove_entry(page, None, entry, "")
 
 
 def test_key_of_the_form_depends_on_values_that_have_an_effect() -> None:

@@ -12,7 +12,7 @@ from ... import routing
 from ...components import download_button, sample_picker, samples_of, upload
 from ...panel import Panel
 from ...views import view
-from . import handlers, leaderboard
+from . import handlers
 from .model_diff import SUBTAB, build_model_diff
 from .view_model import NO_SCORES
 
@@ -120,15 +120,13 @@ def _draw_leaderboard(page: Page) -> dict[str, gr.components.Component]:
     with gr.Column(elem_classes=["sb-panel", "sb-board"]):
         with gr.Row(elem_classes=["sb-board-head"]):
             view("intro", {"title": "Leaderboard", "text": "Scores of all evaluations, best first."})
-            choices, look = [(leaderboard.ALL_SETS, "")], {"elem_classes": ["sb-data"], "min_width": 200, "scale": 0}
+            choices, look = [(handlers.ALL_SETS, "")], {"elem_classes": ["sb-data"], "min_width": 200, "scale": 0}
             sets = gr.Dropdown(choices, value="", label="Set", elem_id="board-set", **look)
         speeds = view("speeds", elem_id="board-chart")
-        table = view("table", leaderboard.NO_ENTRIES, elem_id="board-table")
+        table = view("table", handlers.NO_ENTRIES, elem_id="board-table")
         with gr.Row(elem_classes=["sb-buttons"]):
             files = {
-                name: download_button(
-                    title, partial(leaderboard.write_file, page, suffix), [page.owner, sets], elem_id=elem_id, visible=False
-                )
+                name: download_button(title, partial(handlers.write_file, page, suffix), [page.owner, sets], elem_id=elem_id, visible=False)
                 for name, title, suffix, elem_id in (
                     ("csv", "Download CSV", ".csv", "board-csv"),
                     ("markdown", "Download Markdown", ".md", "board-md"),
@@ -169,7 +167,7 @@ def _connect_models(page: Page, panel: Panel) -> None:
 
 
 def _connect_leaderboard(page: Page, board: Panel, ended: gr.components.Component) -> None:
-    board.on([board["sets"].input, ended.change], leaderboard.show_leaderboard, quiet=True)
-    board.on(board["leaderboard"].select, leaderboard.select_entry, output=("remove", "entry"), quiet=True)
-    board.on(board["remove"].click, leaderboard.remove_entry, quiet=True)
-    page.on_load.append(lambda loaded: board.on(loaded.then, leaderboard.show_leaderboard, quiet=True))
+    board.on([board["sets"].input, ended.change], handlers.show_leaderboard, quiet=True)
+    board.on(board["leaderboard"].select, handlers.select_entry, output=("remove", "entry"), quiet=True)
+    board.on(board["remove"].click, handlers.remove_entry, quiet=True)
+    page.on_load.append(lambda loaded: board.on(loaded.then, handlers.show_leaderboard, quiet=True))

@@ -22,8 +22,8 @@ from ...views import Value, chosen_option, to_json
 
 if TYPE_CHECKING:
     from ....data.doctor.diagnosis import Diagnosis
+    from ....data.findings import Question
     from ....data.loading.table import Table
-    from ....data.questions import Question
     from ....progress import Progress
     from ....runs.run import Run
     from ....services import Studio

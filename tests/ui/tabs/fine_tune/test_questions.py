@@ -110,7 +110,7 @@ def test_the_api_refuses_what_is_uncertain_with_the_question_and_its_answers(pag
 
 
 def test_a_run_that_asks_shows_its_question_and_goes_on_or_is_left(page: Page, tmp_path: Path) -> None:
-    from sbert_studio.data.questions import Option, Question
+    from sbert_studio.data.findings import Option, Question
 
     steps = iter([False, False, True])
     run = page.studio.fine_tune.train(
